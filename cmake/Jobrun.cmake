@@ -1,0 +1,66 @@
+# One target per folder, with only the link edges that the architecture allows.
+
+add_library(jr_flags INTERFACE)
+target_compile_options(jr_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
+  -Wmissing-prototypes -Wold-style-definition -Wpointer-arith -Wcast-align
+  -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wswitch-enum -Wredundant-decls
+  $<$<BOOL:${JR_WERROR}>:-Werror>)
+target_compile_definitions(jr_flags INTERFACE _GNU_SOURCE)
+if(JR_SANITIZE)
+  target_compile_options(jr_flags INTERFACE
+    -fsanitize=address,undefined -fno-sanitize-recover=undefined
+    -fno-omit-frame-pointer)
+  target_link_options(jr_flags INTERFACE -fsanitize=address,undefined)
+endif()
+if(JR_FUZZ)
+  target_compile_options(jr_flags INTERFACE -fsanitize=fuzzer-no-link -O1)
+endif()
+
+# jr_layer(NAME SOURCES ... SEES LAYER ... USES TARGET ...)
+#
+# SEES are the layers whose headers this one may include; they are not passed
+# on, so an include of a layer that is not listed does not compile. USES are
+# third-party targets that this folder owns.
+function(jr_layer name)
+  cmake_parse_arguments(L "" "" "SOURCES;SEES;USES" ${ARGN})
+  add_library(jr_${name} STATIC ${L_SOURCES})
+  target_include_directories(jr_${name}
+    PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}
+    PRIVATE ${PROJECT_SOURCE_DIR}/src/include
+            ${PROJECT_BINARY_DIR}/generated)
+  target_link_libraries(jr_${name} PRIVATE jr_flags ${L_USES})
+  foreach(layer ${L_SEES})
+    target_link_libraries(jr_${name} PRIVATE jr_${layer})
+  endforeach()
+endfunction()
+
+# jr_c_string(NAME FILE): the text of a file as a C string literal.
+function(jr_c_string name file)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  string(REPLACE "\\" "\\\\" text "${text}")
+  string(REPLACE "\"" "\\\"" text "${text}")
+  string(REPLACE "\n" "\\n\" \\\n    \"" text "${text}")
+  set(${name} "\"${text}\"" PARENT_SCOPE)
+endfunction()
+
+# jr_unit_test(FOLDER MODULE LAYER ...): tests/unit/FOLDER/test_MODULE.c with
+# CUnit, which sees the headers of the named layers.
+function(jr_unit_test folder module)
+  if(NOT TARGET PkgConfig::CUNIT)
+    return()
+  endif()
+  set(target unit_${folder}_${module})
+  add_executable(${target} test_${module}.c)
+  target_include_directories(${target} PRIVATE
+    ${PROJECT_SOURCE_DIR}/tests/unit/support ${PROJECT_SOURCE_DIR}/src/include)
+  target_compile_definitions(${target} PRIVATE
+    TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(${target} PRIVATE jr_flags PkgConfig::CUNIT)
+  foreach(layer ${ARGN})
+    target_link_libraries(${target} PRIVATE jr_${layer})
+  endforeach()
+  add_test(NAME unit.${folder}.${module} COMMAND ${target})
+  set_tests_properties(unit.${folder}.${module} PROPERTIES TIMEOUT 60)
+endfunction()

@@ -1,0 +1,148 @@
+/*
+ * digits FILE [--epochs N]: one rank of a data-parallel training job.
+ *
+ * Reads RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and JOBRUN_RESULT_FILE, as
+ * jobrun sets them; delivers {accuracy, loss, steps, weights_sha}.
+ */
+#include <errno.h>
+#include <sha2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data.h"
+#include "model.h"
+#include "ring.h"
+
+enum { BATCH = 48 };
+static const float RATE = 0.3f;
+
+/* What the ranks add up in each step: the gradient, and the loss with it. */
+struct shared {
+    struct weights gradient;
+    float loss;
+};
+
+struct result {
+    double accuracy, loss;
+    long steps;
+    char weights_sha[SHA256_DIGEST_STRING_LENGTH];
+};
+
+static int number(const char *text, long least, long *ret)
+{
+    char *end;
+    if (text == NULL || *text == '\0')
+        return -1;
+    *ret = strtol(text, &end, 10);
+    return *end == '\0' && *ret >= least && *ret < 1000000 ? 0 : -1;
+}
+
+/* One step: this rank's share of the batch, the sum over all ranks, and the
+ * same move on each of them. */
+static int step(struct weights *weights, const struct ring *ring,
+                const struct sample *batch, size_t count, float *loss)
+{
+    struct shared sum = {0};
+    int guess;
+    for (size_t i = (size_t)ring->rank; i < count; i += (size_t)ring->size)
+        sum.loss += model_loss(weights, &batch[i], &guess, &sum.gradient);
+    if (ring_sum(ring, (float *)&sum, WEIGHTS + 1) != 0)
+        return -1;
+    model_step(weights, &sum.gradient, RATE / (float)count);
+    *loss += sum.loss;
+    return 0;
+}
+
+static int train(struct weights *weights, const struct ring *ring,
+                 struct data *data, long epochs, struct result *result)
+{
+    for (long epoch = 1; epoch <= epochs; epoch++) {
+        float loss = 0;
+        data_shuffle(data, (unsigned)epoch);
+        for (size_t at = 0; at < data->training; at += BATCH) {
+            size_t left = data->training - at;
+            if (step(weights, ring, data->samples + at,
+                     left < BATCH ? left : BATCH, &loss) != 0)
+                return -1;
+            result->steps++;
+        }
+        result->loss = (double)loss / (double)data->training;
+        printf("epoch %ld loss %.3f\n", epoch, result->loss);
+    }
+    return 0;
+}
+
+/* Each rank tests its share; the sum is everyone's accuracy. */
+static int test(const struct weights *weights, const struct ring *ring,
+                const struct data *data, struct result *result)
+{
+    float right = 0;
+    size_t first = data->training + (size_t)ring->rank;
+    for (size_t i = first; i < data->count; i += (size_t)ring->size) {
+        int guess;
+        (void)model_loss(weights, &data->samples[i], &guess, NULL);
+        right += guess == data->samples[i].digit;
+    }
+    if (ring_sum(ring, &right, 1) != 0)
+        return -1;
+    result->accuracy = (double)right / (double)(data->count - data->training);
+    (void)SHA256Data((const uint8_t *)weights, sizeof *weights,
+                     result->weights_sha);
+    return 0;
+}
+
+static int deliver(const struct result *result, const char *path)
+{
+    FILE *file = path != NULL ? fopen(path, "we") : NULL;
+    if (file == NULL) {
+        fprintf(stderr, "digits: JOBRUN_RESULT_FILE: %s\n",
+                path != NULL ? strerror(errno) : "not set");
+        return -1;
+    }
+    fprintf(file,
+            "{\"accuracy\": %.6f, \"loss\": %.6f, \"steps\": %ld, "
+            "\"weights_sha\": \"%s\"}\n",
+            result->accuracy, result->loss, result->steps, result->weights_sha);
+    return fclose(file) == 0 ? 0 : -1;
+}
+
+static int run(struct ring *ring, struct data *data, long epochs)
+{
+    static struct weights weights;
+    struct result result = {0};
+    model_init(&weights);
+    if (train(&weights, ring, data, epochs, &result) != 0 ||
+        test(&weights, ring, data, &result) != 0)
+        return -1;
+    return deliver(&result, getenv("JOBRUN_RESULT_FILE"));
+}
+
+int main(int argc, char **argv)
+{
+    long rank, size, epochs = 12;
+    struct ring ring;
+    struct data data;
+    if (argc < 2 || (argc == 4 && (strcmp(argv[2], "--epochs") != 0 ||
+                                   number(argv[3], 1, &epochs) != 0))) {
+        fprintf(stderr, "usage: digits FILE [--epochs N]\n");
+        return 2;
+    }
+    if (number(getenv("WORLD_SIZE"), 1, &size) != 0 ||
+        number(getenv("RANK"), 0, &rank) != 0 || rank >= size ||
+        getenv("MASTER_ADDR") == NULL || getenv("MASTER_PORT") == NULL) {
+        fprintf(stderr, "digits: RANK, WORLD_SIZE, MASTER_ADDR and "
+                        "MASTER_PORT must be set: run it by jobrun\n");
+        return 2;
+    }
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (data_read(&data, argv[1]) != 0)
+        return 1;
+    int status = ring_open(&ring, (int)rank, (int)size, getenv("MASTER_ADDR"),
+                           getenv("MASTER_PORT"));
+    if (status == 0)
+        status = run(&ring, &data, epochs);
+    ring_close(&ring);
+    data_free(&data);
+    return status == 0 ? 0 : 1;
+}

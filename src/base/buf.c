@@ -1,0 +1,156 @@
+#include "buf.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "utf8.h"
+
+#include "banned.h"
+
+enum { FIRST_CAP = 64 };
+
+void jr_buf_release(struct jr_buf *buf)
+{
+    free(buf->data);
+    *buf = JR_BUF_INIT;
+}
+
+void jr_buf_reserve(struct jr_buf *buf, size_t extra)
+{
+    size_t need;
+    if (buf->failed)
+        return;
+    if (__builtin_add_overflow(buf->len, extra, &need) || need > SIZE_MAX / 4) {
+        buf->failed = true;
+        return;
+    }
+    if (need < buf->cap)
+        return;
+    size_t cap = buf->cap == 0 ? FIRST_CAP : buf->cap;
+    while (cap <= need)
+        cap *= 2;
+    char *data = realloc(buf->data, cap);
+    if (data == NULL) {
+        buf->failed = true;
+        return;
+    }
+    data[buf->len] = '\0';
+    buf->data = data;
+    buf->cap = cap;
+}
+
+void jr_buf_add(struct jr_buf *buf, const void *bytes, size_t len)
+{
+    jr_buf_reserve(buf, len);
+    if (buf->failed)
+        return;
+    if (len != 0)
+        memcpy(buf->data + buf->len, bytes, len);
+    buf->len += len;
+    buf->data[buf->len] = '\0';
+}
+
+void jr_buf_str(struct jr_buf *buf, const char *text)
+{
+    jr_buf_add(buf, text, strlen(text));
+}
+
+void jr_buf_char(struct jr_buf *buf, char byte)
+{
+    jr_buf_add(buf, &byte, 1);
+}
+
+void jr_buf_fill(struct jr_buf *buf, char byte, size_t count)
+{
+    jr_buf_reserve(buf, count);
+    if (buf->failed)
+        return;
+    memset(buf->data + buf->len, byte, count);
+    buf->len += count;
+    buf->data[buf->len] = '\0';
+}
+
+void jr_buf_printf(struct jr_buf *buf, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (len < 0)
+        buf->failed = true;
+    else
+        jr_buf_reserve(buf, (size_t)len);
+    if (buf->failed)
+        return;
+    va_start(args, format);
+    (void)vsnprintf(buf->data + buf->len, (size_t)len + 1, format, args);
+    va_end(args);
+    buf->len += (size_t)len;
+}
+
+void jr_buf_escaped(struct jr_buf *buf, const char *text, size_t len)
+{
+    size_t at = 0;
+    while (at < len) {
+        uint32_t point;
+        size_t size = jr_utf8_decode(text + at, len - at, &point);
+        if (size != 0 && jr_utf8_is_shown(point)) {
+            jr_buf_add(buf, text + at, size);
+            at += size;
+            continue;
+        }
+        for (size_t end = at + (size == 0 ? 1 : size); at < end; at++)
+            jr_buf_printf(buf, "\\x%02x", (unsigned char)text[at]);
+    }
+}
+
+void jr_buf_safe(struct jr_buf *buf, const char *text)
+{
+    jr_buf_escaped(buf, text, strlen(text));
+}
+
+void jr_buf_wrapped(struct jr_buf *buf, const char *text, size_t indent)
+{
+    const char *start =
+        buf->len == 0 ? NULL : memrchr(buf->data, '\n', buf->len);
+    size_t column =
+        start == NULL ? buf->len : (size_t)(buf->data + buf->len - start) - 1;
+    bool first = true;
+    for (text += strspn(text, " \n"); *text != '\0';) {
+        size_t len = strcspn(text, " \n");
+        bool fits = column + len + !first <= JR_BUF_WIDTH;
+        if (!first && !fits) {
+            jr_buf_char(buf, '\n');
+            jr_buf_fill(buf, ' ', indent);
+            column = indent;
+        } else if (!first) {
+            jr_buf_char(buf, ' ');
+            column++;
+        }
+        jr_buf_add(buf, text, len);
+        column += len;
+        first = false;
+        text += len + strspn(text + len, " \n");
+    }
+}
+
+void jr_buf_clear(struct jr_buf *buf)
+{
+    buf->len = 0;
+    buf->failed = false;
+    if (buf->data != NULL)
+        buf->data[0] = '\0';
+}
+
+char *jr_buf_detach(struct jr_buf *buf)
+{
+    jr_buf_reserve(buf, 0);
+    char *data = buf->failed ? NULL : buf->data;
+    if (data == NULL)
+        free(buf->data);
+    *buf = JR_BUF_INIT;
+    return data;
+}

@@ -1,0 +1,53 @@
+/*
+ * A growing byte buffer, always NUL-terminated once anything was added.
+ * Failure to grow is sticky: later additions do nothing and `failed` is set.
+ */
+#ifndef JR_BUF_H
+#define JR_BUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct jr_buf {
+    char *data; /* NULL while empty */
+    size_t len; /* bytes, without the terminating NUL */
+    size_t cap;
+    bool failed;
+};
+
+#define JR_BUF_INIT    ((struct jr_buf){0})
+#define JR_BUF_CLEANUP __attribute__((cleanup(jr_buf_release)))
+
+/* Free the contents; the buffer is empty and usable afterwards. */
+void jr_buf_release(struct jr_buf *buf);
+
+/* Make room for `extra` more bytes and a NUL. */
+void jr_buf_reserve(struct jr_buf *buf, size_t extra);
+
+void jr_buf_add(struct jr_buf *buf, const void *bytes, size_t len);
+void jr_buf_str(struct jr_buf *buf, const char *text);
+void jr_buf_char(struct jr_buf *buf, char byte);
+void jr_buf_fill(struct jr_buf *buf, char byte, size_t count);
+void jr_buf_printf(struct jr_buf *buf, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Text from outside, made safe to show: control bytes and broken UTF-8 as
+ * \xNN, so that it cannot move a cursor or forge a line. `len` bytes, or all
+ * of a string. */
+void jr_buf_escaped(struct jr_buf *buf, const char *text, size_t len);
+void jr_buf_safe(struct jr_buf *buf, const char *text);
+
+/* The words of a text, broken into lines of at most JR_BUF_WIDTH bytes; each
+ * line but the first begins with `indent` blanks. The first goes on where the
+ * buffer's last line ends. No newline is added at the end. */
+enum { JR_BUF_WIDTH = 80 };
+void jr_buf_wrapped(struct jr_buf *buf, const char *text, size_t indent);
+
+/* Forget the contents but keep the memory. */
+void jr_buf_clear(struct jr_buf *buf);
+
+/* The contents as a malloc'ed string that the caller frees; NULL if the buffer
+ * failed. An empty buffer yields "". */
+char *jr_buf_detach(struct jr_buf *buf);
+
+#endif

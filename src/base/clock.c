@@ -1,0 +1,46 @@
+#include "clock.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "banned.h"
+
+static uint64_t read_clock(clockid_t clock)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(clock, &now); /* both clocks always exist */
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t jr_clock_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t jr_clock_wall_ns(void)
+{
+    return read_clock(CLOCK_REALTIME);
+}
+
+void jr_clock_rfc3339(char out[static 32], uint64_t wall_ns)
+{
+    time_t seconds = (time_t)(wall_ns / 1000000000u);
+    unsigned ms = (unsigned)(wall_ns / 1000000u % 1000u);
+    struct tm utc = {0};
+    (void)gmtime_r(&seconds, &utc); /* fails only beyond year 2^31 */
+    size_t len = strftime(out, 32, "%Y-%m-%dT%H:%M:%S", &utc);
+    (void)snprintf(out + len, 32 - len, ".%03uZ", ms);
+}
+
+void jr_clock_human(struct jr_buf *out, uint64_t ns)
+{
+    unsigned long long ms = ns / 1000000u, minutes = ms / 60000u;
+    if (ms < 1000)
+        jr_buf_printf(out, "%llu ms", ms);
+    else if (minutes == 0)
+        jr_buf_printf(out, "%llu.%llu s", ms / 1000, ms / 100 % 10);
+    else if (minutes < 60)
+        jr_buf_printf(out, "%llu min %02llu s", minutes, ms / 1000 % 60);
+    else
+        jr_buf_printf(out, "%llu h %02llu min", minutes / 60, minutes % 60);
+}

@@ -1,0 +1,20 @@
+/* Time: durations by CLOCK_MONOTONIC only; wall time for people. */
+#ifndef JR_CLOCK_H
+#define JR_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buf.h"
+
+/* Nanoseconds of CLOCK_MONOTONIC; of CLOCK_REALTIME since the epoch. */
+uint64_t jr_clock_ns(void);
+uint64_t jr_clock_wall_ns(void);
+
+/* RFC 3339, UTC, milliseconds: 2026-11-21T06:30:12.345Z */
+void jr_clock_rfc3339(char out[static 32], uint64_t wall_ns);
+
+/* For people: "84 ms", "2.4 s", "3 min 05 s", "2 h 10 min". */
+void jr_clock_human(struct jr_buf *out, uint64_t ns);
+
+#endif

@@ -1,0 +1,162 @@
+#include "diag.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "banned.h"
+
+/* Findings beyond this many are counted only: nobody reads them. */
+enum { MOST_KEPT = 1000 };
+
+void jr_diags_release(struct jr_diags *diags)
+{
+    jr_arena_release(&diags->arena);
+    *diags = JR_DIAGS_INIT;
+}
+
+/* Count a finding and give it a slot; the scratch one when it is not kept. */
+static struct jr_diag *add_slot(struct jr_diags *diags,
+                                enum jr_severity severity)
+{
+    struct jr_diag *slot = NULL;
+    if (severity == JR_SEVERITY_ERROR)
+        diags->errors++;
+    else
+        diags->warnings++;
+    if (diags->count < MOST_KEPT)
+        slot = jr_arena_push(&diags->arena, &diags->items, &diags->count,
+                             sizeof *slot);
+    if (slot != NULL)
+        return slot;
+    diags->scratch = (struct jr_diag){0};
+    return &diags->scratch;
+}
+
+/* What jr_diags_error and _warning share. */
+struct finding {
+    enum jr_severity severity;
+    unsigned code;
+    struct jr_span span;
+    const char *path;
+};
+
+__attribute__((format(printf, 3, 0))) static struct jr_diag *add_finding(
+    struct jr_diags *diags, const struct finding *finding, const char *format,
+    va_list args)
+{
+    struct jr_arena *arena = &diags->arena;
+    struct jr_diag *slot = add_slot(diags, finding->severity);
+    slot->severity = finding->severity;
+    slot->span = finding->span;
+    if (slot == &diags->scratch)
+        return slot;
+    slot->code = jr_arena_printf(arena, "JR%04u", finding->code);
+    slot->path = jr_arena_strdup(arena, finding->path);
+    slot->message = jr_arena_vprintf(arena, format, args);
+    return slot;
+}
+
+struct jr_diag *jr_diags_error(struct jr_diags *diags, unsigned code,
+                               struct jr_span span, const char *path,
+                               const char *format, ...)
+{
+    struct finding finding = {JR_SEVERITY_ERROR, code, span, path};
+    va_list args;
+    va_start(args, format);
+    struct jr_diag *diag = add_finding(diags, &finding, format, args);
+    va_end(args);
+    return diag;
+}
+
+struct jr_diag *jr_diags_warning(struct jr_diags *diags, unsigned code,
+                                 struct jr_span span, const char *path,
+                                 const char *format, ...)
+{
+    struct finding finding = {JR_SEVERITY_WARNING, code, span, path};
+    va_list args;
+    va_start(args, format);
+    struct jr_diag *diag = add_finding(diags, &finding, format, args);
+    va_end(args);
+    return diag;
+}
+
+void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag,
+                  const char *format, ...)
+{
+    if (diag == &diags->scratch)
+        return;
+    va_list args;
+    va_start(args, format);
+    diag->help = jr_arena_vprintf(&diags->arena, format, args);
+    va_end(args);
+}
+
+void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag,
+                    struct jr_span span, const char *message)
+{
+    if (diag == &diags->scratch)
+        return;
+    struct jr_related *related = jr_arena_alloc(&diags->arena, sizeof *related);
+    if (related == NULL)
+        return;
+    related->span = span;
+    related->message = jr_arena_strdup(&diags->arena, message);
+    diag->related = related;
+}
+
+void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag,
+                 struct jr_span span, const char *text)
+{
+    if (diag == &diags->scratch)
+        return;
+    struct jr_fix *fix = jr_arena_alloc(&diags->arena, sizeof *fix);
+    if (fix == NULL)
+        return;
+    fix->span = span;
+    fix->text = jr_arena_strdup(&diags->arena, text);
+    diag->fix = fix;
+}
+
+static int compare_numbers(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_texts(const char *a, const char *b)
+{
+    return strcmp(a == NULL ? "" : a, b == NULL ? "" : b);
+}
+
+static const char *source_name(const struct jr_diag *diag)
+{
+    return diag->span.source == NULL ? NULL : diag->span.source->name;
+}
+
+static int compare(const struct jr_diag *a, const struct jr_diag *b)
+{
+    int order = compare_texts(source_name(a), source_name(b));
+    if (order == 0)
+        order = compare_numbers(a->span.line, b->span.line);
+    if (order == 0)
+        order = compare_numbers(a->span.column, b->span.column);
+    if (order == 0)
+        order = compare_texts(a->code, b->code);
+    return order;
+}
+
+/* By insertion: qsort is not stable, and there are at most MOST_KEPT. */
+void jr_diags_sort_from(struct jr_diags *diags, size_t first)
+{
+    for (size_t i = first + 1; i < diags->count; i++) {
+        struct jr_diag diag = diags->items[i];
+        size_t at = i;
+        for (; at > first && compare(&diags->items[at - 1], &diag) > 0; at--)
+            diags->items[at] = diags->items[at - 1];
+        diags->items[at] = diag;
+    }
+}
+
+void jr_diags_sort(struct jr_diags *diags)
+{
+    jr_diags_sort_from(diags, 0);
+}

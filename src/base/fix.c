@@ -1,0 +1,122 @@
+#include "fix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "diag_text.h"
+#include "utf8.h"
+
+#include "banned.h"
+
+/* The byte at a line and column: false where the text has none. The cursor
+ * moves on, so that positions in order cost one pass. */
+static bool find_byte(struct jr_diag_cursor *cursor, struct jr_span at,
+                      size_t *ret)
+{
+    uint32_t point, column = 1;
+    if (!jr_diag_find_line(cursor, &at))
+        return false;
+    const char *line = at.source->text + cursor->offset;
+    size_t byte = 0;
+    for (; column < at.column && byte < cursor->size; column++)
+        byte += jr_utf8_next(line + byte, cursor->size - byte, &point);
+    *ret = cursor->offset + byte;
+    return column == at.column;
+}
+
+/* Whether the text is what it shall be: no reading would ever be the last. */
+static bool is_nothing(const struct jr_edit *edit)
+{
+    const struct jr_fix *fix = edit->diag->fix;
+    size_t len = strlen(fix->text);
+    return edit->to - edit->from == len &&
+           memcmp(fix->span.source->text + edit->from, fix->text, len) == 0;
+}
+
+static bool find_edit(struct jr_edit *edit, struct jr_diag_cursor *cursor)
+{
+    struct jr_span span = edit->diag->fix->span;
+    if (!find_byte(cursor, span, &edit->from))
+        return false;
+    span.line = span.end_line;
+    span.column = span.end_column;
+    struct jr_diag_cursor end = *cursor;
+    return find_byte(&end, span, &edit->to) && edit->to >= edit->from &&
+           !is_nothing(edit);
+}
+
+/* By position, then by the findings' own order. */
+static int compare(const void *left, const void *right)
+{
+    const struct jr_diag *a = ((const struct jr_edit *)left)->diag;
+    const struct jr_diag *b = ((const struct jr_edit *)right)->diag;
+    const struct jr_span *at = &a->fix->span, *bt = &b->fix->span;
+    if (at->line != bt->line)
+        return at->line < bt->line ? -1 : 1;
+    if (at->column != bt->column)
+        return at->column < bt->column ? -1 : 1;
+    return a < b ? -1 : 1;
+}
+
+/* Whether an edit may follow the one before it: two at one place would have an
+ * order that nobody stated. */
+static bool follows(const struct jr_edit *before, const struct jr_edit *edit)
+{
+    return edit->from >= before->to && edit->from != before->from;
+}
+
+/* The fixes that lie in the source, in the order of the text. */
+static size_t collect(struct jr_edit *edits, const struct jr_source *source,
+                      const struct jr_diags *diags)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < diags->count; i++) {
+        const struct jr_fix *fix = diags->items[i].fix;
+        if (fix != NULL && fix->text != NULL && fix->span.source == source)
+            edits[count++].diag = &diags->items[i];
+    }
+    qsort(edits, count, sizeof *edits, compare);
+    return count;
+}
+
+struct jr_edit *jr_fix_choose(struct jr_arena *arena,
+                              const struct jr_source *source,
+                              const struct jr_diags *diags, size_t *ret_count)
+{
+    struct jr_edit *edits = jr_arena_array(arena, diags->count, sizeof *edits);
+    struct jr_diag_cursor cursor = {0};
+    size_t count = edits == NULL ? 0 : collect(edits, source, diags);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct jr_edit edit = edits[i];
+        if (find_edit(&edit, &cursor) &&
+            (kept == 0 || follows(&edits[kept - 1], &edit)))
+            edits[kept++] = edit;
+    }
+    *ret_count = kept;
+    return kept == 0 ? NULL : edits;
+}
+
+void jr_fix_apply(struct jr_buf *out, const struct jr_source *source,
+                  const struct jr_edit *edits, size_t count)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        jr_buf_add(out, source->text + at, edits[i].from - at);
+        jr_buf_str(out, edits[i].diag->fix->text);
+        at = edits[i].to;
+    }
+    jr_buf_add(out, source->text + at, source->len - at);
+}
+
+void jr_fix_tell(struct jr_buf *out, const struct jr_edit *edit)
+{
+    const struct jr_fix *fix = edit->diag->fix;
+    jr_diag_place(out, &fix->span);
+    jr_buf_str(out, "fixed: '");
+    jr_buf_escaped(out, fix->span.source->text + edit->from,
+                   edit->to - edit->from);
+    jr_buf_str(out, "' -> '");
+    jr_buf_safe(out, fix->text);
+    jr_buf_printf(out, "' [%s]\n", edit->diag->code);
+}

@@ -1,0 +1,251 @@
+#include "io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+
+#include "banned.h"
+
+enum { CHUNK = 64 * 1024, MIB = 1 << 20, MOST_FACT = MIB, MOST_NAMES = 16 };
+
+/* Append one read's worth, at most one byte more than `most`: that one tells a
+ * file that is full from one that is longer. Returns what read returned. */
+static ssize_t read_some(struct jr_buf *out, int fd, size_t most)
+{
+    size_t want = most < CHUNK ? most + 1 : CHUNK;
+    jr_buf_reserve(out, want);
+    if (out->failed) {
+        errno = ENOMEM;
+        return -1;
+    }
+    ssize_t got;
+    do {
+        got = read(fd, out->data + out->len, want);
+    } while (got < 0 && errno == EINTR);
+    if (got > 0)
+        out->len += (size_t)got;
+    out->data[out->len] = '\0';
+    return got;
+}
+
+static int refuse_size(size_t limit, struct jr_error *err)
+{
+    bool whole = limit % MIB == 0;
+    return jr_error_set(err, JR_STATUS_LAUNCH, "is larger than %zu %s",
+                        whole ? limit / MIB : limit, whole ? "MiB" : "bytes");
+}
+
+int jr_io_read_fd(struct jr_buf *ret, int fd, size_t limit,
+                  struct jr_error *err)
+{
+    struct jr_buf text = JR_BUF_INIT;
+    ssize_t got;
+    do {
+        got = read_some(&text, fd, limit - text.len);
+    } while (got > 0 && text.len <= limit);
+    int result = 0;
+    if (got < 0)
+        result = jr_error_sys(err, JR_STATUS_LAUNCH, "cannot read");
+    else if (text.len > limit)
+        result = refuse_size(limit, err);
+    if (result == 0) {
+        jr_buf_release(ret);
+        *ret = text;
+    } else {
+        jr_buf_release(&text);
+    }
+    return result;
+}
+
+static const char *kind_of_file(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFDIR:
+        return "a folder";
+    case S_IFIFO:
+        return "a FIFO";
+    case S_IFCHR:
+    case S_IFBLK:
+        return "a device";
+    default:
+        return "a socket";
+    }
+}
+
+int jr_io_read_file(struct jr_buf *ret, int dir_fd, const char *path,
+                    size_t limit, struct jr_error *err)
+{
+    /* O_NONBLOCK, or the open itself would wait for a FIFO's writer. */
+    JR_CLOSE int fd =
+        openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s: cannot open", path);
+    if (!S_ISREG(status.st_mode))
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "%s: is %s, not a regular file", path,
+                            kind_of_file(status.st_mode));
+    if (jr_io_read_fd(ret, fd, limit, err) != 0)
+        return jr_error_wrap(err, "%s", path);
+    return 0;
+}
+
+int jr_io_write_all(int fd, const void *bytes, size_t len)
+{
+    const char *at = bytes;
+    while (len > 0) {
+        ssize_t written = write(fd, at, len);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return -1;
+        at += written;
+        len -= (size_t)written;
+    }
+    return 0;
+}
+
+/* Create `.NAME.RANDOM` in the folder and open it for writing. */
+static int open_temporary(int dir_fd, const char *name, mode_t mode,
+                          struct jr_buf *ret_name)
+{
+    int fd = -1;
+    errno = EEXIST;
+    for (int i = 0; fd < 0 && errno == EEXIST && i < MOST_NAMES; i++) {
+        uint32_t random;
+        if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+            return -1;
+        jr_buf_clear(ret_name);
+        jr_buf_printf(ret_name, ".%s.%08x", name, random);
+        if (ret_name->failed) {
+            errno = ENOMEM;
+            return -1;
+        }
+        fd = openat(dir_fd, ret_name->data,
+                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    }
+    return fd;
+}
+
+int jr_io_replace(int dir_fd, const char *name, const void *bytes, size_t len,
+                  mode_t mode, struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf temporary = JR_BUF_INIT;
+    int fd = open_temporary(dir_fd, name, mode, &temporary);
+    if (fd < 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot create %s", name);
+    int failed = jr_io_write_all(fd, bytes, len);
+    if (failed == 0)
+        failed = fchmod(fd, mode);
+    /* Some file systems report a full disk only here. */
+    if (failed == 0)
+        failed = close(fd);
+    else
+        (void)close(fd);
+    if (failed == 0)
+        failed = renameat(dir_fd, temporary.data, dir_fd, name);
+    if (failed == 0)
+        return 0;
+    jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s", name);
+    (void)unlinkat(dir_fd, temporary.data, 0);
+    return -1;
+}
+
+/* One folder; an existing one is as good, whatever mkdir had against it: on a
+ * read-only file system that is not EEXIST. */
+static int make_folder(const char *path, mode_t mode, struct jr_error *err)
+{
+    struct stat status;
+    if (mkdir(path, mode) == 0)
+        return 0;
+    int sys = errno;
+    if (stat(path, &status) == 0) {
+        if (S_ISDIR(status.st_mode))
+            return 0;
+        return jr_error_set(err, JR_STATUS_LAUNCH, "%s is not a folder", path);
+    }
+    errno = sys;
+    return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot make the folder %s",
+                        path);
+}
+
+int jr_io_mkdirs(const char *path, mode_t mode, struct jr_error *err)
+{
+    JR_FREE char *partial = strdup(path);
+    if (partial == NULL)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot make the folder %s",
+                            path);
+    for (char *slash = strchr(partial + (*partial == '/'), '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (make_folder(partial, mode, err) != 0)
+            return -1;
+        *slash = '/';
+    }
+    return make_folder(partial, mode, err);
+}
+
+/* Append the components of `path` to the absolute path in `out`. */
+static void fold(struct jr_buf *out, const char *path)
+{
+    while (*path != '\0') {
+        size_t len = strcspn(path, "/");
+        if (len == 2 && strncmp(path, "..", 2) == 0) {
+            char *slash = out->len == 0 ? NULL : strrchr(out->data, '/');
+            if (slash != NULL) {
+                *slash = '\0';
+                out->len = (size_t)(slash - out->data);
+            }
+        } else if (len != 0 && !(len == 1 && *path == '.')) {
+            jr_buf_char(out, '/');
+            jr_buf_add(out, path, len);
+        }
+        path += len + (path[len] == '/');
+    }
+}
+
+char *jr_io_absolute(const char *base, const char *path)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    if (*path != '/')
+        fold(&out, base);
+    fold(&out, path);
+    if (out.len == 0)
+        jr_buf_char(&out, '/');
+    return jr_buf_detach(&out);
+}
+
+char *jr_io_find_above(const char *folder, const char *name)
+{
+    JR_FREE char *at = strdup(folder);
+    for (char *slash = at; slash != NULL;) {
+        JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
+        struct stat st;
+        jr_buf_printf(&path, "%s/%s", at, name);
+        if (!path.failed && stat(path.data, &st) == 0)
+            return strdup(*at == '\0' ? "/" : at);
+        slash = strrchr(at, '/');
+        if (slash != NULL)
+            *slash = '\0';
+    }
+    return NULL;
+}
+
+bool jr_io_fact(struct jr_buf *ret, const char *root, const char *path)
+{
+    JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
+    jr_buf_printf(&name, "%s/%s", root, path);
+    if (name.failed ||
+        jr_io_read_file(ret, AT_FDCWD, name.data, MOST_FACT, NULL) != 0)
+        return false;
+    if (ret->len > 0 && ret->data[ret->len - 1] == '\n')
+        ret->data[--ret->len] = '\0';
+    return true;
+}

@@ -1,0 +1,48 @@
+/*
+ * Files: EINTR-safe, close-on-exec, beneath a folder descriptor, following no
+ * link where jobrun itself chose the name. All return 0 or -1 with `err` set.
+ */
+#ifndef JR_IO_H
+#define JR_IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "buf.h"
+#include <jobrun/error.h>
+
+/* Read a regular file (at `dir_fd`, AT_FDCWD allowed) of at most `limit` bytes.
+ * A FIFO, a device or a folder is refused without blocking. */
+int jr_io_read_file(struct jr_buf *ret, int dir_fd, const char *path,
+                    size_t limit, struct jr_error *err);
+
+/* Read a descriptor to its end, at most `limit` bytes. */
+int jr_io_read_fd(struct jr_buf *ret, int fd, size_t limit,
+                  struct jr_error *err);
+
+/* Write all bytes; errno is kept. Returns 0 or -1. */
+int jr_io_write_all(int fd, const void *bytes, size_t len);
+
+/* Replace `name` in the folder `dir_fd` by a temporary file and rename, so that
+ * a reader sees the old bytes or the new ones and nothing between. `mode` holds
+ * whatever the umask. */
+int jr_io_replace(int dir_fd, const char *name, const void *bytes, size_t len,
+                  mode_t mode, struct jr_error *err);
+
+/* Make `path` and what is missing above it. 0 where it was there already. */
+int jr_io_mkdirs(const char *path, mode_t mode, struct jr_error *err);
+
+/* `path` made absolute against `base` (itself absolute) without touching the
+ * file system; "." and ".." are folded. malloc'ed, NULL without memory. */
+char *jr_io_absolute(const char *base, const char *path);
+
+/* The nearest folder, of `folder` (absolute) and those above it, that has an
+ * entry `name`: malloc'ed, or NULL where there is none or no memory. */
+char *jr_io_find_above(const char *folder, const char *name);
+
+/* The value of a small text file below `root` without its trailing newline;
+ * false when it cannot be read. For /proc and /sys under a root prefix. */
+bool jr_io_fact(struct jr_buf *ret, const char *root, const char *path);
+
+#endif

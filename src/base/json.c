@@ -1,0 +1,133 @@
+#include "json.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "utf8.h"
+
+#include "banned.h"
+
+/* Append `text` with U+FFFD for every byte that is not UTF-8. */
+static void add_utf8(struct jr_buf *out, const char *text, size_t len)
+{
+    for (size_t at = 0, size; at < len; at += size) {
+        uint32_t point;
+        size = jr_utf8_decode(text + at, len - at, &point);
+        if (size != 0) {
+            jr_buf_add(out, text + at, size);
+        } else {
+            jr_buf_str(out, "\xef\xbf\xbd");
+            size = 1;
+        }
+    }
+}
+
+json_t *jr_json_str(const char *text)
+{
+    if (text == NULL)
+        return json_null();
+    json_t *string = json_string(text);
+    if (string != NULL)
+        return string;
+    JR_BUF_CLEANUP struct jr_buf mended = JR_BUF_INIT;
+    add_utf8(&mended, text, strlen(text));
+    return mended.failed || mended.data == NULL
+               ? NULL
+               : json_stringn(mended.data, mended.len);
+}
+
+void jr_json_set(json_t *object, const char *key, json_t *value)
+{
+    (void)json_object_set_new(object, key, value);
+}
+
+void jr_json_append(json_t *list, json_t *value)
+{
+    (void)json_array_append_new(list, value);
+}
+
+void jr_json_set_str(json_t *object, const char *key, const char *text)
+{
+    jr_json_set(object, key, jr_json_str(text));
+}
+
+void jr_json_set_int(json_t *object, const char *key, json_int_t value)
+{
+    jr_json_set(object, key, json_integer(value));
+}
+
+void jr_json_set_bool(json_t *object, const char *key, bool value)
+{
+    jr_json_set(object, key, json_boolean(value));
+}
+
+void jr_json_set_null(json_t *object, const char *key)
+{
+    jr_json_set(object, key, json_null());
+}
+
+void jr_json_set_real(json_t *object, const char *key, double value)
+{
+    jr_json_set(object, key, json_real(value));
+}
+
+const char *jr_json_get_str(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+/* Whether a real in `json` reads back as another one when it is written with
+ * DBL_DIG digits (0.1, not 0.10000000000000001). */
+static bool needs_every_digit(const json_t *json)
+{
+    const char *key;
+    json_t *value;
+    size_t i;
+    if (json_is_real(json)) {
+        char text[32];
+        double real = json_real_value(json);
+        (void)snprintf(text, sizeof text, "%.*g", DBL_DIG, real);
+        return strtod(text, NULL) != real;
+    }
+    json_object_foreach((json_t *)json, key, value)
+        if (needs_every_digit(value))
+            return true;
+    json_array_foreach(json, i, value)
+        if (needs_every_digit(value))
+            return true;
+    return false;
+}
+
+static int add_chunk(const char *text, size_t len, void *out)
+{
+    jr_buf_add(out, text, len);
+    return 0;
+}
+
+void jr_json_print(struct jr_buf *out, const json_t *json, int indent)
+{
+    size_t digits = needs_every_digit(json) ? DBL_DECIMAL_DIG : DBL_DIG;
+    size_t flags = JSON_ENCODE_ANY | JSON_INDENT((size_t)indent) |
+                   JSON_REAL_PRECISION(digits);
+    if (json_dump_callback(json, add_chunk, out, flags) != 0)
+        out->failed = true;
+}
+
+json_t *jr_json_parse(const char *text, size_t len, struct jr_error *err)
+{
+    json_error_t problem;
+    /* jansson takes a NUL for the end and would not look behind it. */
+    if (len != 0 && memchr(text, '\0', len) != NULL) {
+        jr_error_set(err, JR_STATUS_INVALID, "holds a NUL byte");
+        return NULL;
+    }
+    json_t *json = json_loadb(
+        len == 0 ? "" : text, len,
+        JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &problem);
+    if (json == NULL)
+        jr_error_set(err, JR_STATUS_INVALID, "line %d, column %d: %s",
+                     problem.line, problem.column, problem.text);
+    return json;
+}

@@ -1,0 +1,40 @@
+/*
+ * The gate to jansson: what the other layers need to read and write JSON.
+ * Documents are json_t values with jansson's ownership rules; this header adds
+ * the conventions of jobrun's files.
+ */
+#ifndef JR_JSON_H
+#define JR_JSON_H
+
+#include <jansson.h>
+
+#include "buf.h"
+#include <jobrun/error.h>
+
+/* A new string, or null for NULL text. Bytes that are not UTF-8 are replaced by
+ * U+FFFD. NULL without memory, which jansson's calls take and refuse. */
+json_t *jr_json_str(const char *text);
+
+/* Set a key, or append an item. `value` is taken over; NULL, as of an
+ * allocation that failed, is left out. */
+void jr_json_set(json_t *object, const char *key, json_t *value);
+void jr_json_append(json_t *list, json_t *value);
+
+/* Set `key` to a new value. NULL text is null. */
+void jr_json_set_str(json_t *object, const char *key, const char *text);
+void jr_json_set_int(json_t *object, const char *key, json_int_t value);
+void jr_json_set_bool(json_t *object, const char *key, bool value);
+void jr_json_set_null(json_t *object, const char *key);
+void jr_json_set_real(json_t *object, const char *key, double value);
+
+/* The string at `key`, borrowed; NULL where there is none. */
+const char *jr_json_get_str(const json_t *object, const char *key);
+
+/* Append the text of `json`: indent 0 is one line. Keys keep their order. */
+void jr_json_print(struct jr_buf *out, const json_t *json, int indent);
+
+/* Parse strictly: one value, no duplicate keys, any value at the top. NULL and
+ * `err` (line and column in its text) when it is not JSON. */
+json_t *jr_json_parse(const char *text, size_t len, struct jr_error *err);
+
+#endif

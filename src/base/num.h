@@ -1,0 +1,40 @@
+/*
+ * Strict reading of numbers: the whole text or nothing. No blanks, no sign
+ * where none is allowed, no octal by accident, no trailing junk.
+ */
+#ifndef JR_NUM_H
+#define JR_NUM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "buf.h"
+
+/* The digits at *text, stepped over, up to whatever follows them. */
+bool jr_num_digits(const char **text, uint64_t *ret);
+
+/* Decimal digits only (a leading '-' for the signed form), no leading zero
+ * but "0" itself. False, and *ret untouched, when the text is anything else or
+ * does not fit. */
+bool jr_num_u64(const char *text, uint64_t *ret);
+bool jr_num_i64(const char *text, int64_t *ret);
+bool jr_num_u32(const char *text, uint32_t *ret);
+
+/* A finite decimal number, YAML 1.2 core: 3, -0.5, 1e3, .5 */
+bool jr_num_double(const char *text, double *ret);
+
+/* Append a number without noise: in the fewest digits, from 15 on, that read
+ * back as itself. 0.1, not 0.10000000000000001. */
+void jr_num_add_double(struct jr_buf *out, double number);
+
+/* 500ms, 30s, 10m, 2h, 1d, 1h30m (units descending, each once), in
+ * milliseconds. A bare number is refused, but for 0. */
+bool jr_num_duration(const char *text, uint64_t *ret_ms);
+
+/* Append a duration in milliseconds as it is read: 1h30m, 500ms. */
+void jr_num_add_duration(struct jr_buf *out, uint64_t ms);
+
+/* 64KiB, 10MiB, 2GiB, 1TiB, or plain bytes. */
+bool jr_num_size(const char *text, uint64_t *ret_bytes);
+
+#endif

@@ -1,0 +1,170 @@
+#include "regex.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "banned.h"
+
+enum {
+    MOST_PATTERN = 4096,    /* bytes */
+    MOST_MATCH = 100000,    /* steps of backtracking */
+    MOST_HEAP_KIB = 16384,  /* of the interpreter */
+    FIRST_STACK = 32 << 10, /* of compiled code */
+    MOST_STACK = 1 << 20
+};
+
+struct jr_regex {
+    pcre2_code *code;
+    pcre2_match_context *limits;
+    pcre2_match_data *found;
+    pcre2_jit_stack *stack; /* NULL: 32 KiB of the machine's were enough */
+    bool tried, matched;    /* tried: has been searched for */
+    uint32_t names, name_size;
+    PCRE2_SPTR table; /* of named groups: 2 bytes of number, the name, NUL */
+};
+
+void jr_regex_free(struct jr_regex *regex)
+{
+    if (regex == NULL)
+        return;
+    pcre2_jit_stack_free(regex->stack);
+    pcre2_match_data_free(regex->found);
+    pcre2_match_context_free(regex->limits);
+    pcre2_code_free(regex->code);
+    free(regex);
+}
+
+/* Compile, or set `err` to PCRE2's message. */
+static pcre2_code *compile(const char *pattern, size_t *ret_offset,
+                           struct jr_error *err)
+{
+    int number = 0;
+    PCRE2_SIZE offset = 0;
+    pcre2_code *code = NULL;
+    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    if (context != NULL) {
+        pcre2_set_max_pattern_length(context, MOST_PATTERN);
+        code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+                             PCRE2_UTF | PCRE2_MATCH_INVALID_UTF |
+                                 PCRE2_NEVER_BACKSLASH_C | PCRE2_DOLLAR_ENDONLY,
+                             &number, &offset, context);
+        pcre2_compile_context_free(context);
+    }
+    if (code == NULL) {
+        char text[256] = "out of memory";
+        if (number != 0)
+            (void)pcre2_get_error_message(number, (PCRE2_UCHAR *)text,
+                                          sizeof text);
+        size_t len = strlen(pattern); /* PCRE2 may go one beyond it */
+        *ret_offset = offset < len ? offset : len;
+        jr_error_set(err, JR_STATUS_INVALID, "%s", text);
+    }
+    return code;
+}
+
+/* Everything that a match needs. Returns false without memory. */
+static bool prepare(struct jr_regex *regex)
+{
+    regex->limits = pcre2_match_context_create(NULL);
+    regex->found = pcre2_match_data_create_from_pattern(regex->code, NULL);
+    if (regex->limits == NULL || regex->found == NULL)
+        return false;
+    pcre2_set_match_limit(regex->limits, MOST_MATCH);
+    pcre2_set_heap_limit(regex->limits, MOST_HEAP_KIB);
+    (void)pcre2_pattern_info(regex->code, PCRE2_INFO_NAMECOUNT, &regex->names);
+    (void)pcre2_pattern_info(regex->code, PCRE2_INFO_NAMEENTRYSIZE,
+                             &regex->name_size);
+    (void)pcre2_pattern_info(regex->code, PCRE2_INFO_NAMETABLE, &regex->table);
+    return true;
+}
+
+int jr_regex_new(struct jr_regex **ret, const char *pattern, size_t *ret_offset,
+                 struct jr_error *err)
+{
+    struct jr_regex *regex = calloc(1, sizeof *regex);
+    if (regex == NULL)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "regular expression");
+    regex->code = compile(pattern, ret_offset, err);
+    if (regex->code == NULL || !prepare(regex)) {
+        if (regex->code != NULL)
+            jr_error_sys(err, JR_STATUS_LAUNCH, "regular expression");
+        jr_regex_free(regex);
+        return -1;
+    }
+    *ret = regex;
+    return 0;
+}
+
+static int find(const struct jr_regex *regex, const char *subject, size_t len,
+                size_t from)
+{
+    return pcre2_match(regex->code, (PCRE2_SPTR)subject, len, from, 0,
+                       regex->found, regex->limits);
+}
+
+/* A stack of its own for compiled code that ran out of the machine's. False
+ * when it has one already, or there is no memory. */
+static bool get_stack(struct jr_regex *regex)
+{
+    if (regex->stack != NULL)
+        return false;
+    regex->stack = pcre2_jit_stack_create(FIRST_STACK, MOST_STACK, NULL);
+    pcre2_jit_stack_assign(regex->limits, NULL, regex->stack);
+    return regex->stack != NULL;
+}
+
+bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len,
+                   size_t from, struct jr_match *ret, bool *ret_limited)
+{
+    /* Many patterns are only checked for being one, so that machine code for
+     * them would be wasted. */
+    if (!regex->tried)
+        (void)pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
+    regex->tried = true;
+    int result = find(regex, subject, len, from);
+    if (result == PCRE2_ERROR_JIT_STACKLIMIT && get_stack(regex))
+        result = find(regex, subject, len, from);
+    regex->matched = result > 0;
+    *ret_limited = result == PCRE2_ERROR_MATCHLIMIT ||
+                   result == PCRE2_ERROR_HEAPLIMIT ||
+                   result == PCRE2_ERROR_DEPTHLIMIT ||
+                   result == PCRE2_ERROR_JIT_STACKLIMIT;
+    if (!regex->matched)
+        return false;
+    const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(regex->found);
+    *ret = (struct jr_match){bounds[0], bounds[1]};
+    return true;
+}
+
+size_t jr_regex_group_count(const struct jr_regex *regex)
+{
+    return regex->names;
+}
+
+static PCRE2_SPTR entry(const struct jr_regex *regex, size_t i)
+{
+    return regex->table + i * regex->name_size;
+}
+
+const char *jr_regex_group_name(const struct jr_regex *regex, size_t i)
+{
+    return (const char *)entry(regex, i) + 2;
+}
+
+bool jr_regex_group(const struct jr_regex *regex, size_t i,
+                    struct jr_match *ret)
+{
+    PCRE2_SPTR row = entry(regex, i);
+    size_t number = (size_t)row[0] << 8 | row[1];
+    if (!regex->matched || number >= pcre2_get_ovector_count(regex->found))
+        return false;
+    const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(regex->found);
+    if (bounds[2 * number] == PCRE2_UNSET)
+        return false;
+    *ret = (struct jr_match){bounds[2 * number], bounds[2 * number + 1]};
+    return true;
+}

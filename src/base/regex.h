@@ -1,0 +1,40 @@
+/*
+ * The only user of PCRE2. Patterns are bounded (match limit 100,000, a heap
+ * limit, no \C) and JIT-compiled; subjects may hold broken UTF-8. `$` is the
+ * very end, not the place before a last newline.
+ */
+#ifndef JR_REGEX_H
+#define JR_REGEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jobrun/error.h>
+
+struct jr_regex;
+
+/* Compile. On a bad pattern sets `err` to PCRE2's message and *ret_offset to
+ * the offending byte, or its end. Free with jr_regex_free. */
+int jr_regex_new(struct jr_regex **ret, const char *pattern, size_t *ret_offset,
+                 struct jr_error *err);
+
+/* NULL is allowed. */
+void jr_regex_free(struct jr_regex *regex);
+
+struct jr_match {
+    size_t start, end; /* bytes within the subject */
+};
+
+/* Find the first match at or after `from`. *ret_limited is set when a limit was
+ * hit, which counts as no match. */
+bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len,
+                   size_t from, struct jr_match *ret, bool *ret_limited);
+
+/* Named groups: their number, the name of group i, and where it took part in
+ * the last successful find (false when it did not). */
+size_t jr_regex_group_count(const struct jr_regex *regex);
+const char *jr_regex_group_name(const struct jr_regex *regex, size_t i);
+bool jr_regex_group(const struct jr_regex *regex, size_t i,
+                    struct jr_match *ret);
+
+#endif

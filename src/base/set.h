@@ -1,0 +1,41 @@
+/*
+ * Rank sets: "0-3,8,10-14/2", "all", "none". Sorted, disjoint, canonical.
+ */
+#ifndef JR_SET_H
+#define JR_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "buf.h"
+
+struct jr_range {
+    uint32_t first, last, step; /* inclusive; step >= 1 */
+};
+
+struct jr_set {
+    bool all;
+    struct jr_range *ranges;
+    size_t count;
+};
+
+/* Parse `text`. On failure returns false and points *ret_bad at the first
+ * offending character. Repeated ranks are refused. */
+bool jr_set_parse(struct jr_set *ret, struct jr_arena *arena, const char *text,
+                  const char **ret_bad);
+
+/* Whether `rank` is a member. O(ranges). */
+bool jr_set_has(const struct jr_set *set, uint32_t rank);
+
+/* The largest explicitly named rank; false when none is named. */
+bool jr_set_max(const struct jr_set *set, uint32_t *ret);
+
+/* A member of both among the explicitly named ones; false when disjoint. */
+bool jr_set_overlap(const struct jr_set *a, const struct jr_set *b,
+                    uint32_t *ret);
+
+/* Ascending ranks as compact text: "0-2,4,6-7"; "none" for no rank. */
+void jr_set_print(struct jr_buf *out, const uint32_t *ranks, size_t count);
+
+#endif

@@ -1,0 +1,105 @@
+#include "strv.h"
+
+#include <fnmatch.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cleanup.h"
+
+#include "banned.h"
+
+void jr_strv_push(struct jr_strv *strv, struct jr_arena *arena, char *item)
+{
+    if (item == NULL) {
+        arena->failed = true;
+        return;
+    }
+    /* The array that grows holds the terminating NULL too. */
+    size_t slots = strv->items == NULL ? 0 : strv->count + 1;
+    if (slots == 0 &&
+        jr_arena_push(arena, &strv->items, &slots, sizeof item) == NULL)
+        return;
+    if (jr_arena_push(arena, &strv->items, &slots, sizeof item) == NULL)
+        return;
+    strv->items[strv->count++] = item;
+}
+
+const char *jr_env_get(char *const *envp, const char *name)
+{
+    size_t len = strlen(name);
+    for (; envp != NULL && *envp != NULL; envp++)
+        if (strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
+            return *envp + len + 1;
+    return NULL;
+}
+
+/* Whether the name of NAME=VALUE matches; an item without '=' never does. */
+static bool name_matches(const char *item, const char *glob)
+{
+    const char *equals = strchr(item, '=');
+    if (equals == NULL)
+        return false;
+    JR_FREE char *name = strndup(item, (size_t)(equals - item));
+    return name != NULL && fnmatch(glob, name, 0) == 0;
+}
+
+void jr_env_unset(struct jr_strv *env, const char *glob)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < env->count; i++)
+        if (!name_matches(env->items[i], glob))
+            env->items[kept++] = env->items[i];
+    env->count = kept;
+    if (env->items != NULL)
+        env->items[kept] = NULL;
+}
+
+/* The bytes at `text` that mean themselves in a glob, in any locale. */
+static size_t plain_len(const char *text)
+{
+    size_t len = 0;
+    while (text[len] == '_' || (text[len] >= '0' && text[len] <= '9') ||
+           ((text[len] | 0x20) >= 'a' && (text[len] | 0x20) <= 'z'))
+        len++;
+    return len;
+}
+
+static bool contains(const char *name, const char *word, size_t len)
+{
+    for (; *name != '\0'; name++)
+        if (((*name ^ *word) & ~0x20) == 0 && strncasecmp(name, word, len) == 0)
+            return true;
+    return false;
+}
+
+/* Whether `name` matches, in any case. fnmatch(3) makes wide characters of both
+ * at each call; nearly every glob is a word between stars, which needs none. */
+static bool glob_matches(const char *glob, const char *name)
+{
+    size_t len = *glob == '*' ? plain_len(glob + 1) : 0;
+    if (len > 0 && strcmp(glob + 1 + len, "*") == 0)
+        return contains(name, glob + 1, len);
+    return fnmatch(glob, name, FNM_CASEFOLD) == 0;
+}
+
+bool jr_env_matches(char *const *globs, size_t count, const char *name,
+                    size_t len)
+{
+    JR_FREE char *copy = strndup(name, len);
+    if (copy == NULL)
+        return true;
+    for (char *dash = copy; (dash = strchr(dash, '-')) != NULL;)
+        *dash = '_';
+    for (size_t i = 0; i < count; i++)
+        if (glob_matches(globs[i], copy))
+            return true;
+    return false;
+}
+
+void jr_strv_copy(struct jr_strv *strv, struct jr_arena *arena,
+                  char *const *items)
+{
+    *strv = (struct jr_strv){0};
+    for (; items != NULL && *items != NULL; items++)
+        jr_strv_push(strv, arena, *items);
+}

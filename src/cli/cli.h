@@ -1,0 +1,108 @@
+/*
+ * The program: the only place that prints, reads its own settings from the
+ * environment, and decides the exit status of the process.
+ *
+ *   main -> jr_cli_parse -> the verb's function -> exit status
+ *
+ * A verb is one row of verbs.h, an option one row of options.c; parsing, help
+ * and the checks come from those rows.
+ */
+#ifndef JR_CLI_H
+#define JR_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "buf.h"
+#include "diag.h"
+#include "strv.h"
+
+/* What the command line said. Strings point into argv, those of lists into the
+ * arena. */
+struct jr_cli {
+    struct jr_arena arena;
+    const struct jr_verb *verb;
+    bool verb_stated; /* else it is the default one */
+    char *const *environ;
+    char **words; /* without the verb */
+    int words_count;
+    char **rest; /* what stood behind "--", NULL-terminated; NULL: no "--" */
+    bool out_closed, err_closed; /* fd 1 or 2 was closed at the start */
+    bool color_out, color_err;
+
+    bool help, version;
+    bool explain, env, follow, local;
+    bool strict, quiet, fix; /* validate */
+    bool exact;              /* rerun */
+    bool exit_code;          /* diff */
+    struct jr_strv sets, allow_env;
+    const char *root; /* of parents */
+    const char *color, *format, *on, *run_id;
+    const char *ranks; /* logs --rank */
+    const char *from, *output; /* new */
+    const char *rev;           /* diff */
+    const char *log_dir;
+    uint32_t *count;     /* -n */
+    uint32_t *node_rank; /* --node-rank */
+    uint32_t count_value, node_rank_value;
+};
+
+/* A verb: `words` is its synopsis. A NULL `run` is not built yet. */
+struct jr_verb {
+    const char *name, *words, *help;
+    int (*run)(struct jr_cli *cli);
+};
+
+/* The verbs, NULL-named at the end; the first is the default. */
+extern const struct jr_verb jr_verbs[];
+const struct jr_verb *jr_verb_find(const char *name);
+
+/* Parse argv into *ret. Returns 0, or the exit status after the mistake was
+ * told on standard error. */
+int jr_cli_parse(struct jr_cli *ret, int argc, char **argv,
+                 char *const *envp);
+
+/* Decide on colour for both outputs, by --color and the environment. Returns
+ * the exit status. */
+int jr_cli_color(struct jr_cli *cli);
+
+/* Help for the program (NULL) or a verb, from the tables. */
+void jr_cli_help(struct jr_buf *out, const struct jr_verb *verb);
+
+/* Whether `format` is one of the NULL-terminated `words`; index, or -1 after
+ * saying so. A NULL format is the first. */
+int jr_cli_format(const struct jr_cli *cli, const char *const *words);
+
+/* Data to standard output: 0, or the exit status of a failed write. */
+int jr_cli_out(const struct jr_cli *cli, struct jr_buf *text);
+/* Anything else to standard error; a failure there has no one to be told. */
+void jr_cli_err(const struct jr_cli *cli, struct jr_buf *text);
+/* "jobrun: " and one line. Returns `status`. */
+int jr_cli_say(const struct jr_cli *cli, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Findings, to standard error, with the closing count. */
+void jr_cli_diags(const struct jr_cli *cli, struct jr_diags *diags);
+
+/* Where the run folders are, and the one that the words mean (default: the
+ * latest). The latter returns the exit status, 0 to go on. */
+const char *jr_cli_log_dir(const struct jr_cli *cli);
+int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256]);
+
+/* The verbs' functions. Each returns the exit status. */
+int jr_cmd_run(struct jr_cli *cli);
+int jr_cmd_validate(struct jr_cli *cli);
+int jr_cmd_resolve(struct jr_cli *cli);
+int jr_cmd_plan(struct jr_cli *cli);
+int jr_cmd_runs(struct jr_cli *cli);
+int jr_cmd_show(struct jr_cli *cli);
+int jr_cmd_logs(struct jr_cli *cli);
+int jr_cmd_doctor(struct jr_cli *cli);
+int jr_cmd_schema(struct jr_cli *cli);
+int jr_cmd_explain(struct jr_cli *cli);
+int jr_cmd_completion(struct jr_cli *cli);
+int jr_cmd_new(struct jr_cli *cli);
+int jr_cmd_rerun(struct jr_cli *cli);
+int jr_cmd_diff(struct jr_cli *cli);
+int jr_cmd_migrate(struct jr_cli *cli);
+
+#endif

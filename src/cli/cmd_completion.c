@@ -1,0 +1,36 @@
+/* jobrun completion: a shell's script, or what the script asks for. */
+#include <string.h>
+
+#include "cli.h"
+#include "complete.h"
+#include "scripts.h"
+#include "values.h"
+
+#include "banned.h"
+
+static const char *script(const char *shell)
+{
+    static const struct {
+        const char *shell, *text;
+    } rows[] = {{"bash", JR_SCRIPT_BASH},
+                {"zsh", JR_SCRIPT_ZSH},
+                {"fish", JR_SCRIPT_FISH}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].shell, shell) == 0)
+            return rows[i].text;
+    return NULL;
+}
+
+int jr_cmd_completion(struct jr_cli *cli)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    const char *text = cli->words_count == 1 ? script(cli->words[0]) : NULL;
+    if (text == NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "completion for which shell? bash, zsh or fish");
+    if (cli->rest != NULL)
+        jr_complete(&out, cli->rest, jr_cli_log_dir(cli));
+    else
+        jr_buf_str(&out, text);
+    return jr_cli_out(cli, &out);
+}

@@ -1,0 +1,123 @@
+/* jobrun diff: two specs, or two runs, side by side. */
+#include "comparison.h"
+#include "diff_tree.h"
+#include "record.h"
+#include "stage.h"
+
+#include "banned.h"
+
+/* Facts that need not be those of this moment: no port is tried. */
+static int load_facts(struct jr_stages *stages, const struct jr_cli *cli)
+{
+    int status = jr_stage_facts(stages, cli);
+    stages->hw.real = false;
+    return status;
+}
+
+static int contrast_runs(struct jr_comparison *comparison,
+                         const struct jr_cli *cli)
+{
+    const char *const ids[] = {comparison->a.run, comparison->b.run};
+    struct jr_error err = {0};
+    if (ids[0][0] == '\0' || ids[1][0] == '\0')
+        return 0;
+    if (jr_record_contrast(&comparison->runs, jr_cli_log_dir(cli), ids, &err) ==
+        0)
+        return 0;
+    return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
+}
+
+static void note(const struct jr_comparison *comparison,
+                 const struct jr_cli *cli)
+{
+    const struct jr_side *sides[] = {&comparison->a, &comparison->b};
+    for (size_t i = 0; i < 2; i++)
+        if (!sides[i]->resolved && sides[i]->run[0] == '\0') {
+            (void)jr_cli_say(cli, 0,
+                             "compared as they are written: not both can be "
+                             "resolved %s (--on PROFILE: elsewhere)",
+                             cli->on != NULL ? "there" : "on this machine");
+            return;
+        }
+}
+
+/* Load and compare; mistakes are told. */
+static int compare(struct jr_comparison *comparison, struct jr_stages *stages,
+                   const struct jr_cli *cli)
+{
+    struct jr_error err = {0};
+    struct jr_diags *diags = &stages->diags;
+    int status = load_facts(stages, cli);
+    if (status == 0)
+        status = jr_side_load(&comparison->a, cli, cli->words[0], diags);
+    if (status == 0)
+        status = jr_side_load(&comparison->b, cli, cli->words[1], diags);
+    if (status != 0) {
+        jr_cli_diags(cli, diags);
+        return status;
+    }
+    jr_diags_release(diags);
+    status = jr_comparison_make(comparison, &stages->hw, diags, &err);
+    if (status == JR_STATUS_INVALID)
+        jr_cli_diags(cli, diags);
+    else if (status != 0)
+        (void)jr_cli_say(cli, status, "%s", err.text);
+    return status != 0 ? status : contrast_runs(comparison, cli);
+}
+
+static void add_json(struct jr_buf *out, const struct jr_comparison *comparison)
+{
+    json_t *top = json_object();
+    jr_json_set_int(top, "format_version", 1);
+    json_t *body = jr_comparison_json(comparison);
+    (void)json_object_update(top, body);
+    json_decref(body);
+    jr_json_print(out, top, 2);
+    jr_buf_char(out, '\n');
+    json_decref(top);
+}
+
+static int print(const struct jr_comparison *comparison,
+                 const struct jr_cli *cli, enum jr_diff_format format)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    if (format == JR_DIFF_JSON)
+        add_json(&out, comparison);
+    else if (format == JR_DIFF_MARKDOWN)
+        jr_comparison_markdown(&out, comparison);
+    else
+        jr_comparison_text(&out, comparison);
+    int status = jr_cli_out(cli, &out);
+    if (status == 0 && cli->exit_code && jr_comparison_differs(comparison))
+        status = JR_STATUS_FAILED;
+    return status;
+}
+
+static int diff_two(struct jr_cli *cli, enum jr_diff_format format)
+{
+    struct jr_stages stages = JR_STAGES_INIT;
+    struct jr_comparison comparison = JR_COMPARISON_INIT;
+    int status = compare(&comparison, &stages, cli);
+    if (status == 0) {
+        note(&comparison, cli);
+        status = print(&comparison, cli, format);
+    }
+    jr_stages_release(&stages);
+    jr_comparison_release(&comparison);
+    return status;
+}
+
+int jr_cmd_diff(struct jr_cli *cli)
+{
+    static const char *const formats[] = {"text", "json", "markdown", NULL};
+    int format = jr_cli_format(cli, formats);
+    if (format < 0)
+        return JR_STATUS_USAGE;
+    if (cli->rev != NULL)
+        return jr_diff_tree(cli, (enum jr_diff_format)format);
+    if (cli->words_count == 2)
+        return diff_two(cli, (enum jr_diff_format)format);
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "which two? (jobrun diff A B: files, REV:FILE or runs; "
+                      "jobrun diff --rev REV FOLDER)");
+}

@@ -1,0 +1,261 @@
+/*
+ * jobrun logs: the bytes that the ranks wrote, as they wrote them, but for what
+ * would move a terminal's cursor or set its title; with a heading for each file
+ * where there are several, as tail(1) does it. With
+ * --follow it goes on until the run has its results, or is gone without them,
+ * woken by inotify(7) and a pidfd.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "cli.h"
+#include "io.h"
+#include "record.h"
+#include "safe.h"
+#include "set.h"
+
+#include "banned.h"
+
+enum { LINE_MOST = 64 * 1024 }; /* a longer one is shown in pieces */
+
+/* One log file, read as far as `fd` stands. */
+struct tail {
+    const char *path;   /* relative to the run folder */
+    int fd;             /* -1: not there yet */
+    struct jr_buf rest; /* for a terminal: a line without its end so far */
+};
+
+struct tails {
+    struct jr_arena arena;
+    struct tail *items;
+    size_t count;
+    const struct tail *last; /* whose heading was the last */
+    const char *run_dir;
+    int run_fd, watch_fd, pidfd;
+    bool live;     /* more may come */
+    bool terminal; /* it is one that is printed to */
+    bool color;
+    bool named; /* more than one file: headings */
+    int error;  /* errno of the printing; EPIPE: the reader went away */
+};
+
+static void add(struct tails *tails, const char *path)
+{
+    if (path == NULL)
+        return;
+    struct tail *tail = jr_arena_push(&tails->arena, &tails->items,
+                                      &tails->count, sizeof *tail);
+    if (tail != NULL)
+        *tail = (struct tail){jr_arena_strdup(&tails->arena, path), -1,
+                              JR_BUF_INIT};
+}
+
+/* The files of the ranks that were asked for. */
+static int choose(struct tails *tails, const struct jr_cli *cli,
+                  const struct jr_record_logs *logs)
+{
+    const char *bad;
+    struct jr_set set = {.all = true};
+    if (cli->ranks != NULL &&
+        !jr_set_parse(&set, &tails->arena, cli->ranks, &bad))
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--rank wants ranks like 0-3,8, not '%s'",
+                          cli->ranks);
+    for (size_t i = 0; i < logs->count; i++) {
+        if (!jr_set_has(&set, logs->items[i].rank))
+            continue;
+        add(tails, logs->items[i].out);
+        add(tails, logs->items[i].err);
+    }
+    if (tails->arena.failed)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+    if (tails->count == 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "no such logs: these ranks' output went to the "
+                          "console only");
+    tails->named = tails->count > 1;
+    return 0;
+}
+
+static void emit(struct tails *tails, const void *bytes, size_t len)
+{
+    if (tails->error == 0 && jr_io_write_all(STDOUT_FILENO, bytes, len) != 0)
+        tails->error = errno;
+}
+
+static void heading(struct tails *tails, const struct tail *tail)
+{
+    if (!tails->named || tails->last == tail)
+        return;
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    jr_buf_printf(&line, "%s==> %s/%s <==\n", tails->last != NULL ? "\n" : "",
+                  tails->run_dir, tail->path);
+    emit(tails, line.data, line.len);
+    tails->last = tail;
+}
+
+/* The first `len` bytes of the rest, as a terminal may have them. */
+static void show_line(struct tails *tails, struct tail *tail, size_t len,
+                      const char *end)
+{
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+    size_t shown = len;
+    const char *text = len == 0 ? "" : tail->rest.data;
+    const char *line = jr_safe_redrawn(text, &shown);
+    jr_safe_line(&out, line, shown, tails->color);
+    jr_buf_str(&out, end);
+    if (!out.failed)
+        emit(tails, out.data, out.len);
+}
+
+static void show(struct tails *tails, struct tail *tail, const char *bytes,
+                 size_t len)
+{
+    struct jr_buf *rest = &tail->rest;
+    for (const char *line; len > 0; rest->len = 0) {
+        line = memchr(bytes, '\n', len);
+        size_t size = line == NULL ? len : (size_t)(line - bytes);
+        jr_buf_add(rest, bytes, size);
+        if (rest->failed || (line == NULL && rest->len < LINE_MOST))
+            return;
+        show_line(tails, tail, rest->len, line == NULL ? "" : "\n");
+        bytes += size + (line != NULL);
+        len -= size + (line != NULL);
+    }
+}
+
+/* Print what has been added to one file. */
+static void pump(struct tails *tails, struct tail *tail)
+{
+    char bytes[65536];
+    ssize_t n;
+    if (tail->fd < 0)
+        tail->fd = openat(tails->run_fd, tail->path,
+                          O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    while (tail->fd >= 0 && tails->error == 0 &&
+           (n = read(tail->fd, bytes, sizeof bytes)) > 0) {
+        heading(tails, tail);
+        if (tails->terminal)
+            show(tails, tail, bytes, (size_t)n);
+        else
+            emit(tails, bytes, (size_t)n);
+    }
+}
+
+/* Watch the folders: that of each file for what is written there, and those
+ * above it for what has yet to be made. Watching one twice is harmless. */
+static void watch(struct tails *tails)
+{
+    (void)inotify_add_watch(tails->watch_fd, tails->run_dir,
+                            IN_CREATE | IN_MOVED_TO);
+    for (size_t i = 0; i < tails->count; i++) {
+        JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
+        jr_buf_printf(&path, "%s/%s", tails->run_dir, tails->items[i].path);
+        for (int above = 0; above < 2 && !path.failed; above++) {
+            *strrchr(path.data, '/') = '\0';
+            (void)inotify_add_watch(tails->watch_fd, path.data,
+                                    IN_CREATE | IN_MODIFY | IN_MOVED_TO);
+        }
+    }
+}
+
+static void pump_all(struct tails *tails)
+{
+    for (size_t i = 0; i < tails->count; i++)
+        pump(tails, &tails->items[i]);
+}
+
+/* The results are written last: once they are there, so is all output. */
+static bool finished(const struct tails *tails)
+{
+    return faccessat(tails->run_fd, "results.json", F_OK, 0) == 0;
+}
+
+/* Sleep until something happens in the folders, or the run's jobrun ends. */
+static void wait_for_more(struct tails *tails)
+{
+    char events[16384];
+    struct pollfd fds[] = {{.fd = tails->watch_fd, .events = POLLIN},
+                           {.fd = tails->pidfd, .events = POLLIN}};
+    if (poll(fds, 2, -1) < 0) {
+        tails->error = errno == EINTR ? 0 : errno;
+        return;
+    }
+    if (fds[0].revents != 0 &&
+        read(tails->watch_fd, events, sizeof events) < 0 && errno != EAGAIN)
+        tails->error = errno;
+    tails->live = fds[1].revents == 0;
+}
+
+/* What was written before the end was seen is printed after it. */
+static void follow(struct tails *tails)
+{
+    tails->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    for (bool last = false; !last && tails->error == 0;) {
+        watch(tails);
+        last = !tails->live || finished(tails);
+        pump_all(tails);
+        if (!last && tails->error == 0)
+            wait_for_more(tails);
+    }
+}
+
+static void end(struct tails *tails, struct tail *tail)
+{
+    if (tail->rest.len > 0)
+        show_line(tails, tail, tail->rest.len, "");
+    jr_buf_release(&tail->rest);
+    if (tail->fd >= 0)
+        (void)close(tail->fd);
+}
+
+static int print(struct tails *tails, const struct jr_cli *cli)
+{
+    JR_CLOSE int run_fd =
+        open(tails->run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    tails->run_fd = run_fd;
+    if (cli->follow)
+        follow(tails);
+    else
+        pump_all(tails);
+    if (tails->watch_fd >= 0)
+        (void)close(tails->watch_fd);
+    if (tails->pidfd >= 0)
+        (void)close(tails->pidfd);
+    for (size_t i = 0; i < tails->count; i++)
+        end(tails, &tails->items[i]);
+    if (tails->error != 0 && tails->error != EPIPE)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot print: %s",
+                          strerror(tails->error));
+    return 0;
+}
+
+int jr_cmd_logs(struct jr_cli *cli)
+{
+    char id[256];
+    struct jr_record_logs logs = JR_RECORD_LOGS_INIT;
+    struct tails tails = {.run_fd = -1, .watch_fd = -1, .pidfd = -1};
+    struct jr_error err = {0};
+    int status = jr_cli_find_run(cli, id);
+    if (status != 0)
+        return status;
+    if (jr_record_logs_load(&logs, jr_cli_log_dir(cli), id, &err) != 0)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
+    tails.run_dir =
+        jr_arena_printf(&tails.arena, "%s/%s", jr_cli_log_dir(cli), id);
+    status = choose(&tails, cli, &logs);
+    tails.terminal = isatty(STDOUT_FILENO) == 1;
+    tails.color = cli->color_out;
+    tails.live = jr_record_is_live(jr_cli_log_dir(cli), id, &tails.pidfd);
+    if (status == 0)
+        status = print(&tails, cli);
+    jr_record_logs_release(&logs);
+    jr_arena_release(&tails.arena);
+    return status;
+}

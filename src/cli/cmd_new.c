@@ -1,0 +1,129 @@
+/*
+ * jobrun new: a commented starter spec, or another launcher's command line as
+ * one. What the line said and no spec can say is named in the spec's comments,
+ * and on standard error.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "cli.h"
+#include "io.h"
+#include "load.h"
+#include "starter.h"
+#include "translate.h"
+
+#include "banned.h"
+
+/* To a new file, or to standard output. Takes `text`. */
+static int deliver(const struct jr_cli *cli, struct jr_buf *text)
+{
+    const char *path = cli->output;
+    if (path == NULL || text->failed)
+        return jr_cli_out(cli, text);
+    JR_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int status = JR_STATUS_OK;
+    if (fd < 0 && errno == EEXIST)
+        status = jr_cli_say(cli, JR_STATUS_USAGE,
+                            "%s is there already, and is left as it is", path);
+    else if (fd < 0)
+        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot make %s: %s", path,
+                            strerror(errno));
+    else if (jr_io_write_all(fd, text->data, text->len) != 0)
+        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot write to %s: %s",
+                            path, strerror(errno));
+    jr_buf_release(text);
+    return status;
+}
+
+static int print_starter(const struct jr_cli *cli)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    const char *word = cli->words_count == 0 ? NULL : cli->words[0];
+    const struct jr_starter *starter = jr_starter_find(word);
+    if (starter != NULL) {
+        jr_starter_print(&out, starter);
+        return deliver(cli, &out);
+    }
+    for (starter = jr_starters; starter->word != NULL; starter++)
+        jr_buf_printf(&out, "%s%s", out.len == 0 ? "" : ", ", starter->word);
+    int status = jr_cli_say(cli, JR_STATUS_USAGE,
+                            "there is no starter '%s': it is one of %s", word,
+                            out.data == NULL ? "" : out.data);
+    jr_buf_release(&out);
+    return status;
+}
+
+/* Say on standard error what the spec leaves out or says otherwise. */
+static void tell_notes(const struct jr_cli *cli,
+                       const struct jr_translation *translation)
+{
+    for (size_t i = 0; i < translation->notes_count; i++) {
+        const struct jr_note *note = &translation->notes[i];
+        if (note->verdict == JR_VERDICT_NEEDLESS)
+            continue;
+        (void)jr_cli_say(cli, 0, "'%s' %s: %s", note->what,
+                         note->verdict == JR_VERDICT_LOST
+                             ? "has no counterpart"
+                             : "is not quite the same",
+                         note->why);
+    }
+}
+
+/* The reader of specs has the last word on what the line said. */
+static int check(const struct jr_cli *cli, const struct jr_buf *text)
+{
+    struct jr_diags diags = {0};
+    struct jr_spec_file *file = NULL;
+    int status =
+        jr_spec_load_text(&file, "--from", "/", text->data, text->len, &diags);
+    if (status != 0)
+        jr_cli_diags(cli, &diags);
+    jr_diags_release(&diags);
+    jr_spec_free(file);
+    return status == 0 ? 0
+                       : jr_cli_say(cli, JR_STATUS_USAGE,
+                                    "the line contradicts itself");
+}
+
+static int print_translation(const struct jr_cli *cli,
+                             const struct jr_translation *translation)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    if (translation->help != NULL) {
+        jr_launcher_print(&out, translation->help);
+        return jr_cli_out(cli, &out);
+    }
+    jr_translation_print(&out, translation);
+    int status = out.failed ? 0 : check(cli, &out);
+    if (status != 0) {
+        jr_buf_release(&out);
+        return status;
+    }
+    tell_notes(cli, translation);
+    return deliver(cli, &out);
+}
+
+static int translate(const struct jr_cli *cli)
+{
+    struct jr_translation translation;
+    struct jr_error err;
+    int status = jr_translate(&translation, cli->from, &err) != 0
+                     ? jr_cli_say(cli, (int)err.status, "%s", err.text)
+                     : print_translation(cli, &translation);
+    jr_translation_release(&translation);
+    return status;
+}
+
+int jr_cmd_new(struct jr_cli *cli)
+{
+    if (cli->words_count > 1 || cli->rest != NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "jobrun new [KIND], or jobrun new --from LINE");
+    if (cli->words_count == 1 && cli->from != NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "a KIND or --from, not both of them");
+    return cli->from != NULL ? translate(cli) : print_starter(cli);
+}

@@ -1,0 +1,130 @@
+/*
+ * jobrun rerun: a run's resolved.yaml once more, as an override of its own:
+ * what the resolver found for the machine of then is MISSING again, unless it
+ * is to be as it was.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "doc.h"
+#include "dollars.h"
+#include "launch.h"
+#include "part.h"
+#include "quote.h"
+#include "record.h"
+#include "strv.h"
+
+#include "banned.h"
+
+/* The run that is repeated. */
+struct original {
+    char id[256];
+    struct jr_record_origin origin;
+    const char *spec; /* resolved.yaml */
+};
+
+/* A rehearsal of several nodes keeps them: they are no machines of then. */
+static bool moves(const struct jr_part_row *row, bool local)
+{
+    return row->moves &&
+           !(local && (strcmp(row->key, "nodes") == 0 ||
+                       strcmp(row->key, "local_world_size") == 0));
+}
+
+/* What the resolver found, and an address of then by which process groups find
+ * each other, is MISSING again. */
+static void forget(struct jr_strv *sets, struct jr_arena *arena,
+                   const struct jr_node *root, bool local)
+{
+    size_t count;
+    const struct jr_part_row *rows = jr_part_rows(&count);
+    const struct jr_node *method = jr_doc_get(root, "init_method");
+    for (size_t i = 0; i < count; i++)
+        if (moves(&rows[i], local) && jr_doc_get(root, rows[i].key) != NULL)
+            jr_strv_push(sets, arena,
+                         jr_arena_printf(arena, "%s=null", rows[i].key));
+    if (method != NULL && method->kind == JR_NODE_SCALAR &&
+        strncmp(method->text, "tcp://", 6) == 0)
+        jr_strv_push(sets, arena, jr_arena_strdup(arena, "init_method=null"));
+}
+
+static void forget_placement(struct jr_strv *sets, struct jr_arena *arena,
+                             const struct original *original)
+{
+    struct jr_doc doc = JR_DOC_INIT;
+    struct jr_diags diags = JR_DIAGS_INIT;
+    if (jr_doc_load_file(&doc, original->spec, &diags) == 0 &&
+        doc.root->kind == JR_NODE_MAPPING)
+        forget(sets, arena, doc.root, original->origin.local);
+    jr_diags_release(&diags);
+    jr_doc_release(&doc);
+}
+
+/* The new run goes beside the old one, wherever that is by now. */
+static void keep_folder(struct jr_strv *sets, struct jr_arena *arena,
+                        const char *log_dir)
+{
+    JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT, text = JR_BUF_INIT;
+    jr_dollars_escape(&path, log_dir, strlen(log_dir));
+    jr_buf_str(&text, "log_dir=");
+    jr_quote_double(&text, path.data, path.len);
+    arena->failed = arena->failed || path.failed || text.failed;
+    jr_strv_push(sets, arena, jr_arena_strdup(arena, text.data));
+}
+
+static int load(struct jr_stages *stages, const struct jr_cli *cli,
+                const struct original *original)
+{
+    struct jr_strv sets = {0};
+    if (!cli->exact)
+        forget_placement(&sets, &stages->arena, original);
+    keep_folder(&sets, &stages->arena, original->origin.log_dir);
+    if (stages->arena.failed)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+    const struct jr_spec_source source = {.path = original->spec};
+    const struct jr_spec_options options = {.sets = sets.items,
+                                            .environ = cli->environ};
+    int failed = jr_spec_load(&stages->file, &source, &options, &stages->diags);
+    int status = failed ? (int)jr_spec_status(&stages->diags) : 0;
+    jr_cli_diags(cli, &stages->diags);
+    jr_diags_release(&stages->diags);
+    return status;
+}
+
+static int find(struct original *ret, struct jr_arena *arena,
+                const struct jr_cli *cli)
+{
+    struct jr_error err = {0};
+    int status = jr_cli_find_run(cli, ret->id);
+    if (status != 0)
+        return status;
+    if (jr_record_origin(&ret->origin, arena, jr_cli_log_dir(cli), ret->id,
+                         &err) != 0)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
+    ret->spec = jr_arena_printf(arena, "%s/resolved.yaml", ret->origin.run_dir);
+    if (ret->spec != NULL && access(ret->spec, R_OK) == 0)
+        return 0;
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "run '%s' has no resolved.yaml: it never began", ret->id);
+}
+
+int jr_cmd_rerun(struct jr_cli *cli)
+{
+    struct jr_stages stages = JR_STAGES_INIT;
+    struct original original = {0};
+    if (cli->rest != NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "a run is repeated with its own arguments: rerun "
+                          "takes none");
+    int status = find(&original, &stages.arena, cli);
+    if (status == 0) {
+        cli->local = cli->local || original.origin.local;
+        status = load(&stages, cli, &original);
+    }
+    if (status == 0) {
+        const struct jr_launch launch = {.rerun_of = original.id};
+        status = jr_launch_run(&launch, &stages, cli);
+    }
+    jr_stages_release(&stages);
+    return status;
+}

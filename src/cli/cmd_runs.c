@@ -1,0 +1,133 @@
+/* jobrun runs and show: what happened, from the run folders alone. */
+#include <fcntl.h>
+#include <math.h>
+
+#include "cli.h"
+#include "clock.h"
+#include "io.h"
+#include "record.h"
+
+#include "banned.h"
+
+const char *jr_cli_log_dir(const struct jr_cli *cli)
+{
+    return cli->log_dir != NULL ? cli->log_dir : "runs";
+}
+
+int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256])
+{
+    struct jr_error err = {0};
+    if (cli->words_count > 1)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "one run at a time: what is '%s'?", cli->words[1]);
+    const char *run = cli->words_count == 1 ? cli->words[0] : "latest";
+    if (jr_record_find(ret_id, jr_cli_log_dir(cli), run, &err) != 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE, "%s", err.text);
+    return 0;
+}
+
+static void print_record(struct jr_buf *out, const struct jr_record *record)
+{
+    JR_BUF_CLEANUP struct jr_buf took = JR_BUF_INIT;
+    char started[32];
+    jr_clock_rfc3339(started, (uint64_t)(record->started * 1e9));
+    jr_clock_human(&took, (uint64_t)(fmax(record->seconds, 0) * 1e9));
+    jr_buf_printf(out, "%-13s ", record->status);
+    if (record->finished)
+        jr_buf_printf(out, "%4d", record->exit_code);
+    else
+        jr_buf_str(out, "   -");
+    jr_buf_printf(out, "  %7u  %.19sZ  %-12s  %s\n", record->world_size,
+                  started, took.data, record->id);
+}
+
+static json_t *record_json(const struct jr_record *record)
+{
+    json_t *object = json_object();
+    (void)jr_json_set_str(object, "run_id", record->id);
+    (void)jr_json_set_str(object, "name", record->name);
+    (void)jr_json_set_str(object, "status", record->status);
+    if (record->finished)
+        (void)jr_json_set_int(object, "exit_code", record->exit_code);
+    else
+        (void)jr_json_set_null(object, "exit_code");
+    (void)jr_json_set_real(object, "started", record->started);
+    (void)jr_json_set_real(object, "seconds", record->seconds);
+    (void)jr_json_set_int(object, "world_size", record->world_size);
+    return object;
+}
+
+static void print_table(struct jr_buf *out, const struct jr_records *records)
+{
+    jr_buf_printf(out, "%-13s %4s  %7s  %-20s  %-12s  %s\n", "status", "exit",
+                  "ranks", "started", "took", "run");
+    for (size_t i = 0; i < records->count; i++)
+        print_record(out, &records->items[i]);
+}
+
+static void print_json(struct jr_buf *out, const struct jr_records *records)
+{
+    json_t *top = json_object(), *list = json_array();
+    (void)jr_json_set_int(top, "format_version", 1);
+    for (size_t i = 0; i < records->count; i++)
+        (void)json_array_append_new(list, record_json(&records->items[i]));
+    (void)json_object_set_new(top, "runs", list);
+    jr_json_print(out, top, 2);
+    jr_buf_char(out, '\n');
+    json_decref(top);
+}
+
+int jr_cmd_runs(struct jr_cli *cli)
+{
+    static const char *const formats[] = {"text", "json", NULL};
+    struct jr_records records = JR_RECORDS_INIT;
+    struct jr_error err = {0};
+    struct jr_buf out = JR_BUF_INIT;
+    int format = jr_cli_format(cli, formats);
+    if (format < 0)
+        return JR_STATUS_USAGE;
+    if (cli->words_count != 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "runs takes no word: what is '%s'? (jobrun show %s)",
+                          cli->words[0], cli->words[0]);
+    if (jr_records_list(&records, jr_cli_log_dir(cli), &err) != 0)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
+    if (format == 1)
+        print_json(&out, &records);
+    else if (records.count == 0)
+        (void)jr_cli_say(cli, 0, "no runs in '%s' (--log-dir: elsewhere)",
+                         jr_cli_log_dir(cli));
+    else
+        print_table(&out, &records);
+    jr_records_release(&records);
+    return jr_cli_out(cli, &out);
+}
+
+/* The judgement as it was written. */
+static int results(struct jr_buf *out, const struct jr_cli *cli, const char *id,
+                   struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
+    jr_buf_printf(&path, "%s/%s/results.json", jr_cli_log_dir(cli), id);
+    if (path.failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    return jr_io_read_file(out, AT_FDCWD, path.data, SIZE_MAX, err);
+}
+
+int jr_cmd_show(struct jr_cli *cli)
+{
+    static const char *const formats[] = {"text", "json", NULL};
+    char id[256];
+    struct jr_error err = {0};
+    struct jr_buf out = JR_BUF_INIT;
+    int format = jr_cli_format(cli, formats);
+    int status = format < 0 ? JR_STATUS_USAGE : jr_cli_find_run(cli, id);
+    if (status != 0)
+        return status;
+    int failed = format == 1 ? results(&out, cli, id, &err)
+                             : jr_record_show(&out, jr_cli_log_dir(cli), id,
+                                              cli->color_out, &err);
+    if (failed)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
+    return jr_cli_out(cli, &out);
+}

@@ -1,0 +1,259 @@
+/*
+ * jobrun validate: check specs, on a machine that has none of the hardware;
+ * resolve those that name targets, and all with --on, against those machines.
+ * Executes nothing, and reads no environment but what --allow-env names; what
+ * else comes from there is unknown, and judged by nothing. Findings are the
+ * verb's data and go to standard output; the exit status is the lowest of what
+ * the files got, 0 aside.
+ */
+#include <malloc.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "cli.h"
+#include "doc.h"
+#include "find.h"
+#include "fix_file.h"
+#include "io.h"
+#include "stage.h"
+#include "target.h"
+
+#include "banned.h"
+
+/* The code of what cannot be read at all. */
+enum { UNREADABLE = 101 };
+
+/* All findings, and the texts that they quote. */
+struct checks {
+    struct jr_arena arena;
+    struct jr_diags diags;
+    struct jr_checked *files;
+    size_t files_count;
+    struct jr_spec_file **specs;
+    size_t specs_count;
+    struct jr_finds finds; /* what is to be checked */
+    struct jr_buf input;   /* standard input, once it was fixed */
+    struct jr_hw hw;       /* the machine of --on */
+    const char *on;        /* its profile; NULL: none */
+    bool strict;           /* a warning makes a spec invalid */
+    struct jr_spec_options options;
+    enum jr_status status; /* the lowest of what the files got, 0 aside */
+    bool unfixed;          /* a file could not be written */
+};
+
+/* Start a file; the findings until `end_file` are its own. */
+static bool begin_file(struct checks *checks, const char *name)
+{
+    struct jr_checked *file = jr_arena_push(&checks->arena, &checks->files,
+                                            &checks->files_count, sizeof *file);
+    if (file == NULL)
+        return false;
+    file->name = jr_arena_strdup(&checks->arena, name);
+    file->first = checks->diags.count;
+    file->errors = checks->diags.errors;
+    file->warnings = checks->diags.warnings;
+    return file->name != NULL;
+}
+
+/* Returns whether nothing was found. */
+static bool end_file(struct checks *checks, enum jr_status status)
+{
+    struct jr_checked *file = &checks->files[checks->files_count - 1];
+    file->count = checks->diags.count - file->first;
+    file->errors = checks->diags.errors - file->errors;
+    file->warnings = checks->diags.warnings - file->warnings;
+    jr_diags_sort_from(&checks->diags, file->first);
+    if (checks->strict && file->warnings > 0)
+        status = JR_STATUS_INVALID;
+    checks->status = jr_target_worse(checks->status, status);
+    return file->errors + file->warnings == 0;
+}
+
+/* Hold a spec that is valid in itself against the machines, if there are any:
+ * a template is for none. Only that takes its values. */
+static enum jr_status check_targets(struct checks *checks,
+                                    struct jr_spec_file *spec)
+{
+    const struct jr_span nowhere = {0};
+    enum jr_status status = JR_STATUS_OK;
+    if (checks->on == NULL && jr_doc_get(jr_spec_tree(spec), "targets") == NULL)
+        return JR_STATUS_OK;
+    if (jr_spec_bind(spec, &checks->diags) != 0)
+        return JR_STATUS_LAUNCH;
+    if (jr_spec_get(spec) == NULL)
+        return JR_STATUS_OK;
+    if (checks->on != NULL)
+        status = jr_target_try(spec, &checks->hw, checks->on, nowhere,
+                               &checks->diags);
+    if (status == JR_STATUS_INVALID)
+        return status;
+    return jr_target_worse(
+        status, jr_target_try_all(spec, &checks->arena, &checks->diags));
+}
+
+static int load(struct checks *checks, struct jr_spec_file **ret,
+                const char *path)
+{
+    struct jr_spec_source source = {.path = path};
+    JR_FREE char *folder = NULL;
+    if (strcmp(path, "-") == 0 && checks->input.data != NULL) {
+        folder = jr_spec_folder(path);
+        source = (struct jr_spec_source){.name = "stdin",
+                                         .folder = folder,
+                                         .text = checks->input.data,
+                                         .len = checks->input.len};
+        checks->arena.failed |= folder == NULL;
+    }
+    if (checks->arena.failed)
+        return -1;
+    return jr_spec_load(ret, &source, &checks->options, &checks->diags);
+}
+
+static void check_file(struct checks *checks, const char *path)
+{
+    struct jr_spec_file **spec = jr_arena_push(
+        &checks->arena, &checks->specs, &checks->specs_count, sizeof *spec);
+    const char *name = strcmp(path, "-") == 0 ? "stdin" : path;
+    if (spec == NULL || !begin_file(checks, name))
+        return;
+    enum jr_status status = JR_STATUS_INVALID;
+    if (load(checks, spec, path) == 0)
+        status = check_targets(checks, *spec);
+    if (end_file(checks, status)) { /* then nobody quotes it */
+        jr_spec_free(*spec);
+        *spec = NULL;
+    }
+}
+
+/* What keeps a folder from being checked is a finding like any other. */
+static void refuse_folder(struct checks *checks, const char *path,
+                          const char *why)
+{
+    struct jr_source *source = jr_arena_alloc(&checks->arena, sizeof *source);
+    if (source == NULL || !begin_file(checks, path))
+        return;
+    source->name = checks->files[checks->files_count - 1].name;
+    struct jr_span span = {.source = source};
+    (void)jr_diags_error(&checks->diags, UNREADABLE, span, NULL,
+                         "cannot check this folder: %s", why);
+    (void)end_file(checks, JR_STATUS_INVALID);
+}
+
+/* Specs come and go, by the hundred, and the memory of one does for the next:
+ * it is not given back to the kernel in between. */
+static void check_all(struct checks *checks)
+{
+    enum { KEPT = 64 << 20 };
+    (void)mallopt(M_TRIM_THRESHOLD, KEPT);
+    for (size_t i = 0; i < checks->finds.count; i++) {
+        const struct jr_found *found = &checks->finds.items[i];
+        if (found->why == NULL)
+            check_file(checks, found->path);
+        else
+            refuse_folder(checks, found->path, found->why);
+    }
+}
+
+static bool names_input(const struct jr_cli *cli)
+{
+    int i = 0;
+    while (i < cli->words_count && strcmp(cli->words[i], "-") != 0)
+        i++;
+    return i < cli->words_count;
+}
+
+/* Fix all before any is checked: the findings of one may lie in another.
+ * Returns the exit status, 0 to go on. */
+static int fix_all(struct checks *checks, const struct jr_cli *cli)
+{
+    bool input = names_input(cli);
+    if (input && cli->words_count > 1)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "with --fix, - has to be the only spec: what is "
+                          "fixed goes to standard output");
+    if (input)
+        return jr_fix_stdin(cli, jr_fixing_check, &checks->input);
+    for (size_t i = 0; i < checks->finds.count; i++) {
+        const struct jr_found *found = &checks->finds.items[i];
+        if (found->why == NULL)
+            checks->unfixed |=
+                jr_fix_file(cli, found->path, jr_fixing_check) != 0;
+    }
+    return 0;
+}
+
+/* Print what was found, beside a spec that went to standard output. CI services
+ * see files from the top of the checkout. */
+static int tell(const struct checks *checks, const struct jr_cli *cli,
+                enum jr_diag_format format)
+{
+    bool beside = checks->input.data != NULL;
+    JR_FREE char *cwd = getcwd(NULL, 0);
+    JR_FREE char *top = cwd == NULL ? NULL : jr_io_find_above(cwd, ".git");
+    struct jr_diag_report report = {
+        .diags = &checks->diags,
+        .files = checks->files,
+        .files_count = checks->files_count,
+        .root = top == NULL ? cwd : top,
+        .cwd = cwd,
+        .strict = checks->strict,
+        .color = beside ? cli->color_err : cli->color_out,
+    };
+    struct jr_buf out = {.failed = checks->arena.failed ||
+                                   checks->status == JR_STATUS_LAUNCH};
+    bool valid = jr_diag_report_valid(&report);
+    if (!valid || !cli->quiet)
+        jr_diags_report(&out, &report, format);
+    int printed = 0;
+    if (beside)
+        jr_cli_err(cli, &out);
+    else
+        printed = jr_cli_out(cli, &out);
+    if (valid)
+        return checks->unfixed ? JR_STATUS_LAUNCH : printed;
+    return (int)checks->status;
+}
+
+/* The machine of --on, whose mistakes are the command line's. */
+static int load_on(struct checks *checks, const struct jr_cli *cli)
+{
+    if (cli->on == NULL || jr_profile_load(&checks->hw, &checks->arena, cli->on,
+                                           &checks->diags) == 0)
+        return 0;
+    jr_cli_diags(cli, &checks->diags);
+    return JR_STATUS_USAGE;
+}
+
+static void release(struct checks *checks)
+{
+    jr_diags_release(&checks->diags);
+    for (size_t i = 0; i < checks->specs_count; i++)
+        jr_spec_free(checks->specs[i]);
+    jr_arena_release(&checks->arena);
+    jr_buf_release(&checks->input);
+}
+
+#define WORD(name, word, help) #word,
+
+int jr_cmd_validate(struct jr_cli *cli)
+{
+    static const char *const formats[] = {JR_DIAG_FORMATS(WORD) NULL};
+    struct checks checks = {.on = cli->on, .strict = cli->strict};
+    checks.options = jr_stage_checked(cli);
+    int format = jr_cli_format(cli, formats);
+    if (format < 0)
+        return JR_STATUS_USAGE;
+    if (cli->words_count == 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "which spec? (jobrun validate FILE or FOLDER...)");
+    int status = load_on(&checks, cli);
+    jr_find_specs(&checks.finds, &checks.arena, cli->words, cli->words_count);
+    if (status == 0 && cli->fix)
+        status = fix_all(&checks, cli);
+    if (status == 0) {
+        check_all(&checks);
+        status = tell(&checks, cli, (enum jr_diag_format)format);
+    }
+    release(&checks);
+    return status;
+}

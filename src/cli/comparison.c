@@ -1,0 +1,174 @@
+#include "comparison.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "diff.h"
+
+#include "banned.h"
+
+/* Resolve a side, unless it is a run, which was. */
+static enum jr_status settle(struct jr_side *side, const struct jr_hw *hw,
+                             struct jr_diags *diags)
+{
+    const struct jr_resolve_options options = {.local = false};
+    if (side->file == NULL || side->run[0] != '\0')
+        return JR_STATUS_OK;
+    enum jr_status status =
+        jr_resolve(&side->resolution, side->file, hw, &options, diags);
+    side->resolved = status == JR_STATUS_OK;
+    if (side->resolved)
+        (void)snprintf(side->fingerprint, sizeof side->fingerprint, "%s",
+                       side->resolution.job.fingerprint);
+    return status;
+}
+
+static struct jr_diff_side written(const struct jr_side *side)
+{
+    return (struct jr_diff_side){
+        .file = side->file,
+        .resolution = side->resolved ? &side->resolution : NULL,
+    };
+}
+
+/* Where a value stands in a run's own file is nothing to tell. */
+static void drop_places(struct jr_comparison *comparison)
+{
+    const struct jr_contrast_side place = {0};
+    struct jr_contrast *specs = &comparison->specs;
+    for (size_t i = 0; i < specs->count; i++) {
+        struct jr_contrast_row *row = &specs->rows[i];
+        if (comparison->a.run[0] != '\0') {
+            row->a.at = place.at;
+            row->a.from = NULL;
+        }
+        if (comparison->b.run[0] != '\0') {
+            row->b.at = place.at;
+            row->b.from = NULL;
+        }
+    }
+}
+
+int jr_comparison_make(struct jr_comparison *comparison, const struct jr_hw *hw,
+                       struct jr_diags *diags, struct jr_error *err)
+{
+    struct jr_side *a = &comparison->a, *b = &comparison->b;
+    enum jr_status left = JR_STATUS_OK, right = JR_STATUS_OK;
+    if (hw != NULL) {
+        left = settle(a, hw, diags);
+        right = settle(b, hw, diags);
+    }
+    if (left == JR_STATUS_INVALID || right == JR_STATUS_INVALID)
+        return JR_STATUS_INVALID;
+    if (left != JR_STATUS_OK || right != JR_STATUS_OK)
+        a->resolved = b->resolved = false;
+    const struct jr_diff_side one = written(a), other = written(b);
+    if (jr_diff_make(&comparison->specs, &one, &other, err) != 0)
+        return (int)err->status;
+    drop_places(comparison);
+    comparison->same = a->name != NULL && b->name != NULL &&
+                       jr_diff_is_same(&comparison->specs);
+    return 0;
+}
+
+bool jr_comparison_differs(const struct jr_comparison *comparison)
+{
+    const struct jr_contrast *runs = &comparison->runs;
+    for (size_t i = 0; i < runs->count; i++)
+        if (jr_contrast_differs(&runs->rows[i]) &&
+            (strcmp(runs->rows[i].part, "outcome") == 0 ||
+             strcmp(runs->rows[i].part, "result") == 0))
+            return true;
+    return comparison->specs.count > 0 || comparison->a.name == NULL ||
+           comparison->b.name == NULL;
+}
+
+/* The conclusion, in a line of its own; there is none about one side. */
+static void conclude(struct jr_buf *out, const struct jr_comparison *comparison)
+{
+    size_t count = comparison->specs.count;
+    if (comparison->a.name == NULL || comparison->b.name == NULL)
+        return;
+    if (comparison->specs.count > 0 || comparison->runs.count > 0)
+        jr_buf_char(out, '\n');
+    if (count == 0)
+        jr_buf_str(out, "no field differs: the same experiment\n");
+    else
+        jr_buf_printf(
+            out, "%zu field%s%s\n", count, count == 1 ? " differs" : "s differ",
+            comparison->same
+                ? ", in placement and labels only: the same experiment"
+                : ": another experiment");
+}
+
+static void add_name(struct jr_buf *out, const char *letter,
+                     const struct jr_side *side)
+{
+    if (side->name == NULL)
+        return;
+    jr_buf_printf(out, "%s  %s", letter, side->run[0] != '\0' ? "run " : "");
+    jr_buf_escaped(out, side->name, strlen(side->name));
+    if (side->fingerprint[0] != '\0')
+        jr_buf_printf(out, "  (fingerprint %.12s)", side->fingerprint);
+    jr_buf_char(out, '\n');
+}
+
+void jr_comparison_text(struct jr_buf *out,
+                        const struct jr_comparison *comparison)
+{
+    add_name(out, "A", &comparison->a);
+    add_name(out, "B", &comparison->b);
+    if (comparison->specs.count > 0)
+        jr_buf_char(out, '\n');
+    jr_contrast_text(out, &comparison->specs, "field");
+    if (comparison->runs.count > 0)
+        jr_buf_char(out, '\n');
+    jr_contrast_text(out, &comparison->runs, "outcome");
+    conclude(out, comparison);
+}
+
+void jr_comparison_markdown(struct jr_buf *out,
+                            const struct jr_comparison *comparison)
+{
+    jr_contrast_markdown(out, &comparison->specs, "field");
+    if (comparison->runs.count > 0 && comparison->specs.count > 0)
+        jr_buf_char(out, '\n');
+    jr_contrast_markdown(out, &comparison->runs, "outcome");
+    conclude(out, comparison);
+}
+
+static json_t *side_json(const struct jr_side *side)
+{
+    if (side->name == NULL)
+        return json_null();
+    json_t *object = json_object();
+    jr_json_set_str(object, "name", side->name);
+    jr_json_set_str(object, "kind", side->run[0] != '\0' ? "run" : "spec");
+    jr_json_set_str(object, "fingerprint",
+                    side->fingerprint[0] != '\0' ? side->fingerprint : NULL);
+    return object;
+}
+
+json_t *jr_comparison_json(const struct jr_comparison *comparison)
+{
+    json_t *object = json_object();
+    bool runs = comparison->a.run[0] != '\0' && comparison->b.run[0] != '\0';
+    (void)json_object_set_new(object, "a", side_json(&comparison->a));
+    (void)json_object_set_new(object, "b", side_json(&comparison->b));
+    jr_json_set_bool(object, "same_experiment", comparison->same);
+    jr_json_set_bool(object, "differ", jr_comparison_differs(comparison));
+    (void)json_object_set_new(object, "fields",
+                              jr_contrast_json(&comparison->specs));
+    (void)json_object_set_new(object, "outcome",
+                              runs ? jr_contrast_json(&comparison->runs)
+                                   : json_null());
+    return object;
+}
+
+void jr_comparison_release(struct jr_comparison *comparison)
+{
+    jr_contrast_release(&comparison->specs);
+    jr_contrast_release(&comparison->runs);
+    jr_side_release(&comparison->a);
+    jr_side_release(&comparison->b);
+}

@@ -1,0 +1,381 @@
+#include "diff_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "comparison.h"
+#include "find.h"
+#include "io.h"
+#include "rev_reader.h"
+
+#include "banned.h"
+
+#define SUFFIX ".jobrun.yaml"
+
+/* A spec then or now. */
+struct entry {
+    const char *path; /* from the top */
+    const char *now;  /* the file's name; NULL: it is gone */
+    bool before;
+};
+
+struct tree {
+    const struct jr_cli *cli;
+    enum jr_diff_format format;
+    struct jr_arena arena;
+    struct jr_revision *revision;
+    struct jr_hw on; /* --on */
+    struct entry *entries;
+    size_t count;
+    json_t *list; /* JSON: what differs */
+    struct jr_buf out;
+    size_t differ, same;
+    bool invalid; /* a spec of now has mistakes */
+};
+
+/* The path from the top of what a word names; NULL: it lies elsewhere. "" is
+ * the top itself. */
+static const char *from_top(struct tree *tree, const char *word)
+{
+    const char *top = jr_revision_top(tree->revision);
+    size_t len = strlen(top);
+    JR_FREE char *here = getcwd(NULL, 0);
+    JR_FREE char *full = here == NULL ? NULL : jr_io_absolute(here, word);
+    if (full == NULL || strncmp(full, top, len) != 0 ||
+        (full[len] != '/' && full[len] != '\0'))
+        return NULL;
+    return jr_arena_strdup(&tree->arena,
+                           full[len] == '\0' ? "" : full + len + 1);
+}
+
+static struct entry *add_entry(struct tree *tree, const char *path)
+{
+    struct entry *entry = jr_arena_push(&tree->arena, &tree->entries,
+                                        &tree->count, sizeof *entry);
+    if (entry != NULL)
+        entry->path = path;
+    return entry;
+}
+
+/* Whether a path is the word's file, or a spec below its folder. */
+static bool is_meant(const char *path, const char *word)
+{
+    size_t len = strlen(word), size = strlen(path), tail = strlen(SUFFIX);
+    if (strcmp(path, word) == 0)
+        return true;
+    bool below =
+        len == 0 || (strncmp(path, word, len) == 0 && path[len] == '/');
+    const char *slash = strrchr(path, '/');
+    size_t name = size - (slash == NULL ? 0 : (size_t)(slash - path) + 1);
+    return below && name > tail && strcmp(path + size - tail, SUFFIX) == 0;
+}
+
+static void find_before(struct tree *tree, const char *word)
+{
+    for (size_t i = 0; i < jr_revision_count(tree->revision); i++) {
+        const char *path = jr_revision_path(tree->revision, i);
+        struct entry *entry =
+            is_meant(path, word) ? add_entry(tree, path) : NULL;
+        if (entry != NULL)
+            entry->before = true;
+    }
+}
+
+static void find_now(struct tree *tree, char *word)
+{
+    struct jr_finds finds = {0};
+    if (access(word, F_OK) == 0)
+        jr_find_specs(&finds, &tree->arena, &word, 1);
+    for (size_t i = 0; i < finds.count; i++) {
+        if (finds.items[i].why != NULL)
+            continue;
+        struct entry *entry =
+            add_entry(tree, from_top(tree, finds.items[i].path));
+        if (entry != NULL)
+            entry->now = finds.items[i].path;
+    }
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct entry *)a)->path,
+                  ((const struct entry *)b)->path);
+}
+
+/* One entry for what there was and what there is. */
+static void join(struct tree *tree)
+{
+    size_t kept = 0;
+    if (tree->count == 0 || tree->arena.failed)
+        return;
+    qsort(tree->entries, tree->count, sizeof *tree->entries, by_path);
+    for (size_t i = 0; i < tree->count; i++) {
+        struct entry *last = kept == 0 ? NULL : &tree->entries[kept - 1];
+        if (last == NULL || strcmp(last->path, tree->entries[i].path) != 0) {
+            tree->entries[kept++] = tree->entries[i];
+            continue;
+        }
+        last->before |= tree->entries[i].before;
+        if (last->now == NULL)
+            last->now = tree->entries[i].now;
+    }
+    tree->count = kept;
+}
+
+static int find(struct tree *tree)
+{
+    char here[] = ".";
+    char *words[] = {here, NULL};
+    char **word = tree->cli->words_count > 0 ? tree->cli->words : words;
+    int count = tree->cli->words_count > 0 ? tree->cli->words_count : 1;
+    for (int i = 0; i < count; i++) {
+        const char *path = from_top(tree, word[i]);
+        if (path == NULL)
+            return jr_cli_say(tree->cli, JR_STATUS_USAGE,
+                              "'%s' is not in the repository at %s", word[i],
+                              jr_revision_top(tree->revision));
+        find_before(tree, path);
+        find_now(tree, word[i]);
+    }
+    join(tree);
+    if (tree->arena.failed)
+        return jr_cli_say(tree->cli, JR_STATUS_LAUNCH, "out of memory");
+    return 0;
+}
+
+/* The machine to resolve for, or NULL: --on, or the first target of now, else
+ * of then. */
+static const struct jr_hw *choose_facts(const struct tree *tree,
+                                        const struct jr_comparison *comparison,
+                                        struct jr_arena *arena,
+                                        struct jr_hw *room)
+{
+    const struct jr_spec_file *files[] = {comparison->b.file,
+                                          comparison->a.file};
+    struct jr_diags diags = JR_DIAGS_INIT;
+    bool found = false;
+    if (tree->cli->on != NULL)
+        return &tree->on;
+    for (size_t i = 0; i < 2 && !found; i++) {
+        const struct jr_spec *spec =
+            files[i] == NULL ? NULL : jr_spec_get(files[i]);
+        found = spec != NULL && spec->targets_count > 0 &&
+                jr_profile_load(room, arena, spec->targets[0], &diags) == 0;
+    }
+    jr_diags_release(&diags);
+    return found ? room : NULL;
+}
+
+/* A template is no job: it counts through what extends it. */
+static void drop_template(struct jr_side *side)
+{
+    if (!jr_side_is_template(side))
+        return;
+    jr_spec_free(side->file);
+    side->file = NULL;
+    side->name = NULL;
+}
+
+static const char *state_of(const struct jr_comparison *comparison,
+                            const char *wrong)
+{
+    if (wrong != NULL)
+        return "invalid";
+    if (comparison->a.name == NULL)
+        return "added";
+    return comparison->b.name == NULL ? "removed" : "changed";
+}
+
+static void add_text(struct tree *tree, const struct entry *entry,
+                     const struct jr_comparison *comparison, const char *wrong)
+{
+    struct jr_buf *out = &tree->out;
+    jr_buf_printf(out, "%s%s: ", out->len == 0 ? "" : "\n",
+                  state_of(comparison, wrong));
+    jr_buf_escaped(out, entry->path, strlen(entry->path));
+    jr_buf_char(out, '\n');
+    if (wrong != NULL)
+        jr_buf_printf(out, "%s\n", wrong);
+    else
+        jr_comparison_text(out, comparison);
+}
+
+static void add_markdown(struct tree *tree, const struct entry *entry,
+                         const struct jr_comparison *comparison,
+                         const char *wrong)
+{
+    struct jr_buf *out = &tree->out;
+    jr_buf_str(out, out->len == 0 ? "### " : "\n### ");
+    jr_contrast_code(out, entry->path);
+    jr_buf_printf(out, " %s\n\n", state_of(comparison, wrong));
+    if (wrong != NULL)
+        jr_buf_printf(out, "%s\n", wrong);
+    else
+        jr_comparison_markdown(out, comparison);
+}
+
+static void add_json(struct tree *tree, const struct entry *entry,
+                     const struct jr_comparison *comparison, const char *wrong)
+{
+    json_t *object = json_object();
+    jr_json_set_str(object, "file", entry->path);
+    jr_json_set_str(object, "state", state_of(comparison, wrong));
+    jr_json_set_str(object, "message", wrong);
+    if (wrong == NULL) {
+        json_t *body = jr_comparison_json(comparison);
+        (void)json_object_update(object, body);
+        json_decref(body);
+    }
+    (void)json_array_append_new(tree->list, object);
+}
+
+static void add(struct tree *tree, const struct entry *entry,
+                const struct jr_comparison *comparison, const char *wrong)
+{
+    static void (*const writers[])(struct tree *, const struct entry *,
+                                   const struct jr_comparison *,
+                                   const char *) = {
+        [JR_DIFF_TEXT] = add_text,
+        [JR_DIFF_JSON] = add_json,
+        [JR_DIFF_MARKDOWN] = add_markdown,
+    };
+    tree->differ++;
+    writers[tree->format](tree, entry, comparison, wrong);
+}
+
+/* Load both sides. Returns what is wrong with one, in a sentence, or NULL. */
+static const char *load(struct tree *tree, const struct entry *entry,
+                        struct jr_comparison *comparison,
+                        struct jr_diags *diags)
+{
+    struct jr_side *a = &comparison->a, *b = &comparison->b;
+    const char *rev = jr_revision_name(tree->revision);
+    bool now = true, before = true;
+    if (entry->now != NULL)
+        now = jr_side_load_file(b, entry->now, NULL, diags) == 0;
+    if (entry->before) {
+        a->name = jr_arena_printf(&tree->arena, "%s:%s", rev, entry->path);
+        before = jr_rev_load(&a->file, tree->revision, entry->path, NULL,
+                             diags) == 0;
+    }
+    drop_template(b);
+    if (before)
+        drop_template(a);
+    tree->invalid = tree->invalid || !now;
+    if (!now)
+        return "It has mistakes: `jobrun validate` tells them.";
+    return before ? NULL
+                  : "It had mistakes before, so nothing can be compared.";
+}
+
+static int visit(struct tree *tree, const struct entry *entry)
+{
+    struct jr_comparison comparison = JR_COMPARISON_INIT;
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_error err = {0};
+    struct jr_hw room = {0};
+    const char *wrong = load(tree, entry, &comparison, &diags);
+    int status = 0;
+    if (wrong == NULL) {
+        const struct jr_hw *hw = choose_facts(tree, &comparison, &arena, &room);
+        status = jr_comparison_make(&comparison, hw, &diags, &err);
+    }
+    if (status == JR_STATUS_INVALID) {
+        wrong = "It contradicts itself: `jobrun validate` tells where.";
+        tree->invalid = true;
+        status = 0;
+    }
+    bool any = comparison.a.name != NULL || comparison.b.name != NULL;
+    if (status != 0)
+        (void)jr_cli_say(tree->cli, status, "%s", err.text);
+    else if (wrong != NULL || (any && jr_comparison_differs(&comparison)))
+        add(tree, entry, &comparison, wrong);
+    else
+        tree->same += any;
+    jr_diags_release(&diags);
+    jr_comparison_release(&comparison);
+    jr_arena_release(&arena);
+    return status;
+}
+
+/* What is said of all of them. */
+static void conclude(struct tree *tree)
+{
+    struct jr_buf *out = &tree->out;
+    if (tree->format == JR_DIFF_JSON) {
+        json_t *top = json_object();
+        jr_json_set_int(top, "format_version", 1);
+        jr_json_set_str(top, "rev", jr_revision_name(tree->revision));
+        jr_json_set_int(top, "same", (json_int_t)tree->same);
+        (void)json_object_set(top, "specs", tree->list);
+        jr_json_print(out, top, 2);
+        jr_buf_char(out, '\n');
+        json_decref(top);
+        return;
+    }
+    bool marked = tree->format == JR_DIFF_MARKDOWN;
+    jr_buf_printf(out, "%s%zu of %zu spec%s differ%s from ",
+                  tree->differ == 0 ? "" : "\n", tree->differ,
+                  tree->differ + tree->same,
+                  tree->differ + tree->same == 1 ? "" : "s",
+                  tree->differ == 1 ? "s" : "");
+    if (marked)
+        jr_contrast_code(out, jr_revision_name(tree->revision));
+    else
+        jr_buf_escaped(out, jr_revision_name(tree->revision),
+                       strlen(jr_revision_name(tree->revision)));
+    jr_buf_char(out, '\n');
+}
+
+static int open_tree(struct tree *tree)
+{
+    const struct jr_cli *cli = tree->cli;
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_error err = {0};
+    JR_FREE char *here = getcwd(NULL, 0);
+    JR_FREE char *folder = NULL;
+    if (cli->on != NULL &&
+        jr_profile_load(&tree->on, &tree->arena, cli->on, &diags) != 0) {
+        jr_cli_diags(cli, &diags);
+        jr_diags_release(&diags);
+        return JR_STATUS_USAGE;
+    }
+    if (here != NULL)
+        folder =
+            jr_io_absolute(here, cli->words_count > 0 ? cli->words[0] : ".");
+    if (folder == NULL)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+    if (jr_revision_open(&tree->revision, folder, cli->rev, cli->environ,
+                         &err) != 0)
+        return jr_cli_say(cli, (int)err.status, "%s", err.text);
+    return find(tree);
+}
+
+static int verdict(const struct tree *tree)
+{
+    if (tree->invalid)
+        return JR_STATUS_INVALID;
+    return tree->cli->exit_code && tree->differ > 0 ? JR_STATUS_FAILED : 0;
+}
+
+int jr_diff_tree(struct jr_cli *cli, enum jr_diff_format format)
+{
+    struct tree tree = {.cli = cli, .format = format, .list = json_array()};
+    int status = open_tree(&tree);
+    for (size_t i = 0; status == 0 && i < tree.count; i++)
+        status = visit(&tree, &tree.entries[i]);
+    if (status == 0) {
+        conclude(&tree);
+        status = jr_cli_out(cli, &tree.out);
+    }
+    if (status == 0)
+        status = verdict(&tree);
+    jr_buf_release(&tree.out);
+    json_decref(tree.list);
+    jr_revision_close(tree.revision);
+    jr_arena_release(&tree.arena);
+    return status;
+}

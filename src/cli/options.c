@@ -1,0 +1,264 @@
+#include <getopt.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+#include <stdlib.h>
+
+#include "cli.h"
+#include "num.h"
+#include "options.h"
+#include "word.h"
+
+#include "banned.h"
+
+#define FLAG(letter, name, member, verbs, help)                                \
+    {                                                                          \
+        letter, name, NULL, JR_OPTION_FLAG, offsetof(struct jr_cli, member),   \
+            verbs, help                                                        \
+    }
+#define TEXT(letter, name, arg, member, verbs, help)                           \
+    {                                                                          \
+        letter, name, arg, JR_OPTION_TEXT, offsetof(struct jr_cli, member),    \
+            verbs, help                                                        \
+    }
+#define LIST(letter, name, arg, member, verbs, help)                           \
+    {                                                                          \
+        letter, name, arg, JR_OPTION_LIST, offsetof(struct jr_cli, member),    \
+            verbs, help                                                        \
+    }
+#define NUMBER(letter, name, arg, member, verbs, help)                         \
+    {                                                                          \
+        letter, name, arg, JR_OPTION_NUMBER, offsetof(struct jr_cli, member),  \
+            verbs, help                                                        \
+    }
+
+const struct jr_option jr_options[] = {
+    NUMBER('n', "ranks", "N", count_value, "run plan resolve",
+           "start N ranks of the command behind `--`, without a spec"),
+    LIST('s', "set", "PATH=VALUE", sets, "run plan resolve validate",
+         "give a field another value: -s parallelism.data=4"),
+    FLAG(0, "local", local, "run plan resolve rerun",
+         "start every node's ranks on this machine"),
+    NUMBER(0, "node-rank", "N", node_rank_value, "run plan resolve rerun",
+           "which of several nodes this machine is"),
+    TEXT(0, "run-id", "ID", run_id, "run plan rerun",
+         "name the run; refused when it exists"),
+    TEXT(0, "on", "PROFILE", on, "validate resolve plan diff",
+         "a facts file, or NODESxDEVICES[:MODEL][,CPUSc][,MEMg]"),
+    FLAG(0, "explain", explain, "resolve",
+         "show where each value came from, and why"),
+    FLAG(0, "env", env, "plan", "show the variables that each rank gets"),
+    TEXT(0, "format", "FORMAT", format,
+         "validate resolve plan runs show doctor diff", "how to print it"),
+    FLAG(0, "strict", strict, "validate", "refuse warnings too (status 3)"),
+    LIST(0, "allow-env", "GLOB", allow_env, "validate",
+         "variables that ${env:NAME} may read; else they are unknown"),
+    TEXT(0, "root", "DIR", root, "run plan resolve validate",
+         "`extends` reads files below DIR only (default: the checkout)"),
+    FLAG(0, "fix", fix, "validate",
+         "write back the fixes that are sure; of -, to standard output"),
+    FLAG('q', "quiet", quiet, "validate migrate",
+         "print nothing when all specs are good"),
+    TEXT(0, "log-dir", "DIR", log_dir, "runs show logs rerun diff",
+         "where the runs are (default: runs)"),
+    TEXT(0, "rank", "RANKS", ranks, "logs", "only these ranks: 0-3,8"),
+    FLAG('f', "follow", follow, "logs", "go on until the run has ended"),
+    FLAG(0, "exact", exact, "rerun",
+         "where it ran then: the same nodes, devices and ports"),
+    TEXT(0, "rev", "REV", rev, "diff",
+         "every spec below the folders against that revision of git"),
+    FLAG(0, "exit-code", exit_code, "diff", "status 1 when they differ"),
+    TEXT(0, "from", "LINE", from, "new",
+         "translate a launcher's command line (in quotes) instead"),
+    TEXT('o', "output", "FILE", output, "new",
+         "write to FILE, which must not be there yet"),
+    TEXT(0, "color", "WHEN", color, NULL, "when to use colour"),
+    FLAG('h', "help", help, NULL, "print this help"),
+    FLAG('V', "version", version, NULL, "print the version"),
+    {0},
+};
+
+/* getopt_long values of options without a letter start here. */
+enum { FIRST_VALUE = 256, MAX_OPTIONS = 64 };
+
+bool jr_option_allowed(const struct jr_option *option, const char *verb)
+{
+    if (option->verbs == NULL)
+        return true;
+    size_t len = strlen(verb);
+    for (const char *at = option->verbs; *at != '\0';) {
+        size_t word = strcspn(at, " ");
+        if (word == len && memcmp(at, verb, len) == 0)
+            return true;
+        at += word + strspn(at + word, " ");
+    }
+    return false;
+}
+
+/* The tables that getopt wants, from ours. */
+static void getopt_tables(struct option longs[static MAX_OPTIONS],
+                          char shorts[static MAX_OPTIONS])
+{
+    size_t used = 0;
+    shorts[used++] = ':'; /* tell a missing argument apart */
+    size_t i = 0;
+    for (; jr_options[i].name != NULL; i++) {
+        const struct jr_option *row = &jr_options[i];
+        bool takes = row->kind != JR_OPTION_FLAG;
+        longs[i] = (struct option){
+            .name = row->name,
+            .has_arg = takes ? required_argument : no_argument,
+            .val = row->letter != 0 ? row->letter : FIRST_VALUE + (int)i,
+        };
+        if (row->letter == 0)
+            continue;
+        shorts[used++] = row->letter;
+        if (takes)
+            shorts[used++] = ':';
+    }
+    longs[i] = (struct option){0};
+    shorts[used] = '\0';
+}
+
+static const struct jr_option *option_by_value(int value)
+{
+    for (size_t i = 0; jr_options[i].name != NULL; i++)
+        if (value == FIRST_VALUE + (int)i ||
+            (value < FIRST_VALUE && jr_options[i].letter == value))
+            return &jr_options[i];
+    return NULL;
+}
+
+static int add(struct jr_cli *cli, const struct jr_option *row,
+               const char *value)
+{
+    void *place = (char *)cli + row->offset;
+    struct jr_strv *list = place;
+    if (row->letter == 's' && strchr(value, '=') == NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--set wants PATH=VALUE, not '%s'", value);
+    jr_strv_push(list, &cli->arena, jr_arena_strdup(&cli->arena, value));
+    if (cli->arena.failed)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+    return 0;
+}
+
+static int store(struct jr_cli *cli, const struct jr_option *row,
+                 const char *value)
+{
+    char *place = (char *)cli + row->offset;
+    switch (row->kind) {
+    case JR_OPTION_FLAG:
+        *(bool *)place = true;
+        return 0;
+    case JR_OPTION_TEXT:
+        memcpy(place, &value, sizeof value);
+        return 0;
+    case JR_OPTION_LIST:
+        return add(cli, row, value);
+    case JR_OPTION_NUMBER:
+        break;
+    }
+    uint32_t number;
+    if (!jr_num_u32(value, &number))
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--%s wants a whole number, not '%s'", row->name,
+                          value);
+    memcpy(place, &number, sizeof number);
+    if (row->offset == offsetof(struct jr_cli, count_value))
+        cli->count = &cli->count_value;
+    else
+        cli->node_rank = &cli->node_rank_value;
+    return 0;
+}
+
+/* The word that getopt choked on, with the nearest option. */
+static int unknown_option(const struct jr_cli *cli, const char *word)
+{
+    const char *names[MAX_OPTIONS];
+    size_t count = 0;
+    for (; jr_options[count].name != NULL; count++)
+        names[count] = jr_options[count].name;
+    names[count] = NULL;
+    const char *bare = word + strspn(word, "-");
+    const char *near = jr_word_nearest(bare, names);
+    if (near != NULL && word[1] == '-')
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "unknown option '%s'; did you mean '--%s'?", word,
+                          near);
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "unknown option '%s'; see jobrun --help", word);
+}
+
+/* Every option in `seen` must be one of the verb's. */
+static int check_allowed(const struct jr_cli *cli, uint64_t seen)
+{
+    for (size_t i = 0; jr_options[i].name != NULL; i++)
+        if ((seen >> i & 1) != 0 &&
+            !jr_option_allowed(&jr_options[i], cli->verb->name))
+            return jr_cli_say(cli, JR_STATUS_USAGE,
+                              "'%s' has no option --%s; see jobrun %s --help",
+                              cli->verb->name, jr_options[i].name,
+                              cli->verb->name);
+    return 0;
+}
+
+/* The verb is the first word if that is one; else `run`. */
+static void take_verb(struct jr_cli *cli)
+{
+    cli->verb = &jr_verbs[0];
+    if (cli->words_count == 0)
+        return;
+    const struct jr_verb *verb = jr_verb_find(cli->words[0]);
+    if (verb == NULL)
+        return;
+    cli->verb = verb;
+    cli->verb_stated = true;
+    cli->words++;
+    cli->words_count--;
+}
+
+static int read_options(struct jr_cli *cli, int argc, char **argv,
+                        uint64_t *seen)
+{
+    struct option longs[MAX_OPTIONS];
+    char shorts[MAX_OPTIONS];
+    getopt_tables(longs, shorts);
+    opterr = 0;
+    int value;
+    while ((value = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+        const struct jr_option *row = option_by_value(value);
+        if (value == ':')
+            return jr_cli_say(cli, JR_STATUS_USAGE, "%s wants a value",
+                              argv[optind - 1]);
+        if (row == NULL)
+            return unknown_option(cli, argv[optind - 1]);
+        int status = store(cli, row, optarg);
+        if (status != 0)
+            return status;
+        *seen |= UINT64_C(1) << (row - jr_options);
+    }
+    cli->words = argv + optind;
+    cli->words_count = argc - optind;
+    return 0;
+}
+
+int jr_cli_parse(struct jr_cli *ret, int argc, char **argv,
+                 char *const *envp)
+{
+    ret->environ = envp;
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--") == 0) {
+            ret->rest = argv + i + 1;
+            argc = i;
+            argv[i] = NULL;
+        }
+    uint64_t seen = 0;
+    int status = read_options(ret, argc, argv, &seen);
+    if (status == 0)
+        status = jr_cli_color(ret);
+    if (status != 0)
+        return status;
+    take_verb(ret);
+    return check_allowed(ret, seen);
+}

@@ -1,0 +1,31 @@
+/* One row per option: parsing, help and checks are made from it. */
+#ifndef JR_OPTIONS_H
+#define JR_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum jr_option_kind {
+    JR_OPTION_FLAG,  /* bool */
+    JR_OPTION_TEXT,  /* const char * */
+    JR_OPTION_LIST,  /* struct jr_strv; each time one more */
+    JR_OPTION_NUMBER /* uint32_t, and its pointer becomes non-NULL */
+};
+
+struct jr_option {
+    char letter; /* 0: none */
+    const char *name;
+    const char *arg; /* NULL for a flag */
+    enum jr_option_kind kind;
+    size_t offset;     /* into struct jr_cli */
+    const char *verbs; /* those that have it; NULL: all */
+    const char *help;
+};
+
+/* NULL-named at the end. */
+extern const struct jr_option jr_options[];
+
+/* Whether a verb has the option. */
+bool jr_option_allowed(const struct jr_option *option, const char *verb);
+
+#endif

@@ -1,0 +1,81 @@
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "io.h"
+
+#include "banned.h"
+
+int jr_cli_out(const struct jr_cli *cli, struct jr_buf *text)
+{
+    int status = 0;
+    if (text->failed)
+        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+    else if (cli->out_closed)
+        status = jr_cli_say(cli, JR_STATUS_LAUNCH,
+                            "standard output is closed: nowhere to print to");
+    else if (jr_io_write_all(STDOUT_FILENO, text->data, text->len) != 0 &&
+             errno != EPIPE)
+        status =
+            jr_cli_say(cli, JR_STATUS_LAUNCH,
+                       "cannot write to standard output: %s", strerror(errno));
+    jr_buf_release(text);
+    return status;
+}
+
+void jr_cli_err(const struct jr_cli *cli, struct jr_buf *text)
+{
+    if (!cli->err_closed)
+        (void)jr_io_write_all(STDERR_FILENO, text->data, text->len);
+    jr_buf_release(text);
+}
+
+int jr_cli_say(const struct jr_cli *cli, int status, const char *format, ...)
+{
+    char line[1200];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    struct jr_buf out = JR_BUF_INIT;
+    jr_buf_str(&out, "jobrun: ");
+    jr_buf_escaped(&out, line, strlen(line));
+    jr_buf_char(&out, '\n');
+    jr_cli_err(cli, &out);
+    return status;
+}
+
+void jr_cli_diags(const struct jr_cli *cli, struct jr_diags *diags)
+{
+    if (diags->count == 0)
+        return;
+    struct jr_buf out = JR_BUF_INIT;
+    jr_diags_sort(diags);
+    jr_diags_render(&out, diags, JR_DIAG_HUMAN, cli->color_err);
+    if (diags->errors > 0) {
+        jr_diags_count(&out, diags);
+        jr_buf_char(&out, '\n');
+    }
+    jr_cli_err(cli, &out);
+}
+
+int jr_cli_format(const struct jr_cli *cli, const char *const *words)
+{
+    if (cli->format == NULL)
+        return 0;
+    struct jr_buf list = JR_BUF_INIT;
+    for (int i = 0; words[i] != NULL; i++) {
+        if (strcmp(words[i], cli->format) == 0) {
+            jr_buf_release(&list);
+            return i;
+        }
+        jr_buf_printf(&list, "%s%s", i == 0 ? "" : ", ", words[i]);
+    }
+    (void)jr_cli_say(cli, 0, "'%s' is no format of '%s': it has %s",
+                     cli->format, cli->verb->name, list.data);
+    jr_buf_release(&list);
+    return -1;
+}

@@ -1,0 +1,21 @@
+/*
+ * Specs as they were at a git revision, what they extend included. Paths are
+ * those of the work tree: a spec of the past stands where it would stand now.
+ */
+#ifndef JR_REV_READER_H
+#define JR_REV_READER_H
+
+#include "load.h"
+#include "reader.h"
+#include "revision.h"
+
+/* A reader of the files below the top of the work tree. Borrows. */
+struct jr_reader jr_rev_reader(struct jr_revision *revision);
+
+/* Load the spec at `path`, which is from the top; `environ` as in jr_side.
+ * Returns what jr_spec_load does; what keeps it from being read is a finding
+ * too. */
+int jr_rev_load(struct jr_spec_file **ret, struct jr_revision *revision,
+                const char *path, char *const *environ, struct jr_diags *diags);
+
+#endif

@@ -1,0 +1,57 @@
+#include "target.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+
+#include "banned.h"
+
+enum jr_status jr_target_worse(enum jr_status a, enum jr_status b)
+{
+    if (a == JR_STATUS_OK || b == JR_STATUS_OK)
+        return a == JR_STATUS_OK ? b : a;
+    return a < b ? a : b;
+}
+
+enum jr_status jr_target_try(const struct jr_spec_file *file,
+                             const struct jr_hw *hw, const char *name,
+                             struct jr_span at, struct jr_diags *diags)
+{
+    struct jr_resolution resolution = JR_RESOLUTION_INIT;
+    const struct jr_resolve_options options = {.target = name, .target_at = at};
+    enum jr_status status = jr_resolve(&resolution, file, hw, &options, diags);
+    jr_resolution_release(&resolution);
+    return status;
+}
+
+/* A path as it is seen from the folder `here`; a shorthand is its own name. */
+static const char *name_from(const char *here, const char *profile)
+{
+    size_t len = here == NULL ? 0 : strlen(here);
+    bool below = len > 0 && strncmp(profile, here, len) == 0;
+    return below && profile[len] == '/' ? profile + len + 1 : profile;
+}
+
+enum jr_status jr_target_try_all(const struct jr_spec_file *file,
+                                 struct jr_arena *arena, struct jr_diags *diags)
+{
+    const struct jr_spec *spec = jr_spec_get(file);
+    enum jr_status worst = JR_STATUS_OK, status = JR_STATUS_OK;
+    JR_FREE char *here = spec->targets_count > 0 ? getcwd(NULL, 0) : NULL;
+    for (uint32_t i = 0; i < spec->targets_count; i++) {
+        const char *profile = spec->targets[i];
+        const char *path = jr_arena_printf(arena, "targets[%u]", i);
+        struct jr_hw hw;
+        if (path == NULL)
+            return JR_STATUS_LAUNCH;
+        struct jr_span at = jr_spec_where(file, path);
+        if (jr_profile_load_target(&hw, arena, profile, at, diags) != 0)
+            worst = JR_STATUS_INVALID;
+        else if (status != JR_STATUS_INVALID)
+            status =
+                jr_target_try(file, &hw, name_from(here, profile), at, diags);
+        worst = jr_target_worse(worst, status);
+    }
+    return worst;
+}

@@ -1,0 +1,141 @@
+#include "usage.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "banned.h"
+
+static const struct jr_usage usages[] = {
+    {"run",
+     "Reads the spec, fills what it left out, starts the ranks, and waits for "
+     "them. The job succeeds only if every rank ended well and delivered its "
+     "result. When one fails, the others are stopped with whatever they "
+     "started, and the report names the cause. The run folder keeps logs, "
+     "results and the resolved spec.\n"
+     "\n"
+     "With a spec, words behind `--` are added to the command's arguments. "
+     "With `-n N` and no spec they are the command itself. `-` is standard "
+     "input.",
+     "jobrun train.jobrun.yaml\n"
+     "jobrun train.jobrun.yaml -- --epochs 5\n"
+     "jobrun -n 4 -- ./program"},
+    {"validate",
+     "Finds every mistake of the specs and shows it at its position, with the "
+     "fix where there is one. A folder stands for every *.jobrun.yaml below "
+     "it. Nothing is executed and no environment is read, so a spec can be "
+     "checked on a machine that has none of the hardware: in CI. Specs that "
+     "name `targets`, and all with `--on`, are resolved for those machines "
+     "too.\n"
+     "\n"
+     "With `--fix`, mistakes that can only have been meant in one way are "
+     "corrected in the files: misspelt names, numbers in quotes, the words of "
+     "other launchers. All else stays as it is, comments and layout too. What "
+     "was fixed is told, then what is left.",
+     "jobrun validate specs/\n"
+     "jobrun validate specs/ --fix\n"
+     "jobrun validate specs/ --format github --strict"},
+    {"resolve",
+     "Prints a spec that is valid and complete: every MISSING field filled, "
+     "paths absolute. With `--explain` it tells where each value came from, "
+     "and why the better sources had nothing.",
+     "jobrun resolve train.jobrun.yaml > train.lock.yaml\n"
+     "jobrun resolve train.jobrun.yaml --explain --on 2x8:H100"},
+    {"plan",
+     "Prints what `run` would start, and starts nothing: ranks, mesh, "
+     "devices, CPUs, ports, files, and with `--env` each rank's variables. "
+     "With `--on` it does so for another machine.",
+     "jobrun plan train.jobrun.yaml --on 2x8:H100"},
+    {"runs",
+     "Lists the runs below the log folder, the newest first: status, exit "
+     "status, ranks, start, duration and id.",
+     "jobrun runs --log-dir /scratch/runs"},
+    {"show",
+     "Prints the report of a run again, or how it stands. RUN is an id, the "
+     "beginning of one, or `latest`, which is the default.",
+     "jobrun show latest"},
+    {"logs",
+     "Prints what the ranks wrote, byte for byte, with a heading for each "
+     "file where there are several.",
+     "jobrun logs latest --rank 3 --follow"},
+    {"schema",
+     "Prints the JSON Schema of the spec, for editors and other checkers. It "
+     "is made from the table of fields.",
+     "jobrun schema > jobspec-v1.schema.json"},
+    {"explain",
+     "Tells about a field of the spec, by its path, or about a diagnostic, by "
+     "its code. Without a word it lists the fields; the beginning of a code "
+     "lists the codes that begin so.",
+     "jobrun explain world_size\n"
+     "jobrun explain parallelism.model\n"
+     "jobrun explain JR0310\n"
+     "jobrun explain JR03"},
+    {"doctor",
+     "Prints what jobrun sees of this machine: devices, CPUs, memory, the "
+     "scheduler, and what is wrong with them. `--format yaml` writes the facts "
+     "file that `--on` reads.",
+     "jobrun doctor --format yaml > gpu07.yaml"},
+    {"rerun",
+     "Runs again what a run resolved to: the same experiment, with the same "
+     "fingerprint, in the same working folder, recorded beside the first one. "
+     "Where it runs is found anew: nodes, hosts, addresses, ports, devices, "
+     "binding and threads. With `--exact` these are as they were. A run that "
+     "was started with `--local` is repeated with it. Secrets were not "
+     "written down and have to be in the environment.",
+     "jobrun rerun latest\n"
+     "jobrun rerun 20261121-063012 --exact"},
+    {"diff",
+     "Shows what differs between two specs once they are resolved, or between "
+     "two runs: each field with both values and where they come from, and for "
+     "runs what became of them, their times and results. A and B are files, "
+     "REV:FILE for a file at a revision of git (from the top of the checkout; "
+     "`./` is from here), or runs. Specs are resolved for `--on`, else for "
+     "this machine; where not both can be, they are compared as they are "
+     "written. It ends by saying whether it is the same experiment: only "
+     "placement, labels and the folder of the records differ.\n"
+     "\n"
+     "With `--rev` the words are files and folders instead (default: the "
+     "current one), and every spec below them is set against that revision: "
+     "what was added, removed or changed, also through a base that it extends. "
+     "Each is resolved for `--on`, else for the first of its `targets`, else "
+     "compared as it is written. Nothing of this machine is read but the "
+     "files, and nothing of the repository is executed.",
+     "jobrun diff a.jobrun.yaml b.jobrun.yaml --on 2x8:H100\n"
+     "jobrun diff main:./train.jobrun.yaml train.jobrun.yaml\n"
+     "jobrun diff 20261121-06 latest\n"
+     "jobrun diff --rev origin/main specs/ --format markdown"},
+    {"migrate",
+     "Brings specs up to the current version of the language, in place, with "
+     "their comments and layout. A folder stands for every *.jobrun.yaml below "
+     "it. Version 1 is the only one so far: there is nothing to do but to "
+     "say so, and to refuse what is newer.",
+     "jobrun migrate specs/"},
+    {"new",
+     "Prints a spec to begin with, with a comment for each field, or writes it "
+     "to a file.\n"
+     "\n"
+     "`--from` translates another launcher's command line. Nothing of it is "
+     "expanded or executed. Options that mean something else here, or nothing, "
+     "are named in the spec's comments and on standard error. With `--help` "
+     "behind the launcher's name, it lists what becomes of each option.",
+     "jobrun new torch -o train.jobrun.yaml\n"
+     "jobrun new --from 'torchrun --nproc-per-node 8 train.py --lr 1e-3'\n"
+     "jobrun new --from 'srun --help'"},
+    {"completion",
+     "Prints a script that makes a shell complete jobrun's verbs, options, "
+     "specs, runs and fields.\n"
+     "\n"
+     "Words behind `--` are a command line without `jobrun`, whose last word "
+     "is unfinished: what it could become is printed, one candidate a line. "
+     "The scripts call this.",
+     "source <(jobrun completion bash)\n"
+     "jobrun completion zsh > ~/.zfunc/_jobrun\n"
+     "jobrun completion fish > ~/.config/fish/completions/jobrun.fish"},
+};
+
+const struct jr_usage *jr_usage_find(const char *verb)
+{
+    for (size_t i = 0; i < sizeof usages / sizeof *usages; i++)
+        if (strcmp(usages[i].verb, verb) == 0)
+            return &usages[i];
+    return NULL;
+}

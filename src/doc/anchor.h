@@ -1,0 +1,30 @@
+/* Anchors by name, and what expanding an alias would cost. */
+#ifndef JR_ANCHOR_H
+#define JR_ANCHOR_H
+
+#include "doc.h"
+
+/* Zeroed: empty. */
+struct jr_anchors {
+    void *tree; /* of tsearch */
+};
+
+/* Let `name` (copied; NULL adds nothing) stand for the node; a name may be
+ * defined again. Without memory the arena fails. */
+void jr_anchors_add(struct jr_anchors *anchors, struct jr_arena *arena,
+                    const char *name, const struct jr_node *node);
+
+/* The node that has the anchor now, or NULL. */
+const struct jr_node *jr_anchors_find(const struct jr_anchors *anchors,
+                                      const char *name);
+
+void jr_anchors_release(struct jr_anchors *anchors);
+
+/* The cost of a copy of a node: all nodes in it, the bytes of its scalars, and
+ * the collections around its innermost scalar. */
+struct jr_weight {
+    size_t nodes, bytes, height;
+};
+struct jr_weight jr_node_weigh(const struct jr_node *node);
+
+#endif

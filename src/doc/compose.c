@@ -1,0 +1,382 @@
+/*
+ * The composer. libyaml scans no further than the next event needs (1,024
+ * characters and one line, the reach of a simple key), so a limit that is
+ * checked at each event holds before time and memory are spent: what comes
+ * after it is never looked at. The one exception is its list of %TAG
+ * directives, which is searched for each new one; see check_directives.
+ */
+#include "compose.h"
+
+#include <string.h>
+#include <yaml.h>
+
+#include "anchor.h"
+#include "key.h"
+#include "place.h"
+#include "syntax.h"
+#include "tag.h"
+#include "tree.h"
+
+#include "banned.h"
+
+enum { MAX_DIRECTIVES = 64, MAX_SHOWN = 60 };
+
+struct composer {
+    yaml_parser_t parser;
+    struct jr_doc *doc;
+    struct jr_diags *diags;
+    struct jr_place place; /* never behind the events */
+    bool stopped;          /* an error after which nothing can be read */
+    size_t end;            /* index of the end of the last collection */
+    size_t depth, nodes, aliases, copied;
+    struct jr_node *open[JR_DOC_MAX_DEPTH]; /* collections around us */
+    struct jr_anchors anchors;
+};
+
+static struct jr_node *compose_next(struct composer *c);
+
+static void stop(struct composer *c, unsigned code, struct jr_span span,
+                 const char *message)
+{
+    c->stopped = true;
+    jr_diags_error(c->diags, code, span, NULL, "%s", message);
+}
+
+/* The next event, which the caller deletes. */
+static bool pull(struct composer *c, yaml_event_t *ret)
+{
+    if (c->stopped || c->doc->arena.failed)
+        return false;
+    if (yaml_parser_parse(&c->parser, ret))
+        return true;
+    c->stopped = true;
+    jr_syntax_report(c->diags, &c->parser, c->doc->source);
+    return false;
+}
+
+/* Step over the anchor and tag of a node, and what separates them from it. */
+static void skip_properties(struct jr_place *place,
+                            const struct jr_source *source, size_t end)
+{
+    const char *text = source->text;
+    for (bool more = true; more && place->index < end;) {
+        size_t at = place->byte, size = strspn(text + at, " \t\r\n");
+        if (text[at] == '&' || text[at] == '!')
+            size = strcspn(text + at, " \t\r\n");
+        else if (text[at] == '#')
+            size = strcspn(text + at, "\r\n");
+        more = size != 0;
+        jr_place_to_byte(place, source, at + size);
+    }
+}
+
+/* The text of a node itself, without its anchor and tag. */
+static struct jr_span own_span(struct composer *c, const yaml_event_t *event,
+                               bool has_properties)
+{
+    size_t end_index = event->end_mark.index;
+    const struct jr_source *source = c->doc->source;
+    jr_place_to_index(&c->place, source, event->start_mark.index);
+    struct jr_place start = c->place;
+    if (has_properties)
+        skip_properties(&start, source, end_index);
+    struct jr_place end = start;
+    jr_place_to_index(&end, source, end_index);
+    return jr_place_span(source, start, end);
+}
+
+/* From the anchor or tag of the node that own_span was asked for last to the
+ * end of the node. */
+static struct jr_span property_span(const struct composer *c,
+                                    struct jr_span span)
+{
+    span.line = c->place.line + 1;
+    span.column = c->place.column + 1;
+    return span;
+}
+
+/* Count `more` nodes, unless that passes the limit. */
+static bool count_nodes(struct composer *c, size_t more, struct jr_span span)
+{
+    c->nodes += more;
+    if (c->nodes > JR_DOC_MAX_NODES)
+        stop(c, 109, span, "more than 100,000 nodes");
+    return !c->stopped;
+}
+
+static bool is_in_flow(const struct composer *c)
+{
+    return c->depth != 0 && c->open[c->depth - 1]->flow;
+}
+
+/* A node behind an anchor of its own, or of what is around it. */
+static bool is_shared(const struct composer *c, const yaml_char_t *anchor)
+{
+    return anchor != NULL || (c->depth != 0 && c->open[c->depth - 1]->shared);
+}
+
+static struct jr_node *expand(struct composer *c, const struct jr_node *node,
+                              struct jr_span span)
+{
+    struct jr_weight weight = jr_node_weigh(node);
+    c->copied += weight.bytes;
+    if (!count_nodes(c, weight.nodes, span))
+        return NULL;
+    if (c->copied > JR_DOC_MAX_BYTES)
+        stop(c, 110, span, "the aliases expand to more than 1 MiB");
+    else if (c->depth + weight.height > JR_DOC_MAX_DEPTH)
+        stop(c, 108, span, "nested more than 64 deep by this alias");
+    return c->stopped ? NULL : jr_node_copy(&c->doc->arena, node);
+}
+
+static bool is_open(const struct composer *c, const struct jr_node *node)
+{
+    for (size_t i = 0; i < c->depth; i++)
+        if (c->open[i] == node)
+            return true;
+    return false;
+}
+
+static struct jr_node *compose_alias(struct composer *c,
+                                     const yaml_event_t *event)
+{
+    const char *name = (const char *)event->data.alias.anchor;
+    struct jr_span span = own_span(c, event, false);
+    if (++c->aliases > JR_DOC_MAX_ALIASES) {
+        stop(c, 110, span, "more than 1,000 alias expansions");
+        return NULL;
+    }
+    const struct jr_node *node = jr_anchors_find(&c->anchors, name);
+    if (node != NULL && !is_open(c, node))
+        return expand(c, node, span);
+    if (node == NULL)
+        jr_diags_error(c->diags, 111, span, NULL, "unknown alias '*%.*s'",
+                       MAX_SHOWN, name);
+    else
+        jr_diags_error(c->diags, 112, span, NULL,
+                       "alias '*%.*s' stands inside its own anchor", MAX_SHOWN,
+                       name);
+    /* A null in its place, so that the rest is read too. */
+    struct jr_node *null = jr_node_scalar(&c->doc->arena, "", true);
+    if (null != NULL)
+        null->span = span;
+    return null;
+}
+
+static struct jr_node *compose_scalar(struct composer *c,
+                                      const yaml_event_t *event)
+{
+    const char *text = (const char *)event->data.scalar.value;
+    const char *tag = (const char *)event->data.scalar.tag;
+    size_t len = event->data.scalar.length;
+    const yaml_char_t *anchor = event->data.scalar.anchor;
+    struct jr_span span = own_span(c, event, anchor != NULL || tag != NULL);
+    if (!count_nodes(c, 1, span))
+        return NULL;
+    if (memchr(text, '\0', len) != NULL) {
+        jr_diags_error(c->diags, 105, span, NULL,
+                       "the control character U+0000 is not allowed");
+        len = strlen(text);
+    }
+    bool plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    struct jr_node *node = jr_node_scalar_n(&c->doc->arena, text, len, plain);
+    if (node == NULL)
+        return NULL;
+    c->doc->dollars = c->doc->dollars || strstr(node->text, "${") != NULL;
+    node->span = span;
+    node->flow = is_in_flow(c);
+    node->shared = is_shared(c, anchor);
+    jr_tag_apply(c->diags, node, tag, property_span(c, span));
+    jr_anchors_add(&c->anchors, &c->doc->arena, (const char *)anchor, node);
+    return node;
+}
+
+/* What the start events of the two kinds have in common. */
+struct opening {
+    const yaml_event_t *event;
+    const yaml_char_t *anchor, *tag;
+    bool flow;
+};
+
+/* Begin a collection. Its span is one character until it is closed. */
+static bool enter(struct composer *c, struct jr_node *node,
+                  const struct opening *opening)
+{
+    bool has_properties = opening->anchor != NULL || opening->tag != NULL;
+    if (node == NULL)
+        return false;
+    node->span = own_span(c, opening->event, has_properties);
+    node->span.end_line = node->span.line;
+    node->span.end_column = node->span.column + 1;
+    node->flow = opening->flow || is_in_flow(c);
+    node->shared = is_shared(c, opening->anchor);
+    if (c->depth == JR_DOC_MAX_DEPTH)
+        stop(c, 108, node->span, "nested more than 64 deep");
+    if (c->stopped || !count_nodes(c, 1, node->span))
+        return false;
+    jr_tag_apply(c->diags, node, (const char *)opening->tag,
+                 property_span(c, node->span));
+    jr_anchors_add(&c->anchors, &c->doc->arena, (const char *)opening->anchor,
+                   node);
+    c->open[c->depth++] = node;
+    return true;
+}
+
+/* End a collection. In flow style its span is its whole text if that is on one
+ * line; a block's end mark is the next token, and useless. */
+static struct jr_node *leave(struct composer *c, struct jr_node *node,
+                             const struct opening *opening)
+{
+    c->depth--;
+    if (c->stopped)
+        return NULL;
+    if (opening->flow) {
+        struct jr_place end = c->place;
+        jr_place_to_index(&end, c->doc->source, c->end);
+        if (end.line + 1 == node->span.line)
+            node->span.end_column = end.column + 1;
+    }
+    return node;
+}
+
+static struct jr_node *compose_sequence(struct composer *c,
+                                        const yaml_event_t *event)
+{
+    struct jr_arena *arena = &c->doc->arena;
+    const struct opening opening = {event, event->data.sequence_start.anchor,
+                                    event->data.sequence_start.tag,
+                                    event->data.sequence_start.style ==
+                                        YAML_FLOW_SEQUENCE_STYLE};
+    struct jr_node *node = jr_node_sequence(arena);
+    if (!enter(c, node, &opening))
+        return NULL;
+    for (struct jr_node *item; (item = compose_next(c)) != NULL;)
+        jr_node_append(arena, node, item);
+    return leave(c, node, &opening);
+}
+
+/* In block style the first key stands for the mapping. */
+static void span_first_key(struct jr_node *mapping, const struct jr_node *key)
+{
+    if (key->span.line == mapping->span.line &&
+        key->span.column == mapping->span.column &&
+        key->span.end_line == mapping->span.line)
+        mapping->span.end_column = key->span.end_column;
+}
+
+static struct jr_node *compose_mapping(struct composer *c,
+                                       const yaml_event_t *event)
+{
+    const struct opening opening = {
+        event, event->data.mapping_start.anchor, event->data.mapping_start.tag,
+        event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE};
+    struct jr_node *node = jr_node_mapping(&c->doc->arena);
+    if (!enter(c, node, &opening))
+        return NULL;
+    for (struct jr_node *key; (key = compose_next(c)) != NULL;) {
+        if (node->count == 0)
+            span_first_key(node, key);
+        struct jr_node *value = compose_next(c);
+        if (value != NULL && jr_key_check(c->diags, key))
+            jr_node_add(&c->doc->arena, node, key, value);
+    }
+    jr_keys_check(c->diags, &c->doc->arena, node);
+    return leave(c, node, &opening);
+}
+
+/* The node that an event begins; NULL at the end of a collection and after a
+ * failure. */
+static struct jr_node *compose_event(struct composer *c,
+                                     const yaml_event_t *event)
+{
+    if (event->type == YAML_ALIAS_EVENT)
+        return compose_alias(c, event);
+    if (event->type == YAML_SCALAR_EVENT)
+        return compose_scalar(c, event);
+    if (event->type == YAML_SEQUENCE_START_EVENT)
+        return compose_sequence(c, event);
+    if (event->type == YAML_MAPPING_START_EVENT)
+        return compose_mapping(c, event);
+    c->end = event->end_mark.index;
+    return NULL;
+}
+
+static struct jr_node *compose_next(struct composer *c)
+{
+    yaml_event_t event;
+    if (!pull(c, &event))
+        return NULL;
+    struct jr_node *node = compose_event(c, &event);
+    yaml_event_delete(&event);
+    return node;
+}
+
+/* Take one event; YAML_NO_EVENT after a failure. */
+static yaml_event_type_t take(struct composer *c, struct jr_span *ret_span)
+{
+    yaml_event_t event;
+    if (!pull(c, &event))
+        return YAML_NO_EVENT;
+    yaml_event_type_t type = event.type;
+    *ret_span = own_span(c, &event, false);
+    yaml_event_delete(&event);
+    return type;
+}
+
+static bool is_nothing(const struct jr_node *root)
+{
+    const struct jr_span *span = &root->span;
+    return root->kind == JR_NODE_SCALAR && root->plain && root->len == 0 &&
+           span->line == span->end_line && span->column == span->end_column;
+}
+
+/* A tree that a syntax error behind it has cut short is none: what it lacks
+ * would be told as missing. A second document cuts nothing. */
+static struct jr_node *compose_stream(struct composer *c)
+{
+    struct jr_span span, start = {c->doc->source, 1, 1, 1, 1};
+    (void)take(c, &span);
+    yaml_event_type_t type = take(c, &span);
+    if (type == YAML_STREAM_END_EVENT)
+        stop(c, 116, start, "the document is empty");
+    struct jr_node *root = compose_next(c);
+    (void)take(c, &span);
+    type = take(c, &span);
+    if (root != NULL && is_nothing(root) && !c->stopped)
+        stop(c, 116, start, "the document is empty");
+    if (c->stopped)
+        return NULL;
+    if (type == YAML_DOCUMENT_START_EVENT)
+        jr_diags_error(c->diags, 107, span, NULL,
+                       "a second document begins here");
+    return root;
+}
+
+/* Each %TAG is compared with all before it: refuse what would take seconds. */
+static void check_directives(struct composer *c)
+{
+    static const char breaks[] = "\n\r\x85\xa8\xa9"; /* or their last bytes */
+    const char *text = c->doc->source->text, *at = text;
+    size_t count = 0;
+    for (; count <= MAX_DIRECTIVES && (at = strstr(at, "%TAG")) != NULL; at++)
+        count += at == text || strchr(breaks, at[-1]) != NULL;
+    if (count > MAX_DIRECTIVES)
+        stop(c, 117, (struct jr_span){c->doc->source, 1, 1, 1, 2},
+             "more than 64 directives");
+}
+
+void jr_compose(struct jr_doc *doc, const char *text, size_t len,
+                struct jr_diags *diags)
+{
+    struct composer c = {.doc = doc, .diags = diags};
+    if (!yaml_parser_initialize(&c.parser)) {
+        doc->arena.failed = true;
+        return;
+    }
+    yaml_parser_set_encoding(&c.parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&c.parser, (const unsigned char *)text, len);
+    check_directives(&c);
+    doc->root = compose_stream(&c);
+    jr_anchors_release(&c.anchors);
+    yaml_parser_delete(&c.parser);
+}

@@ -1,0 +1,149 @@
+/*
+ * YAML text to a tree of nodes that remember where they stood. The only user
+ * of libyaml.
+ *
+ *   text --jr_doc_load--> jr_doc --jr_doc_get/find--> jr_node
+ *                            `--jr_doc_emit--> text
+ *
+ * Several documents become one tree by extends.h, override.h and fill.h, in
+ * this order.
+ *
+ * The composer works on libyaml's events, so aliases are expanded under limits
+ * before memory is spent: bytes, depth, nodes, alias expansions, one document.
+ * It finds duplicate keys. It knows nothing of jobs.
+ */
+#ifndef JR_DOC_H
+#define JR_DOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "buf.h"
+#include "diag.h"
+#include "strv.h"
+
+#define JR_DOC_MAX_BYTES   (1u << 20)
+#define JR_DOC_MAX_DEPTH   64u
+#define JR_DOC_MAX_NODES   100000u
+#define JR_DOC_MAX_ALIASES 1000u
+
+enum jr_node_kind { JR_NODE_SCALAR, JR_NODE_SEQUENCE, JR_NODE_MAPPING };
+
+/* What a scalar is by the YAML 1.2 core schema, strictly: `yes`, `010`, `1_0`
+ * and everything quoted are strings. */
+enum jr_scalar_type {
+    JR_SCALAR_NULL,
+    JR_SCALAR_BOOL,
+    JR_SCALAR_INT,
+    JR_SCALAR_FLOAT,
+    JR_SCALAR_STRING
+};
+
+struct jr_node;
+
+/* A scalar that had ${...} in it, or an escaped one. */
+struct jr_filled {
+    const char *written; /* as it stands in its source: what messages quote */
+    const char *kept;    /* as a source can state it without the secrets in it;
+                            NULL: its text holds none */
+    const struct jr_node *from; /* the scalar that it repeats, or NULL */
+    bool unknown; /* nobody can tell its text, which is that of the source */
+};
+
+struct jr_pair {
+    struct jr_node *key; /* always a scalar */
+    struct jr_node *value;
+};
+
+struct jr_node {
+    enum jr_node_kind kind;
+    bool plain;          /* a scalar without quotes or block style */
+    bool flow;           /* a collection in [] or {}; or inside one */
+    bool shared;         /* behind an anchor: its text may stand elsewhere too,
+                            or from there */
+    struct jr_span span; /* the node's own text, without anchor and tag; of a
+                            block mapping the first key, of another collection
+                            that takes several lines one character */
+    const char *text;    /* scalar: without quotes, NUL-terminated */
+    size_t len;          /* scalar: bytes of text (a NUL inside is an error) */
+    const struct jr_filled *filled; /* scalar: what ${...} did to it, or NULL */
+    const struct jr_node *under;    /* what it took the place of when documents
+                                       were merged, or NULL */
+    struct jr_node **items;         /* sequence */
+    struct jr_pair *pairs;          /* mapping, in the order of the text */
+    size_t count;                   /* of items or pairs */
+};
+
+/* A loaded document. Nodes and sources live in its arena. */
+struct jr_doc {
+    struct jr_arena arena;
+    struct jr_node *root; /* NULL when loading failed */
+    struct jr_source *source;
+    bool dollars;          /* a scalar has "${" in it */
+    struct jr_strv hidden; /* what is secret of the values that were put in */
+};
+
+#define JR_DOC_INIT                                                            \
+    {                                                                          \
+        0                                                                      \
+    }
+
+/* Compose `text` (any bytes; copied) under the name that positions show. All
+ * that is wrong goes to `diags`, which quote the doc's source: release the
+ * diags first, and the doc in any case. Returns 0, with or without findings, or
+ * -1 when there is no tree to walk. */
+int jr_doc_load(struct jr_doc *ret, const char *name, const char *text,
+                size_t len, struct jr_diags *diags);
+
+/* The same for a file: regular files only, at most JR_DOC_MAX_BYTES, "-" is
+ * standard input (named `stdin`). A file that cannot be read is a diagnostic
+ * at line 0. */
+int jr_doc_load_file(struct jr_doc *ret, const char *path,
+                     struct jr_diags *diags);
+
+/* The same for one value on the command line, which stands in `text` from byte
+ * `from` on and has its positions there. A value of blanks is null. */
+int jr_doc_load_value(struct jr_doc *ret, const char *name, const char *text,
+                      size_t from, struct jr_diags *diags);
+
+void jr_doc_release(struct jr_doc *doc);
+
+/* The type of a scalar, whose text decides when it is plain. */
+enum jr_scalar_type jr_scalar_type(const struct jr_node *node);
+
+/* The value of a key of a mapping, or NULL. jr_doc_pair gives the pair. */
+struct jr_node *jr_doc_get(const struct jr_node *mapping, const char *key);
+struct jr_pair *jr_doc_pair(const struct jr_node *mapping, const char *key);
+
+/* Follow a dotted path with [i] for sequences ("results.fields.x.min",
+ * "hosts[2]") from `node`; NULL where it ends early. */
+struct jr_node *jr_doc_find(const struct jr_node *node, const char *path);
+
+/* Building and changing trees, in `arena`. New nodes have no position. */
+struct jr_node *jr_node_scalar(struct jr_arena *arena, const char *text,
+                               bool plain);
+struct jr_node *jr_node_mapping(struct jr_arena *arena);
+struct jr_node *jr_node_sequence(struct jr_arena *arena);
+struct jr_node *jr_node_copy(struct jr_arena *arena, const struct jr_node *);
+void jr_node_append(struct jr_arena *arena, struct jr_node *sequence,
+                    struct jr_node *item);
+/* Set or replace a key, which is written as a string. */
+void jr_node_set(struct jr_arena *arena, struct jr_node *mapping,
+                 const char *key, struct jr_node *value);
+/* Put `value` at a dotted path, making what is missing or null on the way:
+ * mappings, and sequences where [i] is the next free index. False, and nothing
+ * changed, where the path is malformed or leads through something else. */
+bool jr_node_set_path(struct jr_arena *arena, struct jr_node *mapping,
+                      const char *path, struct jr_node *value);
+
+/* Append the tree as block YAML that reads back to the same values under
+ * YAML 1.2 core and 1.1 readers alike: a string that any of them could take for
+ * something else is quoted; short scalar sequences go on one line. */
+void jr_doc_emit(struct jr_buf *out, const struct jr_node *node);
+
+/* Append the value on one line, in flow style, without a line break. */
+void jr_doc_emit_line(struct jr_buf *out, const struct jr_node *node);
+
+#endif

@@ -1,0 +1,281 @@
+#include "extends.h"
+
+#include <string.h>
+
+#include "merge.h"
+#include "tree.h"
+
+#include "banned.h"
+
+#define EXTENDS  "extends"
+#define TEMPLATE "template"
+
+/* A file of the family. */
+struct member {
+    struct jr_file file;
+    struct jr_node *root;       /* as read; later merged with its parents */
+    const struct member *child; /* on whose behalf it is being read */
+    bool open;                  /* its parents are being read */
+    struct member *next;
+};
+
+struct family {
+    struct jr_doc *doc; /* the top one, whose arena holds all */
+    const struct jr_extends *extends;
+    struct jr_diags *diags;
+    struct member *members;
+    size_t files, times, bytes;
+    bool failed, stopped; /* at a mistake; at a limit */
+};
+
+static struct jr_node *gather(struct family *family, struct member *member);
+
+static struct jr_diag *complain(struct family *family, unsigned code,
+                                const struct jr_node *at, const char *message)
+{
+    family->failed = true;
+    return jr_diags_error(family->diags, code, at->span, EXTENDS, "%s",
+                          message == NULL ? "out of memory" : message);
+}
+
+/* The path of a parent as people see it: `'../base.yaml'`. */
+static const char *quoted(struct family *family, const struct jr_node *path)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_char(&text, '\'');
+    jr_buf_escaped(&text, path->text, path->len);
+    jr_buf_char(&text, '\'');
+    const char *copy = jr_arena_strdup(&family->doc->arena, text.data);
+    return copy == NULL ? "" : copy;
+}
+
+/* "a.yaml -> b.yaml -> ", from `first` down to `last`. */
+static void add_chain(struct jr_buf *out, const struct member *first,
+                      const struct member *last)
+{
+    if (last != first)
+        add_chain(out, first, last->child);
+    jr_buf_str(out, last->file.name);
+    jr_buf_str(out, " -> ");
+}
+
+static void refuse_circle(struct family *family, const struct jr_node *path,
+                          const struct member *again,
+                          const struct member *member)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_str(&text, "'extends' goes in a circle: ");
+    add_chain(&text, again, member);
+    jr_buf_str(&text, again->file.name);
+    (void)complain(family, 120, path, text.data);
+}
+
+static void refuse_unread(struct family *family,
+                          const struct jr_reading *reading,
+                          const struct jr_node *path,
+                          const struct jr_error *err)
+{
+    struct jr_arena *arena = &family->doc->arena;
+    const char *message = jr_arena_printf(arena, "cannot extend %s: %s",
+                                          quoted(family, path), err->text);
+    struct jr_diag *diag =
+        complain(family, reading->outside ? 119 : 118, path, message);
+    if (reading->outside)
+        jr_diag_help(family->diags, diag,
+                     "--root DIR says below which folder files may be read");
+}
+
+static struct member *find_member(const struct family *family, const char *id)
+{
+    struct member *member = family->members;
+    while (member != NULL && id != NULL &&
+           (member->file.id == NULL || strcmp(member->file.id, id) != 0))
+        member = member->next;
+    return id == NULL ? NULL : member;
+}
+
+static struct member *add_member(struct family *family,
+                                 const struct jr_file *file,
+                                 const struct member *child)
+{
+    struct member *member = jr_arena_alloc(&family->doc->arena, sizeof *member);
+    if (member == NULL)
+        return NULL;
+    *member =
+        (struct member){.file = *file, .child = child, .next = family->members};
+    family->members = member;
+    family->files++;
+    return member;
+}
+
+/* Make a tree of what was read. */
+static void compose(struct family *family, struct member *member,
+                    const struct jr_buf *text, const struct jr_node *path)
+{
+    struct jr_doc doc;
+    size_t errors = family->diags->errors;
+    const char *bytes = text->data == NULL ? "" : text->data;
+    (void)jr_doc_load(&doc, member->file.name, bytes, text->len, family->diags);
+    if (doc.source != NULL)
+        doc.source->folder = member->file.folder;
+    if (doc.root != NULL && doc.root->kind != JR_NODE_MAPPING)
+        (void)complain(family, 118, path,
+                       "cannot extend a file that is no mapping of fields");
+    else
+        member->root = doc.root;
+    family->failed |= family->diags->errors > errors;
+    family->doc->dollars |= doc.dollars;
+    jr_arena_adopt(&family->doc->arena, &doc.arena);
+}
+
+static bool is_within_limits(struct family *family, const struct jr_node *path,
+                             size_t bytes, bool is_new)
+{
+    family->bytes += bytes;
+    family->times++;
+    const char *passed = NULL;
+    if (family->bytes > JR_EXTENDS_MAX_BYTES)
+        passed = "more than 16 MiB are extended in all";
+    else if (is_new && family->files == JR_EXTENDS_MAX_FILES)
+        passed = "more than 64 files are extended in all";
+    else if (family->times > JR_EXTENDS_MAX_TIMES)
+        passed = "files are extended more than 256 times in all";
+    family->stopped = passed != NULL;
+    if (passed != NULL)
+        (void)complain(family, 121, path, passed);
+    return passed == NULL;
+}
+
+/* The tree of a file that was read, merged with its parents. */
+static struct jr_node *take_in(struct family *family, struct member *child,
+                               const struct jr_reading *reading,
+                               const struct jr_node *path)
+{
+    struct member *member = find_member(family, reading->file.id);
+    if (!is_within_limits(family, path, reading->text.len, member == NULL))
+        return NULL;
+    if (member != NULL && !member->open)
+        return member->root;
+    if (member != NULL) {
+        refuse_circle(family, path, member, child);
+        return NULL;
+    }
+    member = add_member(family, &reading->file, child);
+    if (member == NULL)
+        return NULL;
+    compose(family, member, &reading->text, path);
+    return gather(family, member);
+}
+
+/* The tree of the file at `path`; NULL after a complaint. */
+static struct jr_node *meet(struct family *family, struct member *child,
+                            const struct jr_node *path)
+{
+    const struct jr_reader *reader = family->extends->reader;
+    struct jr_reading reading = {
+        .path = path->text, .from = &child->file, .arena = &family->doc->arena};
+    struct jr_error err = {0};
+    struct jr_node *root = NULL;
+    if (family->stopped)
+        return NULL;
+    if (reader->read(reader, &reading, &err) != 0)
+        refuse_unread(family, &reading, path, &err);
+    else
+        root = take_in(family, child, &reading, path);
+    jr_buf_release(&reading.text);
+    return root;
+}
+
+static bool is_path(const struct jr_node *node)
+{
+    return node->kind == JR_NODE_SCALAR && node->len > 0 &&
+           jr_scalar_type(node) != JR_SCALAR_NULL;
+}
+
+/* Whether the value of `extends` is what it may be. */
+static bool check_paths(struct family *family, const struct jr_node *value)
+{
+    const struct jr_node *bad = NULL, *filled = NULL;
+    bool list = value->kind == JR_NODE_SEQUENCE;
+    for (size_t i = 0; i < (list ? value->count : 1); i++) {
+        const struct jr_node *path = list ? value->items[i] : value;
+        if (!is_path(path))
+            bad = bad != NULL ? bad : path;
+        else if (strstr(path->text, "${") != NULL)
+            filled = filled != NULL ? filled : path;
+    }
+    if (bad != NULL)
+        (void)complain(family, 211, bad,
+                       "'extends' wants a path or a list of paths");
+    if (filled != NULL)
+        (void)complain(family, 211, filled,
+                       "'extends' wants paths without ${...}: files are read "
+                       "before anything is put in");
+    return bad == NULL && filled == NULL;
+}
+
+/* A mapping without what is about its file. */
+static struct jr_node *without(struct jr_arena *arena, struct jr_node *mapping,
+                               const char *key)
+{
+    if (mapping == NULL || jr_doc_pair(mapping, key) == NULL)
+        return mapping;
+    struct jr_node *out = jr_node_mapping(arena);
+    if (out == NULL)
+        return NULL;
+    out->span = mapping->span;
+    out->flow = mapping->flow;
+    for (size_t i = 0; i < mapping->count; i++) {
+        const struct jr_pair *pair = &mapping->pairs[i];
+        if (strcmp(pair->key->text, key) != 0)
+            jr_node_add(arena, out, pair->key, pair->value);
+    }
+    return out;
+}
+
+static struct jr_node *lay(struct family *family, struct jr_node *base,
+                           struct jr_node *over)
+{
+    const struct jr_shapes *shapes = family->extends->shapes;
+    const struct jr_merger merger = {&family->doc->arena, shapes};
+    if (base == NULL || over == NULL)
+        return base == NULL ? over : base;
+    return jr_merge(&merger, &shapes->root, base, over);
+}
+
+/* Read the parents of a member and merge it over them. */
+static struct jr_node *gather(struct family *family, struct member *member)
+{
+    struct jr_arena *arena = &family->doc->arena;
+    struct jr_node *value = NULL, *base = NULL;
+    if (member->root != NULL)
+        value = jr_doc_get(member->root, EXTENDS);
+    if (value == NULL || !check_paths(family, value))
+        return member->root;
+    member->open = true;
+    bool list = value->kind == JR_NODE_SEQUENCE;
+    for (size_t i = 0; i < (list ? value->count : 1); i++) {
+        const struct jr_node *path = list ? value->items[i] : value;
+        struct jr_node *parent = meet(family, member, path);
+        base = lay(family, base, without(arena, parent, TEMPLATE));
+    }
+    member->open = false;
+    member->root = lay(family, base, without(arena, member->root, EXTENDS));
+    return member->root;
+}
+
+int jr_extends_merge(struct jr_doc *doc, const struct jr_extends *extends,
+                     struct jr_diags *diags)
+{
+    struct family family = {.doc = doc, .extends = extends, .diags = diags};
+    if (doc->root->kind != JR_NODE_MAPPING ||
+        jr_doc_pair(doc->root, EXTENDS) == NULL)
+        return 0;
+    struct member *top = add_member(&family, &extends->file, NULL);
+    if (top == NULL)
+        return -1;
+    top->root = doc->root;
+    family.bytes = doc->source->len;
+    doc->root = gather(&family, top);
+    return family.failed || doc->arena.failed ? -1 : 0;
+}

@@ -1,0 +1,25 @@
+/* The keys of a mapping: what may be one, and finding one among many. */
+#ifndef JR_KEY_H
+#define JR_KEY_H
+
+#include "doc.h"
+
+/* Whether a node can be a key: a scalar, and not the merge key. If not, that is
+ * a finding. */
+bool jr_key_check(struct jr_diags *diags, const struct jr_node *key);
+
+/* Report each key that a mapping has already. `arena` is for scratch memory. */
+void jr_keys_check(struct jr_diags *diags, struct jr_arena *arena,
+                   const struct jr_node *mapping);
+
+/* The pairs of a mapping in an order in which keys are found fast, in `arena`;
+ * NULL where there are so few that this is not worth it. */
+const struct jr_pair **jr_keys_sort(struct jr_arena *arena,
+                                    const struct jr_node *mapping);
+
+/* The pair of a key, by `sorted` of jr_keys_sort; NULL for none. */
+const struct jr_pair *jr_keys_find(const struct jr_node *mapping,
+                                   const struct jr_pair *const *sorted,
+                                   const char *key);
+
+#endif

@@ -1,0 +1,88 @@
+#include "merge.h"
+
+#include <string.h>
+
+#include "key.h"
+#include "tree.h"
+
+#include "banned.h"
+
+/* The header alone: what is in it is shared. */
+struct jr_node *jr_merge_replace(struct jr_arena *arena, struct jr_node *base,
+                                 const struct jr_node *over)
+{
+    struct jr_node *node = jr_arena_alloc(arena, sizeof *node);
+    if (node == NULL)
+        return NULL;
+    *node = *over;
+    node->under = base;
+    return node;
+}
+
+static bool removes(const struct jr_shape *shape, const struct jr_node *over)
+{
+    return !shape->keeps_null && over->kind == JR_NODE_SCALAR &&
+           jr_scalar_type(over) == JR_SCALAR_NULL;
+}
+
+/* The entries of the base, each with what lies over it. */
+static void merge_base(const struct jr_merger *merger,
+                       const struct jr_shape *shape, struct jr_node *out,
+                       const struct jr_node *base, const struct jr_node *over)
+{
+    const struct jr_pair **sorted = jr_keys_sort(merger->arena, over);
+    for (size_t i = 0; i < base->count; i++) {
+        struct jr_pair *under = &base->pairs[i];
+        const struct jr_pair *found =
+            jr_keys_find(over, sorted, under->key->text);
+        if (found == NULL) {
+            jr_node_add(merger->arena, out, under->key, under->value);
+        } else if (!removes(shape, found->value)) {
+            struct jr_shape child =
+                merger->shapes->child(shape, under->key->text);
+            jr_node_add(merger->arena, out, found->key,
+                        jr_merge(merger, &child, under->value, found->value));
+        }
+    }
+}
+
+static struct jr_node *merge_mappings(const struct jr_merger *merger,
+                                      const struct jr_shape *shape,
+                                      const struct jr_node *base,
+                                      const struct jr_node *over)
+{
+    struct jr_node *out = jr_node_mapping(merger->arena);
+    if (out == NULL)
+        return NULL;
+    out->span = over->span;
+    out->flow = over->flow;
+    merge_base(merger, shape, out, base, over);
+    const struct jr_pair **sorted = jr_keys_sort(merger->arena, base);
+    for (size_t i = 0; i < over->count; i++) {
+        const struct jr_pair *pair = &over->pairs[i];
+        if (jr_keys_find(base, sorted, pair->key->text) == NULL)
+            jr_node_add(merger->arena, out, pair->key, pair->value);
+    }
+    return out;
+}
+
+static bool same_form(const struct jr_shape *shape, const struct jr_node *base,
+                      const struct jr_node *over)
+{
+    const char *below = jr_shape_form(shape, base);
+    const char *above = jr_shape_form(shape, over);
+    return below == NULL || above == NULL || strcmp(below, above) == 0;
+}
+
+struct jr_node *jr_merge(const struct jr_merger *merger,
+                         const struct jr_shape *shape, struct jr_node *base,
+                         struct jr_node *over)
+{
+    struct jr_node *lower = base;
+    if (over->kind == JR_NODE_MAPPING && base->kind != JR_NODE_MAPPING)
+        lower = jr_shape_unfold(merger->arena, shape, base);
+    if (lower != NULL && lower->kind == JR_NODE_MAPPING &&
+        over->kind == JR_NODE_MAPPING && same_form(shape, lower, over))
+        return merge_mappings(merger, shape, lower, over);
+    return jr_merge_replace(merger->arena, base, over);
+}

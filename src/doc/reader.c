@@ -1,0 +1,133 @@
+#include "reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "doc.h"
+#include "io.h"
+
+#include "banned.h"
+
+/* Drop the last component; false where there is none that can be. */
+static bool drop_last(struct jr_buf *name, size_t root)
+{
+    const char *slash = memrchr(name->data + root, '/', name->len - root);
+    size_t start = slash == NULL ? root : (size_t)(slash - name->data);
+    const char *last = name->data + start + (slash != NULL);
+    if (name->len == root || strcmp(last, "..") == 0)
+        return false;
+    name->len = start;
+    name->data[start] = '\0';
+    return true;
+}
+
+/* Append the components of `path`, folded, but for ".." that lead out. */
+static void fold(struct jr_buf *name, size_t root, const char *path)
+{
+    for (size_t len; *path != '\0'; path += len + (path[len] == '/')) {
+        len = strcspn(path, "/");
+        bool up = len == 2 && strncmp(path, "..", 2) == 0;
+        if (len == 0 || (len == 1 && *path == '.') ||
+            (up && (drop_last(name, root) || root > 0)))
+            continue;
+        if (name->len > root)
+            jr_buf_char(name, '/');
+        jr_buf_add(name, path, len);
+    }
+}
+
+const char *jr_reader_name(struct jr_arena *arena, const char *from,
+                           const char *path)
+{
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_FREE char *copy = strdup(from);
+    const char *folder = copy == NULL ? "." : dirname(copy);
+    bool absolute = *path == '/' || *folder == '/';
+    jr_buf_str(&name, absolute ? "/" : "");
+    if (*path != '/')
+        fold(&name, absolute, folder);
+    fold(&name, absolute, path);
+    if (copy == NULL || name.failed)
+        arena->failed = true;
+    return jr_arena_strndup(arena, name.data == NULL ? "" : name.data,
+                            name.len);
+}
+
+static bool is_below(const char *path, const char *root)
+{
+    size_t len = strlen(root);
+    while (len > 0 && root[len - 1] == '/')
+        len--;
+    return strncmp(path, root, len) == 0 && path[len] == '/';
+}
+
+/* The folder of an absolute path, in the arena. */
+static const char *folder_of(struct jr_arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t len = slash == NULL ? 0 : (size_t)(slash - path);
+    return len == 0 ? "/" : jr_arena_strndup(arena, path, len);
+}
+
+/* Whether the path, its ".." folded, leads below the root without looking at
+ * any file, so that nothing is told of what lies elsewhere. */
+static bool leads_below(const struct jr_reading *reading, const char *root)
+{
+    JR_FREE char *folder = realpath(reading->from->folder, NULL);
+    JR_FREE char *path = NULL;
+    if (folder != NULL)
+        path = jr_io_absolute(folder, reading->path);
+    return path != NULL && is_below(path, root);
+}
+
+static int refuse_outside(struct jr_reading *reading, const char *root,
+                          struct jr_error *err)
+{
+    reading->outside = true;
+    return jr_error_set(err, JR_STATUS_INVALID, "it is not below %s", root);
+}
+
+/* What cannot be read, without its path, which is told already. */
+static int read_text(struct jr_reading *reading, const char *path,
+                     struct jr_error *err)
+{
+    struct jr_error why = {0};
+    size_t len = strlen(path);
+    if (jr_io_read_file(&reading->text, AT_FDCWD, path, JR_DOC_MAX_BYTES,
+                        &why) == 0)
+        return 0;
+    bool named = strncmp(why.text, path, len) == 0 &&
+                 strncmp(why.text + len, ": ", 2) == 0;
+    return jr_error_set(err, JR_STATUS_INVALID, "%s",
+                        named ? why.text + len + 2 : why.text);
+}
+
+static int read_file(const struct jr_reader *reader, struct jr_reading *reading,
+                     struct jr_error *err)
+{
+    const char *root = reader->context;
+    struct jr_arena *arena = reading->arena;
+    JR_FREE char *path = jr_io_absolute(reading->from->folder, reading->path);
+    if (!leads_below(reading, root))
+        return refuse_outside(reading, root, err);
+    JR_FREE char *real = path == NULL ? NULL : realpath(path, NULL);
+    if (real == NULL)
+        return jr_error_set(err, JR_STATUS_INVALID, "%s", strerror(errno));
+    if (!is_below(real, root))
+        return refuse_outside(reading, root, err);
+    reading->file = (struct jr_file){
+        .id = jr_arena_strdup(arena, real),
+        .name = jr_reader_name(arena, reading->from->name, reading->path),
+        .folder = folder_of(arena, path),
+    };
+    return read_text(reading, real, err);
+}
+
+struct jr_reader jr_reader_of_files(const char *root)
+{
+    return (struct jr_reader){read_file, root};
+}

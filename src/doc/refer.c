@@ -1,0 +1,327 @@
+#include "filler.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <string.h>
+
+#include "strv.h"
+#include "utf8.h"
+#include "word.h"
+
+#include "banned.h"
+
+#define ENV     "env:"
+#define DEFAULT ":-"
+
+enum { MOST_NAMES = 256 }; /* among so many a near one is looked for */
+
+/* The reference at hand. */
+struct reference {
+    struct jr_filler *filler;
+    struct jr_filling *filling;
+    struct jr_dollars at; /* braces included */
+    const char *inside;   /* in the arena; */
+    const char *shown;    /* made fit for messages */
+};
+
+static void malformed(const struct reference *r, const char *help)
+{
+    struct jr_diag *diag = jr_fill_error(r->filler, r->filling, 220, &r->at,
+                                         "%s", "this names nothing");
+    jr_diag_help(r->filler->diags, diag, "%s", help);
+}
+
+static bool matches(char *const *globs, const char *name)
+{
+    for (; globs != NULL && *globs != NULL; globs++)
+        if (fnmatch(*globs, name, 0) == 0)
+            return true;
+    return false;
+}
+
+static bool is_utf8(const char *text)
+{
+    size_t len = strlen(text), size = 1;
+    uint32_t point;
+    for (size_t at = 0; at < len && size != 0; at += size)
+        size = jr_utf8_decode(text + at, len - at, &point);
+    return size != 0;
+}
+
+static void refuse_unset(const struct reference *r, const char *name,
+                         bool readable)
+{
+    if (r->filler->fill->guess) {
+        r->filling->unknown = true;
+        return;
+    }
+    struct jr_diag *diag = jr_fill_error(r->filler, r->filling, 225, &r->at,
+                                         "the variable '%s' is not %s", name,
+                                         readable ? "set" : "read here");
+    jr_diag_help(r->filler->diags, diag,
+                 "%s it, or give a default: ${env:%s:-...}",
+                 readable ? "export" : "--allow-env reads", name);
+}
+
+/* Remember the value of a secret, so that it can be told where it is met. */
+static void hide(const struct reference *r, const char *value)
+{
+    struct jr_strv *hidden = r->filler->hidden;
+    struct jr_arena *arena = r->filler->arena;
+    for (size_t i = 0; i < hidden->count; i++)
+        if (strcmp(hidden->items[i], value) == 0)
+            return;
+    if (value[0] != '\0')
+        jr_strv_push(hidden, arena, jr_arena_strdup(arena, value));
+}
+
+static void add_value(const struct reference *r, const char *name,
+                      const char *value)
+{
+    const struct jr_fill *fill = r->filler->fill;
+    bool secret =
+        jr_env_matches(fill->secrets, fill->secrets_count, name, strlen(name));
+    const char *reference = NULL;
+    r->filling->secret = r->filling->secret || secret;
+    if (secret)
+        hide(r, value);
+    if (secret && r->filling->keep)
+        reference = jr_arena_printf(r->filler->arena, "${" ENV "%s}", name);
+    if (reference != NULL)
+        jr_dollars_refer(&r->filling->text, reference, strlen(reference));
+    else if (is_utf8(value))
+        jr_fill_add(r->filler, r->filling, value, strlen(value));
+    else
+        (void)jr_fill_error(r->filler, r->filling, 225, &r->at,
+                            "the variable '%s' is not UTF-8", name);
+}
+
+/* The end of a variable's name. */
+static const char *name_end(const char *name)
+{
+    if (!isdigit((unsigned char)*name))
+        name += strspn(name, "abcdefghijklmnopqrstuvwxyz"
+                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+    return name;
+}
+
+/* ${env:NAME} or ${env:NAME:-default} */
+static void read_variable(const struct reference *r)
+{
+    const struct jr_fill *fill = r->filler->fill;
+    const char *start = r->inside + strlen(ENV), *end = name_end(start);
+    bool fallback = strncmp(end, DEFAULT, strlen(DEFAULT)) == 0;
+    if (end == start || (*end != '\0' && !fallback)) {
+        malformed(r, "write ${env:NAME}, or ${env:NAME:-default}");
+        return;
+    }
+    const char *name =
+        jr_arena_strndup(r->filler->arena, start, (size_t)(end - start));
+    if (name == NULL)
+        return;
+    bool readable = fill->environ != NULL &&
+                    (fill->allow == NULL || matches(fill->allow, name));
+    const char *value = readable ? jr_env_get(fill->environ, name) : NULL;
+    size_t from = r->at.start + strlen("${") + (size_t)(end - r->inside);
+    if (value != NULL) {
+        add_value(r, name, value);
+    } else if (fallback) {
+        r->filling->depth++;
+        jr_fill_part(r->filler, r->filling, from + strlen(DEFAULT),
+                     r->at.end - 1);
+        r->filling->depth--;
+    } else {
+        refuse_unset(r, name, readable);
+    }
+}
+
+static bool is_shouted(const char *name)
+{
+    return *name != '\0' && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                                         "0123456789") == strlen(name);
+}
+
+/* The name in a mapping that is nearest to one that is not there. */
+static const char *near_name(const struct jr_location *location)
+{
+    const char *names[MOST_NAMES + 1];
+    const struct jr_node *near = location->near;
+    if (near == NULL || near->count > MOST_NAMES)
+        return NULL;
+    for (size_t i = 0; i < near->count; i++)
+        names[i] = near->pairs[i].key->text;
+    names[near->count] = NULL;
+    return jr_word_nearest(location->name, names);
+}
+
+static void refuse_unknown(const struct reference *r,
+                           const struct jr_location *location)
+{
+    struct jr_diags *diags = r->filler->diags;
+    struct jr_diag *diag = jr_fill_error(r->filler, r->filling, 221, &r->at,
+                                         "there is no '%s'", r->shown);
+    const char *near = near_name(location);
+    if (near != NULL)
+        jr_diag_help(diags, diag, "did you mean ${%.*s%s%s}?",
+                     (int)location->name_at, r->inside, near,
+                     r->inside + location->name_at + strlen(location->name));
+    else if (location->name != NULL && is_shouted(location->name))
+        jr_diag_help(diags, diag, "a variable of the environment is ${env:%s}",
+                     location->name);
+}
+
+/* The names by which the fillings from the first one that is of `node` down to
+ * this one were reached, each with an arrow before it. */
+static void add_chain(struct jr_buf *out, const struct jr_filling *filling,
+                      const struct jr_node *node)
+{
+    if (filling->node == node)
+        return;
+    add_chain(out, filling->up, node);
+    jr_buf_str(out, " -> ");
+    jr_point_text(out, filling->path, strlen(filling->path));
+}
+
+/* Whether the scalar is being filled in already: a circle, which is told. */
+static bool is_circle(const struct reference *r, const struct jr_node *node)
+{
+    const struct jr_filling *filling = r->filling;
+    while (filling != NULL && filling->node != node)
+        filling = filling->up;
+    if (filling == NULL)
+        return false;
+    struct jr_buf chain JR_BUF_CLEANUP = JR_BUF_INIT;
+    add_chain(&chain, r->filling, node);
+    (void)jr_fill_error(r->filler, r->filling, 223, &r->at,
+                        "${...} goes in a circle: %s%s -> %s", r->shown,
+                        chain.data == NULL ? "" : chain.data, r->shown);
+    return true;
+}
+
+static void refuse_missing(const struct reference *r,
+                           const struct jr_location *location)
+{
+    struct jr_diags *diags = r->filler->diags;
+    struct jr_diag *diag =
+        jr_fill_error(r->filler, r->filling, 222, &r->at,
+                      "'%s' is not known when this is read", r->shown);
+    if (location->node != NULL)
+        jr_diag_relate(diags, diag, location->node->span, "it is MISSING");
+    else
+        jr_diag_help(diags, diag, "nothing states it");
+}
+
+/* Whether a located scalar has a value that can be put in. */
+static bool has_value(const struct reference *r,
+                      const struct jr_location *location)
+{
+    const struct jr_node *node = location->node;
+    bool outside = !location->shape.resolvable && node->filled == NULL &&
+                   strcmp(node->text, "???") == 0;
+    bool missing = jr_shape_is_missing(&location->shape, node);
+    bool unknown = node->filled != NULL && node->filled->unknown;
+    bool told = location->shape.awaited || r->filler->fill->guess;
+    if (unknown || outside)
+        r->filling->unknown = true;
+    if (missing || (outside && !told))
+        refuse_missing(r, location);
+    return !unknown && !outside && !missing;
+}
+
+static void add_scalar(const struct reference *r,
+                       const struct jr_location *location)
+{
+    const struct jr_node *node = location->node;
+    const char *kept = node->filled == NULL ? NULL : node->filled->kept;
+    r->filling->from = node;
+    r->filling->secret = r->filling->secret || kept != NULL;
+    if (r->filling->keep && kept != NULL)
+        jr_dollars_append(&r->filling->text, kept, strlen(kept));
+    else
+        jr_fill_add(r->filler, r->filling, node->text, node->len);
+}
+
+/* Fill in the scalar that is named, and then put it in. */
+static void read_scalar(const struct reference *r,
+                        const struct jr_location *location)
+{
+    struct jr_filling filling = {.up = r->filling,
+                                 .node = location->node,
+                                 .path = r->inside,
+                                 .depth = r->filling->depth + 1};
+    if (location->node->kind != JR_NODE_SCALAR) {
+        bool list = location->node->kind == JR_NODE_SEQUENCE;
+        (void)jr_fill_error(r->filler, r->filling, 224, &r->at,
+                            "'%s' is a %s: only scalars can be put in",
+                            r->shown, list ? "list" : "mapping");
+        return;
+    }
+    if (is_circle(r, location->node))
+        return;
+    struct jr_shape shape =
+        jr_shape_of(r->filler->fill->shapes, &location->shape, location->node);
+    jr_fill_scalar(r->filler, &filling, &shape);
+    if (has_value(r, location))
+        add_scalar(r, location);
+}
+
+static void read_path(const struct reference *r)
+{
+    struct jr_location location;
+    enum jr_located located = JR_LOCATED_NO_PATH;
+    if (strpbrk(r->inside, " \t\n\"'{}:$") == NULL)
+        located = jr_locate(&r->filler->locator, r->inside, &location);
+    switch (located) {
+    case JR_LOCATED:
+        read_scalar(r, &location);
+        break;
+    case JR_LOCATED_NO_PATH:
+        malformed(r, "write ${vars.NAME}, ${FIELD} or ${env:NAME}; '$${' is a "
+                     "literal '${'");
+        break;
+    case JR_LOCATED_UNKNOWN:
+        refuse_unknown(r, &location);
+        break;
+    case JR_LOCATED_UNSTATED:
+        location.node = NULL;
+        refuse_missing(r, &location);
+        break;
+    case JR_LOCATED_OWN:
+        jr_diag_help(r->filler->diags,
+                     jr_fill_error(r->filler, r->filling, 221, &r->at,
+                                   "'%s' is never read", r->shown),
+                     "what is read stands in `vars`");
+        break;
+    }
+}
+
+/* Text in the arena, made fit for messages. */
+static const char *shown(struct jr_arena *arena, const char *text)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_point_text(&out, text, strlen(text));
+    return jr_arena_strndup(arena, out.data == NULL ? "" : out.data, out.len);
+}
+
+void jr_fill_reference(struct jr_filler *filler, struct jr_filling *filling,
+                       size_t from, size_t to)
+{
+    const char *inside = jr_arena_strndup(
+        filler->arena, filling->node->text + from + 2, to - from - 3);
+    if (inside == NULL)
+        return;
+    const struct reference r = {
+        .filler = filler,
+        .filling = filling,
+        .at = {JR_DOLLARS_REFERENCE, from, to},
+        .inside = inside,
+        .shown = shown(filler->arena, inside),
+    };
+    if (filling->depth >= JR_FILL_MAX_DEPTH)
+        (void)jr_fill_error(filler, filling, 226, &r.at,
+                            "more than 64 values read one another");
+    else if (strncmp(inside, ENV, strlen(ENV)) == 0)
+        read_variable(&r);
+    else
+        read_path(&r);
+}

@@ -1,0 +1,42 @@
+/* What this folder needs of the tree beyond doc.h. */
+#ifndef JR_DOC_TREE_H
+#define JR_DOC_TREE_H
+
+#include "doc.h"
+
+/* A scalar of `len` bytes of text, copied; NULL without memory. */
+struct jr_node *jr_node_scalar_n(struct jr_arena *arena, const char *text,
+                                 size_t len, bool plain);
+
+/* Append a pair, whether or not the key is there already. A NULL key or value
+ * is passed on from a failed arena and adds nothing. */
+void jr_node_add(struct jr_arena *arena, struct jr_node *mapping,
+                 struct jr_node *key, struct jr_node *value);
+
+/* One step of a dotted path: a key of a mapping, or an index of a sequence. */
+struct jr_path_step {
+    const char *key; /* not terminated; NULL: an index */
+    size_t len;
+    size_t index;
+};
+
+/* Take the first step off `path`, of which `whole` is the beginning, with the
+ * dot before it; false when it is malformed. */
+bool jr_path_next(const char **path, const char *whole,
+                  struct jr_path_step *ret);
+
+/* The slot that a step leads to, or NULL. */
+struct jr_node **jr_path_follow(const struct jr_node *node,
+                                const struct jr_path_step *step);
+
+/* The collection that a step leads on from: `node`, or a new one where that is
+ * NULL or null. NULL where it is of the wrong kind, or the index is beyond the
+ * next free one. */
+struct jr_node *jr_path_enter(struct jr_arena *arena, struct jr_node *node,
+                              const struct jr_path_step *step);
+
+/* Put `child` where the step leads. */
+void jr_path_attach(struct jr_arena *arena, struct jr_node *node,
+                    const struct jr_path_step *step, struct jr_node *child);
+
+#endif

@@ -1,0 +1,215 @@
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "cgroup.h"
+#include "num.h"
+#include "probe.h"
+#include "set.h"
+
+#include "banned.h"
+
+/* More than any kernel can be built for; a larger number is junk. */
+enum { CPUS_MAX = 1 << 16 };
+
+/* CPU numbers, ascending. */
+struct cpus {
+    uint32_t *numbers;
+    size_t count;
+};
+
+/* A kernel list, "0-3,8". False when it names no CPU. */
+static bool read_list(struct jr_probe *probe, struct jr_set *ret,
+                      const char *text)
+{
+    const char *bad;
+    uint32_t max;
+    struct jr_set set;
+    if (text == NULL || !jr_set_parse(&set, &probe->scratch, text, &bad) ||
+        !jr_set_max(&set, &max) || max >= CPUS_MAX)
+        return false;
+    *ret = set;
+    return true;
+}
+
+/* The members of a mask as a set. */
+static bool mask_set(struct jr_probe *probe, struct jr_set *ret,
+                     const cpu_set_t *mask, uint32_t room)
+{
+    size_t size = CPU_ALLOC_SIZE(room);
+    size_t count = (size_t)CPU_COUNT_S(size, mask), found = 0;
+    uint32_t *numbers = jr_arena_array(&probe->scratch, count, sizeof *numbers);
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (numbers == NULL)
+        return false;
+    for (uint32_t cpu = 0; found < count; cpu++)
+        if (CPU_ISSET_S(cpu, size, mask))
+            numbers[found++] = cpu;
+    jr_set_print(&text, numbers, count);
+    return read_list(probe, ret, text.data);
+}
+
+/* sched_getaffinity(2) refuses a mask smaller than the kernel's own with
+ * EINVAL, so it grows until it fits. */
+static bool own_affinity(struct jr_probe *probe, struct jr_set *ret)
+{
+    for (uint32_t room = CPU_SETSIZE; room <= CPUS_MAX; room *= 2) {
+        cpu_set_t *mask = CPU_ALLOC(room);
+        if (mask == NULL)
+            return false;
+        int got = sched_getaffinity(0, CPU_ALLOC_SIZE(room), mask);
+        bool grow = got < 0 && errno == EINVAL;
+        bool done = got == 0 && mask_set(probe, ret, mask, room);
+        CPU_FREE(mask);
+        if (!grow)
+            return done;
+    }
+    return false;
+}
+
+static bool read_affinity(struct jr_probe *probe, struct jr_set *ret)
+{
+    if (probe->hw->real)
+        return own_affinity(probe, ret);
+    return read_list(probe, ret, jr_probe_text(probe, "/affinity"));
+}
+
+/* The nearest group that states the CPUs in effect speaks for all above it. */
+static bool read_cpuset(struct jr_probe *probe, struct jr_set *ret)
+{
+    struct jr_cgroup group = jr_cgroup_find(probe, "cpuset");
+    static const char *const files[][2] = {
+        {"cpuset.effective_cpus", "cpuset.cpus"}, /* version 1 */
+        {"cpuset.cpus.effective", "cpuset.cpus"}, /* version 2 */
+    };
+    for (size_t i = 0; i < 2 * group.folders.count; i++) {
+        const char *text = jr_probe_text(
+            probe, "%s/%s", group.folders.items[i / 2], files[group.v2][i % 2]);
+        if (read_list(probe, ret, text))
+            return true;
+    }
+    return false;
+}
+
+static struct cpus intersect(struct jr_probe *probe, const struct jr_set *sets,
+                             size_t sets_count)
+{
+    struct cpus cpus = {0};
+    uint32_t max = 0;
+    if (!jr_set_max(&sets[0], &max))
+        return cpus;
+    cpus.numbers =
+        jr_arena_array(&probe->scratch, max + 1, sizeof *cpus.numbers);
+    for (uint32_t cpu = 0; cpus.numbers != NULL && cpu <= max; cpu++) {
+        size_t in = 0;
+        while (in < sets_count && jr_set_has(&sets[in], cpu))
+            in++;
+        if (in == sets_count)
+            cpus.numbers[cpus.count++] = cpu;
+    }
+    return cpus;
+}
+
+/* The CPUs that share a core with this one; core_cpus_list replaced
+ * thread_siblings_list in Linux 5.1. */
+static bool read_siblings(struct jr_probe *probe, struct jr_set *ret,
+                          uint32_t cpu)
+{
+    static const char *const files[] = {"core_cpus_list",
+                                        "thread_siblings_list"};
+    for (size_t i = 0; i < 2; i++)
+        if (read_list(probe, ret,
+                      jr_probe_text(probe,
+                                    "/sys/devices/system/cpu/cpu%u/"
+                                    "topology/%s",
+                                    cpu, files[i])))
+            return true;
+    return false;
+}
+
+/* A core counts once, for the first of its CPUs that is usable; a CPU without
+ * a known topology is a core of its own. */
+static uint32_t count_cores(struct jr_probe *probe, const struct cpus *cpus)
+{
+    uint32_t cores = 0;
+    bool *counted = jr_arena_array(&probe->scratch, CPUS_MAX, sizeof *counted);
+    for (size_t i = 0; counted != NULL && i < cpus->count; i++) {
+        uint32_t cpu = cpus->numbers[i];
+        struct jr_set siblings;
+        if (counted[cpu])
+            continue;
+        cores++;
+        if (!read_siblings(probe, &siblings, cpu))
+            continue;
+        for (size_t j = 0; j < siblings.count; j++)
+            for (uint32_t other = siblings.ranges[j].first;
+                 other <= siblings.ranges[j].last;
+                 other += siblings.ranges[j].step)
+                counted[other] = true;
+    }
+    return cores;
+}
+
+static void read_set(struct jr_probe *probe)
+{
+    struct jr_hw_cpus *facts = &probe->hw->cpus;
+    struct jr_set sets[3]; /* the CPUs that are online come first */
+    bool has_affinity = read_affinity(probe, &sets[1]);
+    bool has_online =
+        read_list(probe, &sets[0],
+                  jr_probe_text(probe, "/sys/devices/system/cpu/online"));
+    if (!has_online && !has_affinity)
+        return;
+    if (!has_online)
+        sets[0] = sets[1];
+    if (!has_affinity)
+        sets[1] = sets[0];
+    size_t sets_count = read_cpuset(probe, &sets[2]) ? 3 : 2;
+    struct cpus online = intersect(probe, sets, 1);
+    struct cpus usable = intersect(probe, sets, sets_count);
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    jr_set_print(&text, usable.numbers, usable.count);
+    facts->online = (uint32_t)online.count;
+    facts->usable = (uint32_t)usable.count;
+    facts->usable_cores = count_cores(probe, &usable);
+    if (usable.count > 0)
+        facts->set = jr_arena_strdup(probe->arena, text.data);
+}
+
+/* The quota of one group in CPUs, 0 for none: "QUOTA PERIOD" in cpu.max, or a
+ * file for each, in microseconds. */
+static double read_quota(struct jr_probe *probe, bool v2, const char *folder)
+{
+    char *period = jr_probe_text(
+        probe, v2 ? "%s/cpu.max" : "%s/cpu.cfs_period_us", folder);
+    char *quota = v2 ? strsep(&period, " ")
+                     : jr_probe_text(probe, "%s/cpu.cfs_quota_us", folder);
+    uint64_t used, length;
+    if (quota == NULL || period == NULL || !jr_num_u64(quota, &used) ||
+        !jr_num_u64(period, &length) || length == 0)
+        return 0;
+    return (double)used / (double)length;
+}
+
+/* Every group up to the root binds; the tightest counts. */
+static void read_quotas(struct jr_probe *probe)
+{
+    struct jr_hw_cpus *facts = &probe->hw->cpus;
+    struct jr_cgroup group = jr_cgroup_find(probe, "cpu");
+    const char *file = group.v2 ? "cpu.max" : "cpu.cfs_quota_us";
+    for (size_t i = 0; i < group.folders.count; i++) {
+        const char *folder = group.folders.items[i];
+        double quota = read_quota(probe, group.v2, folder);
+        if (quota <= 0 || (facts->quota > 0 && facts->quota <= quota))
+            continue;
+        facts->quota = quota;
+        facts->quota_from =
+            jr_arena_printf(probe->arena, "%s/%s", folder, file);
+    }
+}
+
+void jr_probe_cpus(struct jr_probe *probe)
+{
+    read_set(probe);
+    read_quotas(probe);
+}

@@ -1,0 +1,111 @@
+#include "hw.h"
+
+#include <string.h>
+
+#include "buf.h"
+#include "io.h"
+#include "num.h"
+#include "probe.h"
+#include "strv.h"
+
+#include "banned.h"
+
+char *jr_probe_text(struct jr_probe *probe, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *path = jr_arena_vprintf(&probe->scratch, format, args);
+    va_end(args);
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (path == NULL || !jr_io_fact(&text, probe->root, path))
+        return NULL;
+    return jr_arena_strndup(&probe->scratch, text.len == 0 ? "" : text.data,
+                            text.len);
+}
+
+char *jr_probe_field(struct jr_probe *probe, const char *text, const char *key)
+{
+    size_t len = strlen(key);
+    for (const char *line = text; line != NULL;) {
+        if (strncmp(line, key, len) == 0 && line[len] == ':') {
+            const char *value = line + len + 1;
+            value += strspn(value, " \t");
+            size_t end = strcspn(value, "\n");
+            while (end > 0 && strchr(" \t\r", value[end - 1]) != NULL)
+                end--;
+            return jr_arena_strndup(&probe->scratch, value, end);
+        }
+        line = strchr(line, '\n');
+        line = line == NULL ? NULL : line + 1;
+    }
+    return NULL;
+}
+
+void jr_probe_problem(struct jr_probe *probe, enum jr_device kind,
+                      const char *message, const char *help)
+{
+    struct jr_hw *hw = probe->hw;
+    size_t count = hw->problems_count;
+    struct jr_hw_problem *problem = jr_arena_push(probe->arena, &hw->problems,
+                                                  &count, sizeof *hw->problems);
+    if (problem == NULL)
+        return;
+    *problem = (struct jr_hw_problem){kind, message, help};
+    hw->problems_count = (uint32_t)count;
+}
+
+/* Nothing else is read: a RANK or WORLD_SIZE that some other launcher left in
+ * the shell says nothing about this job. */
+static void read_environment(struct jr_probe *probe)
+{
+    const char *visible = jr_env_get(probe->envp, JR_CUDA_VISIBLE);
+    probe->hw->environment = (struct jr_hw_environment){
+        .backend = jr_arena_strdup(
+            probe->arena, jr_env_get(probe->envp, "TORCH_DISTRIBUTED_BACKEND")),
+        .omp_num_threads = jr_arena_strdup(
+            probe->arena, jr_env_get(probe->envp, "OMP_NUM_THREADS")),
+        .visible_name = visible == NULL ? NULL : JR_CUDA_VISIBLE,
+        .visible_value = jr_arena_strdup(probe->arena, visible),
+    };
+}
+
+static void read_network(struct jr_probe *probe)
+{
+    struct jr_hw *hw = probe->hw;
+    hw->hostname = jr_arena_strdup(
+        probe->arena, jr_probe_text(probe, "/proc/sys/kernel/hostname"));
+    hw->port_low = JR_HW_PORT_LOW;
+    hw->port_high = JR_HW_PORT_HIGH;
+    char *range = jr_probe_text(probe, "/proc/sys/net/ipv4/"
+                                       "ip_local_port_range");
+    uint32_t low, high;
+    char *first = strsep(&range, " \t");
+    if (range == NULL)
+        return;
+    range += strspn(range, " \t");
+    if (jr_num_u32(first, &low) && jr_num_u32(range, &high) && low <= high) {
+        hw->port_low = low;
+        hw->port_high = high;
+    }
+}
+
+int jr_hw_probe(struct jr_hw *ret, struct jr_arena *arena, const char *root,
+                char *const *envp, struct jr_error *err)
+{
+    static void (*const readers[])(struct jr_probe *) = {
+        jr_probe_cpus,         jr_probe_memory, read_environment,
+        jr_probe_accelerators, read_network,
+    };
+    struct jr_hw hw = {.origin = "hardware", .real = root[0] == '\0'};
+    struct jr_probe probe = {
+        .hw = &hw, .arena = arena, .root = root, .envp = envp};
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
+        readers[i](&probe);
+    bool failed = arena->failed || probe.scratch.failed;
+    jr_arena_release(&probe.scratch);
+    if (failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "no memory to read the machine's facts");
+    *ret = hw;
+    return 0;
+}

@@ -1,0 +1,91 @@
+/*
+ * What the machine and the scheduler offer: one record of facts, read through a
+ * settable root prefix, so that a recorded machine is a folder of files and CI
+ * has machines that it does not have.
+ */
+#ifndef JR_HW_H
+#define JR_HW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include <jobrun/error.h>
+#include <jobrun/types.h>
+
+/* The kernel's default ephemeral ports, where the range cannot be read. */
+#define JR_HW_PORT_LOW  32768u
+#define JR_HW_PORT_HIGH 60999u
+
+/* One accelerator of a node. */
+struct jr_hw_device {
+    enum jr_device kind;
+    uint32_t index;    /* absolute, in PCI bus order */
+    const char *model; /* "NVIDIA H100 80GB HBM3" */
+    const char *uuid;  /* "GPU-..."; NULL when unknown */
+    const char *bus;   /* "0000:3b:00.0"; NULL when unknown */
+    uint64_t memory;   /* bytes; 0 when unknown */
+    int numa_node;     /* -1 when unknown */
+    bool visible;      /* left by the inherited visibility variable */
+};
+
+/* The CPUs that this process may use. Counts are 0 when unknown. */
+struct jr_hw_cpus {
+    uint32_t online;        /* logical CPUs that are online */
+    uint32_t usable;        /* online, in affinity and in cpuset */
+    uint32_t usable_cores;  /* physical cores among the usable ones */
+    double quota;           /* CFS quota in CPUs; 0: none */
+    const char *quota_from; /* the file that states it; NULL: none */
+    const char *set;        /* usable CPUs, "0-3,8"; NULL when unknown */
+};
+
+/* What a scheduler says. Fields it does not state are 0, -1 or NULL. */
+struct jr_hw_scheduler {
+    const char *name; /* "slurm"; NULL: none */
+    const char *job_id;
+    uint32_t nodes;
+    int64_t node_rank;
+    char **hosts; /* nodes entries */
+};
+
+/* What the environment says, of the variables that resolution may read. */
+struct jr_hw_environment {
+    const char *backend;         /* TORCH_DISTRIBUTED_BACKEND */
+    const char *omp_num_threads; /* OMP_NUM_THREADS */
+    const char *visible_name;    /* the visibility variable that was set */
+    const char *visible_value;
+};
+
+struct jr_hw_problem {
+    enum jr_device kind; /* whose driver; JR_DEVICE_CPU: not a device's */
+    const char *message; /* what is wrong */
+    const char *help;    /* what to do */
+};
+
+/* The facts of one kind of node, and how many there are. */
+struct jr_hw {
+    const char *origin;   /* "hardware", or "--on 2x8" for a profile */
+    const char *hostname; /* NULL when unknown */
+    uint32_t nodes;       /* from --on; 0: says nothing */
+    struct jr_hw_cpus cpus;
+    uint64_t memory; /* usable bytes; 0 when unknown */
+    /* The visible ones first, in the order of the visibility variable, which
+     * is the order in which ranks get them. */
+    struct jr_hw_device *devices;
+    uint32_t devices_count;
+    struct jr_hw_scheduler scheduler;
+    struct jr_hw_environment environment;
+    struct jr_hw_problem *problems; /* a driver that is there but broken, ... */
+    uint32_t problems_count;
+    uint32_t port_low, port_high; /* the kernel's ephemeral range */
+    bool real;                    /* this machine, now: ports can be tried */
+};
+
+/* Read the facts of a machine into `arena`. `root` is "" for this machine, else
+ * a folder that holds its proc/, sys/, dev/ and, in place of sched_getaffinity,
+ * a file `affinity`; `envp` is the environment to read. Facts that cannot be
+ * read are absent, never an error; -1 only without memory. */
+int jr_hw_probe(struct jr_hw *ret, struct jr_arena *arena, const char *root,
+                char *const *envp, struct jr_error *err);
+
+#endif

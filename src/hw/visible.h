@@ -1,0 +1,24 @@
+/*
+ * What CUDA_VISIBLE_DEVICES leaves of a machine's GPUs.
+ */
+#ifndef JR_VISIBLE_H
+#define JR_VISIBLE_H
+
+#include "hw.h"
+
+/* The value names MIG instances, which are parts of a GPU. */
+bool jr_visible_is_mig(const char *value);
+
+/* Write the positions of the devices that `value` leaves to `order`, which has
+ * room for `count`, in the order of the value, and return how many they are.
+ * NULL leaves all.
+ *
+ * As CUDA and PyTorch read it: a list of ordinals (each a number and whatever
+ * follows it: `1gpu` is 1), or, where it begins with `GPU-`, of UUIDs cut short
+ * as long as they are unique. An element that names no device ends the list;
+ * so do a negative ordinal, a word, and the other kind of element. One that is
+ * there twice makes the whole list empty. */
+uint32_t jr_visible_cuda(uint32_t *order, const struct jr_hw_device *devices,
+                         uint32_t count, const char *value);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * What more than one stage has to know of the world outside.
+ *
+ * The variables that jobrun itself gives to every rank: name, template, and the
+ * spec field that decides the value ("" where none does). The spec refuses them
+ * in `env`; the plan expands them. The names that a template may use are
+ * JR_TEMPLATE_NAMES and JR_TEMPLATE_INTERNALS in types.h.
+ */
+#ifndef JOBRUN_CONTRACT_H
+#define JOBRUN_CONTRACT_H
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Whether a profile of machines is the shorthand, as 2x8:H100, and not the path
+ * of a facts file: it begins with a digit and has neither dot nor slash. */
+static inline bool jr_profile_is_shorthand(const char *profile)
+{
+    return *profile >= '0' && *profile <= '9' && strpbrk(profile, "/.") == NULL;
+}
+
+/* One axis of the mesh: its name in upper and in lower case. */
+#define JR_CONTRACT_AXIS(X, A, a)                                              \
+    X(A "_PARALLEL_SIZE", "%{" a "_size}", "parallelism." a)                   \
+    X(A "_PARALLEL_RANK", "%{" a "_rank}", "parallelism." a)                   \
+    X(A "_PARALLEL_GROUP", "%{" a "_group}", "parallelism." a)                 \
+    X(A "_PARALLEL_MEMBERS", "%{" a "_members}", "parallelism." a)             \
+    X(A "_PARALLEL_BACKEND", "%{" a "_backend}", "backends." a)
+
+/* Always there. */
+#define JR_CONTRACT_VARIABLES(X)                                               \
+    X("RANK", "%{rank}", "")                                                   \
+    X("LOCAL_RANK", "%{local_rank}", "")                                       \
+    X("WORLD_SIZE", "%{world_size}", "world_size")                             \
+    X("LOCAL_WORLD_SIZE", "%{local_world_size}", "local_world_size")           \
+    X("GROUP_RANK", "%{node_rank}", "node_rank")                               \
+    X("GROUP_WORLD_SIZE", "%{nodes}", "nodes")                                 \
+    X("NODE_RANK", "%{node_rank}", "node_rank")                                \
+    X("MASTER_ADDR", "%{master_addr}", "master_addr")                          \
+    X("MASTER_PORT", "%{master_port}", "master_port")                          \
+    X("INIT_METHOD", "%{init_method}", "init_method")                          \
+    X("JOBRUN_RUN_ID", "%{run_id}", "")                                        \
+    X("JOBRUN_RUN_DIR", "%{run_dir}", "log_dir")                               \
+    X("JOBRUN_RANK_DIR", "%{rank_dir}", "log_dir")                             \
+    X("JOBRUN_RESULT_FILE", "%{result_file}", "results.file")                  \
+    X("JOBRUN_ERROR_FILE", "%{error_file}", "")                                \
+    X("JOBRUN_ATTEMPT", "%{attempt}", "")                                      \
+    JR_CONTRACT_AXIS(X, "MODEL", "model")                                      \
+    JR_CONTRACT_AXIS(X, "PIPELINE", "pipeline")                                \
+    JR_CONTRACT_AXIS(X, "DATA", "data")
+
+/* Added by `env_profiles: [torch]`. */
+#define JR_CONTRACT_TORCH(X)                                                   \
+    X("ROLE_RANK", "%{rank}", "")                                              \
+    X("ROLE_WORLD_SIZE", "%{world_size}", "world_size")                        \
+    X("ROLE_NAME", "default", "")                                              \
+    X("TORCHELASTIC_RUN_ID", "%{run_id}", "")                                  \
+    X("TORCHELASTIC_RESTART_COUNT", "%{attempt}", "")                          \
+    X("TORCHELASTIC_MAX_RESTARTS", "0", "")                                    \
+    X("TORCHELASTIC_ERROR_FILE", "%{error_file}", "")                          \
+    X("TORCH_DISTRIBUTED_BACKEND", "%{backend}", "backends")
+
+/* The kinds of device that a backend drives, as bits of enum jr_device. Torch
+ * calls RCCL "nccl" on AMD's devices; gloo moves device memory through the host
+ * there and on NVIDIA's. A device of the user's own may have any backend. */
+#define JR_KIND(name) (1u << JR_DEVICE_##name)
+#define JR_BACKEND_DRIVES(X)                                                   \
+    X(NCCL, JR_KIND(CUDA) | JR_KIND(ROCM))                                     \
+    X(GLOO, JR_KIND(CPU) | JR_KIND(CUDA) | JR_KIND(ROCM))                      \
+    X(MPI, ~0u)                                                                \
+    X(UCC, JR_KIND(CPU) | JR_KIND(CUDA) | JR_KIND(ROCM))                       \
+    X(RCCL, JR_KIND(ROCM))                                                     \
+    X(BKCL, JR_KIND(XPU))                                                      \
+    X(XCCL, JR_KIND(XPU))                                                      \
+    X(HCCL, JR_KIND(NPU) | JR_KIND(HPU))                                       \
+    X(CNCL, JR_KIND(MLU))                                                      \
+    X(CUSTOM, ~0u)
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * The plan: everything that a run does, decided before it starts. `jobrun plan`
+ * prints this very value; run executes it and sees nothing before it.
+ *
+ * Everything lives in the plan's own memory, except what it borrows from the
+ * job (policy, names), which must outlive it.
+ */
+#ifndef JOBRUN_PLAN_H
+#define JOBRUN_PLAN_H
+
+#include <jobrun/error.h>
+#include <jobrun/types.h>
+
+/* Where one output stream of a rank goes; a bit set. Neither: the stream is
+ * inherited from jobrun as it is. */
+enum jr_sink { JR_SINK_INHERIT = 0, JR_SINK_FILE = 1, JR_SINK_CONSOLE = 2 };
+
+/* One rank. Paths are relative to the run folder unless absolute. */
+struct jr_plan_rank {
+    uint32_t rank, local_rank, node_rank;
+    uint32_t at[JR_AXIS_COUNT];    /* coordinates */
+    uint32_t group[JR_AXIS_COUNT]; /* index of its group on each axis */
+    char **argv;                   /* NULL-terminated */
+    char **env;                    /* NULL-terminated NAME=VALUE */
+    uint32_t env_own;              /* the first so many are set by jobrun, by
+                                      the same names in the same order for all
+                                      ranks but those of `per_rank`; the rest
+                                      is inherited */
+    const char *workdir;           /* absolute */
+    const char *prefix;            /* console prefix, expanded */
+    bool on_console;               /* its lines are shown */
+    enum jr_sink out, err;
+    const char *dir;      /* attempt_0/3 */
+    const char *out_path; /* attempt_0/3/stdout.log; NULL: no file */
+    const char *err_path;
+    const char *result_path; /* attempt_0/3/result.json, or results.file */
+    const char *error_path;
+    char **artifacts;        /* absolute or relative to workdir */
+    uint32_t artifacts_count;
+    const char *device;      /* index or UUID; NULL: none */
+    const char *cpus;        /* NULL: not bound */
+    uint32_t threads;
+};
+
+struct jr_plan {
+    const char *name, *run_id;
+    const char *run_dir;  /* absolute: LOG_DIR/RUN_ID */
+    const char *fingerprint;
+    uint32_t world_size, nodes, node_rank;
+    uint32_t axis_size[JR_AXIS_COUNT];
+    const char *axis_backend[JR_AXIS_COUNT];
+    const char *backend, *master_addr;
+    uint32_t master_port;
+    const char *device_name, *device_model;
+    char *const *hosts;      /* one per node; entries may be NULL */
+    struct jr_plan_rank *ranks; /* all of the world, by rank */
+    uint32_t first, count;   /* those that this jobrun starts */
+    const struct jr_policy *policy;
+    char *const *secrets;    /* name globs */
+    uint32_t secrets_count;
+    char *const *hidden;     /* values of secrets that stand in the plan, which
+                                are not to be told; NULL-terminated, or NULL */
+};
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * What happened: the run executes a plan and returns an outcome, rank by rank.
+ * It judges nothing: see report.
+ */
+#ifndef JOBRUN_RUN_H
+#define JOBRUN_RUN_H
+
+#include <jobrun/error.h>
+#include <jobrun/plan.h>
+
+/* The stage at which a rank's start failed; see start.c. */
+#define JR_STAGES(X)                                                           \
+    X(NONE, "none", "")                                                        \
+    X(CLONE, "clone", "could not make a process")                              \
+    X(SESSION, "session", "could not make a session")                          \
+    X(PARENT, "parent", "its runner was gone")                                 \
+    X(SIGNALS, "signals", "could not set up signals")                          \
+    X(FOLDER, "folder", "could not make its folder")                           \
+    X(STDIN, "stdin", "could not open /dev/null")                              \
+    X(STDOUT, "stdout", "could not open its standard output")                  \
+    X(STDERR, "stderr", "could not open its standard error")                   \
+    X(LIMITS, "limits", "could not set its limits")                            \
+    X(CPUS, "cpus", "could not bind to its CPUs")                              \
+    X(WORKDIR, "workdir", "could not enter the working directory")             \
+    X(EXEC, "exec", "could not execute")
+
+#define JR_STAGE_ENUM(name, word, text) JR_STAGE_##name,
+enum jr_stage { JR_STAGES(JR_STAGE_ENUM) };
+
+enum jr_end {
+    JR_END_NONE,      /* never started, or still running when all was lost */
+    JR_END_START,     /* could not start: stage and start_errno */
+    JR_END_EXITED,    /* exit_code */
+    JR_END_SIGNALED   /* signal, core_dumped */
+};
+
+/* What became of one rank. Fixed size: it lives in memory that guard and runner
+ * share, so that it survives the runner. Times are CLOCK_MONOTONIC ns. */
+struct jr_rank_outcome {
+    int32_t pid; /* 0: never started */
+    enum jr_end end;
+    enum jr_stage stage;
+    int32_t start_errno;
+    int32_t exit_code;
+    int32_t signal;
+    bool core_dumped;
+    int32_t stopped_with; /* the signal that jobrun stopped it with first; 0 */
+    bool killed;          /* needed SIGKILL after the grace */
+    uint32_t order;       /* 1 for the first rank that ended, in the kernel's
+                             own order; 0 while it has not */
+    uint64_t started_ns, ended_ns;
+    uint64_t max_rss_bytes;
+    bool log_failed; /* a log file of this rank is incomplete */
+    int32_t log_errno;
+};
+
+struct jr_outcome {
+    uint64_t started_ns, ended_ns; /* monotonic */
+    uint64_t started_wall_ns, ended_wall_ns;
+    bool timed_out;       /* timeouts.run */
+    int32_t stop_signal;  /* jobrun was told to stop by this signal; 0 */
+    int32_t runner_signal; /* the runner died of this signal; 0 */
+    bool console_failed;  /* the console went away or was full */
+    int32_t console_errno; /* why it is not whole, where somebody may miss it */
+    uint32_t left;        /* processes that could not be ended */
+    int32_t left_pids[16]; /* the first of them */
+    uint32_t count;       /* of ranks: plan->count, from plan->first on */
+    struct jr_rank_outcome *ranks;
+};
+
+#endif

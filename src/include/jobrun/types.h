@@ -1,0 +1,284 @@
+/*
+ * The vocabulary that every stage shares: enums, each one X-macro of value,
+ * spelling and help, and the policies that a spec states and that travel
+ * unchanged from the spec to the run and the report.
+ *
+ * All strings are UTF-8, NUL-terminated and borrowed: they belong to the stage
+ * that made them, which must outlive the reader.
+ */
+#ifndef JOBRUN_TYPES_H
+#define JOBRUN_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A mesh axis, fastest first: ranks are laid out [data][pipeline][model]. */
+#define JR_AXES(X)                                                             \
+    X(MODEL, "model", "tensor parallelism: the fastest axis")                  \
+    X(PIPELINE, "pipeline", "pipeline stages")                                 \
+    X(DATA, "data", "data parallelism: the slowest axis")
+
+/* The kind of accelerator that the ranks drive. */
+#define JR_DEVICES(X)                                                          \
+    X(CPU, "cpu", "no accelerator")                                            \
+    X(CUDA, "cuda", "NVIDIA")                                                  \
+    X(ROCM, "rocm", "AMD")                                                     \
+    X(XPU, "xpu", "Intel; Kunlun under the paddle profile")                    \
+    X(HPU, "hpu", "Intel Gaudi")                                               \
+    X(NPU, "npu", "Huawei Ascend")                                             \
+    X(MLU, "mlu", "Cambricon")                                                 \
+    X(CUSTOM, "custom", "custom:NAME, a device type of your own")
+
+/* What there is to know of each kind of device: the vendor, the variable that
+ * narrows which ones a process sees, and the usual backend. NULL: none. */
+#define JR_CUDA_VISIBLE "CUDA_VISIBLE_DEVICES"
+#define JR_DEVICE_TRAITS(X)                                                    \
+    X(CPU, NULL, NULL, "gloo")                                                 \
+    X(CUDA, "NVIDIA", JR_CUDA_VISIBLE, "nccl")                                 \
+    X(ROCM, "AMD", "ROCR_VISIBLE_DEVICES", "rccl")                             \
+    X(XPU, "Intel", "ZE_AFFINITY_MASK", "xccl")                                \
+    X(HPU, "Gaudi", "HABANA_VISIBLE_DEVICES", "hccl")                          \
+    X(NPU, "Ascend", "ASCEND_RT_VISIBLE_DEVICES", "hccl")                      \
+    X(MLU, "Cambricon", "MLU_VISIBLE_DEVICES", "cncl")                         \
+    X(CUSTOM, NULL, NULL, NULL)
+
+/* A communication backend; what each can drive is in contract.h. */
+#define JR_BACKENDS(X)                                                         \
+    X(NCCL, "nccl", "NVIDIA GPUs")                                             \
+    X(GLOO, "gloo", "CPUs")                                                    \
+    X(MPI, "mpi", "whatever the MPI library drives")                           \
+    X(UCC, "ucc", "CPUs, NVIDIA and AMD GPUs")                                 \
+    X(RCCL, "rccl", "AMD GPUs")                                                \
+    X(BKCL, "bkcl", "Kunlun XPUs")                                             \
+    X(XCCL, "xccl", "Intel XPUs")                                              \
+    X(HCCL, "hccl", "Ascend NPUs and Gaudi HPUs")                              \
+    X(CNCL, "cncl", "Cambricon MLUs")                                          \
+    X(CUSTOM, "custom", "custom:NAME, a backend of your own")
+
+/* How a rank comes to life. */
+#define JR_START_METHODS(X)                                                    \
+    X(SPAWN, "spawn", "a fresh process image for every rank")                  \
+    X(FORK, "fork", "forks of a helper that imported the entry module")        \
+    X(FORKSERVER, "forkserver", "forks of a helper that imported `preload`")
+
+/* Which devices a rank sees. */
+#define JR_VISIBILITIES(X)                                                     \
+    X(ALL, "all", "every rank sees all and picks by LOCAL_RANK")               \
+    X(ONE, "one", "each rank sees its own device only")                        \
+    X(INHERIT, "inherit", "the environment's variables are left alone")
+
+/* Which output streams of a rank are meant; values are a bit set. */
+#define JR_STREAMS(X)                                                          \
+    X(NONE, "none", "neither stream")                                          \
+    X(OUT, "out", "standard output")                                           \
+    X(ERR, "err", "standard error")                                            \
+    X(ALL, "all", "both streams")
+
+/* What the first failure does to the other ranks. */
+#define JR_ON_FAILURES(X)                                                      \
+    X(STOP, "stop", "the other ranks are stopped")                             \
+    X(CONTINUE, "continue", "the others run on; the job still fails")
+
+/* Who gets the stop signal. */
+#define JR_STOP_TARGETS(X)                                                     \
+    X(LEADER, "leader", "the rank's own process")                              \
+    X(GROUP, "group", "the rank's whole process group")
+
+/* What exit code 1 becomes. */
+#define JR_EXIT_STATUSES(X)                                                    \
+    X(CLASS, "class", "the table of exit codes")                               \
+    X(RANK, "rank", "the root-cause rank's own code, 128+N for a signal")
+
+/* Permissions of what a run writes. */
+#define JR_LOG_MODES(X)                                                        \
+    X(PRIVATE, "private", "folders 0700, files 0600")                          \
+    X(GROUP, "group", "folders 0750, files 0640")                              \
+    X(UMASK, "umask", "0777 and 0666 less the umask")
+
+/* Where a rank's result comes from. */
+#define JR_RESULT_FROMS(X)                                                     \
+    X(FILE, "file", "JSON that the rank writes to $JOBRUN_RESULT_FILE")        \
+    X(STDOUT, "stdout", "the last match of `pattern` on standard output")      \
+    X(STDERR, "stderr", "the last match of `pattern` on standard error")       \
+    X(RETURN, "return", "what the function returned")
+
+/* The type of a result field. */
+#define JR_JSON_TYPES(X)                                                       \
+    X(INTEGER, "integer", "a whole number")                                    \
+    X(NUMBER, "number", "any finite number")                                   \
+    X(STRING, "string", "a string")                                            \
+    X(BOOLEAN, "boolean", "true or false")                                     \
+    X(ARRAY, "array", "a JSON array")                                          \
+    X(OBJECT, "object", "a JSON object")
+
+/* The form of an entrypoint. */
+#define JR_FORMS(X)                                                            \
+    X(COMMAND, "command", "an argv; no shell")                                 \
+    X(SHELL, "shell", "text run by /bin/sh -c")                                \
+    X(PYTHON, "python", "a Python script, module or function")                 \
+    X(LIBRARY, "library", "a function of a shared library")
+
+/* What a per-rank template may name: %{rank}. */
+#define JR_TEMPLATE_NAMES(X)                                                   \
+    X(RANK, "rank", "the rank in the world")                                   \
+    X(LOCAL_RANK, "local_rank", "the rank on its node")                        \
+    X(WORLD_SIZE, "world_size", "ranks in the job")                            \
+    X(LOCAL_WORLD_SIZE, "local_world_size", "ranks on its node")               \
+    X(NODE_RANK, "node_rank", "the index of its node")                         \
+    X(NODES, "nodes", "nodes in the job")                                      \
+    X(MASTER_ADDR, "master_addr", "where rank 0 listens")                      \
+    X(MASTER_PORT, "master_port", "the port of rank 0")                        \
+    X(MODEL_RANK, "model_rank", "the coordinate on the model axis")            \
+    X(PIPELINE_RANK, "pipeline_rank", "the coordinate on the pipeline axis")   \
+    X(DATA_RANK, "data_rank", "the coordinate on the data axis")               \
+    X(RUN_ID, "run_id", "the name of the run")                                 \
+    X(RUN_DIR, "run_dir", "the folder of the run")                             \
+    X(RANK_DIR, "rank_dir", "the folder of the rank in this attempt")          \
+    X(ATTEMPT, "attempt", "0, or how often the job was restarted")             \
+    X(DEVICE, "device", "the index or UUID of its device; empty for none")
+
+/* What only the tables of contract.h may name. */
+#define JR_TEMPLATE_INTERNALS(X)                                               \
+    X(INIT_METHOD, "init_method", "how process groups find each other")        \
+    X(RESULT_FILE, "result_file", "where its result belongs")                  \
+    X(ERROR_FILE, "error_file",                                                \
+      "where its exception belongs, in the form of torch")                     \
+    X(BACKEND, "backend", "the backend of the whole world")                    \
+    X(MODEL_SIZE, "model_size", "ranks on the model axis")                     \
+    X(MODEL_GROUP, "model_group", "the index of its model group")              \
+    X(MODEL_MEMBERS, "model_members",                                          \
+      "the ranks of its model group, with commas")                             \
+    X(MODEL_BACKEND, "model_backend", "the backend of the model axis")         \
+    X(PIPELINE_SIZE, "pipeline_size", "ranks on the pipeline axis")            \
+    X(PIPELINE_GROUP, "pipeline_group", "the index of its pipeline group")     \
+    X(PIPELINE_MEMBERS, "pipeline_members",                                    \
+      "the ranks of its pipeline group, with commas")                          \
+    X(PIPELINE_BACKEND, "pipeline_backend",                                    \
+      "the backend of the pipeline axis")                                      \
+    X(DATA_SIZE, "data_size", "ranks on the data axis")                        \
+    X(DATA_GROUP, "data_group", "the index of its data group")                 \
+    X(DATA_MEMBERS, "data_members",                                            \
+      "the ranks of its data group, with commas")                              \
+    X(DATA_BACKEND, "data_backend", "the backend of the data axis")
+
+#define JR_ENUM_AXIS(name, word, help)         JR_AXIS_##name,
+#define JR_ENUM_DEVICE(name, word, help)       JR_DEVICE_##name,
+#define JR_ENUM_BACKEND(name, word, help)      JR_BACKEND_##name,
+#define JR_ENUM_START_METHOD(name, word, help) JR_START_##name,
+#define JR_ENUM_VISIBILITY(name, word, help)   JR_VISIBLE_##name,
+#define JR_ENUM_STREAMS(name, word, help)      JR_STREAM_##name,
+#define JR_ENUM_ON_FAILURE(name, word, help)   JR_ON_FAILURE_##name,
+#define JR_ENUM_STOP_TARGET(name, word, help)  JR_STOP_##name,
+#define JR_ENUM_EXIT_STATUS(name, word, help)  JR_EXIT_STATUS_##name,
+#define JR_ENUM_LOG_MODE(name, word, help)     JR_LOG_##name,
+#define JR_ENUM_RESULT_FROM(name, word, help)  JR_FROM_##name,
+#define JR_ENUM_JSON_TYPE(name, word, help)    JR_JSON_##name,
+#define JR_ENUM_FORM(name, word, help)         JR_FORM_##name,
+#define JR_ENUM_TEMPLATE(name, word, help)     JR_TEMPLATE_##name,
+
+enum jr_axis { JR_AXES(JR_ENUM_AXIS) JR_AXIS_COUNT };
+enum jr_device { JR_DEVICES(JR_ENUM_DEVICE) JR_DEVICE_COUNT };
+enum jr_backend { JR_BACKENDS(JR_ENUM_BACKEND) JR_BACKEND_COUNT };
+enum jr_start_method { JR_START_METHODS(JR_ENUM_START_METHOD) };
+enum jr_visibility { JR_VISIBILITIES(JR_ENUM_VISIBILITY) };
+enum jr_streams { JR_STREAMS(JR_ENUM_STREAMS) };
+enum jr_on_failure { JR_ON_FAILURES(JR_ENUM_ON_FAILURE) };
+enum jr_stop_target { JR_STOP_TARGETS(JR_ENUM_STOP_TARGET) };
+enum jr_exit_status { JR_EXIT_STATUSES(JR_ENUM_EXIT_STATUS) };
+enum jr_log_mode { JR_LOG_MODES(JR_ENUM_LOG_MODE) };
+enum jr_result_from { JR_RESULT_FROMS(JR_ENUM_RESULT_FROM) };
+enum jr_json_type { JR_JSON_TYPES(JR_ENUM_JSON_TYPE) };
+enum jr_form { JR_FORMS(JR_ENUM_FORM) };
+enum jr_template {
+    JR_TEMPLATE_NAMES(JR_ENUM_TEMPLATE) JR_TEMPLATE_INTERNALS(JR_ENUM_TEMPLATE)
+        JR_TEMPLATE_COUNT
+};
+
+/* What every rank runs. For `shell`, argv[0] is the text, and the rest are
+ * its positional parameters $1... */
+struct jr_entrypoint {
+    enum jr_form form;
+    char **argv;
+    uint32_t argv_count;
+};
+
+/* One entry of `env`. A NULL value unsets the variable; `required` means that
+ * the value must stand in the environment of jobrun itself. */
+struct jr_env_entry {
+    char *name;
+    char *value;
+    bool required;
+};
+
+/* One entry of `per_rank`: what the ranks of a set get besides. */
+struct jr_rank_entry {
+    char *ranks; /* rank set */
+    char **args; /* per-rank templates */
+    uint32_t args_count;
+    struct jr_env_entry *env;
+    uint32_t env_count;
+};
+
+/* One rule of `redirects` or `tee`: which local ranks (a rank set in its
+ * canonical text, see jr_set_parse), which streams. */
+struct jr_stream_rule {
+    char *ranks;
+    enum jr_streams streams;
+};
+
+/* How ranks' lines look on the console. */
+struct jr_console {
+    char *prefix;        /* per-rank template */
+    char *ranks;         /* rank set: whose lines are shown */
+    bool timestamps;     /* wall time before the prefix */
+    uint64_t partial_ms; /* after which an unfinished line is shown */
+};
+
+/* Limits in milliseconds; 0 means none. */
+struct jr_timeouts {
+    uint64_t run_ms;
+    uint64_t stop_grace_ms;
+};
+
+/* What one field of a result must be. NULL bounds are none. */
+struct jr_result_field {
+    char *name;
+    enum jr_json_type type;
+    double *min;
+    double *max;
+    char **enums; /* allowed values, as their JSON text */
+    uint32_t enums_count;
+    char *pattern;
+    bool required;
+};
+
+/* The contract that each rank's result has to satisfy. */
+struct jr_results {
+    bool stated;    /* the spec has a `results` section */
+    char *required; /* rank set: who must deliver */
+    enum jr_result_from from;
+    char *file;    /* per-rank template; NULL: $JOBRUN_RESULT_FILE */
+    char *pattern; /* PCRE2; named groups are fields */
+    struct jr_result_field *fields;
+    uint32_t fields_count;
+    char **equal;
+    uint32_t equal_count;
+    char **distinct;
+    uint32_t distinct_count;
+    char **artifacts; /* per-rank path templates */
+    uint32_t artifacts_count;
+};
+
+/* What the run does with a spec's wishes; plain values, defaults filled. */
+struct jr_policy {
+    enum jr_on_failure on_failure;
+    enum jr_stop_target stop_target;
+    enum jr_exit_status exit_status;
+    enum jr_log_mode log_mode;
+    struct jr_timeouts timeouts;
+    struct jr_console console;
+    struct jr_results results;
+};
+
+#endif

@@ -1,0 +1,374 @@
+#include "env.h"
+
+#include <jobrun/contract.h>
+#include <string.h>
+
+#include "job.h"
+#include "plan.h"
+
+#include "banned.h"
+
+/* When a table's row applies. */
+enum when {
+    ALWAYS,
+    UNLESS_SET, /* a default for what the rank would otherwise not have */
+    IF_SET,     /* a correction of what the rank would otherwise inherit */
+};
+
+struct variable {
+    const char *name, *text; /* a template */
+    enum when when;
+};
+
+struct table {
+    const char *name;
+    const struct variable *rows;
+    size_t count;
+};
+
+#define ROW(name, text, field) {name, text, ALWAYS},
+#define TABLE(name, rows)                                                      \
+    {                                                                          \
+        name, rows, sizeof(rows) / sizeof *(rows)                              \
+    }
+
+static const struct variable contract[] = {
+    JR_CONTRACT_VARIABLES(ROW){"PYTHONUNBUFFERED", "1", UNLESS_SET},
+    {"PYTHONFAULTHANDLER", "1", UNLESS_SET},
+    {"SLURM_PROCID", "%{rank}", IF_SET},
+    {"SLURM_LOCALID", "%{local_rank}", IF_SET},
+};
+
+static const struct variable torch[] = {JR_CONTRACT_TORCH(ROW)};
+
+static const struct table always = TABLE("", contract);
+static const struct table profiles[] = {TABLE("torch", torch)};
+
+/* Other launchers' words about other ranks, and an outer jobrun's. */
+static const char *const foreign[] = {"PMI_*",  "PMIX_*",         "OMPI_*",
+                                      "PRTE_*", "TORCHELASTIC_*", "JOBRUN_*"};
+
+struct jr_env_row {
+    const char *name;
+    size_t len;
+    bool unset;                /* and not to be inherited either */
+    struct jr_stencil stencil; /* NAME=VALUE */
+};
+
+/* The work in progress. */
+struct build {
+    struct jr_environment *env;
+    const struct jr_scopes *scopes;
+    struct jr_template_space tables; /* what templates of tables may say */
+    struct jr_arena *arena;          /* for scratch */
+    struct jr_diags *diags;
+    const char *path; /* of the entries: "env" */
+    enum jr_status status;
+};
+
+static bool same_name(const struct jr_env_row *row, const char *name,
+                      size_t len)
+{
+    return row->len == len && memcmp(row->name, name, len) == 0;
+}
+
+/* The row of `name`, which is added where there is none. NULL: no memory. */
+static struct jr_env_row *row_of(struct build *build, const char *name)
+{
+    struct jr_environment *env = build->env;
+    size_t len = strlen(name);
+    for (size_t i = 0; i < env->count; i++)
+        if (same_name(&env->rows[i], name, len))
+            return &env->rows[i];
+    struct jr_env_row *row =
+        jr_arena_push(build->arena, &env->rows, &env->count, sizeof *row);
+    if (row != NULL)
+        *row = (struct jr_env_row){.name = name, .len = len};
+    return row;
+}
+
+/* `space` tells which words the template may use. */
+static int set(struct build *build, const struct jr_template_space *space,
+               const struct variable *variable, struct jr_error *err)
+{
+    struct jr_env_row *row = row_of(build, variable->name);
+    const char *prefix = jr_arena_printf(build->arena, "%s=", variable->name);
+    if (row == NULL || prefix == NULL)
+        return 0;
+    row->unset = false;
+    return jr_stencil_compile(&row->stencil, space, prefix, variable->text,
+                              err);
+}
+
+/* One of jobrun's own: its template is right, as a test makes sure. */
+static void set_own(struct build *build, const char *name, const char *text)
+{
+    const struct variable variable = {name, text, ALWAYS};
+    (void)set(build, &build->tables, &variable, NULL);
+}
+
+static void set_literal(struct build *build, const char *name,
+                        const char *value)
+{
+    struct jr_env_row *row = row_of(build, name);
+    const char *item = jr_arena_printf(build->arena, "%s=%s", name, value);
+    if (row == NULL || item == NULL)
+        return;
+    row->unset = false;
+    jr_stencil_literal(&row->stencil, &build->scopes->space, item);
+}
+
+static void unset(struct build *build, const char *name)
+{
+    struct jr_env_row *row = row_of(build, name);
+    if (row != NULL)
+        row->unset = true;
+}
+
+static bool applies(const struct build *build, const struct variable *row)
+{
+    if (row->when == ALWAYS)
+        return true;
+    bool there = jr_env_get(build->env->inherited.items, row->name) != NULL;
+    return there == (row->when == IF_SET);
+}
+
+static void add_table(struct build *build, const struct table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (applies(build, &table->rows[i]))
+            set_own(build, table->rows[i].name, table->rows[i].text);
+}
+
+/* A list that would not fit one variable is nobody's, a stale one neither. */
+static void drop_long_lists(struct build *build)
+{
+#define MEMBERS(name, word, help) [JR_AXIS_##name] = #name "_PARALLEL_MEMBERS",
+    static const char *const names[JR_AXIS_COUNT] = {JR_AXES(MEMBERS)};
+    for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
+        if (build->scopes->members[axis] != NULL)
+            continue;
+        unset(build, names[axis]);
+        jr_diags_warning(build->diags, 504, (struct jr_span){0}, NULL,
+                         "%s is left out: a list of %u ranks does not fit "
+                         "an environment variable",
+                         names[axis], build->scopes->grid.size[axis]);
+    }
+}
+
+static void add_devices(struct build *build)
+{
+    const struct jr_job *job = build->scopes->job;
+    const char *name = job->visibility_variable;
+    if (name == NULL || job->devices_count == 0 ||
+        job->device_visibility == JR_VISIBLE_INHERIT)
+        return;
+    /* Indices are counted in this order everywhere but in CUDA. */
+    if (job->devices_by_index && job->device == JR_DEVICE_CUDA)
+        set_own(build, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    /* Where local ranks see one device each, its index is 0 for all. */
+    if (job->device_visibility == JR_VISIBLE_ONE) {
+        set_own(build, "JOBRUN_DEVICE_INDEX", "0");
+        set_own(build, name, "%{device}");
+        return;
+    }
+    JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
+    for (uint32_t i = 0; i < job->devices_count; i++)
+        jr_buf_printf(&list, "%s%s", i > 0 ? "," : "", job->devices[i]);
+    if (list.failed)
+        build->arena->failed = true;
+    else
+        set_literal(build, name, list.data);
+}
+
+static void add_threads(struct build *build)
+{
+    set_literal(
+        build, "OMP_NUM_THREADS",
+        jr_arena_printf(build->arena, "%u", build->scopes->job->threads));
+}
+
+static void add_profiles(struct build *build)
+{
+    const struct jr_job *job = build->scopes->job;
+    for (uint32_t i = 0; i < job->env_profiles_count; i++)
+        for (size_t j = 0; j < sizeof profiles / sizeof *profiles; j++)
+            if (strcmp(profiles[j].name, job->env_profiles[i]) == 0)
+                add_table(build, &profiles[j]);
+}
+
+static void add_required(struct build *build, const char *name)
+{
+    const char *value = jr_env_get(build->scopes->options->environ, name);
+    if (value != NULL) {
+        set_literal(build, name, value);
+        return;
+    }
+    struct jr_diag *diag = jr_diags_error(
+        build->diags, 501, (struct jr_span){0},
+        jr_arena_printf(build->arena, "%s.%s", build->path, name),
+        "'%s' must be in the environment and is not", name);
+    jr_diag_help(build->diags, diag, "export %s before you call jobrun", name);
+    build->status = JR_STATUS_UNRESOLVED;
+}
+
+static void add_entry(struct build *build, const struct jr_env_entry *entry)
+{
+    const struct jr_template_space *space = &build->scopes->space;
+    struct variable variable = {entry->name, entry->value, ALWAYS};
+    struct jr_error err = {0};
+    if (entry->required) {
+        add_required(build, entry->name);
+    } else if (entry->value == NULL) {
+        unset(build, entry->name);
+    } else if (set(build, space, &variable, &err) < 0) {
+        jr_diags_error(
+            build->diags, 502, (struct jr_span){0},
+            jr_arena_printf(build->arena, "%s.%s", build->path, entry->name),
+            "%s", err.text);
+        build->status = JR_STATUS_INVALID;
+    }
+}
+
+static void inherit(struct build *build)
+{
+    const struct jr_job *job = build->scopes->job;
+    struct jr_strv *inherited = &build->env->inherited;
+    jr_strv_copy(inherited, build->arena, build->scopes->options->environ);
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        jr_env_unset(inherited, foreign[i]);
+    for (uint32_t i = 0; i < job->env_remove_count; i++)
+        jr_env_unset(inherited, job->env_remove[i]);
+}
+
+static bool has_row(const struct jr_environment *env, const char *item)
+{
+    size_t len = strcspn(item, "=");
+    for (size_t i = 0; i < env->count; i++)
+        if (same_name(&env->rows[i], item, len))
+            return true;
+    return false;
+}
+
+/* Drop what the rows replace and keep copies of the rest. */
+static void settle_inherited(struct jr_environment *env, struct jr_arena *arena)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < env->inherited.count; i++) {
+        const char *item = env->inherited.items[i];
+        if (!has_row(env, item))
+            env->inherited.items[kept++] = jr_arena_strdup(arena, item);
+    }
+    env->inherited.count = kept;
+}
+
+static void settle_rows(struct jr_environment *env)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < env->count; i++)
+        if (!env->rows[i].unset)
+            env->rows[kept++] = env->rows[i];
+    env->count = kept;
+}
+
+enum jr_status jr_environment_init(struct jr_environment *ret,
+                                   const struct jr_scopes *scopes,
+                                   struct jr_arena *arena,
+                                   struct jr_diags *diags)
+{
+    struct build build = {
+        .env = ret,
+        .scopes = scopes,
+        .tables = scopes->space,
+        .arena = scopes->space.arena,
+        .diags = diags,
+        .path = "env",
+    };
+    *ret = (struct jr_environment){0};
+    build.tables.internals = true;
+    inherit(&build);
+    add_table(&build, &always);
+    drop_long_lists(&build);
+    add_devices(&build);
+    add_threads(&build);
+    add_profiles(&build);
+    for (uint32_t i = 0; i < scopes->job->env_count; i++)
+        add_entry(&build, &scopes->job->env[i]);
+    settle_inherited(ret, arena);
+    settle_rows(ret);
+    return build.status;
+}
+
+enum jr_status jr_env_more_init(struct jr_env_more *ret,
+                                const struct jr_scopes *scopes,
+                                const struct jr_rank_entry *entry,
+                                const char *path, struct jr_diags *diags)
+{
+    struct jr_environment env = {0};
+    struct build build = {
+        .env = &env,
+        .scopes = scopes,
+        .arena = scopes->space.arena,
+        .diags = diags,
+        .path = jr_arena_printf(scopes->space.arena, "%s.env", path),
+    };
+    for (uint32_t i = 0; i < entry->env_count && build.path != NULL; i++)
+        add_entry(&build, &entry->env[i]);
+    *ret = (struct jr_env_more){env.rows, env.count};
+    return build.status;
+}
+
+/* The row of a rank's own that has the variable's name, or NULL. */
+static const struct jr_env_row *find_more(const struct jr_env_more *more,
+                                          const char *name, size_t len)
+{
+    for (size_t i = 0; more != NULL && i < more->count; i++)
+        if (same_name(&more->rows[i], name, len))
+            return &more->rows[i];
+    return NULL;
+}
+
+/* The variables that the rank has and others have not. */
+static void add_more(const struct jr_environment *env,
+                     const struct jr_env_more *more, struct jr_strv *items,
+                     struct jr_arena *arena, const struct jr_scope *scope)
+{
+    for (size_t i = 0; more != NULL && i < more->count; i++) {
+        const struct jr_env_row *row = &more->rows[i];
+        size_t j = 0;
+        while (j < env->count && !same_name(&env->rows[j], row->name, row->len))
+            j++;
+        if (j == env->count && !row->unset)
+            items->items[items->count++] =
+                jr_stencil_expand(&row->stencil, arena, scope);
+    }
+}
+
+char **jr_environment_expand(const struct jr_environment *env,
+                             const struct jr_env_more *more,
+                             struct jr_arena *arena,
+                             const struct jr_scope *scope, uint32_t *ret_own)
+{
+    size_t most = env->count + env->inherited.count + 1;
+    most += more == NULL ? 0 : more->count;
+    struct jr_strv items = {jr_arena_array(arena, most, sizeof *items.items),
+                            0};
+    if (items.items == NULL)
+        return NULL;
+    for (size_t i = 0; i < env->count; i++) {
+        const struct jr_env_row *row = &env->rows[i];
+        const struct jr_env_row *own = find_more(more, row->name, row->len);
+        row = own != NULL ? own : row;
+        if (!row->unset)
+            items.items[items.count++] =
+                jr_stencil_expand(&row->stencil, arena, scope);
+    }
+    add_more(env, more, &items, arena, scope);
+    *ret_own = (uint32_t)items.count;
+    for (size_t i = 0; i < env->inherited.count; i++) {
+        char *item = env->inherited.items[i];
+        if (find_more(more, item, strcspn(item, "=")) == NULL)
+            items.items[items.count++] = item;
+    }
+    return items.items;
+}

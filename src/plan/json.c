@@ -1,0 +1,204 @@
+/* The plan for programs: the words of the contract, a rank at a time. */
+#include "plan.h"
+
+#include <string.h>
+
+#include "cleanup.h"
+#include "grid.h"
+#include "json.h"
+#include "show.h"
+
+#include "banned.h"
+
+/* A list of members that is longer than this is not repeated for every rank:
+ * the output would grow with the square of the world. */
+enum { LONGEST_LIST = 1024 };
+
+/* The plan on its way out. Whether a variable is a secret is found out once,
+ * for rank 0: matching globs costs more than all else that is said of a rank.
+ */
+struct writer {
+    struct jr_buf *out;
+    const struct jr_plan *plan;
+    const struct jr_plan_rank *model; /* rank 0 */
+    const bool *secret;               /* of its variables */
+};
+
+/* Plain ASCII needs no more than its quotes; jansson does the rest. */
+static void print_str(struct jr_buf *out, const char *text)
+{
+    size_t len = 0;
+    while (text != NULL && text[len] >= ' ' && text[len] <= '~' &&
+           text[len] != '"' && text[len] != '\\')
+        len++;
+    if (text != NULL && text[len] == '\0') {
+        jr_buf_char(out, '"');
+        jr_buf_add(out, text, len);
+        jr_buf_char(out, '"');
+        return;
+    }
+    json_t *json = jr_json_str(text);
+    if (json != NULL)
+        jr_json_print(out, json, 0);
+    else
+        out->failed = true;
+    json_decref(json);
+}
+
+static void print_group(struct jr_buf *out, const struct jr_grid *grid,
+                        enum jr_axis axis, uint32_t group)
+{
+    for (uint32_t i = 0; i < grid->size[axis]; i++)
+        jr_buf_printf(out, "%c%u", i > 0 ? ',' : '[',
+                      jr_grid_member(grid, axis, group, i));
+    jr_buf_char(out, ']');
+}
+
+static void print_groups(struct jr_buf *out, const struct jr_grid *grid,
+                         enum jr_axis axis)
+{
+    uint32_t groups = jr_grid_groups(grid, axis);
+    jr_buf_printf(out, "%s\"%s\":[", axis > 0 ? "," : "", jr_show_axis[axis]);
+    for (uint32_t group = 0; group < groups; group++) {
+        jr_buf_str(out, group > 0 ? "," : "");
+        print_group(out, grid, axis, group);
+    }
+    jr_buf_char(out, ']');
+}
+
+/* The members of an object with a number for each axis. */
+static void print_axes(struct jr_buf *out, const uint32_t values[JR_AXIS_COUNT])
+{
+    for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++)
+        jr_buf_printf(out, "%s\"%s\":%u", axis > 0 ? "," : "",
+                      jr_show_axis[axis], values[axis]);
+}
+
+static void print_mesh(struct jr_buf *out, const struct jr_plan *plan)
+{
+    struct jr_grid grid;
+    memcpy(grid.size, plan->axis_size, sizeof grid.size);
+    jr_buf_str(out, "\"mesh\":{");
+    print_axes(out, grid.size);
+    jr_buf_str(out, ",\"groups\":{");
+    for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++)
+        print_groups(out, &grid, axis);
+    jr_buf_str(out, "}},\n");
+}
+
+static void print_argv(struct jr_buf *out, char *const *argv)
+{
+    const char *before = "";
+    for (; *argv != NULL; argv++) {
+        jr_buf_str(out, before);
+        print_str(out, *argv);
+        before = ",";
+    }
+}
+
+/* Whether NAME=VALUE is a member list that mesh.groups tells better. */
+static bool is_long_list(const char *item, size_t name)
+{
+    static const char tail[] = "_PARALLEL_MEMBERS";
+    size_t len = sizeof tail - 1;
+    return name > len && memcmp(item + name - len, tail, len) == 0 &&
+           strlen(item + name) > LONGEST_LIST;
+}
+
+/* The length of the name counts the "=" in. */
+static bool is_secret(const struct writer *writer, uint32_t i, const char *item,
+                      size_t name)
+{
+    if (i < writer->model->env_own &&
+        strncmp(writer->model->env[i], item, name) == 0)
+        return writer->secret[i];
+    return jr_show_secret(writer->plan, item);
+}
+
+static void print_env(const struct writer *writer,
+                      const struct jr_plan_rank *rank)
+{
+    struct jr_buf *out = writer->out;
+    const char *before = "";
+    for (uint32_t i = 0; i < rank->env_own; i++) {
+        const char *item = rank->env[i];
+        size_t name = strcspn(item, "=");
+        if (is_long_list(item, name))
+            continue;
+        JR_FREE char *key = strndup(item, name);
+        jr_buf_str(out, before);
+        print_str(out, key);
+        jr_buf_char(out, ':');
+        print_str(out, is_secret(writer, i, item, name + 1) ? JR_SHOW_REDACTED
+                                                            : item + name + 1);
+        before = ",";
+    }
+}
+
+static void print_sink(struct jr_buf *out, enum jr_sink sink, const char *path)
+{
+    jr_buf_str(out, "{\"file\":");
+    print_str(out, path);
+    jr_buf_printf(out, ",\"console\":%s}",
+                  sink & JR_SINK_CONSOLE ? "true" : "false");
+}
+
+static void print_rank(const struct writer *writer,
+                       const struct jr_plan_rank *rank)
+{
+    struct jr_buf *out = writer->out;
+    jr_buf_printf(out, "{\"rank\":%u,\"local_rank\":%u,\"node_rank\":%u,",
+                  rank->rank, rank->local_rank, rank->node_rank);
+    jr_buf_str(out, "\"coordinates\":{");
+    print_axes(out, rank->at);
+    jr_buf_str(out, "},\"groups\":{");
+    print_axes(out, rank->group);
+    jr_buf_str(out, "},\"argv\":[");
+    print_argv(out, rank->argv);
+    jr_buf_str(out, "],\"workdir\":");
+    print_str(out, rank->workdir);
+    jr_buf_str(out, ",\"env\":{");
+    print_env(writer, rank);
+    jr_buf_str(out, "},\"stdout\":");
+    print_sink(out, rank->out, rank->out_path);
+    jr_buf_str(out, ",\"stderr\":");
+    print_sink(out, rank->err, rank->err_path);
+    jr_buf_str(out, ",\"device\":");
+    print_str(out, rank->device);
+    jr_buf_str(out, ",\"cpus\":");
+    print_str(out, rank->cpus);
+    jr_buf_printf(out, ",\"threads\":%u}", rank->threads);
+}
+
+static void print_ranks(struct jr_buf *out, const struct jr_plan *plan)
+{
+    const struct jr_plan_rank *model = &plan->ranks[0];
+    JR_FREE bool *secret = calloc(model->env_own + 1u, sizeof *secret);
+    struct writer writer = {out, plan, model, secret};
+    if (secret == NULL) {
+        out->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < model->env_own; i++)
+        secret[i] = jr_show_secret(plan, model->env[i]);
+    for (uint32_t rank = 0; rank < plan->world_size; rank++) {
+        print_rank(&writer, &plan->ranks[rank]);
+        jr_buf_str(out, rank + 1 < plan->world_size ? ",\n" : "\n");
+    }
+}
+
+void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan)
+{
+    size_t from = out->len;
+    jr_buf_printf(out,
+                  "{\"format_version\":1,\"world_size\":%u,\"nodes\":%u,"
+                  "\"master_addr\":",
+                  plan->world_size, plan->nodes);
+    print_str(out, plan->master_addr);
+    jr_buf_printf(out, ",\"master_port\":%u,\n", plan->master_port);
+    print_mesh(out, plan);
+    jr_buf_str(out, "\"ranks\":[\n");
+    print_ranks(out, plan);
+    jr_buf_str(out, "]}\n");
+    jr_show_hide(out, from, plan, true);
+}

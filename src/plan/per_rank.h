@@ -1,0 +1,41 @@
+/*
+ * `per_rank`: what the ranks of a set get besides: arguments behind those of
+ * all ranks, and variables over theirs.
+ */
+#ifndef JR_PER_RANK_H
+#define JR_PER_RANK_H
+
+#include <jobrun/plan.h>
+
+#include "env.h"
+#include "set.h"
+
+/* One entry, compiled. */
+struct jr_addition {
+    struct jr_set ranks;
+    struct jr_stencils args;
+    struct jr_env_more env;
+};
+
+/* All of them; no two have a rank in common. */
+struct jr_additions {
+    struct jr_addition *items;
+    size_t count;
+};
+
+/* Compile the job's entries, in the arena of `scopes`. Findings: as those of
+ * jr_environment_init, and JR0502 for arguments. */
+enum jr_status jr_additions_init(struct jr_additions *ret,
+                                 const struct jr_scopes *scopes,
+                                 struct jr_diags *diags);
+
+/* The entry of a rank, or NULL. */
+struct jr_addition *jr_additions_find(const struct jr_additions *additions,
+                                      uint32_t rank);
+
+/* The `count` arguments of `argv` followed by those of the entry. NULL without
+ * memory. */
+char **jr_addition_argv(struct jr_addition *addition, struct jr_arena *arena,
+                        char *const *argv, const struct jr_scope *scope);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * From a job to a plan: pure, but for the environment that it is given.
+ */
+#ifndef JR_PLAN_H
+#define JR_PLAN_H
+
+#include <jobrun/plan.h>
+
+#include "arena.h"
+#include "buf.h"
+#include "diag.h"
+
+struct jr_job;
+
+struct jr_plan_options {
+    const char *run_id;
+    char *const *environ; /* jobrun's own environment, NULL-terminated */
+    bool local;           /* every node's ranks on this machine */
+    uint32_t attempt;
+};
+
+/* Build the plan in `arena`; it borrows from the job, but nothing from the
+ * options. Warnings (a model group that crosses a node, LOCAL_RANK no device
+ * index, a list of members too long for the environment) go to `diags`, as do
+ * errors: an environment variable that must be there and is not
+ * (JR_STATUS_UNRESOLVED), a template or a rank set that is none
+ * (JR_STATUS_INVALID). Without memory JR_STATUS_LAUNCH, and no finding. *ret is
+ * set on JR_STATUS_OK only. */
+enum jr_status jr_plan_build(struct jr_plan *ret, struct jr_arena *arena,
+                             const struct jr_job *job,
+                             const struct jr_plan_options *options,
+                             struct jr_diags *diags);
+
+/* Append the plan for people: the mesh, its groups with their proof, and a row
+ * per rank (per run of like ranks beyond 64). `env` adds the variables that
+ * jobrun sets: once those that all ranks share, then each rank's own. */
+void jr_plan_print(struct jr_buf *out, const struct jr_plan *plan, bool env);
+
+/* Append the plan as the JSON of the contract, one rank a line: see
+ * schemas/plan-v1.schema.json. `env` has what jobrun sets, not what the rank
+ * inherits; values of secrets are "<redacted>"; a list of members of more than
+ * 1 KiB is left to mesh.groups. */
+void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan);
+
+#endif

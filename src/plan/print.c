@@ -1,0 +1,178 @@
+/* The plan for people. */
+#include "plan.h"
+
+#include <string.h>
+
+#include "cleanup.h"
+#include "show.h"
+
+#include "banned.h"
+
+/* The index of the variable that is set by jobrun for the rank and has the name
+ * of `item`; `hint` is where it is likely to be. env_own where there is none.
+ */
+static uint32_t find_own(const struct jr_plan_rank *rank, const char *item,
+                         uint32_t hint)
+{
+    size_t len = strcspn(item, "=") + 1;
+    if (hint < rank->env_own && strncmp(rank->env[hint], item, len) == 0)
+        return hint;
+    uint32_t i = 0;
+    while (i < rank->env_own && strncmp(rank->env[i], item, len) != 0)
+        i++;
+    return i;
+}
+
+/* Whether variable `i` of rank 0 is the same for all ranks. */
+static bool is_common(const struct jr_plan *plan, uint32_t i)
+{
+    const char *item = plan->ranks[0].env[i];
+    for (uint32_t rank = 1; rank < plan->world_size; rank++) {
+        const struct jr_plan_rank *at = &plan->ranks[rank];
+        uint32_t found = find_own(at, item, i);
+        if (found == at->env_own ||
+            (at->env[found] != item && strcmp(at->env[found], item) != 0))
+            return false;
+    }
+    return true;
+}
+
+static void print_variable(struct jr_buf *out, const struct jr_plan *plan,
+                           const char *item)
+{
+    jr_buf_str(out, "  ");
+    if (jr_show_secret(plan, item))
+        jr_buf_printf(out, "%.*s=" JR_SHOW_REDACTED, (int)strcspn(item, "="),
+                      item);
+    else
+        jr_buf_safe(out, item);
+    jr_buf_char(out, '\n');
+}
+
+/* What all ranks have in common is said once. */
+static void print_env(struct jr_buf *out, const struct jr_plan *plan)
+{
+    uint32_t count = plan->ranks[0].env_own;
+    JR_FREE bool *common = calloc(count + 1u, sizeof *common);
+    if (common == NULL) {
+        out->failed = true;
+        return;
+    }
+    jr_buf_str(out, "\nenvironment of every rank\n");
+    for (uint32_t i = 0; i < count; i++) {
+        common[i] = is_common(plan, i);
+        if (common[i])
+            print_variable(out, plan, plan->ranks[0].env[i]);
+    }
+    for (uint32_t rank = 0; rank < plan->world_size; rank++) {
+        const struct jr_plan_rank *at = &plan->ranks[rank];
+        jr_buf_printf(out, "environment of rank %u\n", rank);
+        for (uint32_t i = 0; i < at->env_own; i++) {
+            uint32_t first = find_own(&plan->ranks[0], at->env[i], i);
+            if (first == count || !common[first])
+                print_variable(out, plan, at->env[i]);
+        }
+    }
+}
+
+/* A word as a shell would want it; of a text of several lines the first. */
+static void print_word(struct jr_buf *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ%+,-./:=@_";
+    size_t len = strcspn(word, "\n");
+    const char *rest = word[len] != '\0' ? " ..." : "";
+    if (len > 0 && word[strspn(word, plain)] == '\0') {
+        jr_buf_add(out, word, len);
+        return;
+    }
+    jr_buf_char(out, '\'');
+    for (const char *quote; (quote = memchr(word, '\'', len)) != NULL;) {
+        size_t before = (size_t)(quote - word);
+        jr_buf_escaped(out, word, before);
+        jr_buf_str(out, "'\\''");
+        word += before + 1;
+        len -= before + 1;
+    }
+    jr_buf_escaped(out, word, len);
+    jr_buf_printf(out, "%s'", rest);
+}
+
+static void print_command(struct jr_buf *out, const struct jr_plan *plan)
+{
+    char *const *argv = plan->ranks[0].argv;
+    jr_buf_str(out, "command  ");
+    for (; *argv != NULL; argv++) {
+        jr_buf_char(out, ' ');
+        print_word(out, *argv);
+    }
+    /* Ranks share one vector unless their arguments differ. */
+    uint32_t same = 1;
+    while (same < plan->world_size &&
+           plan->ranks[same].argv == plan->ranks[0].argv)
+        same++;
+    if (same < plan->world_size)
+        jr_buf_str(out, "   (rank 0)");
+    jr_buf_char(out, '\n');
+}
+
+static void print_text(struct jr_buf *out, const char *label, const char *text)
+{
+    jr_buf_printf(out, "%-10s", label);
+    jr_buf_safe(out, text);
+    jr_buf_char(out, '\n');
+}
+
+static void print_master(struct jr_buf *out, const struct jr_plan *plan)
+{
+    const char *addr = plan->master_addr;
+    bool v6 = strchr(addr, ':') != NULL;
+    jr_buf_str(out, v6 ? "master    [" : "master    ");
+    jr_buf_safe(out, addr);
+    jr_buf_printf(out, "%s:%u\n", v6 ? "]" : "", plan->master_port);
+}
+
+/* The default, and the axes that have another. */
+static void print_backends(struct jr_buf *out, const struct jr_plan *plan)
+{
+    jr_buf_str(out, "backends  ");
+    jr_buf_safe(out, plan->backend);
+    for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
+        const char *backend = plan->axis_backend[axis];
+        if (backend == NULL || strcmp(backend, plan->backend) == 0)
+            continue;
+        jr_buf_printf(out, ", %s ", jr_show_axis[axis]);
+        jr_buf_safe(out, backend);
+    }
+    jr_buf_char(out, '\n');
+}
+
+static void print_head(struct jr_buf *out, const struct jr_plan *plan)
+{
+    jr_buf_str(out, "job       ");
+    jr_buf_safe(out, plan->name);
+    jr_buf_printf(out, ": %u rank%s on %u node%s\n", plan->world_size,
+                  plan->world_size == 1 ? "" : "s", plan->nodes,
+                  plan->nodes == 1 ? "" : "s");
+    if (plan->count != plan->world_size)
+        jr_buf_printf(out, "here      node %u: ranks %u-%u\n", plan->node_rank,
+                      plan->first, plan->first + plan->count - 1);
+    print_command(out, plan);
+    print_text(out, "workdir", plan->ranks[0].workdir);
+    print_text(out, "folder", plan->run_dir);
+    print_master(out, plan);
+    print_backends(out, plan);
+}
+
+void jr_plan_print(struct jr_buf *out, const struct jr_plan *plan, bool env)
+{
+    size_t from = out->len;
+    print_head(out, plan);
+    jr_buf_char(out, '\n');
+    jr_show_mesh(out, plan);
+    jr_buf_char(out, '\n');
+    jr_show_ranks(out, plan, !env);
+    if (env)
+        print_env(out, plan);
+    jr_show_hide(out, from, plan, false);
+}

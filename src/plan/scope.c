@@ -1,0 +1,161 @@
+#include "scope.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "job.h"
+#include "plan.h"
+
+#include "banned.h"
+
+/* The kernel's MAX_ARG_STRLEN is 128 KiB for NAME=VALUE; keep well below. */
+enum { LONGEST_LIST = 100 * 1024 };
+
+/* The words of one axis. */
+struct axis_words {
+    enum jr_template rank, size, group, members, backend;
+};
+
+#define AXIS_WORDS(name, word, help)                                           \
+    [JR_AXIS_##name] = {                                                       \
+        JR_TEMPLATE_##name##_RANK,    JR_TEMPLATE_##name##_SIZE,               \
+        JR_TEMPLATE_##name##_GROUP,   JR_TEMPLATE_##name##_MEMBERS,            \
+        JR_TEMPLATE_##name##_BACKEND,                                          \
+    },
+
+static const struct axis_words axis_words[JR_AXIS_COUNT] = {
+    JR_AXES(AXIS_WORDS)};
+
+static const struct jr_decimal *make_decimals(struct jr_arena *arena,
+                                              uint32_t last)
+{
+    struct jr_decimal *made =
+        jr_arena_array(arena, (size_t)last + 1, sizeof *made);
+    for (uint32_t n = 0; made != NULL && n <= last; n++)
+        (void)snprintf(made[n].text, sizeof made[n].text, "%u", n);
+    return made;
+}
+
+static const char *decimal(const struct jr_scopes *scopes, uint32_t n)
+{
+    return scopes->decimals[n].text;
+}
+
+static size_t list_len(const struct jr_scopes *scopes, enum jr_axis axis,
+                       uint32_t group)
+{
+    size_t len = 0;
+    for (uint32_t i = 0; i < scopes->grid.size[axis]; i++)
+        len += strlen(decimal(scopes,
+                              jr_grid_member(&scopes->grid, axis, group, i))) +
+               1;
+    return len;
+}
+
+static char *make_list(const struct jr_scopes *scopes, enum jr_axis axis,
+                       uint32_t group)
+{
+    char *list =
+        jr_arena_alloc(scopes->space.arena, list_len(scopes, axis, group));
+    char *end = list;
+    for (uint32_t i = 0; list != NULL && i < scopes->grid.size[axis]; i++) {
+        uint32_t rank = jr_grid_member(&scopes->grid, axis, group, i);
+        if (i > 0)
+            *end++ = ',';
+        end = stpcpy(end, decimal(scopes, rank));
+    }
+    return list;
+}
+
+/* The last group has the largest ranks, so the longest list. */
+static char **make_lists(const struct jr_scopes *scopes, enum jr_axis axis)
+{
+    uint32_t groups = jr_grid_groups(&scopes->grid, axis);
+    if (list_len(scopes, axis, groups - 1) > LONGEST_LIST)
+        return NULL;
+    char **lists = jr_arena_array(scopes->space.arena, groups, sizeof *lists);
+    for (uint32_t group = 0; lists != NULL && group < groups; group++)
+        lists[group] = make_list(scopes, axis, group);
+    return lists;
+}
+
+static void fill_common(struct jr_scopes *scopes)
+{
+    const struct jr_job *job = scopes->job;
+    const struct jr_plan_options *options = scopes->options;
+    struct jr_arena *arena = scopes->space.arena;
+    const char **text = scopes->common.text;
+
+    text[JR_TEMPLATE_WORLD_SIZE] = decimal(scopes, job->world_size);
+    text[JR_TEMPLATE_NODES] = jr_arena_printf(arena, "%u", job->nodes);
+    text[JR_TEMPLATE_MASTER_ADDR] = job->master_addr;
+    text[JR_TEMPLATE_MASTER_PORT] =
+        jr_arena_printf(arena, "%u", job->master_port);
+    text[JR_TEMPLATE_INIT_METHOD] = job->init_method;
+    text[JR_TEMPLATE_BACKEND] = job->backend;
+    text[JR_TEMPLATE_RUN_ID] = options->run_id;
+    text[JR_TEMPLATE_RUN_DIR] =
+        jr_arena_printf(arena, "%s/%s", job->log_dir, options->run_id);
+    text[JR_TEMPLATE_ATTEMPT] = jr_arena_printf(arena, "%u", options->attempt);
+    for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
+        text[axis_words[axis].size] = decimal(scopes, job->axis_size[axis]);
+        text[axis_words[axis].backend] = job->axis_backend[axis];
+    }
+}
+
+static void fill_sizes(struct jr_scopes *scopes)
+{
+    const struct jr_job *job = scopes->job;
+    uint32_t *size = scopes->space.size;
+    size[JR_DOMAIN_JOB] = 1;
+    size[JR_DOMAIN_NODE] = job->nodes;
+    for (uint32_t node = 0; node < job->nodes; node++)
+        if (job->local_world_sizes[node] > size[JR_DOMAIN_LOCAL])
+            size[JR_DOMAIN_LOCAL] = job->local_world_sizes[node];
+    for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
+        size[JR_DOMAIN_AT + axis] = job->axis_size[axis];
+        size[JR_DOMAIN_GROUP + axis] = jr_grid_groups(&scopes->grid, axis);
+    }
+    size[JR_DOMAIN_RANK] = job->world_size;
+}
+
+void jr_scopes_init(struct jr_scopes *ret, struct jr_arena *scratch,
+                    const struct jr_job *job,
+                    const struct jr_plan_options *options)
+{
+    *ret = (struct jr_scopes){.job = job, .options = options};
+    ret->space.arena = scratch;
+    memcpy(ret->grid.size, job->axis_size, sizeof ret->grid.size);
+    ret->decimals = make_decimals(scratch, job->world_size);
+    if (ret->decimals == NULL)
+        return;
+    fill_sizes(ret);
+    fill_common(ret);
+    for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++)
+        ret->members[axis] = make_lists(ret, axis);
+}
+
+void jr_scopes_pick(const struct jr_scopes *scopes,
+                    const struct jr_plan_rank *rank, struct jr_scope *ret)
+{
+    *ret = scopes->common;
+    ret->index[JR_DOMAIN_NODE] = rank->node_rank;
+    ret->index[JR_DOMAIN_LOCAL] = rank->local_rank;
+    ret->index[JR_DOMAIN_RANK] = rank->rank;
+    ret->text[JR_TEMPLATE_RANK] = decimal(scopes, rank->rank);
+    ret->text[JR_TEMPLATE_LOCAL_RANK] = decimal(scopes, rank->local_rank);
+    ret->text[JR_TEMPLATE_NODE_RANK] = decimal(scopes, rank->node_rank);
+    ret->text[JR_TEMPLATE_LOCAL_WORLD_SIZE] =
+        decimal(scopes, scopes->job->local_world_sizes[rank->node_rank]);
+    ret->text[JR_TEMPLATE_DEVICE] = rank->device;
+    for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
+        const struct axis_words *words = &axis_words[axis];
+        uint32_t group = rank->group[axis];
+        ret->index[JR_DOMAIN_AT + axis] = rank->at[axis];
+        ret->index[JR_DOMAIN_GROUP + axis] = group;
+        ret->text[words->rank] = decimal(scopes, rank->at[axis]);
+        ret->text[words->group] = decimal(scopes, group);
+        if (scopes->members[axis] != NULL)
+            ret->text[words->members] = scopes->members[axis][group];
+    }
+}

@@ -1,0 +1,174 @@
+/*
+ * Who was first. Every rank that failed by itself is a candidate, at the time
+ * of its end as the kernel reported it, or of its exception where that was
+ * earlier and lies within its life. A rank that jobrun stopped is one only
+ * where its exception came before any rank's own failure: it was on its way
+ * down when another one, drawn after it, was reaped first.
+ */
+#include "judge.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exception.h"
+#include "run.h"
+#include "words.h"
+
+#include "banned.h"
+
+/* Ends that are closer than this are told as together: it is what a runner
+ * needs to read a handful of exits, and less than a rank needs to notice that
+ * another one is gone and to end because of it. */
+static const uint64_t TOGETHER_NS = 100000;
+
+struct candidate {
+    uint32_t i;
+    uint32_t order;
+    uint64_t when; /* monotonic ns */
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct candidate *x = a, *y = b;
+    if (x->when != y->when)
+        return x->when < y->when ? -1 : 1;
+    if (x->order != y->order)
+        return x->order < y->order ? -1 : 1;
+    return (x->i > y->i) - (x->i < y->i);
+}
+
+/* Whether jobrun ended the rank: by its stop signal, or by the SIGKILL that
+ * all ranks get when their runner dies. */
+static bool was_stopped(const struct jr_rank_outcome *rank, bool runner_died)
+{
+    if (rank->stopped_with != 0 || rank->killed || rank->end == JR_END_NONE)
+        return true;
+    return runner_died && rank->end == JR_END_SIGNALED &&
+           rank->signal == SIGKILL;
+}
+
+static enum jr_rank_state state_of(const struct jr_rank_outcome *rank,
+                                   bool runner_died)
+{
+    if (rank->end == JR_END_START)
+        return JR_RANK_FAILED;
+    if (rank->pid == 0)
+        return JR_RANK_NOT_STARTED;
+    if (was_stopped(rank, runner_died))
+        return JR_RANK_STOPPED;
+    if (rank->end == JR_END_EXITED && rank->exit_code == 0)
+        return JR_RANK_SUCCEEDED;
+    return JR_RANK_FAILED;
+}
+
+/* The exception's time as the outcome's clock would have told it, or the end
+ * of the rank when it states none, or one outside its life. */
+static uint64_t time_of(const struct jr_judge *judge, uint32_t i,
+                        uint64_t wall_ns)
+{
+    const struct jr_outcome *run = judge->outcome;
+    const struct jr_rank_outcome *rank = &run->ranks[i];
+    if (wall_ns < run->started_wall_ns)
+        return rank->ended_ns;
+    uint64_t when = run->started_ns + (wall_ns - run->started_wall_ns);
+    bool alive = when >= rank->started_ns && when < rank->ended_ns;
+    return alive ? when : rank->ended_ns;
+}
+
+/* "could not execute './trian': No such file or directory" */
+static const char *start_error(struct jr_arena *arena,
+                               const struct jr_plan_rank *plan,
+                               const struct jr_rank_outcome *rank)
+{
+#define TEXT(name, word, text) text,
+    static const char *const texts[] = {JR_STAGES(TEXT)};
+#undef TEXT
+    const char *cause = jr_start_reason(plan, rank);
+    const char *text = texts[rank->stage];
+    if (rank->stage == JR_STAGE_EXEC)
+        return jr_arena_printf(arena, "%s '%s': %s", text, plan->argv[0],
+                               cause);
+    if (rank->stage == JR_STAGE_WORKDIR)
+        return jr_arena_printf(arena, "%s '%s': %s", text, plan->workdir,
+                               cause);
+    return jr_arena_printf(arena, "%s: %s", text, cause);
+}
+
+/* Why a rank failed, in its own words or the kernel's; returns when. */
+static uint64_t explain(struct jr_judge *judge, uint32_t i)
+{
+    const struct jr_plan_rank *plan = jr_plan_of(judge->plan, i);
+    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
+    struct jr_rank_report *report = &judge->report->ranks[i];
+    struct jr_arena *arena = &judge->report->arena;
+    struct jr_exception exception = {0};
+    if (rank->end == JR_END_START)
+        report->error = start_error(arena, plan, rank);
+    else if (jr_exception_read(&exception, arena, judge->run_fd,
+                               plan->error_path)) {
+        report->error = exception.what;
+        report->where = exception.where;
+        report->error_file = true;
+    }
+    return time_of(judge, i, exception.wall_ns);
+}
+
+/* Sort out the ranks; returns the number of candidates, unsorted, of which
+ * those that jobrun stopped may yet be none. */
+static size_t nominate(struct jr_judge *judge, struct candidate *candidates)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < judge->outcome->count; i++) {
+        const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
+        enum jr_rank_state state =
+            state_of(rank, judge->outcome->runner_signal != 0);
+        judge->report->ranks[i].state = state;
+        if (state != JR_RANK_FAILED && state != JR_RANK_STOPPED)
+            continue;
+        uint64_t when = explain(judge, i);
+        bool own = state == JR_RANK_FAILED;
+        if (own || when < rank->ended_ns)
+            candidates[count++] = (struct candidate){
+                i, rank->order == 0 ? UINT32_MAX : rank->order, when};
+    }
+    return count;
+}
+
+/* Drop the stopped ranks whose exception was not before the first rank that
+ * failed by itself; returns how many are left. */
+static size_t elect(const struct jr_judge *judge, struct candidate *candidates,
+                    size_t count)
+{
+    uint64_t first = 0;
+    for (size_t c = 0; c < count; c++)
+        if (judge->report->ranks[candidates[c].i].state == JR_RANK_FAILED &&
+            (first == 0 || candidates[c].when < first))
+            first = candidates[c].when;
+    size_t kept = 0;
+    for (size_t c = 0; c < count; c++)
+        if (judge->report->ranks[candidates[c].i].state == JR_RANK_FAILED ||
+            candidates[c].when < first)
+            candidates[kept++] = candidates[c];
+    return kept;
+}
+
+void jr_cause_find(struct jr_judge *judge)
+{
+    struct jr_report *report = judge->report;
+    struct candidate *candidates = jr_arena_array(
+        &report->arena, judge->outcome->count, sizeof *candidates);
+    report->causes = jr_arena_array(&report->arena, judge->outcome->count,
+                                    sizeof *report->causes);
+    if (candidates == NULL || report->causes == NULL)
+        return;
+    size_t count = elect(judge, candidates, nominate(judge, candidates));
+    qsort(candidates, count, sizeof *candidates, by_time);
+    for (size_t c = 0; c < count; c++) {
+        bool cause = candidates[c].when - candidates[0].when <= TOGETHER_NS;
+        struct jr_rank_report *rank = &report->ranks[candidates[c].i];
+        if (cause)
+            report->causes[report->causes_count++] = candidates[c].i;
+        rank->state = cause ? JR_RANK_FAILED : JR_RANK_AFTER_FIRST_FAILURE;
+    }
+}

@@ -1,0 +1,90 @@
+#include "exception.h"
+
+#include <string.h>
+
+#include "json.h"
+#include "left.h"
+
+#include "banned.h"
+
+/* More than any traceback; a foreign file of gigabytes is not read. */
+static const size_t MAX_ERROR_FILE = (size_t)4 << 20;
+
+/* The first line of `text`, or NULL when that is empty. */
+static const char *first_line(struct jr_arena *arena, const char *text)
+{
+    size_t len = text == NULL ? 0 : strcspn(text, "\r\n");
+    return len == 0 ? NULL : jr_arena_strndup(arena, text, len);
+}
+
+/* The last `File "X", line N, in F` of a traceback as "X:N in F". */
+static const char *last_frame(struct jr_arena *arena, const char *callstack)
+{
+    static const char head[] = "  File \"";
+    const char *frame = NULL;
+    for (const char *at = callstack; at != NULL;) {
+        at = strstr(at, head);
+        if (at != NULL)
+            frame = at += sizeof head - 1;
+    }
+    if (frame == NULL)
+        return NULL;
+    static const char middle[] = "\", line ";
+    const char *quote = strchr(frame, '"');
+    if (quote == NULL || strncmp(quote, middle, sizeof middle - 1) != 0)
+        return NULL;
+    const char *line = quote + sizeof middle - 1;
+    size_t digits = strspn(line, "0123456789");
+    const char *slash = memrchr(frame, '/', (size_t)(quote - frame));
+    const char *file = slash == NULL ? frame : slash + 1;
+    const char *rest = line + digits;
+    size_t rest_len = 0;
+    if (strncmp(rest, ", in ", 5) == 0)
+        rest_len = strcspn(++rest, "\n");
+    return jr_arena_printf(arena, "%.*s:%.*s%.*s", (int)(quote - file), file,
+                           (int)digits, line, (int)rest_len, rest);
+}
+
+static uint64_t time_of(const json_t *file, const json_t *extra)
+{
+    const json_t *time = json_object_get(file, "time_ns");
+    if (time == NULL)
+        time = json_object_get(extra, "time_ns");
+    json_int_t ns = json_integer_value(time);
+    return ns > 0 ? (uint64_t)ns : 0;
+}
+
+/* torch writes {"message": {"message": ..., "extraInfo": {...}}}, or flat
+ * {"message": "..."} where it knows no more. */
+static bool from_json(struct jr_exception *ret, struct jr_arena *arena,
+                      const json_t *file)
+{
+    const json_t *message = json_object_get(file, "message");
+    const json_t *extra = json_object_get(message, "extraInfo");
+    const json_t *text =
+        json_is_string(message) ? message : json_object_get(message, "message");
+    const char *what = first_line(arena, json_string_value(text));
+    if (what == NULL)
+        return false;
+    const json_t *stack = json_object_get(extra, "py_callstack");
+    *ret = (struct jr_exception){
+        .what = what,
+        .where = last_frame(arena, json_string_value(stack)),
+        .wall_ns = time_of(file, extra),
+    };
+    return true;
+}
+
+bool jr_exception_read(struct jr_exception *ret, struct jr_arena *arena,
+                       int run_fd, const char *path)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (path == NULL ||
+        jr_left_read(&text, run_fd, path, MAX_ERROR_FILE, NULL) != 0 ||
+        text.len == 0)
+        return false;
+    json_t *file = jr_json_parse(text.data, text.len, NULL);
+    bool read = from_json(ret, arena, file);
+    json_decref(file);
+    return read;
+}

@@ -1,0 +1,157 @@
+#include "record.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "clock.h"
+#include "io.h"
+#include "judge.h"
+#include "strv.h"
+#include "version.h"
+#include "words.h"
+
+#include "banned.h"
+
+enum { FORMAT_VERSION = 1, MOST_CMDLINE = 4 << 20 };
+
+/* `-s env.API_KEY=abc`, `--token=abc`: an argument whose name, behind its last
+ * dot or first dashes, is a secret's keeps the name only. */
+static char *redacted(struct jr_arena *arena, const struct jr_plan *plan,
+                      const char *argument)
+{
+    size_t len = strcspn(argument, "=");
+    const char *dot = memrchr(argument, '.', len);
+    const char *name = dot != NULL ? dot + 1 : argument + strspn(argument, "-");
+    if (argument[len] == '\0' || name > argument + len ||
+        !jr_env_matches(plan->secrets, plan->secrets_count, name,
+                        (size_t)(argument + len - name)))
+        return jr_arena_strdup(arena, argument);
+    return jr_arena_printf(arena, "%.*s=<redacted>", (int)len, argument);
+}
+
+/* The command line as the kernel keeps it. */
+static char **read_argv(struct jr_arena *arena, const struct jr_plan *plan)
+{
+    struct jr_strv argv = {0};
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    char *empty = NULL;
+    if (jr_io_read_file(&text, AT_FDCWD, "/proc/self/cmdline", MOST_CMDLINE,
+                        NULL) == 0)
+        for (size_t at = 0; at < text.len; at += strlen(text.data + at) + 1)
+            jr_strv_push(&argv, arena, redacted(arena, plan, text.data + at));
+    if (argv.items == NULL)
+        jr_strv_copy(&argv, arena, &empty);
+    return argv.items;
+}
+
+static const char *read_user(struct jr_arena *arena)
+{
+    struct passwd entry, *found = NULL;
+    char text[4096];
+    if (getpwuid_r(geteuid(), &entry, text, sizeof text, &found) != 0 ||
+        found == NULL)
+        return jr_arena_printf(arena, "%u", (unsigned)geteuid());
+    return jr_arena_strdup(arena, found->pw_name);
+}
+
+static const char *read_cwd(struct jr_arena *arena)
+{
+    JR_FREE char *cwd = getcwd(NULL, 0);
+    return jr_arena_strdup(arena, cwd);
+}
+
+int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
+                         const struct jr_plan *plan, struct jr_error *err)
+{
+    struct utsname here = {0};
+    JR_BUF_CLEANUP struct jr_buf boot_id = JR_BUF_INIT;
+    (void)uname(&here);
+    (void)jr_io_fact(&boot_id, "", "/proc/sys/kernel/random/boot_id");
+    struct jr_record_facts facts = {
+        .run_id = plan->run_id,
+        .version = JR_VERSION,
+        .host = jr_arena_strdup(arena, here.nodename),
+        .user = read_user(arena),
+        .boot_id = jr_arena_strdup(arena, boot_id.data),
+        .cwd = read_cwd(arena),
+        .pid = getpid(),
+        .argv = read_argv(arena, plan),
+        .fingerprint = plan->fingerprint,
+        .started_ns = jr_clock_wall_ns(),
+    };
+    if (arena->failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    *ret = facts;
+    return 0;
+}
+
+void jr_record_facts_finish(struct jr_record_facts *facts,
+                            const struct jr_report *report,
+                            const struct jr_outcome *outcome)
+{
+    facts->started_ns = outcome->started_wall_ns;
+    facts->finished_ns = outcome->ended_wall_ns;
+    facts->status = jr_run_status_word(report->status);
+    facts->exit_code = report->exit_code;
+}
+
+static json_t *git_json(const struct jr_record_facts *facts)
+{
+    json_t *git = json_object();
+    jr_json_set_str(git, "commit", facts->commit);
+    if (facts->dirty == NULL)
+        jr_json_set_null(git, "dirty");
+    else
+        jr_json_set_bool(git, "dirty", *facts->dirty);
+    return git;
+}
+
+static json_t *argv_json(char *const *argv)
+{
+    json_t *array = json_array();
+    for (; argv != NULL && *argv != NULL; argv++)
+        jr_json_append(array, jr_json_str(*argv));
+    return array;
+}
+
+static void add_times(json_t *run, const struct jr_record_facts *facts)
+{
+    jr_json_set_real(run, "started", jr_words_wall(facts->started_ns));
+    if (facts->finished_ns == 0) {
+        jr_json_set_null(run, "finished");
+        jr_json_set_null(run, "status");
+        jr_json_set_null(run, "exit_code");
+        return;
+    }
+    jr_json_set_real(run, "finished", jr_words_wall(facts->finished_ns));
+    jr_json_set_str(run, "status", facts->status);
+    jr_json_set_int(run, "exit_code", facts->exit_code);
+}
+
+void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
+{
+    json_t *run = json_object();
+    jr_json_set_int(run, "format_version", FORMAT_VERSION);
+    jr_json_set_str(run, "run_id", facts->run_id);
+    jr_json_set_str(run, "version", facts->version);
+    jr_json_set_str(run, "host", facts->host);
+    jr_json_set_str(run, "user", facts->user);
+    jr_json_set_int(run, "pid", facts->pid);
+    jr_json_set_str(run, "boot_id", facts->boot_id);
+    jr_json_set(run, "argv", argv_json(facts->argv));
+    jr_json_set_str(run, "cwd", facts->cwd);
+    jr_json_set(run, "git", git_json(facts));
+    jr_json_set_str(run, "fingerprint", facts->fingerprint);
+    jr_json_set_str(run, "spec", facts->spec);
+    jr_json_set_str(run, "rerun_of", facts->rerun_of);
+    jr_json_set_bool(run, "local", facts->local);
+    add_times(run, facts);
+    jr_json_set_str(run, "cgroup", facts->cgroup);
+    jr_json_print(out, run, 2);
+    jr_buf_char(out, '\n');
+    json_decref(run);
+}

@@ -1,0 +1,107 @@
+#include "folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "clock.h"
+#include "io.h"
+#include "left.h"
+
+#include "banned.h"
+
+enum { HEAD = 64 * 1024 };
+static const size_t MOST_JSON = (size_t)4 << 30;
+
+int jr_folder_open(const char *log_dir, const char *id, struct jr_error *err)
+{
+    static const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    JR_CLOSE int dir = open(log_dir, flags);
+    int fd = dir < 0 ? -1 : openat(dir, id, flags | O_NOFOLLOW);
+    if (fd < 0)
+        return jr_error_sys(err, JR_STATUS_USAGE, "run '%s' in %s", id,
+                            log_dir);
+    return fd;
+}
+
+json_t *jr_folder_json(int fd, const char *name, struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    json_t *json = NULL;
+    if (jr_left_read(&text, fd, name, MOST_JSON, err) == 0)
+        json = jr_json_parse(text.data, text.len, err);
+    if (json == NULL)
+        (void)jr_error_wrap(err, "%s", name);
+    return json;
+}
+
+json_t *jr_folder_head(int fd, const char *name)
+{
+    static const char mark[] = "\n  \"ranks\": [";
+    char text[HEAD + 4];
+    JR_CLOSE int file = jr_left_open(fd, name, NULL);
+    ssize_t got = file < 0 ? -1 : pread(file, text, HEAD, 0);
+    if (got <= 0)
+        return NULL;
+    char *ranks = memmem(text, (size_t)got, mark, sizeof mark - 1);
+    if (ranks == NULL)
+        return jr_folder_json(fd, name, NULL);
+    size_t len = (size_t)(ranks - text) + sizeof mark - 1;
+    (void)memcpy(text + len, "]}", 2);
+    return jr_json_parse(text, len + 2, NULL);
+}
+
+/* When process `pid` began, in wall time; 0 when there is none, or only its
+ * zombie. Field 22 of /proc/PID/stat is in ticks since the boot; the name in
+ * field 2 may hold anything, so fields are counted from its last ')'. */
+static uint64_t process_start(json_int_t pid)
+{
+    char path[64], state = 'Z';
+    unsigned long long ticks = 0;
+    JR_BUF_CLEANUP struct jr_buf stat = JR_BUF_INIT;
+    (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    if (!jr_io_fact(&stat, "", path))
+        return 0;
+    const char *rest = strrchr(stat.data, ')');
+    if (rest == NULL ||
+        sscanf(rest,
+               ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+               "%*s %*s %*s %*s %*s %*s %llu",
+               &state, &ticks) != 2 ||
+        state == 'Z')
+        return 0;
+    struct timespec boot;
+    (void)clock_gettime(CLOCK_BOOTTIME, &boot);
+    uint64_t up = (uint64_t)boot.tv_sec * 1000000000U + (uint64_t)boot.tv_nsec;
+    uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
+    return jr_clock_wall_ns() - up + ticks * (1000000000U / per_second);
+}
+
+static bool text_is(const json_t *object, const char *key, const char *text)
+{
+    const char *value = jr_json_get_str(object, key);
+    return value != NULL && text != NULL && strcmp(value, text) == 0;
+}
+
+const char *jr_folder_standing(const json_t *run)
+{
+    struct utsname here = {0};
+    JR_BUF_CLEANUP struct jr_buf boot_id = JR_BUF_INIT;
+    (void)uname(&here);
+    if (!text_is(run, "host", here.nodename))
+        return "elsewhere";
+    (void)jr_io_fact(&boot_id, "", "/proc/sys/kernel/random/boot_id");
+    if (!text_is(run, "boot_id", boot_id.data))
+        return "lost";
+    uint64_t began =
+        process_start(json_integer_value(json_object_get(run, "pid")));
+    double started = json_number_value(json_object_get(run, "started"));
+    /* A process that took the number over began after the run. */
+    bool same = began != 0 && (double)began / 1e9 <= started + 1.0;
+    return same ? "running" : "lost";
+}

@@ -1,0 +1,22 @@
+/* Run folders on disk, for the files that read records. */
+#ifndef JR_FOLDER_H
+#define JR_FOLDER_H
+
+#include "arena.h"
+#include "json.h"
+
+/* Open LOG_DIR/ID; -1 with `err` when there is no such run. */
+int jr_folder_open(const char *log_dir, const char *id, struct jr_error *err);
+
+/* Parse one JSON file of the folder; NULL with `err`. */
+json_t *jr_folder_json(int fd, const char *name, struct jr_error *err);
+
+/* The same without what stands in its `ranks`, which come last and can be
+ * many: only the head of a file that jobrun wrote is read. */
+json_t *jr_folder_head(int fd, const char *name);
+
+/* How a run without results stands: "running", "lost" or "elsewhere", by the
+ * host, boot, pid and start time in its run.json. */
+const char *jr_folder_standing(const json_t *run);
+
+#endif

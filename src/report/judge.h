@@ -1,0 +1,89 @@
+/*
+ * What the files of this folder share. Not for other layers.
+ *
+ * A judge is one pass over one outcome: judge.c is what it works with, report.c
+ * makes the pass, cause.c sorts the ranks by how they ended, result.c and
+ * pattern.c find what those that ended well delivered, check.c, compare.c and
+ * artifact.c hold it to the spec.
+ */
+#ifndef JR_JUDGE_H
+#define JR_JUDGE_H
+
+#include "regex.h"
+#include "report.h"
+#include "set.h"
+
+struct jr_judge {
+    struct jr_report *report;
+    const struct jr_plan *plan;
+    const struct jr_outcome *outcome;
+    const struct jr_artifacts *before; /* NULL: nothing is remembered */
+    const struct jr_results *wants;
+    struct jr_set required;
+    struct jr_regex *pattern;        /* of results.pattern; NULL: none */
+    struct jr_regex **field_pattern; /* one per field; NULL entries */
+    json_t **field_enums;            /* arrays, one per field; NULL entries */
+    int run_fd;
+};
+
+/* The plan's view of rank `i` of the outcome. */
+static inline const struct jr_plan_rank *jr_plan_of(const struct jr_plan *plan,
+                                                    size_t i)
+{
+    return &plan->ranks[plan->first + i];
+}
+
+/* Make the patterns and enums of the spec ready; fails on one that the spec
+ * should not have let through. Release in any case. */
+int jr_judge_init(struct jr_judge *judge, struct jr_error *err);
+void jr_judge_release(struct jr_judge *judge);
+
+/* Whether rank `i` of the outcome must deliver. */
+bool jr_judge_required(const struct jr_judge *judge, size_t i);
+
+/* Note why rank `i` did not deliver; the first reason stays. Does nothing when
+ * the spec states no results. */
+void jr_judge_fault(struct jr_judge *judge, size_t i,
+                    enum jr_result_error error, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* cause.c: the state of every rank by how it ended, and the root cause: the
+ * first of the ranks that failed by themselves and those that cannot be told
+ * apart from it. */
+void jr_cause_find(struct jr_judge *judge);
+
+/* result.c: find and parse what rank `i` delivered. */
+void jr_result_find(struct jr_judge *judge, size_t i);
+
+/* What reasons call a file: its last component when it lies in the run folder,
+ * the whole path elsewhere. */
+const char *jr_result_name(const char *path);
+
+/* What reasons call the place that rank `i` delivers to: "result.json". */
+const char *jr_result_source(const struct jr_judge *judge, size_t i);
+
+/* pattern.c: an object of the named groups of the last match in the log
+ * `path`, or NULL with the rank's fault noted. Memory is bounded: a match may
+ * be 64 KiB long. `^` and `$` match at lines. */
+json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path);
+
+/* check.c: hold the result of rank `i` to `fields`. */
+void jr_judge_fields(struct jr_judge *judge, size_t i);
+
+/* A value as reasons quote it: compact JSON, cut at 60 bytes; a number in the
+ * fewest digits that read back as itself. */
+void jr_judge_quote(struct jr_buf *out, const json_t *value);
+
+/* compare.c: hold all ranks' results to `equal` and `distinct`. */
+void jr_compare(struct jr_judge *judge);
+
+/* Whether two values are the same there: 1 is 1.0, the order of keys is none.
+ */
+bool jr_judge_equal(const json_t *a, const json_t *b);
+
+/* artifact.c: hold rank `i` to `artifacts`; and whether its result file, where
+ * that lies outside the run folder, is the one from before the start. */
+void jr_artifact_check(struct jr_judge *judge, size_t i);
+bool jr_artifact_stale_result(const struct jr_judge *judge, size_t i);
+
+#endif

@@ -1,0 +1,231 @@
+#include "past.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "exception.h"
+#include "folder.h"
+#include "words.h"
+
+#include "banned.h"
+
+/* No run has more ranks, so none has more nodes or a longer axis. */
+enum { MOST_RANKS = 1 << 20, EXIT_CODES = 256 };
+
+static uint32_t u32_of(const json_t *object, const char *key)
+{
+    json_int_t value = json_integer_value(json_object_get(object, key));
+    return value < 0 || value > UINT32_MAX ? 0 : (uint32_t)value;
+}
+
+/* A number below `end`; 0 when it is none. What is counted up to, or used as an
+ * index, comes from here: a file may say anything. */
+static uint32_t below_of(const json_t *object, const char *key, uint32_t end)
+{
+    uint32_t value = u32_of(object, key);
+    return value < end ? value : 0;
+}
+
+static uint64_t ns_of(const json_t *object, const char *key)
+{
+    double seconds = json_number_value(json_object_get(object, key));
+    return seconds < 0 || seconds > 1e10 ? 0 : (uint64_t)(seconds * 1e9);
+}
+
+static int signal_of(const json_t *object, const char *key)
+{
+    const char *name = jr_json_get_str(object, key);
+    return name == NULL ? 0 : jr_signal_of(name);
+}
+
+static void load_place(struct jr_plan *plan, struct jr_plan_rank *rank,
+                       const json_t *line)
+{
+    rank->rank = u32_of(line, "rank");
+    rank->local_rank = u32_of(line, "local_rank");
+    rank->node_rank = below_of(line, "node_rank", MOST_RANKS);
+    rank->device = jr_json_get_str(line, "device");
+    rank->out_path = jr_json_get_str(line, "stdout");
+    rank->err_path = jr_json_get_str(line, "stderr");
+    rank->error_path = jr_json_get_str(line, "error_file");
+    const json_t *at = json_object_get(line, "coordinates");
+    for (int axis = 0; axis < JR_AXIS_COUNT; axis++) {
+        rank->at[axis] = below_of(at, jr_words_axis(axis), MOST_RANKS);
+        if (rank->at[axis] >= plan->axis_size[axis])
+            plan->axis_size[axis] = rank->at[axis] + 1;
+    }
+    if (rank->node_rank >= plan->nodes)
+        plan->nodes = rank->node_rank + 1;
+}
+
+static void load_end(struct jr_rank_outcome *rank, const json_t *line,
+                     enum jr_rank_state state)
+{
+    const json_t *code = json_object_get(line, "exit_code");
+    rank->pid = (int32_t)u32_of(line, "pid");
+    rank->signal = signal_of(line, "signal");
+    rank->core_dumped = json_is_true(json_object_get(line, "core_dumped"));
+    rank->ended_ns = ns_of(line, "seconds");
+    rank->max_rss_bytes =
+        (uint64_t)json_integer_value(json_object_get(line, "max_rss_bytes"));
+    if (json_is_integer(code)) {
+        rank->end = JR_END_EXITED;
+        rank->exit_code = (int32_t)json_integer_value(code);
+    } else if (rank->signal != 0) {
+        rank->end = JR_END_SIGNALED;
+    } else if (state != JR_RANK_NOT_STARTED && rank->pid == 0) {
+        rank->end = JR_END_START;
+    }
+    if (state == JR_RANK_STOPPED) {
+        rank->killed = rank->signal == SIGKILL;
+        rank->stopped_with = rank->killed ? 0 : rank->signal;
+    }
+}
+
+static void load_verdict(struct jr_rank_report *rank, const json_t *line)
+{
+    const char *error = jr_json_get_str(line, "result_error");
+    const char *state = jr_json_get_str(line, "state");
+    json_t *result = json_object_get(line, "result");
+    if (state != NULL)
+        (void)jr_rank_state_of(state, &rank->state);
+    if (error != NULL && jr_result_error_of(error, &rank->result_error))
+        rank->reason = jr_json_get_str(line, "error");
+    else
+        rank->error = jr_json_get_str(line, "error");
+    rank->error_file = jr_json_get_str(line, "error_file") != NULL;
+    if (!json_is_null(result))
+        rank->result = json_incref(result);
+}
+
+static void load_rank(struct jr_past *past, size_t i, const json_t *line)
+{
+    struct jr_plan_rank *place = &past->plan.ranks[i];
+    struct jr_rank_report *verdict = &past->report.ranks[i];
+    load_verdict(verdict, line);
+    load_place(&past->plan, place, line);
+    load_end(&past->outcome.ranks[i], line, verdict->state);
+    place->dir = jr_arena_printf(&past->arena, "attempt_%u/%u",
+                                 u32_of(past->json, "attempt"), place->rank);
+}
+
+static void load_exception(struct jr_past *past, size_t i, int fd)
+{
+    struct jr_exception exception = {0};
+    if (past->report.ranks[i].error_file &&
+        jr_exception_read(&exception, &past->arena, fd,
+                          past->plan.ranks[i].error_path))
+        past->report.ranks[i].where = exception.where;
+}
+
+static void add_cause(struct jr_past *past, const json_t *rank, int fd)
+{
+    for (uint32_t i = 0; json_is_integer(rank) && i < past->plan.count; i++) {
+        if (past->plan.ranks[i].rank != json_integer_value(rank))
+            continue;
+        past->report.causes[past->report.causes_count++] = i;
+        load_exception(past, i, fd);
+        return;
+    }
+}
+
+/* The root cause; that of an incomplete run is in the ranks' own words. */
+static void load_causes(struct jr_past *past, int fd)
+{
+    const json_t *cause = json_object_get(past->json, "root_cause");
+    const json_t *together = json_object_get(cause, "together");
+    const char *kind = jr_json_get_str(cause, "kind");
+    if (kind == NULL || strcmp(kind, "result") == 0)
+        return;
+    add_cause(past, json_object_get(cause, "rank"), fd);
+    for (size_t n = 0; n < json_array_size(together) &&
+                       past->report.causes_count < past->plan.count;
+         n++)
+        add_cause(past, json_array_get(together, n), fd);
+    if (past->report.causes_count > 0 ||
+        past->report.status != JR_RUN_LAUNCH_FAILED)
+        return;
+    past->outcome.runner_signal = signal_of(cause, "signal");
+    if (past->outcome.runner_signal == 0)
+        past->report.error = jr_json_get_str(cause, "message");
+}
+
+static void load_run(struct jr_past *past)
+{
+    const json_t *json = past->json;
+    struct jr_outcome *outcome = &past->outcome;
+    struct jr_report *report = &past->report;
+    const char *status = jr_json_get_str(json, "status");
+    if (status != NULL)
+        (void)jr_run_status_of(status, &report->status);
+    report->exit_code = (int)below_of(json, "exit_code", EXIT_CODES);
+    past->plan.name = jr_json_get_str(json, "name");
+    past->plan.run_id = jr_json_get_str(json, "run_id");
+    past->plan.fingerprint = jr_json_get_str(json, "fingerprint");
+    past->plan.world_size = u32_of(json, "world_size");
+    outcome->started_wall_ns = ns_of(json, "started");
+    outcome->ended_wall_ns = ns_of(json, "finished");
+    outcome->ended_ns = ns_of(json, "seconds");
+    outcome->left = u32_of(json, "processes_left");
+    outcome->timed_out = report->status == JR_RUN_TIMED_OUT;
+    if (report->status == JR_RUN_STOPPED)
+        outcome->stop_signal = report->exit_code - 128;
+}
+
+static void load_hosts(struct jr_past *past, const json_t *ranks)
+{
+    char **hosts =
+        jr_arena_array(&past->arena, past->plan.nodes, sizeof *hosts);
+    for (size_t i = 0; hosts != NULL && i < past->plan.count; i++)
+        hosts[past->plan.ranks[i].node_rank] = jr_arena_strdup(
+            &past->arena, jr_json_get_str(json_array_get(ranks, i), "host"));
+    past->plan.hosts = hosts;
+}
+
+/* Room for the ranks in all three values. */
+static bool make_room(struct jr_past *past, size_t count)
+{
+    struct jr_arena *arena = &past->arena;
+    past->plan.count = (uint32_t)count;
+    past->outcome.count = (uint32_t)count;
+    past->report.count = count;
+    past->plan.policy = &past->policy;
+    past->plan.ranks = jr_arena_array(arena, count, sizeof *past->plan.ranks);
+    past->outcome.ranks =
+        jr_arena_array(arena, count, sizeof *past->outcome.ranks);
+    past->report.causes =
+        jr_arena_array(arena, count, sizeof *past->report.causes);
+    past->report.ranks =
+        jr_arena_array(arena, count, sizeof *past->report.ranks);
+    return !arena->failed;
+}
+
+int jr_past_load(struct jr_past *ret, int fd, const char *run_dir,
+                 struct jr_error *err)
+{
+    *ret = (struct jr_past){.json = jr_folder_json(fd, "results.json", err)};
+    if (ret->json == NULL)
+        return -1;
+    const json_t *ranks = json_object_get(ret->json, "ranks");
+    size_t count = json_array_size(ranks);
+    ret->plan.run_dir = jr_arena_strdup(&ret->arena, run_dir);
+    if (!json_is_array(ranks) || !make_room(ret, count)) {
+        jr_past_release(ret);
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "results.json is not what jobrun writes");
+    }
+    load_run(ret);
+    for (size_t i = 0; i < count; i++)
+        load_rank(ret, i, json_array_get(ranks, i));
+    load_hosts(ret, ranks);
+    load_causes(ret, fd);
+    return 0;
+}
+
+void jr_past_release(struct jr_past *past)
+{
+    jr_report_release(&past->report);
+    json_decref(past->json);
+    jr_arena_release(&past->arena);
+    *past = (struct jr_past){0};
+}

@@ -1,0 +1,28 @@
+/*
+ * A run of the past: results.json read back into the values that it was made
+ * of, so that what is told of a run later is told by the same code.
+ *
+ * What the file does not keep is missing: the policy, the environment, which
+ * signal stopped a rank that exited by itself.
+ */
+#ifndef JR_PAST_H
+#define JR_PAST_H
+
+#include "report.h"
+
+struct jr_past {
+    struct jr_arena arena;
+    struct jr_policy policy;
+    struct jr_plan plan;
+    struct jr_outcome outcome;
+    struct jr_report report;
+    json_t *json; /* what the strings were copied from */
+};
+
+/* Read the results in the run folder `fd`, which is LOG_DIR/ID. Fails when
+ * they are not there or not what jobrun writes. */
+int jr_past_load(struct jr_past *ret, int fd, const char *run_dir,
+                 struct jr_error *err);
+void jr_past_release(struct jr_past *past);
+
+#endif

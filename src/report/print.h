@@ -1,0 +1,49 @@
+/* The summary for people, in parts; print.c puts them together. */
+#ifndef JR_PRINT_H
+#define JR_PRINT_H
+
+#include "report.h"
+
+/* What all parts look at, and where they write. */
+struct jr_page {
+    struct jr_buf *out;
+    const struct jr_report *report;
+    const struct jr_plan *plan;
+    const struct jr_outcome *outcome;
+    int run_fd;
+    bool color;
+    const char *run; /* what the commands that are offered call the run */
+};
+
+/* print.c: all of it. */
+void jr_print_page(const struct jr_page *page);
+
+/* fields.c: the line of what the ranks delivered, with its newline: "accuracy
+ * 0.953 .. 0.961   weights_sha equal". Nothing when there are no fields. */
+void jr_print_fields(const struct jr_page *page);
+
+/* Append what the ranks delivered as one field, in full: "0.953125 .. 0.961",
+ * a value that all have, or "differs". Nothing where none delivered it. */
+void jr_print_field(struct jr_buf *out, const struct jr_report *report,
+                    const char *name);
+
+/* The result of the lowest rank that delivered an object; borrowed, or NULL. */
+json_t *jr_print_first_result(const struct jr_report *report);
+
+/* blame.c: the first cause: who it was, its exception, its last lines, and who
+ * failed together with it. */
+void jr_print_cause(const struct jr_page *page);
+
+/* others.c: what became of the ranks that are no cause, a line for each kind
+ * of end; `label` stands before the first of them. */
+void jr_print_others(const struct jr_page *page, const char *label);
+
+/* Append "rank 3" or "ranks 0-2,5": the ranks in `state`, but for the first
+ * cause; a long list is cut and its number told. Returns how many they are. */
+size_t jr_print_ranks(struct jr_buf *out, const struct jr_page *page,
+                      enum jr_rank_state state);
+
+/* Text from outside, escaped. NULL is nothing. */
+void jr_print_text(const struct jr_page *page, const char *text);
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * The record of a run: run.json, written at the start and again at the end,
+ * and the run folders of a LOG_DIR as they stand on disk, read again later. A
+ * folder is a run's if it holds a run.json; what else it holds, and whose it
+ * is, is nobody's business here.
+ */
+#ifndef JR_RECORD_H
+#define JR_RECORD_H
+
+#include "contrast.h"
+#include "report.h"
+
+/* What run.json says. Strings are borrowed; NULL is null. */
+struct jr_record_facts {
+    const char *run_id, *version, *host, *user, *boot_id, *cwd;
+    int32_t pid;
+    char **argv;        /* NULL-terminated, secrets redacted */
+    const char *commit; /* of git; NULL: unknown */
+    const bool *dirty;  /* NULL: unknown */
+    const char *fingerprint;
+    const char *spec;                 /* as the user named it */
+    const char *rerun_of;             /* the id of the run that it repeats */
+    bool local;                       /* every node's ranks on this machine */
+    uint64_t started_ns, finished_ns; /* wall time; finished 0: not yet */
+    const char *status, *cgroup;      /* status NULL: not yet */
+    int exit_code;                    /* once finished */
+};
+
+/* Fill in what this process can tell of itself and of the plan: everything but
+ * git, spec, cgroup and the end. Copies live in `arena`. */
+int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
+                         const struct jr_plan *plan, struct jr_error *err);
+
+/* Add the end. */
+void jr_record_facts_finish(struct jr_record_facts *facts,
+                            const struct jr_report *report,
+                            const struct jr_outcome *outcome);
+
+/* Append run.json. */
+void jr_record_run_json(struct jr_buf *out,
+                        const struct jr_record_facts *facts);
+
+/* One line of `jobrun runs`. */
+struct jr_record {
+    const char *id;
+    const char *name;   /* NULL: unknown */
+    const char *status; /* a word of the contract; "running"; "lost": it ended
+                           without a result; "elsewhere": unfinished, begun on
+                           another host; "unknown": not jobrun's word */
+    bool finished;
+    int exit_code;       /* once finished */
+    double started;      /* seconds since the epoch */
+    double seconds;      /* it took, or has taken so far */
+    uint32_t world_size; /* 0: unknown */
+};
+
+struct jr_records {
+    struct jr_arena arena;
+    struct jr_record *items;
+    size_t count;
+};
+
+#define JR_RECORDS_INIT                                                        \
+    {                                                                          \
+        0                                                                      \
+    }
+
+/* All runs of LOG_DIR, the newest first. A folder that is not there holds no
+ * runs; a record that cannot be read is left out. */
+int jr_records_list(struct jr_records *ret, const char *log_dir,
+                    struct jr_error *err);
+void jr_records_release(struct jr_records *records);
+
+/* The id that RUN means: an id, a prefix that only one run has, or `latest`.
+ * Fails with the candidates when it means several. */
+int jr_record_find(char ret_id[static 256], const char *log_dir,
+                   const char *run, struct jr_error *err);
+
+/* Append what the run told at its end, or how it stands where that has not
+ * come; from its files alone. */
+int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
+                   bool color, struct jr_error *err);
+
+/* What became of two runs, side by side: status, cause, times, where and by
+ * whom they ran where that is not the same, and each field that their ranks
+ * delivered (results.NAME). The parts of the rows are "outcome", "result",
+ * "time" and "circumstance"; the last two say nothing of the experiment. */
+int jr_record_contrast(struct jr_contrast *ret, const char *log_dir,
+                       const char *const ids[static 2], struct jr_error *err);
+
+/* What run.json says that a rerun needs. Strings live in the arena. */
+struct jr_record_origin {
+    const char *run_dir; /* absolute */
+    const char *log_dir; /* absolute */
+    const char *fingerprint; /* NULL: unknown */
+    bool local;              /* --local */
+};
+int jr_record_origin(struct jr_record_origin *ret, struct jr_arena *arena,
+                     const char *log_dir, const char *id, struct jr_error *err);
+
+/* The logs of one rank: paths relative to the run folder; NULL: none. */
+struct jr_record_log {
+    uint32_t rank;
+    const char *out, *err;
+};
+
+struct jr_record_logs {
+    struct jr_arena arena;
+    struct jr_record_log *items; /* by rank */
+    size_t count;
+    bool finished; /* nothing will be added to them */
+};
+
+#define JR_RECORD_LOGS_INIT                                                    \
+    {                                                                          \
+        0                                                                      \
+    }
+
+/* Where a run's logs are: by its results, or while it has none by its plan. */
+int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir,
+                        const char *id, struct jr_error *err);
+void jr_record_logs_release(struct jr_record_logs *logs);
+
+/* Whether the run may still write. *ret_pidfd is then a descriptor, of the
+ * caller, that is readable once the jobrun that runs it has ended
+ * (pidfd_open(2)); -1 where that is another host's. */
+bool jr_record_is_live(const char *log_dir, const char *id, int *ret_pidfd);
+
+#endif

@@ -1,0 +1,156 @@
+#include "record.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "clock.h"
+#include "folder.h"
+#include "past.h"
+#include "pidfd.h"
+#include "print.h"
+
+#include "banned.h"
+
+static void show_past(struct jr_buf *out, const struct jr_past *past, int fd,
+                      bool color)
+{
+    struct jr_page page = {
+        .out = out,
+        .report = &past->report,
+        .plan = &past->plan,
+        .outcome = &past->outcome,
+        .run_fd = fd,
+        .color = color,
+        .run = past->plan.run_id == NULL ? "latest" : past->plan.run_id,
+    };
+    jr_print_page(&page);
+}
+
+static void add_escaped(struct jr_buf *out, const json_t *object,
+                        const char *key)
+{
+    const char *text = jr_json_get_str(object, key);
+    if (text != NULL)
+        jr_buf_safe(out, text);
+}
+
+/* A run without results: it runs, or whoever ran it is gone. */
+static void show_unfinished(struct jr_buf *out, const json_t *run,
+                            const char *run_dir)
+{
+    const char *standing = jr_folder_standing(run);
+    double started = json_number_value(json_object_get(run, "started"));
+    double now = (double)jr_clock_wall_ns() / 1e9;
+    jr_buf_printf(out, "jobrun: %s", standing);
+    if (strcmp(standing, "running") == 0 && now > started) {
+        jr_buf_str(out, " for ");
+        jr_clock_human(out, (uint64_t)((now - started) * 1e9));
+    }
+    jr_buf_printf(out, ": pid %lld on ",
+                  (long long)json_integer_value(json_object_get(run, "pid")));
+    add_escaped(out, run, "host");
+    if (strcmp(standing, "lost") == 0)
+        jr_buf_str(out, " is gone and left no results");
+    jr_buf_str(out, "\n  ");
+    jr_buf_safe(out, run_dir);
+    jr_buf_char(out, '\n');
+}
+
+int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
+                   bool color, struct jr_error *err)
+{
+    JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
+    if (fd < 0)
+        return -1;
+    JR_BUF_CLEANUP struct jr_buf run_dir = JR_BUF_INIT;
+    jr_buf_printf(&run_dir, "%s/%s", log_dir, id);
+    struct jr_past past;
+    struct jr_error missing = {0};
+    if (!run_dir.failed &&
+        jr_past_load(&past, fd, run_dir.data, &missing) == 0) {
+        show_past(out, &past, fd, color);
+        jr_past_release(&past);
+        return 0;
+    }
+    json_t *run = jr_folder_json(fd, "run.json", err);
+    if (run == NULL)
+        return -1;
+    show_unfinished(out, run, run_dir.data);
+    json_decref(run);
+    return 0;
+}
+
+/* The file of one stream: results say its path, a plan how it goes there. */
+static char *path_of(struct jr_arena *arena, const json_t *rank,
+                     const char *stream)
+{
+    const json_t *value = json_object_get(rank, stream);
+    if (json_is_object(value))
+        value = json_object_get(value, "file");
+    return jr_arena_strdup(arena, json_string_value(value));
+}
+
+static void add_log(struct jr_record_logs *logs, const json_t *rank)
+{
+    const json_t *number = json_object_get(rank, "rank");
+    struct jr_record_log *log =
+        jr_arena_push(&logs->arena, &logs->items, &logs->count, sizeof *log);
+    if (log == NULL)
+        return;
+    *log = (struct jr_record_log){
+        .rank = (uint32_t)json_integer_value(number),
+        .out = path_of(&logs->arena, rank, "stdout"),
+        .err = path_of(&logs->arena, rank, "stderr"),
+    };
+}
+
+int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir,
+                        const char *id, struct jr_error *err)
+{
+    struct jr_record_logs logs = JR_RECORD_LOGS_INIT;
+    JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
+    if (fd < 0)
+        return -1;
+    json_t *file = jr_folder_json(fd, "results.json", NULL);
+    logs.finished = file != NULL;
+    if (file == NULL)
+        file = jr_folder_json(fd, "plan.json", err);
+    if (file == NULL)
+        return -1;
+    const json_t *ranks = json_object_get(file, "ranks");
+    for (size_t i = 0; i < json_array_size(ranks); i++)
+        add_log(&logs, json_array_get(ranks, i));
+    json_decref(file);
+    if (logs.arena.failed) {
+        jr_record_logs_release(&logs);
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    }
+    *ret = logs;
+    return 0;
+}
+
+void jr_record_logs_release(struct jr_record_logs *logs)
+{
+    jr_arena_release(&logs->arena);
+    *logs = (struct jr_record_logs)JR_RECORD_LOGS_INIT;
+}
+
+bool jr_record_is_live(const char *log_dir, const char *id, int *ret_pidfd)
+{
+    JR_CLOSE int fd = jr_folder_open(log_dir, id, NULL);
+    json_t *run = fd < 0 ? NULL : jr_folder_json(fd, "run.json", NULL);
+    if (run == NULL || faccessat(fd, "results.json", F_OK, 0) == 0) {
+        json_decref(run);
+        return false;
+    }
+    /* Opened before it is looked at, so that it is the one looked at. */
+    JR_CLOSE int pidfd =
+        jr_pidfd_open((pid_t)json_integer_value(json_object_get(run, "pid")));
+    const char *standing = jr_folder_standing(run);
+    json_decref(run);
+    bool here = strcmp(standing, "running") == 0;
+    *ret_pidfd = here ? jr_steal_fd(&pidfd) : -1;
+    return here || strcmp(standing, "elsewhere") == 0;
+}

@@ -1,0 +1,141 @@
+#include "words.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "judge.h"
+#include "num.h"
+#include "set.h"
+
+#include "banned.h"
+
+static bool find(const char *const *table, size_t count, const char *word,
+                 size_t *ret)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(table[i], word) != 0)
+            continue;
+        *ret = i;
+        return true;
+    }
+    return false;
+}
+
+/* Both ways between enum jr_TYPE and its words. */
+#define WORD(name, word) word,
+#define DEFINE_WORDS(type, WORDS)                                              \
+    static const char *const type##_words[] = {WORDS(WORD)};                   \
+    const char *jr_##type##_word(enum jr_##type value)                         \
+    {                                                                          \
+        return type##_words[value];                                            \
+    }                                                                          \
+    bool jr_##type##_of(const char *word, enum jr_##type *ret)                 \
+    {                                                                          \
+        size_t i, count = sizeof type##_words / sizeof *type##_words;          \
+        if (!find(type##_words, count, word, &i))                              \
+            return false;                                                      \
+        *ret = (enum jr_##type)i;                                              \
+        return true;                                                           \
+    }
+
+DEFINE_WORDS(run_status, JR_RUN_STATUSES)
+DEFINE_WORDS(rank_state, JR_RANK_STATES)
+DEFINE_WORDS(result_error, JR_RESULT_ERRORS)
+
+void jr_signal_name(char out[static 16], int signal)
+{
+    const char *name = sigabbrev_np(signal);
+    if (name != NULL)
+        (void)snprintf(out, 16, "SIG%s", name);
+    else if (signal == SIGRTMIN)
+        (void)snprintf(out, 16, "SIGRTMIN");
+    else if (signal > SIGRTMIN && signal <= SIGRTMAX)
+        (void)snprintf(out, 16, "SIGRTMIN+%d", signal - SIGRTMIN);
+    else
+        (void)snprintf(out, 16, "signal %d", signal);
+}
+
+int jr_signal_of(const char *name)
+{
+    char candidate[16];
+    for (int signal = 1; signal <= SIGRTMAX; signal++) {
+        jr_signal_name(candidate, signal);
+        if (strcmp(candidate, name) == 0)
+            return signal;
+    }
+    return 0;
+}
+
+static void signaled(struct jr_buf *out, const struct jr_rank_outcome *rank)
+{
+    char name[16];
+    jr_signal_name(name, rank->signal);
+    bool ours = rank->stopped_with != 0 || rank->killed;
+    if (rank->signal == SIGKILL && !ours)
+        jr_buf_str(out, "was killed by SIGKILL, sender unknown");
+    else
+        jr_buf_printf(out, "died by %s%s", name,
+                      rank->core_dumped ? " (core dumped)" : "");
+}
+
+void jr_words_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
+{
+    switch (rank->end) {
+    case JR_END_NONE:
+        jr_buf_str(out, rank->pid == 0 ? "was not started"
+                                       : "was ended with its runner");
+        break;
+    case JR_END_START:
+        jr_buf_str(out, "could not start");
+        break;
+    case JR_END_EXITED:
+        jr_buf_printf(out, "exited with code %d", (int)rank->exit_code);
+        break;
+    case JR_END_SIGNALED:
+        signaled(out, rank);
+        break;
+    }
+}
+
+void jr_words_ranks(struct jr_buf *out, const uint32_t *ranks, size_t count)
+{
+    jr_buf_str(out, count == 1 ? "rank " : "ranks ");
+    jr_set_print(out, ranks, count);
+}
+
+const char *jr_words_axis(int axis)
+{
+#define AXIS(name, word, help) word,
+    static const char *const axes[] = {JR_AXES(AXIS)};
+    return axes[axis];
+}
+
+const char *jr_words_host(const struct jr_plan *plan, uint32_t node,
+                          const struct utsname *here)
+{
+    const char *host =
+        plan->hosts == NULL || node >= plan->nodes ? NULL : plan->hosts[node];
+    return host != NULL ? host : here->nodename;
+}
+
+double jr_words_wall(uint64_t ns)
+{
+    uint64_t milliseconds = ns / 1000000;
+    return (double)milliseconds / 1e3;
+}
+
+uint32_t jr_words_attempt(const struct jr_plan *plan)
+{
+    static const char prefix[] = "attempt_";
+    const char *dir = plan->count > 0 ? jr_plan_of(plan, 0)->dir : NULL;
+    if (dir == NULL || strncmp(dir, prefix, sizeof prefix - 1) != 0)
+        return 0;
+    const char *digits = dir + sizeof prefix - 1;
+    char number[16];
+    (void)snprintf(number, sizeof number, "%.*s", (int)strcspn(digits, "/"),
+                   digits);
+    uint32_t attempt = 0;
+    (void)jr_num_u32(number, &attempt);
+    return attempt;
+}

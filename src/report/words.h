@@ -1,0 +1,45 @@
+/* Words and short sentences that several renderings share. */
+#ifndef JR_WORDS_H
+#define JR_WORDS_H
+
+#include <sys/utsname.h>
+
+#include "report.h"
+
+/* The word of the contract for a value. */
+const char *jr_run_status_word(enum jr_run_status status);
+const char *jr_rank_state_word(enum jr_rank_state state);
+const char *jr_result_error_word(enum jr_result_error error);
+
+/* The value for a word; false, and *ret untouched, when it is none. */
+bool jr_run_status_of(const char *word, enum jr_run_status *ret);
+bool jr_rank_state_of(const char *word, enum jr_rank_state *ret);
+bool jr_result_error_of(const char *word, enum jr_result_error *ret);
+
+/* "SIGTERM", "SIGRTMIN+3", or "signal 99"; and back, 0 when unknown. */
+void jr_signal_name(char out[static 16], int signal);
+int jr_signal_of(const char *name);
+
+/* How a rank ended, to follow its number: "exited with code 1", "died by
+ * SIGSEGV (core dumped)", "was killed by SIGKILL, sender unknown". A rank that
+ * could not start is told by its report's `error`. */
+void jr_words_end(struct jr_buf *out, const struct jr_rank_outcome *rank);
+
+/* "rank 3" or "ranks 0-2,5", with the ranks ascending. */
+void jr_words_ranks(struct jr_buf *out, const uint32_t *ranks, size_t count);
+
+/* "model", "pipeline", "data", by enum jr_axis. */
+const char *jr_words_axis(int axis);
+
+/* The host of a node; where the plan does not know it, the machine `here`. */
+const char *jr_words_host(const struct jr_plan *plan, uint32_t node,
+                          const struct utsname *here);
+
+/* Wall time as seconds since the epoch, to the millisecond: what 15 digits
+ * hold, so that it is written as it is read. */
+double jr_words_wall(uint64_t ns);
+
+/* The number of the attempt that the plan's folders name. */
+uint32_t jr_words_attempt(const struct jr_plan *plan);
+
+#endif

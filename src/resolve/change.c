@@ -1,0 +1,95 @@
+#include "change.h"
+
+#include <string.h>
+
+#include "banned.h"
+
+static void compare(struct jr_changes *to, const char *path,
+                    const struct jr_node *a, const struct jr_node *b);
+
+static bool is(const struct jr_node *node, enum jr_node_kind kind)
+{
+    return node != NULL && node->kind == kind;
+}
+
+static bool same_scalar(const struct jr_node *a, const struct jr_node *b)
+{
+    bool none = jr_scalar_type(a) == JR_SCALAR_NULL;
+    if (none != (jr_scalar_type(b) == JR_SCALAR_NULL))
+        return false;
+    return none || (a->len == b->len && memcmp(a->text, b->text, a->len) == 0);
+}
+
+static void add(struct jr_changes *to, const char *path,
+                const struct jr_node *a, const struct jr_node *b)
+{
+    struct jr_change *change =
+        jr_arena_push(&to->arena, &to->items, &to->count, sizeof *change);
+    if (change != NULL)
+        *change = (struct jr_change){path, a, b};
+}
+
+static const char *below(struct jr_changes *to, const char *path,
+                         const char *key)
+{
+    if (path[0] == '\0')
+        return jr_arena_strdup(&to->arena, key);
+    return jr_arena_printf(&to->arena, "%s.%s", path, key);
+}
+
+static const struct jr_node *get(const struct jr_node *mapping, const char *key)
+{
+    return mapping == NULL ? NULL : jr_doc_get(mapping, key);
+}
+
+/* Either can be NULL: then all of the other is new. */
+static void compare_mappings(struct jr_changes *to, const char *path,
+                             const struct jr_node *a, const struct jr_node *b)
+{
+    for (size_t i = 0; a != NULL && i < a->count; i++) {
+        const char *key = a->pairs[i].key->text;
+        compare(to, below(to, path, key), a->pairs[i].value, get(b, key));
+    }
+    for (size_t i = 0; b != NULL && i < b->count; i++) {
+        const char *key = b->pairs[i].key->text;
+        if (get(a, key) == NULL)
+            compare(to, below(to, path, key), NULL, b->pairs[i].value);
+    }
+}
+
+static void compare_items(struct jr_changes *to, const char *path,
+                          const struct jr_node *a, const struct jr_node *b)
+{
+    for (size_t i = 0; i < a->count; i++)
+        compare(to, jr_arena_printf(&to->arena, "%s[%zu]", path, i),
+                a->items[i], b->items[i]);
+}
+
+static void compare(struct jr_changes *to, const char *path,
+                    const struct jr_node *a, const struct jr_node *b)
+{
+    bool map_a = is(a, JR_NODE_MAPPING), map_b = is(b, JR_NODE_MAPPING);
+    bool list_a = is(a, JR_NODE_SEQUENCE), list_b = is(b, JR_NODE_SEQUENCE);
+    if (path == NULL)
+        return;
+    if ((map_a || a == NULL) && (map_b || b == NULL))
+        compare_mappings(to, path, a, b);
+    else if (list_a && list_b && a->count == b->count)
+        compare_items(to, path, a, b);
+    else if (!is(a, JR_NODE_SCALAR) || !is(b, JR_NODE_SCALAR) ||
+             !same_scalar(a, b))
+        add(to, path, a, b);
+}
+
+void jr_changes_find(struct jr_changes *ret, const struct jr_node *a,
+                     const struct jr_node *b)
+{
+    *ret = JR_CHANGES_INIT;
+    compare(ret, "", a, b);
+}
+
+void jr_changes_release(struct jr_changes *changes)
+{
+    jr_arena_release(&changes->arena);
+    *changes = JR_CHANGES_INIT;
+}

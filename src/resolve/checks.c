@@ -1,0 +1,235 @@
+#include "rules.h"
+
+#include <inttypes.h>
+
+#include "set.h"
+
+#include "banned.h"
+
+#define BIT(field) JR_BIT(JR_##field)
+
+/* Every cell has one value by now, from the best rule that could fire; here it
+ * is held against the rules that did not have to. */
+
+static void check_mesh(struct jr_resolver *r)
+{
+    uint64_t world = JR_CELL(r, WORLD_SIZE).number;
+    uint64_t group =
+        (uint64_t)JR_CELL(r, MODEL).number * JR_CELL(r, PIPELINE).number;
+    /* both factors of the quotient are bounded, the product need not be */
+    if (world % group == 0 && world / group == JR_CELL(r, DATA).number)
+        return;
+    struct jr_diag *diag = jr_rules_clash(
+        r, 401, BIT(WORLD_SIZE) | BIT(MODEL) | BIT(PIPELINE) | BIT(DATA),
+        "%s contradicts data %u x model %u x pipeline %u",
+        jr_cell_say(r, JR_WORLD_SIZE), JR_CELL(r, DATA).number,
+        JR_CELL(r, MODEL).number, JR_CELL(r, PIPELINE).number);
+    jr_diag_help(r->diags, diag, "leave world_size or parallelism.data out");
+}
+
+static void check_nodes(struct jr_resolver *r)
+{
+    uint64_t world = JR_CELL(r, WORLD_SIZE).number;
+    uint64_t nodes = JR_CELL(r, NODES).number, sum = 0;
+    for (uint32_t i = 0; i < r->sizes_count; i++)
+        sum += r->sizes[i];
+    if (r->sizes == NULL)
+        sum = nodes * JR_CELL(r, LOCAL).number;
+    if (sum == world)
+        return;
+    const char *other =
+        jr_arena_printf(r->arena, "%s x %s", jr_cell_say(r, JR_NODES),
+                        jr_cell_say(r, JR_LOCAL));
+    if (r->sizes != NULL)
+        other = jr_arena_printf(r->arena,
+                                "local_world_size, whose sum is %" PRIu64, sum);
+    struct jr_diag *diag = jr_rules_clash(
+        r, 401, BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(NODES), "%s contradicts %s",
+        jr_cell_say(r, JR_WORLD_SIZE), other);
+    jr_diag_help(r->diags, diag, "any two of the three give the third");
+}
+
+static void check_list(struct jr_resolver *r)
+{
+    if (r->sizes == NULL || r->sizes_count == JR_CELL(r, NODES).number)
+        return;
+    struct jr_diag *diag =
+        jr_rules_clash(r, 401, BIT(LOCAL) | BIT(NODES),
+                       "%s contradicts local_world_size, which has %u entries",
+                       jr_cell_say(r, JR_NODES), r->sizes_count);
+    jr_diag_help(r->diags, diag, "it has one entry per node");
+}
+
+static void check_hosts(struct jr_resolver *r)
+{
+    const struct jr_cell *hosts = &JR_CELL(r, HOSTS);
+    if (!jr_cell_stated(hosts) || hosts->number == JR_CELL(r, NODES).number)
+        return;
+    struct jr_diag *diag = jr_rules_clash(
+        r, 401, BIT(HOSTS) | BIT(NODES), "%s contradicts hosts, which are %u",
+        jr_cell_say(r, JR_NODES), hosts->number);
+    jr_diag_help(r->diags, diag, "hosts has one entry per node");
+}
+
+/* The nodes that the scheduler, or the profile, has; 0 when neither says. */
+static uint32_t nodes_here(const struct jr_resolver *r)
+{
+    const struct jr_hw_scheduler *scheduler = jr_place_allocation(r);
+    return scheduler != NULL ? scheduler->nodes : r->hw->nodes;
+}
+
+static bool beyond_nodes(const struct jr_resolver *r)
+{
+    uint32_t here = nodes_here(r);
+    return !r->options->local && here > 0 && JR_CELL(r, NODES).number > here;
+}
+
+static void check_allocation(struct jr_resolver *r)
+{
+    if (!beyond_nodes(r))
+        return;
+    struct jr_diag *diag = jr_rules_refuse(
+        r, 423, BIT(NODES), "%s, but %s has %u", jr_cell_say(r, JR_NODES),
+        r->hw->scheduler.name != NULL ? "the allocation" : r->hw->origin,
+        nodes_here(r));
+    jr_diag_help(r->diags, diag,
+                 r->options->target != NULL
+                     ? "the target's nodes and the spec's have to agree"
+                     : "ask for more nodes, or rehearse here with --local");
+}
+
+static void check_rendezvous(struct jr_resolver *r)
+{
+    const struct jr_cell *rank = &JR_CELL(r, NODE_RANK);
+    const struct jr_cell *addr = &JR_CELL(r, MASTER_ADDR);
+    if (JR_CELL(r, NODES).number == 1 || rank->failed || beyond_nodes(r) ||
+        (rank->known && addr->known))
+        return;
+    const char *which = addr->known   ? "node_rank is"
+                        : rank->known ? "master_addr is"
+                                      : "node_rank and master_addr are";
+    struct jr_diag *diag =
+        jr_rules_refuse(r, 420, BIT(NODES), "%s, and %s MISSING",
+                        jr_cell_say(r, JR_NODES), which);
+    jr_diag_help(r->diags, diag,
+                 r->hw->real ? "give each node its --node-rank, and hosts or "
+                               "master_addr; or start all nodes' ranks here "
+                               "with --local"
+                             : "say how many such machines there are: nodes, "
+                               "in the facts file");
+}
+
+/* Ranks beyond the devices are an error, beyond the CPUs a warning. */
+static void check_devices(struct jr_resolver *r)
+{
+    const struct jr_cell *local = &JR_CELL(r, LOCAL),
+                         *devices = &JR_CELL(r, DEVICES);
+    if (r->spec->oversubscribe || r->out->job.device == JR_DEVICE_CPU ||
+        devices->number == 0 || local->number <= devices->number)
+        return;
+    uint32_t nodes = (JR_CELL(r, WORLD_SIZE).number - 1) / devices->number + 1;
+    struct jr_diag *diag =
+        jr_rules_refuse(r, 404, BIT(LOCAL) | BIT(DEVICES),
+                        "%u ranks on a node with %u usable %s device%s",
+                        local->number, devices->number, JR_CELL(r, DEVICE).text,
+                        devices->number == 1 ? "" : "s");
+    jr_diag_help(r->diags, diag,
+                 "spread them (nodes: %u), or let ranks share devices "
+                 "(oversubscribe: true)",
+                 nodes);
+}
+
+static void check_cpus(struct jr_resolver *r)
+{
+    uint32_t cpus = jr_cpus_within_quota(r->hw, r->hw->cpus.usable);
+    uint32_t ranks = jr_place_here(r);
+    if (r->spec->oversubscribe || r->out->job.device != JR_DEVICE_CPU ||
+        cpus == 0 || ranks <= cpus)
+        return;
+    struct jr_diag *diag = jr_rules_warn(
+        r, 405, BIT(LOCAL), "%u ranks on a node with %u usable CPU%s", ranks,
+        cpus, cpus == 1 ? "" : "s");
+    jr_diag_help(r->diags, diag,
+                 "oversubscribe: true says that it is meant so");
+}
+
+static void check_rule(struct jr_resolver *r, const char *field, uint32_t i,
+                       const char *ranks)
+{
+    const struct jr_cell *local = &JR_CELL(r, LOCAL);
+    struct jr_set set;
+    const char *bad;
+    uint32_t last;
+    if (!jr_set_parse(&set, r->arena, ranks, &bad) ||
+        !jr_set_max(&set, &last) || last < local->number)
+        return;
+    struct jr_diag *diag = jr_rules_clash(
+        r, 440, BIT(LOCAL), "%s names local rank %u, but there is %s", field,
+        last, jr_cell_say(r, JR_LOCAL));
+    struct jr_span span = jr_spec_where(
+        r->file, jr_arena_printf(r->arena, "%s[%u].ranks", field, i));
+    if (span.line == 0)
+        span = jr_spec_where(r->file, field);
+    if (span.line != 0)
+        diag->span = span;
+    jr_diag_help(r->diags, diag, "local ranks go from 0 to %u",
+                 local->number - 1);
+}
+
+static void check_streams(struct jr_resolver *r)
+{
+    const struct jr_spec *spec = r->spec;
+    for (uint32_t i = 0; i < spec->redirects_count; i++)
+        check_rule(r, "redirects", i, spec->redirects[i].ranks);
+    for (uint32_t i = 0; i < spec->tee_count; i++)
+        check_rule(r, "tee", i, spec->tee[i].ranks);
+}
+
+static void check_per_rank(struct jr_resolver *r)
+{
+    const struct jr_spec *spec = r->spec;
+    uint32_t world = JR_CELL(r, WORLD_SIZE).number, last;
+    struct jr_set set;
+    const char *bad;
+    for (uint32_t i = 0; i < spec->per_rank_count; i++) {
+        const char *ranks = spec->per_rank[i].ranks;
+        if (!jr_set_parse(&set, r->arena, ranks, &bad) ||
+            !jr_set_max(&set, &last) || last < world)
+            continue;
+        struct jr_diag *diag = jr_rules_clash(
+            r, 441, BIT(WORLD_SIZE), "per_rank names rank %u, but there is %s",
+            last, jr_cell_say(r, JR_WORLD_SIZE));
+        struct jr_span span = jr_spec_where(
+            r->file, jr_arena_printf(r->arena, "per_rank.%s", ranks));
+        if (span.line != 0)
+            diag->span = span;
+        jr_diag_help(r->diags, diag, "ranks go from 0 to %u", world - 1);
+    }
+}
+
+/* A check, and the cells without which it has nothing to look at. */
+struct check {
+    uint32_t needs;
+    void (*run)(struct jr_resolver *r);
+};
+
+static const struct check checks[] = {
+    {BIT(WORLD_SIZE) | BIT(MODEL) | BIT(PIPELINE) | BIT(DATA), check_mesh},
+    {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(NODES), check_nodes},
+    {BIT(LOCAL) | BIT(NODES), check_list},
+    {BIT(HOSTS) | BIT(NODES), check_hosts},
+    {BIT(NODES), check_allocation},
+    {BIT(NODES), check_rendezvous},
+    {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(DEVICES), check_devices},
+    {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(DEVICES), check_cpus},
+    {BIT(DEVICE), jr_check_backends},
+    {BIT(LOCAL), check_streams},
+    {BIT(WORLD_SIZE), check_per_rank},
+};
+
+void jr_checks_run(struct jr_resolver *r)
+{
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
+        if (jr_cells_known(r, checks[i].needs))
+            checks[i].run(r);
+}

@@ -1,0 +1,286 @@
+#include "rules.h"
+
+#include <string.h>
+
+#include "num.h"
+
+#include "banned.h"
+
+static bool usable(const struct jr_hw_device *device, enum jr_device kind)
+{
+    return device->kind == kind && device->visible;
+}
+
+static uint32_t count_usable(const struct jr_hw *hw, enum jr_device kind)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < hw->devices_count; i++)
+        count += usable(&hw->devices[i], kind);
+    return count;
+}
+
+/* Whether the facts would show a device of this kind if there were one. */
+static bool countable(const struct jr_hw *hw, enum jr_device kind)
+{
+    if (kind == JR_DEVICE_CUSTOM)
+        return false;
+    return !hw->real || kind == JR_DEVICE_CUDA || count_usable(hw, kind) > 0;
+}
+
+/* Keep jobrun from counting on a driver that is broken. */
+static bool broken(struct jr_resolver *r, enum jr_device kind)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < r->hw->problems_count; i++) {
+        const struct jr_hw_problem *problem = &r->hw->problems[i];
+        if (problem->kind == JR_DEVICE_CPU ||
+            (kind != JR_DEVICE_CPU && problem->kind != kind))
+            continue;
+        found = true;
+        struct jr_diag *diag =
+            jr_rules_refuse(r, 411, JR_BIT(JR_DEVICE), "%s", problem->message);
+        jr_diag_help(r->diags, diag, "%s; or go without, by device: cpu",
+                     problem->help != NULL ? problem->help : "mend the driver");
+    }
+    return found;
+}
+
+enum jr_fired jr_rule_device_stated(struct jr_resolver *r, struct jr_cell *out)
+{
+    struct jr_job *job = &r->out->job;
+    if (r->spec->device == NULL ||
+        !jr_device_parse(r->spec->device, &job->device))
+        return JR_PASSED;
+    jr_cell_state(r, out, "device");
+    out->text = r->spec->device;
+    jr_rules_show(r, JR_DEVICE, out);
+    if (job->device != JR_DEVICE_CPU && broken(r, job->device))
+        return JR_FAILED;
+    return JR_FIRED;
+}
+
+static bool devices_are(const struct jr_resolver *r, const char *word)
+{
+    return r->spec->devices_count == 1 &&
+           strcmp(r->spec->devices[0], word) == 0;
+}
+
+static bool devices_listed(const struct jr_resolver *r)
+{
+    return r->spec->devices_count > 0 && !devices_are(r, "all") &&
+           !devices_are(r, "none");
+}
+
+/* The model that all usable devices have; NULL when they differ. */
+static const char *common_model(const struct jr_hw *hw, enum jr_device kind)
+{
+    const char *model = NULL;
+    for (uint32_t i = 0; i < hw->devices_count; i++) {
+        const struct jr_hw_device *device = &hw->devices[i];
+        if (!usable(device, kind))
+            continue;
+        if (device->model == NULL ||
+            (model != NULL && strcmp(model, device->model) != 0))
+            return NULL;
+        model = device->model;
+    }
+    return model;
+}
+
+/* "8 NVIDIA H100 on this node"; drivers put the vendor into the model. */
+static const char *describe(struct jr_resolver *r, enum jr_device kind)
+{
+    const char *vendor = jr_device_kind(kind)->vendor;
+    const char *model = common_model(r->hw, kind);
+    if (model == NULL)
+        model = "devices";
+    if (vendor == NULL || strncmp(model, vendor, strlen(vendor)) == 0)
+        vendor = "";
+    return jr_arena_printf(r->arena, "%u %s%s%s on %s",
+                           count_usable(r->hw, kind), vendor,
+                           vendor[0] != '\0' ? " " : "", model,
+                           r->hw->nodes > 1 ? "each node" : "this node");
+}
+
+/* Two vendors in one machine: never pick one. */
+static enum jr_fired refuse_two(struct jr_resolver *r, enum jr_device a,
+                                enum jr_device b)
+{
+    struct jr_diag *diag = jr_rules_refuse(
+        r, 410, 0, "two kinds of devices are here: %s (%s) and %s (%s)",
+        jr_device_name(a), describe(r, a), jr_device_name(b), describe(r, b));
+    jr_diag_help(r->diags, diag, "say which: device: %s or device: %s",
+                 jr_device_name(a), jr_device_name(b));
+    return JR_FAILED;
+}
+
+static enum jr_fired no_device(struct jr_resolver *r, struct jr_cell *out)
+{
+    const struct jr_hw_environment *environment = &r->hw->environment;
+    bool none = devices_are(r, "none");
+    out->origin = JR_ORIGIN_DEFAULT;
+    out->text = "cpu";
+    out->rule = none ? "devices is none" : "no accelerator";
+    if (!none && r->hw->devices_count > 0)
+        out->rule = jr_arena_printf(r->arena, "%s leaves none of %u devices",
+                                    environment->visible_name != NULL
+                                        ? environment->visible_name
+                                        : "the environment",
+                                    r->hw->devices_count);
+    out->fact = !none;
+    r->out->job.device = JR_DEVICE_CPU;
+    return JR_FIRED;
+}
+
+enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out)
+{
+    enum jr_device found = JR_DEVICE_CPU;
+    if (devices_are(r, "none"))
+        return no_device(r, out);
+    if (broken(r, JR_DEVICE_CPU))
+        return JR_FAILED;
+    for (unsigned i = JR_DEVICE_CPU + 1; i < JR_DEVICE_COUNT; i++) {
+        if (count_usable(r->hw, (enum jr_device)i) == 0)
+            continue;
+        if (found != JR_DEVICE_CPU)
+            return refuse_two(r, found, (enum jr_device)i);
+        found = (enum jr_device)i;
+    }
+    if (found == JR_DEVICE_CPU)
+        return no_device(r, out);
+    r->out->job.device = found;
+    out->text = jr_device_name(found);
+    out->detail = describe(r, found);
+    return JR_FIRED;
+}
+
+static const struct jr_hw_device *find(const struct jr_hw *hw,
+                                       enum jr_device kind, const char *name)
+{
+    uint32_t index;
+    bool by_index = jr_num_u32(name, &index);
+    for (uint32_t i = 0; i < hw->devices_count; i++) {
+        const struct jr_hw_device *device = &hw->devices[i];
+        if (device->kind != kind)
+            continue;
+        if (by_index ? device->index == index
+                     : device->uuid != NULL && strcmp(device->uuid, name) == 0)
+            return device;
+    }
+    return NULL;
+}
+
+/* Complain about an entry of `devices` that this machine cannot give. */
+static bool grants(struct jr_resolver *r, uint32_t entry)
+{
+    enum jr_device kind = r->out->job.device;
+    const char *name = r->spec->devices[entry];
+    const struct jr_hw_device *device = find(r->hw, kind, name);
+    if (!countable(r->hw, kind) || (device != NULL && device->visible))
+        return true;
+    struct jr_diag *diag = jr_rules_refuse(
+        r, 413, JR_BIT(JR_DEVICES), "%s device %s %s", JR_CELL(r, DEVICE).text,
+        name,
+        device != NULL ? "is not visible to this process" : "is not here");
+    if (device != NULL && r->hw->environment.visible_name != NULL)
+        jr_diag_help(r->diags, diag, "%s=%s hides it",
+                     r->hw->environment.visible_name,
+                     r->hw->environment.visible_value);
+    else
+        jr_diag_help(r->diags, diag, "jobrun doctor lists the devices");
+    return false;
+}
+
+/* Indices throughout, unless all entries are UUIDs: CUDA takes no mixture. */
+static enum jr_fired list_stated(struct jr_resolver *r, struct jr_cell *out)
+{
+    struct jr_job *job = &r->out->job;
+    const struct jr_spec *spec = r->spec;
+    bool granted = true;
+    uint32_t index;
+    jr_cell_state(r, out, "devices");
+    jr_rules_show(r, JR_DEVICES, out);
+    job->devices =
+        jr_arena_array(r->arena, spec->devices_count, sizeof(char *));
+    if (job->devices == NULL)
+        return JR_FAILED;
+    for (uint32_t i = 0; i < spec->devices_count; i++) {
+        granted = grants(r, i) && granted;
+        job->devices_by_index |= jr_num_u32(spec->devices[i], &index);
+    }
+    for (uint32_t i = 0; i < spec->devices_count; i++) {
+        const struct jr_hw_device *device =
+            find(r->hw, job->device, spec->devices[i]);
+        job->devices[i] = spec->devices[i];
+        if (job->devices_by_index && device != NULL)
+            job->devices[i] = jr_arena_printf(r->arena, "%u", device->index);
+    }
+    job->devices_count = spec->devices_count;
+    return granted ? JR_FIRED : JR_FAILED;
+}
+
+static enum jr_fired list_all(struct jr_resolver *r, struct jr_cell *out)
+{
+    struct jr_job *job = &r->out->job;
+    uint32_t count = count_usable(r->hw, job->device);
+    if (count == 0 && countable(r->hw, job->device)) {
+        struct jr_diag *diag = jr_rules_refuse(r, 412, JR_BIT(JR_DEVICE),
+                                               "no %s device is visible here",
+                                               JR_CELL(r, DEVICE).text);
+        jr_diag_help(r->diags, diag,
+                     "jobrun doctor shows what is; or state device: cpu");
+        return JR_FAILED;
+    }
+    job->devices = jr_arena_array(r->arena, count, sizeof(char *));
+    for (uint32_t i = 0; i < r->hw->devices_count && job->devices; i++)
+        if (usable(&r->hw->devices[i], job->device))
+            job->devices[job->devices_count++] =
+                jr_arena_printf(r->arena, "%u", r->hw->devices[i].index);
+    job->devices_by_index = count > 0;
+    if (devices_are(r, "all"))
+        jr_cell_state(r, out, "devices");
+    return JR_FIRED;
+}
+
+static enum jr_fired list_none(struct jr_resolver *r, struct jr_cell *out)
+{
+    bool cpu = r->out->job.device == JR_DEVICE_CPU;
+    if (r->spec->devices_count > 0)
+        jr_cell_state(r, out, "devices");
+    jr_rules_show(r, JR_DEVICES, out);
+    if (!cpu || devices_listed(r)) {
+        struct jr_diag *diag = jr_rules_clash(
+            r, 417, JR_BIT(JR_DEVICE) | JR_BIT(JR_DEVICES),
+            "devices %s contradicts %s",
+            jr_cell_list(r, r->spec->devices, r->spec->devices_count),
+            jr_cell_say(r, JR_DEVICE));
+        jr_diag_help(r->diags, diag, "leave one of the two out");
+        return JR_FAILED;
+    }
+    out->origin = r->spec->devices_count > 0 ? out->origin : JR_ORIGIN_DEFAULT;
+    out->rule = "device cpu has none";
+    out->text = "none";
+    return JR_FIRED;
+}
+
+enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out)
+{
+    struct jr_job *job = &r->out->job;
+    if (job->device == JR_DEVICE_CPU || devices_are(r, "none"))
+        return list_none(r, out);
+    enum jr_fired fired =
+        devices_listed(r) ? list_stated(r, out) : list_all(r, out);
+    if (fired != JR_FIRED)
+        return fired;
+    const struct jr_hw_device *first =
+        job->devices_count > 0 ? find(r->hw, job->device, job->devices[0])
+                               : NULL;
+    job->device_model = first != NULL ? first->model : NULL;
+    out->number = job->devices_count;
+    out->fact = true;
+    out->text = job->devices_count > 0
+                    ? jr_cell_list(r, job->devices, job->devices_count)
+                    : "all";
+    out->detail = describe(r, job->device);
+    return JR_FIRED;
+}

@@ -1,0 +1,279 @@
+#include "facts.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "doc.h"
+#include "fact_type.h"
+#include "word.h"
+
+#include "banned.h"
+
+/* A key of the file. It is a scalar of a type, a mapping of `rows`, or, where
+ * `size` says how large an item is, a list of such mappings. */
+struct row {
+    const char *key;
+    size_t at;              /* of the member within its struct */
+    const struct row *rows; /* NULL for a scalar */
+    size_t size;
+    size_t count_at;   /* of the list's count */
+    const void *blank; /* what an item is before it is read */
+    enum jr_fact type;
+    bool required;
+};
+
+#define FACT(owner, word, kind, member)                                        \
+    .key = (word), .type = JR_FACT_##kind, .at = offsetof(struct owner, member)
+#define HW(key, kind, member)      FACT(jr_hw, key, kind, member)
+#define DEVICE(key, kind, member)  FACT(jr_hw_device, key, kind, member)
+#define PROBLEM(key, kind, member) FACT(jr_hw_problem, key, kind, member)
+
+static const struct row cpus_rows[] = {
+    {HW("online", COUNT, cpus.online)},
+    {HW("usable", COUNT, cpus.usable)},
+    {HW("cores", COUNT, cpus.usable_cores)},
+    {HW("quota", CPUS, cpus.quota)},
+    {HW("quota_from", TEXT, cpus.quota_from)},
+    {HW("set", SET, cpus.set)},
+    {.key = NULL},
+};
+
+static const struct row device_rows[] = {
+    {DEVICE("kind", KIND, kind), .required = true},
+    {DEVICE("index", INDEX, index), .required = true},
+    {DEVICE("model", TEXT, model)},
+    {DEVICE("uuid", TEXT, uuid)},
+    {DEVICE("bus", TEXT, bus)},
+    {DEVICE("memory", BYTES, memory)},
+    {DEVICE("numa_node", NODE, numa_node)},
+    {DEVICE("visible", FLAG, visible)},
+    {.key = NULL},
+};
+
+static const struct row environment_rows[] = {
+    {HW("TORCH_DISTRIBUTED_BACKEND", TEXT, environment.backend)},
+    {HW("OMP_NUM_THREADS", TEXT, environment.omp_num_threads)},
+    {HW(JR_CUDA_VISIBLE, TEXT, environment.visible_value)},
+    {.key = NULL},
+};
+
+static const struct row port_rows[] = {
+    {HW("low", COUNT, port_low)},
+    {HW("high", COUNT, port_high)},
+    {.key = NULL},
+};
+
+static const struct row problem_rows[] = {
+    {PROBLEM("kind", KIND, kind), .required = true},
+    {PROBLEM("message", TEXT, message), .required = true},
+    {PROBLEM("help", TEXT, help)},
+    {.key = NULL},
+};
+
+static const struct jr_hw_device blank_device = {.numa_node = -1,
+                                                 .visible = true};
+static const struct jr_hw_problem blank_problem = {.kind = JR_DEVICE_CPU};
+
+static const struct row rows[] = {
+    {.key = "format_version", .type = JR_FACT_VERSION, .required = true},
+    {HW("hostname", TEXT, hostname)},
+    {HW("nodes", COUNT, nodes)},
+    {.key = "cpus", .rows = cpus_rows},
+    {HW("memory", BYTES, memory)},
+    {.key = "devices",
+     .at = offsetof(struct jr_hw, devices),
+     .rows = device_rows,
+     .size = sizeof(struct jr_hw_device),
+     .count_at = offsetof(struct jr_hw, devices_count),
+     .blank = &blank_device},
+    {.key = "environment", .rows = environment_rows},
+    {.key = "ephemeral_ports", .rows = port_rows},
+    {.key = "problems",
+     .at = offsetof(struct jr_hw, problems),
+     .rows = problem_rows,
+     .size = sizeof(struct jr_hw_problem),
+     .count_at = offsetof(struct jr_hw, problems_count),
+     .blank = &blank_problem},
+    {.key = NULL},
+};
+
+static const struct row *find_row(const struct row *table, const char *key)
+{
+    for (; table->key != NULL; table++)
+        if (strcmp(table->key, key) == 0)
+            return table;
+    return NULL;
+}
+
+/* Writing. */
+
+static struct jr_node *build(struct jr_arena *arena, const struct row *table,
+                             const char *base);
+
+static struct jr_node *build_list(struct jr_arena *arena, const struct row *row,
+                                  const char *base)
+{
+    struct jr_node *list = jr_node_sequence(arena);
+    const char *items = *(const char *const *)(const void *)(base + row->at);
+    uint32_t count = *(const uint32_t *)(const void *)(base + row->count_at);
+    for (uint32_t i = 0; i < count; i++)
+        jr_node_append(arena, list,
+                       build(arena, row->rows, items + i * row->size));
+    return list;
+}
+
+static struct jr_node *build_scalar(struct jr_arena *arena,
+                                    const struct row *row, const char *base)
+{
+    const char *text = jr_fact_type(row->type)->write(base + row->at, arena);
+    bool quotable = row->type == JR_FACT_TEXT || row->type == JR_FACT_SET;
+    if (text == NULL)
+        return jr_node_scalar(arena, "null", true);
+    return jr_node_scalar(arena, text, !quotable);
+}
+
+static struct jr_node *build(struct jr_arena *arena, const struct row *table,
+                             const char *base)
+{
+    struct jr_node *mapping = jr_node_mapping(arena);
+    for (const struct row *row = table; row->key != NULL; row++) {
+        struct jr_node *value = row->size > 0 ? build_list(arena, row, base)
+                                : row->rows != NULL
+                                    ? build(arena, row->rows, base)
+                                    : build_scalar(arena, row, base);
+        jr_node_set(arena, mapping, row->key, value);
+    }
+    return mapping;
+}
+
+void jr_profile_emit(struct jr_buf *out, const struct jr_hw *hw)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_node *root = build(&arena, rows, (const char *)hw);
+    if (!arena.failed)
+        jr_doc_emit(out, root);
+    out->failed |= arena.failed;
+    jr_arena_release(&arena);
+}
+
+/* Reading. */
+
+struct reader {
+    struct jr_arena *arena;
+    struct jr_diags *diags;
+};
+
+static void read_mapping(struct reader *r, const struct jr_node *node,
+                         const struct row *table, char *base);
+
+static void refuse(struct reader *r, const struct jr_node *node,
+                   const char *key, const char *wants)
+{
+    bool scalar = node->kind == JR_NODE_SCALAR;
+    jr_diags_error(r->diags, 483, node->span, key, "'%s' wants %s%s%s%s", key,
+                   wants, scalar ? ", not '" : "", scalar ? node->text : "",
+                   scalar ? "'" : "");
+}
+
+static void read_scalar(struct reader *r, const struct jr_node *node,
+                        const struct row *row, char *base)
+{
+    const struct jr_fact_type *fact = jr_fact_type(row->type);
+    enum jr_scalar_type type =
+        node->kind == JR_NODE_SCALAR ? jr_scalar_type(node) : JR_SCALAR_NULL;
+    if (node->kind == JR_NODE_SCALAR && type == JR_SCALAR_NULL &&
+        !row->required)
+        return;
+    if ((fact->scalars & (1u << type)) == 0 ||
+        !fact->read(node->text, base + row->at, r->arena))
+        refuse(r, node, row->key, fact->wants);
+}
+
+static void read_list(struct reader *r, const struct jr_node *node,
+                      const struct row *row, char *base)
+{
+    if (node->kind != JR_NODE_SEQUENCE) {
+        refuse(r, node, row->key, "a list");
+        return;
+    }
+    char *items = jr_arena_array(r->arena, node->count, row->size);
+    if (items == NULL)
+        return;
+    for (size_t i = 0; i < node->count; i++) {
+        memcpy(items + i * row->size, row->blank, row->size);
+        if (node->items[i]->kind == JR_NODE_MAPPING)
+            read_mapping(r, node->items[i], row->rows, items + i * row->size);
+        else
+            refuse(r, node->items[i], row->key, "a mapping for each item");
+    }
+    *(char **)(void *)(base + row->at) = items;
+    *(uint32_t *)(void *)(base + row->count_at) = (uint32_t)node->count;
+}
+
+static void read_value(struct reader *r, const struct jr_node *node,
+                       const struct row *row, char *base)
+{
+    if (row->size > 0)
+        read_list(r, node, row, base);
+    else if (row->rows == NULL)
+        read_scalar(r, node, row, base);
+    else if (node->kind == JR_NODE_MAPPING)
+        read_mapping(r, node, row->rows, base);
+    else
+        refuse(r, node, row->key, "a mapping");
+}
+
+static void tell_unknown(struct reader *r, const struct jr_node *key,
+                         const struct row *table)
+{
+    const char *names[16] = {NULL};
+    for (size_t i = 0; table[i].key != NULL; i++)
+        names[i] = table[i].key;
+    const char *nearest = jr_word_nearest(key->text, names);
+    struct jr_diag *diag = jr_diags_error(r->diags, 482, key->span, key->text,
+                                          "unknown fact '%s'", key->text);
+    if (nearest != NULL)
+        jr_diag_help(r->diags, diag, "did you mean '%s'?", nearest);
+}
+
+static void read_mapping(struct reader *r, const struct jr_node *node,
+                         const struct row *table, char *base)
+{
+    for (size_t i = 0; i < node->count; i++) {
+        const struct jr_pair *pair = &node->pairs[i];
+        const struct row *row = find_row(table, pair->key->text);
+        if (row == NULL)
+            tell_unknown(r, pair->key, table);
+        else
+            read_value(r, pair->value, row, base);
+    }
+    for (const struct row *row = table; row->key != NULL; row++)
+        if (row->required && jr_doc_get(node, row->key) == NULL)
+            jr_diags_error(r->diags, 484, node->span, row->key,
+                           "'%s' is missing", row->key);
+}
+
+int jr_facts_load(struct jr_hw *ret, struct jr_arena *arena, const char *path,
+                  struct jr_diags *diags)
+{
+    struct jr_doc doc;
+    struct jr_hw hw = *ret;
+    struct reader reader = {arena, diags};
+    int got = jr_doc_load_file(&doc, path, diags);
+    const struct jr_node *root = doc.root;
+    jr_arena_adopt(arena, &doc.arena);
+    if (got != 0)
+        return -1;
+    size_t before = diags->errors;
+    if (root->kind == JR_NODE_MAPPING)
+        read_mapping(&reader, root, rows, (char *)&hw);
+    else
+        jr_diags_error(diags, 483, root->span, NULL,
+                       "a facts file is a mapping");
+    if (hw.environment.visible_value != NULL)
+        hw.environment.visible_name = JR_CUDA_VISIBLE;
+    if (diags->errors != before || arena->failed)
+        return -1;
+    *ret = hw;
+    return 0;
+}

@@ -1,0 +1,14 @@
+/* The facts of a machine as a YAML file: what `doctor --format yaml` writes and
+ * `--on FILE` reads. Private to this folder. */
+#ifndef JR_FACTS_H
+#define JR_FACTS_H
+
+#include "resolve.h"
+
+/* Read the facts file at `path` strictly into *ret, which has its defaults;
+ * `arena` owns the text and the facts. Returns 0, or -1 with the mistakes in
+ * `diags`. */
+int jr_facts_load(struct jr_hw *ret, struct jr_arena *arena, const char *path,
+                  struct jr_diags *diags);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * The port lease. A port is leased by a socket in the abstract Unix namespace
+ * that is named after it: all users of a network namespace see the same names,
+ * and the kernel lets go of one when its holder dies.
+ */
+#ifndef JR_LEASE_H
+#define JR_LEASE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <jobrun/error.h>
+
+/* Lease `port` and bind it for a trial on both IP versions, as a server would
+ * that does not mind TIME_WAIT. Returns the lease, a descriptor that is closed
+ * on exec, or -1; err->sys is EADDRINUSE when somebody has the port, and the
+ * text then says who. */
+int jr_lease_take(uint32_t port, struct jr_error *err);
+
+/* Lease any port that the kernel finds free. */
+int jr_lease_any(uint32_t *ret_port, struct jr_error *err);
+
+/* The process that listens on a TCP port, by /proc/net/tcp and the descriptors
+ * of the processes that may be looked into; 0 when it cannot be told. */
+pid_t jr_lease_owner(uint32_t port);
+
+#endif

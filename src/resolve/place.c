@@ -1,0 +1,196 @@
+#include "rules.h"
+
+#include "banned.h"
+
+const struct jr_hw_scheduler *jr_place_allocation(const struct jr_resolver *r)
+{
+    const struct jr_hw_scheduler *scheduler = &r->hw->scheduler;
+    return scheduler->name != NULL && scheduler->nodes > 0 ? scheduler : NULL;
+}
+
+/* Whether a profile stands for several nodes: then it is the scheduler that
+ * says which of them this is, namely the first. */
+static bool imagined(const struct jr_resolver *r)
+{
+    return !r->hw->real && r->hw->nodes > 1;
+}
+
+static const char *job_of(struct jr_resolver *r)
+{
+    const struct jr_hw_scheduler *scheduler = &r->hw->scheduler;
+    return jr_arena_printf(r->arena, "%s job %s", scheduler->name,
+                           scheduler->job_id ? scheduler->job_id : "?");
+}
+
+enum jr_fired jr_rule_hosts_stated(struct jr_resolver *r, struct jr_cell *out)
+{
+    if (r->spec->hosts_count == 0)
+        return JR_PASSED;
+    jr_cell_state(r, out, "hosts");
+    out->number = r->spec->hosts_count;
+    out->text = jr_cell_list(r, r->spec->hosts, r->spec->hosts_count);
+    r->out->job.hosts = r->spec->hosts;
+    return JR_FIRED;
+}
+
+enum jr_fired jr_rule_nodes_of_hosts(struct jr_resolver *r, struct jr_cell *out)
+{
+    if (!jr_cell_stated(&JR_CELL(r, HOSTS)))
+        return JR_PASSED;
+    out->number = JR_CELL(r, HOSTS).number;
+    return JR_FIRED;
+}
+
+enum jr_fired jr_rule_nodes_scheduled(struct jr_resolver *r,
+                                      struct jr_cell *out)
+{
+    if (jr_place_allocation(r) == NULL)
+        return JR_PASSED;
+    out->number = jr_place_allocation(r)->nodes;
+    out->detail = job_of(r);
+    return JR_FIRED;
+}
+
+enum jr_fired jr_rule_nodes_profile(struct jr_resolver *r, struct jr_cell *out)
+{
+    if (r->hw->real || r->hw->nodes == 0)
+        return JR_PASSED;
+    out->number = r->hw->nodes;
+    return JR_FIRED;
+}
+
+/* That nothing else is said is a fact of the place, not of the spec. */
+enum jr_fired jr_rule_nodes_alone(struct jr_resolver *r, struct jr_cell *out)
+{
+    (void)r;
+    out->number = 1;
+    out->fact = true;
+    return JR_FIRED;
+}
+
+/* The scheduler's hosts in its order; else as many unknown ones. */
+enum jr_fired jr_rule_hosts(struct jr_resolver *r, struct jr_cell *out)
+{
+    const struct jr_hw_scheduler *scheduler = jr_place_allocation(r);
+    uint32_t nodes = JR_CELL(r, NODES).number;
+    if (scheduler != NULL && scheduler->hosts != NULL && !r->options->local &&
+        nodes <= scheduler->nodes) {
+        r->out->job.hosts = scheduler->hosts;
+        out->number = nodes;
+        out->detail = job_of(r);
+        out->text = jr_cell_list(r, scheduler->hosts, nodes);
+        return JR_FIRED;
+    }
+    r->out->job.hosts = jr_arena_array(r->arena, nodes, sizeof(char *));
+    out->origin = JR_ORIGIN_DEFAULT;
+    out->rule = scheduler != NULL ? "the scheduler's are not these nodes"
+                                  : "no scheduler";
+    out->text = "none";
+    return JR_FIRED;
+}
+
+/* --local and --node-rank are of the command line, and so before the spec. */
+static enum jr_fired choose_node_rank(struct jr_resolver *r,
+                                      struct jr_cell *out)
+{
+    const struct jr_hw_scheduler *scheduler = jr_place_allocation(r);
+    if (r->options->local || r->options->node_rank != NULL) {
+        out->origin = JR_ORIGIN_OPTION;
+        out->rule = r->options->local ? "--local" : "--node-rank";
+        out->number = r->options->local ? 0 : *r->options->node_rank;
+    } else if (r->spec->node_rank != NULL) {
+        jr_cell_state(r, out, "node_rank");
+        out->number = *r->spec->node_rank;
+    } else if (JR_CELL(r, NODES).number == 1) {
+        out->number = 0;
+    } else if (scheduler != NULL && scheduler->node_rank >= 0) {
+        out->origin = JR_ORIGIN_SCHEDULER;
+        out->detail = job_of(r);
+        out->rule = "this node's index";
+        out->number = (uint32_t)scheduler->node_rank;
+    } else if (imagined(r)) {
+        out->origin = JR_ORIGIN_HARDWARE;
+        out->rule = "first node of the profile";
+    } else {
+        return JR_PASSED;
+    }
+    return JR_FIRED;
+}
+
+enum jr_fired jr_rule_node_rank(struct jr_resolver *r, struct jr_cell *out)
+{
+    uint32_t nodes = JR_CELL(r, NODES).number;
+    if (choose_node_rank(r, out) == JR_PASSED)
+        return JR_PASSED;
+    if (out->number < nodes)
+        return JR_FIRED;
+    jr_rules_show(r, JR_NODE_RANK, out);
+    struct jr_diag *diag = jr_rules_clash(
+        r, 421, JR_BIT(JR_NODE_RANK) | JR_BIT(JR_NODES),
+        "node_rank %u is beyond %s", out->number, jr_cell_say(r, JR_NODES));
+    jr_diag_help(r->diags, diag, "node ranks go from 0 to %u", nodes - 1);
+    return JR_FAILED;
+}
+
+uint32_t jr_place_local(const struct jr_resolver *r, uint32_t node)
+{
+    return r->sizes != NULL && node < r->sizes_count ? r->sizes[node]
+                                                     : JR_CELL(r, LOCAL).number;
+}
+
+uint32_t jr_place_here(const struct jr_resolver *r)
+{
+    return r->options->local ? JR_CELL(r, WORLD_SIZE).number
+                             : JR_CELL(r, LOCAL).number;
+}
+
+enum jr_fired jr_rule_rank_start(struct jr_resolver *r, struct jr_cell *out)
+{
+    uint32_t before = 0;
+    for (uint32_t node = 0; node < JR_CELL(r, NODE_RANK).number; node++)
+        before += jr_place_local(r, node);
+    out->number = before;
+    if (r->spec->rank_start == NULL || r->options->local)
+        return JR_FIRED;
+    uint32_t stated = *r->spec->rank_start;
+    jr_cell_state(r, out, "rank_start");
+    if (stated == before)
+        return JR_FIRED;
+    jr_rules_show(r, JR_RANK_START, out);
+    struct jr_diag *diag = jr_rules_clash(
+        r, 422, JR_BIT(JR_RANK_START) | JR_BIT(JR_NODE_RANK) | JR_BIT(JR_LOCAL),
+        "rank_start %u contradicts node_rank %u, which has %u ranks before it",
+        stated, JR_CELL(r, NODE_RANK).number, before);
+    jr_diag_help(r->diags, diag, "leave rank_start out, or state %u", before);
+    return JR_FAILED;
+}
+
+enum jr_fired jr_rule_master_addr(struct jr_resolver *r, struct jr_cell *out)
+{
+    char *const *hosts = r->out->job.hosts;
+    if (r->options->local) {
+        out->origin = JR_ORIGIN_OPTION;
+        out->text = "127.0.0.1";
+        out->rule = "--local";
+    } else if (hosts != NULL && hosts[0] != NULL) {
+        out->text = hosts[0];
+    } else if (JR_CELL(r, NODES).number == 1) {
+        out->origin = JR_ORIGIN_DEFAULT;
+        out->text = "127.0.0.1";
+        out->rule = "one node; no hosts";
+    } else if (imagined(r)) {
+        out->origin = JR_ORIGIN_HARDWARE;
+        out->text = r->hw->hostname != NULL ? r->hw->hostname : "node0";
+        out->rule = "first node of the profile";
+    } else {
+        return JR_PASSED;
+    }
+    return JR_FIRED;
+}
+
+enum jr_fired jr_rule_init_method(struct jr_resolver *r, struct jr_cell *out)
+{
+    (void)r;
+    out->text = "env://";
+    return JR_FIRED;
+}

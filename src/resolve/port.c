@@ -1,0 +1,128 @@
+#include "rules.h"
+
+#include <errno.h>
+
+#include "cleanup.h"
+#include "lease.h"
+
+#include "banned.h"
+
+/* The port that launchers have used since torch.distributed.launch. */
+#define FIRST_PORT 29500u
+#define PORT_END   65536u
+
+/* Whether rank 0 of the job listens on this machine, so that ports count. */
+static bool listens_here(const struct jr_resolver *r)
+{
+    return r->hw->real &&
+           (r->options->local || JR_CELL(r, NODE_RANK).number == 0);
+}
+
+/* Several jobruns: what one of them moved, the others would not know. */
+static bool several(const struct jr_resolver *r)
+{
+    return JR_CELL(r, NODES).number > 1 && !r->options->local;
+}
+
+static void keep(struct jr_resolver *r, int fd)
+{
+    JR_CLOSE int lease = fd;
+    if (r->options->keep_port)
+        r->out->lease_fd = jr_steal_fd(&lease);
+}
+
+static enum jr_fired refuse(struct jr_resolver *r, const struct jr_cell *out,
+                            const struct jr_error *err)
+{
+    bool taken = err->sys == EADDRINUSE;
+    jr_rules_show(r, JR_MASTER_PORT, out);
+    struct jr_diag *diag = jr_rules_refuse(
+        r, 430, JR_BIT(JR_MASTER_PORT),
+        taken ? "master_port %s" : "master_port: %s", err->text);
+    jr_diag_help(r->diags, diag,
+                 several(r) ? "state another master_port; on several nodes it "
+                              "is never moved"
+                            : "leave master_port out, and jobrun takes the "
+                              "next free one");
+    return JR_FAILED;
+}
+
+/* This port or none. */
+static enum jr_fired insist(struct jr_resolver *r, struct jr_cell *out)
+{
+    struct jr_error err = {0};
+    if (!listens_here(r))
+        return JR_FIRED;
+    int fd = jr_lease_take(out->number, &err);
+    if (fd < 0)
+        return refuse(r, out, &err);
+    keep(r, fd);
+    return JR_FIRED;
+}
+
+static enum jr_fired any_port(struct jr_resolver *r, struct jr_cell *out)
+{
+    struct jr_error err = {0};
+    if (several(r)) {
+        jr_cell_state(r, out, "master_port");
+        jr_rules_show(r, JR_MASTER_PORT, out);
+        struct jr_diag *diag = jr_rules_clash(
+            r, 431, JR_BIT(JR_MASTER_PORT) | JR_BIT(JR_NODES),
+            "master_port 0 leaves the choice to one node, but there are %s",
+            jr_cell_say(r, JR_NODES));
+        jr_diag_help(r->diags, diag, "state the port, or leave it out");
+        return JR_FAILED;
+    }
+    int fd = jr_lease_any(&out->number, &err);
+    if (fd < 0)
+        return refuse(r, out, &err);
+    keep(r, fd);
+    out->rule = "any free one, as master_port 0 asks";
+    return JR_FIRED;
+}
+
+/* The first free one from 29500 up to the ephemeral range; where that leaves no
+ * room, up to the last port. */
+static enum jr_fired search(struct jr_resolver *r, struct jr_cell *out)
+{
+    struct jr_error first = {0}, err = {0};
+    uint32_t end = r->hw->port_low > FIRST_PORT ? r->hw->port_low : PORT_END;
+    int fd = -1;
+    for (uint32_t port = FIRST_PORT; port < end && fd < 0; port++) {
+        out->number = port;
+        fd = jr_lease_take(port, &err);
+        if (port == FIRST_PORT)
+            first = err;
+        if (fd < 0 && err.sys != EADDRINUSE)
+            break;
+    }
+    if (fd < 0)
+        return refuse(r, out, &err);
+    keep(r, fd);
+    out->rule = "29500 is free";
+    if (out->number == FIRST_PORT)
+        return JR_FIRED;
+    out->detail = jr_arena_strdup(r->arena, first.text);
+    out->rule = "first free from 29500";
+    return JR_FIRED;
+}
+
+enum jr_fired jr_rule_master_port(struct jr_resolver *r, struct jr_cell *out)
+{
+    const uint32_t *stated = r->spec->master_port;
+    bool choose = r->hw->real && !several(r);
+    if (stated != NULL && *stated != 0) {
+        jr_cell_state(r, out, "master_port");
+        out->number = *stated;
+        return insist(r, out);
+    }
+    if (stated != NULL && (choose || several(r)))
+        return any_port(r, out);
+    if (choose)
+        return search(r, out);
+    out->origin = JR_ORIGIN_DEFAULT;
+    out->number = FIRST_PORT;
+    out->rule = several(r) ? "29500 on several nodes: never moved"
+                           : "29500; ports are not tried under --on";
+    return insist(r, out);
+}

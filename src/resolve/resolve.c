@@ -1,0 +1,139 @@
+#include "rules.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "doc.h"
+#include "fingerprint.h"
+
+#include "banned.h"
+
+/* What the spec says in full goes through as it is. */
+static void take_stated(struct jr_job *job, const struct jr_spec *spec)
+{
+    job->name = spec->name;
+    job->entrypoint = spec->entrypoint;
+    job->workdir = spec->workdir;
+    job->env = spec->env;
+    job->env_count = spec->env_count;
+    job->per_rank = spec->per_rank;
+    job->per_rank_count = spec->per_rank_count;
+    job->env_remove = spec->env_remove;
+    job->env_remove_count = spec->env_remove_count;
+    job->env_profiles = spec->env_profiles;
+    job->env_profiles_count = spec->env_profiles_count;
+    job->secrets = spec->secrets;
+    job->secrets_count = spec->secrets_count;
+    job->device_visibility = spec->device_visibility;
+    job->start_method = spec->start_method;
+    job->redirects = spec->redirects;
+    job->redirects_count = spec->redirects_count;
+    job->tee = spec->tee;
+    job->tee_count = spec->tee_count;
+    job->tee_stated = spec->tee_stated;
+    job->log_dir = spec->log_dir;
+    job->policy = &spec->policy;
+}
+
+/* Put `args` behind the entrypoint's own. */
+static void take_args(struct jr_resolver *r, struct jr_entrypoint *entry)
+{
+    char *const *args = r->options->args;
+    size_t extra = 0;
+    while (args != NULL && args[extra] != NULL)
+        extra++;
+    char **argv =
+        jr_arena_array(r->arena, entry->argv_count + extra, sizeof *argv);
+    if (extra == 0 || argv == NULL)
+        return;
+    memcpy(argv, entry->argv, entry->argv_count * sizeof *argv);
+    memcpy(argv + entry->argv_count, args, extra * sizeof *argv);
+    entry->argv = argv;
+    entry->argv_count += (uint32_t)extra;
+    r->out->args = args;
+}
+
+static void take_sizes(struct jr_resolver *r, struct jr_job *job)
+{
+    job->world_size = JR_CELL(r, WORLD_SIZE).number;
+    job->nodes = JR_CELL(r, NODES).number;
+    job->local_world_sizes =
+        jr_arena_array(r->arena, job->nodes, sizeof *job->local_world_sizes);
+    for (uint32_t i = 0; i < job->nodes && job->local_world_sizes; i++) {
+        job->local_world_sizes[i] = jr_place_local(r, i);
+        job->ragged |= job->local_world_sizes[i] != job->local_world_sizes[0];
+    }
+    job->node_rank = JR_CELL(r, NODE_RANK).number;
+    job->rank_start = JR_CELL(r, RANK_START).number;
+    job->threads = JR_CELL(r, THREADS).number;
+    job->axis_size[JR_AXIS_MODEL] = JR_CELL(r, MODEL).number;
+    job->axis_size[JR_AXIS_PIPELINE] = JR_CELL(r, PIPELINE).number;
+    job->axis_size[JR_AXIS_DATA] = JR_CELL(r, DATA).number;
+}
+
+static void take_names(struct jr_resolver *r, struct jr_job *job)
+{
+    job->master_addr = JR_CELL(r, MASTER_ADDR).text;
+    job->master_port = JR_CELL(r, MASTER_PORT).number;
+    job->init_method = JR_CELL(r, INIT_METHOD).text;
+    job->device_name = JR_CELL(r, DEVICE).text;
+    job->visibility_variable = jr_device_kind(job->device)->visibility;
+    job->backend = JR_CELL(r, BACKEND).text;
+    job->axis_backend[JR_AXIS_MODEL] = JR_CELL(r, BACKEND_MODEL).text;
+    job->axis_backend[JR_AXIS_PIPELINE] = JR_CELL(r, BACKEND_PIPELINE).text;
+    job->axis_backend[JR_AXIS_DATA] = JR_CELL(r, BACKEND_DATA).text;
+}
+
+static enum jr_status run(struct jr_resolver *r)
+{
+    jr_cells_seed(r);
+    jr_rules_run(r);
+    jr_checks_run(r);
+    if (r->invalid)
+        return JR_STATUS_INVALID;
+    return r->unresolved ? JR_STATUS_UNRESOLVED : JR_STATUS_OK;
+}
+
+enum jr_status jr_resolve(struct jr_resolution *ret,
+                          const struct jr_spec_file *file,
+                          const struct jr_hw *hw,
+                          const struct jr_resolve_options *options,
+                          struct jr_diags *diags)
+{
+    *ret = JR_RESOLUTION_INIT;
+    ret->facts = hw->origin;
+    struct jr_resolver r = {
+        .out = ret,
+        .arena = &ret->arena,
+        .file = file,
+        .spec = jr_spec_get(file),
+        .hw = hw,
+        .options = options,
+        .diags = diags,
+    };
+    enum jr_status status = run(&r);
+    if (status == JR_STATUS_OK) {
+        take_stated(&ret->job, r.spec);
+        ret->job.hidden = jr_spec_doc(file)->hidden.items;
+        take_args(&r, &ret->job.entrypoint);
+        take_sizes(&r, &ret->job);
+        take_names(&r, &ret->job);
+        jr_provenance_fill(&r);
+        jr_fingerprint(ret, file);
+    }
+    if (status == JR_STATUS_OK && ret->arena.failed)
+        status = JR_STATUS_LAUNCH;
+    if (status != JR_STATUS_OK)
+        jr_resolution_release(ret);
+    return status;
+}
+
+void jr_resolution_release(struct jr_resolution *resolution)
+{
+    if (resolution == NULL)
+        return;
+    if (resolution->lease_fd >= 0)
+        (void)close(resolution->lease_fd);
+    jr_arena_release(&resolution->arena);
+    *resolution = JR_RESOLUTION_INIT;
+}

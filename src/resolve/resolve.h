@@ -1,0 +1,83 @@
+/*
+ * The resolver: fills every MISSING field by the rules of the contract, run to
+ * a fixed point over a table (rules.c).
+ *
+ *   facts:  jr_hw_probe, or jr_profile_load for --on
+ *   values: jr_resolve -> jr_job + provenance + the leased port
+ *   text:   jr_resolution_emit (a spec again), jr_resolution_explain
+ */
+#ifndef JR_RESOLVE_H
+#define JR_RESOLVE_H
+
+#include "buf.h"
+#include "diag.h"
+#include "hw.h"
+#include "job.h"
+
+struct jr_spec_file;
+
+/* What the command line adds. */
+struct jr_resolve_options {
+    bool local;                /* --local: every node's ranks on this machine */
+    const uint32_t *node_rank; /* --node-rank; NULL: not given */
+    bool keep_port;            /* hold the lease; else choose and let go */
+    char *const *args; /* NULL-terminated: they follow the entrypoint's own, and
+                          are part of what is resolved; NULL: none */
+    /* One of several machines that the spec is held against: what its facts
+     * decide is told as "on TARGET: ...", at `target_at` (line 0: the spec
+     * does not state it) where the spec states nothing. NULL: the only one. */
+    const char *target;
+    struct jr_span target_at;
+};
+
+/* A job with its provenance and its port lease. */
+struct jr_resolution {
+    struct jr_arena arena;
+    struct jr_job job;
+    struct jr_provenance *provenance; /* in the order of the field table */
+    size_t provenance_count;
+    const char *facts; /* what the hardware's origin is called */
+    char *const *args; /* jr_resolve_options.args */
+    int lease_fd;      /* held until release; -1: none */
+};
+
+#define JR_RESOLUTION_INIT ((struct jr_resolution){.lease_fd = -1})
+
+/* Fill *ret. All contradictions and unfillable fields go to `diags`; returns
+ * the exit status that they mean: JR_STATUS_OK, _INVALID where the spec alone
+ * decides it, or _UNRESOLVED where facts do (_LAUNCH without memory). Unless it
+ * is OK, *ret is released. Borrows `file` and `hw`. */
+enum jr_status jr_resolve(struct jr_resolution *ret,
+                          const struct jr_spec_file *file,
+                          const struct jr_hw *hw,
+                          const struct jr_resolve_options *options,
+                          struct jr_diags *diags);
+
+void jr_resolution_release(struct jr_resolution *resolution);
+
+/* Append the resolved spec: valid, complete, absolute, resolves to itself. The
+ * value of an `env` entry that `secrets` matches is written as ???: it has to
+ * stand in the environment then. It has no targets: it is for one machine. */
+void jr_resolution_emit(struct jr_buf *out, const struct jr_resolution *,
+                        const struct jr_spec_file *file);
+
+/* Append the table of field, value, origin and rule; JSON when `json`. */
+void jr_resolution_explain(struct jr_buf *out, const struct jr_resolution *,
+                           bool json);
+
+/* Facts from --on: the shorthand NODESxDEVICES[:MODEL][,CPUSc][,MEMg], or the
+ * path of a facts file. Into `arena`; mistakes go to `diags`. */
+int jr_profile_load(struct jr_hw *ret, struct jr_arena *arena,
+                    const char *profile, struct jr_diags *diags);
+
+/* The same for a profile that a spec states at `at`. What is wrong with the
+ * shorthand, or with the file as a whole, is told there; what stands in the
+ * file is told in the file. The facts' origin is "the target". */
+int jr_profile_load_target(struct jr_hw *ret, struct jr_arena *arena,
+                           const char *profile, struct jr_span at,
+                           struct jr_diags *diags);
+
+/* Append facts as the YAML that --on reads. */
+void jr_profile_emit(struct jr_buf *out, const struct jr_hw *hw);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * Inside the resolver: a cell per resolvable field, and the table of rules that
+ * fill the cells. Private to this folder.
+ *
+ * A rule fires when the cells that it needs are known and the one that it fills
+ * is not. The table stands in order of preference, and after every firing it is
+ * read from the top again, so a default never comes before a derivation that
+ * was still possible.
+ */
+#ifndef JR_RULES_H
+#define JR_RULES_H
+
+#include <jobrun/spec.h>
+
+#include "load.h"
+#include "resolve.h"
+
+/* More ranks than this are taken for a mistake. */
+#define JR_RANKS_MAX (1u << 20)
+
+/* Identifier, dotted path, how a stated value is read (NUMBER and TEXT from the
+ * member named last; RULE by a rule of its own); in the field table's order. */
+#define JR_CELLS(X)                                                            \
+    X(WORLD_SIZE, "world_size", NUMBER, world_size)                            \
+    X(LOCAL, "local_world_size", RULE, local_world_size)                       \
+    X(NODES, "nodes", NUMBER, nodes)                                           \
+    X(NODE_RANK, "node_rank", RULE, node_rank)                                 \
+    X(RANK_START, "rank_start", RULE, rank_start)                              \
+    X(HOSTS, "hosts", RULE, hosts)                                             \
+    X(MASTER_ADDR, "master_addr", TEXT, master_addr)                           \
+    X(MASTER_PORT, "master_port", RULE, master_port)                           \
+    X(INIT_METHOD, "init_method", TEXT, init_method)                           \
+    X(DEVICE, "device", RULE, device)                                          \
+    X(DEVICES, "devices", RULE, devices)                                       \
+    X(THREADS, "threads", NUMBER, threads)                                     \
+    X(MODEL, "parallelism.model", NUMBER, parallelism.model)                   \
+    X(PIPELINE, "parallelism.pipeline", NUMBER, parallelism.pipeline)          \
+    X(DATA, "parallelism.data", NUMBER, parallelism.data)                      \
+    X(BACKEND, "backends.default", TEXT, backends.fallback)                    \
+    X(BACKEND_MODEL, "backends.model", TEXT, backends.model)                   \
+    X(BACKEND_PIPELINE, "backends.pipeline", TEXT, backends.pipeline)          \
+    X(BACKEND_DATA, "backends.data", TEXT, backends.data)
+
+#define JR_CELL_ENUM(name, path, kind, member) JR_##name,
+enum jr_field { JR_CELLS(JR_CELL_ENUM) JR_FIELD_COUNT };
+
+#define JR_BIT(field) (1u << (field))
+
+/* What is known of one field. A cell that failed has been complained about, and
+ * so nothing that needs it is complained about again. */
+struct jr_cell {
+    bool known, failed;
+    bool fact; /* not decided by the spec alone */
+    enum jr_origin origin;
+    struct jr_span span;
+    uint32_t number;  /* of LOCAL: the largest; of DEVICES: how many */
+    const char *text; /* NULL: the number is the value */
+    const char *detail, *rule;
+    uint32_t needs; /* the cells that it was derived from, as bits */
+};
+
+struct jr_resolver {
+    struct jr_resolution *out;
+    struct jr_arena *arena; /* that of `out` */
+    const struct jr_spec_file *file;
+    const struct jr_spec *spec;
+    const struct jr_hw *hw;
+    const struct jr_resolve_options *options;
+    struct jr_diags *diags;
+    struct jr_cell cells[JR_FIELD_COUNT];
+    const uint32_t *sizes; /* local_world_size as a list; NULL: one for all */
+    uint32_t sizes_count;
+    bool invalid, unresolved; /* what the findings so far mean */
+};
+
+#define JR_CELL(r, field) ((r)->cells[JR_##field])
+
+/* What came of trying a rule. */
+enum jr_fired { JR_PASSED, JR_FIRED, JR_FAILED };
+
+/* One rule. `apply` fills the blank cell `out`, whose origin and text are the
+ * row's until it says better; JR_PASSED leaves the field to later rows. */
+struct jr_rule {
+    enum jr_field out;
+    enum jr_origin origin;
+    uint32_t needs;
+    enum jr_fired (*apply)(struct jr_resolver *r, struct jr_cell *out);
+    const char *text;
+};
+
+/* Fill all cells that can be filled. */
+void jr_rules_run(struct jr_resolver *r);
+
+/* Let findings about the cell that a rule is filling point at it. */
+void jr_rules_show(struct jr_resolver *r, enum jr_field field,
+                   const struct jr_cell *out);
+
+/* Look for contradictions among the filled cells: checks.c. */
+void jr_checks_run(struct jr_resolver *r);
+
+/* Cells: provenance.c. */
+
+/* Whether all of `fields` (bits) are known; whether any is a fact's. */
+bool jr_cells_known(const struct jr_resolver *r, uint32_t fields);
+bool jr_cells_fact(const struct jr_resolver *r, uint32_t fields);
+/* Whether the spec states it, --set included. */
+bool jr_cell_stated(const struct jr_cell *cell);
+/* Make `out` a value that the spec states at `path`. */
+void jr_cell_state(struct jr_resolver *r, struct jr_cell *out,
+                   const char *path);
+/* Fill the cells of kind NUMBER and TEXT that the spec states. */
+void jr_cells_seed(struct jr_resolver *r);
+/* "world_size 8", and where it comes from unless it is stated. */
+const char *jr_cell_say(struct jr_resolver *r, enum jr_field field);
+/* A comma list in the resolver's arena; "none" when empty. */
+const char *jr_cell_list(struct jr_resolver *r, char *const *items,
+                         size_t count);
+/* Write resolution->provenance. */
+void jr_provenance_fill(struct jr_resolver *r);
+
+/* Report that the cells `fields` (bits) do not go together: positioned at the
+ * stated ones that they come from, all of them named. It is the spec's own
+ * fault unless a fact took part. */
+struct jr_diag *jr_rules_clash(struct jr_resolver *r, unsigned code,
+                               uint32_t fields, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The same where the machine is what refuses. */
+struct jr_diag *jr_rules_refuse(struct jr_resolver *r, unsigned code,
+                                uint32_t fields, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The same where the machine is only doubtful. */
+struct jr_diag *jr_rules_warn(struct jr_resolver *r, unsigned code,
+                              uint32_t fields, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Rules on sizes: size.c. */
+enum jr_fired jr_rule_one(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_world_of_mesh(struct jr_resolver *r, struct jr_cell *);
+enum jr_fired jr_rule_data(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_local_stated(struct jr_resolver *r, struct jr_cell *);
+enum jr_fired jr_rule_nodes_of_list(struct jr_resolver *r, struct jr_cell *);
+enum jr_fired jr_rule_world_of_list(struct jr_resolver *r, struct jr_cell *);
+enum jr_fired jr_rule_world_of_nodes(struct jr_resolver *r, struct jr_cell *);
+enum jr_fired jr_rule_nodes_of_world(struct jr_resolver *r, struct jr_cell *);
+enum jr_fired jr_rule_local_of_world(struct jr_resolver *r, struct jr_cell *);
+enum jr_fired jr_rule_local_of_devices(struct jr_resolver *, struct jr_cell *);
+
+/* Rules on nodes and addresses: place.c. */
+enum jr_fired jr_rule_hosts_stated(struct jr_resolver *r, struct jr_cell *);
+enum jr_fired jr_rule_nodes_of_hosts(struct jr_resolver *r, struct jr_cell *);
+enum jr_fired jr_rule_nodes_scheduled(struct jr_resolver *, struct jr_cell *);
+enum jr_fired jr_rule_nodes_profile(struct jr_resolver *r, struct jr_cell *);
+enum jr_fired jr_rule_nodes_alone(struct jr_resolver *r, struct jr_cell *);
+enum jr_fired jr_rule_hosts(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_node_rank(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_rank_start(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_master_addr(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_master_port(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_init_method(struct jr_resolver *r, struct jr_cell *out);
+/* What the scheduler gave this job; NULL: no scheduler, or nothing. */
+const struct jr_hw_scheduler *jr_place_allocation(const struct jr_resolver *r);
+/* The number of ranks on a node, once LOCAL is known. */
+uint32_t jr_place_local(const struct jr_resolver *r, uint32_t node);
+/* How many ranks may share this machine: all of them with --local. */
+uint32_t jr_place_here(const struct jr_resolver *r);
+
+/* Rules on devices: device.c. */
+enum jr_fired jr_rule_device_stated(struct jr_resolver *r, struct jr_cell *);
+enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out);
+
+/* CPUs, and the rules on threads: threads.c. */
+enum jr_fired jr_rule_threads_env(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_threads(struct jr_resolver *r, struct jr_cell *out);
+/* How many of `usable` CPUs or cores ranks may count on: the CFS quota rounded
+ * down where that is less (2.5 gives 2: one rank that is throttled holds up all
+ * the others); at least 1. 0 when neither is known. */
+uint32_t jr_cpus_within_quota(const struct jr_hw *hw, uint32_t usable);
+
+/* Kinds of devices, backends, and rules on them: backend.c. */
+enum jr_fired jr_rule_backend_env(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_backend_axis(struct jr_resolver *r, struct jr_cell *);
+void jr_check_backends(struct jr_resolver *r);
+
+/* What there is to know about a kind of device. */
+struct jr_device_kind {
+    const char *vendor;     /* "NVIDIA" */
+    const char *visibility; /* "CUDA_VISIBLE_DEVICES"; NULL: none */
+    const char *backend;    /* the default one; NULL: none is */
+};
+const struct jr_device_kind *jr_device_kind(enum jr_device kind);
+/* "cuda" */
+const char *jr_device_name(enum jr_device kind);
+/* The kind of a spelled device ("cuda", "custom:foo"); false for other words.
+ */
+bool jr_device_parse(const char *name, enum jr_device *ret);
+
+#endif

@@ -1,0 +1,214 @@
+#include "rules.h"
+
+#include <inttypes.h>
+
+#include "banned.h"
+
+#define NUMBER(r, field) ((uint64_t)JR_CELL(r, field).number)
+
+/* A list of more entries than this is not spelled out in a help line. */
+#define LIST_SHOWN 16
+
+/* Take `value` unless it is beyond all reason. */
+static enum jr_fired take(struct jr_resolver *r, struct jr_cell *out,
+                          uint64_t value)
+{
+    if (value > JR_RANKS_MAX) {
+        jr_rules_clash(r, 403, out->needs,
+                       "%s comes to %" PRIu64 ", more than %u ranks", out->rule,
+                       value, JR_RANKS_MAX);
+        return JR_FAILED;
+    }
+    out->number = (uint32_t)value;
+    return JR_FIRED;
+}
+
+/* "4, 8": the multiples of `unit` on both sides of `value`. */
+static const char *nearest(struct jr_resolver *r, uint64_t value, uint64_t unit)
+{
+    uint64_t below = value / unit * unit;
+    if (below == 0)
+        return jr_arena_printf(r->arena, "%" PRIu64, unit);
+    return jr_arena_printf(r->arena, "%" PRIu64 ", %" PRIu64, below,
+                           below + unit);
+}
+
+/* "; or one size per node: local_world_size: [3, 3, 2]": as even as can be, or
+ * of `each` as long as that lasts; "" where a node would be left without. */
+static const char *list_form(struct jr_resolver *r, uint32_t nodes,
+                             uint32_t each)
+{
+    uint32_t world = JR_CELL(r, WORLD_SIZE).number;
+    if (world < nodes || nodes < 2 || nodes > LIST_SHOWN)
+        return "";
+    const char *list = "";
+    for (uint32_t i = 0; i < nodes && list != NULL; i++) {
+        uint32_t size = world / nodes + (i < world % nodes);
+        if (each != 0)
+            size = i < world / each ? each : world % each;
+        list =
+            jr_arena_printf(r->arena, "%s%s%u", list, i == 0 ? "" : ", ", size);
+    }
+    return jr_arena_printf(
+        r->arena, "; or one size per node: local_world_size: [%s]", list);
+}
+
+/* A value that was counted in devices or CPUs says so itself. */
+static void inherit(const struct jr_cell *from, struct jr_cell *out)
+{
+    if (from->origin != JR_ORIGIN_HARDWARE)
+        return;
+    out->origin = from->origin;
+    out->detail = from->detail;
+}
+
+enum jr_fired jr_rule_one(struct jr_resolver *r, struct jr_cell *out)
+{
+    (void)r;
+    out->number = 1;
+    return JR_FIRED;
+}
+
+enum jr_fired jr_rule_world_of_mesh(struct jr_resolver *r, struct jr_cell *out)
+{
+    uint64_t group = NUMBER(r, MODEL) * NUMBER(r, PIPELINE);
+    uint64_t data = NUMBER(r, DATA);
+    bool huge = group > JR_RANKS_MAX; /* and the product could overflow */
+    return take(r, out, huge ? group : group * data);
+}
+
+enum jr_fired jr_rule_data(struct jr_resolver *r, struct jr_cell *out)
+{
+    uint64_t world = NUMBER(r, WORLD_SIZE);
+    uint64_t group = NUMBER(r, MODEL) * NUMBER(r, PIPELINE);
+    out->rule =
+        jr_arena_printf(r->arena, "world_size / (model %u x pipeline %u)",
+                        JR_CELL(r, MODEL).number, JR_CELL(r, PIPELINE).number);
+    if (world % group == 0)
+        return take(r, out, world / group);
+    struct jr_diag *diag = jr_rules_clash(
+        r, 310, out->needs, "%s does not divide by model %u x pipeline %u",
+        jr_cell_say(r, JR_WORLD_SIZE), JR_CELL(r, MODEL).number,
+        JR_CELL(r, PIPELINE).number);
+    jr_diag_help(r->diags, diag, "nearest world sizes that do: %s",
+                 nearest(r, world, group));
+    return JR_FAILED;
+}
+
+/* "[3,2,1]"; a list of equal sizes reads as the one size. */
+static const char *say_sizes(struct jr_resolver *r)
+{
+    struct jr_buf JR_BUF_CLEANUP buf = JR_BUF_INIT;
+    bool same = true;
+    for (uint32_t i = 0; i < r->sizes_count; i++) {
+        same = same && r->sizes[i] == r->sizes[0];
+        jr_buf_printf(&buf, "%c%u", i == 0 ? '[' : ',', r->sizes[i]);
+    }
+    jr_buf_char(&buf, ']');
+    if (buf.failed)
+        r->arena->failed = true;
+    return same || buf.failed ? NULL : jr_arena_strdup(r->arena, buf.data);
+}
+
+enum jr_fired jr_rule_local_stated(struct jr_resolver *r, struct jr_cell *out)
+{
+    const struct jr_spec *spec = r->spec;
+    if (spec->local_world_size == NULL || spec->local_world_size_count == 0)
+        return JR_PASSED;
+    jr_cell_state(r, out, "local_world_size");
+    if (spec->local_world_size_count > 1) {
+        r->sizes = spec->local_world_size;
+        r->sizes_count = spec->local_world_size_count;
+        out->text = say_sizes(r);
+    }
+    for (uint32_t i = 0; i < spec->local_world_size_count; i++)
+        if (spec->local_world_size[i] > out->number)
+            out->number = spec->local_world_size[i];
+    return take(r, out, out->number);
+}
+
+enum jr_fired jr_rule_nodes_of_list(struct jr_resolver *r, struct jr_cell *out)
+{
+    if (r->sizes == NULL)
+        return JR_PASSED;
+    out->number = r->sizes_count;
+    return JR_FIRED;
+}
+
+enum jr_fired jr_rule_world_of_list(struct jr_resolver *r, struct jr_cell *out)
+{
+    if (r->sizes == NULL)
+        return JR_PASSED;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < r->sizes_count; i++)
+        sum += r->sizes[i];
+    return take(r, out, sum);
+}
+
+enum jr_fired jr_rule_world_of_nodes(struct jr_resolver *r, struct jr_cell *out)
+{
+    inherit(&JR_CELL(r, LOCAL), out);
+    return take(r, out, NUMBER(r, NODES) * NUMBER(r, LOCAL));
+}
+
+enum jr_fired jr_rule_nodes_of_world(struct jr_resolver *r, struct jr_cell *out)
+{
+    uint32_t world = JR_CELL(r, WORLD_SIZE).number;
+    uint32_t local = JR_CELL(r, LOCAL).number;
+    if (world % local == 0)
+        return take(r, out, world / local);
+    struct jr_diag *diag =
+        jr_rules_clash(r, 402, out->needs, "%s does not divide by %s",
+                       jr_cell_say(r, JR_WORLD_SIZE), jr_cell_say(r, JR_LOCAL));
+    jr_diag_help(r->diags, diag, "nearest world sizes that do: %s%s",
+                 nearest(r, world, local),
+                 list_form(r, world / local + 1, local));
+    return JR_FAILED;
+}
+
+enum jr_fired jr_rule_local_of_world(struct jr_resolver *r, struct jr_cell *out)
+{
+    uint32_t world = JR_CELL(r, WORLD_SIZE).number;
+    uint32_t nodes = JR_CELL(r, NODES).number;
+    if (world % nodes == 0)
+        return take(r, out, world / nodes);
+    struct jr_diag *diag =
+        jr_rules_clash(r, 402, out->needs, "%s does not divide by %s",
+                       jr_cell_say(r, JR_WORLD_SIZE), jr_cell_say(r, JR_NODES));
+    jr_diag_help(r->diags, diag, "nearest world sizes that do: %s%s",
+                 nearest(r, world, nodes), list_form(r, nodes, 0));
+    return JR_FAILED;
+}
+
+static enum jr_fired uncounted(struct jr_resolver *r, const char *what,
+                               const char *help)
+{
+    struct jr_diag *diag = jr_rules_refuse(
+        r, 450, JR_BIT(JR_DEVICE),
+        "local_world_size is MISSING, and jobrun cannot count the %s",
+        what != NULL ? what : "devices");
+    jr_diag_help(r->diags, diag, "state local_world_size, %s", help);
+    return JR_FAILED;
+}
+
+enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
+                                       struct jr_cell *out)
+{
+    const struct jr_cell *devices = &JR_CELL(r, DEVICES);
+    enum jr_device device = r->out->job.device;
+    out->detail = devices->detail;
+    if (device == JR_DEVICE_CPU) {
+        out->number = jr_cpus_within_quota(r->hw, r->hw->cpus.usable);
+        if (out->number == 0)
+            return uncounted(r, "CPUs", "or give their number: 4x0,32c");
+        out->detail = jr_arena_printf(r->arena, "%u usable CPUs", out->number);
+        out->rule = "CPUs per node: affinity, cpuset and quota";
+        return JR_FIRED;
+    }
+    if (devices->number == 0)
+        return uncounted(
+            r, jr_arena_printf(r->arena, "%s devices", JR_CELL(r, DEVICE).text),
+            "or list them in devices");
+    out->number = devices->number;
+    return JR_FIRED;
+}

@@ -1,0 +1,273 @@
+#include "tree.h"
+
+#include <string.h>
+
+#include "field.h"
+#include "load.h"
+#include "strv.h"
+
+#include "banned.h"
+
+static struct jr_node *complete(struct jr_arena *arena,
+                                const struct jr_node *node,
+                                const struct jr_spec_type *type);
+
+/* The items of a list's default, which blanks separate. */
+static struct jr_node *split(struct jr_arena *arena, const char *items)
+{
+    struct jr_node *list = jr_node_sequence(arena);
+    for (size_t len; *items != '\0'; items += len + strspn(items + len, " ")) {
+        len = strcspn(items, " ");
+        const char *item = jr_arena_strndup(arena, items, len);
+        if (item != NULL)
+            jr_node_append(arena, list, jr_node_scalar(arena, item, false));
+    }
+    return list;
+}
+
+/* A field that no one states. That `results` is left out says something by
+ * itself, so it stays out. */
+static struct jr_node *absent(struct jr_arena *arena,
+                              const struct jr_spec_field *field)
+{
+    if (field->since == NULL || strcmp(field->key, "results") == 0)
+        return NULL;
+    if (field->type->kind == JR_KIND_MAP) {
+        struct jr_node *map =
+            complete(arena, jr_node_mapping(arena), field->type);
+        return map == NULL || map->count == 0 ? NULL : map;
+    }
+    if (field->fallback == NULL)
+        return NULL;
+    return field->type->kind == JR_KIND_LIST
+               ? split(arena, field->fallback)
+               : jr_node_scalar(arena, field->fallback,
+                                field->type->kind == JR_KIND_BOOLEAN);
+}
+
+/* A list without items, or no names at all, says as much as no field. */
+static bool is_nothing(const struct jr_node *value,
+                       const struct jr_spec_field *field)
+{
+    enum jr_spec_kind kind = field->type->kind;
+    return (kind == JR_KIND_LIST || kind == JR_KIND_NAMES) &&
+           field->fallback == NULL && value->kind != JR_NODE_SCALAR &&
+           value->count == 0;
+}
+
+static void complete_fields(struct jr_arena *arena, struct jr_node *ret,
+                            const struct jr_node *node,
+                            const struct jr_spec_field *fields)
+{
+    for (; fields->key != NULL; fields++) {
+        const struct jr_node *value = jr_doc_get(node, fields->key);
+        struct jr_node *filled = value != NULL
+                                     ? complete(arena, value, fields->type)
+                                     : absent(arena, fields);
+        if (filled != NULL && !is_nothing(filled, fields))
+            jr_node_set(arena, ret, fields->key, filled);
+    }
+}
+
+/* A copy of `node` in the order of the table, with its defaults; what the table
+ * does not know (x- keys) comes last. */
+static struct jr_node *complete(struct jr_arena *arena,
+                                const struct jr_node *node,
+                                const struct jr_spec_type *type)
+{
+    bool fixed = type->kind == JR_KIND_MAP;
+    bool named = type->kind == JR_KIND_NAMES && type->item != NULL;
+    if (node == NULL || node->kind != JR_NODE_MAPPING || !(fixed || named))
+        return jr_node_copy(arena, node);
+    struct jr_node *ret = jr_node_mapping(arena);
+    if (ret == NULL)
+        return NULL;
+    if (fixed)
+        complete_fields(arena, ret, node, type->fields);
+    for (size_t i = 0; i < node->count; i++) {
+        const char *key = node->pairs[i].key->text;
+        const struct jr_node *value = node->pairs[i].value;
+        if (named || jr_field_get(type->fields, key) == NULL)
+            jr_node_set(arena, ret, key,
+                        named ? complete(arena, value, type->item)
+                              : jr_node_copy(arena, value));
+    }
+    return ret;
+}
+
+/* The tree that is being filled. */
+struct filling {
+    struct jr_arena *arena;
+    struct jr_node *root;
+};
+
+static void set_number(const struct filling *to, const char *path,
+                       uint32_t value)
+{
+    const char *text = jr_arena_printf(to->arena, "%u", value);
+    if (text != NULL)
+        jr_node_set_path(to->arena, to->root, path,
+                         jr_node_scalar(to->arena, text, true));
+}
+
+/* Whether the spec states just that by way of a secret, which must not be
+ * written out. */
+static bool is_secret(const struct jr_node *node, const char *text)
+{
+    return node != NULL && node->filled != NULL && node->filled->kept != NULL &&
+           strcmp(node->text, text) == 0;
+}
+
+static void set_text(const struct filling *to, const char *path,
+                     const char *text)
+{
+    if (text != NULL && !is_secret(jr_doc_find(to->root, path), text))
+        jr_node_set_path(to->arena, to->root, path,
+                         jr_node_scalar(to->arena, text, false));
+}
+
+static void set_list(const struct filling *to, const char *path,
+                     char *const *items, uint32_t count)
+{
+    const struct jr_node *stated = jr_doc_find(to->root, path);
+    struct jr_node *list = jr_node_sequence(to->arena);
+    for (uint32_t i = 0; i < count; i++) {
+        struct jr_node *item = NULL;
+        if (stated != NULL && stated->kind == JR_NODE_SEQUENCE &&
+            i < stated->count && is_secret(stated->items[i], items[i]))
+            item = stated->items[i];
+        else
+            item = jr_node_scalar(to->arena, items[i], true);
+        jr_node_append(to->arena, list, item);
+    }
+    jr_node_set_path(to->arena, to->root, path, list);
+}
+
+/* As a list only where the nodes differ. */
+static void set_local_sizes(const struct filling *to, const struct jr_job *job)
+{
+    struct jr_strv sizes = {0};
+    if (!job->ragged) {
+        set_number(to, "local_world_size", job->local_world_sizes[0]);
+        return;
+    }
+    for (uint32_t i = 0; i < job->nodes; i++)
+        jr_strv_push(
+            &sizes, to->arena,
+            jr_arena_printf(to->arena, "%u", job->local_world_sizes[i]));
+    set_list(to, "local_world_size", sizes.items, (uint32_t)sizes.count);
+}
+
+static void set_sizes(const struct filling *to, const struct jr_job *job)
+{
+    set_number(to, "world_size", job->world_size);
+    set_number(to, "nodes", job->nodes);
+    set_number(to, "node_rank", job->node_rank);
+    set_number(to, "rank_start", job->rank_start);
+    set_number(to, "master_port", job->master_port);
+    set_number(to, "threads", job->threads);
+    set_number(to, "parallelism.model", job->axis_size[JR_AXIS_MODEL]);
+    set_number(to, "parallelism.pipeline", job->axis_size[JR_AXIS_PIPELINE]);
+    set_number(to, "parallelism.data", job->axis_size[JR_AXIS_DATA]);
+    set_local_sizes(to, job);
+}
+
+static void set_names(const struct filling *to, const struct jr_job *job)
+{
+    set_text(to, "name", job->name);
+    set_text(to, "workdir", job->workdir);
+    set_text(to, "log_dir", job->log_dir);
+    set_text(to, "master_addr", job->master_addr);
+    set_text(to, "init_method", job->init_method);
+    set_text(to, "device", job->device_name);
+    set_text(to, "backends.default", job->backend);
+    set_text(to, "backends.model", job->axis_backend[JR_AXIS_MODEL]);
+    set_text(to, "backends.pipeline", job->axis_backend[JR_AXIS_PIPELINE]);
+    set_text(to, "backends.data", job->axis_backend[JR_AXIS_DATA]);
+    if (job->hosts[0] != NULL)
+        set_list(to, "hosts", job->hosts, job->nodes);
+    if (job->devices_count > 0)
+        set_list(to, "devices", job->devices, job->devices_count);
+    else
+        set_text(to, "devices", job->device == JR_DEVICE_CPU ? "none" : "all");
+}
+
+/* What the command line puts behind the entrypoint's own arguments. */
+static void add_args(const struct filling *to, char *const *args)
+{
+    struct jr_node *list = jr_doc_find(to->root, "entrypoint.args");
+    if (args == NULL || args[0] == NULL)
+        return;
+    if (list == NULL) {
+        list = jr_node_sequence(to->arena);
+        jr_node_set_path(to->arena, to->root, "entrypoint.args", list);
+    }
+    for (; *args != NULL; args++)
+        jr_node_append(to->arena, list,
+                       jr_node_scalar(to->arena, *args, false));
+}
+
+/* A secret is not written down: it has to come from the environment. One that
+ * is unset (null) tells nothing. */
+static void hide_variables(struct jr_arena *arena, struct jr_node *env,
+                           const struct jr_spec *spec)
+{
+    for (size_t i = 0; env != NULL && i < env->count; i++) {
+        struct jr_pair *pair = &env->pairs[i];
+        if (jr_env_matches(spec->secrets, spec->secrets_count, pair->key->text,
+                           pair->key->len) &&
+            jr_scalar_type(pair->value) != JR_SCALAR_NULL)
+            pair->value = jr_node_scalar(arena, "???", true);
+    }
+}
+
+static void hide_secrets(struct jr_arena *arena, struct jr_node *root,
+                         const struct jr_spec *spec)
+{
+    const struct jr_node *entries = jr_doc_get(root, "per_rank");
+    hide_variables(arena, jr_doc_get(root, "env"), spec);
+    for (size_t i = 0; entries != NULL && i < entries->count; i++)
+        hide_variables(arena, jr_doc_get(entries->pairs[i].value, "env"), spec);
+}
+
+static void leave_out(struct jr_node *mapping, const char *key)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < mapping->count; i++)
+        if (strcmp(mapping->pairs[i].key->text, key) != 0)
+            mapping->pairs[kept++] = mapping->pairs[i];
+    mapping->count = kept;
+}
+
+struct jr_node *jr_resolved_tree(struct jr_arena *arena,
+                                 const struct jr_resolution *resolution,
+                                 const struct jr_spec_file *file)
+{
+    struct jr_node *root = jr_node_copy(arena, jr_spec_tree(file));
+    const struct filling to = {arena, root};
+    if (root == NULL)
+        return NULL;
+    if (resolution != NULL) {
+        leave_out(root, "targets"); /* it is for this machine from now on */
+        set_sizes(&to, &resolution->job);
+        set_names(&to, &resolution->job);
+        add_args(&to, resolution->args);
+    }
+    hide_secrets(arena, root, jr_spec_get(file));
+    jr_spec_escape(arena, root);
+    root = complete(arena, root, jr_field_root());
+    return arena->failed ? NULL : root;
+}
+
+void jr_resolution_emit(struct jr_buf *out,
+                        const struct jr_resolution *resolution,
+                        const struct jr_spec_file *file)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    const struct jr_node *root = jr_resolved_tree(&arena, resolution, file);
+    if (root != NULL)
+        jr_doc_emit(out, root);
+    else
+        out->failed = true;
+    jr_arena_release(&arena);
+}

@@ -1,0 +1,130 @@
+#include "budget.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io.h"
+#include "num.h"
+#include "start.h"
+
+#include "banned.h"
+
+#define OWN_FDS   64 /* the runner's, and what it inherited */
+#define OWN_PROCS 2  /* guard and runner */
+
+static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
+                             const struct jr_run_options *options,
+                             struct jr_error *err)
+{
+    struct jr_start_cost cost = jr_start_cost(plan, options);
+    uint64_t needed = OWN_FDS + plan->count + cost.pipes + cost.files;
+    if (getrlimit(RLIMIT_NOFILE, &ret->nofile) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "RLIMIT_NOFILE");
+    ret->wanted = ret->nofile;
+    if (needed <= ret->nofile.rlim_cur)
+        return 0;
+    ret->raise = true;
+    ret->wanted.rlim_cur = ret->nofile.rlim_max;
+    if (needed <= ret->nofile.rlim_max)
+        return 0;
+    return jr_error_set(
+        err, JR_STATUS_LAUNCH,
+        "%u ranks need %" PRIu64 " file descriptors, and the hard limit is %ju:"
+        " raise it (ulimit -Hn), or redirect more ranks to files only",
+        plan->count, needed, (uintmax_t)ret->nofile.rlim_max);
+}
+
+/* A limit on processes and how much of it is used (0: nobody knows); `max` 0:
+ * no limit. */
+struct process_limit {
+    uint64_t max, used;
+    const char *what;
+};
+
+static uint64_t number_in(const char *path)
+{
+    struct jr_buf text = JR_BUF_INIT;
+    uint64_t number = 0;
+    if (jr_io_fact(&text, "", path))
+        (void)jr_num_u64(text.data, &number);
+    jr_buf_release(&text);
+    return number;
+}
+
+/* The whole machine: pid_max, and the tasks there are by /proc/loadavg. */
+static struct process_limit machine_limit(void)
+{
+    struct process_limit limit = {.what = "kernel.pid_max"};
+    struct jr_buf text = JR_BUF_INIT;
+    limit.max = number_in("/proc/sys/kernel/pid_max");
+    if (!jr_io_fact(&text, "", "/proc/loadavg") ||
+        sscanf(text.data, "%*s %*s %*s %*d/%" SCNu64, &limit.used) != 1)
+        limit.used = 0;
+    jr_buf_release(&text);
+    return limit;
+}
+
+/* Root is not counted by RLIMIT_NPROC. */
+static struct process_limit user_limit(void)
+{
+    struct process_limit limit = {.what = "RLIMIT_NPROC (ulimit -u)"};
+    struct rlimit found;
+    if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &found) == 0 &&
+        found.rlim_cur != RLIM_INFINITY)
+        limit.max = found.rlim_cur;
+    return limit;
+}
+
+/* The folder of the controller `pids` that we are in, of version 1 or 2. */
+static struct process_limit cgroup_limit(void)
+{
+    struct process_limit limit = {.what = "the cgroup's pids.max"};
+    struct jr_buf text = JR_BUF_INIT;
+    char path[4200];
+    bool found = jr_io_fact(&text, "", "/proc/self/cgroup");
+    const char *first = found ? strstr(text.data, ":pids:") : NULL;
+    const char *second = found ? strstr(text.data, "0::") : NULL;
+    const char *at = first != NULL ? first + 6 : second ? second + 3 : "";
+    int len = (int)strcspn(at, "\n");
+    const char *root = first != NULL ? "/sys/fs/cgroup/pids" : "/sys/fs/cgroup";
+    if (len > 0 && len < 4000) {
+        (void)snprintf(path, sizeof path, "%s%.*s/pids.max", root, len, at);
+        limit.max = number_in(path);
+        (void)snprintf(path, sizeof path, "%s%.*s/pids.current", root, len, at);
+        limit.used = number_in(path);
+    }
+    jr_buf_release(&text);
+    return limit;
+}
+
+static int check_processes(const struct jr_plan *plan, struct jr_error *err)
+{
+    const struct process_limit limits[] = {machine_limit(), user_limit(),
+                                           cgroup_limit()};
+    uint64_t needed = (uint64_t)plan->count + OWN_PROCS;
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        const struct process_limit *limit = &limits[i];
+        if (limit->max == 0 || needed + limit->used <= limit->max)
+            continue;
+        char used[64] = "";
+        if (limit->used > 0)
+            (void)snprintf(used, sizeof used,
+                           ", of which %" PRIu64 " are in use", limit->used);
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "%u ranks need %" PRIu64 " processes, and %s "
+                            "allows %" PRIu64 "%s",
+                            plan->count, needed, limit->what, limit->max, used);
+    }
+    return 0;
+}
+
+int jr_budget_check(struct jr_budget *ret, const struct jr_plan *plan,
+                    const struct jr_run_options *options, struct jr_error *err)
+{
+    *ret = (struct jr_budget){0};
+    if (check_descriptors(ret, plan, options, err) != 0)
+        return -1;
+    return check_processes(plan, err);
+}

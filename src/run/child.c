@@ -1,0 +1,133 @@
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "banned.h"
+
+/* Each step returns 0, or -1 with errno; the table below names its stage. */
+typedef int child_step(const struct jr_child *child);
+
+static int own_table(const struct jr_child *child)
+{
+    (void)child;
+    return close_range(JR_SLOT_END, ~0U, CLOSE_RANGE_UNSHARE);
+}
+
+static int new_session(const struct jr_child *child)
+{
+    (void)child;
+    return setsid() < 0 ? -1 : 0;
+}
+
+/* Between the clone and the prctl the runner may have died unnoticed. */
+static int die_with_runner(const struct jr_child *child)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        return -1;
+    if (getppid() == child->runner)
+        return 0;
+    errno = ESRCH;
+    return -1;
+}
+
+static int open_stdin(const struct jr_child *child)
+{
+    (void)child;
+    return dup2(JR_SLOT_NULL, STDIN_FILENO) < 0 ? -1 : 0;
+}
+
+static int open_stream(const struct jr_child *child, int stream)
+{
+    const struct jr_child_stream *to = &child->streams[stream - 1];
+    if (to->path == NULL)
+        return dup2(to->slot, stream) < 0 ? -1 : 0;
+    int fd = openat(JR_SLOT_DIR, to->path,
+                    O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NOCTTY,
+                    child->file_mode);
+    if (fd < 0 || fd == stream)
+        return fd < 0 ? -1 : 0;
+    return dup2(fd, stream) < 0 ? -1 : 0;
+}
+
+static int open_stdout(const struct jr_child *child)
+{
+    return open_stream(child, STDOUT_FILENO);
+}
+
+static int open_stderr(const struct jr_child *child)
+{
+    return open_stream(child, STDERR_FILENO);
+}
+
+static int close_others(const struct jr_child *child)
+{
+    (void)child;
+    return close_range(STDERR_FILENO + 1, ~0U, 0);
+}
+
+static int set_limits(const struct jr_child *child)
+{
+    (void)umask(child->umask);
+    if (child->nofile != NULL && setrlimit(RLIMIT_NOFILE, child->nofile) != 0)
+        return -1;
+    return 0;
+}
+
+static int bind_cpus(const struct jr_child *child)
+{
+    if (child->cpus == NULL)
+        return 0;
+    return sched_setaffinity(0, child->cpus_size, child->cpus);
+}
+
+static int enter_workdir(const struct jr_child *child)
+{
+    return child->workdir == NULL ? 0 : chdir(child->workdir);
+}
+
+/* execve makes caught signals default by itself; ignored ones it leaves. The
+ * mask comes last: from here on a signal is the rank's own. */
+static int reset_signals(const struct jr_child *child)
+{
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    for (unsigned i = 0; i < child->reset_count; i++)
+        if (sigaction(child->reset[i], &standard, NULL) != 0)
+            return -1;
+    sigset_t none;
+    (void)sigemptyset(&none);
+    return sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int execute(const struct jr_child *child)
+{
+    return execve(child->program, child->argv, child->env);
+}
+
+int jr_child_main(void *data)
+{
+    static const struct {
+        enum jr_stage stage;
+        child_step *step;
+    } steps[] = {
+        {JR_STAGE_CLONE, own_table},        {JR_STAGE_SESSION, new_session},
+        {JR_STAGE_PARENT, die_with_runner}, {JR_STAGE_STDIN, open_stdin},
+        {JR_STAGE_STDOUT, open_stdout},     {JR_STAGE_STDERR, open_stderr},
+        {JR_STAGE_LIMITS, close_others},    {JR_STAGE_LIMITS, set_limits},
+        {JR_STAGE_CPUS, bind_cpus},         {JR_STAGE_WORKDIR, enter_workdir},
+        {JR_STAGE_SIGNALS, reset_signals},  {JR_STAGE_EXEC, execute},
+    };
+    struct jr_child *child = data;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        if (steps[i].step(child) == 0)
+            continue;
+        child->error = errno;
+        child->stage = steps[i].stage;
+        break;
+    }
+    _exit(127);
+}

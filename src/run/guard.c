@@ -1,0 +1,232 @@
+/*
+ * The guard: the process that called jr_run. It does nothing but wait, relay
+ * signals, and, when the runner is gone, end and reap what is left; so there is
+ * little that could go wrong with it.
+ */
+#include "run.h"
+
+#include <errno.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "pidfd.h"
+#include "runner.h"
+#include "rundir.h"
+#include "signals.h"
+#include "sweep.h"
+
+#include "banned.h"
+
+struct guard {
+    const struct jr_run_options *options;
+    struct jr_shared *shared;
+    int self_fd;   /* a pidfd of our own, for the runner to watch */
+    int runner_fd; /* a pidfd */
+    int signal_fd;
+    int subreaper; /* as it was, like those below */
+    sigset_t mask;
+    struct sigaction on_pipe, on_child;
+};
+
+static int open_guard(struct guard *guard, const struct jr_plan *plan)
+{
+    sigset_t taken;
+    guard->shared = jr_shared_new(plan->count);
+    guard->self_fd = jr_pidfd_open(getpid());
+    jr_signal_set(&taken, guard->options);
+    guard->signal_fd = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
+    (void)sigaddset(&taken, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &taken, &guard->mask);
+    (void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN},
+                    &guard->on_pipe);
+    /* Where it is ignored on entry, ends cannot be waited for. */
+    (void)sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL},
+                    &guard->on_child);
+    (void)prctl(PR_GET_CHILD_SUBREAPER, &guard->subreaper);
+    if (guard->shared == NULL || guard->self_fd < 0 || guard->signal_fd < 0)
+        return -1;
+    return prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+/* Signals that came while the run was ending were for the run. */
+static void drop_pending(const struct guard *guard)
+{
+    sigset_t taken;
+    jr_signal_set(&taken, guard->options);
+    while (sigtimedwait(&taken, NULL, &(struct timespec){0}) > 0)
+        continue;
+}
+
+static void close_guard(struct guard *guard)
+{
+    close_fd(guard->self_fd);
+    close_fd(guard->runner_fd);
+    close_fd(guard->signal_fd);
+    jr_shared_free(guard->shared);
+    drop_pending(guard);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, guard->subreaper);
+    (void)sigaction(SIGPIPE, &guard->on_pipe, NULL);
+    (void)sigaction(SIGCHLD, &guard->on_child, NULL);
+    (void)sigprocmask(SIG_SETMASK, &guard->mask, NULL);
+}
+
+static int fork_runner(struct guard *guard, const struct jr_plan *plan,
+                       const struct jr_budget *budget)
+{
+    struct jr_runner_args args = {.plan = plan,
+                                  .options = guard->options,
+                                  .shared = guard->shared,
+                                  .budget = budget,
+                                  .guard_fd = guard->self_fd};
+    pid_t runner = fork();
+    if (runner == 0)
+        jr_runner_main(&args);
+    if (runner < 0)
+        return -1;
+    guard->runner_fd = jr_pidfd_open(runner);
+    if (guard->runner_fd >= 0)
+        return 0;
+    (void)kill(runner, SIGKILL);
+    (void)waitpid(runner, NULL, 0);
+    return -1;
+}
+
+/* The runner sits in a session of its own, so that it hears a signal from the
+ * terminal only once, and from us. SIGCONT behind a stop wakes a runner that
+ * somebody stopped. SIGTSTP stops us too, as a shell expects of its job. */
+static void relay(const struct guard *guard)
+{
+    pid_t pid;
+    int sig = jr_signal_read(guard->signal_fd, &pid);
+    if (sig == 0)
+        return;
+    (void)jr_pidfd_signal(guard->runner_fd, sig);
+    if (jr_signal_use(sig) == JR_SIGNAL_STOP)
+        (void)jr_pidfd_signal(guard->runner_fd, SIGCONT);
+    if (jr_signal_use(sig) == JR_SIGNAL_SUSPEND)
+        (void)kill(getpid(), SIGSTOP);
+}
+
+static void await_runner(const struct guard *guard, siginfo_t *ret)
+{
+    struct pollfd fds[] = {{.fd = guard->signal_fd, .events = POLLIN},
+                           {.fd = guard->runner_fd, .events = POLLIN}};
+    struct rusage usage;
+    *ret = (siginfo_t){0};
+    while (jr_pidfd_wait(guard->runner_fd, ret, &usage) == 0 &&
+           ret->si_pid == 0) {
+        (void)poll(fds, 2, -1);
+        if ((fds[0].revents & POLLIN) != 0)
+            relay(guard);
+    }
+}
+
+/* What the runner can no longer say. */
+static void record_loss(const struct guard *guard, int sig,
+                        const struct jr_sweep *sweep)
+{
+    struct jr_outcome *outcome = &guard->shared->outcome;
+    struct jr_events events;
+    outcome->runner_signal = sig;
+    outcome->ended_ns = jr_clock_ns();
+    outcome->ended_wall_ns = jr_clock_wall_ns();
+    for (uint32_t i = 0; i < outcome->count; i++) {
+        struct jr_rank_outcome *rank = &outcome->ranks[i];
+        if (rank->pid == 0 || rank->end != JR_END_NONE)
+            continue;
+        rank->killed = true;
+        if (rank->stopped_with == 0)
+            rank->stopped_with = SIGKILL;
+    }
+    jr_events_open(&events, guard->options->dir->fd,
+                   guard->options->dir->file_mode);
+    jr_events_add(&events, "runner_lost",
+                  "\"signal\":%d,\"processes\":%u,\"left\":%u", sig,
+                  sweep->killed, sweep->left);
+    jr_events_close(&events);
+}
+
+static void finish(const struct guard *guard, const siginfo_t *end)
+{
+    struct jr_outcome *outcome = &guard->shared->outcome;
+    struct jr_sweep sweep;
+    /* What the runner could not end has had its time. */
+    jr_sweep(&sweep, outcome->left > 0 ? 0 : JR_KILL_WAIT_NS);
+    outcome->left = sweep.left;
+    memcpy(outcome->left_pids, sweep.left_pids, sizeof sweep.left_pids);
+    if (end->si_code != CLD_EXITED)
+        record_loss(guard, end->si_status, &sweep);
+}
+
+/* Returns 0 when there is an outcome to tell. */
+static int judge_end(const struct guard *guard, const siginfo_t *end,
+                     struct jr_error *err)
+{
+    const struct jr_shared *shared = guard->shared;
+    if (shared->finished || end->si_code != CLD_EXITED)
+        return 0;
+    if (!shared->began && shared->error.text[0] != '\0') {
+        if (err != NULL)
+            *err = shared->error;
+        return -1;
+    }
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "the runner ended by itself with exit code %d",
+                        end->si_status);
+}
+
+static int run_guarded(struct guard *guard, const struct jr_plan *plan,
+                       const struct jr_budget *budget, struct jr_outcome *ret,
+                       struct jr_error *err)
+{
+    siginfo_t end;
+    guard->shared->outcome.started_ns = jr_clock_ns();
+    guard->shared->outcome.started_wall_ns = jr_clock_wall_ns();
+    if (fork_runner(guard, plan, budget) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "could not fork the runner");
+    await_runner(guard, &end);
+    finish(guard, &end);
+    if (judge_end(guard, &end, err) != 0)
+        return -1;
+    if (jr_shared_copy(ret, guard->shared) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "the outcome");
+    return 0;
+}
+
+/* The newest call that we cannot do without, on no descriptor at all. */
+static int check_kernel(struct jr_error *err)
+{
+    if (close_range(~0U, ~0U, CLOSE_RANGE_UNSHARE) == 0)
+        return 0;
+    return jr_error_sys(err, JR_STATUS_LAUNCH,
+                        "jobrun needs close_range(2) of Linux 5.9");
+}
+
+int jr_run(struct jr_outcome *ret, const struct jr_plan *plan,
+           const struct jr_run_options *options, struct jr_error *err)
+{
+    struct guard guard = {
+        .options = options, .self_fd = -1, .runner_fd = -1, .signal_fd = -1};
+    struct jr_budget budget;
+    if (check_kernel(err) != 0 ||
+        jr_budget_check(&budget, plan, options, err) != 0)
+        return -1;
+    int result = -1;
+    if (open_guard(&guard, plan) != 0)
+        (void)jr_error_sys(err, JR_STATUS_LAUNCH, "could not set up the run");
+    else
+        result = run_guarded(&guard, plan, &budget, ret, err);
+    close_guard(&guard);
+    return result;
+}

@@ -1,0 +1,55 @@
+/*
+ * The runner's event loop: descriptors through one epoll, deadlines through its
+ * timeout. Without an event and without a deadline it never wakes.
+ */
+#ifndef JR_LOOP_H
+#define JR_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define JR_LOOP_BATCH  128 /* events taken from the kernel at once */
+#define JR_LOOP_TIMERS 8
+
+/* A descriptor that is looked at. Embedded in what it belongs to, and valid
+ * until the loop ends, for an event may be on its way while it is removed. */
+struct jr_watch {
+    int fd; /* -1: not watched */
+    void (*ready)(void *owner, uint32_t events);
+    void *owner;
+};
+
+/* A deadline. `at` is CLOCK_MONOTONIC ns; 0: not armed. It is disarmed before
+ * `due` is called. */
+struct jr_timer {
+    uint64_t at;
+    void (*due)(void *owner);
+    void *owner;
+};
+
+struct jr_loop {
+    int epoll_fd;
+    struct jr_timer *timers[JR_LOOP_TIMERS];
+    unsigned timer_count;
+};
+
+/* Returns 0, or -1 with errno. */
+int jr_loop_open(struct jr_loop *loop);
+
+/* Begin, change and end the watch over watch->fd for `events` (EPOLLIN...);
+ * level-triggered. Remove before closing: where a child holds a duplicate, its
+ * events would go on. */
+int jr_loop_add(struct jr_loop *loop, struct jr_watch *watch, uint32_t events);
+int jr_loop_change(struct jr_loop *loop, struct jr_watch *watch,
+                   uint32_t events);
+void jr_loop_remove(struct jr_loop *loop, struct jr_watch *watch);
+
+/* Make a timer known to the loop; it is armed by setting `at`. */
+void jr_loop_timer(struct jr_loop *loop, struct jr_timer *timer);
+
+/* One turn: wait (not at all with `busy`), call what is ready in the order in
+ * which the kernel reported it, then what is due. Returns how many descriptors
+ * were ready. */
+int jr_loop_turn(struct jr_loop *loop, bool busy);
+
+#endif

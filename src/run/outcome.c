@@ -1,0 +1,100 @@
+#include "outcome.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "clock.h"
+#include "run.h"
+
+#include "banned.h"
+
+static size_t size_for(uint32_t count)
+{
+    return sizeof(struct jr_shared) +
+           (size_t)count * sizeof(struct jr_rank_outcome);
+}
+
+struct jr_shared *jr_shared_new(uint32_t count)
+{
+    struct jr_shared *shared =
+        mmap(NULL, size_for(count), PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return NULL;
+    shared->outcome.count = count;
+    shared->outcome.ranks = shared->ranks;
+    return shared;
+}
+
+void jr_shared_free(struct jr_shared *shared)
+{
+    if (shared != NULL)
+        (void)munmap(shared, size_for(shared->outcome.count));
+}
+
+int jr_shared_copy(struct jr_outcome *ret, const struct jr_shared *shared)
+{
+    uint32_t count = shared->outcome.count;
+    struct jr_rank_outcome *ranks =
+        calloc((size_t)count + 1, sizeof(struct jr_rank_outcome));
+    if (ranks == NULL)
+        return -1;
+    memcpy(ranks, shared->ranks, (size_t)count * sizeof *ranks);
+    *ret = shared->outcome;
+    ret->ranks = ranks;
+    return 0;
+}
+
+int jr_outcome_none(struct jr_outcome *ret, const struct jr_plan *plan)
+{
+    struct jr_outcome none = {
+        .started_ns = jr_clock_ns(),
+        .started_wall_ns = jr_clock_wall_ns(),
+        .count = plan->count,
+        .ranks = calloc((size_t)plan->count + 1, sizeof *none.ranks)};
+    if (none.ranks == NULL)
+        return -1;
+    none.ended_ns = none.started_ns;
+    none.ended_wall_ns = none.started_wall_ns;
+    *ret = none;
+    return 0;
+}
+
+void jr_outcome_release(struct jr_outcome *outcome)
+{
+    free(outcome->ranks);
+    *outcome = (struct jr_outcome){0};
+}
+
+/* What an errno means at a stage, where the system's words are too general. */
+struct reason {
+    enum jr_stage stage;
+    int error;
+    const char *text;
+};
+
+static const struct reason reasons[] = {
+    {JR_STAGE_CLONE, EAGAIN,
+     "there are as many as a limit allows (ulimit -u, the cgroup's pids.max)"},
+    {JR_STAGE_EXEC, EISDIR, "it is a folder"},
+    {JR_STAGE_EXEC, EACCES, "it is not executable (chmod +x)"},
+    {JR_STAGE_EXEC, ENOEXEC, "it is no program, and no script with a #! line"},
+    {JR_STAGE_EXEC, ELIBACC,
+     "the interpreter that it names (#! line, or loader) cannot be executed"},
+};
+
+const char *jr_start_reason(const struct jr_plan_rank *rank,
+                            const struct jr_rank_outcome *outcome)
+{
+    int error = outcome->start_errno;
+    if (outcome->stage == JR_STAGE_EXEC && error == ENOENT &&
+        strchr(rank->argv[0], '/') == NULL)
+        return "not found in PATH";
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if (reasons[i].stage == outcome->stage && reasons[i].error == error)
+            return reasons[i].text;
+    const char *text = strerrordesc_np(error);
+    return text == NULL ? "unknown error" : text;
+}

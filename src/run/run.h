@@ -1,0 +1,44 @@
+/*
+ * Executing a plan: guard and runner.
+ *
+ * The process that calls jr_run becomes the guard: it forks the runner, relays
+ * signals to it, and when the runner is SIGKILLed it ends and reaps whatever
+ * the run left. The runner starts the ranks, moves their output, stops them,
+ * and ends them should the guard die.
+ */
+#ifndef JR_RUN_H
+#define JR_RUN_H
+
+#include <jobrun/run.h>
+
+struct jr_rundir;
+
+struct jr_run_options {
+    struct jr_rundir *dir;
+    int out_fd, err_fd; /* console; -1: closed, lines go nowhere */
+    bool live;          /* err_fd is a terminal that wants a status line */
+    bool color;
+    bool stop_on_hup; /* false when HUP was ignored on entry (nohup) */
+    bool stop_on_int; /* the same for INT */
+};
+
+/* Run the plan to its end: returns 0 and an outcome for whatever happened to
+ * the ranks, or -1 when the run itself could not begin. The caller should have
+ * one thread and no children of its own, for they are ended with the run;
+ * SIGCHLD and the signals of the contract are blocked during the call and
+ * restored after it. Free with jr_outcome_release. */
+int jr_run(struct jr_outcome *ret, const struct jr_plan *plan,
+           const struct jr_run_options *options, struct jr_error *err);
+
+/* The outcome of a run that did not begin: no rank was started. -1 with ENOMEM.
+ */
+int jr_outcome_none(struct jr_outcome *ret, const struct jr_plan *plan);
+
+void jr_outcome_release(struct jr_outcome *outcome);
+
+/* Why a rank whose end is JR_END_START could not start, in words that follow
+ * its stage's: "not found in PATH". Static text. */
+const char *jr_start_reason(const struct jr_plan_rank *rank,
+                            const struct jr_rank_outcome *outcome);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * The run folder: LOG_DIR/RUN_ID, made safely, written atomically, beneath one
+ * descriptor, following no link.
+ */
+#ifndef JR_RUNDIR_H
+#define JR_RUNDIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "buf.h"
+#include <jobrun/error.h>
+#include <jobrun/types.h>
+
+struct jr_rundir {
+    int fd;     /* of LOG_DIR/RUN_ID */
+    int log_fd; /* of LOG_DIR */
+    mode_t dir_mode, file_mode;
+    char id[128];
+};
+
+#define JR_RUNDIR_INIT                                                         \
+    {                                                                          \
+        .fd = -1, .log_fd = -1                                                 \
+    }
+
+/* A fresh id: 20261121-063012-NAME-3f9c (UTC). */
+void jr_rundir_id(char out[static 128], const char *name);
+
+/* Whether `id` can be a run's: 1 to 127 of A-Z a-z 0-9 . _ - with no dot at the
+ * front, and not "latest". */
+bool jr_rundir_is_id(const char *id);
+
+/* Make LOG_DIR as needed (with a .gitignore when new) and the folder `id` in
+ * it. A generated id that exists gets another suffix; a given one is refused.
+ * A LOG_DIR of another owner, or world-writable without the sticky bit, is
+ * refused. */
+int jr_rundir_create(struct jr_rundir *ret, const char *log_dir, const char *id,
+                     bool given, enum jr_log_mode mode, struct jr_error *err);
+
+/* Point LOG_DIR/latest at this run, atomically. */
+int jr_rundir_latest(const struct jr_rundir *dir, struct jr_error *err);
+
+/* Replace a file of the run folder atomically. */
+int jr_rundir_write(const struct jr_rundir *dir, const char *name,
+                    const struct jr_buf *bytes, struct jr_error *err);
+
+void jr_rundir_close(struct jr_rundir *dir);
+
+#endif

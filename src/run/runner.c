@@ -1,0 +1,335 @@
+#include "runner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "rundir.h"
+#include "signals.h"
+#include "sweep.h"
+
+#include "banned.h"
+
+#define STARTS_PER_TURN 16 /* between two looks at everything else */
+
+void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
+                        int sig)
+{
+    for (uint32_t i = 0; i < runner->next; i++)
+        (void)jr_rank_handle(&runner->ranks[i], event, sig);
+}
+
+static void rank_ended(struct jr_runner *runner, struct jr_rank_run *rank)
+{
+    struct jr_rank_outcome *outcome = rank->outcome;
+    outcome->order = ++runner->ended;
+    jr_events_add(&runner->events, "rank_ended",
+                  "\"rank\":%u,\"pid\":%d,\"exit_code\":%d,\"signal\":%d",
+                  rank->plan->rank, outcome->pid, outcome->exit_code,
+                  outcome->signal);
+    jr_stop_judge(runner, rank);
+}
+
+static void on_exit_of_rank(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_rank_run *rank = owner;
+    struct jr_runner *runner = rank->runner;
+    if (!jr_rank_reap(rank))
+        return;
+    jr_loop_remove(&runner->loop, &rank->watch);
+    (void)close(rank->watch.fd);
+    rank->watch.fd = -1;
+    runner->running--;
+    (void)jr_rank_handle(rank, JR_RANK_ON_EXIT, 0);
+    rank_ended(runner, rank);
+}
+
+static void start_failed(struct jr_runner *runner, struct jr_rank_run *rank,
+                         const struct jr_started *started)
+{
+    struct jr_rank_outcome *outcome = rank->outcome;
+    for (int stream = 0; stream < 2; stream++) {
+        if (started->pipes[stream] >= 0)
+            (void)close(started->pipes[stream]);
+        if (started->files[stream] >= 0)
+            (void)close(started->files[stream]);
+    }
+    outcome->stage = started->stage;
+    outcome->start_errno = started->error;
+    outcome->order = ++runner->ended;
+    outcome->end = JR_END_START;
+    (void)jr_rank_handle(rank, JR_RANK_ON_UNSTARTED, 0);
+    jr_events_add(&runner->events, "start_failed",
+                  "\"rank\":%u,\"stage\":%d,\"errno\":%d", rank->plan->rank,
+                  (int)outcome->stage, outcome->start_errno);
+    jr_stop_judge(runner, rank);
+}
+
+/* A rank that the loop cannot watch is no rank that could be supervised. */
+static void watch_failed(struct jr_runner *runner, struct jr_rank_run *rank)
+{
+    rank->outcome->log_errno = errno;
+    rank->outcome->log_failed = true;
+    jr_stop_force(runner);
+}
+
+static void start_one(struct jr_runner *runner)
+{
+    uint32_t i = runner->next++;
+    struct jr_rank_run *rank = &runner->ranks[i];
+    struct jr_started started;
+    jr_start_spawn(&runner->starter, rank->plan, &started);
+    if (started.stage != JR_STAGE_NONE) {
+        start_failed(runner, rank, &started);
+        return;
+    }
+    rank->pid = rank->outcome->pid = started.pid;
+    rank->outcome->started_ns = jr_clock_ns();
+    rank->watch = (struct jr_watch){
+        .fd = started.pidfd, .ready = on_exit_of_rank, .owner = rank};
+    (void)jr_rank_handle(rank, JR_RANK_ON_STARTED, 0);
+    runner->running++;
+    jr_events_add(&runner->events, "rank_started", "\"rank\":%u,\"pid\":%d",
+                  rank->plan->rank, started.pid);
+    if (jr_loop_add(&runner->loop, &rank->watch, EPOLLIN) != 0 ||
+        jr_tee_add(&runner->tee, i, &started, rank->plan, rank->outcome) != 0)
+        watch_failed(runner, rank);
+}
+
+static bool may_start(const struct jr_runner *runner)
+{
+    return runner->next < runner->plan->count && !runner->stop.begun &&
+           runner->suspended_ns == 0;
+}
+
+/* Signals and the guard. */
+
+static void resume(struct jr_runner *runner)
+{
+    struct jr_timer *run = &runner->stop.run;
+    if (runner->suspended_ns != 0 && run->at != 0)
+        run->at += jr_clock_ns() - runner->suspended_ns;
+    if (runner->suspended_ns != 0)
+        jr_status_resume(&runner->status);
+    runner->suspended_ns = 0;
+    jr_runner_tell_all(runner, JR_RANK_ON_RESUME, 0);
+}
+
+static void on_signal(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_runner *runner = owner;
+    pid_t pid = 0;
+    int sig = jr_signal_read(runner->signals.fd, &pid);
+    switch (jr_signal_use(sig)) {
+    case JR_SIGNAL_STOP:
+        jr_stop_signal(runner, sig);
+        break;
+    case JR_SIGNAL_FORWARD:
+        jr_events_add(&runner->events, "forward", "\"signal\":%d", sig);
+        jr_runner_tell_all(runner, JR_RANK_ON_FORWARD, sig);
+        break;
+    case JR_SIGNAL_SUSPEND:
+        runner->suspended_ns = jr_clock_ns();
+        jr_status_pause(&runner->status);
+        jr_runner_tell_all(runner, JR_RANK_ON_SUSPEND, 0);
+        break;
+    case JR_SIGNAL_RESUME:
+        resume(runner);
+        break;
+    case JR_SIGNAL_NONE:
+        runner->orphan = sig == SIGCHLD ? pid : runner->orphan;
+        break;
+    }
+}
+
+static void on_guard_end(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_runner *runner = owner;
+    jr_loop_remove(&runner->loop, &runner->guard);
+    runner->guard_lost = true;
+    jr_events_add(&runner->events, "guard_lost", "%s", "");
+    jr_screen_abandon(&runner->screen);
+}
+
+static bool is_rank(const struct jr_runner *runner, pid_t pid)
+{
+    for (uint32_t i = 0; i < runner->next; i++)
+        if (runner->ranks[i].pid == pid && runner->ranks[i].watch.fd >= 0)
+            return true;
+    return false;
+}
+
+/* Reap what daemonised and ended. Ranks are left to their pidfds, whose order
+ * is the kernel's; mostly SIGCHLD speaks of one that is reaped already. One
+ * that hides an orphan's costs a zombie until the next, or the sweep. */
+static void reap_orphans(struct jr_runner *runner)
+{
+    siginfo_t info = {0};
+    pid_t pid = runner->orphan;
+    runner->orphan = 0;
+    if (pid == 0 ||
+        waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return;
+    while (info.si_pid != 0 && !is_rank(runner, info.si_pid)) {
+        (void)waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
+        info.si_pid = 0;
+        (void)waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
+    }
+}
+
+/* From open to end. */
+
+static int watch_signals(struct jr_runner *runner)
+{
+    sigset_t set;
+    jr_signal_set(&set, runner->options);
+    (void)sigaddset(&set, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    runner->signals =
+        (struct jr_watch){.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+                          .ready = on_signal,
+                          .owner = runner};
+    if (runner->signals.fd < 0)
+        return -1;
+    return jr_loop_add(&runner->loop, &runner->signals, EPOLLIN);
+}
+
+/* The caller's handlers are not for us, nor for a child side before execve. A
+ * log or console that cannot be written is an error, not an end. */
+static void drop_handlers(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGPIPE, &ignore, NULL);
+    (void)sigaction(SIGXFSZ, &ignore, NULL);
+    for (int sig = 1; sig < NSIG; sig++) {
+        struct sigaction action;
+        if (sigaction(sig, NULL, &action) == 0 &&
+            action.sa_handler != SIG_IGN && action.sa_handler != SIG_DFL)
+            (void)sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL},
+                            NULL);
+    }
+}
+
+static int open_ranks(struct jr_runner *runner)
+{
+    const struct jr_plan *plan = runner->plan;
+    runner->ranks = calloc((size_t)plan->count + 1, sizeof(struct jr_rank_run));
+    if (runner->ranks == NULL)
+        return -1;
+    for (uint32_t i = 0; i < plan->count; i++)
+        runner->ranks[i] = (struct jr_rank_run){
+            .runner = runner,
+            .watch = {.fd = -1},
+            .group = plan->policy->stop_target == JR_STOP_GROUP,
+            .plan = &plan->ranks[plan->first + i],
+            .outcome = &runner->outcome->ranks[i]};
+    return 0;
+}
+
+static int open_process(const struct jr_runner_args *args)
+{
+    drop_handlers();
+    if (setsid() < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+        return -1;
+    (void)prctl(PR_SET_NAME, "jobrun-runner");
+    if (args->budget->raise)
+        return setrlimit(RLIMIT_NOFILE, &args->budget->wanted);
+    return 0;
+}
+
+static int open_runner(struct jr_runner *runner,
+                       const struct jr_runner_args *args)
+{
+    const struct jr_run_options *options = args->options;
+    /* Not where the slots will be. */
+    runner->guard.fd = fcntl(args->guard_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
+    if (runner->guard.fd < 0 || open_process(args) != 0 ||
+        open_ranks(runner) != 0 ||
+        jr_starter_open(&runner->starter, args->plan, options, args->budget) !=
+            0 ||
+        jr_loop_open(&runner->loop) != 0 || watch_signals(runner) != 0 ||
+        jr_loop_add(&runner->loop, &runner->guard, EPOLLIN) != 0)
+        return -1;
+    jr_events_open(&runner->events, JR_SLOT_DIR, options->dir->file_mode);
+    jr_screen_open(&runner->screen, &runner->loop,
+                   options->out_fd < 0 ? -1 : JR_SLOT_OUT,
+                   options->err_fd < 0 ? -1 : JR_SLOT_ERR);
+    if (jr_tee_open(&runner->tee, &runner->loop, &runner->screen,
+                    &runner->events, args->plan, options->color) != 0)
+        return -1;
+    jr_stop_open(runner);
+    if (options->live)
+        jr_status_open(&runner->status, &runner->loop, &runner->screen,
+                       &runner->running, &runner->stop);
+    return 0;
+}
+
+/* One turn of the loop; before it would sleep, the events are written. */
+static void turn(struct jr_runner *runner)
+{
+    bool busy = may_start(runner);
+    for (int i = 0; i < STARTS_PER_TURN && may_start(runner); i++)
+        start_one(runner);
+    if (jr_loop_turn(&runner->loop, true) == 0 && !busy) {
+        jr_events_flush(&runner->events);
+        (void)jr_loop_turn(&runner->loop, false);
+    }
+    reap_orphans(runner);
+}
+
+static void sweep(struct jr_runner *runner)
+{
+    struct jr_outcome *outcome = runner->outcome;
+    struct jr_sweep sweep;
+    jr_sweep(&sweep, runner->stop.given_up ? 0 : JR_KILL_WAIT_NS);
+    memcpy(outcome->left_pids, sweep.left_pids, sizeof sweep.left_pids);
+    outcome->left = sweep.left;
+    outcome->ended_ns = jr_clock_ns();
+    outcome->ended_wall_ns = jr_clock_wall_ns();
+    jr_events_add(&runner->events, "swept", "\"processes\":%u,\"left\":%u",
+                  sweep.killed, sweep.left);
+}
+
+_Noreturn void jr_runner_main(const struct jr_runner_args *args)
+{
+    struct jr_runner runner = {
+        .plan = args->plan,
+        .options = args->options,
+        .shared = args->shared,
+        .outcome = &args->shared->outcome,
+        .guard = {.fd = -1, .ready = on_guard_end},
+    };
+    runner.guard.owner = &runner;
+    if (open_runner(&runner, args) != 0) {
+        (void)jr_error_sys(&args->shared->error, JR_STATUS_LAUNCH,
+                           "could not set up the runner");
+        _exit(1);
+    }
+    args->shared->began = true;
+    while ((may_start(&runner) || runner.running > 0) &&
+           !runner.stop.given_up && !runner.guard_lost)
+        turn(&runner);
+    runner.stop.run.at = 0;
+    jr_status_close(&runner.status);
+    sweep(&runner);
+    jr_tee_drain(&runner.tee);
+    while (jr_screen_is_waiting(&runner.screen))
+        (void)jr_loop_turn(&runner.loop, false);
+    runner.outcome->console_failed = runner.screen.failed;
+    runner.outcome->console_errno = runner.screen.error;
+    jr_screen_close(&runner.screen);
+    jr_events_close(&runner.events);
+    args->shared->finished = true;
+    _exit(0);
+}

@@ -1,0 +1,78 @@
+/*
+ * The runner: starts the ranks, moves their output, stops them, and leaves no
+ * process behind. What its files share; see guard.c for the other process.
+ */
+#ifndef JR_RUNNER_H
+#define JR_RUNNER_H
+
+#include "budget.h"
+#include "events.h"
+#include "loop.h"
+#include "outcome.h"
+#include "rank.h"
+#include "screen.h"
+#include "start.h"
+#include "status.h"
+#include "tee.h"
+
+#define JR_KILL_WAIT_NS (10 * UINT64_C(1000000000)) /* for unkillable ones */
+
+/* What the stop policy remembers; see stop.c. */
+struct jr_stop {
+    bool begun;            /* no further rank is started */
+    bool forced;           /* SIGKILL was sent */
+    bool given_up;         /* what is left does not die */
+    uint64_t signalled_ns; /* when jobrun was last told to stop */
+    struct jr_timer run, grace, kill;
+};
+
+struct jr_runner {
+    const struct jr_plan *plan;
+    const struct jr_run_options *options;
+    struct jr_shared *shared;
+    struct jr_outcome *outcome;
+    struct jr_loop loop;
+    struct jr_watch signals, guard;
+    struct jr_screen screen;
+    struct jr_tee tee;
+    struct jr_events events;
+    struct jr_status_line status;
+    struct jr_starter starter;
+    struct jr_stop stop;
+    struct jr_rank_run *ranks;
+    uint32_t next;    /* the first that was not started */
+    uint32_t running; /* started and not ended */
+    uint32_t ended;   /* gives the order */
+    uint64_t suspended_ns;
+    pid_t orphan; /* who SIGCHLD spoke of, when it may be no rank */
+    bool guard_lost;
+};
+
+/* What the guard hands to the process that it forked. */
+struct jr_runner_args {
+    const struct jr_plan *plan;
+    const struct jr_run_options *options;
+    struct jr_shared *shared;
+    const struct jr_budget *budget;
+    int guard_fd; /* pidfd of the guard */
+};
+
+/* The whole life of the runner: never returns. */
+_Noreturn void jr_runner_main(const struct jr_runner_args *args);
+
+/* Let `event` happen to every rank that was started, or waits. */
+void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
+                        int sig);
+
+/* The stop policy: stop.c. */
+void jr_stop_open(struct jr_runner *runner);
+/* End the run: stop signal, SIGCONT, the grace, SIGKILL. Once. */
+void jr_stop_begin(struct jr_runner *runner);
+/* SIGKILL now. */
+void jr_stop_force(struct jr_runner *runner);
+/* jobrun was sent a signal that stops it: the first begins, another forces. */
+void jr_stop_signal(struct jr_runner *runner, int sig);
+/* A rank ended: decide what that means to the others. */
+void jr_stop_judge(struct jr_runner *runner, const struct jr_rank_run *rank);
+
+#endif

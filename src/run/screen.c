@@ -1,0 +1,250 @@
+#include "screen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "utf8.h"
+
+#include "banned.h"
+
+#define BACKLOG_MOST (1U << 20) /* bytes; readers pause beyond it */
+#define ERASE        "\r\033[K"
+
+/* A description of our own, so that O_NONBLOCK does not reach whoever shares
+ * the caller's. Returns -1 where that is not allowed (another user's tty). */
+static int reopen(int fd)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+static void open_output(struct jr_output *output, int fd)
+{
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return;
+    output->watch.fd = fd;
+    output->terminal = isatty(fd) == 1;
+    if (S_ISSOCK(st.st_mode)) {
+        output->kind = JR_OUTPUT_SOCKET;
+    } else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
+        int own = reopen(fd);
+        output->kind = own < 0 ? JR_OUTPUT_SHARED : JR_OUTPUT_OPEN;
+        output->watch.fd = own < 0 ? fd : own;
+    } else {
+        output->kind = JR_OUTPUT_FILE;
+    }
+}
+
+static bool is_same_file(int a, int b)
+{
+    struct stat first, second;
+    return a >= 0 && b >= 0 && fstat(a, &first) == 0 &&
+           fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+static void take_backlog(void *owner, uint32_t events);
+
+void jr_screen_open(struct jr_screen *screen, struct jr_loop *loop, int out_fd,
+                    int err_fd)
+{
+    *screen = (struct jr_screen){.loop = loop};
+    for (int i = 0; i < 2; i++) {
+        struct jr_output *output = &screen->outputs[i];
+        output->screen = screen;
+        output->watch =
+            (struct jr_watch){.fd = -1, .ready = take_backlog, .owner = output};
+        screen->streams[i] = output;
+    }
+    open_output(&screen->outputs[0], out_fd);
+    if (is_same_file(out_fd, err_fd))
+        screen->streams[1] = &screen->outputs[0];
+    else
+        open_output(&screen->outputs[1], err_fd);
+}
+
+static void close_output(struct jr_output *output)
+{
+    if (output->backlog.len > 0)
+        jr_loop_remove(output->screen->loop, &output->watch);
+    jr_buf_release(&output->backlog);
+    output->taken = 0;
+    if (output->kind == JR_OUTPUT_OPEN)
+        (void)close(output->watch.fd);
+    output->watch.fd = -1;
+    output->kind = JR_OUTPUT_CLOSED;
+}
+
+void jr_screen_close(struct jr_screen *screen)
+{
+    for (int i = 0; i < 2; i++)
+        close_output(&screen->outputs[i]);
+}
+
+/* One attempt: bytes taken, or -1 with errno; EAGAIN when it would block. */
+static ssize_t put_once(const struct jr_output *output, struct iovec *iov,
+                        int count)
+{
+    int fd = output->watch.fd;
+    if (output->kind == JR_OUTPUT_SOCKET) {
+        struct msghdr message = {.msg_iov = iov, .msg_iovlen = (size_t)count};
+        return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    if (output->kind != JR_OUTPUT_SHARED)
+        return writev(fd, iov, count);
+    struct pollfd room = {.fd = fd, .events = POLLOUT};
+    if (poll(&room, 1, 0) <= 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    size_t len = iov->iov_len < PIPE_BUF ? iov->iov_len : PIPE_BUF;
+    return write(fd, iov->iov_base, len);
+}
+
+/* Move past `taken` bytes; returns the entries that are wholly done. */
+static int skip(struct iovec *iov, int count, size_t taken)
+{
+    int done = 0;
+    while (done < count && taken >= iov[done].iov_len)
+        taken -= iov[done++].iov_len;
+    if (done < count) {
+        iov[done].iov_base = (char *)iov[done].iov_base + taken;
+        iov[done].iov_len -= taken;
+    }
+    return done;
+}
+
+/* Who reads no more does not miss it. */
+static bool has_left(const struct jr_output *output, int error)
+{
+    return error == EPIPE || error == ECONNRESET || output->terminal;
+}
+
+/* Write what can be written now. Returns the entries that are done; the reader
+ * being gone counts as all of them. */
+static int put(struct jr_output *output, struct iovec *iov, int count)
+{
+    int done = 0;
+    while (done < count) {
+        ssize_t taken = put_once(output, &iov[done], count - done);
+        if (taken >= 0) {
+            done += skip(&iov[done], count - done, (size_t)taken);
+        } else if (errno == EAGAIN) {
+            break;
+        } else if (errno != EINTR) {
+            output->screen->failed = true;
+            if (!has_left(output, errno))
+                output->screen->error = errno;
+            close_output(output);
+            return count;
+        }
+    }
+    return done;
+}
+
+static void take_backlog(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_output *output = owner;
+    struct jr_screen *screen = output->screen;
+    struct iovec rest = {output->backlog.data + output->taken,
+                         output->backlog.len - output->taken};
+    if (put(output, &rest, 1) == 0) {
+        output->taken = output->backlog.len - rest.iov_len;
+        return;
+    }
+    if (output->kind != JR_OUTPUT_CLOSED)
+        jr_loop_remove(screen->loop, &output->watch);
+    jr_buf_clear(&output->backlog);
+    output->taken = 0;
+    if (screen->relieved != NULL)
+        screen->relieved(screen->owner);
+}
+
+static void write_output(struct jr_output *output, struct iovec *iov, int count)
+{
+    if (output->kind == JR_OUTPUT_CLOSED)
+        return;
+    bool waiting = output->backlog.len > 0;
+    int done = waiting ? 0 : put(output, iov, count);
+    for (int i = done; i < count; i++)
+        jr_buf_add(&output->backlog, iov[i].iov_base, iov[i].iov_len);
+    if (!waiting && output->backlog.len > 0)
+        (void)jr_loop_add(output->screen->loop, &output->watch, EPOLLOUT);
+}
+
+void jr_screen_write(struct jr_screen *screen, int stream, struct iovec *iov,
+                     int count)
+{
+    jr_screen_light(screen, "");
+    write_output(screen->streams[stream], iov, count);
+}
+
+/* The bytes of `text` that fit into `columns`. */
+static size_t fit(const char *text, unsigned columns)
+{
+    size_t len = strlen(text), at = 0;
+    unsigned used = 0;
+    while (at < len) {
+        uint32_t point = 0;
+        size_t size = jr_utf8_decode(text + at, len - at, &point);
+        unsigned width = size == 0 ? 1 : jr_utf8_width(point);
+        if (used + width > columns)
+            break;
+        used += width;
+        at += size == 0 ? 1 : size;
+    }
+    return at;
+}
+
+void jr_screen_light(struct jr_screen *screen, const char *text)
+{
+    struct jr_output *output = screen->streams[1];
+    bool erase = text[0] == '\0';
+    /* Behind a backlog a temporary line would only be late. */
+    if (!output->terminal || (erase && screen->lit == NULL) ||
+        (!erase && output->backlog.len > 0))
+        return;
+    struct winsize size = {0};
+    (void)ioctl(output->watch.fd, TIOCGWINSZ, &size);
+    unsigned columns = size.ws_col > 1 ? size.ws_col - 1U : 79;
+    struct iovec iov[] = {{(char *)ERASE, sizeof ERASE - 1},
+                          {(char *)text, fit(text, columns)}};
+    write_output(output, iov, erase ? 1 : 2);
+    screen->lit = erase ? NULL : output;
+}
+
+bool jr_screen_is_full(const struct jr_screen *screen)
+{
+    return screen->outputs[0].backlog.len - screen->outputs[0].taken +
+               screen->outputs[1].backlog.len - screen->outputs[1].taken >
+           BACKLOG_MOST;
+}
+
+bool jr_screen_is_waiting(const struct jr_screen *screen)
+{
+    return screen->outputs[0].backlog.len + screen->outputs[1].backlog.len > 0;
+}
+
+void jr_screen_abandon(struct jr_screen *screen)
+{
+    for (int i = 0; i < 2; i++) {
+        if (screen->outputs[i].backlog.len == 0)
+            continue;
+        screen->failed = true;
+        close_output(&screen->outputs[i]);
+    }
+    if (screen->relieved != NULL)
+        screen->relieved(screen->owner);
+}

@@ -1,0 +1,96 @@
+/*
+ * Starting a rank: what every start method promises, and what they share.
+ *
+ * A method turns one rank of the plan into a process: child of the runner,
+ * leader of a session of its own, killed with the runner, with descriptors 0,
+ * 1, 2 and no other. It returns once the rank executes, or with the stage and
+ * the errno at which it did not.
+ */
+#ifndef JR_START_H
+#define JR_START_H
+
+#include <limits.h>
+
+#include "budget.h"
+#include "child.h"
+#include "run.h"
+
+/* Where a stream of a rank goes. A console that is closed, or does not show the
+ * rank, takes the pipe out of the way. */
+enum jr_route {
+    JR_ROUTE_INHERIT, /* jobrun's own descriptor */
+    JR_ROUTE_FILE,    /* a file that the child side opens */
+    JR_ROUTE_PIPE,    /* to the runner: console, and file if there is a path */
+    JR_ROUTE_NULL
+};
+
+/* `stream` is 0 for standard output, 1 for standard error. */
+enum jr_route jr_start_route(const struct jr_plan_rank *rank, int stream,
+                             const struct jr_run_options *options);
+
+/* How many of the plan's streams go through the runner, and how many of those
+ * into a file as well: what the start will cost in descriptors. */
+struct jr_start_cost {
+    uint64_t pipes, files;
+};
+struct jr_start_cost jr_start_cost(const struct jr_plan *plan,
+                                   const struct jr_run_options *options);
+
+/* The last program that was looked up; see jr_program_find. */
+struct jr_program {
+    const char *name, *search, *workdir;
+    int error;
+    char path[PATH_MAX];
+};
+
+/* Find what execve is to be given for argv[0] `name`: as it is where it has a
+ * slash; else the first executable regular file in the folders of `search` (a
+ * PATH; NULL: the system's default), relative ones below `workdir`. Looks once
+ * for equal arguments in a row; they are borrowed. Returns 0 or an errno:
+ * ENOENT, EISDIR or EACCES for what was there and would not do. */
+int jr_program_find(struct jr_program *program, const char *name,
+                    const char *search, const char *workdir);
+
+/* The errno of an execve, told more exactly: EISDIR where it says EACCES of a
+ * folder, ELIBACC where ENOENT or EACCES are of the interpreter. */
+int jr_program_blame(const char *path, const char *workdir, int error);
+
+#define JR_CPUS 8192 /* as many as Linux may be built for */
+
+struct jr_starter {
+    const struct jr_run_options *options;
+    pid_t runner;
+    char *stack; /* the child side's; it is suspended while we run */
+    int pipe_size;
+    const struct rlimit *nofile; /* given back to the ranks; NULL: not raised */
+    mode_t umask;
+    int reset[64];
+    unsigned reset_count;
+    struct jr_program program;
+    cpu_set_t cpus[JR_CPUS / CPU_SETSIZE]; /* of the rank at hand */
+};
+
+/* Make the calling process, the runner, ready to start ranks: moves descriptors
+ * into their slots, learns the ignored signals. Returns 0, or -1 with errno. */
+int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
+                    const struct jr_run_options *options,
+                    const struct jr_budget *budget);
+
+/* A rank that was started, or not. The caller owns the descriptors. */
+struct jr_started {
+    pid_t pid;
+    int pidfd;
+    int pipes[2];        /* read ends; -1: the stream is none of the runner's */
+    int files[2];        /* log files of the piped streams; -1: none */
+    enum jr_stage stage; /* JR_STAGE_NONE: it executes */
+    int error;
+};
+
+typedef void jr_start_method_fn(struct jr_starter *starter,
+                                const struct jr_plan_rank *rank,
+                                struct jr_started *ret);
+
+/* spawn: a fresh process image, by clone(VM, VFORK, PIDFD, FILES). */
+jr_start_method_fn jr_start_spawn;
+
+#endif

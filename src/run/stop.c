@@ -1,0 +1,131 @@
+/*
+ * How a run is stopped.
+ *
+ * It begins when a rank fails under `on_failure: stop`, when a rank cannot be
+ * started, when `timeouts.run` has passed, or when jobrun is sent a signal
+ * that means stop. No further rank is started. Each running one gets SIGTERM,
+ * its leader or its whole group by `stop_target`, then SIGCONT, for a stopped
+ * process cannot obey. After `timeouts.stop_grace` SIGKILL goes to leader and
+ * group; a second signal to jobrun does the same at once. The same signal
+ * within a tenth of a second is one signal: timeout(1) and shells send it to
+ * the process and to its group.
+ *
+ * The same bounds hold for a console that takes nothing any more, when it was a
+ * signal that stopped the run; otherwise its reader is waited for.
+ *
+ * What a rank left in other sessions is swept when all ranks have ended.
+ * A rank that does not die of SIGKILL is waited for JR_KILL_WAIT_NS, and named.
+ */
+#include "runner.h"
+
+#include <signal.h>
+
+#include "clock.h"
+
+#include "banned.h"
+
+#define SAME_SIGNAL_NS UINT64_C(100000000)
+#define MS             UINT64_C(1000000)
+
+static void on_run_timeout(void *owner)
+{
+    struct jr_runner *runner = owner;
+    runner->outcome->timed_out = true;
+    jr_events_add(&runner->events, "timeout", "\"timeout\":\"run\"");
+    jr_stop_begin(runner);
+}
+
+static void on_grace(void *owner)
+{
+    struct jr_runner *runner = owner;
+    jr_stop_force(runner);
+}
+
+/* Once all ranks have ended, it is only a console that nobody reads that can
+ * keep jobrun: who told it to stop does not wait for that. */
+static void abandon_console(struct jr_runner *runner)
+{
+    if (runner->running == 0 && runner->outcome->stop_signal != 0)
+        jr_screen_abandon(&runner->screen);
+}
+
+static void on_kill_wait(void *owner)
+{
+    struct jr_runner *runner = owner;
+    runner->stop.given_up = true;
+    abandon_console(runner);
+}
+
+void jr_stop_open(struct jr_runner *runner)
+{
+    struct jr_stop *stop = &runner->stop;
+    *stop = (struct jr_stop){
+        .run = {.due = on_run_timeout, .owner = runner},
+        .grace = {.due = on_grace, .owner = runner},
+        .kill = {.due = on_kill_wait, .owner = runner},
+    };
+    uint64_t run_ms = runner->plan->policy->timeouts.run_ms;
+    if (run_ms > 0)
+        stop->run.at = jr_clock_ns() + run_ms * MS;
+    jr_loop_timer(&runner->loop, &stop->run);
+    jr_loop_timer(&runner->loop, &stop->grace);
+    jr_loop_timer(&runner->loop, &stop->kill);
+}
+
+void jr_stop_begin(struct jr_runner *runner)
+{
+    struct jr_stop *stop = &runner->stop;
+    if (stop->begun)
+        return;
+    stop->begun = true;
+    stop->run.at = 0;
+    stop->grace.at =
+        jr_clock_ns() + runner->plan->policy->timeouts.stop_grace_ms * MS;
+    if (runner->running == 0)
+        return;
+    jr_events_add(&runner->events, "stop", "\"signal\":%d,\"running\":%u",
+                  SIGTERM, runner->running);
+    jr_status_hurry(&runner->status);
+    jr_runner_tell_all(runner, JR_RANK_ON_STOP, SIGTERM);
+}
+
+void jr_stop_force(struct jr_runner *runner)
+{
+    struct jr_stop *stop = &runner->stop;
+    abandon_console(runner);
+    if (stop->forced)
+        return;
+    stop->begun = stop->forced = true;
+    stop->run.at = stop->grace.at = 0;
+    stop->kill.at = jr_clock_ns() + JR_KILL_WAIT_NS;
+    if (runner->running == 0)
+        return;
+    jr_events_add(&runner->events, "kill", "\"running\":%u", runner->running);
+    jr_runner_tell_all(runner, JR_RANK_ON_KILL, SIGKILL);
+}
+
+void jr_stop_signal(struct jr_runner *runner, int sig)
+{
+    struct jr_stop *stop = &runner->stop;
+    uint64_t now = jr_clock_ns(), before = stop->signalled_ns;
+    if (before != 0 && now - before < SAME_SIGNAL_NS)
+        return;
+    stop->signalled_ns = now;
+    jr_events_add(&runner->events, "signal", "\"signal\":%d", sig);
+    if (before != 0) {
+        jr_stop_force(runner);
+        return;
+    }
+    runner->outcome->stop_signal = sig;
+    jr_stop_begin(runner);
+}
+
+void jr_stop_judge(struct jr_runner *runner, const struct jr_rank_run *rank)
+{
+    const struct jr_rank_outcome *outcome = rank->outcome;
+    bool well = outcome->end == JR_END_EXITED && outcome->exit_code == 0;
+    bool unstarted = outcome->end == JR_END_START;
+    if (unstarted ||
+        (!well && runner->plan->policy->on_failure == JR_ON_FAILURE_STOP))
+        jr_stop_begin(runner);
+}

@@ -1,0 +1,146 @@
+/*
+ * The caller is a subreaper: when a process ends, its children become the
+ * caller's own. So it is enough to kill direct children, again and again: each
+ * pass brings the next generation near. A direct child that was not reaped
+ * keeps its number, which makes this the one place where a plain pid is safe
+ * to signal.
+ *
+ * Reaping is bounded per pass: against processes that fork without end, an
+ * unbounded one would starve the killing.
+ */
+#include "sweep.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "clock.h"
+#include "num.h"
+
+#include "banned.h"
+
+#define PASS_REAPS   256     /* ends taken between two passes of killing */
+#define PASS_WAIT_NS 1000000 /* for the killed ones to die */
+
+/* What is done to each child: returns nothing, goes on. */
+typedef void child_visit(pid_t pid, void *data);
+
+/* By /proc/self/task/TID/children (CONFIG_PROC_CHILDREN). False where the
+ * kernel has no such file. */
+static bool visit_listed(child_visit *visit, void *data)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/children", gettid());
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    int pid;
+    while (fscanf(file, "%d", &pid) == 1)
+        visit(pid, data);
+    (void)fclose(file);
+    return true;
+}
+
+/* The parent of a process by /proc/PID/stat; the name in it may hold anything,
+ * so the fields count from the last parenthesis. */
+static pid_t parent_of(const char *pid)
+{
+    char path[64], text[512];
+    (void)snprintf(path, sizeof path, "/proc/%s/stat", pid);
+    JR_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (len <= 0)
+        return -1;
+    text[len] = '\0';
+    const char *end = strrchr(text, ')');
+    int parent = -1;
+    if (end == NULL || sscanf(end, ") %*c %d", &parent) != 1)
+        return -1;
+    return parent;
+}
+
+static void visit_scanned(child_visit *visit, void *data)
+{
+    DIR *proc = opendir("/proc");
+    const struct dirent *entry;
+    while (proc != NULL && (entry = readdir(proc)) != NULL) {
+        uint32_t pid;
+        if (jr_num_u32(entry->d_name, &pid) &&
+            parent_of(entry->d_name) == getpid())
+            visit((pid_t)pid, data);
+    }
+    if (proc != NULL)
+        (void)closedir(proc);
+}
+
+static void visit_children(child_visit *visit, void *data)
+{
+    if (!visit_listed(visit, data))
+        visit_scanned(visit, data);
+}
+
+static void kill_child(pid_t pid, void *data)
+{
+    (void)data;
+    (void)kill(pid, SIGKILL);
+}
+
+static void name_child(pid_t pid, void *data)
+{
+    struct jr_sweep *sweep = data;
+    if (sweep->left < JR_SWEEP_PIDS)
+        sweep->left_pids[sweep->left] = pid;
+    sweep->left++;
+}
+
+/* Take the ends that are there. False when there is no child any more. */
+static bool reap_some(struct jr_sweep *sweep)
+{
+    for (unsigned i = 0; i < PASS_REAPS; i++) {
+        siginfo_t info = {0};
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | __WALL) != 0)
+            return errno != ECHILD;
+        if (info.si_pid == 0)
+            return true;
+        sweep->killed++;
+    }
+    return true;
+}
+
+/* Sleep until a child ends, or a moment. */
+static void await_end(void)
+{
+    sigset_t chld;
+    (void)sigemptyset(&chld);
+    (void)sigaddset(&chld, SIGCHLD);
+    (void)sigtimedwait(&chld, NULL,
+                       &(struct timespec){.tv_nsec = PASS_WAIT_NS});
+}
+
+void jr_sweep(struct jr_sweep *ret, uint64_t limit_ns)
+{
+    *ret = (struct jr_sweep){0};
+    uint64_t until = jr_clock_ns() + limit_ns;
+    while (reap_some(ret)) {
+        uint32_t before = ret->killed;
+        visit_children(kill_child, NULL);
+        if (!reap_some(ret))
+            return;
+        if (jr_clock_ns() > until) {
+            visit_children(name_child, ret);
+            return;
+        }
+        /* While there are ends, there may be new children: no rest. */
+        if (ret->killed == before)
+            await_end();
+    }
+}

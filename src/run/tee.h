@@ -1,0 +1,69 @@
+/*
+ * Moving the ranks' output: from one pipe per stream into its file first, byte
+ * by byte as it came, then as whole, prefixed lines to the console.
+ */
+#ifndef JR_TEE_H
+#define JR_TEE_H
+
+#include <sys/uio.h>
+
+#include <jobrun/plan.h>
+#include <jobrun/run.h>
+
+#include "events.h"
+#include "loop.h"
+#include "screen.h"
+#include "start.h"
+
+/* One stream of one rank. */
+struct jr_stream {
+    struct jr_watch watch; /* the read end; -1: closed */
+    int file_fd;           /* -1: none, or given up */
+    int number;            /* 0 standard output, 1 standard error */
+    const struct jr_plan_rank *rank;
+    struct jr_rank_outcome *outcome;
+    struct jr_tee *tee;
+    char *rest; /* the line that is not finished yet; malloc'ed or NULL */
+    size_t rest_len, rest_cap;
+    uint64_t rest_since; /* when its first byte came; 0: nothing to show */
+    bool paused;
+    struct jr_stream *next_paused;
+};
+
+struct jr_tee {
+    struct jr_loop *loop;
+    struct jr_screen *screen;
+    struct jr_events *events;
+    struct jr_timer partial;
+    uint64_t partial_ns;
+    bool timestamps, color;
+    char *bytes;       /* what was read just now */
+    struct iovec *iov; /* lines on their way to the screen */
+    int iov_count;
+    struct jr_buf lines; /* the same where they had to be changed */
+    char stamp[34];
+    struct jr_stream *streams; /* 2 per rank */
+    uint32_t stream_count;
+    struct jr_stream *paused;
+    uint32_t open; /* streams that have not come to their end */
+};
+
+/* Room for the streams of `ranks` ranks. Returns 0, or -1 with errno. */
+int jr_tee_open(struct jr_tee *tee, struct jr_loop *loop,
+                struct jr_screen *screen, struct jr_events *events,
+                const struct jr_plan *plan, bool color);
+
+/* Take over the piped streams of the plan's rank `i`, which was started; the
+ * descriptors are the tee's from here on. Returns 0, or -1 with errno. */
+int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
+               const struct jr_plan_rank *rank,
+               struct jr_rank_outcome *outcome);
+
+/* Once no rank lives: take what is in the pipes and close them, whoever else
+ * may hold them. Turns the loop while the console makes it wait. */
+void jr_tee_drain(struct jr_tee *tee);
+
+/* Close everything as it is. */
+void jr_tee_close(struct jr_tee *tee);
+
+#endif

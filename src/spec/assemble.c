@@ -1,0 +1,97 @@
+#include "assemble.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "extends.h"
+#include "field.h"
+#include "fill.h"
+#include "io.h"
+#include "override.h"
+#include "shapes.h"
+#include "strv.h"
+
+#include "banned.h"
+
+/* The folder below which parents may lie, without links; malloc'ed, or NULL.
+ * One that is not there is as good as any: nothing is read below it. */
+static char *root_of(const struct jr_assembly *assembly)
+{
+    const char *folder = assembly->file.folder;
+    JR_FREE char *top = NULL;
+    if (assembly->options->root != NULL)
+        folder = assembly->options->root;
+    else
+        top = jr_io_find_above(folder, ".git");
+    if (top != NULL)
+        folder = top;
+    char *real = realpath(folder, NULL);
+    return real != NULL ? real : strdup(folder);
+}
+
+static int extend(struct jr_doc *doc, const struct jr_assembly *assembly,
+                  const struct jr_shapes *shapes, struct jr_diags *diags)
+{
+    JR_FREE char *root = NULL;
+    struct jr_reader files;
+    struct jr_extends extends = {shapes, assembly->options->reader,
+                                 assembly->file};
+    if (extends.reader == NULL) {
+        root = root_of(assembly);
+        files = jr_reader_of_files(root);
+        extends.reader = &files;
+        doc->arena.failed |= root == NULL;
+    }
+    return doc->arena.failed ? -1 : jr_extends_merge(doc, &extends, diags);
+}
+
+/* The globs of `secrets`, as they stand: those of the spec, or the default. */
+static struct jr_strv secrets_of(struct jr_doc *doc)
+{
+    struct jr_strv globs = {0};
+    struct jr_arena *arena = &doc->arena;
+    const struct jr_node *stated = NULL;
+    if (doc->root->kind == JR_NODE_MAPPING)
+        stated = jr_doc_get(doc->root, "secrets");
+    if (stated != NULL && stated->kind == JR_NODE_SEQUENCE) {
+        for (size_t i = 0; i < stated->count; i++)
+            if (stated->items[i]->kind == JR_NODE_SCALAR)
+                jr_strv_push(&globs, arena,
+                             jr_arena_strdup(arena, stated->items[i]->text));
+        return globs;
+    }
+    const char *rest = jr_field_find("secrets")->fallback;
+    for (size_t len; *rest != '\0'; rest += len + strspn(rest + len, " ")) {
+        len = strcspn(rest, " ");
+        jr_strv_push(&globs, arena, jr_arena_strndup(arena, rest, len));
+    }
+    return globs;
+}
+
+int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
+                struct jr_diags *diags)
+{
+    const struct jr_spec_options *options = assembly->options;
+    const struct jr_shapes shapes = jr_shapes_make();
+    doc->source->folder = assembly->file.folder;
+    bool extends = doc->root->kind == JR_NODE_MAPPING &&
+                   jr_doc_pair(doc->root, "extends") != NULL;
+    if (extends && extend(doc, assembly, &shapes, diags) != 0)
+        return -1;
+    for (size_t i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
+        jr_override(doc, &shapes, options->sets[i], assembly->here, diags);
+    if (!doc->dollars)
+        return 0;
+    const struct jr_strv secrets = secrets_of(doc);
+    const struct jr_fill fill = {
+        .shapes = &shapes,
+        .environ = options->environ,
+        .allow = options->allow_env,
+        .secrets = secrets.items,
+        .secrets_count = secrets.count,
+        .guess = options->validate && !options->strict,
+    };
+    jr_fill_in(doc, &fill, diags);
+    return 0;
+}

@@ -1,0 +1,20 @@
+/* From a document to the whole tree: parents, --set, ${...}. Private to this
+ * folder. */
+#ifndef JR_ASSEMBLE_H
+#define JR_ASSEMBLE_H
+
+#include "load.h"
+#include "reader.h"
+
+struct jr_assembly {
+    const struct jr_spec_options *options;
+    struct jr_file file; /* that the document is from */
+    const char *here;    /* absolute: what a path in --set is relative to */
+};
+
+/* Do it to doc->root. Returns -1 with findings when there is no tree that it
+ * makes sense to look at, else 0, with or without findings. */
+int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
+                struct jr_diags *diags);
+
+#endif

@@ -1,0 +1,246 @@
+#include "bound.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <jobrun/types.h>
+
+#include "cleanup.h"
+#include "io.h"
+#include "json.h"
+#include "num.h"
+
+#include "banned.h"
+
+/* `owner` is the mapping in which the value stands. */
+static struct jr_node *bound_value(struct jr_lint *lint,
+                                   const struct jr_spec_type *type,
+                                   const struct jr_node *node,
+                                   const struct jr_node *owner);
+
+static struct jr_node *bound_text(struct jr_lint *lint, const char *text)
+{
+    return jr_node_scalar(lint->arena, text, false);
+}
+
+static void add(struct jr_lint *lint, struct jr_node *mapping, const char *key,
+                struct jr_node *value)
+{
+    jr_node_add(lint->arena, mapping, bound_text(lint, key), value);
+}
+
+static struct jr_node *bound_duration(struct jr_lint *lint, const char *text)
+{
+    uint64_t ms = 0;
+    (void)jr_num_duration(text, &ms);
+    const char *digits = jr_arena_printf(lint->arena, "%" PRIu64, ms);
+    return digits == NULL ? NULL : jr_node_scalar(lint->arena, digits, true);
+}
+
+/* A value of `enum` as JSON; under type string, unquoted text is text. */
+static struct jr_node *bound_json(struct jr_lint *lint,
+                                  const struct jr_node *node,
+                                  const struct jr_node *owner)
+{
+    const struct jr_node *type = jr_doc_get(owner, "type");
+    bool text = type != NULL && strcmp(type->text, "string") == 0;
+    struct jr_buf out = JR_BUF_INIT;
+    int64_t whole;
+    double real;
+    json_t *json = NULL;
+    if (!text && node->plain && jr_num_i64(node->text, &whole))
+        json = json_integer(whole);
+    else if (!text && node->plain && jr_num_double(node->text, &real))
+        json = json_real(real);
+    else if (!text && jr_scalar_type(node) == JR_SCALAR_BOOL)
+        json = json_boolean(strcasecmp(node->text, "true") == 0);
+    else
+        json = jr_json_str(node->text);
+    if (json != NULL)
+        jr_json_print(&out, json, 0);
+    json_decref(json);
+    struct jr_node *ret = NULL;
+    if (out.data != NULL && !out.failed)
+        ret = bound_text(lint, out.data);
+    else
+        lint->arena->failed = true;
+    jr_buf_release(&out);
+    return ret;
+}
+
+static struct jr_node *bound_list(struct jr_lint *lint,
+                                  const struct jr_spec_type *type,
+                                  const struct jr_node *node,
+                                  const struct jr_node *owner)
+{
+    struct jr_node *out = jr_node_sequence(lint->arena);
+    bool lone = node->kind == JR_NODE_SCALAR;
+    for (size_t i = 0; i < (lone ? 1 : node->count); i++)
+        jr_node_append(
+            lint->arena, out,
+            bound_value(lint, type->item, lone ? node : node->items[i], owner));
+    return out;
+}
+
+static struct jr_node *bound_streams(struct jr_lint *lint,
+                                     const struct jr_node *node)
+{
+    struct jr_node *out = jr_node_sequence(lint->arena);
+    bool lone = node->kind == JR_NODE_SCALAR;
+    for (size_t i = 0; i < (lone ? 1 : node->count); i++) {
+        const char *ranks = lone ? "all" : node->pairs[i].key->text;
+        const char *word = lone ? node->text : node->pairs[i].value->text;
+        struct jr_node *rule = jr_node_mapping(lint->arena);
+        add(lint, rule, JR_BOUND_RANKS, bound_text(lint, ranks));
+        add(lint, rule, JR_BOUND_STREAMS, bound_text(lint, word));
+        jr_node_append(lint->arena, out, rule);
+    }
+    return out;
+}
+
+/* A path that nobody stated belongs to who runs the job, not to who wrote it.
+ */
+static struct jr_node *below_here(struct jr_lint *lint, const char *path)
+{
+    JR_FREE char *absolute = jr_io_absolute(lint->here, path);
+    if (absolute == NULL)
+        lint->arena->failed = true;
+    return absolute == NULL ? NULL : bound_text(lint, absolute);
+}
+
+/* An absent field: its default, if it has one, read like any other value. */
+static struct jr_node *fallback(struct jr_lint *lint,
+                                const struct jr_spec_field *field)
+{
+    struct jr_node *node = NULL;
+    if (field->type->kind == JR_KIND_MAP)
+        return jr_node_mapping(lint->arena);
+    if (field->fallback == NULL)
+        return NULL;
+    if (field->type->kind != JR_KIND_LIST) {
+        node = field->type->here ? below_here(lint, field->fallback)
+                                 : bound_text(lint, field->fallback);
+        if (node != NULL)
+            node->plain = true;
+        return node == NULL ? NULL
+                            : jr_lint_value(lint, field->type, node, NULL);
+    }
+    node = jr_node_sequence(lint->arena);
+    for (const char *item = field->fallback; *item != '\0';) {
+        size_t len = strcspn(item, " ");
+        jr_node_append(lint->arena, node,
+                       jr_node_scalar_n(lint->arena, item, len, false));
+        item += len + (item[len] == ' ');
+    }
+    return node;
+}
+
+static void add_fields(struct jr_lint *lint, const struct jr_spec_field *fields,
+                       const struct jr_node *node, struct jr_node *out)
+{
+    for (; fields->key != NULL; fields++) {
+        const struct jr_node *value = jr_doc_get(node, fields->key);
+        if (value == NULL && fields->since != NULL)
+            value = fallback(lint, fields);
+        if (value != NULL)
+            add(lint, out, fields->key,
+                bound_value(lint, fields->type, value, node));
+    }
+}
+
+/* null unsets a variable, ??? wants it set outside. */
+static void add_variable(struct jr_lint *lint, const struct jr_node *value,
+                         struct jr_node *out)
+{
+    if (strcmp(value->text, "???") == 0)
+        add(lint, out, JR_BOUND_REQUIRED,
+            jr_node_scalar(lint->arena, "true", true));
+    else if (jr_scalar_type(value) != JR_SCALAR_NULL)
+        add(lint, out, JR_BOUND_VALUE, bound_text(lint, value->text));
+}
+
+static struct jr_node *bound_names(struct jr_lint *lint,
+                                   const struct jr_spec_type *type,
+                                   const struct jr_node *node)
+{
+    struct jr_node *out = jr_node_sequence(lint->arena);
+    for (size_t i = 0; i < node->count; i++) {
+        const struct jr_pair *pair = &node->pairs[i];
+        struct jr_node *entry = jr_node_mapping(lint->arena);
+        add(lint, entry, JR_BOUND_NAME, bound_text(lint, pair->key->text));
+        if (type->item->kind == JR_KIND_MAP)
+            add_fields(lint, type->item->fields, pair->value, entry);
+        else
+            add_variable(lint, pair->value, entry);
+        jr_node_append(lint->arena, out, entry);
+    }
+    return out;
+}
+
+static struct jr_node *bound_value(struct jr_lint *lint,
+                                   const struct jr_spec_type *type,
+                                   const struct jr_node *node,
+                                   const struct jr_node *owner)
+{
+    struct jr_node *out = NULL;
+    if (type->kind == JR_KIND_MAP) {
+        out = jr_node_mapping(lint->arena);
+        add_fields(lint, type->fields, node, out);
+        return out;
+    }
+    if (type->kind == JR_KIND_LIST)
+        return bound_list(lint, type, node, owner);
+    if (type->kind == JR_KIND_NAMES)
+        return bound_names(lint, type, node);
+    if (type->kind == JR_KIND_STREAMS)
+        return bound_streams(lint, node);
+    if (type->kind == JR_KIND_DURATION)
+        return bound_duration(lint, node->text);
+    if (type->kind == JR_KIND_SCALAR)
+        return bound_json(lint, node, owner);
+    return jr_node_scalar(lint->arena, node->text, node->plain);
+}
+
+/* The form's word, and its own words followed by `args`. */
+static struct jr_node *bound_entry(struct jr_lint *lint,
+                                   const struct jr_node *entry)
+{
+    const struct jr_node *command = jr_doc_get(entry, "command");
+    const struct jr_node *shell = jr_doc_get(entry, "shell");
+    const struct jr_node *args = jr_doc_get(entry, "args");
+    struct jr_node *argv = jr_node_sequence(lint->arena);
+    struct jr_node *out = jr_node_mapping(lint->arena);
+    if (shell != NULL)
+        jr_node_append(lint->arena, argv, bound_text(lint, shell->text));
+    for (size_t i = 0; command != NULL && i < command->count; i++)
+        jr_node_append(lint->arena, argv, command->items[i]);
+    for (size_t i = 0; args != NULL && i < args->count; i++)
+        jr_node_append(lint->arena, argv, args->items[i]);
+    add(lint, out, JR_BOUND_FORM,
+        bound_text(lint, shell != NULL ? "shell" : "command"));
+    add(lint, out, JR_BOUND_ARGV, argv);
+    return out;
+}
+
+struct jr_node *jr_bound_tree(struct jr_lint *lint, const struct jr_node *tree,
+                              const char *stem)
+{
+    struct jr_arena *arena = lint->arena;
+    const struct jr_node *entry = jr_doc_get(tree, "entrypoint");
+    struct jr_node *out = bound_value(lint, jr_field_root(), tree, NULL);
+    if (arena->failed || entry == NULL)
+        return NULL;
+    jr_node_set(arena, out, "entrypoint", bound_entry(lint, entry));
+    if (jr_doc_get(tree, "name") == NULL)
+        add(lint, out, "name", bound_text(lint, stem));
+    if (jr_doc_get(tree, "tee") != NULL)
+        add(lint, out, JR_BOUND_TEE_STATED,
+            jr_node_scalar(arena, "true", true));
+    if (jr_doc_get(tree, "results") != NULL)
+        add(lint, jr_doc_get(out, "results"), JR_BOUND_STATED,
+            jr_node_scalar(arena, "true", true));
+    if (jr_doc_get(tree, "stop_target") == NULL &&
+        jr_doc_get(entry, "shell") != NULL)
+        add(lint, out, "stop_target", bound_text(lint, "group"));
+    return arena->failed ? NULL : out;
+}

@@ -1,0 +1,271 @@
+#include "check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jobrun/contract.h>
+#include <jobrun/types.h>
+
+#include "num.h"
+
+#include "banned.h"
+
+struct jr_stated jr_check_number(const struct jr_check *check, const char *path)
+{
+    struct jr_stated stated = {0};
+    const struct jr_node *node = jr_doc_find(check->tree, path);
+    if (node != NULL && node->kind == JR_NODE_SCALAR &&
+        jr_num_u64(node->text, &stated.value))
+        stated.node = node;
+    return stated;
+}
+
+const char *jr_check_text(const struct jr_check *check, const char *path)
+{
+    const struct jr_node *node = jr_doc_find(check->tree, path);
+    bool scalar = node != NULL && node->kind == JR_NODE_SCALAR;
+    return scalar ? node->text : NULL;
+}
+
+const struct jr_node *jr_check_raw(const struct jr_check *check,
+                                   const char *path)
+{
+    const struct jr_node *node = jr_doc_find(check->root, path);
+    bool removed = node != NULL && jr_lint_is_removed(check->lint, node);
+    return removed ? NULL : node;
+}
+
+/* Findings beyond it are not kept (see diag.c), and so need no path. */
+enum { MOST_PLACED = 1000 };
+
+/* A complaint on its way to the node that it is about, so as to know the path
+ * of it. */
+struct finding {
+    struct jr_lint *lint;
+    unsigned code;
+    const struct jr_node *at;
+    const char *text;
+    struct jr_diag *diag;
+};
+
+static bool find(struct finding *finding, const struct jr_node *node,
+                 const struct jr_step *up);
+
+static bool find_in(struct finding *finding, const struct jr_node *node,
+                    const struct jr_step *at)
+{
+    if (node != finding->at)
+        return find(finding, node, at);
+    finding->diag = jr_lint_error(finding->lint, finding->code, node->span, at,
+                                  "%s", finding->text);
+    return true;
+}
+
+static bool find(struct finding *finding, const struct jr_node *node,
+                 const struct jr_step *up)
+{
+    for (size_t i = 0; node->kind != JR_NODE_SCALAR && i < node->count; i++) {
+        bool list = node->kind == JR_NODE_SEQUENCE;
+        const struct jr_step at = {
+            .up = up,
+            .key = list ? NULL : node->pairs[i].key->text,
+            .index = i,
+        };
+        if (list ? find_in(finding, node->items[i], &at)
+                 : find_in(finding, node->pairs[i].key, &at) ||
+                       find_in(finding, node->pairs[i].value, &at))
+            return true;
+    }
+    return false;
+}
+
+struct jr_diag *jr_check_clash(const struct jr_check *check, unsigned code,
+                               const struct jr_node *at,
+                               const struct jr_node *other, const char *format,
+                               ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    struct jr_diags *diags = check->lint->diags;
+    struct finding finding = {check->lint, code, at, text, &diags->scratch};
+    bool kept = diags->errors <= MOST_PLACED;
+    if (!kept || (!find(&finding, check->tree, NULL) &&
+                  !find(&finding, check->root, NULL)))
+        finding.diag =
+            jr_lint_error(check->lint, code, at->span, NULL, "%s", text);
+    struct jr_diag *diag = finding.diag;
+    if (other != NULL && other->span.line != 0)
+        jr_diag_relate(diags, diag, other->span, "stated here");
+    return diag;
+}
+
+/* The pair of a form that an entrypoint states. */
+static const struct jr_pair *form_of(const struct jr_check *check,
+                                     const struct jr_node *entry,
+                                     const char *form)
+{
+    const struct jr_pair *pair = jr_doc_pair(entry, form);
+    bool removed = pair != NULL && jr_lint_is_removed(check->lint, pair->value);
+    return removed ? NULL : pair;
+}
+
+/* Whether a key is no field, so that a form may have been meant by it. */
+static bool has_unknown(const struct jr_node *entry)
+{
+    const struct jr_spec_field *fields =
+        jr_field_find("entrypoint")->type->fields;
+    for (size_t i = 0; i < entry->count; i++)
+        if (jr_field_get(fields, entry->pairs[i].key->text) == NULL)
+            return true;
+    return false;
+}
+
+/* Exactly one of the four forms; a template may have none yet. */
+static void check_form(const struct jr_check *check)
+{
+#define FORM(name, word, help) word,
+    static const char *const forms[] = {JR_FORMS(FORM)};
+    const struct jr_node *entry = jr_check_raw(check, "entrypoint");
+    const struct jr_pair *first = NULL;
+    if (entry == NULL || entry->kind != JR_NODE_MAPPING)
+        return;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const struct jr_pair *pair = form_of(check, entry, forms[i]);
+        if (pair != NULL && first != NULL)
+            (void)jr_check_clash(check, 301, pair->key, first->key,
+                                 "'entrypoint' has two forms: %s and %s",
+                                 first->key->text, pair->key->text);
+        first = first != NULL ? first : pair;
+    }
+    if (first == NULL && !has_unknown(entry) && !check->lint->base)
+        (void)jr_check_clash(check, 201, entry, NULL,
+                             "'entrypoint' wants one of command, shell, "
+                             "python and library");
+}
+
+/* There is nothing to fork from where a program is started anew. */
+static void check_start_method(const struct jr_check *check)
+{
+    const struct jr_node *method = jr_doc_get(check->tree, "start_method");
+    const struct jr_node *entry = jr_doc_get(check->tree, "entrypoint");
+    if (method == NULL || entry == NULL || strcmp(method->text, "spawn") == 0)
+        return;
+    const struct jr_pair *form = jr_doc_pair(entry, "command");
+    form = form != NULL ? form : jr_doc_pair(entry, "shell");
+    if (form == NULL)
+        return;
+    struct jr_diag *diag =
+        jr_check_clash(check, 302, method, form->key,
+                       "start_method %s has nothing to fork from: a %s is a "
+                       "program of its own",
+                       method->text, form->key->text);
+    jr_diag_help(check->lint->diags, diag, "leave it out, or write spawn");
+}
+
+/* The kinds of device that a backend drives, as bits. */
+static uint32_t driven_by(const char *backend)
+{
+#define WORD(name, word, help) word,
+#define DRIVES(name, kinds)    [JR_BACKEND_##name] = (kinds),
+    static const char *const words[] = {JR_BACKENDS(WORD)};
+    static const uint32_t drives[] = {JR_BACKEND_DRIVES(DRIVES)};
+    for (size_t i = 0; i < JR_BACKEND_CUSTOM; i++)
+        if (strcmp(words[i], backend) == 0)
+            return drives[i];
+    return ~0u;
+}
+
+static void check_backends(const struct jr_check *check)
+{
+    static const char *const kinds[] = {JR_DEVICES(WORD)};
+    const struct jr_node *device = jr_doc_get(check->tree, "device");
+    const struct jr_node *backends = jr_doc_get(check->tree, "backends");
+    uint32_t kind = 0;
+    if (device == NULL || backends == NULL)
+        return;
+    while (kind < JR_DEVICE_CUSTOM && strcmp(kinds[kind], device->text) != 0)
+        kind++;
+    for (size_t i = 0; kind < JR_DEVICE_CUSTOM && i < backends->count; i++) {
+        const struct jr_node *backend = backends->pairs[i].value;
+        if ((driven_by(backend->text) & 1u << kind) == 0)
+            (void)jr_check_clash(check, 308, backend, device,
+                                 "backend %s cannot drive device %s",
+                                 backend->text, device->text);
+    }
+}
+
+struct variable {
+    const char *name, *field;
+};
+
+static void refuse_variables(const struct jr_check *check,
+                             const struct jr_pair *pair,
+                             const struct variable *table, size_t count)
+{
+    struct jr_diags *diags = check->lint->diags;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(table[i].name, pair->key->text) != 0)
+            continue;
+        struct jr_diag *diag = jr_check_clash(
+            check, 207, pair->key, NULL, "jobrun sets %s for each rank itself",
+            table[i].name);
+        if (table[i].field[0] != '\0')
+            jr_diag_help(diags, diag, "the field for it is '%s'",
+                         table[i].field);
+    }
+}
+
+static bool has_torch(const struct jr_node *profiles)
+{
+    for (size_t i = 0; profiles != NULL && i < profiles->count; i++)
+        if (strcmp(profiles->items[i]->text, "torch") == 0)
+            return true;
+    return profiles == NULL;
+}
+
+static void check_variables(const struct jr_check *check,
+                            const struct jr_node *env, bool is_torch)
+{
+#define VARIABLE(name, value, field) {name, field},
+    static const struct variable always[] = {JR_CONTRACT_VARIABLES(VARIABLE)};
+    static const struct variable torch[] = {JR_CONTRACT_TORCH(VARIABLE)};
+    for (size_t i = 0; env != NULL && i < env->count; i++) {
+        refuse_variables(check, &env->pairs[i], always,
+                         sizeof always / sizeof *always);
+        if (is_torch)
+            refuse_variables(check, &env->pairs[i], torch,
+                             sizeof torch / sizeof *torch);
+    }
+}
+
+/* Profiles that are not known are none. */
+static void check_env(const struct jr_check *check)
+{
+    const struct jr_node *profiles = jr_doc_get(check->tree, "env_profiles");
+    const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
+    bool is_torch =
+        has_torch(profiles) &&
+        (profiles != NULL || jr_check_raw(check, "env_profiles") == NULL);
+    check_variables(check, jr_doc_get(check->tree, "env"), is_torch);
+    for (size_t i = 0; entries != NULL && i < entries->count; i++)
+        check_variables(check, jr_doc_get(entries->pairs[i].value, "env"),
+                        is_torch);
+}
+
+void jr_check_spec(struct jr_lint *lint, const struct jr_node *root,
+                   const struct jr_node *tree)
+{
+    static jr_check_rule *const rules[] = {
+        check_form,       check_start_method, jr_check_sizes,
+        check_backends,   check_env,          jr_check_ranks,
+        jr_check_source,  jr_check_fields,    jr_check_comparisons,
+        jr_check_capture, jr_check_secrets,
+    };
+    const struct jr_check check = {.lint = lint, .root = root, .tree = tree};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        rules[i](&check);
+}

@@ -1,0 +1,315 @@
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "num.h"
+#include "regex.h"
+
+#include "banned.h"
+
+/* Suggestions are looked for among so many names, and streams of so many local
+ * ranks are followed: beyond it a spec is no longer one that a person wrote. */
+enum { MOST_NAMES = 256, MOST_FOLLOWED = 64 };
+
+/* Where results come from; "" where that is stated, but nobody can tell. */
+static const char *source_of(const struct jr_check *check)
+{
+    const char *from = jr_check_text(check, "results.from");
+    const struct jr_node *stated = jr_check_raw(check, "results.from");
+    bool unknown =
+        stated != NULL && stated->filled != NULL && stated->filled->unknown;
+    if (from != NULL)
+        return from;
+    return unknown ? "" : "file";
+}
+
+static bool is_stream(const char *from)
+{
+    return strcmp(from, "stdout") == 0 || strcmp(from, "stderr") == 0;
+}
+
+/* The named groups of results.pattern, NULL-terminated; NULL when results do
+ * not come from one. */
+static const char **group_names(const struct jr_check *check)
+{
+    const char *pattern = jr_check_text(check, "results.pattern");
+    struct jr_arena *arena = check->lint->arena;
+    struct jr_regex *regex = NULL;
+    size_t bad;
+    if (pattern == NULL || !is_stream(source_of(check)) ||
+        jr_regex_new(&regex, pattern, &bad, NULL) != 0)
+        return NULL;
+    size_t count = jr_regex_group_count(regex);
+    const char **names = jr_arena_array(arena, count + 1, sizeof *names);
+    for (size_t i = 0; names != NULL && i < count; i++)
+        names[i] = jr_arena_strdup(arena, jr_regex_group_name(regex, i));
+    jr_regex_free(regex);
+    return names;
+}
+
+static bool is_among(const char *name, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+/* `pattern` goes with streams, `file` with files, `return` with functions. */
+void jr_check_source(const struct jr_check *check)
+{
+    struct jr_diags *diags = check->lint->diags;
+    const struct jr_node *results = jr_doc_get(check->tree, "results");
+    const char *from = source_of(check);
+    if (results == NULL || *from == '\0')
+        return;
+    const struct jr_node *where = jr_doc_get(results, "from");
+    const struct jr_node *file = jr_doc_get(results, "file");
+    const struct jr_node *pattern = jr_doc_get(results, "pattern");
+    const struct jr_node *raw = jr_check_raw(check, "results.pattern");
+    const char **groups = group_names(check);
+    struct jr_diag *diag = NULL;
+    if (strcmp(from, "return") == 0) {
+        diag = jr_check_clash(check, 304, where, NULL,
+                              "only functions return a result");
+        jr_diag_help(diags, diag,
+                     "a program writes a file, or a line: "
+                     "from: stdout with a pattern");
+    }
+    if (is_stream(from) && raw == NULL) {
+        diag = jr_check_clash(check, 303, where, NULL,
+                              "'results.from: %s' wants a pattern", from);
+        jr_diag_help(diags, diag, "pattern: 'loss=(?<loss>[0-9.]+)'");
+    }
+    if (groups != NULL && groups[0] == NULL) {
+        diag = jr_check_clash(check, 303, pattern, NULL,
+                              "the pattern has no named group, so a result "
+                              "would have no field");
+        jr_diag_help(diags, diag, "name one: (?<loss>[0-9.]+)");
+    }
+    if (pattern != NULL && !is_stream(from))
+        (void)jr_check_clash(check, 303, pattern, where,
+                             "'results.pattern' is only read with from: stdout "
+                             "or stderr");
+    if (file != NULL && strcmp(from, "file") != 0)
+        (void)jr_check_clash(check, 303, file, where,
+                             "'results.file' is only read with from: file");
+}
+
+/* A key of a field that only some types have. */
+static void check_trait(const struct jr_check *check,
+                        const struct jr_pair *field, const char *key,
+                        const char *types)
+{
+    const struct jr_node *type = jr_doc_get(field->value, "type");
+    const struct jr_pair *pair = jr_doc_pair(field->value, key);
+    if (type == NULL || pair == NULL || strstr(types, type->text) != NULL)
+        return;
+    (void)jr_check_clash(check, 305, pair->key, type,
+                         "%s is for %s, not for type %s", key, types,
+                         type->text);
+}
+
+static bool fits_type(const struct jr_node *value, const char *type)
+{
+    int64_t whole;
+    double real;
+    if (strcmp(type, "integer") == 0)
+        return value->plain && jr_num_i64(value->text, &whole);
+    if (strcmp(type, "number") == 0)
+        return value->plain && jr_num_double(value->text, &real);
+    if (strcmp(type, "boolean") == 0)
+        return jr_scalar_type(value) == JR_SCALAR_BOOL;
+    return true;
+}
+
+static void check_bounds(const struct jr_check *check,
+                         const struct jr_node *field)
+{
+    const struct jr_node *low = jr_doc_get(field, "min");
+    const struct jr_node *high = jr_doc_get(field, "max");
+    double min, max;
+    if (low != NULL && high != NULL && jr_num_double(low->text, &min) &&
+        jr_num_double(high->text, &max) && min > max)
+        (void)jr_check_clash(check, 305, high, low,
+                             "no value is at least %s and at most %s",
+                             jr_lint_source(low), jr_lint_source(high));
+}
+
+void jr_check_fields(const struct jr_check *check)
+{
+    const struct jr_node *fields = jr_doc_find(check->tree, "results.fields");
+    const char **groups = group_names(check);
+    for (size_t i = 0; fields != NULL && i < fields->count; i++) {
+        const struct jr_pair *field = &fields->pairs[i];
+        const struct jr_node *type = jr_doc_get(field->value, "type");
+        const struct jr_node *words = jr_doc_get(field->value, "enum");
+        const char *required = "true";
+        if (jr_doc_get(field->value, "required") != NULL)
+            required = jr_doc_get(field->value, "required")->text;
+        check_trait(check, field, "min", "integer or number");
+        check_trait(check, field, "max", "integer or number");
+        check_trait(check, field, "pattern", "string");
+        check_trait(check, field, "enum", "integer, number, string or boolean");
+        check_bounds(check, field->value);
+        for (size_t j = 0; type && words && j < words->count; j++)
+            if (!fits_type(words->items[j], type->text))
+                (void)jr_check_clash(
+                    check, 305, words->items[j], type, "%s is no %s",
+                    jr_lint_shown(check->lint, words->items[j]), type->text);
+        if (groups != NULL && strcmp(required, "true") == 0 &&
+            !is_among(field->key->text, groups))
+            (void)jr_check_clash(
+                check, 306, field->key,
+                jr_doc_find(check->tree, "results.pattern"),
+                "the pattern has no group named '%s'",
+                jr_lint_path(check->lint,
+                             &(struct jr_step){.key = field->key->text}));
+    }
+}
+
+/* One entry of `equal` or `distinct`. */
+struct entry {
+    const struct jr_node *node;
+    const char *list;
+    size_t order;
+};
+
+static int by_text(const void *left, const void *right)
+{
+    const struct entry *a = left, *b = right;
+    int order = strcmp(a->node->text, b->node->text);
+    return order != 0 ? order : (a->order > b->order) - (a->order < b->order);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names that a result can have, sorted and NULL-terminated; NULL when any
+ * name will do. */
+static const char **result_names(const struct jr_check *check, size_t *ret)
+{
+    const struct jr_node *fields = jr_doc_find(check->tree, "results.fields");
+    const char **names = group_names(check);
+    *ret = 0;
+    if (names == NULL && fields != NULL) {
+        names = jr_arena_array(check->lint->arena, fields->count + 1,
+                               sizeof *names);
+        for (size_t i = 0; names != NULL && i < fields->count; i++)
+            names[i] = fields->pairs[i].key->text;
+    }
+    while (names != NULL && names[*ret] != NULL)
+        ++*ret;
+    if (names != NULL)
+        qsort(names, *ret, sizeof *names, by_name);
+    return names;
+}
+
+static void check_entry(const struct jr_check *check, const struct entry *entry,
+                        const char **names, size_t count)
+{
+    struct jr_lint *lint = check->lint;
+    const char *name = entry->node->text;
+    const char *source = jr_lint_source(entry->node);
+    if (names == NULL ||
+        bsearch(&name, names, count, sizeof *names, by_name) != NULL)
+        return;
+    struct jr_diag *diag = jr_check_clash(
+        check, 306, entry->node, NULL, "'results.%s' names no field: %s",
+        entry->list, jr_lint_quoted(lint, source, strlen(source)));
+    if (count <= MOST_NAMES)
+        jr_lint_suggest(lint, diag, entry->node, names);
+}
+
+static void check_twice(const struct jr_check *check, const struct entry *first,
+                        const struct entry *again)
+{
+    const char *source = jr_lint_source(again->node);
+    const char *name = jr_lint_quoted(check->lint, source, strlen(source));
+    if (strcmp(first->node->text, again->node->text) != 0)
+        return;
+    if (first->list == again->list)
+        (void)jr_check_clash(check, 306, again->node, first->node,
+                             "'results.%s' names %s twice", again->list, name);
+    else
+        (void)jr_check_clash(check, 306, again->node, first->node,
+                             "%s cannot be both equal and distinct", name);
+}
+
+/* equal and distinct name fields that there are, each once. */
+void jr_check_comparisons(const struct jr_check *check)
+{
+    static const char *const lists[] = {"equal", "distinct"};
+    const struct jr_node *results = jr_doc_get(check->tree, "results");
+    struct entry *entries = NULL;
+    size_t count = 0, names_count;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const struct jr_node *list =
+            results == NULL ? NULL : jr_doc_get(results, lists[i]);
+        for (size_t j = 0; list != NULL && j < list->count; j++) {
+            struct entry *entry = jr_arena_push(check->lint->arena, &entries,
+                                                &count, sizeof *entry);
+            if (entry == NULL)
+                return;
+            *entry = (struct entry){list->items[j], lists[i], count};
+        }
+    }
+    if (count == 0)
+        return;
+    const char **names = result_names(check, &names_count);
+    qsort(entries, count, sizeof *entries, by_text);
+    for (size_t i = 0; i < count; i++) {
+        check_entry(check, &entries[i], names, names_count);
+        if (i > 0)
+            check_twice(check, &entries[i - 1], &entries[i]);
+    }
+}
+
+/* Whether a rule of redirects or tee takes the stream of a local rank. */
+static bool takes(const struct jr_check *check, const struct jr_node *rules,
+                  const char *word, uint32_t rank)
+{
+    struct jr_set set;
+    const char *bad;
+    if (rules == NULL)
+        return false;
+    if (rules->kind == JR_NODE_SCALAR)
+        return strcmp(rules->text, word) == 0 ||
+               strcmp(rules->text, "all") == 0;
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct jr_pair *rule = &rules->pairs[i];
+        if ((strcmp(rule->value->text, word) == 0 ||
+             strcmp(rule->value->text, "all") == 0) &&
+            jr_set_parse(&set, check->lint->arena, rule->key->text, &bad) &&
+            jr_set_has(&set, rank))
+            return true;
+    }
+    return false;
+}
+
+/* A stream that results are read from has to be kept. Without `tee` it is. */
+void jr_check_capture(const struct jr_check *check)
+{
+    const char *from = source_of(check);
+    const char *required = jr_check_text(check, "results.required");
+    const char *word = strcmp(from, "stderr") == 0 ? "err" : "out";
+    const struct jr_node *tee = jr_doc_get(check->tree, "tee");
+    const struct jr_node *redirects = jr_doc_get(check->tree, "redirects");
+    struct jr_stated local = jr_check_number(check, "local_world_size");
+    uint64_t ranks = local.node == NULL ? 1 : local.value;
+    if (tee == NULL || !is_stream(from) ||
+        (required != NULL && strcmp(required, "all") != 0))
+        return;
+    for (uint32_t rank = 0; rank < ranks && rank < MOST_FOLLOWED; rank++) {
+        if (takes(check, tee, word, rank) ||
+            takes(check, redirects, word, rank))
+            continue;
+        (void)jr_check_clash(
+            check, 309, jr_doc_find(check->tree, "results.from"), tee,
+            "nothing keeps the %s of local rank %u", from, rank);
+        return;
+    }
+}

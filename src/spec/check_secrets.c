@@ -1,0 +1,322 @@
+/*
+ * Secrets that a spec gives away: as the literal value of a variable, or in an
+ * argument, which every user of a machine can read. By their names, so it is a
+ * matter of likelihood, and of warnings. What is found is never quoted.
+ */
+#include <ctype.h>
+#include <fnmatch.h>
+#include <string.h>
+
+#include "check.h"
+#include "num.h"
+#include "strv.h"
+
+#include "banned.h"
+
+/* A stretch of text: an argument, or a word of shell text. */
+struct word {
+    const char *text;
+    size_t len;
+};
+
+enum {
+    NAME_MAX_LEN = 96, /* longer names are none that a person would write */
+    SHORT_LEN = 8,     /* longer numbers are no counts */
+};
+
+static const char BLANKS[] = " \t\r\n", REFERENCE[] = "${env:";
+
+/* The scalar that a value repeats, or itself. */
+static const struct jr_node *origin(const struct jr_node *node)
+{
+    while (node->filled != NULL && node->filled->from != NULL)
+        node = node->filled->from;
+    return node;
+}
+
+/* A scalar as somebody wrote it, whatever was put into it. */
+static struct word written(const struct jr_node *node)
+{
+    const struct jr_filled *filled = origin(node)->filled;
+    const char *text = filled == NULL ? origin(node)->text : filled->written;
+    return (struct word){text, strlen(text)};
+}
+
+static bool begins(struct word word, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return word.len >= len && memcmp(word.text, prefix, len) == 0;
+}
+
+static bool is_quote(char byte)
+{
+    return byte == '"' || byte == '\'';
+}
+
+/* Without the shell's quotes, of which one may be some words away. */
+static struct word unquote(struct word word)
+{
+    if (word.len > 0 && is_quote(word.text[0]))
+        word = (struct word){word.text + 1, word.len - 1};
+    if (word.len > 0 && is_quote(word.text[word.len - 1]))
+        word.len--;
+    return word;
+}
+
+/* A value that gives nothing away: a path, what comes from elsewhere, a switch
+ * or a count. */
+static bool is_harmless(struct word value)
+{
+    static const char *const starts[] = {"$", "/", "~/", "./", "../", "%{"};
+    char text[SHORT_LEN + 1];
+    double number;
+    value = unquote(value);
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (begins(value, starts[i]))
+            return true;
+    if (value.len > SHORT_LEN)
+        return false;
+    *(char *)mempcpy(text, value.text, value.len) = '\0';
+    return value.len == 0 || strcasecmp(text, "true") == 0 ||
+           strcasecmp(text, "false") == 0 || jr_num_double(text, &number);
+}
+
+/* The globs of `secrets`; the default ones when the spec states none. NULL
+ * without memory. */
+static char **read_globs(const struct jr_check *check, size_t *ret_count)
+{
+    const struct jr_node *stated = jr_doc_get(check->tree, "secrets");
+    struct jr_arena *arena = check->lint->arena;
+    char **globs = NULL;
+    *ret_count = 0;
+    for (size_t i = 0; stated != NULL && i < stated->count; i++) {
+        char **slot = jr_arena_push(arena, &globs, ret_count, sizeof *slot);
+        if (slot != NULL)
+            *slot = jr_arena_strdup(arena, stated->items[i]->text);
+    }
+    const char *rest = stated == NULL ? jr_field_find("secrets")->fallback : "";
+    for (size_t len; *rest != '\0'; rest += len + strspn(rest + len, " ")) {
+        len = strcspn(rest, " ");
+        char **slot = jr_arena_push(arena, &globs, ret_count, sizeof *slot);
+        if (slot != NULL)
+            *slot = jr_arena_strndup(arena, rest, len);
+    }
+    return arena->failed ? NULL : globs;
+}
+
+/* The first glob of `secrets` for which `match` holds, to be shown, or NULL. */
+static const char *find_glob(const struct jr_check *check, const char *name,
+                             bool (*match)(const char *glob, const char *name))
+{
+    for (size_t i = 0; i < check->secrets_count; i++) {
+        const char *glob = check->secrets[i];
+        if (match(glob, name))
+            return jr_lint_quoted(check->lint, glob, strlen(glob));
+    }
+    return NULL;
+}
+
+static bool is_match(const char *glob, const char *name)
+{
+    return jr_env_matches(&(char *){(char *)glob}, 1, name, strlen(name));
+}
+
+/* The glob that the name of a variable matches. Most match none, which one call
+ * tells. */
+static const char *find_name(const struct jr_check *check, const char *name)
+{
+    bool any = jr_env_matches(check->secrets, check->secrets_count, name,
+                              strlen(name));
+    return any ? find_glob(check, name, is_match) : NULL;
+}
+
+/* For arguments the glob has to match whole words, of which `name` has one
+ * between any two underscores: --tokenizer and --max-tokens are no tokens. */
+static bool is_word_match(const char *glob, const char *name)
+{
+    char pattern[NAME_MAX_LEN + 8];
+    size_t from = strspn(glob, "*_"), len = strlen(glob);
+    while (len > from && strchr("*_", glob[len - 1]) != NULL)
+        len--;
+    if (len == from || len - from > NAME_MAX_LEN)
+        return false;
+    char *end = stpcpy(pattern, glob[0] == '*' ? "*_" : "_");
+    end = mempcpy(end, glob + from, len - from);
+    (void)stpcpy(end, glob[strlen(glob) - 1] == '*' ? "_*" : "_");
+    return fnmatch(pattern, name, FNM_CASEFOLD) == 0;
+}
+
+/* Warn at `node`, whose line is not quoted: it may hold the secret. */
+static void warn(const struct jr_check *check, const struct jr_node *node,
+                 const char *path, const char *message)
+{
+    struct jr_lint *lint = check->lint;
+    struct jr_span span = node->span;
+    struct jr_source *source = jr_arena_alloc(lint->arena, sizeof *source);
+    if (source == NULL || message == NULL)
+        return;
+    source->name = span.source != NULL ? span.source->name : NULL;
+    span.source = source;
+    struct jr_diag *diag =
+        jr_diags_warning(lint->diags, 320, span, path, "%s", message);
+    jr_diag_help(lint->diags, diag,
+                 "take it from the environment, by ??? in env; or narrow "
+                 "secrets, if it is none");
+}
+
+/* Whether the spec itself states the value, if only by way of another one. */
+static bool is_literal(const struct jr_node *value)
+{
+    value = origin(value);
+    return value->filled == NULL && strcmp(value->text, "???") != 0 &&
+           jr_scalar_type(value) != JR_SCALAR_NULL &&
+           !is_harmless(written(value));
+}
+
+static void check_variables(const struct jr_check *check,
+                            const struct jr_node *env, const char *path)
+{
+    struct jr_arena *arena = check->lint->arena;
+    for (size_t i = 0; env != NULL && i < env->count; i++) {
+        const struct jr_node *key = env->pairs[i].key;
+        const char *glob = find_name(check, key->text);
+        if (glob == NULL || !is_literal(env->pairs[i].value))
+            continue;
+        warn(check, key, jr_arena_printf(arena, "%s.%s", path, key->text),
+             jr_arena_printf(arena,
+                             "the value of %s stands in the spec, but %s of "
+                             "`secrets` says that it is secret",
+                             jr_lint_quoted(check->lint, key->text, key->len),
+                             glob));
+    }
+}
+
+/* "_HF_TOKEN_" for `--hf-token` and `HF_TOKEN=...`; false where the word names
+ * nothing. */
+static bool read_name(struct word word, char ret_name[static NAME_MAX_LEN + 3],
+                      size_t *ret_len)
+{
+    size_t dashes = 0, len = 0;
+    while (dashes < word.len && word.text[dashes] == '-')
+        dashes++;
+    const char *at = word.text + dashes;
+    char *out = stpcpy(ret_name, "_");
+    for (; dashes + len < word.len && len < NAME_MAX_LEN; len++) {
+        bool inner = at[len] == '-' || at[len] == '_';
+        if (!inner && !isalnum((unsigned char)at[len]))
+            break;
+        *out++ = (char)(inner ? '_' : toupper((unsigned char)at[len]));
+    }
+    (void)stpcpy(out, "_");
+    *ret_len = dashes + len;
+    bool ends = dashes + len == word.len;
+    return len > 0 && (ends ? dashes > 0 : at[len] == '=');
+}
+
+/* An argument, or the shell text that holds it, and its field. */
+struct place {
+    const struct jr_node *node;
+    const char *path;
+};
+
+/* Warn of an argument that gives the value of `name` away. */
+static void warn_argument(const struct jr_check *check, struct place place,
+                          struct word name, const char *glob)
+{
+    struct jr_lint *lint = check->lint;
+    warn(check, place.node, place.path,
+         jr_arena_printf(lint->arena,
+                         "every user of the machine can read the value of %s, "
+                         "but %s of `secrets` says that it is secret",
+                         jr_lint_quoted(lint, name.text, name.len), glob));
+}
+
+/* A word, and the one behind it. */
+static void check_word(const struct jr_check *check, struct place place,
+                       struct word word, struct word next)
+{
+    char name[NAME_MAX_LEN + 3];
+    size_t len;
+    if (!read_name(word, name, &len))
+        return;
+    struct word value = next;
+    if (len < word.len)
+        value = (struct word){word.text + len + 1, word.len - len - 1};
+    else if (begins(next, "-"))
+        return;
+    const char *glob = find_glob(check, name, is_word_match);
+    if (glob != NULL && !is_harmless(value))
+        warn_argument(check, place, (struct word){word.text, len}, glob);
+}
+
+/* Secrets of the environment that an argument asks for. */
+static void check_references(const struct jr_check *check, struct place place)
+{
+    const char *text = written(place.node).text, *at = text;
+    for (; (at = strstr(at, REFERENCE)) != NULL; at += strlen(REFERENCE)) {
+        struct word name = {at + strlen(REFERENCE), 0};
+        name.len = strcspn(name.text, ":}");
+        const char *copy =
+            jr_arena_strndup(check->lint->arena, name.text, name.len);
+        const char *glob = copy == NULL ? NULL : find_name(check, copy);
+        bool escaped = at > text && at[-1] == '$';
+        if (glob != NULL && !escaped)
+            warn_argument(check, place, name, glob);
+    }
+}
+
+static void check_arguments(const struct jr_check *check,
+                            const struct jr_node *args, const char *path)
+{
+    for (size_t i = 0; args != NULL && i < args->count; i++) {
+        const struct place place = {args->items[i], path};
+        struct word next = {"", 0};
+        if (i + 1 < args->count)
+            next = written(args->items[i + 1]);
+        check_word(check, place, written(args->items[i]), next);
+        check_references(check, place);
+    }
+}
+
+static struct word word_at(const char *text)
+{
+    text += strspn(text, BLANKS);
+    return (struct word){text, strcspn(text, BLANKS)};
+}
+
+static void check_shell(const struct jr_check *check,
+                        const struct jr_node *shell)
+{
+    const struct place place = {shell, "entrypoint.shell"};
+    struct word word = word_at(shell == NULL ? "" : shell->text);
+    while (word.len > 0) {
+        struct word next = word_at(word.text + word.len);
+        check_word(check, place, word, next);
+        word = next;
+    }
+}
+
+static void check_all(const struct jr_check *check)
+{
+    const struct jr_node *tree = check->tree;
+    const struct jr_node *entries = jr_doc_get(tree, "per_rank");
+    check_variables(check, jr_doc_get(tree, "env"), "env");
+    check_arguments(check, jr_doc_find(tree, "entrypoint.command"),
+                    "entrypoint.command");
+    check_arguments(check, jr_doc_find(tree, "entrypoint.args"),
+                    "entrypoint.args");
+    check_shell(check, jr_doc_find(tree, "entrypoint.shell"));
+    for (size_t i = 0; entries != NULL && i < entries->count; i++) {
+        const struct jr_node *entry = entries->pairs[i].value;
+        check_variables(check, jr_doc_get(entry, "env"), "per_rank");
+        check_arguments(check, jr_doc_get(entry, "args"), "per_rank");
+    }
+}
+
+void jr_check_secrets(const struct jr_check *check)
+{
+    struct jr_check with_globs = *check;
+    with_globs.secrets = read_globs(check, &with_globs.secrets_count);
+    if (with_globs.secrets != NULL)
+        check_all(&with_globs);
+}

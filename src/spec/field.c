@@ -1,0 +1,212 @@
+#include "field.h"
+
+#include <string.h>
+
+#include <jobrun/types.h>
+
+#include "fields.h"
+
+#include "banned.h"
+
+#define WORD(name, word, help) {word, help, false},
+
+static const struct jr_spec_word word_device[] = {JR_DEVICES(WORD){0}};
+static const struct jr_spec_word word_backend[] = {JR_BACKENDS(WORD){0}};
+static const struct jr_spec_word word_start[] = {JR_START_METHODS(WORD){0}};
+static const struct jr_spec_word word_visible[] = {JR_VISIBILITIES(WORD){0}};
+static const struct jr_spec_word word_failure[] = {JR_ON_FAILURES(WORD){0}};
+static const struct jr_spec_word word_target[] = {JR_STOP_TARGETS(WORD){0}};
+static const struct jr_spec_word word_status[] = {JR_EXIT_STATUSES(WORD){0}};
+static const struct jr_spec_word word_mode[] = {JR_LOG_MODES(WORD){0}};
+static const struct jr_spec_word word_from[] = {JR_RESULT_FROMS(WORD){0}};
+static const struct jr_spec_word word_json[] = {JR_JSON_TYPES(WORD){0}};
+static const struct jr_spec_word word_devices[] = {
+    {"all", "all that are visible", false},
+    {"none", "no device", false},
+    {0},
+};
+static const struct jr_spec_word word_profile[] = {
+    {"torch", "PyTorch, as torchrun sets them", false},
+    {"paddle", "PaddlePaddle", true},
+    {"megengine", "MegEngine", true},
+    {"mpi", "Open MPI and MPICH", true},
+    {0},
+};
+
+#define TYPE(name, ...)                                                        \
+    static const struct jr_spec_type type_##name = {__VA_ARGS__};
+#define INTEGER(low, high) .kind = JR_KIND_INTEGER, .min = (low), .max = (high)
+#define ONE_OF(table)      .kind = JR_KIND_WORD, .words = (table)
+#define LIST_OF(name)      .kind = JR_KIND_LIST, .item = &type_##name
+#define NAMES_OF(name)     .kind = JR_KIND_NAMES, .item = &type_##name
+
+TYPE(ANY, .kind = JR_KIND_ANY, .wants = "another version of jobrun")
+TYPE(VERSION, INTEGER(1, 1), .literal = true)
+TYPE(COUNT, INTEGER(1, UINT32_MAX))
+TYPE(INDEX, INTEGER(0, UINT32_MAX))
+TYPE(PORT, INTEGER(0, 65535))
+TYPE(NUMBER, .kind = JR_KIND_NUMBER, .wants = "a number")
+TYPE(FLAG, .kind = JR_KIND_BOOLEAN, .wants = "true or false")
+TYPE(BASE, .kind = JR_KIND_BOOLEAN, .wants = "true or false", .literal = true,
+     .gone = true)
+TYPE(DURATION, .kind = JR_KIND_DURATION,
+     .wants = "a duration such as 500ms, 30s or 1h30m")
+TYPE(RANKS, .kind = JR_KIND_RANKS, .wants = "ranks such as 0-3,8, all or none")
+TYPE(PATTERN, .kind = JR_KIND_PATTERN, .wants = "a regular expression")
+TYPE(SCALAR, .kind = JR_KIND_SCALAR, .wants = "a string, number or boolean")
+
+TYPE(TEXT, .kind = JR_KIND_TEXT, .wants = "a string")
+TYPE(TEMPLATE, .kind = JR_KIND_TEXT, .wants = "a string", .is_template = true)
+TYPE(SHELL, .kind = JR_KIND_TEXT, .wants = "shell text", .is_template = true,
+     .is_shell = true)
+TYPE(NAME, .kind = JR_KIND_TEXT,
+     .wants = "letters, digits, '.', '_' and '-', at most 63, "
+              "a letter or digit first",
+     .pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")
+TYPE(ADDRESS, .kind = JR_KIND_TEXT, .wants = "a host name or an address",
+     .pattern = "^[A-Za-z0-9:._%\\[\\]-]+$")
+TYPE(INIT_METHOD, .kind = JR_KIND_TEXT,
+     .wants = "env://, tcp://HOST:PORT or file:///PATH",
+     .pattern = "^(env://|tcp://[^/ ]+:[0-9]{1,5}|file:///[^ ].*)$")
+TYPE(DEVICE_ID, .kind = JR_KIND_TEXT, .wants = "a device's index or UUID",
+     .pattern = "^(0|[1-9][0-9]*|[A-Za-z][A-Za-z0-9._/-]*)$")
+TYPE(LOG_DIR, .kind = JR_KIND_PATH, .wants = "a path", .here = true)
+TYPE(WORKDIR, .kind = JR_KIND_PATH, .wants = "a path", .is_template = true)
+
+TYPE(TARGET, .kind = JR_KIND_PATH, .is_profile = true,
+     .wants = "a machine such as 2x8:H100, or the path of a facts file")
+
+TYPE(DEVICE, ONE_OF(word_device), .custom = true)
+TYPE(BACKEND, ONE_OF(word_backend), .custom = true)
+TYPE(START_METHOD, ONE_OF(word_start))
+TYPE(VISIBILITY, ONE_OF(word_visible))
+TYPE(ON_FAILURE, ONE_OF(word_failure))
+TYPE(STOP_TARGET, ONE_OF(word_target))
+TYPE(EXIT_STATUS, ONE_OF(word_status))
+TYPE(LOG_MODE, ONE_OF(word_mode))
+TYPE(RESULT_FROM, ONE_OF(word_from))
+TYPE(JSON_TYPE, ONE_OF(word_json))
+TYPE(PROFILE, ONE_OF(word_profile))
+TYPE(STREAMS, .kind = JR_KIND_STREAMS,
+     .wants = "none, out, err or all, or RANKS:STREAMS such as 0:all,1-3:err")
+
+TYPE(TEXTS, LIST_OF(TEXT), .wants = "a list of strings")
+TYPE(EXTENDS, LIST_OF(TEXT), .lone = true, .literal = true, .early = true,
+     .gone = true, .wants = "a path or a list of paths")
+TYPE(TEMPLATES, LIST_OF(TEMPLATE), .wants = "a list of strings")
+TYPE(ARGV, LIST_OF(TEMPLATE), .min = 1, .wants = "a program and its arguments")
+TYPE(HOSTS, LIST_OF(ADDRESS), .min = 1, .wants = "a list of addresses")
+TYPE(TARGETS, LIST_OF(TARGET), .min = 1,
+     .wants = "a list of machines such as 2x8:H100, or paths of facts files")
+TYPE(PROFILES, LIST_OF(PROFILE), .wants = "a list of profiles")
+TYPE(COUNTS, LIST_OF(COUNT), .min = 1, .lone = true,
+     .wants = "an integer of at least 1, or a list of them")
+TYPE(DEVICES, LIST_OF(DEVICE_ID), .min = 1, .words = word_devices,
+     .wants = "all, none, or a list of indices or UUIDs")
+TYPE(SCALARS, LIST_OF(SCALAR), .min = 1, .wants = "a list of values")
+TYPE(LABELS, NAMES_OF(SCALAR))
+TYPE(VARS, NAMES_OF(SCALAR), .outside = true, .gone = true)
+TYPE(ENV, NAMES_OF(TEMPLATE), .env = true)
+
+#define FIELD_X(key, type, need, bind, fallback, unit, missing, help)          \
+    {key,  &type_##type,    JR_NEED_##need, fallback,                          \
+     unit, JR_FIELDS_SINCE, missing,        help},
+#define FIELD_L(key, type, need, harmless, missing, help)                      \
+    {key, &type_##type, JR_NEED_##need, harmless, NULL, NULL, missing, help},
+#define FIELDS(name)                                                           \
+    static const struct jr_spec_field fields_##name[] = {                      \
+        JR_FIELDS_##name(FIELD_X, FIELD_L){0}};
+#define MAPPING(name, ...)                                                     \
+    FIELDS(name)                                                               \
+    TYPE(name, .kind = JR_KIND_MAP, .fields = fields_##name, __VA_ARGS__)
+
+#define FORM(name, word, help) word,
+static const char *const forms[] = {JR_FORMS(FORM) NULL};
+
+MAPPING(RANK_ENTRY, .wants = "a mapping of args and env")
+TYPE(RANK_ENTRIES, NAMES_OF(RANK_ENTRY), .ranks = true,
+     .wants = "a mapping of rank sets to args and env")
+MAPPING(RESULT_FIELD, .wants = "a mapping with `type`")
+TYPE(RESULT_FIELDS, NAMES_OF(RESULT_FIELD))
+MAPPING(PARALLELISM, .wants = "a mapping of model, pipeline and data")
+MAPPING(BACKENDS, .shorthand = "default", .wants = "a backend or a mapping")
+MAPPING(CONSOLE, .wants = "a mapping")
+MAPPING(TIMEOUTS, .wants = "a mapping of durations")
+MAPPING(RESULTS, .wants = "a mapping")
+MAPPING(ENTRYPOINT, .shorthand = "command", .forms = forms,
+        .wants = "a list (a command) or a mapping of command or shell")
+MAPPING(SPEC, .wants = "a mapping of fields")
+
+const struct jr_spec_group *jr_field_groups(size_t *ret_count)
+{
+#define GROUP(name, path) {path, fields_##name},
+    static const struct jr_spec_group groups[] = {JR_FIELD_GROUPS(GROUP)};
+    *ret_count = sizeof groups / sizeof *groups;
+    return groups;
+}
+
+const struct jr_spec_type *jr_field_root(void)
+{
+    return &type_SPEC;
+}
+
+const struct jr_spec_field *jr_field_get(const struct jr_spec_field *fields,
+                                         const char *key)
+{
+    for (; fields->key != NULL; fields++)
+        if (strcmp(fields->key, key) == 0)
+            return fields;
+    return NULL;
+}
+
+const struct jr_spec_field *jr_field_find(const char *path)
+{
+    const struct jr_spec_type *type = &type_SPEC;
+    const struct jr_spec_field *field = NULL;
+    char key[64];
+    for (const char *rest = path; rest != NULL;) {
+        const char *dot = strchrnul(rest, '.');
+        size_t len = (size_t)(dot - rest);
+        if (type->kind == JR_KIND_NAMES) {
+            type = type->item;
+        } else if (type->kind == JR_KIND_MAP && len < sizeof key) {
+            memcpy(key, rest, len);
+            key[len] = '\0';
+            field = jr_field_get(type->fields, key);
+            type = field == NULL ? &type_ANY : field->type;
+        } else {
+            return NULL;
+        }
+        rest = *dot == '.' ? dot + 1 : NULL;
+    }
+    return field;
+}
+
+static void words_text(struct jr_buf *out, const struct jr_spec_type *type)
+{
+    const char *before = "one of ";
+    for (const struct jr_spec_word *row = type->words; row->word; row++) {
+        if (type->custom && strcmp(row->word, "custom") == 0)
+            continue;
+        jr_buf_printf(out, "%s%s", before, row->word);
+        before = ", ";
+    }
+    if (type->custom)
+        jr_buf_str(out, " or custom:NAME");
+}
+
+void jr_field_wants(struct jr_buf *out, const struct jr_spec_type *type)
+{
+    if (type->wants != NULL)
+        jr_buf_str(out, type->wants);
+    else if (type->kind == JR_KIND_WORD)
+        words_text(out, type);
+    else if (type->kind == JR_KIND_NAMES)
+        jr_buf_str(out, "a mapping of names to values");
+    else if (type->min == type->max)
+        jr_buf_printf(out, "%u", type->min);
+    else if (type->max == UINT32_MAX)
+        jr_buf_printf(out, "an integer of at least %u", type->min);
+    else
+        jr_buf_printf(out, "an integer from %u to %u", type->min, type->max);
+}

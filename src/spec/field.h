@@ -1,0 +1,124 @@
+/*
+ * The field table as data: what fields.h says, to be walked.
+ *
+ *   group   the fields of one mapping, ended by a row without a key
+ *   field   one row: key, type, need, default, help
+ *   type    what a value may be; its kind says how it is read
+ */
+#ifndef JR_FIELD_H
+#define JR_FIELD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "buf.h"
+
+enum jr_spec_kind {
+    JR_KIND_ANY, /* of fields that are not supported yet */
+    JR_KIND_INTEGER,
+    JR_KIND_NUMBER,
+    JR_KIND_BOOLEAN,
+    JR_KIND_TEXT,
+    JR_KIND_PATH,
+    JR_KIND_WORD,
+    JR_KIND_DURATION,
+    JR_KIND_RANKS,
+    JR_KIND_PATTERN,
+    JR_KIND_SCALAR,  /* as it stands */
+    JR_KIND_LIST,    /* of `item` */
+    JR_KIND_MAP,     /* of `fields` */
+    JR_KIND_NAMES,   /* a mapping of the user's names to `item` */
+    JR_KIND_STREAMS, /* redirects, tee */
+    JR_KIND_COUNT
+};
+
+/* One allowed word; the table ends with a NULL word. */
+struct jr_spec_word {
+    const char *word, *help;
+    bool later; /* not supported yet */
+};
+
+struct jr_spec_field;
+
+struct jr_spec_type {
+    enum jr_spec_kind kind;
+    const char *wants;   /* for people; NULL: made from the rest */
+    uint32_t min, max;   /* INTEGER; `min` of a LIST's length */
+    const char *pattern; /* TEXT: must match whole; PCRE2 and ECMA alike */
+    bool is_template;    /* may hold %{rank} */
+    bool here;           /* PATH: its default is below the current folder */
+    bool is_profile;     /* PATH: the shorthand of a machine is none */
+    bool is_shell;       /* ${...} belongs to the shell: literal */
+    bool custom;         /* WORD: custom:NAME too */
+    bool lone;           /* LIST: one item may stand without brackets */
+    bool env;            /* NAMES: of environment variables */
+    bool ranks;          /* NAMES: rank sets, no two of which overlap */
+    bool outside;        /* NAMES: ??? is a value that has to be given */
+    bool literal;        /* read before ${...} is */
+    bool early;          /* read before specs are put together */
+    bool gone;           /* no part of the normal form */
+    const struct jr_spec_word *words;   /* WORD; LIST: instead of the list */
+    const struct jr_spec_type *item;    /* LIST, NAMES */
+    const struct jr_spec_field *fields; /* MAP */
+    const char *shorthand; /* MAP: the field that a bare value stands for */
+    const char *const *forms; /* MAP: NULL-terminated; it has one of these */
+};
+
+enum jr_spec_need { JR_NEED_REQUIRED, JR_NEED_OPTIONAL, JR_NEED_RESOLVED };
+
+struct jr_spec_field {
+    const char *key;
+    const struct jr_spec_type *type;
+    enum jr_spec_need need;
+    const char *fallback; /* the default as a spec would state it; items of a
+                             list are separated by blanks; NULL: none */
+    const char *unit;     /* NULL: none */
+    const char *since;    /* the version that brought it; NULL: not yet */
+    const char *missing;  /* what happens without it */
+    const char *help;
+};
+
+/* The fields of one fixed mapping. `path` is "" for the spec itself, and has a
+ * star where the user's own names stand: "results.fields.*". */
+struct jr_spec_group {
+    const char *path;
+    const struct jr_spec_field *fields;
+};
+
+/* All groups, outermost first. */
+const struct jr_spec_group *jr_field_groups(size_t *ret_count);
+
+/* The type of the whole spec. */
+const struct jr_spec_type *jr_field_root(void);
+
+/* The row of a dotted path ("parallelism.model", "results.fields.loss.min"), or
+ * NULL. For `explain`. */
+const struct jr_spec_field *jr_field_find(const char *path);
+
+/* The row with this key, or NULL. */
+const struct jr_spec_field *jr_field_get(const struct jr_spec_field *fields,
+                                         const char *key);
+
+/* Append what a type wants: "an integer of at least 1", "one of a, b". */
+void jr_field_wants(struct jr_buf *out, const struct jr_spec_type *type);
+
+/* The field that another launcher calls `name`, as a dotted path, or NULL.
+ * Case, dashes and underscores do not count. */
+const char *jr_field_foreign(const char *name);
+
+/* Whether that field means the same by the same values, so that its name is all
+ * that differs. */
+bool jr_field_foreign_is_same(const char *name);
+
+/* Append what other launchers call the field with this path: "nproc, np". */
+void jr_field_others(struct jr_buf *out, const char *path);
+
+/* The word of a spec for one that others use for a value ("gpu" is cuda), or
+ * NULL; it may belong to another field. */
+const char *jr_field_foreign_word(const char *word);
+
+/* Whether nothing else can be meant ("gpu" may be rocm as well). */
+bool jr_field_foreign_word_is_sure(const char *word);
+
+#endif

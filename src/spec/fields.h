@@ -1,0 +1,277 @@
+/*
+ * The fields of a spec: one row each. The reader, the struct's binding, the
+ * JSON Schema and `explain` are all made from these rows; nothing else knows
+ * what fields there are.
+ *
+ * X(key, type, need, bind, default, unit, missing, help)
+ *   type     a row of field.c's types: what a value may be
+ *   need     REQUIRED, OPTIONAL, or RESOLVED: then null, `auto` and ??? mean
+ *            MISSING, and the resolver fills it
+ *   bind     where the value goes in the struct (bind.c); SKIP: nowhere
+ *   default  what an absent field reads as, written as in a spec; NULL: nothing
+ *   unit     of a number; NULL: none
+ *   missing  what happens when it is MISSING or left out, for people
+ *
+ * L(key, type, need, harmless, missing, help): not supported yet, and refused,
+ * but for the value `harmless` (NULL: none), which asks for nothing.
+ */
+#ifndef JR_FIELDS_H
+#define JR_FIELDS_H
+
+/* The version of jobrun in which the X rows began to work. */
+#define JR_FIELDS_SINCE "0.1"
+
+/* clang-format off */
+#define JR_FIELDS_SPEC(X, L)                                                   \
+    X("version", VERSION, REQUIRED, SKIP, NULL, NULL,                          \
+      "an error: it is required",                                              \
+      "the version of the spec's language")                                    \
+    X("name", NAME, OPTIONAL, STR(name), NULL, NULL,                           \
+      "the file's name without .jobrun.yaml",                                  \
+      "what the run is called, in its id and in reports")                      \
+    X("description", TEXT, OPTIONAL, STR(description), NULL, NULL, "empty",    \
+      "what the job is for, for people")                                       \
+    X("labels", LABELS, OPTIONAL, SKIP, NULL, NULL, "empty",                   \
+      "your own words about the job; kept, never read")                        \
+    X("extends", EXTENDS, OPTIONAL, SKIP, NULL, NULL, "none",                  \
+      "specs that this one builds on: paths, relative to this file")           \
+    X("template", BASE, OPTIONAL, SKIP, NULL, NULL, "false",                   \
+      "whether this spec is only a base for others")                           \
+    X("vars", VARS, OPTIONAL, SKIP, NULL, NULL, "none",                        \
+      "values for ${vars.NAME}; ??? wants one from --set")                     \
+    X("targets", TARGETS, OPTIONAL, STRS(targets), NULL, NULL,                 \
+      "schema and arithmetic are checked",                                     \
+      "machines that `validate` resolves the spec against")                    \
+    X("entrypoint", ENTRYPOINT, REQUIRED, ENTRY(entrypoint), NULL, NULL,       \
+      "an error: it is required",                                              \
+      "what every rank runs: a list is a command")                             \
+    X("workdir", WORKDIR, OPTIONAL, STR(workdir), ".", NULL,                   \
+      "the spec's folder",                                                     \
+      "where ranks run, relative to the spec's folder")                        \
+    L("setup", SHELL, OPTIONAL, NULL, "none",                                  \
+      "shell text that is run once per node before the ranks")                 \
+    X("env", ENV, OPTIONAL, SEQ(env, bind_env), NULL, NULL, "none",            \
+      "variables for the ranks; null unsets one, ??? wants it set outside")    \
+    X("env_remove", TEXTS, OPTIONAL, STRS(env_remove), NULL, NULL, "none",     \
+      "names or globs of variables that ranks do not get")                     \
+    X("env_profiles", PROFILES, OPTIONAL, STRS(env_profiles), "torch", NULL,   \
+      "[torch]", "frameworks whose variables ranks get besides")               \
+    X("per_rank", RANK_ENTRIES, OPTIONAL, SEQ(per_rank, bind_rank), NULL,      \
+      NULL, "none", "arguments and variables for some ranks only")             \
+    X("secrets", TEXTS, OPTIONAL, STRS(secrets),                               \
+      "*TOKEN* *SECRET* *PASSWORD* *API_KEY* *CREDENTIAL*", NULL,              \
+      "*TOKEN* *SECRET* *PASSWORD* *API_KEY* *CREDENTIAL*",                    \
+      "globs of variables whose values are never written down")                \
+    X("world_size", COUNT, RESOLVED, U32P(world_size), NULL, "ranks",          \
+      "data x model x pipeline, else nodes x local_world_size",                \
+      "ranks in the whole job")                                                \
+    X("local_world_size", COUNTS, RESOLVED, U32S(local_world_size), NULL,      \
+      "ranks", "world_size / nodes, else the usable devices, else the CPUs",   \
+      "ranks per node; a list has one entry per node")                         \
+    X("nodes", COUNT, RESOLVED, U32P(nodes), NULL, "nodes",                    \
+      "world_size / local_world_size, else the scheduler's, else 1",           \
+      "machines that take part")                                               \
+    X("node_rank", INDEX, RESOLVED, U32P(node_rank), NULL, NULL,               \
+      "the scheduler's, or --node-rank; 0 with one node",                      \
+      "the index of this machine among the nodes")                             \
+    X("rank_start", INDEX, RESOLVED, U32P(rank_start), NULL, "ranks",          \
+      "the ranks on earlier nodes", "the first rank of this machine")          \
+    X("hosts", HOSTS, RESOLVED, STRS(hosts), NULL, NULL,                       \
+      "the scheduler's; else none", "addresses of the nodes, one each")        \
+    X("master_addr", ADDRESS, RESOLVED, STR(master_addr), NULL, NULL,          \
+      "the first of hosts; else 127.0.0.1 with one node",                      \
+      "where the ranks meet: a name or an address, v4 or v6")                  \
+    X("master_port", PORT, RESOLVED, U32P(master_port), NULL, NULL,            \
+      "29500 if free, else the next free one; leased",                         \
+      "the port on which the ranks meet; 0 is any free one")                   \
+    X("init_method", INIT_METHOD, RESOLVED, STR(init_method), NULL, NULL,      \
+      "env://", "how process groups find each other")                          \
+    X("device", DEVICE, RESOLVED, STR(device), NULL, NULL,                     \
+      "what the hardware has; else cpu", "the kind of device the ranks drive") \
+    X("devices", DEVICES, RESOLVED, STRS(devices), NULL, NULL,                 \
+      "all that the visibility variable leaves",                               \
+      "the devices to use: local rank i gets entry i")                         \
+    X("device_visibility", VISIBILITY, OPTIONAL,                               \
+      WORDS(device_visibility, visibilities), "all", NULL, "all",              \
+      "which devices a rank sees")                                             \
+    X("oversubscribe", FLAG, OPTIONAL, FLAG(oversubscribe), "false", NULL,     \
+      "false", "whether a node may have more ranks than devices")              \
+    L("bind", ANY, RESOLVED, "none",                                           \
+      "none; device where devices have NUMA locality",                         \
+      "what a rank's CPUs are bound to: none, core, numa or device")           \
+    X("threads", COUNT, RESOLVED, U32P(threads), NULL, "threads",              \
+      "OMP_NUM_THREADS, else physical cores / local ranks",                    \
+      "OMP_NUM_THREADS of the ranks")                                          \
+    X("parallelism", PARALLELISM, OPTIONAL, MAP(parallelism, PARALLELISM),     \
+      NULL, NULL, "one axis: data", "the mesh: [data][pipeline][model]")       \
+    X("backends", BACKENDS, RESOLVED, MAP(backends, BACKENDS), NULL, NULL,     \
+      "by the device", "communication backends: one word, or one per axis")    \
+    X("start_method", START_METHOD, OPTIONAL,                                  \
+      WORDS(start_method, start_methods), "spawn", NULL, "spawn",              \
+      "how a rank comes to life")                                              \
+    L("preload", ANY, OPTIONAL, NULL, "none",                                  \
+      "modules that the fork server imports once")                             \
+    X("redirects", STREAMS, OPTIONAL, RULES(redirects), NULL, NULL, "none",    \
+      "streams that go to the rank's files only")                              \
+    X("tee", STREAMS, OPTIONAL, RULES(tee), NULL, NULL,                        \
+      "the streams that redirects leaves alone",                               \
+      "streams that go to the rank's files and to the console")                \
+    X("console", CONSOLE, OPTIONAL, MAP(policy.console, CONSOLE), NULL, NULL,  \
+      "prefixed, all ranks", "how the ranks' lines look on the console")       \
+    X("log_dir", LOG_DIR, OPTIONAL, STR(log_dir), "runs", NULL,                \
+      "runs, in the current folder",                                           \
+      "where run folders are made, relative to the spec's folder")             \
+    X("log_mode", LOG_MODE, OPTIONAL, WORDS(policy.log_mode, log_modes),       \
+      "private", NULL, "private", "who may read what a run writes")            \
+    L("log_limit", ANY, OPTIONAL, NULL, "none",                                \
+      "how much of each stream is kept")                                       \
+    X("results", RESULTS, OPTIONAL, MAP(policy.results, RESULTS), NULL, NULL,  \
+      "exit code 0 is enough", "what each rank must deliver")                  \
+    L("isolation", ANY, OPTIONAL, "none", "none",                              \
+      "a PID namespace of the run's own: none or pid")                         \
+    X("timeouts", TIMEOUTS, OPTIONAL, MAP(policy.timeouts, TIMEOUTS), NULL,    \
+      NULL, "none", "how long things may take")                                \
+    X("stop_target", STOP_TARGET, OPTIONAL,                                    \
+      WORDS(policy.stop_target, stop_targets), NULL, NULL,                     \
+      "group for a shell entrypoint, else leader",                             \
+      "who gets the stop signal")                                              \
+    L("on_hang", ANY, OPTIONAL, NULL, "ABRT where Python handles it, 10s",     \
+      "evidence that is gathered before a hung job is stopped")                \
+    L("signals", ANY, OPTIONAL, NULL,                                          \
+      "TERM INT HUP QUIT stop, USR1 USR2 forward",                             \
+      "what jobrun does with the signals that it gets")                        \
+    X("on_failure", ON_FAILURE, OPTIONAL,                                      \
+      WORDS(policy.on_failure, on_failures), "stop", NULL, "stop",             \
+      "what the first failure does to the other ranks")                        \
+    L("exit_barrier", FLAG, OPTIONAL, "false",                                 \
+      "true for functions, else false",                                        \
+      "whether ranks that returned stay until all have")                       \
+    L("restart", ANY, OPTIONAL, NULL, "never",                                 \
+      "when and how often the whole job is started again")                     \
+    L("limits", ANY, OPTIONAL, NULL, "inherited",                              \
+      "resource limits of the ranks")                                          \
+    X("exit_status", EXIT_STATUS, OPTIONAL,                                    \
+      WORDS(policy.exit_status, exit_statuses), "class", NULL, "class",        \
+      "what exit code a failed rank becomes")                                  \
+    L("engine", ANY, OPTIONAL, NULL, "none",                                   \
+      "options for slurm, kubernetes or mpi")
+
+#define JR_FIELDS_ENTRYPOINT(X, L)                                             \
+    X("command", ARGV, OPTIONAL, SKIP, NULL, NULL, "another form",             \
+      "a program and its arguments; no shell")                                 \
+    X("shell", SHELL, OPTIONAL, SKIP, NULL, NULL, "another form",              \
+      "text run by /bin/sh -c")                                                \
+    L("python", ANY, OPTIONAL, NULL, "another form",                           \
+      "a Python script, module or function")                                   \
+    L("library", ANY, OPTIONAL, NULL, "another form",                          \
+      "a function of a shared library")                                        \
+    X("args", TEMPLATES, OPTIONAL, SKIP, NULL, NULL, "none",                   \
+      "arguments that follow the form's own")                                  \
+    L("kwargs", ANY, OPTIONAL, NULL, "none",                                   \
+      "named arguments of a function")
+
+#define JR_FIELDS_RANK_ENTRY(X, L)                                             \
+    X("args", TEMPLATES, OPTIONAL, STRS(args), NULL, NULL, "none",             \
+      "arguments that follow those of all ranks")                              \
+    L("kwargs", ANY, OPTIONAL, NULL, "none",                                   \
+      "named arguments of a function, added to those of all ranks")            \
+    X("env", ENV, OPTIONAL, SEQ(env, bind_env), NULL, NULL, "none",            \
+      "variables besides those of all ranks, or in their place")
+
+#define JR_FIELDS_PARALLELISM(X, L)                                            \
+    X("model", COUNT, RESOLVED, U32P(model), NULL, "ranks", "1",               \
+      "the size of the model axis, the fastest")                               \
+    X("pipeline", COUNT, RESOLVED, U32P(pipeline), NULL, "ranks", "1",         \
+      "the size of the pipeline axis")                                         \
+    X("data", COUNT, RESOLVED, U32P(data), NULL, "ranks",                      \
+      "world_size / (model x pipeline)",                                       \
+      "the size of the data axis, the slowest")
+
+#define JR_FIELDS_BACKENDS(X, L)                                               \
+    X("default", BACKEND, RESOLVED, STR(fallback), NULL, NULL,                 \
+      "TORCH_DISTRIBUTED_BACKEND, else by the device",                         \
+      "the backend of the whole world")                                        \
+    X("model", BACKEND, RESOLVED, STR(model), NULL, NULL, "the default",       \
+      "the backend of the model axis")                                         \
+    X("pipeline", BACKEND, RESOLVED, STR(pipeline), NULL, NULL, "the default", \
+      "the backend of the pipeline axis")                                      \
+    X("data", BACKEND, RESOLVED, STR(data), NULL, NULL, "the default",         \
+      "the backend of the data axis")
+
+#define JR_FIELDS_CONSOLE(X, L)                                                \
+    X("prefix", TEMPLATE, OPTIONAL, STR(prefix), "[%{rank}] ", NULL,           \
+      "[%{rank}] ", "what stands before each line of a rank")                  \
+    X("ranks", RANKS, OPTIONAL, STR(ranks), "all", NULL, "all",                \
+      "the ranks whose lines are shown")                                       \
+    X("timestamps", FLAG, OPTIONAL, FLAG(timestamps), "false", NULL, "false",  \
+      "whether the time stands before the prefix")                             \
+    L("collapse", FLAG, OPTIONAL, "false", "false",                            \
+      "whether the same line from several ranks is shown once")                \
+    X("partial", DURATION, OPTIONAL, U64(partial_ms), "250ms",                 \
+      "milliseconds", "250ms", "after how long an unfinished line is shown")   \
+    L("show", PATTERN, OPTIONAL, NULL, "all", "the lines that are shown")      \
+    L("hide", PATTERN, OPTIONAL, NULL, "none", "the lines that are not shown")
+
+#define JR_FIELDS_TIMEOUTS(X, L)                                               \
+    L("start", DURATION, OPTIONAL, NULL, "none",                               \
+      "until the last rank is executing")                                      \
+    X("run", DURATION, OPTIONAL, U64(run_ms), "0", "milliseconds", "none",     \
+      "how long the ranks may run; 0 is for ever")                             \
+    L("silence", DURATION, OPTIONAL, NULL, "none",                             \
+      "how long no rank may write a byte")                                     \
+    L("after_first_exit", DURATION, OPTIONAL, NULL, "none",                    \
+      "how long ranks may run on after the first has ended")                   \
+    L("exit", DURATION, OPTIONAL, "30s", "30s",                                \
+      "how long a function that delivered may take to exit")                   \
+    X("stop_grace", DURATION, OPTIONAL, U64(stop_grace_ms), "30s",             \
+      "milliseconds", "30s", "from the stop signal to SIGKILL")
+
+#define JR_FIELDS_RESULTS(X, L)                                                \
+    X("required", RANKS, OPTIONAL, STR(required), "all", NULL, "all",          \
+      "the ranks that must deliver")                                           \
+    X("from", RESULT_FROM, OPTIONAL, WORDS(from, result_froms), "file", NULL,  \
+      "file", "where a rank's result comes from")                              \
+    X("file", TEMPLATE, OPTIONAL, STR(file), NULL, NULL,                       \
+      "$JOBRUN_RESULT_FILE, in the rank's folder",                             \
+      "the file that each rank writes its result to")                          \
+    X("pattern", PATTERN, OPTIONAL, STR(pattern), NULL, NULL,                  \
+      "required with from: stdout or stderr",                                  \
+      "PCRE2 whose named groups are the result's fields")                      \
+    X("fields", RESULT_FIELDS, OPTIONAL, SEQ(fields, bind_field), NULL, NULL,  \
+      "any fields, or none", "what the fields of each result must be")         \
+    X("equal", TEXTS, OPTIONAL, STRS(equal), NULL, NULL, "none",               \
+      "fields that must be the same on all ranks")                             \
+    X("distinct", TEXTS, OPTIONAL, STRS(distinct), NULL, NULL, "none",         \
+      "fields that must differ on all ranks")                                  \
+    X("artifacts", TEMPLATES, OPTIONAL, STRS(artifacts), NULL, NULL, "none",   \
+      "files that each rank must have made anew")
+
+#define JR_FIELDS_RESULT_FIELD(X, L)                                           \
+    X("type", JSON_TYPE, REQUIRED, WORDS(type, json_types), NULL, NULL,        \
+      "an error: it is required", "the type of the field")                     \
+    X("min", NUMBER, OPTIONAL, F64P(min), NULL, NULL, "none",                  \
+      "the least value that is good")                                          \
+    X("max", NUMBER, OPTIONAL, F64P(max), NULL, NULL, "none",                  \
+      "the greatest value that is good")                                       \
+    X("enum", SCALARS, OPTIONAL, STRS(enums), NULL, NULL, "any value",         \
+      "the values that are good")                                              \
+    X("pattern", PATTERN, OPTIONAL, STR(pattern), NULL, NULL, "any text",      \
+      "PCRE2 that must match somewhere in the string")                         \
+    X("required", FLAG, OPTIONAL, FLAG(required), "true", NULL, "true",        \
+      "whether the field must be there")
+/* clang-format on */
+
+/* Where a field of a fixed mapping leads: name of the rows, pattern of the
+ * path. The order is that of `explain` and of the schema. */
+#define JR_FIELD_GROUPS(X)                                                     \
+    X(SPEC, "")                                                                \
+    X(ENTRYPOINT, "entrypoint")                                                \
+    X(RANK_ENTRY, "per_rank.*")                                                \
+    X(PARALLELISM, "parallelism")                                              \
+    X(BACKENDS, "backends")                                                    \
+    X(CONSOLE, "console")                                                      \
+    X(TIMEOUTS, "timeouts")                                                    \
+    X(RESULTS, "results")                                                      \
+    X(RESULT_FIELD, "results.fields.*")
+
+#endif

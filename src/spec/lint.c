@@ -1,0 +1,343 @@
+#include "lint.h"
+
+#include <string.h>
+
+#include "num.h"
+#include "regex.h"
+#include "shapes.h"
+
+#include "banned.h"
+
+static bool is_null(const struct jr_node *node)
+{
+    return node->kind == JR_NODE_SCALAR &&
+           jr_scalar_type(node) == JR_SCALAR_NULL;
+}
+
+static bool is_text(const struct jr_node *node, const char *text)
+{
+    return node->kind == JR_NODE_SCALAR && strcmp(node->text, text) == 0;
+}
+
+static bool is_missing(const struct jr_node *node)
+{
+    return is_null(node) || is_text(node, "auto") || is_text(node, "???");
+}
+
+static struct jr_node *wrong(struct jr_lint *lint,
+                             const struct jr_spec_type *type,
+                             const struct jr_node *node,
+                             const struct jr_step *at)
+{
+    (void)jr_lint_wrong(lint, type, node, at);
+    return NULL;
+}
+
+static void refuse_later(struct jr_lint *lint,
+                         const struct jr_spec_field *field,
+                         const struct jr_pair *pair, const struct jr_step *at)
+{
+    if (field->fallback != NULL && is_text(pair->value, field->fallback))
+        return;
+    if (field->need == JR_NEED_RESOLVED && is_missing(pair->value))
+        return;
+    (void)jr_lint_error(lint, 205, pair->key->span, at,
+                        "'%s' is not supported yet", jr_lint_path(lint, at));
+}
+
+/* ???: the value has to come from outside. */
+static struct jr_node *await(struct jr_lint *lint, const struct jr_node *node,
+                             const struct jr_step *at)
+{
+    if (lint->validate && !lint->strict)
+        return NULL;
+    const char *path = jr_lint_path(lint, at);
+    jr_diag_help(lint->diags,
+                 jr_lint_error(lint, 206, node->span, at,
+                               "'%s' must be supplied from outside", path),
+                 "--set %s=VALUE", path);
+    return NULL;
+}
+
+bool jr_lint_is_removed(const struct jr_lint *lint, const struct jr_node *node)
+{
+    return lint->composed && is_null(node) && node->filled == NULL;
+}
+
+/* The value of a supported field; NULL when it is MISSING or wrong. */
+static struct jr_node *read_field(struct jr_lint *lint,
+                                  const struct jr_spec_field *field,
+                                  const struct jr_node *node,
+                                  const struct jr_step *at)
+{
+    if (field->need == JR_NEED_RESOLVED && is_missing(node))
+        return NULL;
+    if (jr_lint_is_removed(lint, node))
+        return NULL;
+    if (is_text(node, "???"))
+        return await(lint, node, at);
+    if (is_null(node) && node->filled == NULL)
+        return wrong(lint, field->type, node, at);
+    return jr_lint_value(lint, field->type, node, at);
+}
+
+/* A mapping on its way to its normal form. */
+struct map {
+    const struct jr_spec_type *type;
+    const struct jr_node *node;
+    struct jr_node *out;
+};
+
+static void read_pair(struct jr_lint *lint, const struct map *map,
+                      const struct jr_pair *pair, const struct jr_step *up)
+{
+    const struct jr_step at = {.up = up, .key = pair->key->text};
+    const struct jr_spec_field *field = jr_field_get(map->type->fields, at.key);
+    if (jr_shapes_is_own(at.key))
+        return;
+    const struct jr_unknown unknown = {map->type->fields, map->node, pair->key,
+                                       &at};
+    struct jr_node *value = NULL;
+    if (field == NULL)
+        jr_lint_unknown(lint, &unknown);
+    else if (field->since == NULL)
+        refuse_later(lint, field, pair, &at);
+    else
+        value = read_field(lint, field, pair->value, &at);
+    if (value != NULL && !field->type->gone)
+        jr_node_add(lint->arena, map->out, pair->key, value);
+}
+
+static void check_required(struct jr_lint *lint,
+                           const struct jr_spec_type *type,
+                           const struct jr_node *node, const struct jr_step *up)
+{
+    const struct jr_spec_field *row = type->fields;
+    for (; row->key != NULL && !lint->base; row++) {
+        const struct jr_node *value = jr_doc_get(node, row->key);
+        if (row->need != JR_NEED_REQUIRED ||
+            (value != NULL && !jr_lint_is_removed(lint, value)))
+            continue;
+        const struct jr_step at = {.up = up, .key = row->key};
+        struct jr_diag *diag =
+            jr_lint_error(lint, 201, node->span, &at, "'%s' is required",
+                          jr_lint_path(lint, &at));
+        struct jr_buf wants = JR_BUF_INIT;
+        jr_field_wants(&wants, row->type);
+        jr_diag_help(lint->diags, diag, "%s: %s", row->key,
+                     wants.failed ? "" : wants.data);
+        jr_buf_release(&wants);
+    }
+}
+
+/* A scalar where a list is wanted. */
+static void suggest_brackets(struct jr_lint *lint, struct jr_diag *diag,
+                             const struct jr_node *node)
+{
+    if (node->len == 0 || node->len >= 64 ||
+        strpbrk(node->text, "[]{}#:%$'\"\n") != NULL)
+        return;
+    jr_diag_help(lint->diags, diag, "a list is written in brackets: [%s]",
+                 node->text);
+    if (jr_lint_is_bare(node->text))
+        jr_lint_fix(lint, diag, node,
+                    jr_arena_printf(lint->arena,
+                                    node->plain ? "[%s]" : "[\"%s\"]",
+                                    node->text));
+}
+
+/* A bare value in the place of a mapping: that of its shorthand field. */
+static struct jr_node *read_shorthand(struct jr_lint *lint,
+                                      const struct jr_spec_type *type,
+                                      const struct jr_node *node,
+                                      const struct jr_step *at)
+{
+    const struct jr_spec_field *field = NULL;
+    if (type->shorthand != NULL)
+        field = jr_field_get(type->fields, type->shorthand);
+    bool list = field != NULL && field->type->kind == JR_KIND_LIST;
+    if (field == NULL || list != (node->kind == JR_NODE_SEQUENCE)) {
+        struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+        if (list && node->kind == JR_NODE_SCALAR)
+            suggest_brackets(lint, diag, node);
+        return NULL;
+    }
+    struct jr_node *value = jr_lint_value(lint, field->type, node, at);
+    if (value == NULL)
+        return NULL;
+    struct jr_node *out = jr_node_mapping(lint->arena);
+    jr_node_add(lint->arena, out,
+                jr_lint_scalar(lint, node, type->shorthand, false), value);
+    return out;
+}
+
+static struct jr_node *read_map(struct jr_lint *lint,
+                                const struct jr_spec_type *type,
+                                const struct jr_node *node,
+                                const struct jr_step *at)
+{
+    if (node->kind != JR_NODE_MAPPING)
+        return read_shorthand(lint, type, node, at);
+    struct jr_node *out = jr_node_mapping(lint->arena);
+    if (out == NULL)
+        return NULL;
+    out->span = node->span;
+    const struct map map = {type, node, out};
+    for (size_t i = 0; i < node->count; i++)
+        read_pair(lint, &map, &node->pairs[i], at);
+    check_required(lint, type, node, at);
+    return out;
+}
+
+/* A scalar in the place of a list. */
+static struct jr_node *read_lone(struct jr_lint *lint,
+                                 const struct jr_spec_type *type,
+                                 const struct jr_node *node,
+                                 const struct jr_step *at)
+{
+    const struct jr_spec_word *row = type->words;
+    for (; row != NULL && row->word != NULL; row++)
+        if (strcmp(row->word, node->text) == 0)
+            return jr_lint_scalar(lint, node, row->word, false);
+    if (type->lone && strchr(node->text, ',') == NULL)
+        return jr_lint_value(lint, type->item, node, at);
+    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+    suggest_brackets(lint, diag, node);
+    return NULL;
+}
+
+static struct jr_node *read_list(struct jr_lint *lint,
+                                 const struct jr_spec_type *type,
+                                 const struct jr_node *node,
+                                 const struct jr_step *up)
+{
+    if (node->kind == JR_NODE_SCALAR)
+        return read_lone(lint, type, node, up);
+    if (node->kind == JR_NODE_MAPPING || node->count < type->min)
+        return wrong(lint, type, node, up);
+    struct jr_node *out = jr_node_sequence(lint->arena);
+    if (out == NULL)
+        return NULL;
+    out->span = node->span;
+    out->under = node->under;
+    for (size_t i = 0; i < node->count; i++) {
+        const struct jr_step at = {.up = up, .index = i};
+        jr_node_append(lint->arena, out,
+                       jr_lint_value(lint, type->item, node->items[i], &at));
+    }
+    return out->count == node->count ? out : NULL;
+}
+
+/* The key of a pair in normal form; NULL after a complaint. */
+static struct jr_node *read_name(struct jr_lint *lint,
+                                 const struct jr_spec_type *type,
+                                 struct jr_node *key, const struct jr_step *at)
+{
+    static const struct jr_spec_type ranks = {
+        .kind = JR_KIND_RANKS, .wants = "ranks such as 0-3,8, all or none"};
+    if (type->ranks)
+        return jr_read_ranks(lint, &ranks, key, at);
+    if (!type->env || (key->len > 0 && strchr(key->text, '=') == NULL))
+        return key;
+    (void)jr_lint_error(lint, 219, key->span, at, "%s is no name of a variable",
+                        jr_lint_quoted(lint, key->text, key->len));
+    return NULL;
+}
+
+/* A variable of `env`: null unsets it, ??? wants it set outside. */
+static struct jr_node *read_variable(struct jr_lint *lint,
+                                     const struct jr_spec_type *type,
+                                     const struct jr_node *node,
+                                     const struct jr_step *at)
+{
+    if (node->filled == NULL && is_null(node))
+        return jr_lint_scalar(lint, node, "null", true);
+    if (node->filled != NULL || !is_text(node, "???"))
+        return jr_lint_value(lint, type->item, node, at);
+    if (lint->validate)
+        (void)await(lint, node, at);
+    return jr_lint_scalar(lint, node, "???", false);
+}
+
+/* A user's own name with its value. */
+static void read_named(struct jr_lint *lint, const struct jr_spec_type *type,
+                       const struct jr_pair *pair, struct jr_node *out,
+                       const struct jr_step *up)
+{
+    const struct jr_step at = {.up = up, .key = pair->key->text};
+    const struct jr_node *node = pair->value;
+    struct jr_node *value = NULL;
+    struct jr_node *key = read_name(lint, type, pair->key, &at);
+    if (key == NULL)
+        return;
+    if (type->env)
+        value = read_variable(lint, type, node, &at);
+    else if (type->outside && is_text(node, "???"))
+        value = await(lint, node, &at);
+    else if (type->item->kind == JR_KIND_SCALAR ||
+             !jr_lint_is_removed(lint, node))
+        value = jr_lint_value(lint, type->item, node, &at);
+    jr_node_add(lint->arena, out, key, value);
+}
+
+static struct jr_node *read_names(struct jr_lint *lint,
+                                  const struct jr_spec_type *type,
+                                  const struct jr_node *node,
+                                  const struct jr_step *at)
+{
+    if (node->kind != JR_NODE_MAPPING)
+        return wrong(lint, type, node, at);
+    struct jr_node *out = jr_node_mapping(lint->arena);
+    if (out == NULL)
+        return NULL;
+    out->span = node->span;
+    for (size_t i = 0; i < node->count; i++)
+        read_named(lint, type, &node->pairs[i], out, at);
+    return out;
+}
+
+jr_reader *jr_lint_reader(enum jr_spec_kind kind)
+{
+    static jr_reader *const readers[JR_KIND_COUNT] = {
+        [JR_KIND_INTEGER] = jr_read_integer,
+        [JR_KIND_NUMBER] = jr_read_number,
+        [JR_KIND_BOOLEAN] = jr_read_boolean,
+        [JR_KIND_TEXT] = jr_read_text,
+        [JR_KIND_PATH] = jr_read_path,
+        [JR_KIND_WORD] = jr_read_word,
+        [JR_KIND_DURATION] = jr_read_duration,
+        [JR_KIND_RANKS] = jr_read_ranks,
+        [JR_KIND_PATTERN] = jr_read_pattern,
+        [JR_KIND_SCALAR] = jr_read_scalar,
+        [JR_KIND_LIST] = read_list,
+        [JR_KIND_MAP] = read_map,
+        [JR_KIND_NAMES] = read_names,
+        [JR_KIND_STREAMS] = jr_read_streams,
+    };
+    return readers[kind];
+}
+
+struct jr_node *jr_lint_value(struct jr_lint *lint,
+                              const struct jr_spec_type *type,
+                              const struct jr_node *node,
+                              const struct jr_step *at)
+{
+    bool scalar = node->kind == JR_NODE_SCALAR;
+    jr_reader *reader = jr_lint_reader(type->kind);
+    if (reader == NULL || (!scalar && type->kind < JR_KIND_LIST))
+        return wrong(lint, type, node, at);
+    if (node->filled != NULL)
+        return jr_lint_filled(lint, type, node, at);
+    return reader(lint, type, node, at);
+}
+
+struct jr_node *jr_lint_spec(struct jr_lint *lint, const struct jr_node *root)
+{
+    return jr_lint_value(lint, jr_field_root(), root, NULL);
+}
+
+void jr_lint_release(struct jr_lint *lint)
+{
+    for (size_t i = 0; i < sizeof lint->compiled / sizeof *lint->compiled; i++)
+        jr_regex_free(lint->compiled[i].regex);
+}

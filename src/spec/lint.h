@@ -1,0 +1,157 @@
+/*
+ * Reading a tree against the field table: all mistakes in one pass, and the
+ * tree in normal form. Private to this folder.
+ *
+ *   jr_lint_value    a node of any type      lint.c (mappings, lists)
+ *   jr_lint_unknown  a key that is no field  unknown.c
+ *   jr_lint_filled   a scalar with ${...}    filled.c
+ *   jr_read_*        a scalar of one kind    value.c number.c template.c
+ *   jr_read_streams  redirects and tee       redirect.c
+ *   jr_lint_error    a mistake at a node     point.c
+ *   jr_lint_suggest  what may be meant       suggest.c
+ *
+ * A reader returns the node's normal form, or NULL after it has complained.
+ */
+#ifndef JR_LINT_H
+#define JR_LINT_H
+
+#include "field.h"
+#include "point.h"
+#include "set.h"
+#include "tree.h"
+
+struct jr_regex;
+
+struct jr_lint {
+    struct jr_arena *arena; /* the document's */
+    struct jr_diags *diags;
+    const char *folder; /* absolute: what paths are relative to */
+    const char *here;   /* absolute: what a default below the user is */
+    bool validate;      /* ??? is not known, which is no mistake ... */
+    bool strict;        /* ... and yet it is */
+    bool composed;      /* null may be what is left of a removal */
+    bool base;          /* a template: required fields may be missing */
+    struct {
+        const struct jr_spec_type *type;
+        struct jr_regex *regex;
+    } compiled[8]; /* the patterns of text types, as they are needed */
+};
+
+/* Read the whole document. Returns its normal form, without what was wrong;
+ * NULL when nothing can be made of it. */
+struct jr_node *jr_lint_spec(struct jr_lint *lint, const struct jr_node *root);
+
+void jr_lint_release(struct jr_lint *lint);
+
+struct jr_node *jr_lint_value(struct jr_lint *lint,
+                              const struct jr_spec_type *type,
+                              const struct jr_node *node,
+                              const struct jr_step *at);
+
+/* Whether a value is nothing: the null that is left of a removal where there
+ * was nothing to remove. */
+bool jr_lint_is_removed(const struct jr_lint *lint, const struct jr_node *node);
+
+/* point.c */
+
+struct jr_diag *jr_lint_error(struct jr_lint *lint, unsigned code,
+                              struct jr_span span, const struct jr_step *at,
+                              const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* "'PATH' wants WANTS, not SHOWN" at the node. */
+struct jr_diag *jr_lint_wrong(struct jr_lint *lint,
+                              const struct jr_spec_type *type,
+                              const struct jr_node *node,
+                              const struct jr_step *at);
+
+/* The dotted path of a step: "results.fields.loss", "hosts[2]"; "the spec" for
+ * NULL. In the lint's arena, safe to show. */
+const char *jr_lint_path(struct jr_lint *lint, const struct jr_step *at);
+
+/* A node for people: 4x in quotes, `the string "4"`, "a list". */
+const char *jr_lint_shown(struct jr_lint *lint, const struct jr_node *node);
+
+/* What the source has for a scalar: its text, or the ${...} that made it. */
+const char *jr_lint_source(const struct jr_node *node);
+
+/* Text made safe and short enough to show, in quotes. */
+const char *jr_lint_quoted(struct jr_lint *lint, const char *text, size_t len);
+
+/* The position of bytes [from, to) of a scalar's text; the whole node where the
+ * text in the file is not the text itself (folded lines, escapes). */
+struct jr_span jr_lint_part(const struct jr_lint *lint,
+                            const struct jr_node *node, size_t from, size_t to);
+
+/* A scalar that stands where `from` stands: a new one, or `from` itself where it
+ * is that already, since both trees are only read. */
+struct jr_node *jr_lint_scalar(struct jr_lint *lint, const struct jr_node *from,
+                               const char *text, bool plain);
+
+/* suggest.c */
+
+/* "help: did you mean 'X'?" when `words` holds a near one, with the fix where
+ * it is the only one. */
+void jr_lint_suggest(struct jr_lint *lint, struct jr_diag *diag,
+                     const struct jr_node *node, const char *const *words);
+
+/* Give the finding a fix that replaces the scalar `node`, quotes and all (a
+ * NULL text is no fix), or its text within them. Neither where that may change
+ * more than is wrong: where the source holds something else than its text, or
+ * it is behind an anchor. */
+void jr_lint_fix(struct jr_lint *lint, struct jr_diag *diag,
+                 const struct jr_node *node, const char *text);
+void jr_lint_fix_text(struct jr_lint *lint, struct jr_diag *diag,
+                      const struct jr_node *node, const char *text);
+
+/* Whether a text is a word that needs no quotes anywhere. */
+bool jr_lint_is_bare(const char *text);
+
+/* unknown.c */
+
+/* A key that none of the fields of its mapping has. */
+struct jr_unknown {
+    const struct jr_spec_field *fields;
+    const struct jr_node *mapping, *key;
+    const struct jr_step *at; /* of the key's value */
+};
+
+/* Refuse it, with the name of the field that was meant. */
+void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown);
+
+/* Readers of scalars. The node is one, and `type` is of their kind. */
+typedef struct jr_node *jr_reader(struct jr_lint *lint,
+                                  const struct jr_spec_type *type,
+                                  const struct jr_node *node,
+                                  const struct jr_step *at);
+
+/* filled.c */
+
+/* Read a scalar that something was put into. What is wrong with it is told by
+ * its source text, never by the value. */
+struct jr_node *jr_lint_filled(struct jr_lint *lint,
+                               const struct jr_spec_type *type,
+                               const struct jr_node *node,
+                               const struct jr_step *at);
+
+/* The reader of nodes of this kind that nothing was put into; NULL for none. */
+jr_reader *jr_lint_reader(enum jr_spec_kind kind);
+
+jr_reader jr_read_integer, jr_read_number, jr_read_boolean; /* number.c */
+jr_reader jr_read_text, jr_read_path, jr_read_word;         /* value.c */
+jr_reader jr_read_duration, jr_read_ranks, jr_read_pattern, jr_read_scalar;
+jr_reader jr_read_streams; /* redirect.c: any node */
+
+/* Complain about what a template gets wrong; whether it is good. template.c */
+bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,
+                      const struct jr_step *at);
+
+/* The canonical text of a rank set: "0-3,8,10-14/2". value.c */
+const char *jr_ranks_text(struct jr_lint *lint, const struct jr_set *set);
+
+/* The text of a type's words, NULL-terminated, for suggestions; words that are
+ * not supported yet are left out. */
+const char *const *jr_word_list(struct jr_lint *lint,
+                                const struct jr_spec_word *words);
+
+#endif

@@ -1,0 +1,391 @@
+#include "load.h"
+
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "assemble.h"
+#include "bind.h"
+#include "check.h"
+#include "cleanup.h"
+#include "fill.h"
+#include "io.h"
+#include "shapes.h"
+#include "utf8.h"
+
+#include "banned.h"
+
+struct jr_spec_file {
+    struct jr_doc doc;
+    struct jr_node *tree;
+    const char *folder, *here, *stem; /* what binding takes besides the tree */
+    bool base;                        /* a template */
+    struct jr_spec *spec;
+};
+
+static struct jr_spec_file *new_file(struct jr_diags *diags)
+{
+    struct jr_spec_file *file = calloc(1, sizeof *file);
+    if (file == NULL)
+        (void)jr_diags_error(diags, 100, (struct jr_span){0}, NULL,
+                             "out of memory");
+    return file;
+}
+
+void jr_spec_free(struct jr_spec_file *file)
+{
+    if (file == NULL)
+        return;
+    jr_bind_free(file->spec);
+    jr_doc_release(&file->doc);
+    free(file);
+}
+
+/* Put a stand-in for what no name may hold. */
+static void sanitise(char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    for (size_t i = 0; name[i] != '\0'; i++) {
+        if (strchr(letters, name[i]) != NULL)
+            continue;
+        if (i == 0)
+            name[i] = 'x';
+        else if (strchr("._", name[i]) == NULL)
+            name[i] = '-';
+    }
+}
+
+/* The name of a spec that states none: its file's, without what every such
+ * file's name ends with. */
+static char *stem_of(struct jr_arena *arena, const char *path)
+{
+    static const char *const suffixes[] = {".yaml", ".yml", ".jobrun"};
+    enum { LONGEST = 63 };
+    const char *slash = strrchr(path, '/');
+    char *stem = jr_arena_strdup(arena, slash == NULL ? path : slash + 1);
+    size_t len = stem == NULL ? 0 : strlen(stem);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t suffix = strlen(suffixes[i]);
+        if (len > suffix && strcmp(stem + len - suffix, suffixes[i]) == 0)
+            stem[len -= suffix] = '\0';
+    }
+    if (len == 0)
+        return jr_arena_strdup(arena, "job");
+    if (len > LONGEST)
+        stem[LONGEST] = '\0';
+    sanitise(stem);
+    return stem;
+}
+
+/* Whether the spec says that it is only a base for others. */
+static bool is_template(const struct jr_node *root)
+{
+    const struct jr_node *flag = NULL;
+    if (root->kind == JR_NODE_MAPPING)
+        flag = jr_doc_get(root, "template");
+    return flag != NULL && flag->kind == JR_NODE_SCALAR &&
+           jr_scalar_type(flag) == JR_SCALAR_BOOL && flag->text[0] != 'f' &&
+           flag->text[0] != 'F';
+}
+
+static void refuse_template(struct jr_lint *lint, const struct jr_node *root)
+{
+    const struct jr_step at = {.key = "template"};
+    struct jr_diag *diag =
+        jr_lint_error(lint, 208, jr_doc_pair(root, "template")->key->span, &at,
+                      "this is a template: it is only a base for others");
+    jr_diag_help(lint->diags, diag, "run a spec that extends it");
+}
+
+int jr_spec_bind(struct jr_spec_file *file, struct jr_diags *diags)
+{
+    struct jr_lint lint = {
+        .arena = &file->doc.arena,
+        .diags = diags,
+        .folder = file->folder,
+        .here = file->here,
+    };
+    int ret = 0;
+    if (!file->base && file->spec == NULL)
+        ret = jr_bind_spec(&file->spec, &lint, file->tree, file->stem);
+    jr_lint_release(&lint);
+    return ret;
+}
+
+/* Everything behind the whole tree: lint and check. `errors` is how many there
+ * were before it was read. */
+static int take_in(struct jr_spec_file *file, struct jr_lint *lint,
+                   const char *name, size_t errors)
+{
+    struct jr_diags *diags = lint->diags;
+    const struct jr_node *root = file->doc.root;
+    lint->base = is_template(root);
+    if (lint->base && !lint->validate)
+        refuse_template(lint, root);
+    file->tree = jr_lint_spec(lint, root);
+    if (file->tree != NULL)
+        jr_check_spec(lint, root, file->tree);
+    file->base = lint->base;
+    file->stem = stem_of(lint->arena, name);
+    file->folder = lint->folder;
+    file->here = jr_arena_strdup(lint->arena, lint->here);
+    if (lint->arena->failed)
+        (void)jr_diags_error(diags, 100, root->span, NULL, "out of memory");
+    if (lint->arena->failed || file->tree == NULL || diags->errors > errors)
+        return -1;
+    return 0;
+}
+
+/* Everything behind the document. */
+static int read_doc(struct jr_spec_file *file,
+                    const struct jr_assembly *assembly, struct jr_diags *diags,
+                    size_t errors)
+{
+    const struct jr_spec_options *options = assembly->options;
+    struct jr_lint lint = {
+        .arena = &file->doc.arena,
+        .diags = diags,
+        .folder = assembly->file.folder,
+        .here = assembly->here,
+        .validate = options->validate,
+        .strict = options->strict,
+        .composed = options->sets != NULL ||
+                    (file->doc.root->kind == JR_NODE_MAPPING &&
+                     jr_doc_pair(file->doc.root, "extends") != NULL),
+    };
+    int ret = -1;
+    if (jr_assemble(&file->doc, assembly, diags) == 0)
+        ret = take_in(file, &lint, assembly->file.name, errors);
+    jr_lint_release(&lint);
+    return ret != 0 || options->unbound ? ret : jr_spec_bind(file, diags);
+}
+
+char *jr_spec_folder(const char *path)
+{
+    JR_FREE char *here = getcwd(NULL, 0);
+    JR_FREE char *copy = NULL;
+    if (here == NULL)
+        return NULL;
+    if (path == NULL || strcmp(path, "-") == 0)
+        return jr_io_absolute(here, ".");
+    copy = strdup(path);
+    return copy == NULL ? NULL : jr_io_absolute(here, dirname(copy));
+}
+
+static int no_folder(struct jr_diags *diags)
+{
+    (void)jr_diags_error(diags, 100, (struct jr_span){0}, NULL,
+                         "the current folder cannot be told");
+    return -1;
+}
+
+/* What becomes part of a spec can only be what a spec can say: anything else
+ * would come out of it as another name. */
+static int check_text(struct jr_diags *diags, const char *what,
+                      const char *text)
+{
+    if (jr_utf8_is_text(text))
+        return 0;
+    (void)jr_diags_error(diags, 104, (struct jr_span){0}, NULL,
+                         "%s is not UTF-8, as all of a spec has to be: %s",
+                         what, text);
+    return -1;
+}
+
+static int load_path(struct jr_spec_file *file,
+                     const struct jr_spec_source *source,
+                     struct jr_assembly *assembly, struct jr_diags *diags)
+{
+    JR_FREE char *folder = jr_spec_folder(source->path);
+    JR_FREE char *real = realpath(source->path, NULL);
+    bool is_stdin = strcmp(source->path, "-") == 0;
+    size_t errors = diags->errors;
+    if (folder == NULL)
+        return no_folder(diags);
+    if (check_text(diags, "the spec's folder", folder) != 0)
+        return -1;
+    if (jr_doc_load_file(&file->doc, source->path, diags) != 0)
+        return -1;
+    struct jr_arena *arena = &file->doc.arena;
+    assembly->file = (struct jr_file){
+        .id = is_stdin ? NULL : jr_arena_strdup(arena, real),
+        .name = file->doc.source->name,
+        .folder = jr_arena_strdup(arena, folder),
+    };
+    return read_doc(file, assembly, diags, errors);
+}
+
+static int load_text(struct jr_spec_file *file,
+                     const struct jr_spec_source *source,
+                     struct jr_assembly *assembly, struct jr_diags *diags)
+{
+    size_t errors = diags->errors;
+    if (jr_doc_load(&file->doc, source->name, source->text, source->len,
+                    diags) != 0)
+        return -1;
+    assembly->file = (struct jr_file){
+        .name = file->doc.source->name,
+        .folder = jr_arena_strdup(&file->doc.arena, source->folder),
+    };
+    return read_doc(file, assembly, diags, errors);
+}
+
+/* The text of an implied spec. */
+static void write_command(struct jr_buf *out, struct jr_arena *arena,
+                          uint32_t n, char *const *argv)
+{
+    struct jr_node *root = jr_node_mapping(arena);
+    struct jr_node *list = jr_node_sequence(arena);
+    jr_node_set(arena, root, "version", jr_node_scalar(arena, "1", true));
+    jr_node_set(arena, root, "name",
+                jr_node_scalar(arena, stem_of(arena, argv[0]), false));
+    for (; *argv != NULL; argv++)
+        jr_node_append(arena, list, jr_node_scalar(arena, *argv, false));
+    jr_node_set(arena, root, "entrypoint", list);
+    const char *count = jr_arena_printf(arena, "%u", n);
+    if (n > 0 && count != NULL)
+        jr_node_set(arena, root, "world_size",
+                    jr_node_scalar(arena, count, true));
+    if (arena->failed)
+        return;
+    jr_spec_escape(arena, root);
+    jr_doc_emit(out, root);
+}
+
+static int load_command(struct jr_spec_file *file,
+                        const struct jr_spec_source *source,
+                        struct jr_assembly *assembly, struct jr_diags *diags)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_buf text = JR_BUF_INIT;
+    int status = -1;
+    for (char *const *word = source->argv; *word != NULL; word++)
+        if (check_text(diags, "an argument", *word) != 0)
+            return -1;
+    write_command(&text, &arena, source->ranks, source->argv);
+    const struct jr_spec_source implied = {.name = "command line",
+                                           .folder = assembly->here,
+                                           .text = text.data,
+                                           .len = text.len};
+    if (text.data != NULL && !text.failed)
+        status = load_text(file, &implied, assembly, diags);
+    jr_buf_release(&text);
+    jr_arena_release(&arena);
+    return status;
+}
+
+int jr_spec_load(struct jr_spec_file **ret, const struct jr_spec_source *source,
+                 const struct jr_spec_options *options, struct jr_diags *diags)
+{
+    bool is_text = source->path == NULL && source->argv == NULL;
+    JR_FREE char *here =
+        is_text ? strdup(source->folder) : jr_spec_folder(NULL);
+    struct jr_assembly assembly = {.options = options, .here = here};
+    *ret = NULL;
+    if (here == NULL)
+        return no_folder(diags);
+    if (check_text(diags, "the current folder", here) != 0)
+        return -1;
+    struct jr_spec_file *file = *ret = new_file(diags);
+    if (file == NULL)
+        return -1;
+    if (source->path != NULL)
+        return load_path(file, source, &assembly, diags);
+    return source->argv != NULL ? load_command(file, source, &assembly, diags)
+                                : load_text(file, source, &assembly, diags);
+}
+
+int jr_spec_load_file(struct jr_spec_file **ret, const char *path,
+                      struct jr_diags *diags)
+{
+    const struct jr_spec_source source = {.path = path};
+    return jr_spec_load(ret, &source, &(struct jr_spec_options){0}, diags);
+}
+
+int jr_spec_load_text(struct jr_spec_file **ret, const char *name,
+                      const char *folder, const char *text, size_t len,
+                      struct jr_diags *diags)
+{
+    const struct jr_spec_source source = {
+        .name = name, .folder = folder, .text = text, .len = len};
+    return jr_spec_load(ret, &source, &(struct jr_spec_options){0}, diags);
+}
+
+int jr_spec_load_command(struct jr_spec_file **ret, uint32_t n,
+                         char *const *argv, struct jr_diags *diags)
+{
+    const struct jr_spec_source source = {.argv = argv, .ranks = n};
+    return jr_spec_load(ret, &source, &(struct jr_spec_options){0}, diags);
+}
+
+enum jr_status jr_spec_status(const struct jr_diags *diags)
+{
+    static const char *const outside[] = {"JR0206", "JR0225"};
+    size_t count = 0;
+    for (size_t i = 0; i < diags->count; i++)
+        count += diags->items[i].severity == JR_SEVERITY_ERROR &&
+                 (strcmp(diags->items[i].code, outside[0]) == 0 ||
+                  strcmp(diags->items[i].code, outside[1]) == 0);
+    if (diags->errors == 0)
+        return JR_STATUS_OK;
+    return count == diags->errors ? JR_STATUS_UNRESOLVED : JR_STATUS_INVALID;
+}
+
+const struct jr_spec *jr_spec_get(const struct jr_spec_file *file)
+{
+    return file->spec;
+}
+
+const struct jr_doc *jr_spec_doc(const struct jr_spec_file *file)
+{
+    return &file->doc;
+}
+
+const struct jr_node *jr_spec_tree(const struct jr_spec_file *file)
+{
+    return file->tree;
+}
+
+void jr_spec_escape(struct jr_arena *arena, struct jr_node *root)
+{
+    const struct jr_shapes shapes = jr_shapes_make();
+    jr_fill_undo(arena, &shapes, root);
+}
+
+void jr_spec_emit(struct jr_buf *out, const struct jr_spec_file *file)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_node *root = jr_node_copy(&arena, file->tree);
+    if (root != NULL)
+        jr_spec_escape(&arena, root);
+    if (arena.failed)
+        out->failed = true;
+    else
+        jr_doc_emit(out, root);
+    jr_arena_release(&arena);
+}
+
+static const struct jr_node *find_node(const struct jr_spec_file *file,
+                                       const char *path)
+{
+    return file->tree == NULL ? NULL : jr_doc_find(file->tree, path);
+}
+
+struct jr_span jr_spec_where(const struct jr_spec_file *file, const char *path)
+{
+    const struct jr_node *node = find_node(file, path);
+    return node == NULL ? (struct jr_span){0} : node->span;
+}
+
+struct jr_span jr_spec_overridden(const struct jr_spec_file *file,
+                                  const char *path, size_t i)
+{
+    const struct jr_node *node = find_node(file, path);
+    node = node == NULL ? NULL : node->under;
+    for (; node != NULL && i > 0; i--)
+        node = node->under;
+    return node == NULL ? (struct jr_span){0} : node->span;
+}

@@ -1,0 +1,112 @@
+/*
+ * From a document to a checked spec.
+ *
+ *   jr_spec_load
+ *        doc, its parents, --set and ${...}, lint (every mistake in one pass),
+ *        cross-field check, bind
+ *
+ * The loaded value keeps the tree, so that later stages can point at the text
+ * that a value came from.
+ */
+#ifndef JR_SPEC_LOAD_H
+#define JR_SPEC_LOAD_H
+
+#include <jobrun/spec.h>
+
+#include "arena.h"
+#include "diag.h"
+
+struct jr_doc;
+struct jr_node;
+struct jr_reader;
+struct jr_spec_file; /* a spec, its text and its tree */
+
+/* Where a spec comes from: a path ("-" is standard input); else a command, the
+ * implied spec of `-n N -- CMD...`, with a command entrypoint and, unless
+ * `ranks` is 0, a world size; else a text. */
+struct jr_spec_source {
+    const char *path;
+    char *const *argv; /* NULL-terminated */
+    uint32_t ranks;
+    const char *name, *folder; /* of the text; absolute */
+    const char *text;
+    size_t len;
+};
+
+/* What goes into a spec besides. Zeroed: nothing does, and it is to be run. */
+struct jr_spec_options {
+    char *const *sets;      /* PATH=VALUE of --set, NULL-terminated, or NULL */
+    const char *root;       /* the folder below which parents lie; NULL: the top
+                               of the checkout around the spec, else its folder */
+    const struct jr_reader *reader; /* of parents; NULL: files below `root` */
+    char *const *environ;   /* what ${env:NAME} reads; NULL: nothing */
+    char *const *allow_env; /* globs of what it may read, NULL-terminated; NULL:
+                               all of it */
+    bool validate; /* what has to come from outside is not known, and that is no
+                      mistake; templates are good */
+    bool strict;   /* and yet it is one */
+    bool unbound;  /* leave the values to jr_spec_bind */
+};
+
+/* Returns 0 with a spec that has no mistake, or -1 with the mistakes in `diags`
+ * (and then *ret is still set when there is a text to quote, so that the
+ * findings can be rendered; NULL otherwise). Free with jr_spec_free, after the
+ * diags. */
+int jr_spec_load(struct jr_spec_file **ret, const struct jr_spec_source *source,
+                 const struct jr_spec_options *options, struct jr_diags *diags);
+
+/* Make the values of a spec that was loaded `unbound` and has no mistake: they
+ * take longer than all that finds mistakes. 0 at once when they are there, and
+ * for a template; -1 is jobrun's own fault. */
+int jr_spec_bind(struct jr_spec_file *file, struct jr_diags *diags);
+
+/* What the errors mean for a job: JR_STATUS_OK without any; _UNRESOLVED where
+ * all that is wrong is that something has to come from outside; else
+ * _INVALID. */
+enum jr_status jr_spec_status(const struct jr_diags *diags);
+
+/* The same without options. */
+int jr_spec_load_file(struct jr_spec_file **ret, const char *path,
+                      struct jr_diags *diags);
+int jr_spec_load_text(struct jr_spec_file **ret, const char *name,
+                      const char *folder, const char *text, size_t len,
+                      struct jr_diags *diags);
+
+/* The absolute folder of `path`, malloc'ed, as jr_spec_load_file takes it; "-"
+ * and NULL stand in the current one. NULL when that cannot be told. */
+char *jr_spec_folder(const char *path);
+
+int jr_spec_load_command(struct jr_spec_file **ret, uint32_t n,
+                         char *const *argv, struct jr_diags *diags);
+
+void jr_spec_free(struct jr_spec_file *file);
+
+/* The bound values; NULL when loading failed, and for a template. What is not
+ * known when validating is left out, or its text is that of the source. */
+const struct jr_spec *jr_spec_get(const struct jr_spec_file *file);
+
+/* The tree as read, with all that was put in, and the tree in normal form
+ * (shorthands made long, paths absolute, defaults not filled in). The source is
+ * that of the spec itself. */
+const struct jr_doc *jr_spec_doc(const struct jr_spec_file *file);
+const struct jr_node *jr_spec_tree(const struct jr_spec_file *file);
+
+/* Turn a tree in normal form, or part of what it is made of, into one that can
+ * be emitted as a spec: "${" that means itself is escaped, and secrets that
+ * came from variables are references to them again. */
+void jr_spec_escape(struct jr_arena *arena, struct jr_node *root);
+
+/* Append the normal form as a spec. */
+void jr_spec_emit(struct jr_buf *out, const struct jr_spec_file *file);
+
+/* Where the value of a field ("parallelism.model") was stated; line 0 when the
+ * spec does not state it. */
+struct jr_span jr_spec_where(const struct jr_spec_file *file,
+                             const char *path);
+
+/* Where values of the field were stated that this one took the place of, the
+ * nearest first: number `i` of them, or line 0. */
+struct jr_span jr_spec_overridden(const struct jr_spec_file *file,
+                                  const char *path, size_t i);
+
+#endif

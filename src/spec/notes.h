@@ -1,0 +1,255 @@
+/*
+ * What the manual says about fields beyond their rows in fields.h: the sections
+ * that they are told in, and for each field a note and an example.
+ *
+ * Texts are plain: `backticks` around what is typed, a blank line between
+ * paragraphs, and lines that begin with two blanks as they are.
+ */
+#ifndef JR_NOTES_H
+#define JR_NOTES_H
+
+/* clang-format off */
+
+/* S(first, title, text): a section goes from field `first` of the top to that
+ * of the next row. */
+#define JR_FIELD_SECTIONS(S)                                                   \
+    S("version", "The job", "")                                                \
+    S("extends", "Building on other specs",                                    \
+      "A spec is put together in this order: the specs that it extends, what " \
+      "it says itself, `--set`, and then what `${...}` puts into values:\n"    \
+      "\n"                                                                     \
+      "  ${vars.lr}             any value of the spec, by its dotted path\n"   \
+      "  ${env:NAME}            a variable of the environment\n"               \
+      "  ${env:NAME:-default}   the same where it is set, else the default\n"  \
+      "  $${                    a literal ${\n"                                \
+      "\n"                                                                     \
+      "A value without quotes is typed by what it becomes, one in quotes "     \
+      "stays a string. Keys are never changed, nor is `shell`, whose dollars " \
+      "are the shell's.")                                                      \
+    S("entrypoint", "What every rank runs",                                    \
+      "An entrypoint has one of its forms. `args` stand beside the form.")     \
+    S("env", "The environment of the ranks",                                   \
+      "A rank's environment is that of jobrun, less what other launchers and " \
+      "MPI left in it, then `setup`, `env_remove`, the profiles, `env` and "   \
+      "`per_rank`, in that order. RANK, WORLD_SIZE, MASTER_ADDR and the rest " \
+      "of what jobrun promises to every rank cannot be set here.")             \
+    S("world_size", "How many ranks, and where",                               \
+      "Any two of `world_size`, `nodes` and `local_world_size` give the "      \
+      "third; what is left open is filled from the scheduler and the "         \
+      "hardware. Statements that contradict each other are an error; none is " \
+      "ever picked.")                                                          \
+    S("device", "Devices and CPUs", "")                                        \
+    S("parallelism", "The mesh",                                               \
+      "Ranks are laid out [data][pipeline][model], model fastest, and "        \
+      "`world_size` is data x pipeline x model. `jobrun plan` shows the "      \
+      "groups.")                                                               \
+    S("start_method", "How ranks start", "")                                   \
+    S("redirects", "Output",                                                   \
+      "`redirects` sends a stream to the rank's file only, `tee` to the file " \
+      "and the console; a stream that neither names is inherited. Both take "  \
+      "`none` (0), `out` (1), `err` (2) or `all` (3): as one value for all "   \
+      "ranks, as a string of rules, or as a mapping; the keys are local "      \
+      "ranks, ranges `4-7`, or strides `4-10/2`:\n"                            \
+      "\n"                                                                     \
+      "  redirects: all\n"                                                     \
+      "  redirects: \"0:3,1:0\"\n"                                             \
+      "  redirects: {0: all, 1-3: err}\n"                                      \
+      "\n"                                                                     \
+      "A rank that is not listed is `none`. The files hold exactly the bytes " \
+      "that the rank wrote; on the console lines are never torn or mixed.")    \
+    S("results", "Results",                                                    \
+      "A job succeeds only if every rank that must deliver did. A rank that "  \
+      "ends with 0 without its result fails the job with exit status 5, and "  \
+      "is named with the reason: missing, empty, not JSON, field, unequal or " \
+      "stale.")                                                                \
+    S("isolation", "Time, signals and failure", "")                            \
+    S("engine", "Engines", "")
+
+/* N(path, note, example); one for each field. An example is a piece of a spec
+ * that is good in itself but for `version` and `entrypoint`. */
+#define JR_FIELD_NOTES(N)                                                      \
+    N("version", "", "version: 1")                                             \
+    N("name", "", "name: digits")                                              \
+    N("description", "", "description: the nightly run on real data")          \
+    N("labels", "Labels do not count for the fingerprint of a run.",           \
+      "labels: {team: vision, ticket: 1234}")                                  \
+    N("extends",                                                               \
+      "Maps merge deep, lists and scalars replace, later parents over earlier "\
+      "ones, and null removes what a parent said (in `env` it unsets the "     \
+      "variable). A short form replaces whole: `backends: gloo`, or a list as "\
+      "`entrypoint`; so does an entrypoint of another form. Paths are "        \
+      "relative to the file that states them, and parents are read below "     \
+      "`--root` only: by default the top of the checkout, else the spec's own "\
+      "folder.",                                                               \
+      "extends: base.jobrun.yaml")                                             \
+    N("template",                                                              \
+      "A template need not state what is required, and cannot be run. Specs "  \
+      "that extend it are no templates for that.",                             \
+      "template: true")                                                        \
+    N("vars",                                                                  \
+      "They are read as `${vars.lr}`. `jobrun train.yaml --set vars.lr=0.2` "  \
+      "gives another value, and `???` demands one.",                           \
+      "vars: {lr: 0.1, epochs: 5}")                                            \
+    N("targets", "The words are those of `--on`.",                             \
+      "targets: [\"1x8:H100\", \"4x0,32c\"]")                                  \
+    N("entrypoint", "", "entrypoint: [./train, --epochs, 5]")                  \
+    N("workdir", "", "workdir: ../data")                                       \
+    N("setup",                                                                 \
+      "What it exports is the base of the ranks' environment: modules, "       \
+      "conda, a virtual environment.",                                         \
+      "setup: . venv/bin/activate")                                            \
+    N("env",                                                                   \
+      "Values are text as it is written: `SEED: 7` needs no quotes.",          \
+      "env: {SEED: 7, OUT: \"out/%{rank}\", DATA_ROOT: \"???\", DEBUG: null}") \
+    N("env_remove", "", "env_remove: [PYTHONPATH, \"NCCL_*\"]")                \
+    N("env_profiles", "", "env_profiles: [torch]")                             \
+    N("per_rank",                                                              \
+      "No two sets may have a rank in common.",                                \
+      "per_rank: {0: {args: [--verbose], env: {DEBUG: 1}}}")                   \
+    N("per_rank.*.args", "", "per_rank: {0-3: {args: [--role, chief]}}")       \
+    N("per_rank.*.kwargs", "", "per_rank: {0: {kwargs: {verbose: true}}}")     \
+    N("per_rank.*.env", "", "per_rank: {1-7/2: {env: {LOG: none}}}")           \
+    N("secrets",                                                               \
+      "Such values are written as `${env:NAME}` or `<redacted>` wherever "     \
+      "jobrun writes.",                                                        \
+      "secrets: [\"*TOKEN*\", \"WANDB_*\"]")                                   \
+    N("world_size", "", "world_size: 8")                                       \
+    N("local_world_size",                                                      \
+      "A list says that nodes differ: its length is `nodes`, its sum "         \
+      "`world_size`, its order that of `hosts`.",                              \
+      "local_world_size: [8, 8, 4]")                                           \
+    N("nodes", "", "nodes: 2")                                                 \
+    N("node_rank",                                                             \
+      "It differs from machine to machine, so it is usually given on the "     \
+      "command line, as `--node-rank 1`.",                                     \
+      "nodes: 2\nnode_rank: 0")                                                \
+    N("rank_start", "", "nodes: 2\nworld_size: 16\nrank_start: 8")             \
+    N("hosts", "", "hosts: [gpu01, gpu02]")                                    \
+    N("master_addr", "", "master_addr: gpu01.cluster")                         \
+    N("master_port",                                                           \
+      "A port is leased for the time of the run, so two jobs on one machine "  \
+      "never get the same one. A port that the spec states is never moved: "   \
+      "if it is taken, the job is refused.",                                   \
+      "master_port: 29500")                                                    \
+    N("init_method", "", "init_method: \"tcp://gpu01:29501\"")                 \
+    N("device", "", "device: cuda")                                            \
+    N("devices",                                                               \
+      "Indices are absolute. Each must be visible in the environment that "    \
+      "jobrun was started in; an empty visibility variable means none.",       \
+      "devices: [0, 1, 4, 5]")                                                 \
+    N("device_visibility",                                                     \
+      "Under `one`, LOCAL_RANK is no device index: the rank's device is 0.",   \
+      "device_visibility: one")                                                \
+    N("oversubscribe",                                                         \
+      "Local rank i gets device i modulo the number of devices.",              \
+      "oversubscribe: true")                                                   \
+    N("bind", "", "bind: numa")                                                \
+    N("threads",                                                               \
+      "It is capped by the CPU quota, and at least 1.", "threads: 4")          \
+    N("parallelism", "",                                                       \
+      "world_size: 8\nparallelism: {model: 2, pipeline: 2, data: auto}")       \
+    N("backends", "A backend that cannot drive `device` is an error.",         \
+      "backends: {default: nccl, data: gloo}")                                 \
+    N("start_method",                                                          \
+      "A command or a shell starts anew: only `spawn` goes with them.",        \
+      "start_method: spawn")                                                   \
+    N("preload", "", "preload: [numpy, torch]")                                \
+    N("redirects", "", "redirects: {0: none, 1-7: all}")                       \
+    N("tee", "A stream that both name is teed.", "tee: \"0:all,1-7:err\"")     \
+    N("console", "",                                                           \
+      "console: {prefix: \"%{rank}| \", ranks: 0-3, timestamps: true}")        \
+    N("log_dir", "", "log_dir: /scratch/runs")                                 \
+    N("log_mode", "", "log_mode: group")                                       \
+    N("log_limit",                                                             \
+      "The first MiB and the end are kept, and the report says so.",           \
+      "log_limit: 64MiB")                                                      \
+    N("results", "",                                                           \
+      "results:\n"                                                             \
+      "  fields:\n"                                                            \
+      "    accuracy: {type: number, min: 0.9}\n"                               \
+      "    weights_sha: {type: string}\n"                                      \
+      "  equal: [weights_sha]")                                                \
+    N("isolation", "", "isolation: none")                                      \
+    N("timeouts", "", "timeouts: {run: 2h, stop_grace: 30s}")                  \
+    N("stop_target", "", "stop_target: group")                                 \
+    N("on_hang", "", "on_hang: {signal: ABRT, wait: 10s}")                     \
+    N("signals", "", "signals: {USR1: forward, HUP: ignore}")                  \
+    N("on_failure", "", "on_failure: continue")                                \
+    N("exit_barrier", "", "exit_barrier: true")                                \
+    N("restart",                                                               \
+      "All ranks of all nodes stop and start again, with new ports, and only " \
+      "the last attempt's results count.",                                     \
+      "restart: {max: 3, on: [oom, \"exit:75\"]}")                             \
+    N("limits", "", "limits: {nofile: 65536, core: 0}")                        \
+    N("exit_status", "", "exit_status: rank")                                  \
+    N("engine", "", "engine: {slurm: {partition: gpu}}")                       \
+    N("entrypoint.command", "", "entrypoint: {command: [./train, -v]}")        \
+    N("entrypoint.shell",                                                      \
+      "Its dollars are the shell's: `${...}` is not read by jobrun.",          \
+      "entrypoint: {shell: ./prep.sh && ./train}")                             \
+    N("entrypoint.python", "",                                                 \
+      "entrypoint: {python: {function: \"pkg.train:main\"}}")                  \
+    N("entrypoint.library", "",                                                \
+      "entrypoint: {library: {path: ./libstep.so, symbol: step_main}}")        \
+    N("entrypoint.args", "",                                                   \
+      "entrypoint: {command: [./train], args: [--shard, \"%{data_rank}\"]}")   \
+    N("entrypoint.kwargs", "",                                                 \
+      "entrypoint: {python: {function: \"pkg:main\"}, kwargs: {lr: 0.1}}")     \
+    N("parallelism.model", "", "parallelism: {model: 2}")                      \
+    N("parallelism.pipeline", "", "parallelism: {pipeline: 2}")                \
+    N("parallelism.data", "", "parallelism: {data: 4}")                        \
+    N("backends.default", "", "backends: {default: gloo}")                     \
+    N("backends.model", "", "backends: {model: nccl}")                         \
+    N("backends.pipeline", "", "backends: {pipeline: nccl}")                   \
+    N("backends.data", "", "backends: {data: gloo}")                           \
+    N("console.prefix", "", "console: {prefix: \"%{node_rank}/%{rank}: \"}")   \
+    N("console.ranks", "", "console: {ranks: \"0,8\"}")                        \
+    N("console.timestamps", "", "console: {timestamps: true}")                 \
+    N("console.collapse", "", "console: {collapse: true}")                     \
+    N("console.partial", "", "console: {partial: 1s}")                         \
+    N("console.show",                                                          \
+      "What is not shown is still whole in the files.",                        \
+      "console: {show: '^(epoch|step) '}")                                     \
+    N("console.hide",                                                          \
+      "What is not shown is still whole in the files.",                        \
+      "console: {hide: 'FutureWarning'}")                                      \
+    N("timeouts.start", "", "timeouts: {start: 2m}")                           \
+    N("timeouts.run", "A run that times out ends with exit status 6.",         \
+      "timeouts: {run: 2h}")                                                   \
+    N("timeouts.silence", "", "timeouts: {silence: 10m}")                      \
+    N("timeouts.after_first_exit", "", "timeouts: {after_first_exit: 1m}")     \
+    N("timeouts.exit", "", "timeouts: {exit: 5s}")                             \
+    N("timeouts.stop_grace", "", "timeouts: {stop_grace: 5s}")                 \
+    N("results.required", "", "results: {required: 0}")                        \
+    N("results.from", "",                                                      \
+      "results: {from: stdout, pattern: 'loss=(?<loss>[0-9.]+)'}")             \
+    N("results.file", "", "results: {file: \"out/%{rank}.json\"}")             \
+    N("results.pattern",                                                       \
+      "The last match of the stream counts. In YAML, single quotes leave "     \
+      "backslashes alone.",                                                    \
+      "results: {from: stderr, pattern: 'acc=(?<acc>\\d+)'}")                  \
+    N("results.fields", "",                                                    \
+      "results: {fields: {loss: {type: number, max: 2}}}")                     \
+    N("results.equal", "",                                                     \
+      "results: {fields: {sha: {type: string}}, equal: [sha]}")                \
+    N("results.distinct", "",                                                  \
+      "results: {fields: {shard: {type: integer}}, distinct: [shard]}")        \
+    N("results.artifacts",                                                     \
+      "Each must be a regular file, not empty, and differ from what stood "    \
+      "there before the start.",                                               \
+      "results: {artifacts: [\"ckpt/%{rank}.bin\"]}")                          \
+    N("results.fields.*.type", "",                                             \
+      "results: {fields: {loss: {type: number}}}")                             \
+    N("results.fields.*.min", "",                                              \
+      "results: {fields: {accuracy: {type: number, min: 0.9}}}")               \
+    N("results.fields.*.max", "",                                              \
+      "results: {fields: {loss: {type: number, max: 2}}}")                     \
+    N("results.fields.*.enum", "",                                             \
+      "results: {fields: {mode: {type: string, enum: [warm, cold]}}}")         \
+    N("results.fields.*.pattern", "",                                          \
+      "results: {fields: {sha: {type: string, pattern: '^[0-9a-f]{40}$'}}}")   \
+    N("results.fields.*.required", "",                                         \
+      "results: {fields: {note: {type: string, required: false}}}")
+/* clang-format on */
+
+#endif

@@ -1,0 +1,154 @@
+#include "lint.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "num.h"
+
+#include "banned.h"
+
+/* A quoted scalar that would be right without its quotes. */
+static void suggest_unquoted(struct jr_lint *lint, struct jr_diag *diag,
+                             const struct jr_node *node)
+{
+    jr_diag_help(lint->diags, diag, "quotes make it a string: write %s",
+                 node->text);
+    jr_lint_fix(lint, diag, node, node->text);
+}
+
+/* 010, 0x10 and 0o10: readers of YAML disagree. */
+static bool suggest_based(struct jr_lint *lint, struct jr_diag *diag,
+                          const char *text)
+{
+    size_t zeros = strspn(text, "0");
+    uint64_t decimal;
+    char *end;
+    if (zeros == 0)
+        return false;
+    if (jr_num_u64(text + zeros, &decimal)) {
+        unsigned long long octal = strtoull(text, &end, 8);
+        if (*end == '\0')
+            jr_diag_help(lint->diags, diag,
+                         "did you mean %" PRIu64 ", or octal %llu?", decimal,
+                         octal);
+        else
+            jr_diag_help(lint->diags, diag, "did you mean %" PRIu64 "?",
+                         decimal);
+        return true;
+    }
+    bool octal = text[1] == 'o', hex = text[1] == 'x';
+    if (!octal && !hex)
+        return false;
+    unsigned long long value = strtoull(text + 2, &end, octal ? 8 : 16);
+    if (*end == '\0' && end > text + 2)
+        jr_diag_help(lint->diags, diag, "did you mean %llu?", value);
+    return true;
+}
+
+static bool in_range(const struct jr_spec_type *type, const char *text)
+{
+    uint64_t value;
+    return jr_num_u64(text, &value) && value >= type->min && value <= type->max;
+}
+
+/* The whole number that +4, 1_000, 4.0 or 1e2 is. */
+static bool read_loosely(const char *text, uint64_t *ret)
+{
+    char digits[32];
+    size_t len = 0;
+    double real;
+    for (text += *text == '+'; *text != '\0' && len < sizeof digits - 1; text++)
+        if (*text != '_')
+            digits[len++] = *text;
+    digits[len] = '\0';
+    if (jr_num_u64(digits, ret))
+        return true;
+    if (!jr_num_double(digits, &real) || real < 0 || real > 1e15 ||
+        (double)(uint64_t)real != real)
+        return false;
+    *ret = (uint64_t)real;
+    return true;
+}
+
+static void suggest_number(struct jr_lint *lint, struct jr_diag *diag,
+                           const struct jr_spec_type *type,
+                           const struct jr_node *node)
+{
+    uint64_t whole;
+    if (suggest_based(lint, diag, node->text) ||
+        !read_loosely(node->text, &whole))
+        return;
+    const char *plain = jr_arena_printf(lint->arena, "%" PRIu64, whole);
+    if (plain == NULL || strcmp(plain, node->text) == 0)
+        return;
+    jr_diag_help(lint->diags, diag, "did you mean %s?", plain);
+    if (in_range(type, plain))
+        jr_lint_fix(lint, diag, node, plain);
+}
+
+struct jr_node *jr_read_integer(struct jr_lint *lint,
+                                const struct jr_spec_type *type,
+                                const struct jr_node *node,
+                                const struct jr_step *at)
+{
+    uint64_t value;
+    if (node->plain && in_range(type, node->text))
+        return jr_lint_scalar(lint, node, node->text, true);
+    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+    if (in_range(type, node->text))
+        suggest_unquoted(lint, diag, node);
+    else if (jr_num_u64(node->text, &value) && value > type->max)
+        jr_diag_help(lint->diags, diag, "at most %u", type->max);
+    else if (node->plain)
+        suggest_number(lint, diag, type, node);
+    return NULL;
+}
+
+struct jr_node *jr_read_number(struct jr_lint *lint,
+                               const struct jr_spec_type *type,
+                               const struct jr_node *node,
+                               const struct jr_step *at)
+{
+    double value;
+    bool number = jr_num_double(node->text, &value);
+    if (node->plain && number)
+        return jr_lint_scalar(lint, node, node->text, true);
+    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+    if (number)
+        suggest_unquoted(lint, diag, node);
+    return NULL;
+}
+
+/* The boolean of older YAML that a word is, or NULL. */
+static const char *old_boolean(const char *word)
+{
+    static const char *const words[][2] = {
+        {"yes", "true"}, {"no", "false"}, {"on", "true"}, {"off", "false"},
+        {"y", "true"},   {"n", "false"},  {"1", "true"},  {"0", "false"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(words[i][0], word) == 0)
+            return words[i][1];
+    return NULL;
+}
+
+struct jr_node *jr_read_boolean(struct jr_lint *lint,
+                                const struct jr_spec_type *type,
+                                const struct jr_node *node,
+                                const struct jr_step *at)
+{
+    bool yes = strcasecmp(node->text, "true") == 0;
+    bool no = strcasecmp(node->text, "false") == 0;
+    if (jr_scalar_type(node) == JR_SCALAR_BOOL)
+        return jr_lint_scalar(lint, node, yes ? "true" : "false", true);
+    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+    const char *old = old_boolean(node->text);
+    if (yes || no)
+        suggest_unquoted(lint, diag, node);
+    else if (old != NULL) {
+        jr_diag_help(lint->diags, diag, "did you mean %s?", old);
+        jr_lint_fix(lint, diag, node, old);
+    }
+    return NULL;
+}

@@ -1,0 +1,12 @@
+/* The examples of the manual as JSON values. Private to this folder. */
+#ifndef JR_SAMPLE_H
+#define JR_SAMPLE_H
+
+#include "field.h"
+#include "json.h"
+
+/* The value that the example of a field gives it; NULL where there is none, and
+ * without memory. */
+json_t *jr_field_sample(const struct jr_spec_field *field);
+
+#endif

@@ -1,0 +1,11 @@
+/* The JSON Schema of a spec, made from the field table. */
+#ifndef JR_SCHEMA_H
+#define JR_SCHEMA_H
+
+#include "buf.h"
+
+/* Append the schema (draft-07 keywords) with a final newline. Fields that are
+ * not supported yet are left out, but for a value that asks for nothing. */
+void jr_spec_schema(struct jr_buf *out);
+
+#endif

@@ -1,0 +1,85 @@
+/* What may have been meant, as help; and as a fix where that is sure. */
+#include "lint.h"
+
+#include <string.h>
+
+#include "utf8.h"
+#include "word.h"
+
+#include "banned.h"
+
+static size_t count_points(const char *text, size_t len)
+{
+    size_t points = 0;
+    uint32_t point;
+    for (size_t i = 0; i < len; points++)
+        i += jr_utf8_next(text + i, len - i, &point);
+    return points;
+}
+
+/* How many characters more than its text the source has for a scalar: 0 or the
+ * two quotes. -1 where it holds something else than the text: escapes, a block,
+ * what was filled in. */
+static int count_quotes(const struct jr_node *node)
+{
+    const struct jr_span *span = &node->span;
+    size_t width = span->end_column - span->column;
+    size_t points = count_points(node->text, node->len);
+    if (node->filled != NULL || span->line != span->end_line)
+        return -1;
+    return width == points ? 0 : width == points + 2 ? 2 : -1;
+}
+
+void jr_lint_fix(struct jr_lint *lint, struct jr_diag *diag,
+                 const struct jr_node *node, const char *text)
+{
+    if (text != NULL && !node->shared &&
+        count_quotes(node) == (node->plain ? 0 : 2))
+        jr_diag_fix(lint->diags, diag, node->span, text);
+}
+
+void jr_lint_fix_text(struct jr_lint *lint, struct jr_diag *diag,
+                      const struct jr_node *node, const char *text)
+{
+    struct jr_span span = node->span;
+    int quotes = count_quotes(node);
+    if (node->shared || quotes < 0)
+        return;
+    span.column += (uint32_t)quotes / 2;
+    span.end_column -= (uint32_t)quotes / 2;
+    jr_diag_fix(lint->diags, diag, span, text);
+}
+
+bool jr_lint_is_bare(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789._-/";
+    size_t len = strspn(text, letters);
+    return len > 0 && text[len] == '\0' && text[0] != '-';
+}
+
+static bool is_among(const char *word, const char *const *words)
+{
+    while (*words != NULL && strcmp(*words, word) != 0)
+        words++;
+    return *words != NULL;
+}
+
+void jr_lint_suggest(struct jr_lint *lint, struct jr_diag *diag,
+                     const struct jr_node *node, const char *const *words)
+{
+    if (diag == &lint->diags->scratch)
+        return;
+    const char *near = jr_field_foreign_word(node->text);
+    bool sure = jr_field_foreign_word_is_sure(node->text);
+    if (near == NULL || !is_among(near, words)) {
+        near = jr_word_nearest(node->text, words);
+        sure = jr_word_is_near(node->text, words);
+    }
+    if (near == NULL)
+        return;
+    jr_diag_help(lint->diags, diag, "did you mean '%s'?", near);
+    if (sure && jr_lint_is_bare(near))
+        jr_lint_fix_text(lint, diag, node, near);
+}

@@ -1,0 +1,141 @@
+/* A key that is no field: which one may have been meant. */
+#include "lint.h"
+
+#include <string.h>
+
+
+#include "word.h"
+
+#include "banned.h"
+
+/* Among more keys than this no rivals are looked for, as each is compared with
+ * all fields; then nothing is sure. */
+enum { MOST_KEYS = 64 };
+
+/* The row of another mapping that has this key, for one that stands in the
+ * wrong place: its group, or NULL. */
+static const struct jr_spec_group *group_of(const char *key)
+{
+    size_t count;
+    const struct jr_spec_group *groups = jr_field_groups(&count);
+    for (size_t i = 0; i < count; i++)
+        if (jr_field_get(groups[i].fields, key) != NULL)
+            return &groups[i];
+    return NULL;
+}
+
+/* The keys of a mapping that may be suggested, NULL-terminated. */
+static const char *const *keys_of(struct jr_lint *lint,
+                                  const struct jr_spec_field *fields)
+{
+    static const char *const none[] = {NULL};
+    size_t count = 0, kept = 0;
+    while (fields[count].key != NULL)
+        count++;
+    const char **keys = jr_arena_array(lint->arena, count + 1, sizeof *keys);
+    if (keys == NULL)
+        return none;
+    for (size_t i = 0; i < count; i++)
+        if (fields[i].since != NULL)
+            keys[kept++] = fields[i].key;
+    return keys;
+}
+
+/* What a fix is looked for with. */
+struct search {
+    const struct jr_unknown *unknown;
+    const char *const *keys; /* that may be suggested */
+    const char *group;       /* the path of the mapping; "" for the spec */
+};
+
+/* The only field of the mapping that a key can be, or NULL. */
+static const char *meant(const struct search *search, const char *key)
+{
+    size_t len = strlen(search->group);
+    const char *path = jr_field_foreign(key);
+    if (path == NULL)
+        return jr_word_is_near(key, search->keys)
+                   ? jr_word_nearest(key, search->keys)
+                   : NULL;
+    if (!jr_field_foreign_is_same(key))
+        return NULL;
+    if (len > 0 && strncmp(path, search->group, len) == 0 && path[len] == '.')
+        path += len + 1;
+    else if (len > 0)
+        return NULL;
+    return jr_field_get(search->unknown->fields, path) == NULL ? NULL : path;
+}
+
+/* Whether another key of this text is that field too, or may be meant so. */
+static bool has_rival(const struct search *search, const char *name)
+{
+    const struct jr_node *mapping = search->unknown->mapping;
+    const struct jr_node *key = search->unknown->key;
+    if (mapping->count > MOST_KEYS)
+        return true;
+    for (size_t i = 0; i < mapping->count; i++) {
+        const struct jr_node *other = mapping->pairs[i].key;
+        if (other == key || other->span.source != key->span.source)
+            continue;
+        const char *field = other->text;
+        if (jr_field_get(search->unknown->fields, field) == NULL)
+            field = meant(search, field);
+        if (field != NULL && strcmp(field, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void rename_sure(struct jr_lint *lint, struct jr_diag *diag,
+                        const struct jr_unknown *unknown,
+                        const char *const *keys)
+{
+    const struct jr_step *up = unknown->at->up;
+    const struct search search = {unknown, keys,
+                                  up == NULL ? "" : jr_lint_path(lint, up)};
+    const char *name = meant(&search, unknown->key->text);
+    if (name != NULL && !has_rival(&search, name))
+        jr_lint_fix_text(lint, diag, unknown->key, name);
+}
+
+static void say_where(struct jr_lint *lint, struct jr_diag *diag,
+                      const struct jr_spec_group *group, const char *key)
+{
+    if (group->path[0] == '\0')
+        jr_diag_help(lint->diags, diag, "'%s' stands at the top of the spec",
+                     key);
+    else
+        jr_diag_help(lint->diags, diag, "it stands elsewhere: '%s.%s'",
+                     group->path, key);
+}
+
+void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
+{
+    struct jr_diags *diags = lint->diags;
+    const struct jr_step *at = unknown->at;
+    const struct jr_node *key = unknown->key;
+    const char *path = jr_lint_path(lint, at);
+    const char *foreign = jr_field_foreign(key->text);
+    struct jr_diag *diag;
+    if (foreign != NULL)
+        diag = jr_lint_error(lint, 204, key->span, at,
+                             "'%s' is another launcher's word", path);
+    else
+        diag =
+            jr_lint_error(lint, 203, key->span, at, "unknown field '%s'", path);
+    if (diag == &diags->scratch)
+        return;
+    const struct jr_spec_group *group = group_of(key->text);
+    if (foreign == NULL && group != NULL) {
+        say_where(lint, diag, group, key->text);
+        return;
+    }
+    const char *const *keys = keys_of(lint, unknown->fields);
+    const char *near =
+        foreign != NULL ? foreign : jr_word_nearest(key->text, keys);
+    if (foreign != NULL)
+        jr_diag_help(diags, diag, "here it is '%s'", near);
+    else if (near != NULL)
+        jr_diag_help(diags, diag, "did you mean '%s'?", near);
+    rename_sure(lint, diag, unknown, keys);
+}

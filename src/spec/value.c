@@ -1,0 +1,261 @@
+#include "lint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <jobrun/contract.h>
+
+#include "cleanup.h"
+#include "dollars.h"
+#include "io.h"
+#include "num.h"
+#include "regex.h"
+
+#include "banned.h"
+
+/* The compiled pattern of a text type, made once. */
+static struct jr_regex *compiled(struct jr_lint *lint,
+                                 const struct jr_spec_type *type)
+{
+    size_t i = 0, most = sizeof lint->compiled / sizeof *lint->compiled, bad;
+    while (i < most && lint->compiled[i].type != NULL &&
+           lint->compiled[i].type != type)
+        i++;
+    if (i == most)
+        return NULL;
+    if (lint->compiled[i].regex == NULL)
+        (void)jr_regex_new(&lint->compiled[i].regex, type->pattern, &bad, NULL);
+    lint->compiled[i].type = type;
+    return lint->compiled[i].regex;
+}
+
+/* Whole match: PCRE2's $ stands before a last newline too. */
+static bool fits_pattern(struct jr_lint *lint, const struct jr_spec_type *type,
+                         const struct jr_node *node)
+{
+    struct jr_match match;
+    bool limited;
+    if (type->pattern == NULL)
+        return true;
+    struct jr_regex *regex = compiled(lint, type);
+    return regex != NULL &&
+           jr_regex_find(regex, node->text, node->len, 0, &match, &limited) &&
+           match.start == 0 && match.end == node->len;
+}
+
+struct jr_node *jr_read_text(struct jr_lint *lint,
+                             const struct jr_spec_type *type,
+                             const struct jr_node *node,
+                             const struct jr_step *at)
+{
+    if (node->plain && node->len == 0 && node->filled == NULL) {
+        jr_diag_help(lint->diags, jr_lint_wrong(lint, type, node, at),
+                     "write '' for an empty string");
+        return NULL;
+    }
+    if (!fits_pattern(lint, type, node)) {
+        (void)jr_lint_wrong(lint, type, node, at);
+        return NULL;
+    }
+    if (type->is_template && !jr_read_template(lint, node, at))
+        return NULL;
+    return jr_lint_scalar(lint, node, node->text, false);
+}
+
+/* What a path is relative to: the folder of the file that states it. */
+static const char *folder_of(const struct jr_lint *lint,
+                             const struct jr_node *node)
+{
+    const struct jr_source *source = node->span.source;
+    return source != NULL && source->folder != NULL ? source->folder
+                                                    : lint->folder;
+}
+
+/* A path made absolute, with its secrets as references like those in `node`. */
+static struct jr_node *whole_path(struct jr_lint *lint,
+                                  const struct jr_node *node,
+                                  const char *folder, const char *absolute)
+{
+    struct jr_node *ret = jr_lint_scalar(lint, node, absolute, false);
+    const char *kept = node->filled == NULL ? NULL : node->filled->kept;
+    struct jr_filled *filled = NULL;
+    if (ret == NULL || kept == NULL || node->text[0] == '/')
+        return ret;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_dollars_escape(&text, folder, strlen(folder));
+    jr_buf_printf(&text, "/%s", kept);
+    if (!text.failed)
+        filled = jr_arena_alloc(lint->arena, sizeof *filled);
+    if (filled == NULL)
+        return NULL;
+    *filled = *node->filled;
+    filled->kept = jr_arena_strdup(lint->arena, text.data);
+    ret->filled = filled;
+    return ret;
+}
+
+struct jr_node *jr_read_path(struct jr_lint *lint,
+                             const struct jr_spec_type *type,
+                             const struct jr_node *node,
+                             const struct jr_step *at)
+{
+    bool none = jr_scalar_type(node) == JR_SCALAR_NULL;
+    if (none || node->len == 0 || node->text[0] == '~') {
+        struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+        if (!none && node->len > 0)
+            jr_diag_help(lint->diags, diag,
+                         "only a shell knows ~: write the folder's name");
+        return NULL;
+    }
+    if (type->is_profile && jr_profile_is_shorthand(node->text))
+        return jr_lint_scalar(lint, node, node->text, false);
+    if (type->is_template && !jr_read_template(lint, node, at))
+        return NULL;
+    const char *folder = folder_of(lint, node);
+    JR_FREE char *absolute = jr_io_absolute(folder, node->text);
+    if (absolute != NULL)
+        return whole_path(lint, node, folder, absolute);
+    lint->arena->failed = true;
+    return NULL;
+}
+
+const char *const *jr_word_list(struct jr_lint *lint,
+                                const struct jr_spec_word *words)
+{
+    static const char *const none[] = {NULL};
+    size_t count = 0, kept = 0;
+    while (words[count].word != NULL)
+        count++;
+    const char **list = jr_arena_array(lint->arena, count + 1, sizeof *list);
+    if (list == NULL)
+        return none;
+    for (size_t i = 0; i < count; i++)
+        if (!words[i].later)
+            list[kept++] = words[i].word;
+    return list;
+}
+
+/* custom:NAME, for the types that allow it. */
+static bool is_custom(const struct jr_spec_type *type, const char *text)
+{
+    static const char prefix[] = "custom:";
+    size_t len = sizeof prefix - 1;
+    if (!type->custom || strncmp(text, prefix, len) != 0)
+        return false;
+    size_t name = strspn(text + len, "abcdefghijklmnopqrstuvwxyz"
+                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                     "0123456789._-");
+    return name > 0 && text[len + name] == '\0';
+}
+
+struct jr_node *jr_read_word(struct jr_lint *lint,
+                             const struct jr_spec_type *type,
+                             const struct jr_node *node,
+                             const struct jr_step *at)
+{
+    const struct jr_spec_word *row = type->words;
+    while (row->word != NULL && strcmp(row->word, node->text) != 0)
+        row++;
+    bool bare = type->custom && (strcmp(node->text, "custom") == 0 ||
+                                 strcmp(node->text, "custom:") == 0);
+    if (row->word != NULL && row->later) {
+        (void)jr_lint_error(lint, 205, node->span, at,
+                            "'%s: %s' is not supported yet",
+                            jr_lint_path(lint, at), row->word);
+        return NULL;
+    }
+    if ((row->word != NULL && !bare) || is_custom(type, node->text))
+        return jr_lint_scalar(lint, node, node->text, false);
+    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+    if (bare)
+        jr_diag_help(lint->diags, diag, "custom wants a name: custom:NAME");
+    else
+        jr_lint_suggest(lint, diag, node, jr_word_list(lint, type->words));
+    return NULL;
+}
+
+struct jr_node *jr_read_duration(struct jr_lint *lint,
+                                 const struct jr_spec_type *type,
+                                 const struct jr_node *node,
+                                 const struct jr_step *at)
+{
+    uint64_t ms, bare;
+    if (!jr_num_duration(node->text, &ms)) {
+        struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+        if (jr_num_u64(node->text, &bare))
+            jr_diag_help(lint->diags, diag, "did you mean %ss?", node->text);
+        return NULL;
+    }
+    struct jr_buf text = JR_BUF_INIT;
+    jr_num_add_duration(&text, ms);
+    struct jr_node *ret = jr_lint_scalar(lint, node, text.data, false);
+    lint->arena->failed |= text.failed;
+    jr_buf_release(&text);
+    return ret;
+}
+
+const char *jr_ranks_text(struct jr_lint *lint, const struct jr_set *set)
+{
+    struct jr_buf text = JR_BUF_INIT;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct jr_range *range = &set->ranges[i];
+        jr_buf_printf(&text, i == 0 ? "%u" : ",%u", range->first);
+        if (range->last > range->first)
+            jr_buf_printf(&text, "-%u", range->last);
+        if (range->last > range->first && range->step > 1)
+            jr_buf_printf(&text, "/%u", range->step);
+    }
+    if (set->count == 0)
+        jr_buf_str(&text, set->all ? "all" : "none");
+    const char *ret = jr_arena_strdup(lint->arena, text.data);
+    lint->arena->failed |= text.failed;
+    jr_buf_release(&text);
+    return ret;
+}
+
+struct jr_node *jr_read_ranks(struct jr_lint *lint,
+                              const struct jr_spec_type *type,
+                              const struct jr_node *node,
+                              const struct jr_step *at)
+{
+    struct jr_set set;
+    const char *bad;
+    if (jr_set_parse(&set, lint->arena, node->text, &bad))
+        return jr_lint_scalar(lint, node, jr_ranks_text(lint, &set), false);
+    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+    size_t from = (size_t)(bad - node->text);
+    if (from < node->len)
+        diag->span = jr_lint_part(lint, node, from, from + strcspn(bad, ","));
+    return NULL;
+}
+
+struct jr_node *jr_read_pattern(struct jr_lint *lint,
+                                const struct jr_spec_type *type,
+                                const struct jr_node *node,
+                                const struct jr_step *at)
+{
+    struct jr_regex *regex = NULL;
+    struct jr_error err = {0};
+    size_t bad = 0;
+    (void)type;
+    if (jr_regex_new(&regex, node->text, &bad, &err) == 0) {
+        jr_regex_free(regex);
+        return jr_lint_scalar(lint, node, node->text, false);
+    }
+    size_t from = bad < node->len ? bad : node->len;
+    size_t to = from < node->len ? from + 1 : from;
+    (void)jr_lint_error(lint, 217, jr_lint_part(lint, node, from, to), at,
+                        "'%s' is no regular expression: %s",
+                        jr_lint_path(lint, at), err.text);
+    return NULL;
+}
+
+struct jr_node *jr_read_scalar(struct jr_lint *lint,
+                               const struct jr_spec_type *type,
+                               const struct jr_node *node,
+                               const struct jr_step *at)
+{
+    (void)type;
+    (void)at;
+    return jr_lint_scalar(lint, node, node->text, node->plain);
+}

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Measure jobrun beside a bare posix_spawn loop and the peers that are here.
+
+usage: bench.py [--build DIR] [--runs N] [--only launch|failure|output|memory]
+
+Prints Markdown; how it measures is in common.py.
+"""
+import argparse
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+
+import common
+
+SIZES = (4, 64, 512, 4096)
+LINE_BYTES = 200_000_000  # each of 4 ranks
+PARTS = ("launch", "failure", "output", "memory")
+
+SHOWN = "version: 1\nname: bench\nentrypoint: {entry}\nworld_size: {n}\n" \
+        "device: cpu\noversubscribe: true\n"
+QUIET = SHOWN + "redirects: none\ntee: none\n"
+
+
+class Bench:
+    def __init__(self, build, runs, folder):
+        self.jobrun = str(build / "jobrun")
+        programs = build / "tests" / "bench"
+        self.loop = str(programs / "bench_spawn_loop")
+        self.worker = str(programs / "bench_worker")
+        self.peak = str(programs / "bench_peak")
+        self.runs, self.folder = runs, folder
+        self.true = shutil.which("true")
+
+    def spec(self, name, text, n, *entry):
+        path = self.folder / f"{name}-{n}.jobrun.yaml"
+        path.write_text(text.format(n=n, entry=list(entry)))
+        return str(path)
+
+    def run(self, command, **how):
+        cost = common.run(command, self.folder, **how)
+        shutil.rmtree(self.folder / "runs", ignore_errors=True)
+        return cost
+
+    def in_turns(self, commands, measure=None):
+        return common.in_turns(commands, self.runs, measure or self.run)
+
+    def launchers(self, n, entry, prefix=False):
+        """The command of each peer, if it is installed."""
+        n = str(n)
+        commands = {
+            "hydra": ["mpiexec.hydra", "-n", n,
+                      *(["-prepend-rank"] if prefix else []), *entry],
+            "mpirun": ["mpirun.openmpi", "--oversubscribe", "-n", n,
+                       *(["--tag-output"] if prefix else []), *entry],
+            # Its own defaults for these two make 1.13 fail on Python 3.11.
+            "torchrun": ["torchrun", "--redirects", "1", "--tee", "2",
+                         "--nproc_per_node", n, "--no_python", *entry],
+        }
+        return {name: command if shutil.which(command[0])
+                else common.NOT_INSTALLED
+                for name, command in commands.items()}
+
+    def launch(self):
+        for n in SIZES:
+            commands = {
+                "posix_spawn loop": [self.loop, str(n), self.true],
+                "jobrun, no capture":
+                    [self.jobrun, self.spec("quiet", QUIET, n, self.true)],
+                "jobrun, captured":
+                    [self.jobrun, self.spec("shown", SHOWN, n, self.true)],
+            }
+            if n <= 512:
+                commands.update(self.launchers(n, [self.true]))
+            yield f"launch {n} x true", "ms", self.in_turns(commands)
+
+    def failure(self):
+        stamp = self.folder / "stamp"
+        entry = [self.worker, "fail", str(stamp)]
+        commands = {
+            "jobrun, captured":
+                [self.jobrun, self.spec("fail", SHOWN, 8, *entry)],
+            **self.launchers(8, entry),
+        }
+        del commands["hydra"]  # a rank's exit code stops nobody there
+
+        def measure(command):
+            stamp.unlink(missing_ok=True)
+            cost = self.run(command, expect=None)
+            if isinstance(cost, str):
+                return cost
+            if not stamp.exists():
+                return "failed: the rank did not run"
+            return time.monotonic() - int(stamp.read_text()) / 1e9
+
+        yield ("rank 3 of 8 exits with 7: until the launcher has exited", "ms",
+               self.in_turns(commands, measure))
+
+    def output(self):
+        raw = self.folder / "raw"
+        entry = [self.worker, "lines", str(LINE_BYTES)]
+        with open(raw, "wb") as file:
+            for _ in range(4):
+                subprocess.run(entry, stdout=file, check=True)
+        commands = {
+            "cat into a file": ["cat", str(raw)],
+            "jobrun, captured":
+                [self.jobrun, self.spec("lines", SHOWN, 4, *entry)],
+            **self.launchers(4, entry, prefix=True),
+        }
+        del commands["torchrun"]  # has no prefix on a file
+        values = self.in_turns(
+            commands, lambda c: self.run(c, output=self.folder / "console"))
+        raw.unlink()
+        yield "800 MB of 100-byte lines from 4 ranks, prefixed", "s", values
+
+    def memory(self):
+        commands = {
+            "posix_spawn loop": [self.loop, "512", self.true],
+            "jobrun, captured":
+                [self.jobrun, self.spec("shown", SHOWN, 512, self.true)],
+            **self.launchers(512, [self.true]),
+        }
+
+        def measure(command):
+            out = self.folder / "peak"
+            cost = self.run([self.peak, *command], output=out)
+            if isinstance(cost, str):
+                return cost
+            return int(out.read_text()) / 1024
+
+        yield ("peak memory of the launcher at 512 ranks", "MB",
+               self.in_turns(commands, measure))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default=str(common.REPOSITORY / "build"))
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", choices=PARTS)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="jobrun-bench-") as folder:
+        bench = Bench(pathlib.Path(options.build).resolve(), options.runs,
+                      pathlib.Path(folder))
+        print(f"{common.machine()}; medians of {options.runs} runs, in turns")
+        for part in PARTS:
+            if options.only in (None, part):
+                for row in getattr(bench, part)():
+                    common.table(*row)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+/*
+ * One rank of a benchmark, under any launcher:
+ *
+ *   worker fail FILE     rank 3 writes the time (CLOCK_MONOTONIC ns) to FILE
+ *                        and exits with 7; the others sleep
+ *   worker lines BYTES   writes that many bytes as lines of 100 bytes
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LINE = 100, LINES = 640, FAILING = 3 };
+
+static long rank_of_any_launcher(void)
+{
+    static const char *const names[] = {"RANK", "PMI_RANK",
+                                        "OMPI_COMM_WORLD_RANK"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = getenv(names[i]);
+        if (value != NULL)
+            return strtol(value, NULL, 10);
+    }
+    return -1;
+}
+
+static int fail(const char *path)
+{
+    const struct timespec others_are_up = {.tv_nsec = 300000000};
+    struct timespec now;
+    if (rank_of_any_launcher() != FAILING) {
+        sleep(30);
+        return 0;
+    }
+    nanosleep(&others_are_up, NULL);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    dprintf(fd, "%lld\n", (long long)now.tv_sec * 1000000000LL + now.tv_nsec);
+    _exit(7);
+}
+
+static int lines(const char *bytes)
+{
+    static char block[LINE * LINES];
+    memset(block, 'x', sizeof block);
+    for (size_t i = LINE - 1; i < sizeof block; i += LINE)
+        block[i] = '\n';
+    long long left = strtoll(bytes, NULL, 10);
+    while (left > 0) {
+        ssize_t n = write(1, block, sizeof block);
+        if (n <= 0)
+            return 1;
+        left -= n;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "fail") == 0)
+        return fail(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "lines") == 0)
+        return lines(argv[2]);
+    return 2;
+}

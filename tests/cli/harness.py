@@ -1,0 +1,92 @@
+"""What the command-line tests share: a scratch copy of the examples, a way to
+run jobrun with a bound on every wait, and readers of what it wrote.
+
+JOBRUN names the program, EXAMPLES the folder with the examples, and DIGITS the
+example's own program.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+JOBRUN = os.environ["JOBRUN"]
+EXAMPLES = pathlib.Path(os.environ["EXAMPLES"])
+LIMIT = 60  # seconds that any command may take
+
+
+def clean_environment(**extra):
+    """The caller's environment without what a scheduler or a launcher would
+    have left in it."""
+    dropped = ("RANK", "WORLD_SIZE", "LOCAL_", "MASTER_", "SLURM_", "OMP_",
+               "TORCH", "CUDA_", "JOBRUN_", "NO_COLOR", "CLICOLOR")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}
+    kept.update({"TERM": "dumb", "LC_ALL": "C.UTF-8", **extra})
+    return kept
+
+
+class Case(unittest.TestCase):
+    """A test with a scratch folder, which is also where jobrun starts."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="jobrun test "))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def copy_examples(self):
+        """The examples beside a build folder, as in the repository."""
+        shutil.copytree(EXAMPLES, self.folder / "examples" / "jobs",
+                        ignore=shutil.ignore_patterns("runs"))
+        (self.folder / "build").mkdir()
+        shutil.copy(os.environ["DIGITS"], self.folder / "build" / "digits")
+        return self.folder / "examples" / "jobs"
+
+    def jobrun(self, *words, cwd=None, env=None, stdin=subprocess.DEVNULL):
+        """Run to the end; a run that does not end is a failure."""
+        return subprocess.run(
+            [JOBRUN, *map(str, words)], cwd=cwd or self.folder, text=True,
+            env=clean_environment(**(env or {})), stdin=stdin,
+            capture_output=True, timeout=LIMIT, errors="surrogateescape")
+
+    def start(self, *words, cwd=None, env=None, **options):
+        """Start and return a Popen, which is ended with the test."""
+        process = subprocess.Popen(
+            [JOBRUN, *map(str, words)], cwd=cwd or self.folder, text=True,
+            env=clean_environment(**(env or {})), stdin=subprocess.DEVNULL,
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+               **options})
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        if process.poll() is None:
+            process.terminate()
+            process.wait(LIMIT)
+        for stream in (process.stdout, process.stderr):
+            if stream:
+                stream.close()
+
+    def expect(self, done, code):
+        self.assertEqual(
+            done.returncode, code,
+            f"\n--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}")
+        return done
+
+    def results(self, run="latest", logs="runs"):
+        with open(self.folder / logs / run / "results.json") as file:
+            return json.load(file)
+
+    def events(self, run="latest", logs="runs"):
+        with open(self.folder / logs / run / "events.jsonl") as file:
+            return [json.loads(line) for line in file]
+
+
+main = unittest.main

@@ -1,0 +1,92 @@
+"""Every example is validated, planned and run."""
+import json
+import subprocess
+
+import harness
+
+EXAMPLES = {  # name: (exit status of the run, ranks)
+    "digits": (0, None),
+    "mesh": (0, 8),
+    "shell": (0, 4),
+    "fails": (1, 4),
+}
+
+
+class Examples(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.jobs = self.copy_examples()
+
+    def test_all_are_valid(self):
+        done = self.jobrun("validate", self.jobs)
+        self.expect(done, 0)
+
+    def test_each_runs_as_planned(self):
+        for name, (code, ranks) in EXAMPLES.items():
+            with self.subTest(name):
+                self.runs_as_planned(name, code, ranks)
+
+    def runs_as_planned(self, name, code, ranks):
+        spec = self.jobs / f"{name}.jobrun.yaml"
+        run_id = f"test-{name}"
+        planned = self.jobrun("plan", spec, "--format", "json",
+                              "--run-id", run_id)
+        plan = json.loads(self.expect(planned, 0).stdout)
+        self.expect(self.jobrun(spec, "--run-id", run_id), code)
+
+        results = self.results(run_id)
+        self.assertEqual(results["world_size"], plan["world_size"])
+        self.assertEqual(results["processes_left"], 0)
+        if ranks:
+            self.assertEqual(plan["world_size"], ranks)
+        for planned, done in zip(plan["ranks"], results["ranks"]):
+            self.assertEqual(planned["rank"], done["rank"])
+            self.assertEqual(planned["coordinates"], done["coordinates"])
+        executed = self.folder / "runs" / run_id / "plan.json"
+        self.assertEqual(json.loads(executed.read_text())["mesh"],
+                         plan["mesh"])
+        started = [e["rank"] for e in self.events(run_id)
+                   if e["event"] == "rank_started"]
+        self.assertEqual(started, [r["rank"] for r in plan["ranks"]])
+
+    def test_digits_learns_the_same_everywhere(self):
+        self.expect(self.jobrun(self.jobs / "digits.jobrun.yaml"), 0)
+        delivered = [r["result"] for r in self.results()["ranks"]]
+        self.assertEqual(len({r["weights_sha"] for r in delivered}), 1)
+        self.assertGreaterEqual(min(r["accuracy"] for r in delivered), 0.9)
+
+    def test_mesh_prints_the_groups_of_the_plan(self):
+        spec = self.jobs / "mesh.jobrun.yaml"
+        done = self.expect(self.jobrun(spec), 0)
+        self.assertIn("[5 d1 p0 m1] model 4,5 pipeline 5,7 data 1,5",
+                      done.stdout)
+        plan = self.expect(self.jobrun("plan", spec), 0).stdout
+        for groups in ("0,1 2,3 4,5 6,7", "0,2 1,3 4,6 5,7",
+                       "0,4 1,5 2,6 3,7"):
+            self.assertIn(groups, plan)
+
+    def test_failure_names_the_rank(self):
+        done = self.expect(self.jobrun(self.jobs / "fails.jobrun.yaml"), 1)
+        self.assertIn("rank 2 exited with code 3", done.stderr)
+        self.assertIn("step 119: loss is NaN", done.stderr)
+        self.assertIn("stopped by jobrun", done.stderr)
+        results = self.results()
+        self.assertEqual(results["root_cause"]["rank"], 2)
+        self.assertEqual([r["state"] for r in results["ranks"]],
+                         ["stopped", "stopped", "failed", "stopped"])
+
+    def test_torch_trains_the_same_job(self):
+        has_torch = subprocess.run(
+            ["python3", "-c", "import torch"], capture_output=True,
+            env=harness.clean_environment())
+        if has_torch.returncode != 0:
+            self.skipTest("PyTorch is not installed (tools/test --all)")
+        spec = self.jobs / "digits_torch.jobrun.yaml"
+        self.expect(self.jobrun("plan", spec), 0)
+        self.expect(self.jobrun(spec), 0)
+        accuracy = [r["result"]["accuracy"] for r in self.results()["ranks"]]
+        self.assertGreaterEqual(min(accuracy), 0.9)
+
+
+if __name__ == "__main__":
+    harness.main()

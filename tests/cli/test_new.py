@@ -1,0 +1,336 @@
+"""`jobrun new`: starters, and the translation of other launchers' lines.
+
+new/translations.txt holds command lines behind "$ " ("> " where they go on) and
+the spec that each becomes, without its modeline.
+"""
+import json
+import pathlib
+import re
+import subprocess
+
+import harness
+
+GOLDEN = pathlib.Path(__file__).with_name("new") / "translations.txt"
+MODELINE = "# yaml-language-server: $schema=jobspec-v1.schema.json\n"
+KINDS = ("minimal", "torch", "mpi", "slurm", "mesh")
+LAUNCHERS = {  # the name for --help: words that begin its lines
+    "torchrun": ("torchrun", "torch.distributed.run"),
+    "torch.distributed.launch": ("torch.distributed.launch",),
+    "accelerate launch": ("accelerate",),
+    "srun": ("srun",),
+    "mpirun": ("mpirun", "mpiexec", "orterun"),
+}
+
+WRONG = [  # line, what is said of it
+    ("", "begins with no launcher that is known: torchrun, "),
+    ("# only a comment", "begins with no launcher"),
+    ("ls -l", "begins with no launcher"),
+    ("python3 train.py", "begins with no launcher"),
+    ("python3 -m http.server", "begins with no launcher"),
+    ("accelerate config", "begins with no launcher"),
+    ("FOO=1", "begins with no launcher"),
+    ("=1 torchrun train.py", "begins with no launcher"),
+    ("1A=1 torchrun train.py", "begins with no launcher"),
+    ("cd here && torchrun train.py", "begins with no launcher"),
+    ("| torchrun train.py", "begins with no launcher"),
+    ("torchrun", "names no program"),
+    ("srun -n 4", "names no program"),
+    ("srun -n 4 torchrun", "names no program"),
+    ("mpirun -np 2 : ./io", "names no program"),
+    ("torchrun --standalone --", "names no program"),
+    ("torchrun --nnodes", "'--nnodes': this wants a value"),
+    ("srun -n", "'-n': this wants a value"),
+    ("mpirun -mca btl", "'-mca': this wants a value"),
+    ("torchrun --standalone=1 train.py", "'--standalone': this wants no value"),
+    ("torchrun --nproc-per-node 0 train.py",
+     "'--nproc-per-node 0': this wants an integer of at least 1"),
+    ("torchrun --nproc-per-node x train.py", "an integer of at least 1"),
+    ("torchrun --nproc-per-node -1 train.py", "an integer of at least 1"),
+    ("torchrun --nnodes 1:2:3 train.py", "this wants N or MIN:MAX"),
+    ("torchrun --nnodes 2: train.py", "an integer of at least 1"),
+    ("torchrun --node-rank=-1 train.py", "an integer of at least 0"),
+    ("torchrun --master-port 65536 train.py", "an integer from 0 to 65535"),
+    ("torchrun --master-addr 'a b' train.py", "a host name or an address"),
+    ("torchrun --rdzv-endpoint a:b train.py", "an integer from 0 to 65535"),
+    ("torchrun -r 4 train.py", "this wants 0, 1, 2, 3, or RANK:STREAMS"),
+    ("torchrun -t 0:4 train.py", "this wants 0, 1, 2, 3, or RANK:STREAMS"),
+    ("torchrun -t 0:1,:2 train.py", "this wants 0, 1, 2, 3, or RANK:STREAMS"),
+    ("torchrun -t 0:1, train.py", "this wants 0, 1, 2, 3, or RANK:STREAMS"),
+    ("torchrun --shutdown-timeout soon train.py", "a number of seconds"),
+    ("torchrun --nnodes 2 --standalone --node-rank 3 train.py", "contradicts"),
+    ("torchrun 'train.py", "has an open single quote"),
+    ('torchrun "train.py', "has an open double quote"),
+    ("torchrun $(pwd", "has an open $("),
+    ("torchrun `pwd", "has an open `"),
+    ("torchrun ${HOME", "has an open ${"),
+    (b"torchrun \xff.py", "the line is not UTF-8"),
+    ("accelerate launch --num_processes many train.py", "at least 1"),
+    ("accelerate launch --gpu_ids 0,,1 train.py", "indices or UUIDs"),
+    ("accelerate launch --num_processes 6 --megatron_lm_tp_degree 4 train.py",
+     "the line contradicts itself"),
+    ("srun -n 1k ./a", "an integer of at least 1"),
+    ("srun -N 4 -n 2 ./a", "cannot be dealt out"),
+    ("srun -t soon ./a", "this wants minutes, or [D-]H:M:S"),
+    ("srun -t 1:2:3:4 ./a", "this wants minutes, or [D-]H:M:S"),
+    ("srun -t x-1 ./a", "this wants minutes, or [D-]H:M:S"),
+    ("srun -J 'no name' ./a", "letters, digits, '.', '_' and '-'"),
+    ("srun --export=ALL,A.B=1 ./a", "'A.B=1': this wants the name of a"),
+    ("mpirun -x =1 ./a", "'-x =1': this wants the name of a variable"),
+    ("mpirun -mca 'a[0]' 1 ./a", "this wants the name of a variable"),
+    ("mpirun -np two ./a", "an integer of at least 1"),
+    ("mpirun -host a:x ./a", "an integer of at least 1"),
+    ("mpirun -timeout 1h ./a", "a number of seconds"),
+]
+
+ARGUMENTS = [  # as typed behind the program
+    r"a 'b c' \"d\" e\ f ''",
+    r"--x=1 --y='*' \* '~' 010 yes 1e3 null '???' auto - --",
+    r""""it's" '"' "a\"b\\c\d" 'a'"b"c""",
+    "%{rank} '%%{x}' '%' 100%",
+    "'${keep}' '$(keep)' '`keep`' \\$HOME 'x' \"y\"",
+    "\"$DATA/x\" ${DATA}/y $DATA pre-$DATA-post",
+    "\"$(echo sub; echo two)\" $(echo a b) `echo c`",
+    "*.none [xyz] ?? ~/x a~b",
+    "two\\\nlines \\\n more",
+    "'a\nb' tail",
+    "# not an argument",
+    "a#b '# c'",
+    "é '漢字' \"\t\"",
+    "$ a$ '$' \"$\"",
+]
+
+SHOW = """#!/usr/bin/env python3
+import json, os, sys
+with open(os.environ["SHOWN"], "w") as file:
+    json.dump(sys.argv[1:], file)
+"""
+
+
+def read_golden():
+    """[(line, spec)] in the order of the file."""
+    pairs = []
+    for block in re.split(r"^\$ ", GOLDEN.read_text(), flags=re.M)[1:]:
+        lines = block.split("\n")
+        count = next(i for i, line in enumerate(lines[1:], 1)
+                     if not line.startswith("> "))
+        line = "\n".join([lines[0]] + [x[2:] for x in lines[1:count]])
+        pairs.append((line, "\n".join(lines[count:]).rstrip("\n") + "\n"))
+    return pairs
+
+
+def notes(spec):
+    """What the comments of a translation say, by their heading."""
+    told, heading = {}, None
+    for line in spec.split("\n"):
+        if not line.startswith("#"):
+            break
+        if line.startswith("#       "):
+            told[heading][-1] += " " + line[8:]
+        elif line.startswith("#   "):
+            told[heading].append(line[4:])
+        elif line.endswith(":"):
+            heading = line[2:-1]
+            told[heading] = []
+    return told
+
+
+def fold(word):
+    return word.lstrip("-").replace("_", "-")
+
+
+class Starters(harness.Case):
+    def starter(self, *words):
+        return self.expect(self.jobrun("new", *words), 0).stdout
+
+    def test_help_lists_them_all(self):
+        told = self.expect(self.jobrun("new", "--help"), 0).stdout
+        listed = told[told.index("\nkinds:\n"):].split("\n\n")[0]
+        self.assertEqual(tuple(re.findall(r"^  (\w+) ", listed, re.M)), KINDS)
+
+    def test_default_is_the_first(self):
+        self.assertEqual(self.starter(), self.starter("minimal"))
+
+    def test_each_is_valid_as_printed(self):
+        for kind in KINDS:
+            with self.subTest(kind):
+                path = self.write(f"{kind}.yaml", self.starter(kind))
+                self.expect(self.jobrun("validate", "--strict", path), 0)
+
+    def test_each_is_valid_with_what_it_suggests(self):
+        suggestion = re.compile(r"^# ( *(?!auto|entrypoint)[a-z_]+:( .*)?)$",
+                                re.M)
+        suggested = 0
+        for kind in KINDS:
+            with self.subTest(kind):
+                text, count = suggestion.subn(r"\1", self.starter(kind))
+                suggested += count
+                path = self.write(f"{kind}.yaml", text)
+                self.expect(self.jobrun("validate", path), 0)
+        self.assertGreater(suggested, 10)
+
+    def test_every_field_is_explained(self):
+        for kind in KINDS:
+            lines = self.starter(kind).split("\n")
+            self.assertEqual(lines[0] + "\n", MODELINE)
+            for before, line in zip(lines, lines[1:]):
+                with self.subTest(kind, line=line):
+                    self.assertNotIn("#?", line)
+                    self.assertLessEqual(len(line), 80)
+                    if re.match(r"[a-z]", line) and line[-1] != ":":
+                        self.assertTrue("  # " in line
+                                        or before.startswith("# "))
+
+    def test_help_texts_are_the_fields_own(self):
+        told = self.expect(self.jobrun("explain", "world_size"), 0).stdout
+        help_text = told.split("\n")[0].split(": ", 1)[1]
+        self.assertIn(f"# {help_text}\n", self.starter("torch"))
+
+    def test_minimal_runs(self):
+        path = self.folder / "hello.jobrun.yaml"
+        self.starter("minimal", "-o", path)
+        done = self.expect(self.jobrun(path), 0)
+        self.assertIn("[0] rank 0 of ", done.stdout)
+
+    def test_output_is_a_new_file(self):
+        path = self.folder / "new.yaml"
+        done = self.expect(self.jobrun("new", "mpi", "-o", path), 0)
+        self.assertEqual((done.stdout, done.stderr), ("", ""))
+        self.assertEqual(path.read_text(), self.starter("mpi"))
+        done = self.expect(self.jobrun("new", "-o", path), 2)
+        self.assertIn("is there already", done.stderr)
+        self.assertEqual(path.read_text(), self.starter("mpi"))
+        done = self.expect(
+            self.jobrun("new", "-o", self.folder / "none" / "x"), 7)
+        self.assertIn("No such file or directory", done.stderr)
+
+    def test_wrong_words(self):
+        for words, said in [
+                (["tiny"], "is one of minimal, torch, mpi, slurm, mesh"),
+                (["torch", "mpi"], "jobrun new [KIND]"),
+                (["torch", "--from", "srun ./a"], "not both"),
+                (["--", "srun"], "jobrun new [KIND]")]:
+            with self.subTest(words):
+                done = self.expect(self.jobrun("new", *words), 2)
+                self.assertIn(said, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+
+class Translation(harness.Case):
+    def translate(self, line, code=0):
+        return self.expect(self.jobrun("new", "--from", line), code)
+
+    def test_wrong_lines(self):
+        for line, said in WRONG:
+            with self.subTest(line):
+                if isinstance(line, bytes):
+                    line = line.decode("utf-8", "surrogateescape")
+                done = self.translate(line, 2)
+                self.assertIn(said, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_golden_lines(self):
+        golden = read_golden()
+        self.assertGreater(len(golden), 70)
+        for line, spec in golden:
+            with self.subTest(line):
+                done = self.translate(line)
+                modeline, comment, rest = done.stdout.split("\n", 2)
+                self.assertEqual(modeline + "\n", MODELINE)
+                self.assertEqual(rest, spec)
+                self.assertNotIn("hush", done.stdout + done.stderr)
+                self.compare_told(done.stderr, notes(spec))
+
+    def compare_told(self, stderr, told):
+        """What is lost or changed is on standard error, too."""
+        expected = []
+        for heading, words in (("without a counterpart", "has no counterpart"),
+                               ("not quite the same", "is not quite the same")):
+            for note in told.get(heading, []):
+                expected.append((words, note))
+        said = []
+        for line in stderr.splitlines():
+            words = re.search(r"' (has no counterpart|is not quite the same): ",
+                              line)
+            said.append((words[1], line[len("jobrun: '"):words.start()] + ": "
+                         + line[words.end():]))
+        self.assertEqual(sorted(said), sorted(expected))
+
+    def test_golden_specs_are_valid(self):
+        for i, (line, spec) in enumerate(read_golden()):
+            self.write(f"specs/{i}.jobrun.yaml", f"# {line!r}\n{spec}")
+        self.expect(self.jobrun("validate", self.folder / "specs"), 0)
+
+    def rows(self, name):
+        """[(names, what becomes of them)] as --help lists a launcher's."""
+        prefix = "python -m " if name.startswith("torch.") else ""
+        told = self.translate(f"{prefix}{name} --help").stdout
+        found = re.findall(r"^  (-\S.*(?:\n  -\S.*)*)\n      (.*)", told, re.M)
+        self.assertGreater(len(found), 10)
+        return [(re.sub(r"\[=VALUE\]|( NAME)? VALUE$", "", names), becomes)
+                for names, becomes in found]
+
+    def test_every_row_is_exercised(self):
+        used, becomes = {}, {}  # by the names of the row
+        lines = [re.split(r"\s+", line) for line, _ in read_golden()]
+        for name, begins in LAUNCHERS.items():
+            words = {word for line in lines for word in line
+                     if any(first.split("/")[-1].startswith(begins)
+                            for first in line)}
+            for names, text in self.rows(name):
+                used[names] = used.get(names) or self.is_used(names.split(),
+                                                              words)
+                becomes[names] = text.strip()
+        self.assertEqual([names for names in used if not used[names]], [])
+        self.assertEqual([names for names in used if not becomes[names]], [])
+
+    @staticmethod
+    def is_used(names, used):
+        used = [word for word in used if word.startswith("-")]
+        for name in names:
+            bare = fold(name)
+            for word in used:
+                if fold(word.split("=")[0]) == bare:
+                    return True
+                if bare.endswith("*") and fold(word).startswith(bare[:-1]):
+                    return True
+                if re.fullmatch(r"-[A-Za-z]", name) and word.startswith(name):
+                    return True
+        return False
+
+    def test_help_names_what_becomes_of_an_option(self):
+        told = self.translate("torchrun --help").stdout
+        self.assertIn("  --nproc-per-node VALUE\n      local_world_size\n",
+                      told)
+        self.assertIn("  --rdzv-conf VALUE\n      without a counterpart: ",
+                      told)
+
+    def test_arguments_arrive_as_a_shell_would_have_them(self):
+        show = self.write("show", SHOW)
+        show.chmod(0o755)
+        shown = self.folder / "shown.json"
+        env = {"SHOWN": str(shown), "DATA": "/some where", "HOME": "/nowhere"}
+        for arguments in ARGUMENTS:
+            with self.subTest(arguments):
+                subprocess.run(["sh", "-c", f"./show {arguments}"], check=True,
+                               cwd=self.folder, timeout=harness.LIMIT,
+                               env=harness.clean_environment(**env))
+                expected = json.loads(shown.read_text())
+                shown.unlink()
+                spec = self.translate("torchrun --no-python ./show "
+                                      + arguments).stdout
+                path = self.write("show.jobrun.yaml", spec)
+                self.expect(self.jobrun(path, env=env), 0)
+                self.assertEqual(json.loads(shown.read_text()), expected)
+
+    def test_nothing_is_executed_or_expanded(self):
+        for line in ("torchrun $(touch ran) train.py", "torchrun `touch ran`",
+                     "X=$(touch ran) torchrun train.py",
+                     "torchrun --nnodes $(touch ran) train.py; touch ran"):
+            with self.subTest(line):
+                self.assertNotIn("ran\n", self.translate(
+                    line + " train.py").stdout.replace("touch ran", ""))
+                self.assertFalse((self.folder / "ran").exists())
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,74 @@
+"""300 specs with 40 planted mistakes: one call finds all and invents none."""
+import json
+import time
+
+import harness
+
+SPECS = 300
+EVERY = 7  # a mistake in each seventh spec, until all are planted
+
+HEAD = """\
+version: 1
+name: job{number}
+description: one of many
+entrypoint: [./train, --seed, {number}]
+device: cpu
+env: {{SEED: {number}, MODE: fast}}
+"""
+
+# What is written at the end of a good spec; the code, and the column in the
+# last line at which the mistake must be told.
+MISTAKES = [
+    ("paralelism: {model: 2}", "JR0203", 1),
+    ("world_size: 4x", "JR0211", 13),
+    ("nprocs: 4", "JR0204", 1),
+    ("oversubscribe: yes", "JR0211", 16),
+    ("start_method: frok", "JR0211", 15),
+    ("backends: nvcl", "JR0211", 11),
+    ("timeouts: {run: soon}", "JR0211", 17),
+    ("name: twice", "JR0106", 1),
+    ("world_size: 0", "JR0211", 13),
+    ("redirects: '0:9'", "JR0215", 15),
+    ("tee: {0:3}", "JR0215", 7),
+    ("results: {fields: {x: {type: integr}}}", "JR0211", 30),
+    ("console: {ranks: 5-1}", "JR0211", 20),
+    ("restart: {max: 2}", "JR0205", 1),
+    ("nodes: 3\nhosts: [a, b]", "JR0313", 8),
+    ("world_size: 3\nparallelism: {model: 2}", "JR0310", 22),
+    ("entrypoint: [./other]", "JR0106", 1),
+    ("log_mode: open", "JR0211", 11),
+    ("results: {equal: [loss, loss]}", "JR0306", 25),
+    ("local_world_size: 010", "JR0211", 19),
+]
+
+
+class Planted(harness.Case):
+    def plant(self):
+        """Write the specs; the place and code of every mistake."""
+        planted = set()
+        for number in range(SPECS):
+            text, at = HEAD.format(number=number), number // EVERY
+            name = f"team{number % 9}/job{number}.jobrun.yaml"
+            if number % EVERY == 0 and at < 2 * len(MISTAKES):
+                line, code, column = MISTAKES[at % len(MISTAKES)]
+                text += line + "\n"
+                planted.add((name, text.count("\n"), column, code))
+            self.write(f"specs/{name}", text)
+        self.assertEqual(len(planted), 40)
+        return planted
+
+    def test_all_are_found_and_none_is_invented(self):
+        planted = self.plant()
+        start = time.monotonic()
+        done = self.jobrun("validate", "specs", "--format", "json")
+        taken = time.monotonic() - start
+        report = json.loads(self.expect(done, 3).stdout)
+        found = {(d["file"].split("specs/")[1], d["line"], d["column"],
+                  d["code"]) for d in report["diagnostics"]}
+        self.assertEqual(found ^ planted, set())
+        self.assertEqual(report["error_count"], 40)
+        self.assertLess(taken, 20)  # well under a second where it is quiet
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,151 @@
+"""Nothing survives a run: whatever signal jobrun is sent, whichever of its own
+processes is killed, whatever the ranks leave behind."""
+import os
+import pathlib
+import signal
+import time
+import uuid
+
+import harness
+
+HEAD = "version: 1\nname: t\ndevice: cpu\nworld_size: 3\n"
+# Ranks that ignore the stop signal and leave a process of another session.
+STUBBORN = HEAD + """\
+timeouts: {stop_grace: 300ms}
+entrypoint:
+  shell: |
+    trap '' TERM
+    setsid sh -c 'trap "" TERM; sleep 600 & sleep 600' &
+    echo up
+    while :; do sleep 600 & wait $!; done
+"""
+# Ranks that end when they are told to.
+POLITE = HEAD + """\
+entrypoint:
+  shell: |
+    trap 'echo told; exit 0' TERM
+    trap 'echo usr1' USR1
+    echo up
+    while :; do sleep 600 & wait $!; done
+"""
+
+
+def marked(mark):
+    """The processes whose environment bears the mark."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if mark in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                pass
+    return found
+
+
+def children(pid):
+    text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(word) for word in text.split()]
+
+
+class Trust(harness.Case):
+    def launch(self, text):
+        self.mark = uuid.uuid4().hex
+        spec = self.write("t.jobrun.yaml", text)
+        process = self.start(spec, env={"TEST_MARK": self.mark})
+        for _ in range(3):
+            self.assertIn("up", process.stdout.readline())
+        return process
+
+    def ended(self, process, code):
+        out, err = process.communicate(timeout=harness.LIMIT)
+        self.assertEqual(process.returncode, code, f"{out}\n{err}")
+        self.assert_nothing_left()
+        return out, err
+
+    def assert_nothing_left(self):
+        deadline = time.monotonic() + harness.LIMIT
+        while left := marked(self.mark.encode()):
+            self.assertLess(time.monotonic(), deadline, f"left: {left}")
+            time.sleep(0.01)
+
+    def test_a_stop_signal_is_relayed(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP,
+                       signal.SIGQUIT):
+            with self.subTest(number):
+                process = self.launch(POLITE)
+                process.send_signal(number)
+                self.ended(process, 128 + number)
+                self.assertEqual(self.results()["status"], "stopped")
+                self.assertEqual(self.results()["processes_left"], 0)
+
+    def test_a_user_signal_reaches_the_ranks(self):
+        process = self.launch(POLITE)
+        process.send_signal(signal.SIGUSR1)
+        for _ in range(3):
+            self.assertIn("usr1", process.stdout.readline())
+        process.terminate()
+        self.ended(process, 128 + signal.SIGTERM)
+
+    def test_stubborn_ranks_are_killed_after_the_grace(self):
+        process = self.launch(STUBBORN)
+        process.terminate()
+        self.ended(process, 128 + signal.SIGTERM)
+        self.assertEqual({r["signal"] for r in self.results()["ranks"]},
+                         {"SIGKILL"})
+
+    def test_a_second_signal_does_not_wait(self):
+        process = self.launch(STUBBORN.replace("300ms", "10m"))
+        process.terminate()
+        while not any(e["event"] == "stop" for e in self.events()):
+            time.sleep(0.01)
+        time.sleep(0.15)  # within 0.1 s it would be the same signal
+        process.terminate()
+        self.ended(process, 128 + signal.SIGTERM)
+
+    def test_the_runner_is_killed(self):
+        process = self.launch(STUBBORN)
+        (runner,) = children(process.pid)
+        os.kill(runner, signal.SIGKILL)
+        _, err = self.ended(process, 7)
+        self.assertIn("SIGKILL", err)
+        self.assertEqual(self.results()["status"], "launch_failed")
+
+    def test_the_guard_is_killed(self):
+        process = self.launch(STUBBORN)
+        process.kill()
+        self.ended(process, -signal.SIGKILL)
+
+    def test_a_suspended_rank_is_stopped(self):
+        process = self.launch(POLITE)
+        (rank,) = [r["pid"] for r in self.events()
+                   if r["event"] == "rank_started" and r["rank"] == 1]
+        os.kill(rank, signal.SIGSTOP)
+        process.terminate()
+        self.ended(process, 128 + signal.SIGTERM)
+
+    def test_daemons_of_a_good_run_are_swept(self):
+        self.mark = uuid.uuid4().hex
+        spec = self.write("t.jobrun.yaml", HEAD + """\
+entrypoint:
+  shell: |
+    setsid sh -c 'sleep 600 & sleep 600' > /dev/null 2>&1 &
+    setsid sleep 600 &
+    echo done
+""")
+        done = self.expect(self.jobrun(spec, env={"TEST_MARK": self.mark}), 0)
+        self.assertIn("0 processes left", done.stderr)
+        self.assert_nothing_left()
+
+    def test_the_run_limit(self):
+        self.mark = uuid.uuid4().hex
+        spec = self.write("t.jobrun.yaml", STUBBORN.replace(
+            "{stop_grace: 300ms}", "{run: 500ms, stop_grace: 100ms}"))
+        done = self.expect(self.jobrun(spec, env={"TEST_MARK": self.mark}), 6)
+        self.assertIn("500 ms", done.stderr)
+        self.assertEqual(self.results()["status"], "timed_out")
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,195 @@
+"""What goes wrong gets a sentence and the right exit status, and loses
+nothing."""
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+import harness
+
+HEAD = "version: 1\nname: t\ndevice: cpu\n"
+
+
+def shell(text, n=3, more=""):
+    body = "".join(f"    {line}\n" for line in text.splitlines())
+    return (f"{HEAD}world_size: {n}\n{more}"
+            f"entrypoint:\n  shell: |\n{body}")
+
+
+class WrongSpecs(harness.Case):
+    def test_eight_mistakes_give_eight_diagnostics(self):
+        spec = self.write("t.jobrun.yaml", """\
+version: 2
+name: "bad name"
+entrypoint: [touch, started]
+paralelism: {model: 2}
+world_size: 4x
+nprocs: 4
+oversubscribe: yes
+start_method: frok
+backends: nvcl
+""")
+        done = self.expect(self.jobrun(spec), 3)
+        self.assertEqual(done.stderr.count(": error[JR"), 8, done.stderr)
+        self.assertIn("8 errors", done.stderr)
+        self.assertFalse((self.folder / "started").exists())
+        self.assertFalse((self.folder / "runs").exists())
+        checked = self.jobrun("validate", spec, "--format", "json")
+        found = json.loads(self.expect(checked, 3).stdout)
+        self.assertEqual(found["error_count"], 8)
+        self.assertFalse(found["valid"])
+
+    def refused_at_once(self, path, word):
+        start = time.monotonic()
+        done = self.expect(self.jobrun("validate", path), 3)
+        self.assertLess(time.monotonic() - start, 5)  # a second, with slack
+        self.assertIn(word, done.stdout)
+
+    def test_hostile_files_are_refused_at_once(self):
+        bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+            f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n"
+            for i in range(1, 10))
+        fifo = self.folder / "fifo"
+        os.mkfifo(fifo)
+        for path, word in (
+                (self.write("bomb.yaml", bomb), "more than 100,000 nodes"),
+                (self.write("deep.yaml", "a: " + "[" * 100_000), "deep"),
+                (self.write("big.yaml", "a: " + "x" * (2 << 20)), "1 MiB"),
+                (pathlib.Path("/dev/zero"), "/dev/zero"),
+                (fifo, "FIFO"),
+                (self.folder / "absent.yaml", "No such file")):
+            with self.subTest(path.name):
+                self.refused_at_once(path, word)
+
+    def test_a_folder_without_specs_is_told(self):
+        (self.folder / "empty").mkdir()
+        done = self.expect(self.jobrun("validate", "empty"), 3)
+        self.assertIn("no *.jobrun.yaml", done.stdout)
+
+
+class WrongRuns(harness.Case):
+    def test_no_such_program(self):
+        spec = self.write("t.jobrun.yaml",
+                          HEAD + "entrypoint: [./trian]\nworld_size: 4\n")
+        start = time.monotonic()
+        done = self.expect(self.jobrun(spec), 7)
+        self.assertLess(time.monotonic() - start, 5)
+        self.assertIn("./trian", done.stderr)
+        self.assertIn("No such file or directory", done.stderr)
+        self.assertEqual(self.results()["status"], "launch_failed")
+
+    def test_a_missing_result_is_named(self):
+        spec = self.write("t.jobrun.yaml", shell(
+            '[ "$RANK" = 1 ] || echo "{}" > "$JOBRUN_RESULT_FILE"',
+            more="results: {required: all}\n"))
+        done = self.expect(self.jobrun(spec), 5)
+        self.assertIn("INCOMPLETE", done.stderr)
+        self.assertRegex(done.stderr, r"rank 1 .*not written")
+        states = [r["state"] for r in self.results()["ranks"]]
+        self.assertEqual(states, ["succeeded", "incomplete", "succeeded"])
+
+    def test_a_result_out_of_bounds_is_named(self):
+        spec = self.write("t.jobrun.yaml", shell(
+            'echo "{\\"accuracy\\": 0.$((9 - RANK * 4))}" '
+            '> "$JOBRUN_RESULT_FILE"',
+            more="results: {fields: {accuracy: {type: number, min: 0.5}}}\n"))
+        done = self.expect(self.jobrun(spec), 5)
+        self.assertIn("'accuracy' is 0.1, less than 0.5", done.stderr)
+
+    def test_a_log_dir_that_is_a_file(self):
+        self.write("runs", "mine\n")
+        spec = self.write("t.jobrun.yaml", shell("touch started"))
+        done = self.expect(self.jobrun(spec), 7)
+        self.assertIn("runs", done.stderr)
+        self.assertEqual((self.folder / "runs").read_text(), "mine\n")
+        self.assertFalse((self.folder / "started").exists())
+
+    def test_a_taken_run_id_is_refused(self):
+        spec = self.write("t.jobrun.yaml", shell("true"))
+        self.expect(self.jobrun(spec, "--run-id", "one"), 0)
+        before = self.results("one")
+        done = self.expect(self.jobrun(spec, "--run-id", "one"), 7)
+        self.assertIn("one", done.stderr)
+        self.assertEqual(self.results("one"), before)
+
+    def test_standard_output_closed(self):
+        spec = self.write("t.jobrun.yaml", shell("echo hello"))
+        process = self.start(spec, stdout=None,
+                             preexec_fn=lambda: os.close(1))
+        _, told = process.communicate(timeout=harness.LIMIT)
+        self.assertEqual(process.returncode, 0, told)
+        self.assertIn("standard output is closed", told)
+        log = self.folder / "runs/latest/attempt_0/0/stdout.log"
+        self.assertEqual(log.read_text(), "hello\n")
+
+    def test_standard_output_full(self):
+        spec = self.write("t.jobrun.yaml", shell("true"))
+        with open("/dev/full", "w") as full:
+            done = self.start("resolve", spec, stdout=full)
+            _, told = done.communicate(timeout=harness.LIMIT)
+        self.assertEqual(done.returncode, 7)
+        self.assertIn("No space left", told)
+
+    def test_a_reader_that_goes_away_ends_no_job(self):
+        spec = self.write("t.jobrun.yaml", shell(
+            "seq 100000\necho '{}' > \"$JOBRUN_RESULT_FILE\"",
+            more="results: {required: all}\n"))
+        process = self.start(spec)
+        process.stdout.readline()
+        process.stdout.close()
+        told = process.stderr.read()
+        self.assertEqual(process.wait(harness.LIMIT), 0, told)
+        log = self.folder / "runs/latest/attempt_0/2/stdout.log"
+        self.assertEqual(len(log.read_text().splitlines()), 100000)
+
+    def test_a_full_disk_costs_a_warning_and_no_rank(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=256k", "none", disk],
+            capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest("may not mount a small file system here")
+        self.addCleanup(subprocess.run, ["umount", "-l", disk])
+        spec = self.write("t.jobrun.yaml", shell(
+            "seq 100000", more=f"log_dir: {json.dumps(str(disk))}\n"))
+        done = self.expect(self.jobrun(spec), 7)
+        self.assertRegex(done.stderr, "incomplete|No space left")
+        self.assertNotIn("FAILED: rank", done.stderr)
+
+    def test_twice_at_once(self):
+        spec = self.write("t.jobrun.yaml", shell(
+            'echo "port $MASTER_PORT"\nsleep 1', n=1))
+        both = [self.start(spec), self.start(spec)]
+        ports = set()
+        for process in both:
+            out, told = process.communicate(timeout=harness.LIMIT)
+            self.assertEqual(process.returncode, 0, told)
+            ports.add(out)
+        self.assertEqual(len(ports), 2, ports)
+        runs = [p for p in (self.folder / "runs").iterdir()
+                if p.is_dir() and not p.is_symlink()]
+        self.assertEqual(len(runs), 2)
+
+
+class WrongUsage(harness.Case):
+    def test_usage(self):
+        for words, said in (
+                ([], "which spec?"),
+                (["validate"], "which spec?"),
+                (["--formt", "x"], "did you mean '--format'?"),
+                (["validate", "--follow", "x"], "no option --follow"),
+                (["-n", "x", "--", "true"], "whole number"),
+                (["-n", "0", "--", "true"], "at least 1"),
+                (["-n", "2", "t.yaml"], "world_size"),
+                (["validate", "--format", "xml", "x"], "human, short, json"),
+                (["submit", "a"], "not supported yet")):
+            with self.subTest(words=words):
+                done = self.expect(self.jobrun(*words), 2)
+                self.assertIn(said, done.stderr)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,92 @@
+/*
+ * Any bytes as the files of a run folder, separated by a byte 0x1e: results,
+ * run.json, error.json. Whoever lists, shows or follows old runs reads them,
+ * and they may be of another version, or another program.
+ */
+#include "fuzz.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record.h"
+
+enum { FILES = 3 };
+static const char *const names[] = {"results.json", "run.json", "error.json"};
+
+/* A LOG_DIR of its own, with a run in it. */
+struct folder {
+    char log_dir[32];
+    int dir, run;
+};
+
+static void make(struct folder *folder)
+{
+    static const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    *folder = (struct folder){.log_dir = "/tmp/jr_fuzz_XXXXXX"};
+    require(mkdtemp(folder->log_dir) != NULL);
+    folder->dir = open(folder->log_dir, flags);
+    require(folder->dir >= 0 && mkdirat(folder->dir, "run", 0700) == 0);
+    folder->run = openat(folder->dir, "run", flags);
+    require(folder->run >= 0);
+}
+
+static void take_away(const struct folder *folder)
+{
+    for (size_t i = 0; i < FILES; i++)
+        require(unlinkat(folder->run, names[i], 0) == 0);
+    (void)close(folder->run);
+    require(unlinkat(folder->dir, "run", AT_REMOVEDIR) == 0);
+    (void)close(folder->dir);
+    require(rmdir(folder->log_dir) == 0);
+}
+
+static void put(const struct folder *folder, const char *name, const char *text)
+{
+    int fd = openat(folder->run, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    size_t len = strlen(text);
+    require(fd >= 0 && write(fd, text, len) == (ssize_t)len);
+    (void)close(fd);
+}
+
+static void list(const char *log_dir)
+{
+    struct jr_records records = JR_RECORDS_INIT;
+    struct jr_error err = {0};
+    if (jr_records_list(&records, log_dir, &err) == 0)
+        require(records.count <= 1);
+    jr_records_release(&records);
+}
+
+static void show(const char *log_dir)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct jr_error err = {0};
+    int got = jr_record_show(&text, log_dir, "run", true, &err);
+    require(got == 0 ? text.len > 0 : err.text[0] != '\0');
+}
+
+static void follow(const char *log_dir)
+{
+    struct jr_record_logs logs = JR_RECORD_LOGS_INIT;
+    struct jr_error err = {0};
+    if (jr_record_logs_load(&logs, log_dir, "run", &err) != 0)
+        require(err.text[0] != '\0');
+    jr_record_logs_release(&logs);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *texts[FILES];
+    struct folder folder;
+    make(&folder);
+    fuzz_split(texts, FILES, '\x1e', data, size);
+    for (size_t i = 0; i < FILES; i++)
+        put(&folder, names[i], texts[i]);
+    list(folder.log_dir);
+    show(folder.log_dir);
+    follow(folder.log_dir);
+    take_away(&folder);
+    fuzz_free(texts, FILES);
+    return 0;
+}

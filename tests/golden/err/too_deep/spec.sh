@@ -1,0 +1,2 @@
+printf "version: 1\nentrypoint: "
+printf "%100s\n" "" | tr " " "["

@@ -1,0 +1,169 @@
+"""What jobrun prints and writes as JSON is what the schemas of it say: findings,
+and the events of runs. (The other schemas have their tests beside the writers.)
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import jsonschema
+except ImportError as error:
+    print(f"SKIPPED: {error}: install python3-jsonschema")
+    sys.exit(77)
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+JOBRUN = os.environ["JOBRUN"]
+LIMIT = 60  # seconds that any command may take
+
+
+def load(name):
+    schema = json.loads((ROOT / f"schemas/{name}-v1.schema.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return schema
+
+
+def strict(schema):
+    """The schema with no room for keys that it does not list."""
+    if isinstance(schema, dict):
+        if "properties" in schema and "oneOf" not in schema:
+            schema["unevaluatedProperties"] = False
+        for value in schema.values():
+            strict(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            strict(value)
+    return schema
+
+
+class Case(unittest.TestCase):
+    def check(self, schema, value):
+        errors = list(
+            jsonschema.Draft202012Validator(schema).iter_errors(value))
+        self.assertEqual(
+            [f"{error.json_path}: {error.message}" for error in errors], [])
+
+
+class Diagnostics(Case):
+    def setUp(self):
+        self.schema = strict(load("diagnostics"))
+
+    def report(self, form, *words):
+        done = subprocess.run(
+            [JOBRUN, "validate", "--format", form, *map(str, words)],
+            capture_output=True, text=True, timeout=LIMIT)
+        self.assertEqual(done.stderr, "")
+        return done.stdout
+
+    def test_a_report_without_findings(self):
+        self.check(self.schema, json.loads(
+            self.report("json", ROOT / "examples/jobs/digits.jobrun.yaml")))
+
+    def test_every_finding(self):
+        paths = sorted(ROOT.glob("tests/golden/err/*/spec.yaml"))
+        paths += sorted(ROOT.glob("tests/golden/fix/*/spec.yaml"))
+        self.assertGreater(len(paths), 50)
+        with tempfile.TemporaryDirectory() as empty:
+            report = json.loads(self.report("json", "absent", empty, *paths))
+        self.check(self.schema, report)
+        for found in report["diagnostics"]:
+            text = (ROOT / found["file"]).read_bytes() if found["line"] else b""
+            self.assertLessEqual(found["line"] or 0, len(text.splitlines()) + 1)
+
+    def test_every_line(self):
+        lines = self.report("jsonl", ROOT / "tests/golden/fix/words/spec.yaml")
+        schema = {**self.schema, "$ref": "#/$defs/diagnostic"}
+        for key in ("required", "properties", "unevaluatedProperties"):
+            del schema[key]
+        self.assertGreater(len(lines.splitlines()), 5)
+        for line in lines.splitlines():
+            self.check(schema, json.loads(line))
+
+
+class Events(Case):
+    def setUp(self):
+        self.schema = load("events")
+        for row in self.schema["oneOf"]:
+            row["properties"].update(time=True, ns=True)
+            row["unevaluatedProperties"] = False
+        folder = tempfile.TemporaryDirectory(prefix="jobrun test ")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def known(self):
+        return {row["properties"]["event"]["const"]
+                for row in self.schema["oneOf"]}
+
+    def test_the_schema_knows_each_event_of_the_source(self):
+        source = "".join(path.read_text()
+                         for path in sorted(ROOT.glob("src/run/*.c")))
+        added = set(re.findall(r'jr_events_add\([^"]*?"(\w+)"', source))
+        self.assertEqual(added, self.known())
+
+    def start(self, *words, spec=""):
+        command = [JOBRUN, "-n", "2", "--", *words]
+        if spec:
+            path = self.folder / "a.jobrun.yaml"
+            path.write_text("version: 1\nworld_size: 2\n" + spec)
+            command = [JOBRUN, path]
+        process = subprocess.Popen(command, cwd=self.folder, text=True,
+                                   stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        if process.poll() is None:
+            process.terminate()
+            process.wait(LIMIT)
+        process.stdout.close()
+
+    def events(self):
+        """All events so far, held to the schema; their names."""
+        names = set()
+        for path in self.folder.glob("runs/2*/events.jsonl"):
+            for line in path.read_text().splitlines():
+                event = json.loads(line)
+                self.check(self.schema, event)
+                names.add(event["event"])
+        return names
+
+    def test_events_of_runs(self):
+        self.start("true").wait(LIMIT)
+        self.start("sh", "-c", "kill -9 $$").wait(LIMIT)
+        self.start("/nonexistent/program").wait(LIMIT)
+        self.start(spec="entrypoint: {shell: trap '' TERM; sleep 60}\n"
+                   "timeouts: {run: 100ms, stop_grace: 100ms}\n").wait(LIMIT)
+        self.signalled()
+        self.assertEqual(
+            self.events(),
+            self.known() - {"guard_lost", "runner_lost", "log_failed"})
+
+    def signalled(self):
+        """A rank says when it is there; then both kinds of signals come."""
+        process = self.start("sh", "-c", "trap 'echo got' USR1; echo ready; "
+                             "while :; do sleep 1 & wait $!; done")
+        for awaited, number in (("ready", signal.SIGUSR1),
+                                ("got", signal.SIGTERM)):
+            self.read_until(process, awaited, times=2)
+            process.send_signal(number)
+        process.stdout.read()
+        process.wait(LIMIT)
+
+    def read_until(self, process, text, times):
+        for line in process.stdout:
+            times -= text in line
+            if times == 0:
+                return
+        self.fail(f"no {text}")
+
+
+if __name__ == "__main__":
+    unittest.main()

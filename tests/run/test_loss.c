@@ -1,0 +1,111 @@
+/* Guard and runner guard each other: SIGKILL of either leaves nothing. */
+#include "drive.h"
+#include "unit.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Ranks that are as hard to end as they can be. */
+#define STUBBORN                                                               \
+    "ranks=4 out=tee err=tee -- %F ignore=15 ignore=1 fork daemonise "         \
+    "tell=ready hang"
+
+static void survives_the_runner(void)
+{
+    struct jr_drive drive;
+    jr_drive_start(&drive, JR_DRIVE_FILES, STUBBORN);
+    CU_ASSERT_TRUE(jr_drive_ready(&drive, 4));
+    CU_ASSERT_TRUE(jr_drive_survivors(&drive, 0) >= 14);
+    jr_drive_kill(jr_drive_runner(&drive), SIGKILL);
+    CU_ASSERT_TRUE(jr_drive_end(&drive));
+    CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "runner_signal=9"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "left=0"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome",
+                                "rank 3 end=none code=0 signal=0 stage=none "
+                                "errno=0 stopped_with=9 killed=1"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "runs/run-0000/events.jsonl",
+                                "\"event\":\"runner_lost\",\"signal\":9"));
+    jr_drive_close(&drive);
+}
+
+static void keeps_what_was_known(void)
+{
+    struct jr_drive drive;
+    jr_drive_start(&drive, JR_DRIVE_FILES,
+                   "ranks=2 policy=continue -- %F 0:exit=3 tell=ready hang");
+    CU_ASSERT_TRUE(jr_drive_ready(&drive, 1));
+    pid_t runner = jr_drive_runner(&drive);
+    /* Idle again: so the end of rank 0 has been recorded. */
+    CU_ASSERT_TRUE(jr_drive_state(runner, 'S'));
+    (void)usleep(20000);
+    jr_drive_kill(runner, SIGKILL);
+    CU_ASSERT_TRUE(jr_drive_end(&drive));
+    CU_ASSERT_TRUE(
+        jr_drive_has(&drive, "outcome", "rank 0 end=exited code=3 signal=0"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 1 end=none"));
+    jr_drive_close(&drive);
+}
+
+static void survives_the_guard(void)
+{
+    struct jr_drive drive;
+    jr_drive_start(&drive, JR_DRIVE_FILES, STUBBORN);
+    CU_ASSERT_TRUE(jr_drive_ready(&drive, 4));
+    jr_drive_kill(drive.pid, SIGKILL);
+    CU_ASSERT_TRUE(jr_drive_end(&drive));
+    CU_ASSERT_EQUAL(jr_drive_survivors(&drive, JR_DRIVE_WAIT_MS), 0);
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "runs/run-0000/events.jsonl",
+                                "\"event\":\"guard_lost\"}"));
+    jr_drive_close(&drive);
+}
+
+/* Any signal at all, to either of them. */
+static void survives_any_signal(void)
+{
+    static const int signals[] = {SIGSEGV, SIGABRT, SIGALRM, SIGBUS,  SIGXCPU,
+                                  SIGPROF, SIGPWR,  SIGSYS,  SIGTRAP, 40};
+    for (size_t i = 0; i < 2 * sizeof signals / sizeof signals[0]; i++) {
+        struct jr_drive drive;
+        jr_drive_start(&drive, JR_DRIVE_FILES,
+                       "ranks=2 -- %F ignore=15 daemonise tell=ready hang");
+        CU_ASSERT_TRUE(jr_drive_ready(&drive, 2));
+        pid_t victim = i % 2 == 0 ? drive.pid : jr_drive_runner(&drive);
+        jr_drive_kill(victim, signals[i / 2]);
+        CU_ASSERT_TRUE(jr_drive_end(&drive));
+        CU_ASSERT_EQUAL(jr_drive_survivors(&drive, JR_DRIVE_WAIT_MS), 0);
+        jr_drive_close(&drive);
+    }
+}
+
+/* A runner that somebody stopped is woken by the signal that ends the run. */
+static void wakes_a_stopped_runner(void)
+{
+    struct jr_drive drive;
+    jr_drive_start(&drive, JR_DRIVE_FILES, "-- %F tell=ready hang");
+    CU_ASSERT_TRUE(jr_drive_ready(&drive, 1));
+    pid_t runner = jr_drive_runner(&drive);
+    jr_drive_kill(runner, SIGSTOP);
+    CU_ASSERT_TRUE(jr_drive_state(runner, 'T'));
+    jr_drive_kill(drive.pid, SIGTERM);
+    CU_ASSERT_TRUE(jr_drive_end(&drive));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "stop_signal=15"));
+    CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
+    jr_drive_close(&drive);
+}
+
+/* A rank killed behind our back is a rank that died of a signal. */
+static void tells_a_killed_rank(void)
+{
+    struct jr_drive drive;
+    CU_ASSERT_TRUE(jr_drive_run(&drive, "ranks=2 -- %F 1:signal=9 hang"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome",
+                                "rank 1 end=signaled code=0 signal=9 "
+                                "stage=none errno=0 stopped_with=0 killed=0"));
+    jr_drive_close(&drive);
+}
+
+JR_UNIT_MAIN("loss", CASE(survives_the_runner), CASE(keeps_what_was_known),
+             CASE(survives_the_guard), CASE(survives_any_signal),
+             CASE(wakes_a_stopped_runner), CASE(tells_a_killed_rank))

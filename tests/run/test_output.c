@@ -1,0 +1,331 @@
+/* Where the ranks' output goes, and what becomes of it on the way. */
+#include "drive.h"
+#include "unit.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define LOG(rank, name) "runs/run-0000/attempt_0/" #rank "/" name ".log"
+
+struct vector {
+    const char *words;
+    const char *file;
+    const char *want; /* its whole content; NULL: it does not exist */
+};
+
+static void check(const struct vector *vectors, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct jr_drive drive;
+        CU_ASSERT_TRUE(jr_drive_run(&drive, vectors[i].words));
+        char *held = jr_drive_read(&drive, vectors[i].file, NULL);
+        JR_ASSERT_TEXT(held, vectors[i].want);
+        free(held);
+        jr_drive_close(&drive);
+    }
+}
+#define CHECK(vectors) check(vectors, sizeof vectors / sizeof vectors[0])
+
+static void goes_where_it_should(void)
+{
+    static const struct vector vectors[] = {
+        {"-- %F print=a error=b", "out", "a\n"},
+        {"-- %F print=a error=b", "err", "b\n"},
+        {"out=file -- %F print=a error=b", "out", ""},
+        {"out=file -- %F print=a error=b", LOG(0, "stdout"), "a\n"},
+        {"out=file -- %F print=a error=b", "err", "b\n"},
+        {"out=console -- %F print=a error=b", "out", "[0] a\n"},
+        {"out=console -- %F print=a error=b", LOG(0, "stdout"), ""},
+        {"out=tee err=tee -- %F print=a error=b", "out", "[0] a\n"},
+        {"out=tee err=tee -- %F print=a error=b", "err", "[0] b\n"},
+        {"out=tee err=tee -- %F print=a error=b", LOG(0, "stdout"), "a\n"},
+        {"out=tee err=tee -- %F print=a error=b", LOG(0, "stderr"), "b\n"},
+        {"out=tee quiet=0 -- %F print=a", "out", ""},
+        {"out=tee quiet=0 -- %F print=a", LOG(0, "stdout"), "a\n"},
+        {"out=console quiet=0 -- %F print=a", "out", ""},
+    };
+    CHECK(vectors);
+}
+
+static void keeps_lines_whole(void)
+{
+    static const struct vector vectors[] = {
+        {"out=tee -- %F say=a print=b", "out", "[0] ab\n"},
+        {"out=tee -- %F say=last", "out", "[0] last\n"},
+        {"out=tee -- %F say=last", LOG(0, "stdout"), "last"},
+        {"out=tee -- %F print=", "out", "[0] \n"},
+        {"out=tee -- %F print=10%\r20%\r30%", "out", "[0] 30%\n"},
+        {"out=tee -- %F print=10%\r20%\r30%", LOG(0, "stdout"),
+         "10%\r20%\r30%\n"},
+        {"out=tee -- %F print=dos\r", "out", "[0] dos\n"},
+        {"out=tee -- %F say=\r1% say=\r2% say=\r3% print=", "out", "[0] 3%\n"},
+        {"out=tee -- %F print=\033[2Jpipe", "out", "[0] \033[2Jpipe\n"},
+    };
+    CHECK(vectors);
+}
+
+static void shows_an_unfinished_line_in_time(void)
+{
+    struct jr_drive drive;
+    char shown[256];
+    jr_drive_start(&drive, JR_DRIVE_PIPE,
+                   "out=tee partial=30 -- %F say=half await=ready print=whole");
+    ssize_t len = read(drive.from, shown, sizeof shown - 1);
+    shown[len > 0 ? len : 0] = '\0';
+    JR_ASSERT_TEXT(shown, "[0] half\\\n");
+    char ready[96];
+    (void)snprintf(ready, sizeof ready, "%s/ready", drive.folder);
+    (void)close(open(ready, O_WRONLY));
+    CU_ASSERT_TRUE(jr_drive_end(&drive));
+    len = read(drive.from, shown, sizeof shown - 1);
+    shown[len > 0 ? len : 0] = '\0';
+    JR_ASSERT_TEXT(shown, "[0] whole\n");
+    jr_drive_close(&drive);
+}
+
+static void keeps_every_byte_in_the_file(void)
+{
+    struct jr_drive drive;
+    size_t len = 0;
+    CU_ASSERT_TRUE(jr_drive_run(&drive, "out=tee -- %F bytes"));
+    char *held = jr_drive_read(&drive, LOG(0, "stdout"), &len);
+    CU_ASSERT_EQUAL(len, 256);
+    for (size_t i = 0; i < len; i++)
+        CU_ASSERT_EQUAL((unsigned char)held[i], i);
+    free(held);
+    jr_drive_close(&drive);
+}
+
+static void shows_a_line_without_end_in_pieces(void)
+{
+    struct jr_drive drive;
+    size_t len = 0;
+    CU_ASSERT_TRUE(
+        jr_drive_run(&drive, "out=tee partial=0 -- %F wide=1000000"));
+    free(jr_drive_read(&drive, LOG(0, "stdout"), &len));
+    CU_ASSERT_EQUAL(len, 1000000);
+    char *held = jr_drive_read(&drive, "out", &len);
+    size_t wide = 0, lines = 0;
+    for (size_t i = 0; i < len; i++) {
+        wide += held[i] == 'w';
+        lines += held[i] == '\n';
+    }
+    CU_ASSERT_EQUAL(wide, 1000000);
+    CU_ASSERT_TRUE(lines > 1 && lines < 20);
+    free(held);
+    jr_drive_close(&drive);
+}
+
+/* Every line of every rank, whole and in order, among the others'. */
+static void check_flood(const char *held, size_t len, unsigned ranks,
+                        unsigned long each)
+{
+    unsigned long next[8] = {0};
+    size_t wrong = 0;
+    for (const char *line = held; line < held + len; line += 104) {
+        unsigned rank = (unsigned)(line[1] - '0');
+        bool whole = line[0] == '[' && line[2] == ']' && line[103] == '\n' &&
+                     rank < ranks &&
+                     strtoul((char[]){line[4], line[5], line[6], line[7],
+                                      line[8], line[9], line[10], line[11],
+                                      line[12], line[13], '\0'},
+                             NULL, 10) == next[rank];
+        wrong += !whole;
+        if (whole)
+            next[rank]++;
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    for (unsigned i = 0; i < ranks; i++)
+        CU_ASSERT_EQUAL(next[i], each);
+}
+
+static void never_tears_lines(void)
+{
+    struct jr_drive drive;
+    size_t len = 0;
+    CU_ASSERT_TRUE(
+        jr_drive_run(&drive, "ranks=4 out=tee partial=0 -- %F flood=3000000"));
+    char *held = jr_drive_read(&drive, "out", &len);
+    check_flood(held, len, 4, 30000);
+    free(held);
+    jr_drive_close(&drive);
+}
+
+/* Nobody reads until the ranks are blocked; then nothing is missing. */
+static void waits_for_a_slow_reader(void)
+{
+    struct jr_drive drive;
+    static char held[8 * 1000 * 1000];
+    size_t len = 0;
+    jr_drive_start(&drive, JR_DRIVE_PIPE,
+                   "ranks=2 out=tee -- %F flood=3000000");
+    CU_ASSERT_TRUE(jr_drive_is_full(&drive));
+    for (ssize_t got = 1; got > 0; len += (size_t)got) {
+        struct pollfd wait = {.fd = drive.from, .events = POLLIN};
+        got = poll(&wait, 1, JR_DRIVE_WAIT_MS) != 1
+                  ? 0
+                  : read(drive.from, held + len, sizeof held - len);
+        got = got < 0 ? 0 : got;
+    }
+    CU_ASSERT_TRUE(jr_drive_end(&drive));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "console_failed=0"));
+    check_flood(held, len, 2, 30000);
+    jr_drive_close(&drive);
+}
+
+static void goes_on_when_the_reader_leaves(void)
+{
+    struct jr_drive drive;
+    size_t len = 0;
+    jr_drive_start(&drive, JR_DRIVE_PIPE, "out=tee -- %F flood=3000000");
+    (void)close(drive.from);
+    drive.from = -1;
+    CU_ASSERT_TRUE(jr_drive_end(&drive));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "console_failed=1"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 0 end=exited code=0"));
+    free(jr_drive_read(&drive, LOG(0, "stdout"), &len));
+    CU_ASSERT_EQUAL(len, 3000000);
+    jr_drive_close(&drive);
+}
+
+/* A reader that takes nothing cannot keep jobrun from being stopped. */
+static void stops_in_front_of_a_dead_reader(void)
+{
+    struct jr_drive drive;
+    jr_drive_start(&drive, JR_DRIVE_PIPE,
+                   "out=tee grace=200 -- %F flood=9000000");
+    CU_ASSERT_TRUE(jr_drive_is_full(&drive));
+    jr_drive_kill(drive.pid, SIGTERM);
+    CU_ASSERT_TRUE(jr_drive_end(&drive));
+    CU_ASSERT_TRUE(
+        jr_drive_has(&drive, "outcome",
+                     "run stop_signal=15 runner_signal=0 timed_out=0 "
+                     "console_failed=1 left=0"));
+    CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
+    jr_drive_close(&drive);
+}
+
+static void survives_a_full_log(void)
+{
+    struct jr_drive drive;
+    CU_ASSERT_TRUE(
+        jr_drive_run(&drive, "out=tee err=tee fsize=100000 -- %F flood=90000 "
+                             "flood=30000 error=fine"));
+    /* EFBIG stands for ENOSPC: the same path. */
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "log=1:27"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 0 end=exited code=0"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, LOG(0, "stderr"), "fine"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "runs/run-0000/events.jsonl",
+                                "\"event\":\"log_failed\",\"rank\":0,"
+                                "\"stream\":1,\"errno\":27"));
+    jr_drive_close(&drive);
+}
+
+static void is_not_held_by_a_daemon(void)
+{
+    static const char *const words[] = {
+        "out=tee err=tee -- %F daemonise print=done",
+        "out=tee -- %F chatter=boo print=done",
+        "ranks=2 out=tee -- %F fork print=done"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        struct jr_drive drive;
+        CU_ASSERT_TRUE(jr_drive_run(&drive, words[i]));
+        CU_ASSERT_TRUE(jr_drive_has(&drive, "out", "[0] done\n"));
+        CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "left=0"));
+        CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
+        jr_drive_close(&drive);
+    }
+}
+
+static void puts_the_time_before_lines(void)
+{
+    struct jr_drive drive;
+    CU_ASSERT_TRUE(
+        jr_drive_run(&drive, "out=tee timestamps=1 -- %F print=a print=b"));
+    char *held = jr_drive_read(&drive, "out", NULL);
+    CU_ASSERT_EQUAL(strlen(held),
+                    2 * strlen("2026-01-01T00:00:00.000Z [0] a\n"));
+    CU_ASSERT_EQUAL(held[10], 'T');
+    CU_ASSERT_PTR_NOT_NULL(strstr(held, "Z [0] b\n"));
+    free(held);
+    jr_drive_close(&drive);
+}
+
+/* What a terminal showed, until the run ends. */
+static size_t read_terminal(struct jr_drive *drive, char *shown, size_t size)
+{
+    size_t len = 0;
+    struct pollfd wait = {.fd = drive->terminal, .events = POLLIN};
+    while (len < size - 1 && poll(&wait, 1, JR_DRIVE_WAIT_MS) == 1) {
+        ssize_t got = read(drive->terminal, shown + len, size - 1 - len);
+        if (got <= 0)
+            break;
+        len += (size_t)got;
+    }
+    shown[len] = '\0';
+    return len;
+}
+
+static void keeps_a_terminal_safe(void)
+{
+    static const struct {
+        const char *words, *want;
+    } vectors[] = {
+        {"out=tee -- %F print=\033]0;title\aa\033[2Jb\033[1;1Hc",
+         "[0] abc\r\n"},
+        {"out=tee color=1 -- %F print=\033[31mred",
+         "[0] \033[31mred\033[0m\r\n"},
+        {"out=tee color=0 -- %F print=\033[31mred", "[0] red\r\n"},
+        {"out=tee -- %F print=a\ab", "[0] a\\x07b\r\n"},
+        {"err=tee -- %F error=\xff\xc3\xa4", "[0] \\xff\xc3\xa4\r\n"},
+        {"out=tee err=tee -- %F say=1%\r await=ready print=2%",
+         "[0] 1%\r\033[K[0] 2%\r\n"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        struct jr_drive drive;
+        char shown[4096];
+        jr_drive_start(&drive, JR_DRIVE_TERMINAL, vectors[i].words);
+        if (strstr(vectors[i].words, "await") != NULL) {
+            char ready[96];
+            (void)snprintf(ready, sizeof ready, "%s/ready", drive.folder);
+            (void)poll(NULL, 0, 50);
+            (void)close(open(ready, O_WRONLY));
+        }
+        (void)read_terminal(&drive, shown, sizeof shown);
+        CU_ASSERT_TRUE(jr_drive_end(&drive));
+        if (strstr(shown, vectors[i].want) == NULL)
+            JR_ASSERT_TEXT(shown, vectors[i].want);
+        CU_ASSERT_PTR_NOT_NULL(strstr(shown, vectors[i].want));
+        CU_ASSERT_PTR_NULL(strstr(shown, "\033]"));
+        jr_drive_close(&drive);
+    }
+}
+
+/* The status line is there, tells of a stop at once, is cut to the width, and
+ * is gone at the end. */
+static void draws_and_erases_the_status(void)
+{
+    struct jr_drive drive;
+    char shown[4096];
+    jr_drive_start(&drive, JR_DRIVE_TERMINAL,
+                   "live=1 ranks=2 out=tee run=1200 -- %F hang");
+    (void)read_terminal(&drive, shown, sizeof shown);
+    CU_ASSERT_TRUE(jr_drive_end(&drive));
+    JR_ASSERT_TEXT(shown, "\r\033[Kjobrun: 2 running, 1s"
+                          "\r\033[Kjobrun: 2 running, 1s, stopping: SIGKIL"
+                          "\r\033[K");
+    jr_drive_close(&drive);
+}
+
+JR_UNIT_MAIN("output", CASE(goes_where_it_should), CASE(keeps_lines_whole),
+             CASE(shows_an_unfinished_line_in_time),
+             CASE(keeps_every_byte_in_the_file),
+             CASE(shows_a_line_without_end_in_pieces), CASE(never_tears_lines),
+             CASE(waits_for_a_slow_reader),
+             CASE(goes_on_when_the_reader_leaves),
+             CASE(stops_in_front_of_a_dead_reader), CASE(survives_a_full_log),
+             CASE(is_not_held_by_a_daemon), CASE(puts_the_time_before_lines),
+             CASE(keeps_a_terminal_safe), CASE(draws_and_erases_the_status))

@@ -1,0 +1,160 @@
+#include "arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+
+#include "unit.h"
+
+static bool is_zero(const unsigned char *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
+static void refuses_impossible_sizes(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    CU_ASSERT_PTR_NULL(jr_arena_alloc(&arena, SIZE_MAX));
+    CU_ASSERT_TRUE(arena.failed);
+    jr_arena_release(&arena);
+    CU_ASSERT_FALSE(arena.failed);
+    CU_ASSERT_PTR_NULL(jr_arena_array(&arena, SIZE_MAX / 4, 8));
+    CU_ASSERT_TRUE(arena.failed);
+    jr_arena_release(&arena);
+    CU_ASSERT_PTR_NULL(jr_arena_strndup(&arena, "x", SIZE_MAX));
+    CU_ASSERT_TRUE(arena.failed);
+    jr_arena_release(&arena);
+    jr_arena_release(NULL);
+}
+
+static void keeps_its_limit(void)
+{
+    struct jr_arena arena = {.limit = 1000};
+    CU_ASSERT_PTR_NOT_NULL(jr_arena_alloc(&arena, 900));
+    CU_ASSERT_PTR_NULL(jr_arena_alloc(&arena, 200));
+    CU_ASSERT_TRUE(arena.failed);
+    CU_ASSERT_TRUE(arena.used <= 1000);
+    jr_arena_release(&arena);
+    CU_ASSERT_EQUAL(arena.limit, 1000);
+    CU_ASSERT_EQUAL(arena.used, 0);
+    CU_ASSERT_PTR_NOT_NULL(jr_arena_alloc(&arena, 900));
+    jr_arena_release(&arena);
+}
+
+static void aligns_and_zeroes(void)
+{
+    static const size_t sizes[] = {0, 1, 7, 16, 17, 4096, 5000, 3, 3000000, 1};
+    enum { COUNT = sizeof sizes / sizeof *sizes };
+    struct jr_arena arena = JR_ARENA_INIT;
+    unsigned char *memory[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        memory[i] = jr_arena_alloc(&arena, sizes[i]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(memory[i]);
+        CU_ASSERT_EQUAL((uintptr_t)memory[i] % alignof(max_align_t), 0);
+        CU_ASSERT_TRUE(is_zero(memory[i], sizes[i]));
+        memset(memory[i], (int)i + 1, sizes[i]);
+    }
+    /* None was handed out twice. */
+    for (size_t i = 0; i < COUNT; i++)
+        for (size_t j = 0; j < sizes[i]; j += 97)
+            CU_ASSERT_EQUAL_FATAL(memory[i][j], i + 1);
+    CU_ASSERT_NOT_EQUAL(memory[0], memory[1]);
+    jr_arena_release(&arena);
+    CU_ASSERT_PTR_NULL(arena.blocks);
+}
+
+static void copies_strings(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    CU_ASSERT_PTR_NULL(jr_arena_strdup(&arena, NULL));
+    CU_ASSERT_PTR_NULL(jr_arena_strndup(&arena, NULL, 3));
+    CU_ASSERT_FALSE(arena.failed);
+    JR_ASSERT_TEXT(jr_arena_strdup(&arena, ""), "");
+    JR_ASSERT_TEXT(jr_arena_strdup(&arena, "rank"), "rank");
+    JR_ASSERT_TEXT(jr_arena_strndup(&arena, "rank", 2), "ra");
+    JR_ASSERT_TEXT(jr_arena_printf(&arena, "%s-%d", "rank", 3), "rank-3");
+    jr_arena_release(&arena);
+}
+
+static void pushes_items(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    int *items = NULL;
+    size_t count = 0;
+    for (int i = 0; i < 1000; i++) {
+        int *slot = jr_arena_push(&arena, &items, &count, sizeof *slot);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(slot);
+        CU_ASSERT_EQUAL(*slot, 0);
+        *slot = i;
+    }
+    CU_ASSERT_EQUAL(count, 1000);
+    for (int i = 0; i < 1000; i++)
+        CU_ASSERT_EQUAL_FATAL(items[i], i);
+    jr_arena_release(&arena);
+}
+
+static void zeroes_a_slot_again(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    int *items = NULL;
+    size_t count = 0;
+    int *slot = jr_arena_push(&arena, &items, &count, sizeof *slot);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(slot);
+    *slot = 7;
+    count = 1;
+    for (int i = 0; i < 2; i++) {
+        slot = jr_arena_push(&arena, &items, &count, sizeof *slot);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(slot);
+        CU_ASSERT_EQUAL(*slot, 0);
+        *slot = 8;
+        count--;
+    }
+    CU_ASSERT_EQUAL(items[0], 7);
+    jr_arena_release(&arena);
+}
+
+static void keeps_the_array_when_full(void)
+{
+    struct jr_arena arena = {.limit = 64};
+    uint64_t *items = NULL;
+    size_t count = 0;
+    while (jr_arena_push(&arena, &items, &count, sizeof *items) != NULL)
+        items[count - 1] = count;
+    CU_ASSERT_TRUE(arena.failed);
+    CU_ASSERT_EQUAL(count, 4);
+    CU_ASSERT_EQUAL(items[3], 4);
+    jr_arena_release(&arena);
+}
+
+static void adopts_what_another_owns(void)
+{
+    struct jr_arena arena = {.limit = 64}, from = {.limit = 8192};
+    char *early = jr_arena_strdup(&from, "early");
+    char *large = jr_arena_alloc(&from, 5000);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(large);
+    CU_ASSERT_PTR_NOT_NULL(jr_arena_alloc(&arena, 16));
+    jr_arena_adopt(&arena, &from);
+    JR_ASSERT_TEXT(early, "early");
+    CU_ASSERT_PTR_NULL(from.blocks);
+    CU_ASSERT_EQUAL(from.used, 0);
+    CU_ASSERT_EQUAL(from.limit, 8192);
+    CU_ASSERT_TRUE(arena.used > 5000);
+    /* the limit is exceeded, not wrapped around */
+    CU_ASSERT_PTR_NULL(jr_arena_alloc(&arena, 1));
+    CU_ASSERT_PTR_NOT_NULL(jr_arena_alloc(&from, 1));
+    jr_arena_release(&arena);
+
+    from.failed = true;
+    jr_arena_adopt(&arena, &from);
+    CU_ASSERT_TRUE(arena.failed);
+    CU_ASSERT_FALSE(from.failed);
+    jr_arena_release(&arena);
+    jr_arena_release(&from);
+}
+
+JR_UNIT_MAIN("arena", CASE(refuses_impossible_sizes), CASE(keeps_its_limit),
+             CASE(aligns_and_zeroes), CASE(copies_strings), CASE(pushes_items),
+             CASE(zeroes_a_slot_again), CASE(keeps_the_array_when_full),
+             CASE(adopts_what_another_owns))

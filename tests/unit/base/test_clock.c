@@ -1,0 +1,64 @@
+#include "clock.h"
+
+#include <time.h>
+
+#include "unit.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void moves_forward(void)
+{
+    uint64_t before = jr_clock_ns();
+    CU_ASSERT_TRUE(before > 0);
+    CU_ASSERT_TRUE(jr_clock_ns() >= before);
+    uint64_t now = (uint64_t)time(NULL), wall = jr_clock_wall_ns() / 1000000000;
+    CU_ASSERT_TRUE(wall >= now && wall - now < 60);
+}
+
+static void tells_wall_time(void)
+{
+    static const struct {
+        uint64_t ns;
+        const char *text;
+    } vectors[] = {
+        {0, "1970-01-01T00:00:00.000Z"},
+        {951782399999999999, "2000-02-28T23:59:59.999Z"},
+        {951782400000000000, "2000-02-29T00:00:00.000Z"},
+        {1795242612345678901, "2026-11-21T06:30:12.345Z"},
+        {UINT64_MAX, "2554-07-21T23:34:33.709Z"},
+    };
+    for (size_t i = 0; i < COUNT(vectors); i++) {
+        char text[32];
+        jr_clock_rfc3339(text, vectors[i].ns);
+        JR_ASSERT_TEXT(text, vectors[i].text);
+    }
+}
+
+static void speaks_to_people(void)
+{
+    static const struct {
+        uint64_t ms;
+        const char *text;
+    } vectors[] = {
+        {0, "0 ms"},
+        {84, "84 ms"},
+        {999, "999 ms"},
+        {1000, "1.0 s"},
+        {2449, "2.4 s"},
+        {59999, "59.9 s"},
+        {60000, "1 min 00 s"},
+        {185000, "3 min 05 s"},
+        {3599999, "59 min 59 s"},
+        {3600000, "1 h 00 min"},
+        {7800000, "2 h 10 min"},
+        {360000000, "100 h 00 min"},
+    };
+    for (size_t i = 0; i < COUNT(vectors); i++) {
+        JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+        jr_clock_human(&text, vectors[i].ms * 1000000 + 999999);
+        JR_ASSERT_TEXT(text.data, vectors[i].text);
+    }
+}
+
+JR_UNIT_MAIN("clock", CASE(moves_forward), CASE(tells_wall_time),
+             CASE(speaks_to_people))

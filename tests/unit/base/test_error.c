@@ -1,0 +1,59 @@
+#include <jobrun/error.h>
+
+#include <errno.h>
+
+#include "unit.h"
+
+static void cuts_what_does_not_fit(void)
+{
+    struct jr_error err = {0};
+    char text[3000];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    CU_ASSERT_EQUAL(jr_error_set(&err, JR_STATUS_LAUNCH, "%s", text), -1);
+    CU_ASSERT_EQUAL(strlen(err.text), sizeof err.text - 1);
+    CU_ASSERT_EQUAL(jr_error_wrap(&err, "spec %d", 1), -1);
+    CU_ASSERT_EQUAL(strlen(err.text), sizeof err.text - 1);
+    CU_ASSERT_EQUAL(strncmp(err.text, "spec 1: xxx", 11), 0);
+    errno = ENOENT;
+    CU_ASSERT_EQUAL(jr_error_sys(&err, JR_STATUS_LAUNCH, "%s", text), -1);
+    CU_ASSERT_EQUAL(strlen(err.text), sizeof err.text - 1);
+}
+
+static void takes_null(void)
+{
+    errno = EACCES;
+    CU_ASSERT_EQUAL(jr_error_set(NULL, JR_STATUS_USAGE, "x"), -1);
+    CU_ASSERT_EQUAL(jr_error_sys(NULL, JR_STATUS_USAGE, "x"), -1);
+    CU_ASSERT_EQUAL(jr_error_wrap(NULL, "x"), -1);
+    CU_ASSERT_EQUAL(errno, EACCES);
+}
+
+static void tells_the_system_error(void)
+{
+    struct jr_error err = {0};
+    errno = ENOENT;
+    CU_ASSERT_EQUAL(jr_error_sys(&err, JR_STATUS_LAUNCH, "cannot open %s", "a"),
+                    -1);
+    CU_ASSERT_EQUAL(errno, ENOENT);
+    CU_ASSERT_EQUAL(err.sys, ENOENT);
+    CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+    JR_ASSERT_TEXT(err.text, "cannot open a: No such file or directory");
+}
+
+static void wraps_and_starts_over(void)
+{
+    struct jr_error err = {0};
+    errno = EACCES;
+    jr_error_sys(&err, JR_STATUS_INVALID, "open");
+    jr_error_wrap(&err, "rank %d", 3);
+    JR_ASSERT_TEXT(err.text, "rank 3: open: Permission denied");
+    CU_ASSERT_EQUAL(err.sys, EACCES);
+    CU_ASSERT_EQUAL(err.status, JR_STATUS_INVALID);
+    jr_error_set(&err, JR_STATUS_USAGE, "new");
+    JR_ASSERT_TEXT(err.text, "new");
+    CU_ASSERT_EQUAL(err.sys, 0);
+}
+
+JR_UNIT_MAIN("error", CASE(cuts_what_does_not_fit), CASE(takes_null),
+             CASE(tells_the_system_error), CASE(wraps_and_starts_over))

@@ -1,0 +1,122 @@
+#include "json.h"
+
+#include <math.h>
+
+#include "unit.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void refuses_what_is_not_json(void)
+{
+    static const struct {
+        const char *text, *place;
+    } bad[] = {
+        {"", "line 1, column 0: "},
+        {"   ", "line 1, column 3: "},
+        {"{", "line 1, column 1: "},
+        {"{\"a\": 1,\n \"a\": 2}", "line 2, column 4: duplicate object key"},
+        {"{\"a\": 1,}", "line 1, "},
+        {"[1] [2]", "line 1, column 5: end of file expected"},
+        {"[1]x", "line 1, "},
+        {"nan", "line 1, "},
+        {"NaN", "line 1, "},
+        {"01", "line 1, "},
+        {"1e999", "line 1, "},
+        {"'a'", "line 1, "},
+        {"\"\xff\"", "line 1, "},
+        {"{\"\\u0000\": 1}", "line 1, "},
+        {"99999999999999999999", "line 1, "},
+        {"// c\n1", "line 1, "},
+    };
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        struct jr_error err = {0};
+        CU_ASSERT_PTR_NULL(
+            jr_json_parse(bad[i].text, strlen(bad[i].text), &err));
+        if (strncmp(err.text, bad[i].place, strlen(bad[i].place)) != 0)
+            JR_ASSERT_TEXT(err.text, bad[i].place);
+        CU_ASSERT_PTR_NULL(
+            jr_json_parse(bad[i].text, strlen(bad[i].text), NULL));
+    }
+    CU_ASSERT_PTR_NULL(jr_json_parse(NULL, 0, NULL));
+    CU_ASSERT_PTR_NULL(jr_json_parse("1\0x", 3, NULL));
+}
+
+static void refuses_depth_without_end(void)
+{
+    struct jr_buf text = JR_BUF_INIT;
+    struct jr_error err = {0};
+    jr_buf_fill(&text, '[', 100000);
+    CU_ASSERT_PTR_NULL(jr_json_parse(text.data, text.len, &err));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "depth"));
+    jr_buf_release(&text);
+}
+
+static void reads_any_value_and_keeps_order(void)
+{
+    static const char *const good[] = {
+        "null",
+        "true",
+        "-1",
+        "9223372036854775807",
+        "\"\"",
+        "\"gr\xc3\xbc\xc3\x9f\"",
+        "[]",
+        "{}",
+        "{\"z\": 1, \"a\": [1, 2.5, {\"b\": null}]}",
+        "0.1",
+        "0.30000000000000004",
+        "[0.10000000000000001, 0.30000000000000004]",
+        "2.0",
+    };
+    for (size_t i = 0; i < COUNT(good); i++) {
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+        json_t *json = jr_json_parse(good[i], strlen(good[i]), NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+        jr_json_print(&out, json, 0);
+        JR_ASSERT_TEXT(out.data, good[i]);
+        json_decref(json);
+    }
+}
+
+static void sets_members(void)
+{
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+    json_t *object = json_object();
+    jr_json_set_str(object, "s", "text");
+    jr_json_set_str(object, "none", NULL);
+    jr_json_set_str(object, "bad", "a\xff\xc3(b");
+    jr_json_set_str(object, "escape", "\033\n");
+    jr_json_set_int(object, "i", -3);
+    jr_json_set_bool(object, "b", true);
+    jr_json_set_null(object, "n");
+    jr_json_set_real(object, "r", 2.4);
+    jr_json_set_real(object, "nan", NAN); /* left out: JSON has none */
+    jr_json_print(&out, object, 0);
+    JR_ASSERT_TEXT(out.data,
+                   "{\"s\": \"text\", \"none\": null, "
+                   "\"bad\": \"a\xef\xbf\xbd\xef\xbf\xbd(b\", "
+                   "\"escape\": \"\\u001B\\n\", \"i\": -3, \"b\": true, "
+                   "\"n\": null, \"r\": 2.4}");
+    json_decref(object);
+}
+
+static void indents(void)
+{
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+    json_t *json = jr_json_parse("{\"a\": [1]}", 10, NULL);
+    jr_json_print(&out, json, 2);
+    JR_ASSERT_TEXT(out.data, "{\n  \"a\": [\n    1\n  ]\n}");
+    json_decref(json);
+}
+
+static void fails_the_buffer_without_a_value(void)
+{
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+    jr_json_print(&out, NULL, 0);
+    CU_ASSERT_TRUE(out.failed);
+}
+
+JR_UNIT_MAIN("json", CASE(refuses_what_is_not_json),
+             CASE(refuses_depth_without_end),
+             CASE(reads_any_value_and_keeps_order), CASE(sets_members),
+             CASE(indents), CASE(fails_the_buffer_without_a_value))

@@ -1,0 +1,123 @@
+#include "strv.h"
+
+#include "unit.h"
+
+static void refuses_nothing(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_strv strv = {0};
+    jr_strv_push(&strv, &arena, NULL);
+    CU_ASSERT_TRUE(arena.failed);
+    CU_ASSERT_EQUAL(strv.count, 0);
+    jr_arena_release(&arena);
+}
+
+static void stays_terminated_without_memory(void)
+{
+    struct jr_arena arena = {.limit = 200};
+    struct jr_strv strv = {0};
+    char item[] = "x";
+    for (int i = 0; i < 100; i++)
+        jr_strv_push(&strv, &arena, item);
+    CU_ASSERT_TRUE(arena.failed);
+    CU_ASSERT_TRUE(strv.count > 0 && strv.count < 100);
+    CU_ASSERT_PTR_NULL(strv.items[strv.count]);
+    jr_arena_release(&arena);
+}
+
+static void pushes(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_strv strv = {0};
+    for (int i = 0; i < 100; i++) {
+        jr_strv_push(&strv, &arena, jr_arena_printf(&arena, "%d", i));
+        CU_ASSERT_EQUAL_FATAL(strv.count, (size_t)i + 1);
+        CU_ASSERT_PTR_NULL_FATAL(strv.items[i + 1]);
+    }
+    JR_ASSERT_TEXT(strv.items[0], "0");
+    JR_ASSERT_TEXT(strv.items[99], "99");
+    jr_arena_release(&arena);
+}
+
+static struct jr_strv environment(struct jr_arena *arena)
+{
+    static const char *const items[] = {
+        "PATH=/bin",  "PMI_RANK=3", "EMPTY=",    "NOTHING",
+        "PMI_SIZE=8", "PATHS=no",   "PMIX_ID=ab"};
+    struct jr_strv env = {0};
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+        jr_strv_push(&env, arena, jr_arena_strdup(arena, items[i]));
+    CU_ASSERT_EQUAL_FATAL(env.count, 7);
+    return env;
+}
+
+static void looks_up(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    char *const *envp = environment(&arena).items;
+    CU_ASSERT_PTR_NULL(jr_env_get(NULL, "PATH"));
+    CU_ASSERT_PTR_NULL(jr_env_get(envp, "PAT"));
+    CU_ASSERT_PTR_NULL(jr_env_get(envp, "NOTHING"));
+    CU_ASSERT_PTR_NULL(jr_env_get(envp, "ABSENT"));
+    JR_ASSERT_TEXT(jr_env_get(envp, "PATH"), "/bin");
+    JR_ASSERT_TEXT(jr_env_get(envp, "EMPTY"), "");
+    JR_ASSERT_TEXT(jr_env_get(envp, "PMI_SIZE"), "8");
+    jr_arena_release(&arena);
+}
+
+static void unsets(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_strv env = {0};
+    jr_env_unset(&env, "*");
+    env = environment(&arena);
+    jr_env_unset(&env, "PMI_*");
+    CU_ASSERT_EQUAL(env.count, 5);
+    CU_ASSERT_PTR_NULL(env.items[env.count]);
+    CU_ASSERT_PTR_NULL(jr_env_get(env.items, "PMI_RANK"));
+    JR_ASSERT_TEXT(jr_env_get(env.items, "PMIX_ID"), "ab");
+    jr_env_unset(&env, "PATH");
+    JR_ASSERT_TEXT(jr_env_get(env.items, "PATHS"), "no");
+    jr_env_unset(&env, "*");
+    CU_ASSERT_EQUAL(env.count, 1);
+    JR_ASSERT_TEXT(env.items[0], "NOTHING");
+    jr_strv_push(&env, &arena, (char *)"AGAIN=1");
+    JR_ASSERT_TEXT(jr_env_get(env.items, "AGAIN"), "1");
+    jr_arena_release(&arena);
+}
+
+static void matches(void)
+{
+    static char *const globs[] = {(char *)"*TOKEN*", (char *)"API_KEY",
+                                  (char *)"my_*"};
+    static const char *const secret[] = {"HF_TOKEN", "hf-token", "--max-tokens",
+                                         "api-key",  "API_KEY",  "MY_x"};
+    static const char *const open[] = {"", "TOKE", "--api-key", "API.KEY",
+                                       "my"};
+    for (size_t i = 0; i < sizeof secret / sizeof *secret; i++)
+        CU_ASSERT_TRUE(jr_env_matches(globs, 3, secret[i], strlen(secret[i])));
+    for (size_t i = 0; i < sizeof open / sizeof *open; i++)
+        CU_ASSERT_FALSE(jr_env_matches(globs, 3, open[i], strlen(open[i])));
+    CU_ASSERT_FALSE(jr_env_matches(globs, 3, "HF_TOKEN=x", 7));
+    CU_ASSERT_TRUE(jr_env_matches(globs, 3, "HF_TOKEN=x", 8));
+    CU_ASSERT_FALSE(jr_env_matches(globs, 0, "HF_TOKEN", 8));
+}
+
+static void copies(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_strv strv = {.count = 3};
+    jr_strv_copy(&strv, &arena, NULL);
+    CU_ASSERT_EQUAL(strv.count, 0);
+    struct jr_strv original = environment(&arena);
+    jr_strv_copy(&strv, &arena, original.items);
+    CU_ASSERT_EQUAL_FATAL(strv.count, original.count);
+    CU_ASSERT_PTR_NOT_EQUAL(strv.items, original.items);
+    CU_ASSERT_PTR_EQUAL(strv.items[0], original.items[0]);
+    CU_ASSERT_PTR_NULL(strv.items[strv.count]);
+    jr_arena_release(&arena);
+}
+
+JR_UNIT_MAIN("strv", CASE(refuses_nothing),
+             CASE(stays_terminated_without_memory), CASE(pushes),
+             CASE(looks_up), CASE(unsets), CASE(matches), CASE(copies))

@@ -1,0 +1,112 @@
+#include "utf8.h"
+
+#include "unit.h"
+
+static void refuses_what_is_not_utf8(void)
+{
+    static const char *const vectors[] = {
+        "\x80",             /* a continuation alone */
+        "\xc3",             /* cut short */
+        "\xe2\x82",         /* cut short */
+        "\xc3(",            /* no continuation */
+        "\xc0\x80",         /* overlong NUL */
+        "\xe0\x80\xaf",     /* overlong */
+        "\xf0\x80\x80\x80", /* overlong */
+        "\xed\xa0\x80",     /* surrogate */
+        "\xf4\x90\x80\x80", /* beyond U+10FFFF */
+        "\xf8\x88\x80\x80", /* five bytes */
+        "\xff",
+    };
+    uint32_t point = 77;
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        CU_ASSERT_EQUAL(jr_utf8_decode(vectors[i], strlen(vectors[i]), &point),
+                        0);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        CU_ASSERT_FALSE(jr_utf8_is_text(vectors[i]));
+    CU_ASSERT_FALSE(jr_utf8_is_text("good \xc3\xbc, then \xff"));
+    CU_ASSERT_TRUE(jr_utf8_is_text("good \xc3\xbc"));
+    CU_ASSERT_TRUE(jr_utf8_is_text(""));
+    CU_ASSERT_EQUAL(jr_utf8_decode("", 0, &point), 0);
+    CU_ASSERT_EQUAL(jr_utf8_decode("\xc3\xbc", 1, &point), 0);
+    CU_ASSERT_EQUAL(point, 77);
+}
+
+static void decodes(void)
+{
+    static const struct {
+        const char *text;
+        size_t size;
+        uint32_t point;
+    } vectors[] = {
+        {"a", 1, 'a'},
+        {"\xc2\x80", 2, 0x80},
+        {"\xc3\xbcx", 2, 0xfc},
+        {"\xdf\xbf", 2, 0x7ff},
+        {"\xe0\xa0\x80", 3, 0x800},
+        {"\xe6\x97\xa5", 3, 0x65e5},
+        {"\xef\xbf\xbf", 3, 0xffff},
+        {"\xf0\x90\x80\x80", 4, 0x10000},
+        {"\xf4\x8f\xbf\xbf", 4, 0x10ffff},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        uint32_t point = 0;
+        size_t size =
+            jr_utf8_decode(vectors[i].text, strlen(vectors[i].text), &point);
+        CU_ASSERT_EQUAL(size, vectors[i].size);
+        CU_ASSERT_EQUAL(point, vectors[i].point);
+    }
+    uint32_t nul = 1;
+    CU_ASSERT_EQUAL(jr_utf8_decode("\0", 1, &nul), 1);
+    CU_ASSERT_EQUAL(nul, 0);
+}
+
+static void cuts_between_code_points(void)
+{
+    static const struct {
+        const char *text;
+        size_t most, cut;
+    } vectors[] = {
+        {"", 0, 0},
+        {"", 3, 0},
+        {"abc", 0, 0},
+        {"abc", 2, 2},
+        {"abc", 3, 3},
+        {"abc", 9, 3},
+        {"a\xc3\xa4", 2, 1},
+        {"a\xc3\xa4", 3, 3},
+        {"\xf0\x9f\x98\x80x", 3, 0},
+        {"\xf0\x9f\x98\x80x", 4, 4},
+        {"\xb8\xb8\xb8\xb8", 2, 0}, /* nothing begins anywhere */
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        const char *text = vectors[i].text;
+        CU_ASSERT_EQUAL(jr_utf8_cut(text, strlen(text), vectors[i].most),
+                        vectors[i].cut);
+    }
+}
+
+static void hides_controls(void)
+{
+    static const uint32_t hidden[] = {0,      0x1b,   0x7f,   0x9b,
+                                      0x2028, 0x202e, 0x2066, 0xfeff};
+    static const uint32_t shown[] = {' ', '~', 0xa0, 0xfc, 0x65e5, 0x1f600};
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+        CU_ASSERT_FALSE(jr_utf8_is_shown(hidden[i]));
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        CU_ASSERT_TRUE(jr_utf8_is_shown(shown[i]));
+}
+
+static void measures(void)
+{
+    CU_ASSERT_EQUAL(jr_utf8_width('a'), 1);
+    CU_ASSERT_EQUAL(jr_utf8_width(0xfc), 1);
+    CU_ASSERT_EQUAL(jr_utf8_width(0x0301), 0);  /* combining acute */
+    CU_ASSERT_EQUAL(jr_utf8_width(0x65e5), 2);  /* a CJK ideograph */
+    CU_ASSERT_EQUAL(jr_utf8_width(0xac00), 2);  /* Hangul */
+    CU_ASSERT_EQUAL(jr_utf8_width(0xff21), 2);  /* full-width A */
+    CU_ASSERT_EQUAL(jr_utf8_width(0x1f600), 2); /* an emoji */
+}
+
+JR_UNIT_MAIN("utf8", CASE(refuses_what_is_not_utf8), CASE(decodes),
+             CASE(cuts_between_code_points), CASE(hides_controls),
+             CASE(measures))

@@ -1,0 +1,130 @@
+/* Values from the command line. */
+#include "override.h"
+#include "toy.h"
+
+static const char sample[] = "size: 8\nback: x\nentry: [a, b]\nlist: [1, 2]\n"
+                             "map: {a: {b: 1}}\nnone:\n";
+
+static const struct {
+    const char *option, *path, *text; /* what then stands at the path */
+} good[] = {
+    {"size=4", "size", "4\n"},
+    {"size=4x", "size", "4x\n"},
+    {"size=\"4\"", "size", "\"4\"\n"},
+    {"new=[1, {a: b}]", "new", "- 1\n- a: b\n"},
+    {"new.deep.er=1", "new", "deep:\n  er: 1\n"},
+    {"list[0]=9", "list", "- 9\n- 2\n"},
+    {"list[2]=9", "list", "- 1\n- 2\n- 9\n"},
+    {"list=9", "list", "9\n"},
+    {"map={c: 1}", "map", "c: 1\n"},
+    {"map.a.b=2", "map", "a:\n  b: 2\n"},
+    {"map.a=null", "map", "a: null\n"},
+    {"map.a=", "map", "a: null\n"},
+    {"map.a= ", "map", "a: null\n"},
+    {"none.k=1", "none", "k: 1\n"},
+    {"none[0]=1", "none", "- 1\n"},
+    {"back.data=w", "back", "default: x\ndata: w\n"},
+    {"back=w", "back", "w\n"},
+    {"entry.args=[c]", "entry", "command: [a, b]\nargs: [c]\n"},
+    {"entry[1]=c", "entry", "- a\n- c\n"},
+    {"entry.command[0]=c", "entry", "command: [c, b]\n"},
+    {"entry.shell=x", "entry", "shell: x\n"},
+    {"env.A=a=b", "env", "A: a=b\n"},
+    {"size=k: v", "size", "k: v\n"},
+    {"size=a #b", "size", "a\n"},
+    {"size='#b'", "size", "\"#b\"\n"},
+    {"env.A=${vars.x}", "env", "A: ${vars.x}\n"},
+};
+
+static void sets(void)
+{
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        struct loaded got = toy_load(sample);
+        jr_override(&got.doc, &toy, good[i].option, "/here", &got.diags);
+        toy_found(&got.diags, "");
+        const struct jr_node *node = jr_doc_find(got.doc.root, good[i].path);
+        if (node == NULL)
+            printf("\n  %s", good[i].option);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(node);
+        toy_check(node, good[i].text);
+        unload(&got);
+    }
+}
+
+static const struct {
+    const char *option, *found;
+} bad[] = {
+    {"", "0227@1:1"},
+    {"size", "0227@1:1 size"},
+    {"=1", "0227@1:1"},
+    {"a..b=1", "0227@1:2 a..b"},
+    {".a=1", "0227@1:1 .a"},
+    {"a.=1", "0227@1:2 a."},
+    {"a[x]=1", "0227@1:2 a[x]"},
+    {"a[1=1", "0227@1:2 a[1"},
+    {"[0]=1", "0227@1:1 [0]"},
+    {"size.a=1", "0227@1:5 size.a"},
+    {"size[0]=1", "0227@1:5 size[0]"},
+    {"list[3]=1", "0227@1:5 list[3]"},
+    {"list.a=1", "0227@1:5 list.a"},
+    {"map[0]=1", "0227@1:4 map[0]"},
+    {"entry.args[1]=x", "0227@1:11 entry.args[1]"},
+    {"extends=a", "0227@1:1 extends"},
+    {"size=#1", "0227@1:1 size"},
+    {"size= # 1", "0227@1:1 size"},
+    {"size=[1", "0102@1:6"},
+    {"size=*a", "0111@1:6"},
+    {"size={a: 1, a: 2}", "0106@1:13"},
+    {"m\xc3\xa9.a=*b", "0111@1:6"},
+};
+
+static void refuses(void)
+{
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct loaded got = toy_load(sample);
+        struct jr_buf before JR_BUF_CLEANUP = JR_BUF_INIT;
+        jr_doc_emit(&before, got.doc.root);
+        jr_override(&got.doc, &toy, bad[i].option, "/here", &got.diags);
+        toy_found(&got.diags, bad[i].found);
+        toy_check(got.doc.root, before.data);
+        unload(&got);
+    }
+}
+
+/* Positions are those of the option, and what was there is remembered. */
+static void points_into_the_option(void)
+{
+    struct loaded got = toy_load(sample);
+    jr_override(&got.doc, &toy, "size=4", "/here", &got.diags);
+    jr_override(&got.doc, &toy, "new.deep=x", "/here", &got.diags);
+    const struct jr_node *size = jr_doc_get(got.doc.root, "size");
+    const struct jr_pair *new = jr_doc_pair(got.doc.root, "new");
+    const struct jr_pair *deep = jr_doc_pair(new->value, "deep");
+    JR_ASSERT_TEXT(size->span.source->name, "--set");
+    JR_ASSERT_TEXT(size->span.source->text, "size=4");
+    JR_ASSERT_TEXT(size->span.source->folder, "/here");
+    CU_ASSERT_TRUE(size->span.source->option);
+    CU_ASSERT_EQUAL(size->span.column, 6);
+    CU_ASSERT_EQUAL(size->under->span.line, 1);
+    JR_ASSERT_TEXT(size->under->text, "8");
+    CU_ASSERT_EQUAL(new->key->span.column, 1);
+    CU_ASSERT_EQUAL(deep->key->span.column, 5);
+    CU_ASSERT_EQUAL(deep->key->span.end_column, 9);
+    CU_ASSERT_EQUAL(deep->value->span.column, 10);
+    unload(&got);
+}
+
+static void bounds_the_depth(void)
+{
+    struct jr_buf option JR_BUF_CLEANUP = JR_BUF_INIT;
+    for (int i = 0; i < 100000; i++)
+        jr_buf_str(&option, "a.");
+    jr_buf_str(&option, "a=1");
+    struct loaded got = toy_load(sample);
+    jr_override(&got.doc, &toy, option.data, "/here", &got.diags);
+    CU_ASSERT_EQUAL(got.diags.errors, 1);
+    unload(&got);
+}
+
+JR_UNIT_MAIN("doc.override", CASE(sets), CASE(refuses),
+             CASE(points_into_the_option), CASE(bounds_the_depth))

@@ -1,0 +1,460 @@
+/* What a rank sees, through the plan. */
+#include <jobrun/contract.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sample.h"
+
+/* NULL: the variable must not be there. */
+struct expected {
+    const char *name, *value;
+};
+
+static void check(const struct sample *s, uint32_t rank,
+                  const struct expected *expected, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const char *value = sample_env(s, rank, expected[i].name);
+        if (expected[i].value != NULL)
+            JR_ASSERT_TEXT(value, expected[i].value);
+        else
+            CU_ASSERT_PTR_NULL(value);
+    }
+}
+
+/* No name twice, nothing that is not NAME=VALUE, no template left over. */
+static void check_whole(const struct sample *s, uint32_t rank)
+{
+    char *const *env = s->plan.ranks[rank].env;
+    for (size_t i = 0; env[i] != NULL; i++) {
+        size_t len = strcspn(env[i], "=");
+        CU_ASSERT_EQUAL(env[i][len], '=');
+        CU_ASSERT_PTR_NULL(strstr(env[i], "%{"));
+        for (size_t j = 0; j < i; j++)
+            CU_ASSERT_FALSE(strncmp(env[i], env[j], len + 1) == 0);
+    }
+}
+
+static void refuses_a_missing_variable(void)
+{
+    static char root[] = "DATA_ROOT", key[] = "KEY";
+    char *outer[] = {TEXT("KEYS=1"), TEXT("DATA_ROOT2=1"), NULL};
+    struct jr_env_entry env[] = {{.name = root, .required = true},
+                                 {.name = key, .required = true}};
+    struct sample s;
+    sample_init(&s, 1, 1, 2);
+    s.job.env = env;
+    s.job.env_count = 2;
+    s.options.environ = outer;
+    CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_UNRESOLVED);
+    CU_ASSERT_EQUAL_FATAL(s.diags.errors, 2);
+    JR_ASSERT_TEXT(s.diags.items[0].code, "JR0501");
+    JR_ASSERT_TEXT(s.diags.items[0].path, "env.DATA_ROOT");
+    JR_ASSERT_TEXT(s.diags.items[0].message,
+                   "'DATA_ROOT' must be in the environment and is not");
+    JR_ASSERT_TEXT(s.diags.items[1].path, "env.KEY");
+    CU_ASSERT_PTR_NULL(s.plan.ranks);
+    sample_release(&s);
+}
+
+static void refuses_a_bad_template(void)
+{
+    static char shard[] = "SHARD", value[] = "%{model_members}";
+    struct jr_env_entry env[] = {{.name = shard, .value = value}};
+    struct sample s;
+    sample_init(&s, 1, 1, 2);
+    s.job.env = env;
+    s.job.env_count = 1;
+    CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_INVALID);
+    CU_ASSERT_TRUE(sample_found(&s, "JR0502", "no word 'model_members'"));
+    JR_ASSERT_TEXT(s.diags.items[0].path, "env.SHARD");
+    sample_release(&s);
+}
+
+/* Rank 6 of 8 on two nodes, as a whole. */
+static void sets_the_contract(void)
+{
+    static const struct expected rank6[] = {
+        {"RANK", "6"},
+        {"LOCAL_RANK", "2"},
+        {"WORLD_SIZE", "8"},
+        {"LOCAL_WORLD_SIZE", "4"},
+        {"GROUP_RANK", "1"},
+        {"GROUP_WORLD_SIZE", "2"},
+        {"NODE_RANK", "1"},
+        {"MASTER_ADDR", "127.0.0.1"},
+        {"MASTER_PORT", "29500"},
+        {"INIT_METHOD", "env://"},
+        {"JOBRUN_RUN_ID", "run-1"},
+        {"JOBRUN_RUN_DIR", "/home/u/job/runs/run-1"},
+        {"JOBRUN_RANK_DIR", "/home/u/job/runs/run-1/attempt_2/6"},
+        {"JOBRUN_RESULT_FILE",
+         "/home/u/job/runs/run-1/attempt_2/6/result.json"},
+        {"JOBRUN_ERROR_FILE", "/home/u/job/runs/run-1/attempt_2/6/error.json"},
+        {"JOBRUN_ATTEMPT", "2"},
+        {"MODEL_PARALLEL_SIZE", "2"},
+        {"MODEL_PARALLEL_RANK", "0"},
+        {"MODEL_PARALLEL_GROUP", "3"},
+        {"MODEL_PARALLEL_MEMBERS", "6,7"},
+        {"MODEL_PARALLEL_BACKEND", "nccl"},
+        {"PIPELINE_PARALLEL_SIZE", "2"},
+        {"PIPELINE_PARALLEL_RANK", "1"},
+        {"PIPELINE_PARALLEL_GROUP", "2"},
+        {"PIPELINE_PARALLEL_MEMBERS", "4,6"},
+        {"PIPELINE_PARALLEL_BACKEND", "gloo"},
+        {"DATA_PARALLEL_SIZE", "2"},
+        {"DATA_PARALLEL_RANK", "1"},
+        {"DATA_PARALLEL_GROUP", "2"},
+        {"DATA_PARALLEL_MEMBERS", "2,6"},
+        {"DATA_PARALLEL_BACKEND", "gloo"},
+        {"ROLE_RANK", "6"},
+        {"ROLE_WORLD_SIZE", "8"},
+        {"ROLE_NAME", "default"},
+        {"TORCHELASTIC_RUN_ID", "run-1"},
+        {"TORCHELASTIC_RESTART_COUNT", "2"},
+        {"TORCHELASTIC_MAX_RESTARTS", "0"},
+        {"TORCHELASTIC_ERROR_FILE",
+         "/home/u/job/runs/run-1/attempt_2/6/error.json"},
+        {"TORCH_DISTRIBUTED_BACKEND", "gloo"},
+        {"PYTHONUNBUFFERED", "1"},
+        {"PYTHONFAULTHANDLER", "1"},
+        {"OMP_NUM_THREADS", "3"},
+    };
+    struct sample s;
+    sample_init(&s, 2, 2, 2);
+    sample_nodes(&s, 2);
+    s.job.axis_backend[JR_AXIS_MODEL] = "nccl";
+    s.options.attempt = 2;
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    check(&s, 6, rank6, LENGTH(rank6));
+    CU_ASSERT_EQUAL(s.plan.ranks[6].env_own, LENGTH(rank6));
+    CU_ASSERT_PTR_NULL(s.plan.ranks[6].env[LENGTH(rank6)]);
+    check_whole(&s, 6);
+    sample_release(&s);
+}
+
+/* Every row of contract.h reaches the ranks, and without torch only those that
+ * are always there. */
+static void sets_every_row_of_the_tables(void)
+{
+#define NAME(name, text, field) name,
+    static const char *const always[] = {JR_CONTRACT_VARIABLES(NAME)};
+    static const char *const torch[] = {JR_CONTRACT_TORCH(NAME)};
+    for (uint32_t profiles = 0; profiles < 2; profiles++) {
+        struct sample s;
+        sample_init(&s, 1, 1, 1);
+        s.job.env_profiles_count = profiles;
+        CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+        for (size_t i = 0; i < LENGTH(always); i++)
+            CU_ASSERT_PTR_NOT_NULL(sample_env(&s, 0, always[i]));
+        for (size_t i = 0; i < LENGTH(torch); i++)
+            CU_ASSERT_EQUAL(sample_env(&s, 0, torch[i]) != NULL, profiles == 1);
+        check_whole(&s, 0);
+        sample_release(&s);
+    }
+}
+
+static void cleans_what_it_inherits(void)
+{
+    char *outer[] = {
+        TEXT("HOME=/home/u"),
+        TEXT("EMPTY="),
+        TEXT("PMI_RANK=5"),
+        TEXT("PMIX_RANK=5"),
+        TEXT("OMPI_COMM_WORLD_SIZE=9"),
+        TEXT("PRTE_X=1"),
+        TEXT("TORCHELASTIC_USE_AGENT_STORE=1"),
+        TEXT("JOBRUN_DEVICE_INDEX=4"),
+        TEXT("RANK=77"),
+        TEXT("WORLD_SIZE=78"),
+        TEXT("SLURM_PROCID=9"),
+        TEXT("SLURM_LOCALID=9"),
+        TEXT("SLURM_JOB_ID=12"),
+        TEXT("PYTHONUNBUFFERED=0"),
+        TEXT("LC_ALL=C"),
+        TEXT("LC_TIME=C"),
+        TEXT("PMIX=stays"),
+        TEXT("OMP_NUM_THREADS=64"),
+        NULL,
+    };
+    static char lc[] = "LC_*";
+    static char *remove[] = {lc};
+    static const struct expected rank1[] = {
+        {"HOME", "/home/u"},
+        {"EMPTY", ""},
+        {"PMI_RANK", NULL},
+        {"PMIX_RANK", NULL},
+        {"OMPI_COMM_WORLD_SIZE", NULL},
+        {"PRTE_X", NULL},
+        {"TORCHELASTIC_USE_AGENT_STORE", NULL},
+        {"JOBRUN_DEVICE_INDEX", NULL},
+        {"RANK", "1"},
+        {"WORLD_SIZE", "2"},
+        {"SLURM_PROCID", "1"},
+        {"SLURM_LOCALID", "1"},
+        {"SLURM_JOB_ID", "12"},
+        {"PYTHONUNBUFFERED", "0"},
+        {"PYTHONFAULTHANDLER", "1"},
+        {"LC_ALL", NULL},
+        {"LC_TIME", NULL},
+        {"PMIX", "stays"},
+        {"OMP_NUM_THREADS", "3"},
+    };
+    struct sample s;
+    sample_init(&s, 1, 1, 2);
+    s.options.environ = outer;
+    s.job.env_remove = remove;
+    s.job.env_remove_count = 1;
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    check(&s, 1, rank1, LENGTH(rank1));
+    check_whole(&s, 1);
+    /* Own first, then inherited. */
+    JR_ASSERT_TEXT(s.plan.ranks[1].env[0], "RANK=1");
+    JR_ASSERT_TEXT(s.plan.ranks[1].env[s.plan.ranks[1].env_own],
+                   "HOME=/home/u");
+    sample_release(&s);
+}
+
+static void lets_the_spec_have_the_last_word(void)
+{
+    char *outer[] = {TEXT("KEEP=1"), TEXT("DROP=1"), TEXT("NEED=a%{rank}=b"),
+                     TEXT("GONE=1"), NULL};
+    static char gone[] = "GONE";
+    static char *remove[] = {gone};
+    struct jr_env_entry env[] = {
+        {.name = TEXT("SHARD"), .value = TEXT("%{rank}/%{nodes}")},
+        {.name = TEXT("OMP_NUM_THREADS"), .value = TEXT("9")},
+        {.name = TEXT("DROP")},
+        {.name = TEXT("PYTHONFAULTHANDLER")},
+        {.name = TEXT("NEED"), .required = true},
+        {.name = TEXT("GONE"), .value = TEXT("back")},
+        {.name = TEXT("EMPTY"), .value = TEXT("")},
+        {.name = TEXT("LITERAL"), .value = TEXT("%%{rank}")},
+    };
+    static const struct expected rank1[] = {
+        {"KEEP", "1"},          {"DROP", NULL},
+        {"SHARD", "1/1"},       {"OMP_NUM_THREADS", "9"},
+        {"GONE", "back"},       {"PYTHONFAULTHANDLER", NULL},
+        {"NEED", "a%{rank}=b"}, {"EMPTY", ""},
+        {"LITERAL", "%{rank}"},
+    };
+    struct sample s;
+    sample_init(&s, 1, 1, 2);
+    s.options.environ = outer;
+    s.job.env = env;
+    s.job.env_count = LENGTH(env);
+    s.job.env_remove = remove;
+    s.job.env_remove_count = 1;
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    check(&s, 1, rank1, LENGTH(rank1));
+    sample_release(&s);
+}
+
+/* Three devices for four ranks. */
+static void sets_what_devices_are_seen(void)
+{
+    char *devices[] = {TEXT("4"), TEXT("5"), TEXT("7")};
+    char *outer[] = {TEXT("CUDA_VISIBLE_DEVICES=4,5,7"), NULL};
+    static const struct {
+        enum jr_visibility visibility;
+        bool by_index;
+        enum jr_device device;
+        struct expected rank2[3], rank3[3];
+        size_t warnings;
+    } rows[] = {
+        {JR_VISIBLE_ALL,
+         true,
+         JR_DEVICE_CUDA,
+         {{"CUDA_VISIBLE_DEVICES", "4,5,7"},
+          {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
+          {"JOBRUN_DEVICE_INDEX", NULL}},
+         {{"CUDA_VISIBLE_DEVICES", "4,5,7"},
+          {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
+          {"JOBRUN_DEVICE_INDEX", NULL}},
+         0},
+        {JR_VISIBLE_ONE,
+         true,
+         JR_DEVICE_CUDA,
+         {{"CUDA_VISIBLE_DEVICES", "7"},
+          {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
+          {"JOBRUN_DEVICE_INDEX", "0"}},
+         {{"CUDA_VISIBLE_DEVICES", "4"},
+          {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
+          {"JOBRUN_DEVICE_INDEX", "0"}},
+         1},
+        {JR_VISIBLE_ONE,
+         false,
+         JR_DEVICE_ROCM,
+         {{"CUDA_VISIBLE_DEVICES", "7"},
+          {"CUDA_DEVICE_ORDER", NULL},
+          {"JOBRUN_DEVICE_INDEX", "0"}},
+         {{"CUDA_VISIBLE_DEVICES", "4"},
+          {"CUDA_DEVICE_ORDER", NULL},
+          {"JOBRUN_DEVICE_INDEX", "0"}},
+         1},
+        {JR_VISIBLE_INHERIT,
+         true,
+         JR_DEVICE_CUDA,
+         {{"CUDA_VISIBLE_DEVICES", "4,5,7"},
+          {"CUDA_DEVICE_ORDER", NULL},
+          {"JOBRUN_DEVICE_INDEX", NULL}},
+         {{"CUDA_VISIBLE_DEVICES", "4,5,7"},
+          {"CUDA_DEVICE_ORDER", NULL},
+          {"JOBRUN_DEVICE_INDEX", NULL}},
+         0},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct sample s;
+        sample_init(&s, 1, 1, 4);
+        s.options.environ = outer;
+        s.job.device = rows[i].device;
+        s.job.devices = devices;
+        s.job.devices_count = 3;
+        s.job.devices_by_index = rows[i].by_index;
+        s.job.device_visibility = rows[i].visibility;
+        s.job.visibility_variable = "CUDA_VISIBLE_DEVICES";
+        CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+        check(&s, 2, rows[i].rank2, 3);
+        check(&s, 3, rows[i].rank3, 3);
+        JR_ASSERT_TEXT(s.plan.ranks[2].device, "7");
+        JR_ASSERT_TEXT(s.plan.ranks[3].device, "4");
+        CU_ASSERT_EQUAL(s.diags.warnings, rows[i].warnings);
+        if (rows[i].warnings > 0)
+            CU_ASSERT_TRUE(
+                sample_found(&s, "JR0505", "LOCAL_RANK is not a device index"));
+        sample_release(&s);
+    }
+}
+
+static void leaves_devices_alone_where_there_are_none(void)
+{
+    struct sample s;
+    sample_init(&s, 1, 1, 2);
+    s.job.device_visibility = JR_VISIBLE_ONE;
+    s.job.visibility_variable = "CUDA_VISIBLE_DEVICES";
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    CU_ASSERT_PTR_NULL(sample_env(&s, 0, "CUDA_VISIBLE_DEVICES"));
+    CU_ASSERT_PTR_NULL(s.plan.ranks[0].device);
+    CU_ASSERT_EQUAL(s.diags.count, 0);
+    sample_release(&s);
+}
+
+/* One string a group, not one a rank. */
+static void shares_the_lists_of_members(void)
+{
+    struct sample s;
+    sample_init(&s, 4, 1, 2);
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    const char *first = sample_env(&s, 0, "MODEL_PARALLEL_MEMBERS");
+    JR_ASSERT_TEXT(first, "0,1,2,3");
+    CU_ASSERT_PTR_EQUAL(sample_env(&s, 3, "MODEL_PARALLEL_MEMBERS"), first);
+    CU_ASSERT_PTR_NOT_EQUAL(sample_env(&s, 4, "MODEL_PARALLEL_MEMBERS"), first);
+    CU_ASSERT_PTR_EQUAL(sample_env(&s, 7, "WORLD_SIZE"),
+                        sample_env(&s, 0, "WORLD_SIZE"));
+    CU_ASSERT_PTR_EQUAL(s.plan.ranks[7].argv, s.plan.ranks[0].argv);
+    sample_release(&s);
+}
+
+static uint32_t number(const struct sample *s, uint32_t rank, const char *axis,
+                       const char *what)
+{
+    char name[64];
+    (void)snprintf(name, sizeof name, "%s_PARALLEL_%s", axis, what);
+    const char *value = sample_env(s, rank, name);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(value);
+    return (uint32_t)strtoul(value, NULL, 10);
+}
+
+/* What a rank is told of one axis is true, by the lists alone: it stands in
+ * its own list where its coordinate says, and the list is as long as said. */
+static bool is_consistent(const struct sample *s, uint32_t rank,
+                          const char *axis)
+{
+    char name[64];
+    uint32_t at = number(s, rank, axis, "RANK"), i = 0;
+    bool found = false;
+    (void)snprintf(name, sizeof name, "%s_PARALLEL_MEMBERS", axis);
+    const char *list = sample_env(s, rank, name);
+    for (char *end; *list != '\0'; list = *end == ',' ? end + 1 : end, i++) {
+        uint32_t member = (uint32_t)strtoul(list, &end, 10);
+        found = found || (i == at && member == rank);
+        if (number(s, member, axis, "GROUP") != number(s, rank, axis, "GROUP"))
+            return false;
+    }
+    return found && i == number(s, rank, axis, "SIZE");
+}
+
+static void tells_every_rank_of_its_groups(void)
+{
+    static const uint32_t sizes[][JR_AXIS_COUNT] = {
+        {1, 1, 1}, {2, 2, 2}, {1, 5, 3}, {7, 1, 2}, {4, 3, 5}};
+    static const char *const axes[] = {"MODEL", "PIPELINE", "DATA"};
+    for (size_t i = 0; i < LENGTH(sizes); i++) {
+        struct sample s;
+        sample_init(&s, sizes[i][0], sizes[i][1], sizes[i][2]);
+        CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+        for (uint32_t rank = 0; rank < s.plan.world_size; rank++)
+            for (size_t axis = 0; axis < LENGTH(axes); axis++)
+                CU_ASSERT_TRUE(is_consistent(&s, rank, axes[axis]));
+        sample_release(&s);
+    }
+}
+
+/* Every rank has the same names, in the same order: what reads one rank's
+ * environment knows where to look in another's. */
+static void sets_the_same_names_for_all(void)
+{
+    char *devices[] = {TEXT("0"), TEXT("1")};
+    struct sample s;
+    sample_init(&s, 2, 1, 2);
+    sample_nodes(&s, 2);
+    s.job.device = JR_DEVICE_CUDA;
+    s.job.devices = devices;
+    s.job.devices_count = 2;
+    s.job.device_visibility = JR_VISIBLE_ONE;
+    s.job.visibility_variable = "CUDA_VISIBLE_DEVICES";
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    const struct jr_plan_rank *first = &s.plan.ranks[0];
+    for (uint32_t rank = 1; rank < 4; rank++) {
+        const struct jr_plan_rank *other = &s.plan.ranks[rank];
+        CU_ASSERT_EQUAL_FATAL(other->env_own, first->env_own);
+        for (uint32_t i = 0; i < first->env_own; i++)
+            CU_ASSERT_EQUAL(strncmp(first->env[i], other->env[i],
+                                    strcspn(first->env[i], "=") + 1),
+                            0);
+    }
+    sample_release(&s);
+}
+
+/* 20,000 ranks make a list of more than 100 KiB; 18,000 do not. A stale list
+ * in the environment is not passed on either. */
+static void leaves_out_a_list_that_is_too_long(void)
+{
+    char *outer[] = {TEXT("DATA_PARALLEL_MEMBERS=0,1"), NULL};
+    static const uint32_t worlds[] = {20000, 18000};
+    for (size_t i = 0; i < LENGTH(worlds); i++) {
+        struct sample s;
+        sample_init(&s, 1, 1, worlds[i]);
+        s.options.environ = outer;
+        CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+        const char *list = sample_env(&s, 5, "DATA_PARALLEL_MEMBERS");
+        CU_ASSERT_EQUAL(list != NULL && strlen(list) > 90000, i == 1);
+        CU_ASSERT_EQUAL(s.diags.warnings, i == 0 ? 1 : 0);
+        if (i == 0)
+            CU_ASSERT_TRUE(sample_found(&s, "JR0504",
+                                        "DATA_PARALLEL_MEMBERS is left out"));
+        JR_ASSERT_TEXT(sample_env(&s, 5, "MODEL_PARALLEL_MEMBERS"), "5");
+        sample_release(&s);
+    }
+}
+
+JR_UNIT_MAIN("env", CASE(refuses_a_missing_variable),
+             CASE(refuses_a_bad_template), CASE(sets_the_contract),
+             CASE(sets_every_row_of_the_tables), CASE(cleans_what_it_inherits),
+             CASE(lets_the_spec_have_the_last_word),
+             CASE(sets_what_devices_are_seen),
+             CASE(leaves_devices_alone_where_there_are_none),
+             CASE(tells_every_rank_of_its_groups),
+             CASE(sets_the_same_names_for_all),
+             CASE(shares_the_lists_of_members),
+             CASE(leaves_out_a_list_that_is_too_long))

@@ -1,0 +1,62 @@
+/* Secrets that the plan holds, and does not tell. */
+#include "sample.h"
+
+static char secret[] = "a\"b\\c\xc3\xa9", other[] = "hunter2", brief[] = "5";
+static char *hidden[] = {secret, other, brief, NULL};
+
+static void check(const struct sample *s, bool json, const char *const *lacks,
+                  const char *const *has)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_str(&out, "hunter2 ");
+    if (json)
+        jr_plan_json(&out, &s->plan);
+    else
+        jr_plan_print(&out, &s->plan, true);
+    CU_ASSERT_FALSE_FATAL(out.failed);
+    CU_ASSERT_EQUAL(strncmp(out.data, "hunter2 ", 8), 0);
+    for (; *lacks != NULL; lacks++)
+        CU_ASSERT_PTR_NULL(strstr(out.data + 8, *lacks));
+    for (; *has != NULL; has++)
+        CU_ASSERT_PTR_NOT_NULL(strstr(out.data + 8, *has));
+}
+
+static void hides(void)
+{
+    static const char *const lacks[] = {"hunter2", "a\"b", "a\\\"b", NULL};
+    static const char *const json[] = {
+        "\"--token=<redacted>!\"", "\"<redacted><redacted>\"",
+        "\"OUT\":\"/x/<redacted>\"", "\"5\"", NULL};
+    static const char *const text[] = {"'--token=<redacted>!'",
+                                       "OUT=/x/<redacted>", NULL};
+    struct jr_env_entry env[] = {
+        {.name = TEXT("OUT"), .value = TEXT("/x/hunter2")}};
+    struct sample s;
+    sample_init(&s, 1, 1, 2);
+    s.argv[0] = TEXT("--token=a\"b\\c\xc3\xa9!");
+    s.argv[1] = TEXT("hunter2hunter2");
+    s.job.env = env;
+    s.job.env_count = 1;
+    s.job.hidden = hidden;
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    JR_ASSERT_TEXT(s.plan.ranks[0].argv[1], "hunter2hunter2");
+    check(&s, true, lacks, json);
+    check(&s, false, lacks, text);
+    sample_release(&s);
+}
+
+static void leaves_the_rest(void)
+{
+    struct jr_buf with JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf without JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct sample s;
+    sample_init(&s, 1, 1, 2);
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    jr_plan_json(&without, &s.plan);
+    s.plan.hidden = hidden;
+    jr_plan_json(&with, &s.plan);
+    JR_ASSERT_TEXT(with.data, without.data);
+    sample_release(&s);
+}
+
+JR_UNIT_MAIN("plan.hide", CASE(hides), CASE(leaves_the_rest))

@@ -1,0 +1,135 @@
+/* What some ranks get besides, through the plan. */
+#include "sample.h"
+
+static struct jr_env_entry debug[] = {
+    {.name = TEXT("DEBUG"), .value = TEXT("%{rank}")},
+    {.name = TEXT("COMMON"), .value = TEXT("own")},
+    {.name = TEXT("GONE")},
+    {.name = TEXT("LANG")},
+};
+static struct jr_env_entry asked[] = {
+    {.name = TEXT("DATA_ROOT"), .required = true},
+};
+static struct jr_env_entry common[] = {
+    {.name = TEXT("COMMON"), .value = TEXT("all")},
+    {.name = TEXT("GONE"), .value = TEXT("all")},
+};
+
+static char lang[] = "LANG=C", path[] = "PATH=/bin";
+
+static void sample_of(struct sample *s, struct jr_rank_entry *entries,
+                      uint32_t count)
+{
+    static char *outer[] = {lang, path, NULL};
+    sample_init(s, 1, 1, 4);
+    s->job.env = common;
+    s->job.env_count = LENGTH(common);
+    s->job.per_rank = entries;
+    s->job.per_rank_count = count;
+    s->options.environ = outer;
+}
+
+static void adds_arguments(void)
+{
+    char *first[] = {TEXT("--main"), TEXT("%{rank}")}, *rest[] = {TEXT("-q")};
+    struct jr_rank_entry entries[] = {
+        {.ranks = TEXT("0"), .args = first, .args_count = 2},
+        {.ranks = TEXT("2-3"), .args = rest, .args_count = 1},
+    };
+    static const char *const expected[4] = {
+        "./train --epochs 5 --main 0 ", "./train --epochs 5 ",
+        "./train --epochs 5 -q ", "./train --epochs 5 -q "};
+    struct sample s;
+    sample_of(&s, entries, 2);
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        struct jr_buf words JR_BUF_CLEANUP = JR_BUF_INIT;
+        char *const *argv = s.plan.ranks[rank].argv;
+        for (; *argv != NULL; argv++)
+            jr_buf_printf(&words, "%s ", *argv);
+        JR_ASSERT_TEXT(words.data, expected[rank]);
+    }
+    sample_release(&s);
+}
+
+/* Over those of all ranks; null takes away what was inherited, too. */
+static void adds_variables(void)
+{
+    struct jr_rank_entry entries[] = {
+        {.ranks = TEXT("1,3"), .env = debug, .env_count = LENGTH(debug)}};
+    struct sample s;
+    sample_of(&s, entries, 1);
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    JR_ASSERT_TEXT(sample_env(&s, 1, "DEBUG"), "1");
+    JR_ASSERT_TEXT(sample_env(&s, 3, "DEBUG"), "3");
+    JR_ASSERT_TEXT(sample_env(&s, 3, "COMMON"), "own");
+    CU_ASSERT_PTR_NULL(sample_env(&s, 3, "GONE"));
+    CU_ASSERT_PTR_NULL(sample_env(&s, 3, "LANG"));
+    JR_ASSERT_TEXT(sample_env(&s, 3, "PATH"), "/bin");
+    CU_ASSERT_PTR_NULL(sample_env(&s, 2, "DEBUG"));
+    JR_ASSERT_TEXT(sample_env(&s, 2, "COMMON"), "all");
+    JR_ASSERT_TEXT(sample_env(&s, 2, "GONE"), "all");
+    JR_ASSERT_TEXT(sample_env(&s, 2, "LANG"), "C");
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        const struct jr_plan_rank *at = &s.plan.ranks[rank];
+        bool apart = rank % 2 == 1;
+        CU_ASSERT_EQUAL(at->env_own, s.plan.ranks[apart ? 1 : 0].env_own);
+        JR_ASSERT_TEXT(at->env[at->env_own], apart ? "PATH=/bin" : "LANG=C");
+    }
+    sample_release(&s);
+}
+
+static void tells_what_ranks_have_apart(void)
+{
+    struct jr_rank_entry entries[] = {
+        {.ranks = TEXT("1"), .env = debug, .env_count = LENGTH(debug)}};
+    struct sample s;
+    sample_of(&s, entries, 1);
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    jr_plan_print(&out, &s.plan, true);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out.data);
+    const char *all = strstr(out.data, "environment of every rank");
+    const char *zero = strstr(out.data, "environment of rank 0");
+    const char *one = strstr(out.data, "environment of rank 1");
+    const char *two = strstr(out.data, "environment of rank 2");
+    CU_ASSERT_TRUE_FATAL(all != NULL && zero != NULL && one != NULL &&
+                         two != NULL);
+    const char *world = strstr(all, "  WORLD_SIZE=4\n");
+    CU_ASSERT_TRUE(world != NULL && world < zero);
+    CU_ASSERT_PTR_NULL(strstr(world + 1, "  WORLD_SIZE=4\n"));
+    const char *own = strstr(out.data, "  DEBUG=1\n");
+    CU_ASSERT_TRUE(own > one && own < two);
+    own = strstr(out.data, "  COMMON=all\n");
+    CU_ASSERT_TRUE(own > zero && own < one);
+    own = strstr(one, "  COMMON=own\n");
+    CU_ASSERT_TRUE(own > one && own < two);
+    sample_release(&s);
+}
+
+static void refuses(void)
+{
+    char *bad[] = {TEXT("%{nope}")};
+    struct jr_rank_entry unset[] = {
+        {.ranks = TEXT("0"), .env = asked, .env_count = 1}};
+    struct jr_rank_entry args[] = {
+        {.ranks = TEXT("0"), .args = bad, .args_count = 1}};
+    struct jr_rank_entry ranks[] = {{.ranks = TEXT("x")}};
+    struct sample s;
+    sample_of(&s, unset, 1);
+    CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_UNRESOLVED);
+    CU_ASSERT_TRUE(sample_found(&s, "JR0501", "DATA_ROOT"));
+    JR_ASSERT_TEXT(s.diags.items[0].path, "per_rank.0.env.DATA_ROOT");
+    sample_release(&s);
+    sample_of(&s, args, 1);
+    CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_INVALID);
+    CU_ASSERT_TRUE(sample_found(&s, "JR0502", "nope"));
+    sample_release(&s);
+    sample_of(&s, ranks, 1);
+    CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_INVALID);
+    CU_ASSERT_TRUE(sample_found(&s, "JR0506", "no set of ranks"));
+    sample_release(&s);
+}
+
+JR_UNIT_MAIN("plan.per_rank", CASE(adds_arguments), CASE(adds_variables),
+             CASE(tells_what_ranks_have_apart), CASE(refuses))

@@ -1,0 +1,276 @@
+#include "sample.h"
+
+/* The text of a sample's plan; NULL when there is no plan. */
+static void print(struct jr_buf *out, struct sample *s, bool env)
+{
+    jr_buf_release(out);
+    CU_ASSERT_EQUAL_FATAL(sample_build(s), JR_STATUS_OK);
+    jr_plan_print(out, &s->plan, env);
+    CU_ASSERT_FALSE(out->failed);
+}
+
+static void check(const struct jr_buf *out, const char *expected)
+{
+    bool there = strstr(out->data, expected) != NULL;
+    if (!there)
+        printf("\n    expected '%s'\n    in       '%s'\n", expected, out->data);
+    CU_ASSERT_TRUE(there);
+}
+
+/* From the first character of `from` on. */
+static const char *part(const struct jr_buf *out, const char *from)
+{
+    return strstr(out->data, from);
+}
+
+static void prints_the_whole_of_a_small_plan(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    struct sample s;
+    sample_init(&s, 2, 2, 2);
+    print(&out, &s, false);
+    out.data[strlen(out.data) - 1] = '\0';
+    *strrchr(out.data, '\n') = '\0';
+    *strstr(out.data, "\n1     1") = '\0';
+    JR_ASSERT_TEXT(
+        out.data, "job       digits: 8 ranks on 1 node\n"
+                  "command   ./train --epochs 5\n"
+                  "workdir   /home/u/job\n"
+                  "folder    /home/u/job/runs/run-1\n"
+                  "master    127.0.0.1:29500\n"
+                  "backends  gloo\n"
+                  "\n"
+                  "8 ranks = data 2 x pipeline 2 x model 2       "
+                  "layout [data][pipeline][model], model fastest\n"
+                  "                    model 0   model 1\n"
+                  "data 0  pipeline 0  0         1\n"
+                  "        pipeline 1  2         3\n"
+                  "data 1  pipeline 0  4         5\n"
+                  "        pipeline 1  6         7\n"
+                  "groups  model 0,1 2,3 4,5 6,7   pipeline 0,2 1,3 4,6 5,7   "
+                  "data 0,4 1,5 2,6 3,7      proved: each axis partitions 0-7\n"
+                  "\n"
+                  "rank  local  device  cpus  threads  stdout          "
+                  "stderr          env\n"
+                  "0     0      cpu     any   3        file + console  "
+                  "file + console  42 set by jobrun (--env shows them)");
+    jr_buf_release(&out);
+    sample_release(&s);
+}
+
+static void keeps_meshes_short(void)
+{
+    static const struct {
+        uint32_t model, pipeline, data;
+        const char *mesh;
+    } rows[] = {
+        {1, 1, 1,
+         "groups  one rank, its own group on each axis      "
+         "proved: each axis partitions 0-0\n"},
+        {1, 1, 4,
+         "model fastest\n"
+         "groups  data 0,1,2,3      proved: each axis partitions 0-3\n"},
+        {1, 1, 4096,
+         "groups  data 0-4095      proved: each axis partitions 0-4095\n"},
+        {1, 2, 2,
+         "        pipeline 0   pipeline 1\n"
+         "data 0  0            1\n"
+         "data 1  2            3\n"
+         "groups  pipeline 0,1 2,3   data 0,2 1,3      proved"},
+        {16, 2, 1,
+         "            model 0-15\n"
+         "pipeline 0  0-15\n"
+         "pipeline 1  16-31\n"
+         "groups  model 0-15 16-31   pipeline 0,16 1,17 2,18 3,19 .. 15,31 (16 "
+         "groups)      "
+         "proved: each axis partitions 0-31\n"},
+        {8, 1, 512,
+         "data 7    56        57        58        59        60        61"
+         "        62        63\n"
+         "...     503 more lines\n"
+         "data 511  4088      4089      4090      4091      4092      4093"
+         "      4094      4095\n"
+         "groups  model 0-7 8-15 16-23 24-31 .. 4088-4095 (512 groups)\n"
+         "        data 0-4088/8 1-4089/8 2-4090/8 3-4091/8 4-4092/8 "
+         "5-4093/8 6-4094/8 7-4095/8      proved"},
+    };
+    struct jr_buf out = JR_BUF_INIT;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct sample s;
+        sample_init(&s, rows[i].model, rows[i].pipeline, rows[i].data);
+        print(&out, &s, false);
+        check(&out, rows[i].mesh);
+        CU_ASSERT_TRUE(out.len < 8192);
+        sample_release(&s);
+    }
+    jr_buf_release(&out);
+}
+
+static void tells_where_streams_go(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    struct jr_stream_rule redirect = {TEXT("0"), JR_STREAM_OUT};
+    struct jr_stream_rule tee = {TEXT("1-2"), JR_STREAM_ALL};
+    struct sample s;
+    sample_init(&s, 1, 1, 3);
+    s.job.redirects = &redirect;
+    s.job.redirects_count = 1;
+    s.job.tee = &tee;
+    s.job.tee_count = 1;
+    s.job.tee_stated = true;
+    s.policy.console.ranks = TEXT("0-1");
+    print(&out, &s, false);
+    check(&out, "\n0     0      cpu     any   3        file             "
+                "inherited");
+    check(&out, "\n1     1      cpu     any   3        file + console   "
+                "file + console");
+    check(&out, "\n2     2      cpu     any   3        file, not shown  "
+                "file, not shown");
+    jr_buf_release(&out);
+    sample_release(&s);
+}
+
+static void tells_nodes_and_devices(void)
+{
+    char *devices[] = {TEXT("0"), TEXT("GPU-5a3b")};
+    struct jr_buf out = JR_BUF_INIT;
+    struct sample s;
+    sample_init(&s, 1, 1, 4);
+    sample_nodes(&s, 2);
+    s.hosts[0] = TEXT("gpu07");
+    s.job.node_rank = 1;
+    s.job.rank_start = 2;
+    s.job.device_name = "cuda";
+    s.job.device_model = "H100";
+    s.job.devices = devices;
+    s.job.devices_count = 2;
+    s.job.master_addr = "fe80::1";
+    s.job.axis_backend[JR_AXIS_DATA] = "nccl";
+    print(&out, &s, false);
+    check(&out, "job       digits: 4 ranks on 2 nodes\n"
+                "here      node 1: ranks 2-3\n");
+    check(&out, "\nmaster    [fe80::1]:29500\n"
+                "backends  gloo, data nccl\n");
+    check(&out, "\nrank  node     local  device           cpus");
+    check(&out, "\n0     0 gpu07  0      GPU 0 (H100)     any");
+    check(&out, "\n3     1        1      GPU-5a3b (H100)  any");
+    s.job.device_name = "custom:tpu";
+    print(&out, &s, false);
+    check(&out, "  custom:tpu 0 (H100)  any");
+    jr_buf_release(&out);
+    sample_release(&s);
+}
+
+/* Runs of like ranks, at most 64 of them. */
+static void folds_a_large_world(void)
+{
+    char *devices[] = {TEXT("0"), TEXT("1"), TEXT("2"), TEXT("3")};
+    struct jr_stream_rule even = {TEXT("0-998/2"), JR_STREAM_ALL};
+    struct jr_buf out = JR_BUF_INIT;
+    struct sample s;
+    sample_init(&s, 1, 1, 1000);
+    sample_nodes(&s, 2);
+    s.job.device_name = "cuda";
+    s.job.devices = devices;
+    s.job.devices_count = 4;
+    print(&out, &s, false);
+    check(&out, "\n0-499    0     0-499  GPU 0 .. 3  any");
+    check(&out, "\n500-999  1     0-499  GPU 0 .. 3  any");
+    sample_nodes(&s, 1);
+    s.job.redirects = &even;
+    s.job.redirects_count = 1;
+    print(&out, &s, false);
+    check(&out, "\n63    63     GPU 3");
+    CU_ASSERT_PTR_NULL(part(&out, "\n64    64"));
+    check(&out, "\n...   ranks 64-999: --format json has them\n");
+    jr_buf_release(&out);
+    sample_release(&s);
+}
+
+static void shows_the_environment(void)
+{
+    char *outer[] = {TEXT("HOME=/home/u"), NULL};
+    struct jr_env_entry env[] = {
+        {.name = TEXT("API_TOKEN"), .value = TEXT("s3cret")},
+        {.name = TEXT("LINES"), .value = TEXT("a\nb\x1b[2J")},
+    };
+    struct jr_buf out = JR_BUF_INIT;
+    struct sample s;
+    sample_init(&s, 1, 1, 2);
+    s.options.environ = outer;
+    s.job.env = env;
+    s.job.env_count = 2;
+    print(&out, &s, false);
+    check(&out, " 44 set by jobrun (--env shows them)\n");
+    CU_ASSERT_PTR_NULL(part(&out, "WORLD_SIZE"));
+    print(&out, &s, true);
+    check(&out, "\nenvironment of every rank\n  WORLD_SIZE=2\n");
+    check(&out, "\n  API_TOKEN=<redacted>\n");
+    check(&out, "\n  LINES=a\\x0ab\\x1b[2J\n");
+    check(&out, "\nenvironment of rank 1\n  RANK=1\n  LOCAL_RANK=1\n");
+    CU_ASSERT_PTR_NULL(part(&out, "s3cret"));
+    CU_ASSERT_PTR_NULL(part(&out, "HOME"));
+    CU_ASSERT_PTR_NULL(part(&out, "(--env"));
+    jr_buf_release(&out);
+    sample_release(&s);
+}
+
+static void quotes_the_command(void)
+{
+    static const struct {
+        char text[32];
+        const char *quoted;
+    } rows[] = {
+        {"", "''"},
+        {"a b", "'a b'"},
+        {"it's", "'it'\\''s'"},
+        {"$HOME;", "'$HOME;'"},
+        {"x\ny", "'x ...'"},
+        {"it's\ny's", "'it'\\''s ...'"},
+        {"x\ty", "'x\\x09y'"},
+        {"--lr=0.1", "--lr=0.1"},
+    };
+    struct jr_buf out = JR_BUF_INIT;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char text[32], line[64];
+        struct sample s;
+        sample_init(&s, 1, 1, 2);
+        memcpy(text, rows[i].text, sizeof text);
+        s.argv[2] = text;
+        print(&out, &s, false);
+        (void)snprintf(line, sizeof line, "\ncommand   ./train --epochs %s\n",
+                       rows[i].quoted);
+        check(&out, line);
+        s.argv[2] = TEXT("%{rank}");
+        print(&out, &s, false);
+        check(&out, "\ncommand   ./train --epochs 0   (rank 0)\n");
+        sample_release(&s);
+    }
+    jr_buf_release(&out);
+}
+
+/* Text of a spec neither begins a line nor reaches the terminal raw. */
+static void lets_no_text_forge_a_line(void)
+{
+    static const char evil[] = "x\njobrun: ok\x1b[2J";
+    struct jr_buf out = JR_BUF_INIT;
+    struct sample s;
+    sample_init(&s, 1, 1, 1);
+    s.job.name = s.job.workdir = s.job.log_dir = s.job.master_addr = evil;
+    s.job.backend = s.job.device_name = s.job.device_model = evil;
+    s.job.axis_backend[0] = "y\njobrun: ok\x1b[2J";
+    s.job.devices = (char *[]){TEXT("x\njobrun: ok\x1b[2J")};
+    s.job.devices_count = 1;
+    s.argv[0] = TEXT("x\njobrun: ok\x1b[2J");
+    print(&out, &s, true);
+    CU_ASSERT_PTR_NULL(part(&out, "\njobrun: ok"));
+    CU_ASSERT_PTR_NULL(strchr(out.data, '\x1b'));
+    jr_buf_release(&out);
+    sample_release(&s);
+}
+
+JR_UNIT_MAIN("print", CASE(prints_the_whole_of_a_small_plan),
+             CASE(keeps_meshes_short), CASE(tells_where_streams_go),
+             CASE(tells_nodes_and_devices), CASE(folds_a_large_world),
+             CASE(shows_the_environment), CASE(quotes_the_command),
+             CASE(lets_no_text_forge_a_line))

@@ -1,0 +1,83 @@
+#include "exception.h"
+#include "fake.h"
+
+static bool read_text(struct fake *fake, struct jr_exception *ret,
+                      const char *text)
+{
+    fake_write(fake, "error.json", text);
+    return jr_exception_read(ret, &fake->arena, fake->fd, "error.json");
+}
+
+static void torn_and_foreign_files_are_ignored(void)
+{
+    static const char *const texts[] = {
+        "",
+        "{\"message\": {\"mess",
+        "[]",
+        "{}",
+        "{\"message\": 3}",
+        "{\"message\": \"\"}",
+        "{\"message\": {\"text\": \"x\"}}",
+        "{\"error\": \"x\"}",
+        "Traceback (most recent call last)",
+    };
+    struct fake fake;
+    struct jr_exception exception;
+    fake_start(&fake, 1);
+    CU_ASSERT_FALSE(
+        jr_exception_read(&exception, &fake.arena, fake.fd, "none.json"));
+    CU_ASSERT_FALSE(jr_exception_read(&exception, &fake.arena, fake.fd, NULL));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        CU_ASSERT_FALSE(read_text(&fake, &exception, texts[i]));
+    fake_end(&fake);
+}
+
+static void torchs_form(void)
+{
+    struct fake fake;
+    struct jr_exception exception;
+    fake_start(&fake, 1);
+    CU_ASSERT_TRUE_FATAL(read_text(
+        &fake, &exception,
+        "{\"message\": {\"message\": \"ValueError: loss is NaN\\nat 120\","
+        " \"extraInfo\": {\"py_callstack\": \"Traceback (most recent call "
+        "last):\\n  File \\\"/x/run.py\\\", line 7, in wrapper\\n    f()\\n  "
+        "File \\\"/x/train.py\\\", line 88, in step\\n    raise\\n\","
+        " \"timestamp\": \"1700000000\"}}, \"time_ns\": 1700000000123456789}"));
+    JR_ASSERT_TEXT(exception.what, "ValueError: loss is NaN");
+    JR_ASSERT_TEXT(exception.where, "train.py:88 in step");
+    CU_ASSERT_EQUAL(exception.wall_ns, 1700000000123456789);
+    fake_end(&fake);
+}
+
+static void less_than_torchs_form(void)
+{
+    static const struct {
+        const char *text, *where; /* NULL: none */
+    } cases[] = {
+        {"{\"message\": \"E: x\", \"timestamp\": 17}", NULL},
+        {"{\"message\": {\"message\": \"E: x\"}}", NULL},
+        {"{\"message\": {\"message\": \"E: x\", \"extraInfo\": "
+         "{\"py_callstack\": \"  File \\\"a.py\\\", line 3\\n\"}}}",
+         "a.py:3"},
+        {"{\"message\": {\"message\": \"E: x\", \"extraInfo\": "
+         "{\"py_callstack\": \"  File \\\"a.py\"}}}",
+         NULL},
+        {"{\"message\": {\"message\": \"E: x\"}, \"time_ns\": -5}", NULL},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct fake fake;
+        struct jr_exception exception;
+        fake_start(&fake, 1);
+        CU_ASSERT_TRUE_FATAL(read_text(&fake, &exception, cases[c].text));
+        JR_ASSERT_TEXT(exception.what, "E: x");
+        CU_ASSERT_EQUAL(exception.wall_ns, 0);
+        CU_ASSERT_EQUAL(exception.where == NULL, cases[c].where == NULL);
+        if (cases[c].where != NULL)
+            JR_ASSERT_TEXT(exception.where, cases[c].where);
+        fake_end(&fake);
+    }
+}
+
+JR_UNIT_MAIN("exception", CASE(torn_and_foreign_files_are_ignored),
+             CASE(torchs_form), CASE(less_than_torchs_form))

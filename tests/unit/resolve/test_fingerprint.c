@@ -1,0 +1,292 @@
+#include "unit.h"
+
+#include "case.h"
+#include "doc.h"
+#include "field.h"
+#include "part.h"
+
+#define HEAD    "version: 1\n"
+#define ENTRY   "entrypoint: [./train]\n"
+#define RESULTS ENTRY "results:\n  "
+#define LOSS    RESULTS "fields: {loss: {type: number, "
+
+/* For each field two specs that differ in it alone; both are resolved. A field
+ * of a part that does not count must not change the fingerprint. NULL: there is
+ * no second value that goes with a program. */
+static const struct {
+    const char *path, *a, *b;
+} fields[] = {
+    {"name", ENTRY "name: a\n", ENTRY "name: b\n"},
+    {"description", ENTRY, ENTRY "description: other\n"},
+    {"labels", ENTRY "labels: {k: v}\n", ENTRY "labels: {k: w}\n"},
+    {"extends", ENTRY, NULL},
+    {"template", ENTRY, ENTRY "template: false\n"},
+    {"vars", ENTRY, ENTRY "vars: {lr: 1}\n"},
+    {"targets", ENTRY, ENTRY "targets: [2x8:H100]\n"},
+    {"entrypoint.command", "entrypoint: {command: [./a]}\n",
+     "entrypoint: {command: [./b]}\n"},
+    {"entrypoint.shell", "entrypoint: {shell: \"./a\"}\n",
+     "entrypoint: {shell: \"./a \"}\n"},
+    {"entrypoint.args", "entrypoint: {command: [./a]}\n",
+     "entrypoint: {command: [./a], args: [x]}\n"},
+    {"workdir", ENTRY, ENTRY "workdir: sub\n"},
+    {"env", ENTRY "env: {A: x}\n", ENTRY "env: {A: y}\n"},
+    {"per_rank", ENTRY, ENTRY "per_rank: {0: {}}\n"},
+    {"per_rank.*.args", ENTRY "per_rank: {0: {args: [a]}}\n",
+     ENTRY "per_rank: {0: {args: [b]}}\n"},
+    {"per_rank.*.env", ENTRY "per_rank: {0: {env: {A: 1}}}\n",
+     ENTRY "per_rank: {0: {env: {A: 2}}}\n"},
+    {"env_remove", ENTRY, ENTRY "env_remove: [\"LC_*\"]\n"},
+    {"env_profiles", ENTRY, ENTRY "env_profiles: []\n"},
+    {"secrets", ENTRY, ENTRY "secrets: [MINE]\n"},
+    {"world_size", ENTRY "world_size: 2\n", ENTRY "world_size: 4\n"},
+    {"local_world_size", ENTRY "world_size: 4\nlocal_world_size: 4\n",
+     ENTRY "world_size: 4\nnode_rank: 0\nmaster_addr: h\n"
+           "local_world_size: 2\n"},
+    {"nodes", ENTRY "world_size: 4\n",
+     ENTRY "world_size: 4\nnodes: 2\nnode_rank: 0\nmaster_addr: h\n"},
+    {"node_rank",
+     ENTRY "world_size: 4\nnodes: 2\nnode_rank: 0\nmaster_addr: h\n",
+     ENTRY "world_size: 4\nnodes: 2\nnode_rank: 1\nmaster_addr: h\n"},
+    {"rank_start",
+     ENTRY "world_size: 4\nnodes: 2\nnode_rank: 0\nmaster_addr: h\n",
+     ENTRY "world_size: 4\nnodes: 2\nnode_rank: 1\nrank_start: 2\n"
+           "master_addr: h\n"},
+    {"hosts", ENTRY "hosts: [a]\n", ENTRY "hosts: [b]\n"},
+    {"master_addr", ENTRY, ENTRY "master_addr: 10.0.0.1\n"},
+    {"master_port", ENTRY, ENTRY "master_port: 4000\n"},
+    {"init_method", ENTRY, ENTRY "init_method: tcp://a:1\n"},
+    {"device", ENTRY "backends: mpi\ndevice: cpu\nlocal_world_size: 1\n",
+     ENTRY "backends: mpi\ndevice: custom:a\nlocal_world_size: 1\n"},
+    {"devices", ENTRY "device: cuda\ndevices: [0]\nworld_size: 2\n",
+     ENTRY "device: cuda\ndevices: [1]\nworld_size: 2\n"},
+    {"device_visibility", ENTRY, ENTRY "device_visibility: one\n"},
+    {"oversubscribe", ENTRY, ENTRY "oversubscribe: true\n"},
+    {"threads", ENTRY "threads: 1\n", ENTRY "threads: 2\n"},
+    {"parallelism.model", ENTRY "parallelism: {data: 1, pipeline: 4}\n",
+     ENTRY "world_size: 4\nparallelism: {data: 1, model: 4}\n"},
+    {"parallelism.pipeline", ENTRY "world_size: 4\n",
+     ENTRY "world_size: 4\nparallelism: {pipeline: 2}\n"},
+    {"parallelism.data", ENTRY "parallelism: {data: 4}\n",
+     ENTRY "parallelism: {data: 2}\n"},
+    {"backends.default", ENTRY "backends: gloo\n", ENTRY "backends: mpi\n"},
+    {"backends.model", ENTRY, ENTRY "backends: {model: mpi}\n"},
+    {"backends.pipeline", ENTRY, ENTRY "backends: {pipeline: mpi}\n"},
+    {"backends.data", ENTRY, ENTRY "backends: {data: mpi}\n"},
+    {"start_method", ENTRY, NULL},
+    {"redirects", ENTRY, ENTRY "redirects: all\n"},
+    {"tee", ENTRY, ENTRY "tee: err\n"},
+    {"console.prefix", ENTRY, ENTRY "console: {prefix: \"> \"}\n"},
+    {"console.ranks", ENTRY, ENTRY "console: {ranks: 0}\n"},
+    {"console.timestamps", ENTRY, ENTRY "console: {timestamps: true}\n"},
+    {"console.partial", ENTRY, ENTRY "console: {partial: 1s}\n"},
+    {"log_dir", ENTRY, ENTRY "log_dir: b\n"},
+    {"log_mode", ENTRY, ENTRY "log_mode: group\n"},
+    {"results.required", RESULTS "from: file\n", RESULTS "required: 0\n"},
+    {"results.from",
+     ENTRY "results: {from: stdout, pattern: \"(?<a>x)\"}\ntee: all\n",
+     ENTRY "results: {from: stderr, pattern: \"(?<a>x)\"}\ntee: all\n"},
+    {"results.file", RESULTS "from: file\n", RESULTS "file: out\n"},
+    {"results.pattern",
+     ENTRY "results: {from: stdout, pattern: \"(?<a>x)\"}\ntee: all\n",
+     ENTRY "results: {from: stdout, pattern: \"(?<a>y)\"}\ntee: all\n"},
+    {"results.equal", RESULTS "from: file\n", RESULTS "equal: [a]\n"},
+    {"results.distinct", RESULTS "from: file\n", RESULTS "distinct: [a]\n"},
+    {"results.artifacts", RESULTS "from: file\n", RESULTS "artifacts: [a]\n"},
+    {"results.fields.*.type", LOSS "required: true}}\n",
+     RESULTS "fields: {loss: {type: integer}}\n"},
+    {"results.fields.*.min", LOSS "min: 0}}\n", LOSS "min: 1}}\n"},
+    {"results.fields.*.max", LOSS "max: 0}}\n", LOSS "max: 1}}\n"},
+    {"results.fields.*.enum", LOSS "enum: [1]}}\n", LOSS "enum: [2]}}\n"},
+    {"results.fields.*.pattern",
+     RESULTS "fields: {s: {type: string, pattern: a}}\n",
+     RESULTS "fields: {s: {type: string, pattern: b}}\n"},
+    {"results.fields.*.required", LOSS "required: true}}\n",
+     LOSS "required: false}}\n"},
+    {"timeouts.run", ENTRY, ENTRY "timeouts: {run: 1h}\n"},
+    {"timeouts.stop_grace", ENTRY, ENTRY "timeouts: {stop_grace: 1s}\n"},
+    {"stop_target", ENTRY, ENTRY "stop_target: group\n"},
+    {"on_failure", ENTRY, ENTRY "on_failure: continue\n"},
+    {"exit_status", ENTRY, ENTRY "exit_status: rank\n"},
+};
+
+/* The spec's fingerprint on two machines with two devices; told when it has
+ * none. */
+static void take(char ret[static 65], const char *spec)
+{
+    struct scene scene = {.resolution = JR_RESOLUTION_INIT};
+    struct jr_buf text = JR_BUF_INIT;
+    const struct facts facts = {.on = "2x2:H100,8c"};
+    struct jr_resolve_options options = {.local = false};
+    scene_facts(&scene, &facts);
+    jr_buf_printf(&text, "%s", spec);
+    (void)jr_spec_load_text(&scene.file, "t.jobrun.yaml", "/srv/job", text.data,
+                            text.len, &scene.diags);
+    if (scene.file != NULL && jr_spec_get(scene.file) != NULL)
+        scene.status = jr_resolve(&scene.resolution, scene.file, &scene.hw,
+                                  &options, &scene.diags);
+    size_t len = strlen(scene.resolution.job.fingerprint);
+    if (len != 64)
+        printf("\n%s\n%s", spec, scene_told(&scene));
+    CU_ASSERT_EQUAL_FATAL(len, 64);
+    (void)memcpy(ret, scene.resolution.job.fingerprint, len + 1);
+    jr_buf_release(&text);
+    scene_close(&scene);
+}
+
+static bool same(const char *a, const char *b)
+{
+    char left[65], right[65];
+    take(left, a);
+    take(right, b);
+    return strcmp(left, right) == 0;
+}
+
+#define DEVICE "device: cpu\noversubscribe: true\n"
+
+static const char *head_of(const char *body)
+{
+    return strstr(body, "device:") != NULL ? HEAD "oversubscribe: true\n"
+                                           : HEAD DEVICE;
+}
+
+static void counts_what_is_the_experiment(void)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        struct jr_buf a = JR_BUF_INIT, b = JR_BUF_INIT;
+        if (fields[i].b == NULL)
+            continue;
+        bool switches = strcmp(fields[i].path, "oversubscribe") == 0;
+        jr_buf_printf(&a, "%s%s", switches ? HEAD : head_of(fields[i].a),
+                      fields[i].a);
+        jr_buf_printf(&b, "%s%s", switches ? HEAD : head_of(fields[i].b),
+                      fields[i].b);
+        bool counts = jr_part_of(fields[i].path) == JR_PART_EXPERIMENT;
+        bool equal = same(a.data, b.data);
+        if (equal == counts)
+            printf("\n  %s", fields[i].path);
+        CU_ASSERT_EQUAL(equal, !counts);
+        jr_buf_release(&a);
+        jr_buf_release(&b);
+    }
+}
+
+static bool is_covered(const char *path)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (strcmp(fields[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+/* How a spec is put together is nothing of the experiment. */
+static void ignores_composition(void)
+{
+    CU_ASSERT_TRUE(same(HEAD "entrypoint: [./a, \"0.1\"]\n",
+                        HEAD "vars: {lr: 0.1}\n"
+                             "entrypoint: [./a, \"${vars.lr}\"]\n"));
+    CU_ASSERT_TRUE(same(HEAD "entrypoint: {shell: \"a ${b}\"}\n",
+                        HEAD "entrypoint: {shell: \"a ${b}\"}\nvars: {}\n"));
+    CU_ASSERT_FALSE(same(HEAD "entrypoint: [./a, \"$${b}\"]\n",
+                         HEAD "entrypoint: [./a, b]\n"));
+}
+
+/* Every field that works has a row above; a mapping's own fields stand for
+ * it. */
+static void covers_every_field(void)
+{
+    size_t count;
+    const struct jr_spec_group *groups = jr_field_groups(&count);
+    for (size_t i = 0; i < count; i++)
+        for (const struct jr_spec_field *field = groups[i].fields;
+             field->key != NULL; field++) {
+            char path[128];
+            (void)snprintf(path, sizeof path, "%s%s%s", groups[i].path,
+                           groups[i].path[0] != '\0' ? "." : "", field->key);
+            if (field->since == NULL || field->type->kind == JR_KIND_MAP ||
+                strcmp(path, "version") == 0 ||
+                strcmp(path, "results.fields") == 0)
+                continue;
+            if (!is_covered(path))
+                printf("\n  '%s' has no row in this test", path);
+            CU_ASSERT_TRUE(is_covered(path));
+        }
+}
+
+/* A part is named after a field that there is. */
+static void parts_are_fields(void)
+{
+    size_t count;
+    const struct jr_part_row *rows = jr_part_rows(&count);
+    for (size_t i = 0; i < count; i++)
+        CU_ASSERT_TRUE(strcmp(rows[i].key, "$schema") == 0 ||
+                       jr_field_find(rows[i].key) != NULL);
+    CU_ASSERT_EQUAL(jr_part_of("x-note.deep"), JR_PART_LABEL);
+    CU_ASSERT_EQUAL(jr_part_of("hosts[2]"), JR_PART_PLACEMENT);
+    CU_ASSERT_EQUAL(jr_part_of("labels.team"), JR_PART_LABEL);
+    CU_ASSERT_EQUAL(jr_part_of("nodes_of_mine"), JR_PART_EXPERIMENT);
+    CU_ASSERT_EQUAL(jr_part_of("node"), JR_PART_EXPERIMENT);
+    JR_ASSERT_TEXT(jr_part_word(JR_PART_SOURCE), "source");
+}
+
+/* One spec, written in other ways. */
+static const char *const spellings[] = {
+    "version: 1\n"
+    "entrypoint: {command: [./train, --epochs, \"5\"]}\n"
+    "device: cpu\n"
+    "world_size: 4\n"
+    "env: {A: one two, B: \"1\"}\n"
+    "backends: {default: gloo}\n"
+    "results: {fields: {loss: {type: number, max: 0.5}}}\n",
+    /* shorthands, other order, blocks, comments, defaults stated */
+    "# the same\n"
+    "results:\n"
+    "  fields:\n"
+    "    loss:   # of the last epoch\n"
+    "      max: 0.5\n"
+    "      type: number\n"
+    "  required: all\n"
+    "backends: gloo\n"
+    "env:\n"
+    "  B: 1\n"
+    "  'A': >-\n"
+    "    one\n"
+    "    two\n"
+    "world_size: 4\n"
+    "start_method: spawn\n"
+    "device: \"cpu\"\n"
+    "entrypoint: [./train, '--epochs', 5]\n"
+    "version: 1\n",
+    /* labels, and what is nothing */
+    "version: 1\n"
+    "name: other\n"
+    "description: \"for people\"\n"
+    "labels: {team: a}\n"
+    "x-note: [1, {2: 3}]\n"
+    "env_remove: []\n"
+    "entrypoint: {command: [./train, --epochs, 5], args: []}\n"
+    "device: cpu\n"
+    "parallelism: {data: 4}\n"
+    "env: {A: \"one two\", B: '1'}\n"
+    "results: {fields: {loss: {type: number, max: 0.5}}, equal: []}\n",
+    /* JSON is YAML; aliases are what they stand for */
+    "{\"version\": 1, \"entrypoint\": [\"./train\", \"--epochs\", \"5\"],\n"
+    "\"device\": \"cpu\", \"world_size\": 4,\n"
+    "\"env\": {\"A\": &a \"one two\", \"B\": \"1\"}, \"x-a\": *a,\n"
+    "\"results\": {\"fields\": {\"loss\": {\"type\": \"number\",\n"
+    "\"max\": 0.5}}}}\n",
+};
+
+static void ignores_how_it_is_written(void)
+{
+    for (size_t i = 1; i < sizeof spellings / sizeof *spellings; i++) {
+        bool equal = same(spellings[0], spellings[i]);
+        if (!equal)
+            printf("\n  spelling %zu", i);
+        CU_ASSERT_TRUE(equal);
+    }
+}
+
+JR_UNIT_MAIN("fingerprint", CASE(counts_what_is_the_experiment),
+             CASE(covers_every_field), CASE(parts_are_fields),
+             CASE(ignores_how_it_is_written), CASE(ignores_composition))

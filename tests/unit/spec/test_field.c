@@ -1,0 +1,239 @@
+/* The field table, and what is printed from it. */
+#include "buf.h"
+#include "field.h"
+#include "json.h"
+#include "schema.h"
+#include "unit.h"
+
+/* Every row says what people need to know. */
+static void rows_are_whole(void)
+{
+    size_t count;
+    const struct jr_spec_group *groups = jr_field_groups(&count);
+    CU_ASSERT_EQUAL(count, 9);
+    for (size_t i = 0; i < count; i++) {
+        const struct jr_spec_field *row = groups[i].fields;
+        CU_ASSERT_PTR_NOT_NULL(row->key);
+        for (; row->key != NULL; row++) {
+            CU_ASSERT_TRUE(row->help != NULL && row->help[0] != '\0');
+            CU_ASSERT_TRUE(row->missing != NULL && row->missing[0] != '\0');
+            CU_ASSERT_PTR_NOT_NULL(row->type);
+            CU_ASSERT_PTR_EQUAL(jr_field_get(groups[i].fields, row->key), row);
+        }
+    }
+}
+
+/* The fields of the contract, in its order. */
+static void has_every_field_of_the_contract(void)
+{
+    static const char *const paths[] = {
+        "version",
+        "name",
+        "description",
+        "labels",
+        "extends",
+        "template",
+        "vars",
+        "targets",
+        "entrypoint",
+        "entrypoint.command",
+        "entrypoint.shell",
+        "entrypoint.python",
+        "entrypoint.library",
+        "entrypoint.args",
+        "entrypoint.kwargs",
+        "workdir",
+        "setup",
+        "env",
+        "env_remove",
+        "env_profiles",
+        "per_rank",
+        "per_rank.0-3.args",
+        "per_rank.0-3.kwargs",
+        "per_rank.0-3.env",
+        "secrets",
+        "world_size",
+        "local_world_size",
+        "nodes",
+        "node_rank",
+        "rank_start",
+        "hosts",
+        "master_addr",
+        "master_port",
+        "init_method",
+        "device",
+        "devices",
+        "device_visibility",
+        "oversubscribe",
+        "bind",
+        "threads",
+        "parallelism.model",
+        "parallelism.pipeline",
+        "parallelism.data",
+        "backends",
+        "backends.default",
+        "backends.model",
+        "backends.pipeline",
+        "backends.data",
+        "start_method",
+        "preload",
+        "redirects",
+        "tee",
+        "console.prefix",
+        "console.ranks",
+        "console.timestamps",
+        "console.collapse",
+        "console.partial",
+        "console.show",
+        "console.hide",
+        "log_dir",
+        "log_mode",
+        "log_limit",
+        "results.required",
+        "results.from",
+        "results.file",
+        "results.pattern",
+        "results.fields",
+        "results.fields.loss.type",
+        "results.fields.loss.min",
+        "results.fields.loss.max",
+        "results.fields.loss.enum",
+        "results.fields.loss.pattern",
+        "results.fields.loss.required",
+        "results.equal",
+        "results.distinct",
+        "results.artifacts",
+        "isolation",
+        "timeouts.start",
+        "timeouts.run",
+        "timeouts.silence",
+        "timeouts.after_first_exit",
+        "timeouts.exit",
+        "timeouts.stop_grace",
+        "stop_target",
+        "on_hang",
+        "signals",
+        "on_failure",
+        "exit_barrier",
+        "restart",
+        "limits",
+        "exit_status",
+        "engine",
+    };
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        const struct jr_spec_field *field = jr_field_find(paths[i]);
+        const char *dot = strrchr(paths[i], '.');
+        const char *key = dot == NULL ? paths[i] : dot + 1;
+        if (field == NULL)
+            printf("\n    no %s\n", paths[i]);
+        CU_ASSERT_TRUE(field != NULL && strcmp(field->key, key) == 0);
+    }
+}
+
+static void finds_no_other_paths(void)
+{
+    static const char *const paths[] = {
+        "",
+        ".",
+        "nodes.",
+        "nodes.x",
+        "x",
+        "parallelism.",
+        ".nodes",
+        "parallelism.model.x",
+        "results.fields.loss.x",
+        "env.A.B",
+        "Nodes",
+    };
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        CU_ASSERT_PTR_NULL(jr_field_find(paths[i]));
+}
+
+/* What others call things leads to fields that there are. */
+static void knows_foreign_names(void)
+{
+    static const char *const names[][2] = {
+        {"nprocs", "world_size"},
+        {"nproc_per_node", "local_world_size"},
+        {"nproc-per-node", "local_world_size"},
+        {"NPROC_PER_NODE", "local_world_size"},
+        {"gpus", "devices"},
+        {"n_gpus", "local_world_size"},
+        {"num_processes", "world_size"},
+        {"launch_method", "start_method"},
+        {"rank_offset", "rank_start"},
+        {"started_port", "master_port"},
+        {"nnodes", "nodes"},
+        {"master_ip", "master_addr"},
+        {"model_parallelism", "parallelism.model"},
+        {"pipeline_parallel_backend", "backends.pipeline"},
+        {"ntasks_per_node", "local_world_size"},
+        {"max_restarts", "restart"},
+        {"shutdown_timeout", "timeouts.stop_grace"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        JR_ASSERT_TEXT(jr_field_foreign(names[i][0]), names[i][1]);
+        CU_ASSERT_PTR_NOT_NULL(jr_field_find(names[i][1]));
+    }
+    CU_ASSERT_PTR_NULL(jr_field_foreign("world_size"));
+    CU_ASSERT_PTR_NULL(jr_field_foreign(""));
+    CU_ASSERT_PTR_NULL(
+        jr_field_foreign("a_name_that_is_longer_than_all_of_it"));
+    CU_ASSERT_TRUE(jr_field_foreign_is_same("nproc-per-node"));
+    CU_ASSERT_FALSE(jr_field_foreign_is_same("gpus"));
+    CU_ASSERT_FALSE(jr_field_foreign_is_same("world_size"));
+    CU_ASSERT_TRUE(jr_field_foreign_word_is_sure("Nvidia"));
+    CU_ASSERT_FALSE(jr_field_foreign_word_is_sure("gpu"));
+    CU_ASSERT_FALSE(jr_field_foreign_word_is_sure("cuda"));
+    JR_ASSERT_TEXT(jr_field_foreign_word("GPU"), "cuda");
+    CU_ASSERT_PTR_NULL(jr_field_foreign_word("cuda"));
+}
+
+static void says_what_types_want(void)
+{
+    static const char *const wants[][2] = {
+        {"version", "1"},
+        {"master_port", "an integer from 0 to 65535"},
+        {"log_mode", "one of private, group, umask"},
+        {"device", "one of cpu, cuda, rocm, xpu, hpu, npu, mlu or custom:NAME"},
+        {"env", "a mapping of names to values"},
+        {"oversubscribe", "true or false"},
+    };
+    for (size_t i = 0; i < sizeof wants / sizeof *wants; i++) {
+        struct jr_buf out = JR_BUF_INIT;
+        jr_field_wants(&out, jr_field_find(wants[i][0])->type);
+        JR_ASSERT_TEXT(out.data, wants[i][1]);
+        jr_buf_release(&out);
+    }
+}
+
+static json_t *property(json_t *schema, const char *name)
+{
+    return json_object_get(json_object_get(schema, "properties"), name);
+}
+
+static void prints_a_schema(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    struct jr_error err = {0};
+    jr_spec_schema(&out);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out.data);
+    CU_ASSERT_EQUAL(out.data[out.len - 1], '\n');
+    json_t *schema = jr_json_parse(out.data, out.len, &err);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(schema);
+    CU_ASSERT_TRUE(
+        json_is_false(json_object_get(schema, "additionalProperties")));
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(schema, "allOf")), 2);
+    CU_ASSERT_PTR_NOT_NULL(property(schema, "world_size"));
+    CU_ASSERT_PTR_NOT_NULL(property(schema, "extends"));
+    CU_ASSERT_PTR_NULL(property(schema, "setup"));
+    json_t *isolation = json_object_get(property(schema, "isolation"), "enum");
+    CU_ASSERT_EQUAL(json_array_size(isolation), 1);
+    json_decref(schema);
+    jr_buf_release(&out);
+}
+
+JR_UNIT_MAIN("spec.field", CASE(rows_are_whole),
+             CASE(has_every_field_of_the_contract), CASE(finds_no_other_paths),
+             CASE(knows_foreign_names), CASE(says_what_types_want),
+             CASE(prints_a_schema))

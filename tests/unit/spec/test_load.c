@@ -1,0 +1,215 @@
+/* Where specs come from, and what they remember of it. */
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "case.h"
+
+#define TEXT(text) ((char[]){text})
+
+static void implies_a_spec_for_a_command(void)
+{
+    char *const argv[] = {TEXT("/usr/bin/my prog"),
+                          TEXT("${HOME}"),
+                          TEXT("%{rank}"),
+                          TEXT("yes"),
+                          TEXT(""),
+                          TEXT("a\nb: c"),
+                          NULL};
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_spec_file *file = NULL;
+    CU_ASSERT_EQUAL_FATAL(jr_spec_load_command(&file, 4, argv, &diags), 0);
+    const struct jr_spec *spec = jr_spec_get(file);
+    JR_ASSERT_TEXT(spec->name, "my-prog");
+    CU_ASSERT_EQUAL(*spec->world_size, 4);
+    CU_ASSERT_EQUAL(spec->entrypoint.form, JR_FORM_COMMAND);
+    CU_ASSERT_EQUAL_FATAL(spec->entrypoint.argv_count, 6);
+    for (size_t i = 0; i < 6; i++)
+        JR_ASSERT_TEXT(spec->entrypoint.argv[i], argv[i]);
+    char *here = getcwd(NULL, 0);
+    JR_ASSERT_TEXT(spec->workdir, here);
+    free(here);
+    jr_diags_release(&diags);
+    jr_spec_free(file);
+}
+
+static void leaves_the_world_of_a_command_open(void)
+{
+    char *const argv[] = {TEXT("---"), NULL};
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_spec_file *file = NULL;
+    CU_ASSERT_EQUAL_FATAL(jr_spec_load_command(&file, 0, argv, &diags), 0);
+    CU_ASSERT_PTR_NULL(jr_spec_get(file)->world_size);
+    JR_ASSERT_TEXT(jr_spec_get(file)->name, "x--");
+    jr_diags_release(&diags);
+    jr_spec_free(file);
+}
+
+/* A command's words are judged like a spec's. */
+static void judges_a_command(void)
+{
+    char *const argv[] = {TEXT("prog"), TEXT("%{rnk}"), NULL};
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_spec_file *file = NULL;
+    CU_ASSERT_EQUAL(jr_spec_load_command(&file, 1, argv, &diags), -1);
+    CU_ASSERT_EQUAL(diags.errors, 1);
+    JR_ASSERT_TEXT(diags.items[0].span.source->name, "command line");
+    jr_diags_release(&diags);
+    jr_spec_free(file);
+}
+
+static void names_a_spec_after_its_file(void)
+{
+    static const struct {
+        const char *path, *name;
+    } vectors[] = {
+        {"train.jobrun.yaml", "train"},
+        {"a/b/mesh.yaml", "mesh"},
+        {"x.yml", "x"},
+        {"my job (2).yaml", "my-job--2-"},
+        {".hidden.yaml", "xhidden"},
+        {"stdin", "stdin"},
+        {".yaml", "xyaml"},
+        {"v1.2_a.jobrun.yaml", "v1.2_a"},
+        {"\xc3\xa9t\xc3\xa9.yaml", "x-t--"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_diags diags = JR_DIAGS_INIT;
+        struct jr_spec_file *file = NULL;
+        CU_ASSERT_EQUAL_FATAL(jr_spec_load_text(&file, vectors[i].path, "/",
+                                                HEAD, strlen(HEAD), &diags),
+                              0);
+        JR_ASSERT_TEXT(jr_spec_get(file)->name, vectors[i].name);
+        jr_diags_release(&diags);
+        jr_spec_free(file);
+    }
+}
+
+static void reads_a_file_beside_its_folder(void)
+{
+    char folder[] = "/tmp/jobrun-spec-XXXXXX";
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    char path[64], here[PATH_MAX], logs[PATH_MAX + 8];
+    CU_ASSERT_PTR_NOT_NULL_FATAL(getcwd(here, sizeof here));
+    (void)snprintf(path, sizeof path, "%s/job.yaml", folder);
+    (void)snprintf(logs, sizeof logs, "%s/runs", here);
+    FILE *stream = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(stream);
+    CU_ASSERT_TRUE(fputs(HEAD, stream) >= 0 && fclose(stream) == 0);
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_spec_file *file = NULL;
+    CU_ASSERT_EQUAL_FATAL(jr_spec_load_file(&file, path, &diags), 0);
+    JR_ASSERT_TEXT(jr_spec_get(file)->workdir, folder);
+    JR_ASSERT_TEXT(jr_spec_get(file)->log_dir, logs);
+    JR_ASSERT_TEXT(jr_spec_doc(file)->source->name, path);
+    jr_diags_release(&diags);
+    jr_spec_free(file);
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    CU_ASSERT_EQUAL(rmdir(folder), 0);
+}
+
+static void tells_of_a_missing_file(void)
+{
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_spec_file *file = NULL;
+    struct jr_buf out = JR_BUF_INIT;
+    CU_ASSERT_EQUAL(jr_spec_load_file(&file, "/no/such.yaml", &diags), -1);
+    CU_ASSERT_EQUAL(diags.errors, 1);
+    jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "/no/such.yaml"));
+    jr_buf_release(&out);
+    jr_diags_release(&diags);
+    jr_spec_free(file);
+}
+
+static void remembers_where_values_stood(void)
+{
+    static const struct {
+        const char *path;
+        uint32_t line, column;
+    } vectors[] = {
+        {"world_size", 3, 13},         {"parallelism.model", 5, 10},
+        {"backends.default", 6, 11},   {"hosts[1]", 7, 11},
+        {"redirects", 8, 12},          {"timeouts.run", 9, 17},
+        {"entrypoint.command", 2, 13}, {"nodes", 0, 0},
+        {"parallelism.data", 0, 0},    {"no.such", 0, 0},
+    };
+    struct spec_case c;
+    case_open_body(&c, "world_size: 4\nparallelism:\n  model: 2\n"
+                       "backends: gloo\nhosts: [a,b]\nredirects: 0:3\n"
+                       "timeouts: {run: 90s}\nnode_rank: 1\n");
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_span span = jr_spec_where(c.file, vectors[i].path);
+        CU_ASSERT_EQUAL(span.line, vectors[i].line);
+        CU_ASSERT_EQUAL(span.column, vectors[i].column);
+    }
+    case_close(&c);
+}
+
+/* The normal form is a spec of the same normal form. */
+static void normal_form_is_stable(void)
+{
+    struct spec_case first, second;
+    struct jr_buf once = JR_BUF_INIT, twice = JR_BUF_INIT;
+    case_open_body(&first, "backends: gloo\nredirects: 4-9/3:3\n"
+                           "timeouts: {run: 90m}\nname: 5\nworkdir: a/../b\n"
+                           "env: {A: yes, B: ~, C: '\?\?\?'}\n");
+    CU_ASSERT_EQUAL(first.diags.count, 0);
+    jr_doc_emit(&once, jr_spec_tree(first.file));
+    case_open(&second, once.data);
+    CU_ASSERT_EQUAL(second.diags.count, 0);
+    jr_doc_emit(&twice, jr_spec_tree(second.file));
+    JR_ASSERT_TEXT(twice.data, once.data);
+    CU_ASSERT_PTR_NOT_NULL(strstr(once.data, "workdir: /jobs/b\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(once.data, "run: 1h30m\n"));
+    CU_ASSERT_PTR_NULL(strstr(once.data, "log_dir"));
+    jr_buf_release(&once);
+    jr_buf_release(&twice);
+    case_close(&first);
+    case_close(&second);
+}
+
+static void binds_when_it_is_asked_to(void)
+{
+    static const char template[] = HEAD "template: true\n";
+    const struct jr_spec_options options = {.validate = true, .unbound = true};
+    struct jr_spec_source source = {.name = "train.jobrun.yaml",
+                                    .folder = "/jobs",
+                                    .text = HEAD,
+                                    .len = strlen(HEAD)};
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_spec_file *file;
+    CU_ASSERT_EQUAL(jr_spec_load(&file, &source, &options, &diags), 0);
+    CU_ASSERT_PTR_NULL(jr_spec_get(file));
+    for (int i = 0; i < 2; i++)
+        CU_ASSERT_EQUAL(jr_spec_bind(file, &diags), 0);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(jr_spec_get(file));
+    JR_ASSERT_TEXT(jr_spec_get(file)->name, "train");
+    JR_ASSERT_TEXT(jr_spec_get(file)->workdir, "/jobs");
+    JR_ASSERT_TEXT(jr_spec_get(file)->log_dir, "/jobs/runs");
+    jr_spec_free(file);
+
+    source.text = template;
+    source.len = strlen(template);
+    CU_ASSERT_EQUAL(jr_spec_load(&file, &source, &options, &diags), 0);
+    CU_ASSERT_EQUAL(jr_spec_bind(file, &diags), 0);
+    CU_ASSERT_PTR_NULL(jr_spec_get(file));
+    CU_ASSERT_EQUAL(diags.count, 0);
+    jr_spec_free(file);
+    jr_diags_release(&diags);
+}
+
+static void frees_nothing(void)
+{
+    jr_spec_free(NULL);
+    CU_PASS("freed");
+}
+
+JR_UNIT_MAIN("spec.load", CASE(implies_a_spec_for_a_command),
+             CASE(leaves_the_world_of_a_command_open), CASE(judges_a_command),
+             CASE(names_a_spec_after_its_file),
+             CASE(reads_a_file_beside_its_folder),
+             CASE(tells_of_a_missing_file), CASE(remembers_where_values_stood),
+             CASE(normal_form_is_stable), CASE(binds_when_it_is_asked_to),
+             CASE(frees_nothing))

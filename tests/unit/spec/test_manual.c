@@ -1,0 +1,235 @@
+/* What people are told about fields. */
+#include "buf.h"
+#include "diag.h"
+#include "field.h"
+#include "load.h"
+#include "manual.h"
+#include "reader.h"
+#include "unit.h"
+
+#define QUESTION_MARKS                                                         \
+    "?"                                                                        \
+    "?"                                                                        \
+    "?"
+
+/* Calls `check` with every row of the table. */
+static void each_field(void (*check)(const struct jr_spec_field *row))
+{
+    size_t count;
+    const struct jr_spec_group *groups = jr_field_groups(&count);
+    for (size_t i = 0; i < count; i++)
+        for (const struct jr_spec_field *row = groups[i].fields; row->key;
+             row++)
+            check(row);
+}
+
+static void paths_lead_back(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    const char **paths = jr_field_paths(&arena);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(paths);
+    JR_ASSERT_TEXT(paths[0], "version");
+    size_t count = 0;
+    for (; paths[count] != NULL; count++) {
+        struct jr_buf path = JR_BUF_INIT;
+        const struct jr_spec_field *field = jr_field_find(paths[count]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(field);
+        jr_field_path(&path, field);
+        JR_ASSERT_TEXT(path.data, paths[count]);
+        jr_buf_release(&path);
+    }
+    CU_ASSERT_TRUE(count > 80);
+    JR_ASSERT_TEXT(paths[count - 1], "results.fields.*.required");
+    jr_arena_release(&arena);
+}
+
+static void check_note(const struct jr_spec_field *row)
+{
+    const struct jr_field_note *note = jr_field_note(row);
+    if (note == NULL || strstr(note->example, row->key) == NULL)
+        printf("\n    no example for '%s' in notes.h\n", row->key);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(note);
+    CU_ASSERT_PTR_NOT_NULL(strstr(note->example, row->key));
+}
+
+static void every_field_has_an_example(void)
+{
+    each_field(check_note);
+}
+
+/* Any file that an example refers to. */
+static int read_nothing(const struct jr_reader *reader,
+                        struct jr_reading *reading, struct jr_error *err)
+{
+    (void)reader;
+    (void)err;
+    jr_buf_str(&reading->text, "template: true\n");
+    reading->file = (struct jr_file){"base", "base", "/"};
+    return 0;
+}
+
+/* The example as a whole spec: what it leaves out is put before it. */
+static void check_example(const struct jr_spec_field *row)
+{
+    const struct jr_field_note *note = jr_field_note(row);
+    if (note == NULL || row->since == NULL)
+        return;
+    struct jr_buf text = JR_BUF_INIT;
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_spec_file *file = NULL;
+    bool version = strncmp(note->example, "version", 7) == 0;
+    bool entry = strncmp(note->example, "entrypoint", 10) == 0;
+    jr_buf_printf(&text, "%s%s%s\n", version ? "" : "version: 1\n",
+                  entry ? "" : "entrypoint: [./train]\n", note->example);
+    const struct jr_reader reader = {read_nothing, NULL};
+    const struct jr_spec_source source = {
+        .name = "example", .folder = "/", .text = text.data, .len = text.len};
+    const struct jr_spec_options options = {.reader = &reader,
+                                            .validate = true};
+    int status = jr_spec_load(&file, &source, &options, &diags);
+    if (status != 0) {
+        jr_buf_clear(&text);
+        jr_diags_render(&text, &diags, JR_DIAG_HUMAN, false);
+        printf("\n%s", text.data);
+    }
+    CU_ASSERT_EQUAL(status, 0);
+    CU_ASSERT_EQUAL(diags.warnings, 0);
+    jr_diags_release(&diags);
+    jr_spec_free(file);
+    jr_buf_release(&text);
+}
+
+static void examples_are_good_specs(void)
+{
+    each_field(check_example);
+}
+
+static void sections_are_in_order(void)
+{
+    size_t count, seen = 0;
+    const struct jr_field_section *sections = jr_field_sections(&count);
+    const struct jr_spec_field *row = jr_field_root()->fields;
+    CU_ASSERT_PTR_EQUAL(jr_field_section_at(row), &sections[0]);
+    for (; row->key != NULL; row++)
+        if (jr_field_section_at(row) != NULL)
+            CU_ASSERT_PTR_EQUAL(jr_field_section_at(row), &sections[seen++]);
+    CU_ASSERT_EQUAL(seen, count);
+    row = jr_field_find("results.fields.x.type");
+    CU_ASSERT_PTR_NULL(jr_field_section_at(row));
+}
+
+/* All that is said of a field. */
+static const char *explained(struct jr_buf *out, const char *path)
+{
+    jr_buf_clear(out);
+    jr_field_explain(out, jr_field_find(path));
+    return out->failed ? NULL : out->data;
+}
+
+static void explains_a_field(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    JR_ASSERT_TEXT(explained(&out, "threads"),
+                   "threads: OMP_NUM_THREADS of the ranks\n\n"
+                   "  accepts     an integer of at least 1\n"
+                   "  unit        threads\n"
+                   "  MISSING     (absent, null, auto or " QUESTION_MARKS
+                   ") OMP_NUM_THREADS, else physical cores /\n"
+                   "              local ranks\n"
+                   "  elsewhere   cpus_per_task, num_cpu_threads_per_process, "
+                   "omp_num_threads\n"
+                   "  since       jobrun 0.1\n\n"
+                   "It is capped by the CPU quota, and at least 1.\n\n"
+                   "example:\n"
+                   "  threads: 4\n");
+    jr_buf_release(&out);
+}
+
+/* Parts of what is told: path, and what must or ("!") must not be there. */
+static const char *const parts[][2] = {
+    {"start_method", "\n  default     spawn\n"},
+    {"start_method", "!without it"},
+    {"start_method", "\nwords:\n  spawn                a fresh process"},
+    {"workdir", "\n  default     .\n  without it  the spec's folder\n"},
+    {"workdir", "; %{rank} and its like are replaced\n"},
+    {"name", "\n  without it  the file's name"},
+    {"name", "!MISSING"},
+    {"timeouts.stop_grace", "!unit"},
+    {"env_profiles", "\n  without it  [torch]\n"},
+    {"env_profiles", "\n  mpi                  Open MPI and MPICH (not"},
+    {"restart", "\n  status      not supported yet: refused with JR0205\n"},
+    {"restart", "!accepts"},
+    {"isolation", ", unless it is none\n"},
+    {"parallelism", "\nfields:\n  model                the size"},
+    {"results", "\n  fields               what"},
+    {"results", "\n    min                the least"},
+    {"results.fields.loss.min", "results.fields.*.min: the least"},
+    {"results", "\nexample:\n  results:\n    fields:\n"},
+};
+
+static void explains_what_matters(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        bool absent = parts[i][1][0] == '!';
+        const char *text = explained(&out, parts[i][0]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+        bool found = strstr(text, parts[i][1] + absent) != NULL;
+        if (found == absent)
+            printf("\n    '%s' in\n%s", parts[i][1], text);
+        CU_ASSERT_NOT_EQUAL(found, absent);
+    }
+    jr_buf_release(&out);
+}
+
+static void check_lines(const struct jr_buf *text)
+{
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text->data);
+    for (const char *line = text->data; *line != '\0';) {
+        size_t len = strcspn(line, "\n");
+        if (len > JR_BUF_WIDTH)
+            printf("\n    too wide: %.*s\n", (int)len, line);
+        CU_ASSERT_TRUE(len <= JR_BUF_WIDTH);
+        CU_ASSERT_TRUE(len == 0 || line[len - 1] != ' ');
+        CU_ASSERT_EQUAL_FATAL(line[len], '\n');
+        line += len + 1;
+    }
+}
+
+static void check_width(const struct jr_spec_field *row)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    jr_field_explain(&out, row);
+    check_lines(&out);
+    jr_buf_release(&out);
+}
+
+static void fits_a_terminal(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    each_field(check_width);
+    jr_field_list(&out);
+    check_lines(&out);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(out.data, "\n\nThe mesh\n  parallelism          the mesh"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n    pipeline           the "));
+    jr_buf_release(&out);
+}
+
+static void tells_what_others_call_it(void)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    jr_field_others(&out, "version");
+    CU_ASSERT_EQUAL(out.len, 0);
+    jr_field_others(&out, "backends");
+    JR_ASSERT_TEXT(out.data, "backend");
+    jr_field_others(&out, "start_method");
+    JR_ASSERT_TEXT(out.data, "backendlaunch_method, mp_start_method");
+    jr_buf_release(&out);
+}
+
+JR_UNIT_MAIN("spec.manual", CASE(paths_lead_back),
+             CASE(every_field_has_an_example), CASE(examples_are_good_specs),
+             CASE(sections_are_in_order), CASE(explains_a_field),
+             CASE(explains_what_matters), CASE(fits_a_terminal),
+             CASE(tells_what_others_call_it))

@@ -1,0 +1,11 @@
+/* The pages of the manual. Each function appends one whole page. */
+#ifndef JR_PAGES_H
+#define JR_PAGES_H
+
+#include "page.h"
+
+void page_of_spec(struct page *page);        /* every field */
+void page_of_program(struct page *page);     /* every verb and option */
+void page_of_diagnostics(struct page *page); /* every code */
+
+#endif

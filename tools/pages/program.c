@@ -1,0 +1,150 @@
+#include <jobrun/error.h>
+
+#include "cli.h"
+#include "options.h"
+#include "pages.h"
+#include "usage.h"
+#include "values.h"
+
+#include "banned.h"
+
+static const char description[] =
+    "Reads the spec of a distributed job, fills what it left out from the "
+    "hardware and the scheduler, launches the ranks, and succeeds only if "
+    "every "
+    "rank produced its result. The spec's fields are in `jobrun.yaml`(5)."
+    "\n\n"
+    "A first word that is a verb is the verb; anything else is a spec, which "
+    "is "
+    "run. `-` is standard input. `--` ends the options.";
+
+struct entry {
+    const char *name, *text;
+};
+
+static const struct entry environment[] = {
+    {"NO_COLOR", "set and not empty: no colour"},
+    {"CLICOLOR_FORCE",
+     "set, not empty and not 0: colour even where there is no "
+     "terminal"},
+    {"TERM", "no colour where it is `dumb`"},
+    {"TORCH_DISTRIBUTED_BACKEND", "the backend, where the spec names none"},
+    {"OMP_NUM_THREADS", "the threads of a rank, where the spec names none"},
+    {"CUDA_VISIBLE_DEVICES",
+     "and its counterparts of other vendors: the devices that may be used"},
+};
+
+static const struct entry files[] = {
+    {"spec.yaml", "the spec as it was read"},
+    {"resolved.yaml", "the spec as it was run"},
+    {"plan.json", "what was to be started"},
+    {"events.jsonl", "what happened, one line each"},
+    {"run.json", "the record: host, versions, git commit, times, outcome"},
+    {"results.json", "for each rank how it ended and its result; the root "
+                     "cause"},
+    {"attempt_0/RANK/", "logs and result of a rank"},
+};
+
+static void option(struct page *page, const struct jr_option *row,
+                   const char *verb)
+{
+    JR_BUF_CLEANUP struct jr_buf term = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (row->letter != 0)
+        jr_buf_printf(&term, "`-%c`, ", row->letter);
+    jr_buf_printf(&term, "`--%s`%s%s", row->name, row->arg != NULL ? " " : "",
+                  row->arg != NULL ? row->arg : "");
+    jr_buf_str(&text, row->help);
+    if (row->arg != NULL)
+        jr_value_words(&text, row->arg, verb);
+    if (!term.failed && !text.failed)
+        page_item(page, term.data, text.data);
+}
+
+static void words(struct page *page, const char *name, const char *verb)
+{
+    const struct jr_value *value = jr_value_find(name, verb);
+    const struct jr_value_word *row = value != NULL ? value->words : NULL;
+    if (row == NULL || row->help == NULL)
+        return;
+    JR_BUF_CLEANUP struct jr_buf head = JR_BUF_INIT;
+    jr_buf_printf(&head, "%s is one of:", name);
+    page_text(page, head.failed ? "" : head.data);
+    for (; row->word != NULL; row++)
+        page_item(page, row->word, row->help);
+    page_list_end(page);
+}
+
+/* The options that are a verb's own, then the words that it takes. */
+static void verb_options(struct page *page, const struct jr_verb *verb)
+{
+    struct jr_synopsis walk = {.at = verb->words};
+    char name[JR_VALUE_NAME];
+    for (const struct jr_option *row = jr_options; row->name != NULL; row++)
+        if (row->verbs != NULL && jr_option_allowed(row, verb->name))
+            option(page, row, verb->name);
+    page_list_end(page);
+    while (jr_synopsis_next(&walk, name))
+        words(page, name, verb->name);
+    for (const struct jr_option *row = jr_options; row->name != NULL; row++)
+        if (row->arg != NULL && jr_option_allowed(row, verb->name))
+            words(page, row->arg, verb->name);
+}
+
+static void verbs(struct page *page)
+{
+    page_heading(page, 1, "Verbs");
+    for (const struct jr_verb *verb = jr_verbs; verb->name != NULL; verb++) {
+        const struct jr_usage *usage = jr_usage_find(verb->name);
+        JR_BUF_CLEANUP struct jr_buf head = JR_BUF_INIT;
+        if (verb->run == NULL || usage == NULL)
+            continue;
+        jr_buf_printf(&head, "jobrun %s [OPTION...]%s%s", verb->name,
+                      verb->words[0] != '\0' ? " " : "", verb->words);
+        page_heading(page, 2, head.failed ? "" : head.data);
+        page_text(page, usage->text);
+        verb_options(page, verb);
+        page_code(page, "sh", usage->example);
+    }
+}
+
+static void statuses(struct page *page)
+{
+    page_heading(page, 1, "Exit status");
+#define STATUS(name, code, word, help) page_item(page, #code, help);
+    JR_STATUSES(STATUS)
+#undef STATUS
+    page_item(page, "128+N", "jobrun was stopped by signal N");
+    page_list_end(page);
+}
+
+void page_of_program(struct page *page)
+{
+    page_begin(page, "jobrun", "1", "run distributed jobs as their specs say");
+    page_heading(page, 1, "Synopsis");
+    page_code(page, "sh",
+              "jobrun [run] [OPTION...] SPEC [-- ARG...]\n"
+              "jobrun [run] [OPTION...] -n N -- CMD...\n"
+              "jobrun VERB [OPTION...] ...");
+    page_heading(page, 1, "Description");
+    page_text(page, description);
+    verbs(page);
+    page_heading(page, 1, "Options of every verb");
+    for (const struct jr_option *row = jr_options; row->name != NULL; row++)
+        if (row->verbs == NULL)
+            option(page, row, "");
+    page_list_end(page);
+    statuses(page);
+    page_heading(page, 1, "Environment");
+    for (size_t i = 0; i < sizeof environment / sizeof *environment; i++)
+        page_item(page, environment[i].name, environment[i].text);
+    page_list_end(page);
+    page_heading(page, 1, "Files");
+    page_text(page, "Each run has a folder in the log folder, `runs` unless "
+                    "the spec says otherwise; `latest` leads to the last one:");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        page_item(page, files[i].name, files[i].text);
+    page_list_end(page);
+    page_heading(page, 1, "See also");
+    page_text(page, "`jobrun.yaml`(5), `srun`(1), `mpirun`(1)");
+}
