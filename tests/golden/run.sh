@@ -8,6 +8,7 @@
 #   warn/CASE/ the same, but no finding is an error
 #   ok/CASE/   spec.yaml, expected.yaml: the normal form, itself a valid spec
 #              of the same normal form, but for what is only validated (-v)
+#   setup.sh   in a case: makes there what a repository may not hold: links
 #   args       in a case: the program's arguments in place of the usual ones
 #
 # Other files of a case lie beside the spec.
@@ -32,6 +33,7 @@ run_case() {
     ran=$((ran + 1))
     copy=$scratch/case
     rm -rf "$copy" && cp -R "$dir" "$copy" && cd "$copy" || exit 1
+    [ ! -f setup.sh ] || sh ./setup.sh
     [ ! -f spec.sh ] || sh ./spec.sh >spec.yaml
     args="$verb spec.yaml"
     [ ! -f args ] || args=$(cat args)
