@@ -25,17 +25,19 @@ SEES = {
     "run": "plan base",
     "report": "run plan base",
     "engine": "report run plan base",
-    "cli": "engine report run plan resolve spec doc hw base",
+    "lib": "report run plan resolve spec doc hw base",
+    "cli": "lib engine report run plan resolve spec doc hw base",
 }
 
 # The installed headers, and the folders that may include each.
 PUBLIC = {
     "error.h": " ".join(SEES),
     "types.h": " ".join(SEES),
-    "contract.h": "spec resolve plan run report engine cli",
-    "spec.h": "spec resolve cli",
-    "plan.h": "plan run report engine cli",
-    "run.h": "run report engine cli",
+    "contract.h": "spec resolve plan run report engine lib cli",
+    "spec.h": "spec resolve lib cli",
+    "plan.h": "plan run report engine lib cli",
+    "run.h": "run report engine lib cli",
+    "jobrun.h": "lib cli",
 }
 
 # Third parties have one owner each.

@@ -54,21 +54,6 @@ void jr_diags_sort_from(struct jr_diags *diags, size_t first);
 /* Append "3 errors and 1 warning". */
 void jr_diags_count(struct jr_buf *out, const struct jr_diags *diags);
 
-/* Every form of a report: X(name, word, help). The function behind a row is
- * jr_diag_write_WORD of diag_text.h. */
-#define JR_DIAG_FORMATS(X)                                                     \
-    X(HUMAN, human, "for people: each line quoted, with a caret span")         \
-    X(SHORT, short, "FILE:LINE:COL: error: MESSAGE [CODE], one a line")        \
-    X(JSON, json, "one object with all findings")                              \
-    X(JSONL, jsonl, "one object a line for each finding")                      \
-    X(GITHUB, github, "annotations of a step in GitHub Actions")               \
-    X(GITLAB, gitlab, "a Code Quality report for GitLab")                      \
-    X(SARIF, sarif, "SARIF 2.1.0, for code scanning")                          \
-    X(JUNIT, junit, "JUnit XML: a test case for each file")
-
-#define JR_DIAG_FORMAT_ENUM(name, word, help) JR_DIAG_##name,
-enum jr_diag_format { JR_DIAG_FORMATS(JR_DIAG_FORMAT_ENUM) };
-
 /* A file that was checked. Its own findings may point into other files. */
 struct jr_checked {
     const char *name;

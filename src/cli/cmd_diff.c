@@ -2,17 +2,10 @@
 #include "comparison.h"
 #include "diff_tree.h"
 #include "record.h"
+#include "session.h"
 #include "stage.h"
 
 #include "banned.h"
-
-/* Facts that need not be those of this moment: no port is tried. */
-static int load_facts(struct jr_stages *stages, const struct jr_cli *cli)
-{
-    int status = jr_stage_facts(stages, cli);
-    stages->hw.real = false;
-    return status;
-}
 
 static int contrast_runs(struct jr_comparison *comparison,
                          const struct jr_cli *cli)
@@ -41,15 +34,14 @@ static void note(const struct jr_comparison *comparison,
         }
 }
 
-/* Load and compare; mistakes are told. */
-static int compare(struct jr_comparison *comparison, struct jr_stages *stages,
-                   const struct jr_cli *cli)
+/* Load and compare; mistakes are told. The facts need not be those of this
+ * moment: no port is tried. */
+static int compare(struct jr_comparison *comparison, const struct jr_cli *cli,
+                   struct jr_hw hw, struct jr_diags *diags)
 {
     struct jr_error err = {0};
-    struct jr_diags *diags = &stages->diags;
-    int status = load_facts(stages, cli);
-    if (status == 0)
-        status = jr_side_load(&comparison->a, cli, cli->words[0], diags);
+    hw.real = false;
+    int status = jr_side_load(&comparison->a, cli, cli->words[0], diags);
     if (status == 0)
         status = jr_side_load(&comparison->b, cli, cli->words[1], diags);
     if (status != 0) {
@@ -57,7 +49,7 @@ static int compare(struct jr_comparison *comparison, struct jr_stages *stages,
         return status;
     }
     jr_diags_release(diags);
-    status = jr_comparison_make(comparison, &stages->hw, diags, &err);
+    status = jr_comparison_make(comparison, &hw, diags, &err);
     if (status == JR_STATUS_INVALID)
         jr_cli_diags(cli, diags);
     else if (status != 0)
@@ -95,15 +87,22 @@ static int print(const struct jr_comparison *comparison,
 
 static int diff_two(struct jr_cli *cli, enum jr_diff_format format)
 {
-    struct jr_stages stages = JR_STAGES_INIT;
+    const struct jr_session_options options = jr_stage_options(cli);
+    struct jr_session *session = NULL;
+    struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_comparison comparison = JR_COMPARISON_INIT;
-    int status = compare(&comparison, &stages, cli);
+    int status = jr_stage_open(&session, cli, &options);
+    if (status == 0)
+        status = jr_stage_facts(session, cli);
+    if (status == 0)
+        status = compare(&comparison, cli, *jr_session_hw(session), &diags);
     if (status == 0) {
         note(&comparison, cli);
         status = print(&comparison, cli, format);
     }
-    jr_stages_release(&stages);
+    jr_diags_release(&diags);
     jr_comparison_release(&comparison);
+    jr_session_close(session);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* jobrun doctor: the facts that the resolver sees, for people or as the file
  * that --on reads. */
+#include "session.h"
 #include "stage.h"
 
 #include "banned.h"
@@ -45,20 +46,28 @@ static void print_facts(struct jr_buf *out, const struct jr_hw *hw)
                       hw->problems[i].message, hw->problems[i].help);
 }
 
+static int print(const struct jr_session *session, const struct jr_cli *cli)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    print_facts(&out, jr_session_hw(session));
+    return jr_cli_out(cli, &out);
+}
+
 int jr_cmd_doctor(struct jr_cli *cli)
 {
     static const char *const formats[] = {"text", "yaml", NULL};
-    struct jr_stages stages = JR_STAGES_INIT;
-    struct jr_buf out = JR_BUF_INIT;
+    const struct jr_session_options options = jr_stage_options(cli);
+    struct jr_session *session = NULL;
     int format = jr_cli_format(cli, formats);
-    int status = format < 0 ? JR_STATUS_USAGE : jr_stage_facts(&stages, cli);
-    if (status == 0) {
-        if (format == 1)
-            jr_profile_emit(&out, &stages.hw);
-        else
-            print_facts(&out, &stages.hw);
-        status = jr_cli_out(cli, &out);
-    }
-    jr_stages_release(&stages);
+    if (format < 0)
+        return JR_STATUS_USAGE;
+    int status = jr_stage_open(&session, cli, &options);
+    if (status == 0)
+        status = jr_stage_facts(session, cli);
+    if (status == 0 && format == 1)
+        status = jr_stage_print(session, cli, JR_TEXT_FACTS);
+    else if (status == 0)
+        status = print(session, cli);
+    jr_session_close(session);
     return status;
 }

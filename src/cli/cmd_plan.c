@@ -3,24 +3,27 @@
 
 #include "banned.h"
 
+static int make_plan(struct jr_session *session, const struct jr_cli *cli)
+{
+    struct jr_error err = {0};
+    enum jr_status status = jr_session_make_plan(session, &err);
+    return jr_stage_told(session, cli, status, &err);
+}
+
 int jr_cmd_plan(struct jr_cli *cli)
 {
     static const char *const formats[] = {"text", "json", NULL};
-    struct jr_stages stages = JR_STAGES_INIT;
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_session *session = NULL;
+    enum jr_text what = cli->env ? JR_TEXT_PLAN_ENV : JR_TEXT_PLAN;
     int format = jr_cli_format(cli, formats);
-    int status =
-        format < 0 ? JR_STATUS_USAGE : jr_stage_resolve(&stages, cli, false);
+    if (format < 0)
+        return JR_STATUS_USAGE;
+    int status = jr_stage_resolve(&session, cli);
     if (status == 0)
-        status = jr_stage_plan(&stages, cli,
-                               cli->run_id != NULL ? cli->run_id : "RUN_ID");
-    if (status == 0) {
-        if (format == 1)
-            jr_plan_json(&out, &stages.plan);
-        else
-            jr_plan_print(&out, &stages.plan, cli->env);
-        status = jr_cli_out(cli, &out);
-    }
-    jr_stages_release(&stages);
+        status = make_plan(session, cli);
+    if (status == 0)
+        status = jr_stage_print(session, cli,
+                                format == 1 ? JR_TEXT_PLAN_JSON : what);
+    jr_session_close(session);
     return status;
 }

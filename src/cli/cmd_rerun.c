@@ -8,10 +8,10 @@
 
 #include "doc.h"
 #include "dollars.h"
-#include "launch.h"
 #include "part.h"
 #include "quote.h"
 #include "record.h"
+#include "stage.h"
 #include "strv.h"
 
 #include "banned.h"
@@ -72,22 +72,31 @@ static void keep_folder(struct jr_strv *sets, struct jr_arena *arena,
     jr_strv_push(sets, arena, jr_arena_strdup(arena, text.data));
 }
 
-static int load(struct jr_stages *stages, const struct jr_cli *cli,
-                const struct original *original)
+static int run(const struct original *original, struct jr_arena *arena,
+               struct jr_cli *cli)
 {
-    struct jr_strv sets = {0};
-    if (!cli->exact)
-        forget_placement(&sets, &stages->arena, original);
-    keep_folder(&sets, &stages->arena, original->origin.log_dir);
-    if (stages->arena.failed)
-        return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+    struct jr_session_options options = jr_stage_options(cli);
     const struct jr_spec_source source = {.path = original->spec};
-    const struct jr_spec_options options = {.sets = sets.items,
-                                            .environ = cli->environ};
-    int failed = jr_spec_load(&stages->file, &source, &options, &stages->diags);
-    int status = failed ? (int)jr_spec_status(&stages->diags) : 0;
-    jr_cli_diags(cli, &stages->diags);
-    jr_diags_release(&stages->diags);
+    struct jr_session *session = NULL;
+    struct jr_strv sets = {0};
+    struct jr_error err = {0};
+    if (!cli->exact)
+        forget_placement(&sets, arena, original);
+    keep_folder(&sets, arena, original->origin.log_dir);
+    if (arena->failed)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+    options.sets = sets.items;
+    options.root = NULL;
+    options.args = NULL;
+    options.local = cli->local || original->origin.local;
+    options.rerun_of = original->id;
+    int status = jr_stage_open(&session, cli, &options);
+    if (status == 0)
+        status = jr_stage_told(session, cli,
+                               jr_session_load(session, &source, &err), &err);
+    if (status == 0)
+        status = jr_stage_run(session, cli);
+    jr_session_close(session);
     return status;
 }
 
@@ -110,21 +119,15 @@ static int find(struct original *ret, struct jr_arena *arena,
 
 int jr_cmd_rerun(struct jr_cli *cli)
 {
-    struct jr_stages stages = JR_STAGES_INIT;
+    struct jr_arena arena = JR_ARENA_INIT;
     struct original original = {0};
     if (cli->rest != NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "a run is repeated with its own arguments: rerun "
                           "takes none");
-    int status = find(&original, &stages.arena, cli);
-    if (status == 0) {
-        cli->local = cli->local || original.origin.local;
-        status = load(&stages, cli, &original);
-    }
-    if (status == 0) {
-        const struct jr_launch launch = {.rerun_of = original.id};
-        status = jr_launch_run(&launch, &stages, cli);
-    }
-    jr_stages_release(&stages);
+    int status = find(&original, &arena, cli);
+    if (status == 0)
+        status = run(&original, &arena, cli);
+    jr_arena_release(&arena);
     return status;
 }

@@ -7,18 +7,15 @@
 int jr_cmd_resolve(struct jr_cli *cli)
 {
     static const char *const formats[] = {"text", "json", NULL};
-    struct jr_stages stages = JR_STAGES_INIT;
-    struct jr_buf out = JR_BUF_INIT;
+    struct jr_session *session = NULL;
+    enum jr_text what = cli->explain ? JR_TEXT_EXPLAIN : JR_TEXT_RESOLVED;
     int format = jr_cli_format(cli, formats);
-    int status =
-        format < 0 ? JR_STATUS_USAGE : jr_stage_resolve(&stages, cli, false);
-    if (status == 0) {
-        if (cli->explain || format == 1)
-            jr_resolution_explain(&out, &stages.resolution, format == 1);
-        else
-            jr_resolution_emit(&out, &stages.resolution, stages.file);
-        status = jr_cli_out(cli, &out);
-    }
-    jr_stages_release(&stages);
+    if (format < 0)
+        return JR_STATUS_USAGE;
+    int status = jr_stage_resolve(&session, cli);
+    if (status == 0)
+        status = jr_stage_print(session, cli,
+                                format == 1 ? JR_TEXT_EXPLAIN_JSON : what);
+    jr_session_close(session);
     return status;
 }

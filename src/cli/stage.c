@@ -1,37 +1,11 @@
-#include <string.h>
-
-#include "doc.h"
 #include "stage.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "session.h"
+
 #include "banned.h"
-
-void jr_stages_release(struct jr_stages *stages)
-{
-    jr_resolution_release(&stages->resolution);
-    jr_diags_release(&stages->diags);
-    jr_spec_free(stages->file);
-    jr_arena_release(&stages->arena);
-}
-
-/* Where a field stands, or the nearest mapping around it that the spec states;
- * else the file as a whole. */
-static struct jr_span place_of(const struct jr_spec_file *file,
-                               const char *field)
-{
-    struct jr_span span = {0};
-    char path[256] = "";
-    if (field != NULL && strlen(field) < sizeof path)
-        (void)stpcpy(path, field);
-    for (size_t len = strlen(path); len > 0 && span.line == 0; len--) {
-        bool part = path[len] == '\0' || path[len] == '.' || path[len] == '[';
-        path[len] = '\0';
-        if (part)
-            span = jr_spec_where(file, path);
-    }
-    if (span.line == 0)
-        span.source = jr_spec_doc(file)->source;
-    return span;
-}
 
 struct jr_spec_options jr_stage_checked(const struct jr_cli *cli)
 {
@@ -47,14 +21,43 @@ struct jr_spec_options jr_stage_checked(const struct jr_cli *cli)
     };
 }
 
-/* Print what was found and start an empty list for the next stage. A failure of
- * the program itself that found nothing to tell has run out of memory. */
-static int told(struct jr_stages *stages, const struct jr_cli *cli, int status)
+static void note(void *data, const char *line)
 {
-    bool silent = status == JR_STATUS_LAUNCH && stages->diags.errors == 0;
-    jr_cli_diags(cli, &stages->diags);
-    jr_diags_release(&stages->diags);
-    return silent ? jr_cli_say(cli, status, "out of memory") : status;
+    (void)jr_cli_say(data, 0, "%s", line);
+}
+
+struct jr_session_options jr_stage_options(struct jr_cli *cli)
+{
+    return (struct jr_session_options){
+        .envp = cli->environ,
+        .sets = cli->sets.items,
+        .root = cli->root,
+        .args = cli->words_count == 0 ? NULL : cli->rest,
+        .node_rank = cli->node_rank,
+        .local = cli->local,
+        .run_id = cli->run_id,
+        .note = note,
+        .data = cli,
+    };
+}
+
+int jr_stage_open(struct jr_session **ret, struct jr_cli *cli,
+                  const struct jr_session_options *options)
+{
+    *ret = jr_session_open(options);
+    return *ret != NULL ? 0
+                        : jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+}
+
+int jr_stage_told(struct jr_session *session, const struct jr_cli *cli,
+                  enum jr_status status, const struct jr_error *err)
+{
+    struct jr_diags *diags = jr_session_findings(session);
+    bool silent = status != JR_STATUS_OK && diags->errors == 0;
+    jr_cli_diags(cli, diags);
+    jr_diags_release(diags);
+    return silent ? jr_cli_say(cli, (int)status, "%s", err->text)
+                  : (int)status;
 }
 
 /* -n needs a command, a spec needs no -n. */
@@ -80,77 +83,98 @@ static int check_words(const struct jr_cli *cli)
     return 0;
 }
 
-int jr_stage_load(struct jr_stages *stages, struct jr_cli *cli)
+int jr_stage_load(struct jr_session *session, const struct jr_cli *cli)
 {
-    int status = check_words(cli);
-    if (status != 0)
-        return status;
-    const struct jr_spec_source command = {.argv = cli->rest,
-                                           .ranks = cli->count_value};
-    const struct jr_spec_source spec = {
-        .path = cli->words_count == 0 ? NULL : cli->words[0]};
-    const struct jr_spec_options options = {
-        .sets = cli->sets.items, .root = cli->root, .environ = cli->environ};
-    status = jr_spec_load(&stages->file, spec.path != NULL ? &spec : &command,
-                          &options, &stages->diags);
-    return told(stages, cli,
-                status == 0 ? JR_STATUS_OK
-                            : (int)jr_spec_status(&stages->diags));
+    int failed = check_words(cli);
+    if (failed != 0)
+        return failed;
+    struct jr_error err = {0};
+    struct jr_spec_source source = {.argv = cli->rest,
+                                    .ranks = cli->count_value};
+    if (cli->words_count == 1)
+        source = (struct jr_spec_source){.path = cli->words[0]};
+    enum jr_status status = jr_session_load(session, &source, &err);
+    return jr_stage_told(session, cli, status, &err);
 }
 
-int jr_stage_facts(struct jr_stages *stages, const struct jr_cli *cli)
+int jr_stage_facts(struct jr_session *session, const struct jr_cli *cli)
 {
     struct jr_error err = {0};
-    int failed;
-    if (cli->on != NULL) {
-        failed = jr_profile_load(&stages->hw, &stages->arena, cli->on,
-                                 &stages->diags);
-        return told(stages, cli, failed ? JR_STATUS_USAGE : JR_STATUS_OK);
-    }
-    failed = jr_hw_probe(&stages->hw, &stages->arena, "", cli->environ, &err);
-    return failed ? jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text) : 0;
+    enum jr_status status = jr_session_facts(session, cli->on, &err);
+    return jr_stage_told(session, cli, status, &err);
 }
 
-int jr_stage_settle(struct jr_stages *stages, const struct jr_cli *cli,
-                    bool keep_port)
+int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli)
 {
-    int status = jr_stage_facts(stages, cli);
-    if (status != 0)
-        return status;
-    struct jr_resolve_options options = {
-        .local = cli->local,
-        .node_rank = cli->node_rank,
-        .keep_port = keep_port,
-        .args = cli->words_count == 0 ? NULL : cli->rest,
+    struct jr_session_options options = jr_stage_options(cli);
+    struct jr_error err = {0};
+    options.dry_run = true;
+    int failed = jr_stage_open(ret, cli, &options);
+    if (failed == 0)
+        failed = jr_stage_load(*ret, cli);
+    if (failed == 0)
+        failed = jr_stage_facts(*ret, cli);
+    if (failed != 0)
+        return failed;
+    enum jr_status status = jr_session_resolve(*ret, &err);
+    return jr_stage_told(*ret, cli, status, &err);
+}
+
+static void tell(const struct jr_session *session, const struct jr_cli *cli,
+                 enum jr_text what)
+{
+    char *text = jr_session_text(session, what);
+    struct jr_buf out = JR_BUF_INIT;
+    jr_buf_str(&out, what == JR_TEXT_HEADLINE ? "jobrun: " : "");
+    jr_buf_str(&out, text != NULL ? text : "jobrun: out of memory\n");
+    free(text);
+    jr_cli_err(cli, &out);
+}
+
+static int begin(struct jr_session *session, const struct jr_cli *cli)
+{
+    struct jr_error err = {0};
+    int failed = jr_stage_facts(session, cli);
+    if (failed != 0)
+        return failed;
+    enum jr_status status = jr_session_begin(session, &err);
+    failed = jr_stage_told(session, cli, status, &err);
+    if (failed != 0)
+        return failed;
+    tell(session, cli, JR_TEXT_HEADLINE);
+    if (cli->out_closed)
+        (void)jr_cli_say(cli, 0,
+                         "standard output is closed: what the ranks print "
+                         "goes to their files only");
+    return 0;
+}
+
+int jr_stage_run(struct jr_session *session, const struct jr_cli *cli)
+{
+    const struct jr_session_console console = {
+        .out_fd = cli->out_closed ? -1 : STDOUT_FILENO,
+        .err_fd = cli->err_closed ? -1 : STDERR_FILENO,
+        .live = !cli->err_closed && isatty(STDERR_FILENO) == 1,
+        .color = cli->color_err,
     };
-    status = (int)jr_resolve(&stages->resolution, stages->file, &stages->hw,
-                             &options, &stages->diags);
-    return told(stages, cli, status);
+    struct jr_error err = {0};
+    int failed = begin(session, cli);
+    if (failed != 0)
+        return failed;
+    enum jr_status status = jr_session_run(session, &console, &err);
+    if (status != JR_STATUS_OK)
+        return jr_stage_told(session, cli, status, &err);
+    tell(session, cli, cli->color_err ? JR_TEXT_REPORT_COLOR : JR_TEXT_REPORT);
+    return jr_session_exit_code(session);
 }
 
-int jr_stage_resolve(struct jr_stages *stages, struct jr_cli *cli,
-                     bool keep_port)
+int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli,
+                   enum jr_text what)
 {
-    int status = jr_stage_load(stages, cli);
-    return status != 0 ? status : jr_stage_settle(stages, cli, keep_port);
-}
-
-int jr_stage_plan(struct jr_stages *stages, const struct jr_cli *cli,
-                  const char *run_id)
-{
-    struct jr_plan_options options = {
-        .run_id = run_id,
-        .environ = cli->environ,
-        .local = cli->local,
-    };
-    int status =
-        (int)jr_plan_build(&stages->plan, &stages->arena,
-                           &stages->resolution.job, &options, &stages->diags);
-    /* The plan knows fields, not texts. */
-    for (size_t i = 0; i < stages->diags.count; i++) {
-        struct jr_diag *diag = &stages->diags.items[i];
-        if (diag->span.source == NULL)
-            diag->span = place_of(stages->file, diag->path);
-    }
-    return told(stages, cli, status);
+    char *text = jr_session_text(session, what);
+    struct jr_buf out = {.failed = text == NULL};
+    if (text != NULL)
+        jr_buf_str(&out, text);
+    free(text);
+    return jr_cli_out(cli, &out);
 }

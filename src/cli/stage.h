@@ -1,51 +1,45 @@
 /*
- * The stages that several verbs go through: spec, facts, job, plan.
+ * A session of the library as the command line wants it: what it finds goes to
+ * standard error, and what keeps it from going on is told. All return the exit
+ * status, 0 to go on.
  */
 #ifndef JR_STAGE_H
 #define JR_STAGE_H
 
+#include <jobrun/jobrun.h>
+
 #include "cli.h"
 #include "load.h"
-#include "plan.h"
-#include "resolve.h"
-
-/* What the verbs hold while they work, released in one call. */
-struct jr_stages {
-    struct jr_diags diags;
-    struct jr_spec_file *file;
-    struct jr_arena arena; /* facts and plan */
-    struct jr_hw hw;
-    struct jr_resolution resolution;
-    struct jr_plan plan;
-};
-
-#define JR_STAGES_INIT                                                         \
-    {                                                                          \
-        .resolution = JR_RESOLUTION_INIT                                       \
-    }
 
 /* How `validate` reads specs: without an environment but for --allow-env. */
 struct jr_spec_options jr_stage_checked(const struct jr_cli *cli);
 
-/* Load the spec that the words name (or the command behind "--" with -n);
- * mistakes are printed. Returns the exit status, 0 to go on. */
-int jr_stage_load(struct jr_stages *stages, struct jr_cli *cli);
+/* What the options say. Borrows from `cli`. */
+struct jr_session_options jr_stage_options(struct jr_cli *cli);
+
+/* Open a session; the caller closes *ret, in any case. */
+int jr_stage_open(struct jr_session **ret, struct jr_cli *cli,
+                  const struct jr_session_options *options);
+
+/* Tell what a stage found, and forget it; what `status` is for in `err`, where
+ * that is not a finding. Returns `status`. */
+int jr_stage_told(struct jr_session *session, const struct jr_cli *cli,
+                  enum jr_status status, const struct jr_error *err);
+
+/* Load the spec that the words name (or the command behind "--" with -n). */
+int jr_stage_load(struct jr_session *session, const struct jr_cli *cli);
 
 /* Facts, by --on or of this machine. */
-int jr_stage_facts(struct jr_stages *stages, const struct jr_cli *cli);
+int jr_stage_facts(struct jr_session *session, const struct jr_cli *cli);
 
-/* Facts and resolve, of what is loaded. `keep_port` holds the port lease. */
-int jr_stage_settle(struct jr_stages *stages, const struct jr_cli *cli,
-                    bool keep_port);
+/* A dry session of what the words name, up to the resolved spec. */
+int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli);
 
-/* Load and settle. */
-int jr_stage_resolve(struct jr_stages *stages, struct jr_cli *cli,
-                     bool keep_port);
+/* Begin, launch, supervise, verify, tell: of what is loaded. */
+int jr_stage_run(struct jr_session *session, const struct jr_cli *cli);
 
-/* The plan, under `run_id`; warnings are printed. */
-int jr_stage_plan(struct jr_stages *stages, const struct jr_cli *cli,
-                  const char *run_id);
-
-void jr_stages_release(struct jr_stages *stages);
+/* A text of the session to standard output. */
+int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli,
+                   enum jr_text what);
 
 #endif

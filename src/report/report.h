@@ -12,39 +12,6 @@
 #include "buf.h"
 #include "json.h"
 
-#define JR_RUN_STATUSES(X)                                                     \
-    X(SUCCEEDED, "succeeded")                                                  \
-    X(FAILED, "failed")                                                        \
-    X(INCOMPLETE, "incomplete")                                                \
-    X(TIMED_OUT, "timed_out")                                                  \
-    X(HUNG, "hung")                                                            \
-    X(STOPPED, "stopped")                                                      \
-    X(LAUNCH_FAILED, "launch_failed")
-
-#define JR_RANK_STATES(X)                                                      \
-    X(SUCCEEDED, "succeeded")                                                  \
-    X(FAILED, "failed")                                                        \
-    X(INCOMPLETE, "incomplete")                                                \
-    X(AFTER_FIRST_FAILURE, "after_first_failure")                              \
-    X(STOPPED, "stopped")                                                      \
-    X(NOT_STARTED, "not_started")
-
-#define JR_RESULT_ERRORS(X)                                                    \
-    X(NONE, "none")                                                            \
-    X(MISSING, "missing")                                                      \
-    X(EMPTY, "empty")                                                          \
-    X(NOT_JSON, "not_json")                                                    \
-    X(FIELD, "field")                                                          \
-    X(UNEQUAL, "unequal")                                                      \
-    X(STALE, "stale")
-
-#define JR_RUN_STATUS_ENUM(name, word)   JR_RUN_##name,
-#define JR_RANK_STATE_ENUM(name, word)   JR_RANK_##name,
-#define JR_RESULT_ERROR_ENUM(name, word) JR_RESULT_##name,
-enum jr_run_status { JR_RUN_STATUSES(JR_RUN_STATUS_ENUM) };
-enum jr_rank_state { JR_RANK_STATES(JR_RANK_STATE_ENUM) };
-enum jr_result_error { JR_RESULT_ERRORS(JR_RESULT_ERROR_ENUM) };
-
 struct jr_rank_report {
     enum jr_rank_state state;
     json_t *result; /* owned; NULL: none */

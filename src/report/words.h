@@ -6,12 +6,7 @@
 
 #include "report.h"
 
-/* The word of the contract for a value. */
-const char *jr_run_status_word(enum jr_run_status status);
-const char *jr_rank_state_word(enum jr_rank_state state);
-const char *jr_result_error_word(enum jr_result_error error);
-
-/* The value for a word; false, and *ret untouched, when it is none. */
+/* The value for a word, back from those of jobrun/run.h; false, and *ret untouched, when it is none. */
 bool jr_run_status_of(const char *word, enum jr_run_status *ret);
 bool jr_rank_state_of(const char *word, enum jr_rank_state *ret);
 bool jr_result_error_of(const char *word, enum jr_result_error *ret);

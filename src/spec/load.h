@@ -21,18 +21,6 @@ struct jr_node;
 struct jr_reader;
 struct jr_spec_file; /* a spec, its text and its tree */
 
-/* Where a spec comes from: a path ("-" is standard input); else a command, the
- * implied spec of `-n N -- CMD...`, with a command entrypoint and, unless
- * `ranks` is 0, a world size; else a text. */
-struct jr_spec_source {
-    const char *path;
-    char *const *argv; /* NULL-terminated */
-    uint32_t ranks;
-    const char *name, *folder; /* of the text; absolute */
-    const char *text;
-    size_t len;
-};
-
 /* What goes into a spec besides. Zeroed: nothing does, and it is to be run. */
 struct jr_spec_options {
     char *const *sets;      /* PATH=VALUE of --set, NULL-terminated, or NULL */

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What libjobrun exports; all else is hidden. */
 #define JR_API __attribute__((visibility("default")))
 
 /* The exit status of every verb; the lowest that applies is not always the one
@@ -41,6 +42,10 @@ struct jr_error {
     char text[1024];
 };
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Set `err` (NULL is allowed) to the formatted text; always returns -1. A text
  * that does not fit is cut. */
 JR_API int jr_error_set(struct jr_error *err, enum jr_status status,
@@ -55,6 +60,10 @@ JR_API int jr_error_sys(struct jr_error *err, enum jr_status status,
 /* Put "context: " before the text on the way up; always returns -1. */
 JR_API int jr_error_wrap(struct jr_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+#ifdef __cplusplus
+}
+#endif
 
 /* A text that positions refer to: a file, standard input, an option. */
 struct jr_source {
@@ -98,6 +107,20 @@ struct jr_diag {
     const struct jr_related *related; /* NULL when there is none */
     const struct jr_fix *fix;         /* NULL when none is sure */
 };
+
+/* Every form of a report: X(name, word, help). */
+#define JR_DIAG_FORMATS(X)                                                     \
+    X(HUMAN, human, "for people: each line quoted, with a caret span")         \
+    X(SHORT, short, "FILE:LINE:COL: error: MESSAGE [CODE], one a line")        \
+    X(JSON, json, "one object with all findings")                              \
+    X(JSONL, jsonl, "one object a line for each finding")                      \
+    X(GITHUB, github, "annotations of a step in GitHub Actions")               \
+    X(GITLAB, gitlab, "a Code Quality report for GitLab")                      \
+    X(SARIF, sarif, "SARIF 2.1.0, for code scanning")                          \
+    X(JUNIT, junit, "JUnit XML: a test case for each file")
+
+#define JR_DIAG_FORMAT_ENUM(name, word, help) JR_DIAG_##name,
+enum jr_diag_format { JR_DIAG_FORMATS(JR_DIAG_FORMAT_ENUM) };
 
 struct jr_diags; /* a growing list: see base/diag.h */
 

@@ -68,4 +68,57 @@ struct jr_outcome {
     struct jr_rank_outcome *ranks;
 };
 
+/*
+ * How that is judged.
+ */
+
+/* How a run went as a whole. */
+#define JR_RUN_STATUSES(X)                                                     \
+    X(SUCCEEDED, "succeeded")                                                  \
+    X(FAILED, "failed")                                                        \
+    X(INCOMPLETE, "incomplete")                                                \
+    X(TIMED_OUT, "timed_out")                                                  \
+    X(HUNG, "hung")                                                            \
+    X(STOPPED, "stopped")                                                      \
+    X(LAUNCH_FAILED, "launch_failed")
+
+/* What is said of a rank in the end. */
+#define JR_RANK_STATES(X)                                                      \
+    X(SUCCEEDED, "succeeded")                                                  \
+    X(FAILED, "failed")                                                        \
+    X(INCOMPLETE, "incomplete")                                                \
+    X(AFTER_FIRST_FAILURE, "after_first_failure")                              \
+    X(STOPPED, "stopped")                                                      \
+    X(NOT_STARTED, "not_started")
+
+/* Why what a rank delivered does not count. */
+#define JR_RESULT_ERRORS(X)                                                    \
+    X(NONE, "none")                                                            \
+    X(MISSING, "missing")                                                      \
+    X(EMPTY, "empty")                                                          \
+    X(NOT_JSON, "not_json")                                                    \
+    X(FIELD, "field")                                                          \
+    X(UNEQUAL, "unequal")                                                      \
+    X(STALE, "stale")
+
+#define JR_RUN_STATUS_ENUM(name, word)   JR_RUN_##name,
+#define JR_RANK_STATE_ENUM(name, word)   JR_RANK_##name,
+#define JR_RESULT_ERROR_ENUM(name, word) JR_RESULT_##name,
+enum jr_run_status { JR_RUN_STATUSES(JR_RUN_STATUS_ENUM) };
+enum jr_rank_state { JR_RANK_STATES(JR_RANK_STATE_ENUM) };
+enum jr_result_error { JR_RESULT_ERRORS(JR_RESULT_ERROR_ENUM) };
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The word of the contract for a value. Static. */
+JR_API const char *jr_run_status_word(enum jr_run_status status);
+JR_API const char *jr_rank_state_word(enum jr_rank_state state);
+JR_API const char *jr_result_error_word(enum jr_result_error error);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif

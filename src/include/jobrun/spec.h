@@ -9,6 +9,18 @@
 #include <jobrun/error.h>
 #include <jobrun/types.h>
 
+/* Where a spec comes from: a path ("-" is standard input); else a command, the
+ * implied spec of `-n N -- CMD...`, with a command entrypoint and, unless
+ * `ranks` is 0, a world size; else a text. */
+struct jr_spec_source {
+    const char *path;
+    char *const *argv; /* NULL-terminated */
+    uint32_t ranks;
+    const char *name, *folder; /* of the text; absolute, NULL: the current */
+    const char *text;
+    size_t len;
+};
+
 struct jr_spec_parallelism {
     uint32_t *model, *pipeline, *data;
 };

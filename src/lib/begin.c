@@ -1,0 +1,111 @@
+#include "session.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "doc.h"
+
+#include "banned.h"
+
+/* How long a launch may wait for git to say whether the tree is dirty. */
+enum { GIT_MS = 300 };
+
+int jr_session_write(struct jr_session *session, const char *name,
+                     struct jr_buf *bytes, struct jr_error *err)
+{
+    int failed = bytes->failed
+                     ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                     : jr_rundir_write(&session->dir, name, bytes, err);
+    jr_buf_release(bytes);
+    return failed;
+}
+
+int jr_session_write_record(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_buf bytes = JR_BUF_INIT;
+    jr_record_run_json(&bytes, &session->record);
+    return jr_session_write(session, "run.json", &bytes, err);
+}
+
+static int write_inputs(struct jr_session *session, struct jr_error *err)
+{
+    const struct jr_source *source = jr_spec_doc(session->file)->source;
+    struct jr_buf bytes = JR_BUF_INIT;
+    jr_buf_add(&bytes, source->text, source->len);
+    if (jr_session_write(session, "spec.yaml", &bytes, err) != 0)
+        return -1;
+    jr_resolution_emit(&bytes, &session->resolution, session->file);
+    if (jr_session_write(session, "resolved.yaml", &bytes, err) != 0)
+        return -1;
+    jr_plan_json(&bytes, &session->plan);
+    if (jr_session_write(session, "plan.json", &bytes, err) != 0)
+        return -1;
+    return jr_session_write_record(session, err);
+}
+
+/* Choose the id, plan under it, and make the folder. A generated id can be
+ * taken by another run of the same second: then it gets another suffix. */
+static enum jr_status open_folder(struct jr_session *session,
+                                  struct jr_error *err)
+{
+    const struct jr_job *job = &session->resolution.job;
+    struct jr_rundir *dir = &session->dir;
+    const char *id = session->options.run_id;
+    struct jr_error why = {0};
+    char generated[128];
+    if (id == NULL)
+        jr_rundir_id(generated, job->name);
+    if (jr_rundir_create(dir, job->log_dir, id != NULL ? id : generated,
+                         id != NULL, job->policy->log_mode, &why) != 0) {
+        (void)jr_error_set(err, why.status, "%s", why.text);
+        return why.status;
+    }
+    enum jr_status status = jr_session_plan_as(session, dir->id, err);
+    if (status != JR_STATUS_OK)
+        (void)unlinkat(dir->log_fd, dir->id, AT_REMOVEDIR);
+    return status;
+}
+
+/* What run.json says of this process, the spec and its commit. */
+static int fill_record(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_record_facts *record = &session->record;
+    if (jr_record_facts_fill(record, &session->arena, &session->plan, err) != 0)
+        return -1;
+    jr_git_finish(&session->git, GIT_MS);
+    const struct jr_git *git = &session->git;
+    record->commit = git->commit[0] != '\0' ? git->commit : NULL;
+    record->dirty = git->dirty_known ? &git->dirty : NULL;
+    record->spec =
+        session->options.rerun_of == NULL ? session->spec_name : NULL;
+    record->rerun_of = session->options.rerun_of;
+    record->local = session->options.local;
+    return 0;
+}
+
+enum jr_status jr_session_begin(struct jr_session *session,
+                                struct jr_error *err)
+{
+    struct jr_error why = {0};
+    if (session->options.dry_run) {
+        (void)jr_error_set(err, JR_STATUS_USAGE,
+                           "nothing is run in a dry session");
+        return JR_STATUS_USAGE;
+    }
+    enum jr_status status = jr_session_settle(session, err);
+    if (status != JR_STATUS_OK)
+        return status;
+    jr_git_start(&session->git, session->resolution.job.workdir,
+                 session->options.envp);
+    status = open_folder(session, err);
+    if (status != JR_STATUS_OK)
+        return status;
+    if (fill_record(session, err) != 0 || write_inputs(session, err) != 0)
+        return JR_STATUS_LAUNCH;
+    if (jr_rundir_latest(&session->dir, &why) != 0)
+        jr_session_note(session, why.text);
+    if (jr_artifacts_before(&session->before, &session->plan, err) != 0)
+        return JR_STATUS_LAUNCH;
+    session->begun = true;
+    return JR_STATUS_OK;
+}

@@ -1,0 +1,122 @@
+#include <signal.h>
+
+#include "json.h"
+#include "session.h"
+
+#include "banned.h"
+
+static bool ignored(int signal)
+{
+    struct sigaction now;
+    return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+/* A run that could not begin has an outcome too: no rank was started. */
+static int execute(struct jr_session *session,
+                   const struct jr_session_console *console,
+                   struct jr_error *err)
+{
+    const struct jr_run_options options = {
+        .dir = &session->dir,
+        .out_fd = console == NULL ? -1 : console->out_fd,
+        .err_fd = console == NULL ? -1 : console->err_fd,
+        .live = console != NULL && console->live,
+        .color = console != NULL && console->color,
+        .stop_on_hup = !ignored(SIGHUP),
+        .stop_on_int = !ignored(SIGINT),
+    };
+    if (jr_run(&session->outcome, &session->plan, &options,
+               &session->refusal) == 0 ||
+        jr_outcome_none(&session->outcome, &session->plan) == 0)
+        return 0;
+    return jr_error_set(err, JR_STATUS_LAUNCH, "%s", session->refusal.text);
+}
+
+static const char *json_text(struct jr_arena *arena, const json_t *json)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (json == NULL)
+        return NULL;
+    jr_json_print(&text, json, 0);
+    arena->failed |= text.failed;
+    return jr_arena_strdup(arena, text.data);
+}
+
+/* The report as jobrun.h has it. */
+static int fill_ranks(struct jr_session *session, struct jr_error *err)
+{
+    const struct jr_report *report = &session->report;
+    struct jr_arena *arena = &session->arena;
+    session->ranks =
+        jr_arena_array(arena, report->count, sizeof *session->ranks);
+    for (size_t i = 0; i < report->count && session->ranks != NULL; i++) {
+        const struct jr_rank_report *rank = &report->ranks[i];
+        session->ranks[i] = (struct jr_rank_result){
+            .plan = &session->plan.ranks[session->plan.first + i],
+            .outcome = &session->outcome.ranks[i],
+            .state = rank->state,
+            .result = json_text(arena, rank->result),
+            .result_error = rank->result_error,
+            .reason = rank->reason,
+            .error = rank->error,
+            .where = rank->where,
+        };
+    }
+    for (size_t i = 0; i < report->causes_count && session->ranks != NULL; i++)
+        session->ranks[report->causes[i]].cause = true;
+    return arena->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                         : 0;
+}
+
+/* A judgement that cannot be written is there all the same. */
+static void write_judgement(struct jr_session *session)
+{
+    struct jr_error err = {0};
+    struct jr_buf bytes = JR_BUF_INIT;
+    bool whole = true;
+    jr_report_json(&bytes, &session->report, &session->plan,
+                   &session->outcome);
+    if (jr_session_write(session, "results.json", &bytes, &err) != 0) {
+        jr_session_note(session, err.text);
+        whole = false;
+    }
+    jr_record_facts_finish(&session->record, &session->report,
+                           &session->outcome);
+    if (jr_session_write_record(session, &err) != 0) {
+        jr_session_note(session, err.text);
+        whole = false;
+    }
+    session->exit_code = session->report.exit_code;
+    if (session->exit_code == 0 && !whole)
+        session->exit_code = JR_STATUS_LAUNCH;
+}
+
+static int judge(struct jr_session *session, struct jr_error *err)
+{
+    if (jr_report_make(&session->report, &session->plan, &session->outcome,
+                       session->before, session->dir.fd, err) != 0)
+        return -1;
+    if (session->refusal.text[0] != '\0')
+        session->report.error = session->refusal.text;
+    write_judgement(session);
+    return fill_ranks(session, err);
+}
+
+enum jr_status jr_session_run(struct jr_session *session,
+                              const struct jr_session_console *console,
+                              struct jr_error *err)
+{
+    enum jr_status status = JR_STATUS_OK;
+    if (session->progress == JR_PROGRESS_DONE) {
+        (void)jr_error_set(err, JR_STATUS_USAGE, "a session runs once");
+        return JR_STATUS_USAGE;
+    }
+    if (!session->begun)
+        status = jr_session_begin(session, err);
+    if (status != JR_STATUS_OK)
+        return status;
+    session->progress = JR_PROGRESS_DONE;
+    if (execute(session, console, err) != 0 || judge(session, err) != 0)
+        return JR_STATUS_LAUNCH;
+    return JR_STATUS_OK;
+}

@@ -1,0 +1,85 @@
+/*
+ * The session of jobrun.h, in four files: stages.c takes it from a text to a
+ * plan, begin.c opens the run folder, run.c executes and judges, tell.c hands
+ * out what there is.
+ *
+ * What is written before the first rank starts is the spec, what it resolved
+ * to, the plan and a record that says `running`; what is written at the end is
+ * the judgement. A run folder without one was lost half-way.
+ */
+#ifndef JR_SESSION_H
+#define JR_SESSION_H
+
+#include <jobrun/jobrun.h>
+
+#include "diag.h"
+#include "git.h"
+#include "load.h"
+#include "plan.h"
+#include "record.h"
+#include "report.h"
+#include "resolve.h"
+#include "run.h"
+#include "rundir.h"
+
+/* How far a session has come. */
+enum jr_progress {
+    JR_PROGRESS_OPEN,
+    JR_PROGRESS_LOADED,
+    JR_PROGRESS_RESOLVED,
+    JR_PROGRESS_PLANNED,
+    JR_PROGRESS_DONE
+};
+
+struct jr_session {
+    struct jr_session_options options;
+    enum jr_progress progress;
+    struct jr_arena arena; /* of everything that has none of its own */
+    struct jr_diags diags;
+    struct jr_spec_file *file; /* before the stages, after the diags */
+    const char *spec_name;     /* what the record calls it; NULL: nothing */
+    bool facts;                /* hw is read */
+    struct jr_hw hw;
+    struct jr_resolution resolution;
+    struct jr_plan plan;
+
+    bool begun;
+    struct jr_rundir dir;
+    struct jr_git git;
+    struct jr_record_facts record;
+    struct jr_artifacts *before;
+    struct jr_outcome outcome;
+    struct jr_error refusal; /* why the run could not begin; no text: it did */
+    struct jr_report report;
+    struct jr_rank_result *ranks; /* outcome.count of them */
+    int exit_code;
+};
+
+/* What a stage found ends up in the order of positions; a failure is told in
+ * `err`, by its first finding where it has one. Returns `status`. */
+enum jr_status jr_session_end_stage(struct jr_session *session, size_t first,
+                                    enum jr_status status,
+                                    struct jr_error *err);
+
+/* Go through the stages before the plan that have not been gone through. */
+enum jr_status jr_session_settle(struct jr_session *session,
+                                 struct jr_error *err);
+
+/* The plan under `run_id`. */
+enum jr_status jr_session_plan_as(struct jr_session *session,
+                                  const char *run_id, struct jr_error *err);
+
+/* Write a file of the run folder and empty the buffer. 0 or -1. */
+int jr_session_write(struct jr_session *session, const char *name,
+                     struct jr_buf *bytes, struct jr_error *err);
+int jr_session_write_record(struct jr_session *session, struct jr_error *err);
+
+/* Tell what stops nothing. */
+void jr_session_note(const struct jr_session *session, const char *line);
+
+/* For the program, which sees more than jobrun.h has: the facts, zeroed before
+ * they are read, and the list of findings. */
+const struct jr_hw *jr_session_hw(const struct jr_session *session);
+struct jr_diags *jr_session_findings(struct jr_session *session);
+
+#endif

@@ -1,0 +1,255 @@
+#include "session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "doc.h"
+
+#include "banned.h"
+
+struct jr_session *jr_session_open(const struct jr_session_options *options)
+{
+    struct jr_session *session = calloc(1, sizeof *session);
+    if (session == NULL)
+        return NULL;
+    *session = (struct jr_session){
+        .resolution = JR_RESOLUTION_INIT,
+        .dir = JR_RUNDIR_INIT,
+        .git = JR_GIT_INIT,
+        .report = {.status = JR_RUN_LAUNCH_FAILED},
+        .exit_code = JR_STATUS_LAUNCH,
+    };
+    if (options != NULL)
+        session->options = *options;
+    if (session->options.envp == NULL)
+        session->options.envp = environ;
+    return session;
+}
+
+void jr_session_close(struct jr_session *session)
+{
+    if (session == NULL)
+        return;
+    jr_report_release(&session->report);
+    jr_outcome_release(&session->outcome);
+    jr_artifacts_free(session->before);
+    jr_git_finish(&session->git, 0);
+    jr_rundir_close(&session->dir);
+    jr_resolution_release(&session->resolution);
+    jr_diags_release(&session->diags);
+    jr_spec_free(session->file);
+    jr_arena_release(&session->arena);
+    free(session);
+}
+
+void jr_session_note(const struct jr_session *session, const char *line)
+{
+    if (session->options.note != NULL)
+        session->options.note(session->options.data, line);
+}
+
+/* The first error from `first` on, and how many there are; false: none. */
+static bool tell_first(const struct jr_diags *diags, size_t first,
+                       enum jr_status status, struct jr_error *err)
+{
+    size_t i = first;
+    while (i < diags->count && diags->items[i].severity != JR_SEVERITY_ERROR)
+        i++;
+    if (i == diags->count)
+        return false;
+    const struct jr_diag *diag = &diags->items[i];
+    const struct jr_source *source = diag->span.source;
+    const char *name = source == NULL ? "" : source->name;
+    const char *more = diags->errors > 1 ? " (and more)" : "";
+    if (diag->span.line == 0)
+        (void)jr_error_set(err, status, "%s%s%s%s", name,
+                           name[0] == '\0' ? "" : ": ", diag->message, more);
+    else
+        (void)jr_error_set(err, status, "%s:%u:%u: %s%s", name,
+                           diag->span.line, diag->span.column, diag->message,
+                           more);
+    return true;
+}
+
+enum jr_status jr_session_end_stage(struct jr_session *session, size_t first,
+                                    enum jr_status status, struct jr_error *err)
+{
+    jr_diags_sort_from(&session->diags, first);
+    if (status != JR_STATUS_OK &&
+        !tell_first(&session->diags, first, status, err))
+        (void)jr_error_set(err, status, "out of memory");
+    return status;
+}
+
+static enum jr_status misuse(struct jr_error *err, const char *why)
+{
+    (void)jr_error_set(err, JR_STATUS_USAGE, "%s", why);
+    return JR_STATUS_USAGE;
+}
+
+/* What the caller did not say of a text. */
+static void complete_source(struct jr_session *session,
+                            struct jr_spec_source *source)
+{
+    if (source->path != NULL || source->argv != NULL)
+        return;
+    if (source->name == NULL)
+        source->name = "spec";
+    if (source->folder == NULL) {
+        JR_FREE char *here = jr_spec_folder(NULL);
+        source->folder = jr_arena_strdup(&session->arena, here);
+        session->arena.failed |= source->folder == NULL;
+    }
+}
+
+enum jr_status jr_session_load(struct jr_session *session,
+                               const struct jr_spec_source *from,
+                               struct jr_error *err)
+{
+    struct jr_spec_source source = *from;
+    size_t first = session->diags.count;
+    const struct jr_spec_options options = {
+        .sets = session->options.sets,
+        .root = session->options.root,
+        .environ = session->options.envp,
+        .validate = session->options.check,
+    };
+    if (session->file != NULL)
+        return misuse(err, "a session has one spec, and it is loaded");
+    if (source.path == NULL && source.argv == NULL && source.text == NULL)
+        return misuse(err, "there is no spec to load");
+    complete_source(session, &source);
+    if (source.argv == NULL)
+        session->spec_name = jr_arena_strdup(
+            &session->arena, source.path != NULL ? source.path : source.name);
+    enum jr_status status = JR_STATUS_LAUNCH;
+    if (!session->arena.failed &&
+        jr_spec_load(&session->file, &source, &options, &session->diags) == 0)
+        status = JR_STATUS_OK;
+    else if (session->diags.errors > 0)
+        status = jr_spec_status(&session->diags);
+    if (status == JR_STATUS_OK)
+        session->progress = JR_PROGRESS_LOADED;
+    return jr_session_end_stage(session, first, status, err);
+}
+
+enum jr_status jr_session_facts(struct jr_session *session, const char *profile,
+                                struct jr_error *err)
+{
+    size_t first = session->diags.count;
+    int failed;
+    if (session->facts)
+        return misuse(err, "the facts of a session are read once");
+    if (profile != NULL)
+        failed = jr_profile_load(&session->hw, &session->arena, profile,
+                                 &session->diags);
+    else
+        failed = jr_hw_probe(&session->hw, &session->arena, "",
+                             session->options.envp, err);
+    session->facts = failed == 0;
+    if (profile == NULL)
+        return failed == 0 ? JR_STATUS_OK : JR_STATUS_LAUNCH;
+    return jr_session_end_stage(
+        session, first, failed == 0 ? JR_STATUS_OK : JR_STATUS_USAGE, err);
+}
+
+/* Facts, and then the rules. */
+static enum jr_status resolve(struct jr_session *session, struct jr_error *err)
+{
+    enum jr_status status = JR_STATUS_OK;
+    if (!session->facts)
+        status = jr_session_facts(session, NULL, err);
+    if (status != JR_STATUS_OK)
+        return status;
+    size_t first = session->diags.count;
+    const struct jr_resolve_options options = {
+        .local = session->options.local,
+        .node_rank = session->options.node_rank,
+        .keep_port = !session->options.dry_run,
+        .args = session->options.args,
+    };
+    status = jr_resolve(&session->resolution, session->file, &session->hw,
+                        &options, &session->diags);
+    if (status == JR_STATUS_OK)
+        session->progress = JR_PROGRESS_RESOLVED;
+    return jr_session_end_stage(session, first, status, err);
+}
+
+enum jr_status jr_session_settle(struct jr_session *session,
+                                 struct jr_error *err)
+{
+    if (session->progress == JR_PROGRESS_OPEN)
+        return misuse(err, "no spec is loaded");
+    if (session->progress > JR_PROGRESS_RESOLVED)
+        return misuse(err, "the plan of a session is made once");
+    if (session->progress == JR_PROGRESS_RESOLVED)
+        return JR_STATUS_OK;
+    if (jr_spec_get(session->file) == NULL)
+        return misuse(err, "a template is a base for others: there is nothing "
+                           "to resolve");
+    return resolve(session, err);
+}
+
+enum jr_status jr_session_resolve(struct jr_session *session,
+                                  struct jr_error *err)
+{
+    return jr_session_settle(session, err);
+}
+
+/* Where a field stands, or the nearest mapping around it that the spec states;
+ * else the file as a whole. */
+static struct jr_span place_of(const struct jr_spec_file *file,
+                               const char *field)
+{
+    struct jr_span span = {0};
+    char path[256] = "";
+    if (field != NULL && strlen(field) < sizeof path)
+        (void)stpcpy(path, field);
+    for (size_t len = strlen(path); len > 0 && span.line == 0; len--) {
+        bool part = path[len] == '\0' || path[len] == '.' || path[len] == '[';
+        path[len] = '\0';
+        if (part)
+            span = jr_spec_where(file, path);
+    }
+    if (span.line == 0)
+        span.source = jr_spec_doc(file)->source;
+    return span;
+}
+
+enum jr_status jr_session_plan_as(struct jr_session *session,
+                                  const char *run_id, struct jr_error *err)
+{
+    size_t first = session->diags.count;
+    const struct jr_plan_options options = {
+        .run_id = run_id,
+        .environ = session->options.envp,
+        .local = session->options.local,
+    };
+    enum jr_status status =
+        jr_plan_build(&session->plan, &session->arena, &session->resolution.job,
+                      &options, &session->diags);
+    /* The plan knows fields, not texts. */
+    for (size_t i = first; i < session->diags.count; i++) {
+        struct jr_diag *diag = &session->diags.items[i];
+        if (diag->span.source == NULL)
+            diag->span = place_of(session->file, diag->path);
+    }
+    if (status == JR_STATUS_OK)
+        session->progress = JR_PROGRESS_PLANNED;
+    return jr_session_end_stage(session, first, status, err);
+}
+
+enum jr_status jr_session_make_plan(struct jr_session *session,
+                                    struct jr_error *err)
+{
+    if (!session->options.dry_run)
+        return misuse(err, "jr_session_begin makes the plan of a session that "
+                           "is not dry");
+    enum jr_status status = jr_session_settle(session, err);
+    if (status != JR_STATUS_OK)
+        return status;
+    const char *id = session->options.run_id;
+    return jr_session_plan_as(session, id != NULL ? id : "RUN_ID", err);
+}
