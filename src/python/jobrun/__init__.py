@@ -1,0 +1,141 @@
+"""What a rank of jobrun can ask and say.
+
+    import jobrun
+    jobrun.rank(), jobrun.world_size()
+    jobrun.coordinates()            # {"model": 0, "pipeline": 1, "data": 0}
+    jobrun.members("model")         # the ranks that share this rank's others
+    jobrun.result({"accuracy": 0.97})
+
+With `init: torch`, or after jobrun.init("torch"), besides:
+
+    jobrun.group("model")           # a torch.distributed process group
+    jobrun.device()                 # a torch.device
+
+Everything is read from the environment of the contract, so it is the same in
+scripts, modules and functions.
+"""
+import os
+
+AXES = ("model", "pipeline", "data")  # the fastest first
+
+_torch = None  # what init("torch") made; see _torch.py
+
+
+def _number(name):
+    text = os.environ.get(name)
+    if text is None:
+        raise RuntimeError("%s is not set: this is no rank of jobrun" % name)
+    return int(text)
+
+
+def rank():
+    """The rank in the world, from 0."""
+    return _number("RANK")
+
+
+def world_size():
+    """How many ranks the job has."""
+    return _number("WORLD_SIZE")
+
+
+def local_rank():
+    """The rank on its node."""
+    return _number("LOCAL_RANK")
+
+
+def local_world_size():
+    """How many ranks this node has."""
+    return _number("LOCAL_WORLD_SIZE")
+
+
+def node_rank():
+    """The index of this node."""
+    return _number("NODE_RANK")
+
+
+def attempt():
+    """0, or how often the job was restarted."""
+    return _number("JOBRUN_ATTEMPT")
+
+
+def _of_axis(axis, what):
+    if axis not in AXES:
+        raise ValueError("no axis %r: there are %s" % (axis, ", ".join(AXES)))
+    return "%s_PARALLEL_%s" % (axis.upper(), what)
+
+
+def size(axis):
+    """How long an axis of the mesh is."""
+    return _number(_of_axis(axis, "SIZE"))
+
+
+def coordinates():
+    """The place of the rank on each axis."""
+    return {axis: _number(_of_axis(axis, "RANK")) for axis in AXES}
+
+
+def groups(axis):
+    """The ranks of every group of an axis, in the order of their index."""
+    _of_axis(axis, "SIZE")
+    stride = 1
+    for faster in AXES[:AXES.index(axis)]:
+        stride *= size(faster)
+    length = size(axis)
+    return [list(range(first, first + stride * length, stride))
+            for first in range(world_size())
+            if first // stride % length == 0]
+
+
+def members(axis):
+    """The ranks of this rank's group on an axis."""
+    return groups(axis)[_number(_of_axis(axis, "GROUP"))]
+
+
+def backend(axis=None):
+    """The name of the backend of an axis, or of the whole world."""
+    if axis is None:
+        name = os.environ.get("TORCH_DISTRIBUTED_BACKEND")
+        return name or os.environ[_of_axis("data", "BACKEND")]
+    return os.environ[_of_axis(axis, "BACKEND")]
+
+
+def init(framework="torch", smoke_test=False):
+    """Initialise the process group, the device and one group per axis, as
+    `init: torch` does before a function. Once per rank."""
+    global _torch
+    if framework != "torch":
+        raise ValueError("jobrun.init knows 'torch', not %r" % (framework,))
+    if _torch is None:
+        from jobrun import _torch as module
+        _torch = module.init()
+    if smoke_test:
+        _torch.smoke_test()
+
+
+def _initialised():
+    if _torch is None:
+        raise RuntimeError("there are no process groups: state `init: torch` "
+                           "in the spec, or call jobrun.init('torch') first")
+    return _torch
+
+
+def group(axis):
+    """The process group of this rank on an axis."""
+    _of_axis(axis, "SIZE")
+    return _initialised().groups[axis]
+
+
+def device():
+    """The device that init selected."""
+    return _initialised().device
+
+
+def result(value):
+    """Deliver `value`, anything that JSON can say; the last one counts, and a
+    function's return value, unless it is None, comes after it."""
+    from jobrun import _result
+    _result.write(value)
+    result.delivered = True
+
+
+result.delivered = False

@@ -1,0 +1,120 @@
+"""How a rank tells what went wrong: on standard error as Python would, and in
+error.json in the form of torch's `record`, plus `time_ns`, `causes`, and
+`start` where none of the user's code was at fault."""
+import json
+import os
+import sys
+import time
+import traceback
+
+_OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_MESSAGE_MOST = 64 << 10
+_STACK_MOST = 1 << 20
+_CAUSES_MOST = 16
+
+
+class StartError(Exception):
+    """The entrypoint could not be called: the text says what to change."""
+
+
+def _is_machinery(code):
+    """Whether a frame is of what stands between Python and the user."""
+    name = code.co_filename
+    return (name.startswith((_OURS, "<frozen ")) or name in
+            [getattr(sys.modules.get(module), "__file__", "")
+             for module in ("runpy", "importlib")])
+
+
+def trim(error):
+    """The traceback of an exception from the user's first frame on."""
+    trace = error.__traceback__
+    while trace is not None and _is_machinery(trace.tb_frame.f_code):
+        trace = trace.tb_next
+    return trace
+
+
+def _fit(text, most):
+    """Valid UTF-8 without NUL, with the middle left out where it is long."""
+    text = text.encode("utf-8", "backslashreplace").decode()
+    text = text.replace("\0", "\\x00")
+    if len(text) <= most:
+        return text
+    return text[:most // 2] + "\n...\n" + text[-most // 2:]
+
+
+def _headline(error):
+    try:
+        text = str(error)
+    except Exception:  # a __str__ of the user's own
+        text = "<its text could not be had>"
+    name = type(error).__name__
+    return _fit(name + ": " + text if text else name, _MESSAGE_MOST)
+
+
+def _causes(error):
+    """The exceptions behind this one, the nearest first."""
+    found = []
+    seen = {id(error)}
+    while len(found) < _CAUSES_MOST:
+        how = "cause"
+        behind = error.__cause__
+        if behind is None and not error.__suppress_context__:
+            how = "context"
+            behind = error.__context__
+        if behind is None or id(behind) in seen:
+            break
+        seen.add(id(behind))
+        found.append({"how": how, "message": _headline(behind)})
+        error = behind
+    return found
+
+
+def write_beside(path, parts):
+    """Write a file whole or not at all: under another name, then renamed."""
+    partial = "%s.%d.tmp" % (path, os.getpid())
+    try:
+        with open(partial, "wb") as file:
+            for part in parts:
+                file.write(part)
+        os.replace(partial, path)
+    except BaseException:
+        try:
+            os.unlink(partial)
+        except OSError:
+            pass
+        raise
+
+
+def _record(message, stack, now, more):
+    path = os.environ.get("JOBRUN_ERROR_FILE")
+    if not path:
+        return
+    text = json.dumps(dict({"message": {
+        "message": message,
+        "extraInfo": {"py_callstack": _fit(stack, _STACK_MOST),
+                      "timestamp": str(now // 1000000000)},
+    }, "time_ns": now}, **more))
+    try:
+        write_beside(path, [text.encode()])
+    except OSError as error:
+        sys.stderr.write("jobrun: could not write %s: %s\n" % (path, error))
+
+
+def tell(error):
+    """An exception of the user's: error.json, and what Python would print."""
+    now = time.time_ns()
+    trace = error.__traceback__ = trim(error)
+    if isinstance(error, Exception):
+        lines = traceback.format_exception(type(error), error, trace)
+        _record(_headline(error), "".join(lines), now,
+                {"causes": _causes(error)})
+    sys.excepthook(type(error), error, trace)
+    # It was told; what is still to come of it is the way to the end.
+    sys.excepthook = lambda *rest: None
+
+
+def refuse(error):
+    """A StartError: one line, no traceback."""
+    text = _fit(str(error), _MESSAGE_MOST)
+    _record(text, "", time.time_ns(), {"start": True})
+    sys.stderr.write("jobrun: %s\n" % text)

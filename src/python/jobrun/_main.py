@@ -1,0 +1,220 @@
+"""The forms of a Python entrypoint, each run as plain Python would."""
+import builtins
+import importlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import stat
+import sys
+import types
+
+import jobrun
+from jobrun import _error
+from jobrun._error import StartError
+
+CONTROL = 3  # the descriptor of the runner's control socket, where there is one
+
+
+def _new_main():
+    """A module `__main__` of the user's own, so that what it defines can be
+    found again, by pickle and by multiprocessing's children."""
+    main = types.ModuleType("__main__")
+    main.__builtins__ = builtins
+    sys.modules["__main__"] = main
+    return main
+
+
+def _put_first(folder):
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path.insert(0, folder)
+
+
+def script_name(path):
+    """A script's __file__, which is absolute from Python 3.9 on."""
+    return os.path.abspath(path) if sys.version_info >= (3, 9) else path
+
+
+def read_script(path):
+    try:
+        with io.open_code(os.path.abspath(path)) as file:
+            return compile(file.read(), script_name(path), "exec",
+                           dont_inherit=True)
+    except OSError as error:
+        raise StartError("could not read the script '%s': %s (relative to the "
+                         "working directory %s)"
+                         % (path, error.strerror, os.getcwd())) from None
+
+
+def _run_script(words):
+    path = words[0]
+    sys.argv[:] = words
+    main = _new_main()
+    if os.path.isdir(path) or path.endswith((".zip", ".pyz")):
+        import runpy
+        _put_first(script_name(path))
+        runpy._run_module_as_main("__main__", alter_argv=False)
+        return
+    _put_first(os.path.dirname(os.path.realpath(path)))
+    code = read_script(path)
+    main.__file__ = script_name(path)
+    main.__cached__ = None
+    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
+    exec(code, main.__dict__)
+
+
+def _missing(name, error):
+    """Whether an import failed for want of `name` itself, or of a package
+    that it is in."""
+    return error.name is not None and \
+        (name + ".").startswith(error.name + ".")
+
+
+def _no_module(name, error):
+    return StartError("no module named '%s' (to import '%s'); the working "
+                      "directory %s is searched first, then PYTHONPATH and "
+                      "what %s has installed"
+                      % (error, name, os.getcwd(), sys.executable))
+
+
+def find_module(name):
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError as error:
+        if _missing(name, error):
+            raise _no_module(name, error.name) from None
+        raise
+    if spec is None:
+        raise _no_module(name, name)
+    return spec
+
+
+def _run_module(words):
+    import runpy
+    sys.argv[:] = words
+    _put_first(os.getcwd())
+    find_module(words[0])
+    _new_main()
+    runpy._run_module_as_main(words[0])
+
+
+def import_module(name):
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if _missing(name, error):
+            raise _no_module(name, error.name) from None
+        raise
+
+
+def find_function(target):
+    """What MODULE:NAME means; NAME may have dots."""
+    module_name, _, path = target.partition(":")
+    found = module = import_module(module_name)
+    for name in path.split("."):
+        try:
+            found = getattr(found, name)
+        except AttributeError:
+            import difflib
+            near = difflib.get_close_matches(name, dir(found), 1)
+            raise StartError(
+                "module '%s' (%s) has no '%s'%s"
+                % (module_name, getattr(module, "__file__", "built in"), path,
+                   ": did you mean '%s'?" % near[0] if near else "")) from None
+    if not callable(found):
+        raise StartError("'%s' is no function: it is a %s"
+                         % (target, type(found).__name__))
+    return found
+
+
+def _check_arguments(function, target, args, kwargs):
+    """A call that cannot work is told as such, before it is made."""
+    import inspect
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # not every built-in has one
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise StartError(
+            "'%s' takes %s, and the spec's args %.200s and kwargs %.200s do "
+            "not fit: %s" % (target, signature, json.dumps(args),
+                             json.dumps(kwargs), error)) from None
+
+
+def _run_function(words):
+    target = words[0]
+    call = json.loads(words[1])
+    args, kwargs = call.get("args") or [], call.get("kwargs") or {}
+    sys.argv[:] = [target]
+    _put_first(os.getcwd())
+    _new_main()
+    if call.get("setup"):
+        find_function(call["setup"])()
+    function = find_function(target)
+    _check_arguments(function, target, args, kwargs)
+    if call.get("init"):
+        jobrun.init(call["init"], bool(call.get("smoke_test")))
+    value = function(*args, **kwargs)
+    if value is not None or not jobrun.result.delivered:
+        jobrun.result(value)
+
+
+_FORMS = {"script": _run_script, "module": _run_module,
+          "function": _run_function}
+
+
+class Control:
+    """The runner's ear: one byte says how the rank's work ended, one that
+    comes back says that it may go."""
+
+    def __init__(self, fd):
+        self.fd = fd
+        try:
+            if not stat.S_ISSOCK(os.fstat(fd).st_mode):
+                self.fd = -1
+            else:
+                os.set_inheritable(fd, False)
+        except OSError:
+            self.fd = -1
+        self.pid = os.getpid()
+
+    def tell(self, how):
+        # A process that the user forked is not the rank.
+        if self.fd < 0 or self.pid != os.getpid():
+            return
+        try:
+            os.write(self.fd, how)
+            if how == b"r":
+                os.read(self.fd, 1)
+        except OSError:
+            pass  # no runner: nothing to wait for
+
+
+def _run(words, control):
+    form = _FORMS[words[0]]
+    try:
+        form(words[1:])
+    except SystemExit as error:
+        if error.code in (None, 0) and words[0] != "function":
+            control.tell(b"r")
+        raise
+    except StartError as error:
+        _error.refuse(error)
+        return 126
+    except BaseException as error:
+        _error.tell(error)
+        control.tell(b"f")
+        raise
+    control.tell(b"r")
+    return 0
+
+
+def main(words):
+    control = CONTROL
+    if words[0] == "serve":
+        from jobrun import _serve
+        words, control = _serve.serve(words[1:])
+    return _run(words, Control(control))

@@ -1,0 +1,406 @@
+"""The worker by itself, without a runner: what plain Python does, it does."""
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+SUPPORT = os.environ["SUPPORT"]
+WORKER = os.path.join(SUPPORT, "python", "jobrun", "_worker.py")
+PYTHON = os.environ.get("INTERPRETER", sys.executable)
+WAIT = 60
+
+REPORT = """\
+import json, pickle, sys, multiprocessing
+class Thing:
+    pass
+def double(x):
+    return 2 * x
+if __name__ == "__main__":
+    main = sys.modules["__main__"]
+    assert isinstance(pickle.loads(pickle.dumps(Thing())), Thing)
+    # Where __main__ is a folder's, plain Python cannot do it either.
+    if not __file__.endswith("__main__.py"):
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            assert pool.map(double, [1, 2]) == [2, 4]
+    assert "jobrun" not in dir(main)
+    print(json.dumps([sys.argv, __name__, __file__, sys.path[0],
+                      main is not None and main.__dict__ is globals(),
+                      str(__package__)]))
+"""
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="job run ")
+        self.dir = os.path.realpath(self.dir)
+        self.addCleanup(shutil.rmtree, self.dir)
+
+    def write(self, name, text):
+        path = os.path.join(self.dir, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(textwrap.dedent(text))
+
+    def start(self, words, **more):
+        env = dict(os.environ, JOBRUN_RESULT_FILE=self.dir + "/result.json",
+                   JOBRUN_ERROR_FILE=self.dir + "/error.json", RANK="1",
+                   WORLD_SIZE="8", MODEL_PARALLEL_SIZE="2",
+                   PIPELINE_PARALLEL_SIZE="2", DATA_PARALLEL_SIZE="2",
+                   MODEL_PARALLEL_RANK="1", PIPELINE_PARALLEL_RANK="0",
+                   DATA_PARALLEL_RANK="0", MODEL_PARALLEL_GROUP="0",
+                   PIPELINE_PARALLEL_GROUP="1", DATA_PARALLEL_GROUP="1",
+                   PYTHONDONTWRITEBYTECODE="1")
+        env.pop("PYTHONPATH", None)
+        return subprocess.Popen(words, cwd=self.dir, env=env, text=True,
+                                stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, **more)
+
+    def run_words(self, *words):
+        done = self.start(list(words))
+        self.out, self.err = done.communicate(timeout=WAIT)
+        return done.returncode
+
+    def worker(self, *words):
+        return self.run_words(PYTHON, WORKER, *words)
+
+    def call(self, target, *args, **more):
+        kwargs = more.pop("kwargs", {})
+        return self.worker("function", target, json.dumps(
+            dict({"args": args, "kwargs": kwargs}, **more)))
+
+    def json(self, name):
+        with open(os.path.join(self.dir, name)) as file:
+            return json.load(file)
+
+    def has(self, name):
+        return os.path.exists(os.path.join(self.dir, name))
+
+    def error(self):
+        return self.json("error.json")["message"]["message"]
+
+
+class Likeness(Case):
+    """Script and module see what plain Python shows them."""
+
+    def same(self, plain, mine):
+        self.assertEqual(self.run_words(PYTHON, *plain), 0, self.err)
+        wanted = self.out
+        self.assertEqual(self.worker(*mine), 0, self.err)
+        self.assertEqual(self.out, wanted)
+        self.assertFalse(self.has("error.json"))
+
+    def test_script(self):
+        self.write("sub dir/report.py", REPORT)
+        self.same(["sub dir/report.py", "--a", "b c", "--", "-"],
+                  ["script", "sub dir/report.py", "--a", "b c", "--", "-"])
+
+    def test_script_through_a_link(self):
+        self.write("real/report.py", REPORT)
+        os.symlink("real/report.py", self.dir + "/link.py")
+        self.same(["link.py"], ["script", "link.py"])
+
+    def test_module(self):
+        self.write("pkg/__init__.py", "")
+        self.write("pkg/report.py", REPORT)
+        self.same(["-m", "pkg.report", "-x"], ["module", "pkg.report", "-x"])
+
+    def test_package(self):
+        self.write("pkg/__init__.py", "")
+        self.write("pkg/__main__.py", REPORT)
+        self.same(["-m", "pkg"], ["module", "pkg"])
+
+    def test_folder(self):
+        self.write("app/__main__.py", REPORT)
+        self.same(["app", "x"], ["script", "app", "x"])
+
+    def test_exit_codes(self):
+        for text in ("", "0", "3", "None", "'words'", "300", "True", "1.5"):
+            self.write("end.py", "import sys\nsys.exit(%s)\n" % text)
+            plain = self.run_words(PYTHON, "end.py"), self.out, self.err
+            mine = self.worker("script", "end.py"), self.out, self.err
+            self.assertEqual(plain, mine, text)
+            self.assertFalse(self.has("error.json"))
+
+    def test_traceback(self):
+        self.write("bad.py", """\
+            def step():
+                try:
+                    {}["lr"]
+                except KeyError as error:
+                    raise ValueError("loss is NaN") from error
+            step()
+            """)
+        plain = self.run_words(PYTHON, "bad.py"), self.err
+        mine = self.worker("script", "bad.py"), self.err
+        self.assertEqual(plain, mine)
+        told = self.json("error.json")
+        self.assertEqual(told["message"]["message"],
+                         "ValueError: loss is NaN")
+        self.assertIn("in step",
+                      told["message"]["extraInfo"]["py_callstack"])
+        self.assertIn("KeyError: 'lr'",
+                      told["message"]["extraInfo"]["py_callstack"])
+        self.assertEqual(told["causes"],
+                         [{"how": "cause", "message": "KeyError: 'lr'"}])
+        self.assertEqual(told["message"]["extraInfo"]["timestamp"],
+                         str(told["time_ns"] // 10**9))
+
+    def test_syntax_error(self):
+        self.write("bad.py", "def f(:\n")
+        plain = self.run_words(PYTHON, "bad.py")
+        self.assertEqual(self.worker("script", "bad.py"), plain)
+        self.assertIn("SyntaxError", self.error())
+
+    def test_excepthook(self):
+        self.write("bad.py", "import sys\n"
+                   "sys.excepthook = lambda *a: print('mine', a[0].__name__)\n"
+                   "1 / 0\n")
+        self.assertEqual(self.worker("script", "bad.py"), 1)
+        self.assertEqual(self.out, "mine ZeroDivisionError\n")
+        self.assertEqual(self.err, "")
+
+    def test_interrupt(self):
+        self.write("bad.py", "raise KeyboardInterrupt\n")
+        self.assertEqual(self.worker("script", "bad.py"), -signal.SIGINT)
+        self.assertIn("KeyboardInterrupt", self.err)
+        self.assertNotIn("_worker", self.err)
+        self.assertFalse(self.has("error.json"))
+
+    def test_texts_that_cannot_be_told(self):
+        self.write("bad.py", """\
+            class Odd(Exception):
+                def __str__(self):
+                    raise RuntimeError
+            raise Odd
+            """)
+        self.assertEqual(self.worker("script", "bad.py"), 1)
+        self.assertIn("Odd: <its text could not be had>", self.error())
+        self.write("bad.py", "raise ValueError('\\ud800\\0' + 'x' * 10**7)")
+        self.assertEqual(self.worker("script", "bad.py"), 1)
+        self.assertIn("ValueError: \\ud800\\x00xxx", self.error())
+        self.assertLess(len(self.error()), 10**5)
+
+    def test_endless_causes(self):
+        self.write("bad.py", """\
+            a, b = ValueError("a"), ValueError("b")
+            a.__cause__, b.__cause__ = b, a
+            raise a
+            """)
+        self.assertEqual(self.worker("script", "bad.py"), 1)
+        self.assertEqual(len(self.json("error.json")["causes"]), 1)
+
+
+class Functions(Case):
+    def test_returns(self):
+        self.write("f.py", """\
+            import sys
+            def echo(*args, **kwargs):
+                return {"args": args, "kwargs": kwargs, "argv": sys.argv[1:]}
+            def nothing():
+                pass
+            class Deep:
+                @staticmethod
+                def er():
+                    return "ä"
+            """)
+        self.assertEqual(self.call("f:echo", 1, None, [True], {"a": "%"},
+                                   kwargs={"lr": 0.1}), 0, self.err)
+        self.assertEqual(self.json("result.json"),
+                         {"args": [1, None, [True], {"a": "%"}],
+                          "kwargs": {"lr": 0.1}, "argv": []})
+        self.assertEqual(self.call("f:nothing"), 0)
+        self.assertIsNone(self.json("result.json"))
+        self.assertEqual(self.call("f:Deep.er"), 0)
+        self.assertEqual(self.json("result.json"), "ä")
+
+    def test_big(self):
+        self.write("f.py", "def big(n):\n"
+                   "    return {'text': 'x' * n, 'list': [0.5] * 10**5}\n")
+        self.assertEqual(self.call("f:big", 10**8), 0)
+        self.assertGreater(os.path.getsize(self.dir + "/result.json"), 10**8)
+
+    def test_not_json(self):
+        values = {
+            "{'metrics': [1, 2, 3, {4}]}": "result.metrics[3]: set ",
+            "float('nan')": "result: nan ",
+            "[float('-inf')]": "result[0]: -inf ",
+            "{'a b': (1, b'x')}": 'result["a b"][1]: bytes ',
+            "{1: 2}": "result: its key 1 is of type int",
+            "[2 ** 63]": "result[0]: an integer beyond 64 bits",
+            "'\\ud800'": "result: a str with a lone surrogate",
+            "{'x': 'a\\0'}": "result.x: a str with a NUL",
+            "range(3)": "result: range ",
+            "itself()": "result[0]: it contains itself",
+            "deep()": "result: nested deeper",
+            "pathlib.Path('/')": "result: pathlib.",
+            "object": "result: type ",
+            "later()": "result: coroutine is not JSON; the function is async",
+        }
+        for value, text in values.items():
+            self.write("f.py", """\
+                import pathlib
+                def itself():
+                    a = []
+                    a.append(a)
+                    return a
+                def deep():
+                    a = []
+                    for i in range(100000):
+                        a = [a]
+                    return a
+                async def later():
+                    pass
+                def f():
+                    return %s
+                """ % value)
+            self.assertEqual(self.call("f:f"), 1, value)
+            self.assertIn(text, self.error())
+            self.assertFalse(self.has("result.json"), value)
+
+    def test_no_return(self):
+        for text in ("sys.exit(0)", "os._exit(0)"):
+            self.write("f.py", "import os, sys\ndef f():\n    %s\n" % text)
+            self.assertEqual(self.call("f:f"), 0)
+            self.assertFalse(self.has("result.json"))
+
+    def test_setup_and_api(self):
+        self.write("f.py", """\
+            import jobrun
+            seen = []
+            def before():
+                seen.append(jobrun.rank())
+            def f():
+                jobrun.result({"early": True})
+                return [seen, jobrun.world_size(), jobrun.coordinates(),
+                        [jobrun.members(a) for a in jobrun.AXES],
+                        jobrun.groups("pipeline")]
+            def g():
+                jobrun.result({"early": True})
+            def h():
+                jobrun.group("model")
+            def i():
+                jobrun.group("tensor")
+            """)
+        self.assertEqual(self.call("f:f", setup="f:before"), 0, self.err)
+        self.assertEqual(self.json("result.json"), [
+            [1], 8, {"model": 1, "pipeline": 0, "data": 0},
+            [[0, 1], [1, 3], [1, 5]], [[0, 2], [1, 3], [4, 6], [5, 7]]])
+        self.assertEqual(self.call("f:g"), 0)
+        self.assertEqual(self.json("result.json"), {"early": True})
+        self.assertEqual(self.call("f:h"), 1)
+        self.assertIn("init: torch", self.error())
+        self.assertEqual(self.call("f:i"), 1)
+        self.assertIn("no axis 'tensor'", self.error())
+
+    def test_wrong(self):
+        """Told as the spec's mistake, without a traceback, as no start."""
+        self.write("f.py", "def main(epochs, lr=0.1):\n    pass\nx = 3\n")
+        self.write("half.py", "import nowhere\n")
+        cases = [
+            (("g:main",), "no module named 'g'"),
+            (("f.sub:main",), "no module named 'f.sub'"),
+            (("f:mian", 1), "has no 'mian': did you mean 'main'?"),
+            (("f:x",), "'f:x' is no function: it is a int"),
+            (("f:main",), "missing a required argument: 'epochs'"),
+            (("f:main", 1, 2, 3), "too many positional arguments"),
+        ]
+        for words, text in cases:
+            self.assertEqual(self.call(*words), 126, words)
+            self.assertIn(text, self.error())
+            self.assertTrue(self.json("error.json")["start"])
+            self.assertNotIn("Traceback", self.err)
+        self.assertEqual(self.call("f:main", kwargs={"epoch": 1}), 126)
+        self.assertEqual(self.call("half:main"), 1)
+        self.assertEqual(self.error(),
+                         "ModuleNotFoundError: No module named 'nowhere'")
+        self.assertIn("half.py", self.err)
+        self.assertNotIn("_main.py", self.err)
+        for words in (["script", "none.py"], ["module", "none.sub"]):
+            self.assertEqual(self.worker(*words), 126)
+            self.assertTrue(self.json("error.json")["start"])
+
+    def test_inner_type_error(self):
+        """The same class of error from inside is the user's."""
+        self.write("f.py", "def main():\n    main(1)\n")
+        self.assertEqual(self.call("f:main"), 1)
+        self.assertIn("TypeError", self.error())
+        self.assertNotIn("start", self.json("error.json"))
+
+
+class Ends(Case):
+    """What the runner hears on descriptor 3, and when a rank goes on."""
+
+    def control(self, words):
+        ours, theirs = socket.socketpair()
+        ours.settimeout(WAIT)
+
+        def take():
+            os.dup2(theirs.fileno(), 3)
+
+        process = self.start([PYTHON, WORKER] + words, preexec_fn=take,
+                             close_fds=False)
+        theirs.close()
+        self.addCleanup(ours.close)
+        return process, ours
+
+    def test_waits(self):
+        self.write("f.py", "import atexit, subprocess\ndef f():\n"
+                   "    subprocess.run(['sh', '-c', 'readlink /proc/$$/fd/3'"
+                   "])\n")
+        process, ours = self.control(["function", "f:f", "{}"])
+        self.assertEqual(ours.recv(1), b"r")
+        self.assertTrue(self.has("result.json"))
+        self.assertIsNone(process.poll())
+        ours.send(b"g")
+        out, err = process.communicate(timeout=WAIT)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertEqual(out, "")
+
+    def test_failure_does_not_wait(self):
+        self.write("f.py", "def f():\n    1 / 0\n")
+        process, ours = self.control(["function", "f:f", "{}"])
+        self.assertEqual(ours.recv(1), b"f")
+        process.communicate(timeout=WAIT)
+        self.assertEqual(process.returncode, 1)
+
+    def test_runner_gone(self):
+        self.write("f.py", "")
+        process, ours = self.control(["script", "f.py"])
+        ours.recv(1)
+        ours.close()
+        process.communicate(timeout=WAIT)
+        self.assertEqual(process.returncode, 0)
+
+    def test_no_return_says_nothing(self):
+        self.write("f.py", "import sys\ndef f():\n    sys.exit(0)\n")
+        process, ours = self.control(["function", "f:f", "{}"])
+        process.communicate(timeout=WAIT)
+        self.assertEqual(ours.recv(1), b"")
+
+
+class Old(Case):
+    def test_refusal(self):
+        """The refusal, by what takes the place of an old interpreter."""
+        code = "import sys; sys.version_info = (3, 7, 1); sys.argv = ['w']\n" \
+            "exec(compile(open(%r).read(), 'w', 'exec'))" % WORKER
+        self.assertEqual(self.run_words(PYTHON, "-c", code), 126)
+        self.assertIn("is Python 3.7", self.error())
+        self.assertTrue(self.json("error.json")["start"])
+
+    def test_python_2(self):
+        python = os.environ.get("PYTHON2") or shutil.which("python2.7")
+        if not python or self.run_words(python, "-c", "") != 0:
+            self.skipTest("no Python 2 here")
+        self.assertEqual(self.run_words(python, WORKER, "script", "x"), 126)
+        self.assertIn("is Python 2.7", self.error())
+
+
+if __name__ == "__main__":
+    unittest.main()
