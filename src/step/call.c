@@ -1,0 +1,171 @@
+#include "step.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "clock.h"
+#include "io.h"
+#include "json.h"
+
+#include "banned.h"
+
+typedef int step_function(const struct jr_rank *, struct jr_result *);
+
+/* The jr_result that the user sees, and what is behind it. */
+struct result {
+    struct jr_result face;
+    struct jr_buf text;
+};
+
+static int set_json(struct jr_result *face, const char *text, size_t length)
+{
+    struct result *result = (struct result *)face;
+    struct jr_error err = {0};
+    json_t *value = jr_json_parse(text, length, &err);
+    if (value == NULL) {
+        (void)fprintf(stderr, "jobrun: the result is not JSON: %s\n", err.text);
+        return -1;
+    }
+    json_decref(value);
+    struct jr_buf copy = JR_BUF_INIT;
+    jr_buf_add(&copy, text, length);
+    if (copy.failed) {
+        jr_buf_release(&copy);
+        return -1;
+    }
+    jr_buf_release(&result->text);
+    result->text = copy;
+    return 0;
+}
+
+/* Replace a file that the environment names; 0 where it names none. */
+static int write_named(const char *name, const struct jr_buf *bytes,
+                       struct jr_error *err)
+{
+    const char *path = getenv(name);
+    if (path == NULL)
+        return 0;
+    if (bytes->failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    const char *slash = strrchr(path, '/');
+    size_t len = slash == NULL ? 0 : (size_t)(slash - path);
+    char folder[PATH_MAX] = ".";
+    if (len >= sizeof folder)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "%s is too long", name);
+    if (slash != NULL)
+        (void)snprintf(folder, sizeof folder, "%.*s/", (int)len, path);
+    JR_CLOSE int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", folder);
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    return jr_io_replace(fd, slash == NULL ? path : slash + 1, bytes->data,
+                         bytes->len, 0666 & ~mask, err);
+}
+
+int jr_step_refuse(const struct jr_error *why)
+{
+    struct jr_error err = {0};
+    struct jr_buf bytes = JR_BUF_INIT;
+    json_t *file = json_object(), *message = json_object(),
+           *extra = json_object();
+    uint64_t now = jr_clock_wall_ns();
+    (void)fprintf(stderr, "jobrun: %s\n", why->text);
+    jr_json_set_str(extra, "py_callstack", "");
+    jr_json_set_int(extra, "timestamp", (json_int_t)(now / 1000000000));
+    jr_json_set_str(message, "message", why->text);
+    jr_json_set(message, "extraInfo", extra);
+    jr_json_set(file, "message", message);
+    jr_json_set_int(file, "time_ns", (json_int_t)now);
+    jr_json_set_bool(file, "start", true);
+    jr_json_print(&bytes, file, 0);
+    json_decref(file);
+    if (write_named("JOBRUN_ERROR_FILE", &bytes, &err) != 0)
+        (void)fprintf(stderr, "jobrun: %s\n", err.text);
+    jr_buf_release(&bytes);
+    return JR_STEP_UNSTARTED;
+}
+
+void *jr_step_load(const char *path, struct jr_error *err)
+{
+    /* Global, for the plug-ins that MPI and other libraries load themselves
+     * look for the symbols of what is loaded already. */
+    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (library == NULL)
+        (void)jr_error_set(err, JR_STATUS_LAUNCH,
+                           "could not load the library: %s", dlerror());
+    return library;
+}
+
+static step_function *find(const struct jr_step *step, struct jr_error *err)
+{
+    void *library = jr_step_load(step->path, err);
+    if (library == NULL)
+        return NULL;
+    void *symbol = dlsym(library, step->symbol);
+    if (symbol == NULL)
+        (void)jr_error_set(
+            err, JR_STATUS_LAUNCH,
+            "%s has no symbol '%s': is it exported (not static, not hidden), "
+            "and in C++ declared extern \"C\"? nm -D shows what there is",
+            step->path, step->symbol);
+    step_function *function;
+    memcpy(&function, &symbol, sizeof function); /* ISO C has no cast */
+    return function;
+}
+
+static int deliver(struct result *result)
+{
+    struct jr_error err = {0};
+    if (result->text.len == 0)
+        jr_buf_str(&result->text, "null");
+    jr_buf_char(&result->text, '\n');
+    if (write_named("JOBRUN_RESULT_FILE", &result->text, &err) == 0)
+        return 0;
+    (void)fprintf(stderr, "jobrun: could not deliver the result: %s\n",
+                  err.text);
+    return 1;
+}
+
+/* One byte says how it ended; after a return one comes back, once the rank may
+ * go. No runner is nothing to wait for. */
+static void tell(int control, char how)
+{
+    if (control < 0 || write(control, &how, 1) != 1 || how != 'r')
+        return;
+    while (read(control, &how, 1) < 0 && errno == EINTR)
+        continue;
+}
+
+static int call(const struct jr_step *step, step_function *function,
+                const struct jr_rank *rank)
+{
+    struct result result = {.face = {.set_json = set_json},
+                            .text = JR_BUF_INIT};
+    int code = function(rank, &result.face);
+    if (code == 0)
+        code = deliver(&result);
+    jr_buf_release(&result.text);
+    tell(step->control, code == 0 ? 'r' : 'f');
+    return code < 0 || code > 255 ? 1 : code;
+}
+
+int jr_step_run(const struct jr_step *step)
+{
+    struct jr_error err = {0};
+    struct jr_rank rank;
+    step_function *function = find(step, &err);
+    if (function == NULL || jr_step_rank(&rank, &err) != 0)
+        return jr_step_refuse(&err);
+    rank.argc = step->argc;
+    rank.argv = step->argv;
+    return call(step, function, &rank);
+}

@@ -1,0 +1,32 @@
+#include "step.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "banned.h"
+
+/* A rank has no other descriptor, so a socket there is the runner's. */
+static int control_fd(void)
+{
+    struct stat st;
+    if (fstat(JR_STEP_CONTROL, &st) != 0 || !S_ISSOCK(st.st_mode))
+        return -1;
+    (void)fcntl(JR_STEP_CONTROL, F_SETFD, FD_CLOEXEC);
+    return JR_STEP_CONTROL;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3) {
+        (void)fprintf(stderr, "usage: jobrun-step PATH SYMBOL [ARG]...\n");
+        return JR_STEP_UNSTARTED;
+    }
+    struct jr_step step = {.path = argv[1],
+                           .symbol = argv[2],
+                           .argc = argc - 3,
+                           .argv = argv + 3,
+                           .control = control_fd()};
+    return jr_step_run(&step);
+}

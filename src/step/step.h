@@ -1,0 +1,43 @@
+/*
+ * jobrun-step: what jobrun executes for a rank whose entrypoint is `library`.
+ *
+ *     jobrun-step PATH SYMBOL [ARG]...
+ *
+ * It does for a shared library what python/jobrun/_worker.py does for a Python
+ * function, with the same files, the same exit code for what could not be
+ * started, and the same control socket.
+ */
+#ifndef JR_STEP_H
+#define JR_STEP_H
+
+#include <jobrun/error.h>
+#include <jobrun/rank.h>
+
+enum {
+    JR_STEP_UNSTARTED = 126, /* the exit code: no code of the user's ran */
+    JR_STEP_CONTROL = 3      /* the runner's control socket, if there is one */
+};
+
+/* One call of the user's function. */
+struct jr_step {
+    const char *path, *symbol;
+    int argc;
+    char **argv;
+    int control; /* the control socket; -1: none */
+};
+
+/* Read a rank's place from the environment of the contract. -1 with `err` where
+ * a variable is not there. */
+int jr_step_rank(struct jr_rank *ret, struct jr_error *err);
+
+/* Load, call, deliver, and wait for the runner's word: the exit code. */
+int jr_step_run(const struct jr_step *step);
+
+/* Tell that the rank could not be started, on standard error and in its
+ * error.json; returns JR_STEP_UNSTARTED. */
+int jr_step_refuse(const struct jr_error *err);
+
+/* dlopen(3); NULL with `err`. */
+void *jr_step_load(const char *path, struct jr_error *err);
+
+#endif
