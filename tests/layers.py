@@ -25,7 +25,7 @@ SEES = {
     "run": "plan base",
     "report": "run plan base",
     "engine": "report run plan base",
-    "lib": "report run plan resolve spec doc hw base",
+    "lib": "engine report run plan resolve spec doc hw base",
     "step": "base",
     "cli": "lib engine report run plan resolve spec doc hw base",
 }

@@ -1,0 +1,169 @@
+"""The installation, and what others build over it."""
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ["SOURCE"])
+FLAGS = shlex.split(os.environ["FLAGS"])
+LIMIT = 120  # seconds that any command may take
+
+SPEC = """\
+version: 1
+name: two
+world_size: 2
+entrypoint: {shell: 'echo "hello from $RANK"; echo $RANK >$JOBRUN_RESULT_FILE'}
+results: {required: all}
+"""
+
+
+def run(*words, **options):
+    return subprocess.run([str(word) for word in words], text=True,
+                          capture_output=True, timeout=LIMIT,
+                          stdin=subprocess.DEVNULL, **options)
+
+
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+
+
+class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = pathlib.Path(tempfile.mkdtemp(prefix="jobrun-install-"))
+        cls.addClassCleanup(shutil.rmtree, cls.root, ignore_errors=True)
+        done = run(os.environ["CMAKE"], "--install", os.environ["BUILD"],
+                   env={**os.environ, "DESTDIR": str(cls.root / "dest")})
+        if done.returncode != 0:
+            raise AssertionError(done.stdout + done.stderr)
+        cls.prefix = cls.under(os.environ["PREFIX"])
+        cls.lib = cls.under(os.environ["LIBDIR"])
+        cls.env = {k: v for k, v in os.environ.items()
+                   if not k.startswith(("JOBRUN_", "SLURM_", "OMP_", "CUDA_"))}
+        cls.env.update(LD_LIBRARY_PATH=str(cls.lib), LC_ALL="C.UTF-8",
+                       PKG_CONFIG_PATH=str(cls.lib / "pkgconfig"))
+
+    @classmethod
+    def under(cls, path):
+        return cls.root / "dest" / path.lstrip("/")
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(dir=self.root))
+        (self.folder / "two.yaml").write_text(SPEC)
+
+    def good(self, *words, code=0):
+        done = run(*words, cwd=self.folder, env=self.env)
+        self.assertEqual(done.returncode, code,
+                         f"{words}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def pkg_config(self, *words):
+        return shlex.split(
+            self.good("pkg-config", *words, "jobrun").stdout)
+
+    def build(self, compiler, path, *libraries):
+        program = self.folder / "program"
+        self.good(*shlex.split(compiler), "-Wall", "-Wextra", "-Werror", path,
+                  *FLAGS, *self.pkg_config("--cflags"), *libraries, "-o",
+                  program)
+        return program
+
+    def example(self):
+        page = (SOURCE / "docs" / "library.md").read_text()
+        code = re.search(r"```c\n(.*?)```", page, re.S).group(1)
+        path = self.folder / "example.c"
+        path.write_text(code)
+        return path
+
+    def check_example(self, program):
+        done = self.good(program, "two.yaml")
+        self.assertIn("[0] hello from 0\n", done.stdout)
+        self.assertTrue(done.stdout.endswith(
+            "rank 0 succeeded: 0\nrank 1 succeeded: 1\n"), done.stdout)
+        self.assertEqual(done.stderr, "")
+        (self.folder / "bad.yaml").write_text("version: 1\nworldsize: 2\n")
+        done = self.good(program, "bad.yaml", code=3)
+        self.assertIn("bad.yaml:2:1: error[JR0203]", done.stderr)
+        self.assertIn("cannot run: bad.yaml:", done.stderr)
+
+    def test_everything_is_there(self):
+        version = os.environ["VERSION"]
+        missing = [path for path in (
+            "bin/jobrun", "include/jobrun/jobrun.h", "include/jobrun/error.h",
+            "share/man/man1/jobrun.1", "share/man/man5/jobrun.yaml.5",
+            "share/jobrun/schemas/jobspec-v1.schema.json",
+            "share/bash-completion/completions/jobrun",
+            "share/zsh/site-functions/_jobrun",
+            "share/fish/vendor_completions.d/jobrun.fish")
+            if not (self.prefix / path).is_file()]
+        missing += [name for name in (
+            "libjobrun.a", f"libjobrun.so.{version}", "pkgconfig/jobrun.pc")
+            if not (self.lib / name).is_file()]
+        self.assertEqual(missing, [])
+        major = version.split(".")[0]
+        self.assertEqual(os.readlink(self.lib / "libjobrun.so"),
+                         f"libjobrun.so.{major}")
+        dynamic = self.good("readelf", "-d", self.lib / "libjobrun.so").stdout
+        self.assertIn(f"soname: [libjobrun.so.{major}]", dynamic)
+        self.assertEqual(self.pkg_config("--modversion"), [version])
+
+    def test_exactly_what_is_documented_is_exported(self):
+        headers = self.prefix / "include" / "jobrun"
+        declared = set()
+        for path in headers.glob("*.h"):
+            if path.name != "rank.h":  # of the library that is the entrypoint
+                declared |= set(re.findall(r"\bJR_API\b[^;(]*?\b(jr_\w+)\(",
+                                           without_comments(path.read_text())))
+        listed = self.good("nm", "-D", "--defined-only",
+                           self.lib / "libjobrun.so").stdout
+        exported = {line.split()[-1].split("@")[0]
+                    for line in listed.splitlines()}
+        exported = {name for name in exported if not name.startswith("__")}
+        self.assertGreater(len(declared), 20)
+        self.assertEqual(exported, declared)
+        page = (SOURCE / "docs" / "library.md").read_text()
+        self.assertEqual({name for name in declared if name not in page}, set())
+
+    def test_every_header_compiles_alone(self):
+        for path in (self.prefix / "include" / "jobrun").glob("*.h"):
+            text = f"#include <jobrun/{path.name}>\n"
+            (self.folder / "one.c").write_text(text + "int main(void)\n{\n}\n")
+            self.build(os.environ["CC"] + " -std=c17 -pedantic",
+                       self.folder / "one.c")
+
+    def test_the_example_of_the_page_runs(self):
+        self.check_example(self.build(os.environ["CC"], self.example(),
+                                      *self.pkg_config("--libs")))
+
+    def test_the_example_runs_without_the_shared_library(self):
+        words = self.pkg_config("--static", "--libs")
+        words[words.index("-ljobrun")] = "-l:libjobrun.a"
+        program = self.build(os.environ["CC"], self.example(), *words)
+        self.assertNotIn("libjobrun", self.good("ldd", program).stdout)
+        self.check_example(program)
+
+    def test_a_program_in_cxx(self):
+        if not os.environ["CXX"]:
+            self.skipTest("no C++ compiler")
+        program = self.build(os.environ["CXX"],
+                             SOURCE / "tests" / "install" / "embed.cc",
+                             *self.pkg_config("--libs"))
+        lines = self.good(program).stdout.splitlines()
+        self.assertEqual(lines[0], "2:13 JR0211")
+        self.assertIn("far: 16 ranks on 2 nodes (data 4 x model 4), nccl, ",
+                      lines[1])
+        self.assertEqual(lines[2:], [
+            'rank 0 succeeded code 0 result {"r": 0}',
+            'rank 1 failed code 1 result none cause', "failed 1"])
+
+    def test_the_program_runs(self):
+        done = self.good(self.prefix / "bin" / "jobrun", "two.yaml")
+        self.assertIn("2 of 2 ranks delivered", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,279 @@
+#include <jobrun/jobrun.h>
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+#define SPEC "version: 1\nname: t\nworld_size: 2\n"
+#define RUNS(shell) SPEC "entrypoint: {shell: '" shell "'}\n"
+
+/* A session of a text, in a folder of its own. */
+struct fixture {
+    char folder[32];
+    struct jr_session *session;
+    struct jr_error err;
+    char notes[256]; /* the last one */
+};
+
+static void note(void *data, const char *line)
+{
+    struct fixture *fixture = data;
+    (void)snprintf(fixture->notes, sizeof fixture->notes, "%s", line);
+}
+
+static void open_session(struct fixture *fixture,
+                         struct jr_session_options options)
+{
+    *fixture = (struct fixture){.folder = "/tmp/jobrun-XXXXXX"};
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(fixture->folder));
+    options.note = note;
+    options.data = fixture;
+    fixture->session = jr_session_open(&options);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fixture->session);
+}
+
+static enum jr_status load(struct fixture *fixture, const char *text)
+{
+    const struct jr_spec_source source = {.name = "t.yaml",
+                                          .folder = fixture->folder,
+                                          .text = text,
+                                          .len = strlen(text)};
+    return jr_session_load(fixture->session, &source, &fixture->err);
+}
+
+static void close_session(struct fixture *fixture)
+{
+    char command[64];
+    jr_session_close(fixture->session);
+    (void)snprintf(command, sizeof command, "rm -rf %s", fixture->folder);
+    CU_ASSERT_EQUAL(system(command), 0);
+}
+
+static const struct jr_session_options dry = {.dry_run = true};
+
+static void tells_mistakes_at_their_positions(void)
+{
+    struct fixture f;
+    size_t count;
+    open_session(&f, dry);
+    CU_ASSERT_EQUAL(load(&f, "version: 1\nname: t\nworld_size: 4x\n"
+                             "paralelism: {}\nentrypoint: [a]\n"),
+                    JR_STATUS_INVALID);
+    const struct jr_diag *diags = jr_session_diags(f.session, &count);
+    CU_ASSERT_EQUAL_FATAL(count, 2);
+    JR_ASSERT_TEXT(diags[0].code, "JR0211");
+    JR_ASSERT_TEXT(diags[0].span.source->name, "t.yaml");
+    CU_ASSERT_EQUAL(diags[0].span.line, 3);
+    CU_ASSERT_EQUAL(diags[0].span.column, 13);
+    CU_ASSERT_EQUAL(diags[1].span.line, 4);
+    JR_ASSERT_TEXT(f.err.text, "t.yaml:3:13: 'world_size' wants an integer of "
+                               "at least 1, not '4x' (and more)");
+    CU_ASSERT_EQUAL(f.err.status, JR_STATUS_INVALID);
+    char *text = jr_session_diags_text(f.session, JR_DIAG_SHORT, false);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "t.yaml:4:1: error: unknown field"));
+    free(text);
+    jr_session_forget(f.session);
+    (void)jr_session_diags(f.session, &count);
+    CU_ASSERT_EQUAL(count, 0);
+    CU_ASSERT_EQUAL(jr_session_resolve(f.session, &f.err), JR_STATUS_USAGE);
+    CU_ASSERT_PTR_NULL(jr_session_spec(f.session));
+    close_session(&f);
+}
+
+static void refuses_stages_in_the_wrong_order(void)
+{
+    struct fixture f;
+    const struct jr_spec_source nothing = {0};
+    open_session(&f, dry);
+    CU_ASSERT_EQUAL(jr_session_load(f.session, &nothing, NULL),
+                    JR_STATUS_USAGE);
+    CU_ASSERT_EQUAL(jr_session_resolve(f.session, NULL), JR_STATUS_USAGE);
+    CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_USAGE);
+    JR_ASSERT_TEXT(f.err.text, "nothing is run in a dry session");
+    CU_ASSERT_EQUAL(load(&f, RUNS("true")), JR_STATUS_OK);
+    CU_ASSERT_EQUAL(load(&f, RUNS("true")), JR_STATUS_USAGE);
+    CU_ASSERT_EQUAL(jr_session_make_plan(f.session, &f.err), JR_STATUS_OK);
+    CU_ASSERT_EQUAL(jr_session_make_plan(f.session, &f.err), JR_STATUS_USAGE);
+    CU_ASSERT_EQUAL(jr_session_facts(f.session, NULL, &f.err),
+                    JR_STATUS_USAGE);
+    close_session(&f);
+    open_session(&f, (struct jr_session_options){0});
+    CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_USAGE);
+    JR_ASSERT_TEXT(f.err.text, "no spec is loaded");
+    CU_ASSERT_EQUAL(load(&f, RUNS("true")), JR_STATUS_OK);
+    CU_ASSERT_EQUAL(jr_session_make_plan(f.session, &f.err), JR_STATUS_USAGE);
+    close_session(&f);
+    jr_session_close(NULL);
+}
+
+static void has_nothing_before_its_stage(void)
+{
+    struct fixture f;
+    size_t count = 1;
+    open_session(&f, dry);
+    CU_ASSERT_PTR_NULL(jr_session_spec(f.session));
+    CU_ASSERT_PTR_NULL(jr_session_value(f.session, "world_size"));
+    CU_ASSERT_PTR_NULL(jr_session_plan(f.session));
+    CU_ASSERT_PTR_NULL(jr_session_ranks(f.session, &count));
+    CU_ASSERT_EQUAL(count, 0);
+    CU_ASSERT_PTR_NULL(jr_session_outcome(f.session));
+    CU_ASSERT_EQUAL(jr_session_status(f.session), JR_RUN_LAUNCH_FAILED);
+    CU_ASSERT_EQUAL(jr_session_exit_code(f.session), JR_STATUS_LAUNCH);
+#define IS_NULL(name, stage, help)                                             \
+    CU_ASSERT_PTR_NULL(jr_session_text(f.session, JR_TEXT_##name));
+    JR_TEXTS(IS_NULL)
+    close_session(&f);
+}
+
+static void refuses_a_profile_that_is_none(void)
+{
+    struct fixture f;
+    size_t count;
+    open_session(&f, dry);
+    CU_ASSERT_EQUAL(jr_session_facts(f.session, "2y8", &f.err),
+                    JR_STATUS_USAGE);
+    CU_ASSERT_NOT_EQUAL(f.err.text[0], '\0');
+    (void)jr_session_diags(f.session, &count);
+    CU_ASSERT_EQUAL(count, 1);
+    CU_ASSERT_EQUAL(jr_session_facts(f.session, "2x8:H100", &f.err),
+                    JR_STATUS_OK);
+    close_session(&f);
+}
+
+static void resolves_and_plans_elsewhere(void)
+{
+    char set[] = "parallelism.model=2";
+    char *const sets[] = {set, NULL};
+    struct jr_session_options options = dry;
+    struct fixture f;
+    options.sets = sets;
+    options.run_id = "r1";
+    options.local = true;
+    open_session(&f, options);
+    CU_ASSERT_EQUAL(load(&f, "version: 1\nname: t\nentrypoint: [a]\n"),
+                    JR_STATUS_OK);
+    CU_ASSERT_PTR_NULL(jr_session_spec(f.session)->world_size);
+    CU_ASSERT_EQUAL(jr_session_facts(f.session, "2x8:H100", &f.err),
+                    JR_STATUS_OK);
+    CU_ASSERT_EQUAL_FATAL(jr_session_make_plan(f.session, &f.err),
+                          JR_STATUS_OK);
+    JR_ASSERT_TEXT(jr_session_value(f.session, "world_size"), "16");
+    JR_ASSERT_TEXT(jr_session_value(f.session, "parallelism.data"), "8");
+    CU_ASSERT_PTR_NULL(jr_session_value(f.session, "no.such"));
+    const struct jr_plan *plan = jr_session_plan(f.session);
+    CU_ASSERT_EQUAL(plan->world_size, 16);
+    JR_ASSERT_TEXT(plan->run_id, "r1");
+    char *line = jr_session_text(f.session, JR_TEXT_HEADLINE);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(line, "t: 16 ranks on 2 nodes (data 8 x model 2), nccl, "));
+    free(line);
+    CU_ASSERT_PTR_NULL(jr_session_text(f.session, JR_TEXT_REPORT));
+    CU_ASSERT_NOT_EQUAL(access("runs", F_OK), 0);
+    close_session(&f);
+}
+
+static void checks_a_template(void)
+{
+    struct jr_session_options options = {.check = true};
+    struct fixture f;
+    open_session(&f, options);
+    CU_ASSERT_EQUAL(load(&f, "version: 1\ntemplate: true\nname: t\n"),
+                    JR_STATUS_OK);
+    CU_ASSERT_PTR_NULL(jr_session_spec(f.session));
+    CU_ASSERT_EQUAL(jr_session_resolve(f.session, &f.err), JR_STATUS_USAGE);
+    close_session(&f);
+}
+
+static void runs_and_judges_in_rank_order(void)
+{
+    struct fixture f;
+    size_t count;
+    open_session(&f, (struct jr_session_options){0});
+    CU_ASSERT_EQUAL(
+        load(&f, RUNS("printf \"{\\\"r\\\": $RANK}\" >$JOBRUN_RESULT_FILE")
+                 "results: {fields: {r: {type: integer}}, distinct: [r]}\n"),
+        JR_STATUS_OK);
+    CU_ASSERT_EQUAL_FATAL(jr_session_run(f.session, NULL, &f.err),
+                          JR_STATUS_OK);
+    CU_ASSERT_EQUAL(jr_session_exit_code(f.session), 0);
+    CU_ASSERT_EQUAL(jr_session_status(f.session), JR_RUN_SUCCEEDED);
+    const struct jr_rank_result *ranks = jr_session_ranks(f.session, &count);
+    CU_ASSERT_EQUAL_FATAL(count, 2);
+    for (uint32_t i = 0; i < count; i++) {
+        char result[16];
+        (void)snprintf(result, sizeof result, "{\"r\": %u}", i);
+        CU_ASSERT_EQUAL(ranks[i].plan->rank, i);
+        CU_ASSERT_EQUAL(ranks[i].outcome->end, JR_END_EXITED);
+        CU_ASSERT_EQUAL(ranks[i].state, JR_RANK_SUCCEEDED);
+        JR_ASSERT_TEXT(ranks[i].result, result);
+        CU_ASSERT_FALSE(ranks[i].cause);
+    }
+    CU_ASSERT_EQUAL(jr_session_outcome(f.session)->count, 2);
+    CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_USAGE);
+    char *report = jr_session_text(f.session, JR_TEXT_REPORT);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(report);
+    CU_ASSERT_PTR_NOT_NULL(strstr(report, "2 of 2 ranks delivered"));
+    free(report);
+    JR_ASSERT_TEXT(f.notes, "");
+    close_session(&f);
+}
+
+static void names_the_rank_that_failed(void)
+{
+    struct fixture f;
+    size_t count;
+    open_session(&f, (struct jr_session_options){0});
+    CU_ASSERT_EQUAL(load(&f, RUNS("[ $RANK = 1 ] && exit 3; exec sleep 60")),
+                    JR_STATUS_OK);
+    CU_ASSERT_EQUAL(jr_session_begin(f.session, &f.err), JR_STATUS_OK);
+    const struct jr_plan *plan = jr_session_plan(f.session);
+    CU_ASSERT_EQUAL(access(plan->run_dir, F_OK), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_session_run(f.session, NULL, &f.err),
+                          JR_STATUS_OK);
+    const struct jr_rank_result *ranks = jr_session_ranks(f.session, &count);
+    CU_ASSERT_EQUAL(jr_session_exit_code(f.session), JR_STATUS_FAILED);
+    CU_ASSERT_EQUAL(jr_session_status(f.session), JR_RUN_FAILED);
+    CU_ASSERT_EQUAL_FATAL(count, 2);
+    CU_ASSERT_TRUE(ranks[1].cause);
+    CU_ASSERT_EQUAL(ranks[1].outcome->exit_code, 3);
+    CU_ASSERT_EQUAL(ranks[0].state, JR_RANK_STOPPED);
+    CU_ASSERT_FALSE(ranks[0].cause);
+    close_session(&f);
+}
+
+/* A record that cannot be written at the end is told, and counts. */
+static void tells_of_a_folder_that_went_away(void)
+{
+    struct fixture f;
+    open_session(&f, (struct jr_session_options){0});
+    CU_ASSERT_EQUAL(load(&f, RUNS("rm -rf $JOBRUN_RUN_DIR")), JR_STATUS_OK);
+    CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_OK);
+    CU_ASSERT_NOT_EQUAL(f.notes[0], '\0');
+    CU_ASSERT_NOT_EQUAL(jr_session_exit_code(f.session), 0);
+    close_session(&f);
+}
+
+static void needs_no_options(void)
+{
+    char program[] = "true";
+    char *const command[] = {program, NULL};
+    const struct jr_spec_source source = {.argv = command, .ranks = 2};
+    struct jr_session *session = jr_session_open(NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(session);
+    CU_ASSERT_EQUAL(jr_session_load(session, &source, NULL), JR_STATUS_OK);
+    CU_ASSERT_EQUAL(jr_session_resolve(session, NULL), JR_STATUS_OK);
+    JR_ASSERT_TEXT(jr_session_value(session, "world_size"), "2");
+    jr_session_close(session);
+}
+
+JR_UNIT_MAIN("session", CASE(tells_mistakes_at_their_positions),
+             CASE(refuses_stages_in_the_wrong_order),
+             CASE(has_nothing_before_its_stage),
+             CASE(refuses_a_profile_that_is_none),
+             CASE(resolves_and_plans_elsewhere), CASE(checks_a_template),
+             CASE(runs_and_judges_in_rank_order),
+             CASE(names_the_rank_that_failed),
+             CASE(tells_of_a_folder_that_went_away), CASE(needs_no_options))
