@@ -522,6 +522,29 @@
       "\n"                                                                     \
       "  before   salloc -N 2 jobrun train.yaml       # with nodes: 4\n"       \
       "  after    salloc -N 4 jobrun train.yaml\n")                            \
+    X(424, "the scheduler's word cannot be used",                              \
+      "A variable of the scheduler or launcher cannot be read, two of them\n"  \
+      "contradict each other, or its job is over. Jobs leave such variables\n" \
+      "behind in shells. jobrun does not guess: unset them, or state what\n"   \
+      "they would have said.\n"                                                \
+      "\n"                                                                     \
+      "  before   SLURM_JOB_NODELIST='n[1-' jobrun train.yaml\n"               \
+      "  after    env -u SLURM_JOB_ID jobrun train.yaml\n")                    \
+    X(425, "more than one jobrun on a node",                                   \
+      "A launcher (srun, mpirun, flux run) has started several jobruns on\n"   \
+      "one node, and each would start all ranks of that node. jobrun is\n"     \
+      "started once per node, and starts the ranks itself.\n"                  \
+      "\n"                                                                     \
+      "  before   srun --ntasks-per-node=8 jobrun train.yaml\n"                \
+      "  after    srun --ntasks-per-node=1 jobrun train.yaml\n")               \
+    X(426, "longer than the allocation allows",                                \
+      "timeouts.run is more than what is left of the job's time, or\n"         \
+      "timeouts.stop_grace more than Slurm's KillWait less ten seconds,\n"     \
+      "after which nobody would be left to write the record. The lower\n"      \
+      "value is used.\n"                                                       \
+      "\n"                                                                     \
+      "  before   timeouts: {stop_grace: 5m}      # KillWait is 30\n"          \
+      "  after    timeouts: {stop_grace: 20s}\n")                              \
     X(430, "the port is taken",                                                \
       "master_port is in use, or leased by another jobrun. A port that the\n"  \
       "spec states is never moved, nor is any on several nodes; without a\n"   \

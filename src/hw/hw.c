@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "buf.h"
+#include "clock.h"
 #include "io.h"
 #include "num.h"
 #include "probe.h"
@@ -89,12 +90,23 @@ static void read_network(struct jr_probe *probe)
     }
 }
 
+/* A recorded machine has its own time, or none. */
+static void read_clock(struct jr_probe *probe)
+{
+    const char *text = probe->hw->real ? NULL : jr_probe_text(probe, "/now");
+    if (probe->hw->real)
+        probe->hw->now = jr_clock_wall_ns() / 1000000000;
+    else if (text != NULL)
+        (void)jr_num_u64(text, &probe->hw->now);
+}
+
 int jr_hw_probe(struct jr_hw *ret, struct jr_arena *arena, const char *root,
                 char *const *envp, struct jr_error *err)
 {
     static void (*const readers[])(struct jr_probe *) = {
         jr_probe_cpus,         jr_probe_memory, read_environment,
-        jr_probe_accelerators, read_network,
+        jr_probe_accelerators, read_network,    read_clock,
+        jr_probe_scheduler,
     };
     struct jr_hw hw = {.origin = "hardware", .real = root[0] == '\0'};
     struct jr_probe probe = {

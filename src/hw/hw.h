@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "hostlist.h"
 #include <jobrun/error.h>
 #include <jobrun/types.h>
 
@@ -39,13 +40,33 @@ struct jr_hw_cpus {
     const char *set;        /* usable CPUs, "0-3,8"; NULL when unknown */
 };
 
-/* What a scheduler says. Fields it does not state are 0, -1 or NULL. */
+/* What the scheduler around this process says, and the launcher that started it
+ * there: scheduler.h has who says it by which variable. What is not said is 0,
+ * -1 or NULL. */
 struct jr_hw_scheduler {
-    const char *name; /* "slurm"; NULL: none */
+    const char *name; /* "Slurm", "Open MPI under Slurm"; NULL: none */
     const char *job_id;
+    bool step; /* this process is one of several, one for each node or more;
+                  else it stands for the allocation as a whole */
     uint32_t nodes;
-    int64_t node_rank;
-    char **hosts; /* nodes entries */
+    int node_rank;
+    struct jr_strv hosts;   /* one per node */
+    uint32_t tasks_here;    /* processes of the step on this node */
+    struct jr_counts tasks; /* per node, that the user asked for */
+    bool slots;             /* those are CPU slots, no tasks that were named */
+    const char *master_addr;
+    uint32_t master_port;
+    uint64_t end;        /* of the job's time, in seconds since 1970 */
+    uint32_t kill_wait;  /* seconds from SIGTERM to SIGKILL, when it ends */
+    const char *problem; /* why it cannot be believed; NULL: it can */
+    const char *help;    /* what to do about that */
+};
+
+/* One of its variables, as `doctor` tells it. */
+struct jr_hw_variable {
+    const char *system, *name, *value, *meaning;
+    const char *fact; /* what it fills, as in a facts file; NULL: nothing */
+    const char *trap; /* NULL: none */
 };
 
 /* What the environment says, of the variables that resolution may read. */
@@ -74,10 +95,13 @@ struct jr_hw {
     struct jr_hw_device *devices;
     uint32_t devices_count;
     struct jr_hw_scheduler scheduler;
+    struct jr_hw_variable *variables; /* that the scheduler has set */
+    uint32_t variables_count;
     struct jr_hw_environment environment;
     struct jr_hw_problem *problems; /* a driver that is there but broken, ... */
     uint32_t problems_count;
     uint32_t port_low, port_high; /* the kernel's ephemeral range */
+    uint64_t now; /* when it was read, in seconds since 1970; 0: unknown */
     bool real;                    /* this machine, now: ports can be tried */
 };
 

@@ -20,6 +20,7 @@ struct jr_probe {
 void jr_probe_cpus(struct jr_probe *probe);
 void jr_probe_memory(struct jr_probe *probe);
 void jr_probe_accelerators(struct jr_probe *probe);
+void jr_probe_scheduler(struct jr_probe *probe);
 
 /* The text of the file whose absolute path the format gives, below the root,
  * without its trailing newline; NULL when it cannot be read. In scratch. */

@@ -98,12 +98,45 @@ static void check_allocation(struct jr_resolver *r)
                      : "ask for more nodes, or rehearse here with --local");
 }
 
+/* Several jobruns on this node: each would start all its ranks. */
+static bool crowded(const struct jr_resolver *r)
+{
+    return r->hw->scheduler.step && r->hw->scheduler.tasks_here > 1;
+}
+
+static void check_agents(struct jr_resolver *r)
+{
+    const struct jr_hw_scheduler *scheduler = &r->hw->scheduler;
+    if (!crowded(r))
+        return;
+    struct jr_diag *diag = jr_rules_refuse(
+        r, 425, 0, "%s started jobrun %u times on this node", scheduler->name,
+        scheduler->tasks_here);
+    jr_diag_help(r->diags, diag,
+                 "start it once per node, as by srun --ntasks-per-node=1 or "
+                 "mpirun --map-by ppr:1:node; it starts the ranks itself");
+}
+
+/* What to do about nodes that do not know which they are. */
+static const char *place_help(const struct jr_resolver *r)
+{
+    const struct jr_hw_scheduler *scheduler = &r->hw->scheduler;
+    if (!r->hw->real && scheduler->name == NULL)
+        return "say how many such machines there are: nodes, in the facts file";
+    if (scheduler->name != NULL && !scheduler->step)
+        return "start one jobrun on each node by the scheduler's launcher, as "
+               "srun --ntasks-per-node=1 jobrun SPEC; or all nodes' ranks here "
+               "with --local";
+    return "give each node its --node-rank, and hosts or master_addr; or start "
+           "all nodes' ranks here with --local";
+}
+
 static void check_rendezvous(struct jr_resolver *r)
 {
     const struct jr_cell *rank = &JR_CELL(r, NODE_RANK);
     const struct jr_cell *addr = &JR_CELL(r, MASTER_ADDR);
     if (JR_CELL(r, NODES).number == 1 || rank->failed || beyond_nodes(r) ||
-        (rank->known && addr->known))
+        crowded(r) || (rank->known && addr->known))
         return;
     const char *which = addr->known   ? "node_rank is"
                         : rank->known ? "master_addr is"
@@ -111,12 +144,7 @@ static void check_rendezvous(struct jr_resolver *r)
     struct jr_diag *diag =
         jr_rules_refuse(r, 420, BIT(NODES), "%s, and %s MISSING",
                         jr_cell_say(r, JR_NODES), which);
-    jr_diag_help(r->diags, diag,
-                 r->hw->real ? "give each node its --node-rank, and hosts or "
-                               "master_addr; or start all nodes' ranks here "
-                               "with --local"
-                             : "say how many such machines there are: nodes, "
-                               "in the facts file");
+    jr_diag_help(r->diags, diag, "%s", place_help(r));
 }
 
 /* Ranks beyond the devices are an error, beyond the CPUs a warning. */
@@ -218,6 +246,7 @@ static const struct check checks[] = {
     {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(NODES), check_nodes},
     {BIT(LOCAL) | BIT(NODES), check_list},
     {BIT(HOSTS) | BIT(NODES), check_hosts},
+    {0, check_agents},
     {BIT(NODES), check_allocation},
     {BIT(NODES), check_rendezvous},
     {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(DEVICES), check_devices},

@@ -5,6 +5,7 @@
 #include <jobrun/types.h>
 
 #include "doc.h"
+#include "hostlist.h"
 #include "num.h"
 #include "set.h"
 
@@ -52,6 +53,38 @@ static char *write_bytes(const void *from, struct jr_arena *arena)
 {
     unsigned long long bytes = *(const uint64_t *)from;
     return bytes == 0 ? NULL : jr_arena_printf(arena, "%llu", bytes);
+}
+
+static bool read_seconds(const char *text, void *to, struct jr_arena *arena)
+{
+    (void)arena;
+    return jr_num_u64(text, to);
+}
+
+static bool read_hosts(const char *text, void *to, struct jr_arena *arena)
+{
+    const char *bad;
+    return jr_hostlist_expand(to, arena, text, &bad);
+}
+
+static char *write_hosts(const void *from, struct jr_arena *arena)
+{
+    const struct jr_strv *hosts = from;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    for (size_t i = 0; i < hosts->count; i++)
+        jr_buf_printf(&text, "%s%s", i == 0 ? "" : ",", hosts->items[i]);
+    arena->failed = arena->failed || text.failed;
+    return hosts->count == 0 ? NULL : jr_arena_strdup(arena, text.data);
+}
+
+static bool read_counts(const char *text, void *to, struct jr_arena *arena)
+{
+    return jr_counts_expand(to, arena, text);
+}
+
+static char *write_counts(const void *from, struct jr_arena *arena)
+{
+    return jr_counts_print(from, arena);
 }
 
 static bool read_cpus(const char *text, void *to, struct jr_arena *arena)
@@ -149,6 +182,11 @@ static const struct jr_fact_type types[] = {
     [JR_FACT_COUNT] = {"an integer of at least 0", TYPE_BIT(INT), read_u32,
                        write_count},
     [JR_FACT_BYTES] = {"a size, as 64GiB", ANY_SCALAR, read_bytes, write_bytes},
+    [JR_FACT_SECONDS] = {"seconds since 1970", TYPE_BIT(INT), read_seconds,
+                         write_bytes},
+    [JR_FACT_HOSTS] = {"hosts, as n[1-4]", ANY_SCALAR, read_hosts, write_hosts},
+    [JR_FACT_COUNTS] = {"counts per node, as 8(x4)", ANY_SCALAR, read_counts,
+                        write_counts},
     [JR_FACT_CPUS] = {"a number of CPUs, as 1.5",
                       TYPE_BIT(INT) | TYPE_BIT(FLOAT), read_cpus, write_cpus},
     [JR_FACT_NODE] = {"an integer of at least 0", TYPE_BIT(INT), read_node,

@@ -12,11 +12,14 @@ enum jr_fact {
     JR_FACT_INDEX,   /* uint32_t */
     JR_FACT_COUNT,   /* uint32_t; 0: unknown */
     JR_FACT_BYTES,   /* uint64_t; 0: unknown */
+    JR_FACT_SECONDS, /* uint64_t; 0: unknown */
     JR_FACT_CPUS,    /* double; 0: unknown */
     JR_FACT_NODE,    /* int; -1: unknown */
     JR_FACT_FLAG,    /* bool */
     JR_FACT_KIND,    /* enum jr_device */
     JR_FACT_SET,     /* const char *, "0-3,8"; NULL: unknown */
+    JR_FACT_HOSTS,   /* struct jr_strv; none: unknown */
+    JR_FACT_COUNTS,  /* struct jr_counts; none: unknown */
     JR_FACT_TEXT     /* const char *; NULL: unknown */
 };
 

@@ -18,6 +18,8 @@ struct row {
     size_t size;
     size_t count_at;   /* of the list's count */
     const void *blank; /* what an item is before it is read */
+    bool optional;     /* a mapping that is left out where the text at `at`,
+                          its first member, is not there */
     enum jr_fact type;
     bool required;
 };
@@ -57,6 +59,25 @@ static const struct row environment_rows[] = {
     {.key = NULL},
 };
 
+static const struct row scheduler_rows[] = {
+    {HW("name", TEXT, scheduler.name)},
+    {HW("job", TEXT, scheduler.job_id)},
+    {HW("step", FLAG, scheduler.step)},
+    {HW("nodes", COUNT, scheduler.nodes)},
+    {HW("node_rank", NODE, scheduler.node_rank)},
+    {HW("hosts", HOSTS, scheduler.hosts)},
+    {HW("tasks_here", COUNT, scheduler.tasks_here)},
+    {HW("tasks", COUNTS, scheduler.tasks)},
+    {HW("slots", FLAG, scheduler.slots)},
+    {HW("master_addr", TEXT, scheduler.master_addr)},
+    {HW("master_port", COUNT, scheduler.master_port)},
+    {HW("end", SECONDS, scheduler.end)},
+    {HW("kill_wait", COUNT, scheduler.kill_wait)},
+    {HW("problem", TEXT, scheduler.problem)},
+    {HW("help", TEXT, scheduler.help)},
+    {.key = NULL},
+};
+
 static const struct row port_rows[] = {
     {HW("low", COUNT, port_low)},
     {HW("high", COUNT, port_high)},
@@ -86,6 +107,10 @@ static const struct row rows[] = {
      .size = sizeof(struct jr_hw_device),
      .count_at = offsetof(struct jr_hw, devices_count),
      .blank = &blank_device},
+    {.key = "scheduler",
+     .rows = scheduler_rows,
+     .at = offsetof(struct jr_hw, scheduler.name),
+     .optional = true},
     {.key = "environment", .rows = environment_rows},
     {.key = "ephemeral_ports", .rows = port_rows},
     {.key = "problems",
@@ -137,6 +162,9 @@ static struct jr_node *build(struct jr_arena *arena, const struct row *table,
 {
     struct jr_node *mapping = jr_node_mapping(arena);
     for (const struct row *row = table; row->key != NULL; row++) {
+        if (row->optional &&
+            *(const char *const *)(const void *)(base + row->at) == NULL)
+            continue;
         struct jr_node *value = row->size > 0 ? build_list(arena, row, base)
                                 : row->rows != NULL
                                     ? build(arena, row->rows, base)
@@ -226,7 +254,7 @@ static void read_value(struct reader *r, const struct jr_node *node,
 static void tell_unknown(struct reader *r, const struct jr_node *key,
                          const struct row *table)
 {
-    const char *names[16] = {NULL};
+    const char *names[24] = {NULL};
     for (size_t i = 0; table[i].key != NULL; i++)
         names[i] = table[i].key;
     const char *nearest = jr_word_nearest(key->text, names);

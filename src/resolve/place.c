@@ -1,5 +1,7 @@
 #include "rules.h"
 
+#include <string.h>
+
 #include "banned.h"
 
 const struct jr_hw_scheduler *jr_place_allocation(const struct jr_resolver *r)
@@ -15,11 +17,31 @@ static bool imagined(const struct jr_resolver *r)
     return !r->hw->real && r->hw->nodes > 1;
 }
 
-static const char *job_of(struct jr_resolver *r)
+const char *jr_place_said(struct jr_resolver *r, const char *fact)
 {
     const struct jr_hw_scheduler *scheduler = &r->hw->scheduler;
-    return jr_arena_printf(r->arena, "%s job %s", scheduler->name,
-                           scheduler->job_id ? scheduler->job_id : "?");
+    const char *job = scheduler->job_id, *variable = NULL;
+    for (uint32_t i = 0; i < r->hw->variables_count && variable == NULL; i++)
+        if (r->hw->variables[i].fact != NULL &&
+            strcmp(r->hw->variables[i].fact, fact) == 0)
+            variable = r->hw->variables[i].name;
+    return jr_arena_printf(r->arena, "%s%s%s%s%s",
+                           variable != NULL ? variable : "",
+                           variable != NULL ? " of " : "", scheduler->name,
+                           job != NULL ? " job " : "", job != NULL ? job : "");
+}
+
+/* A scheduler that cannot be believed is never asked in silence. */
+static bool doubted(struct jr_resolver *r, uint32_t fields)
+{
+    const struct jr_hw_scheduler *scheduler = &r->hw->scheduler;
+    if (scheduler->problem == NULL)
+        return false;
+    struct jr_diag *diag =
+        jr_rules_refuse(r, 424, fields, "%s", scheduler->problem);
+    if (scheduler->help != NULL)
+        jr_diag_help(r->diags, diag, "%s", scheduler->help);
+    return true;
 }
 
 enum jr_fired jr_rule_hosts_stated(struct jr_resolver *r, struct jr_cell *out)
@@ -44,10 +66,14 @@ enum jr_fired jr_rule_nodes_of_hosts(struct jr_resolver *r, struct jr_cell *out)
 enum jr_fired jr_rule_nodes_scheduled(struct jr_resolver *r,
                                       struct jr_cell *out)
 {
+    if (r->options->local)
+        return JR_PASSED;
+    if (doubted(r, 0))
+        return JR_FAILED;
     if (jr_place_allocation(r) == NULL)
         return JR_PASSED;
     out->number = jr_place_allocation(r)->nodes;
-    out->detail = job_of(r);
+    out->detail = jr_place_said(r, "nodes");
     return JR_FIRED;
 }
 
@@ -73,12 +99,15 @@ enum jr_fired jr_rule_hosts(struct jr_resolver *r, struct jr_cell *out)
 {
     const struct jr_hw_scheduler *scheduler = jr_place_allocation(r);
     uint32_t nodes = JR_CELL(r, NODES).number;
-    if (scheduler != NULL && scheduler->hosts != NULL && !r->options->local &&
-        nodes <= scheduler->nodes) {
-        r->out->job.hosts = scheduler->hosts;
+    if (nodes > 1 && !r->options->local && r->spec->master_addr == NULL &&
+        doubted(r, JR_BIT(JR_NODES)))
+        return JR_FAILED;
+    if (scheduler != NULL && nodes <= scheduler->hosts.count &&
+        !r->options->local) {
+        r->out->job.hosts = scheduler->hosts.items;
         out->number = nodes;
-        out->detail = job_of(r);
-        out->text = jr_cell_list(r, scheduler->hosts, nodes);
+        out->detail = jr_place_said(r, "hosts");
+        out->text = jr_cell_list(r, scheduler->hosts.items, nodes);
         return JR_FIRED;
     }
     r->out->job.hosts = jr_arena_array(r->arena, nodes, sizeof(char *));
@@ -93,7 +122,7 @@ enum jr_fired jr_rule_hosts(struct jr_resolver *r, struct jr_cell *out)
 static enum jr_fired choose_node_rank(struct jr_resolver *r,
                                       struct jr_cell *out)
 {
-    const struct jr_hw_scheduler *scheduler = jr_place_allocation(r);
+    const struct jr_hw_scheduler *scheduler = &r->hw->scheduler;
     if (r->options->local || r->options->node_rank != NULL) {
         out->origin = JR_ORIGIN_OPTION;
         out->rule = r->options->local ? "--local" : "--node-rank";
@@ -103,9 +132,9 @@ static enum jr_fired choose_node_rank(struct jr_resolver *r,
         out->number = *r->spec->node_rank;
     } else if (JR_CELL(r, NODES).number == 1) {
         out->number = 0;
-    } else if (scheduler != NULL && scheduler->node_rank >= 0) {
+    } else if (scheduler->name != NULL && scheduler->node_rank >= 0) {
         out->origin = JR_ORIGIN_SCHEDULER;
-        out->detail = job_of(r);
+        out->detail = jr_place_said(r, "node_rank");
         out->rule = "this node's index";
         out->number = (uint32_t)scheduler->node_rank;
     } else if (imagined(r)) {
@@ -167,11 +196,19 @@ enum jr_fired jr_rule_rank_start(struct jr_resolver *r, struct jr_cell *out)
 
 enum jr_fired jr_rule_master_addr(struct jr_resolver *r, struct jr_cell *out)
 {
+    const struct jr_hw_scheduler *scheduler = jr_place_allocation(r);
     char *const *hosts = r->out->job.hosts;
+    bool given = scheduler != NULL && scheduler->master_addr != NULL &&
+                 JR_CELL(r, NODES).number == scheduler->nodes;
     if (r->options->local) {
         out->origin = JR_ORIGIN_OPTION;
         out->text = "127.0.0.1";
         out->rule = "--local";
+    } else if (given && !jr_cell_stated(&JR_CELL(r, HOSTS))) {
+        out->origin = JR_ORIGIN_SCHEDULER;
+        out->text = scheduler->master_addr;
+        out->detail = jr_place_said(r, "master_addr");
+        out->rule = "where rank 0 listens";
     } else if (hosts != NULL && hosts[0] != NULL) {
         out->text = hosts[0];
     } else if (JR_CELL(r, NODES).number == 1) {

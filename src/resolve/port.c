@@ -110,10 +110,19 @@ static enum jr_fired search(struct jr_resolver *r, struct jr_cell *out)
 enum jr_fired jr_rule_master_port(struct jr_resolver *r, struct jr_cell *out)
 {
     const uint32_t *stated = r->spec->master_port;
+    const struct jr_hw_scheduler *scheduler = jr_place_allocation(r);
     bool choose = r->hw->real && !several(r);
     if (stated != NULL && *stated != 0) {
         jr_cell_state(r, out, "master_port");
         out->number = *stated;
+        return insist(r, out);
+    }
+    if (stated == NULL && several(r) && scheduler != NULL &&
+        scheduler->master_port != 0) {
+        out->origin = JR_ORIGIN_SCHEDULER;
+        out->number = scheduler->master_port;
+        out->detail = jr_place_said(r, "master_port");
+        out->rule = "where rank 0 listens";
         return insist(r, out);
     }
     if (stated != NULL && (choose || several(r)))

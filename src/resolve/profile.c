@@ -306,6 +306,7 @@ static int load(struct jr_hw *ret, const char *origin, struct reading *s)
 {
     struct jr_hw hw = {
         .origin = origin,
+        .scheduler = {.node_rank = -1},
         .port_low = JR_HW_PORT_LOW,
         .port_high = JR_HW_PORT_HIGH,
     };

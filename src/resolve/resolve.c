@@ -32,7 +32,16 @@ static void take_stated(struct jr_job *job, const struct jr_spec *spec)
     job->tee_count = spec->tee_count;
     job->tee_stated = spec->tee_stated;
     job->log_dir = spec->log_dir;
-    job->policy = &spec->policy;
+}
+
+static void take_policy(struct jr_resolver *r, struct jr_job *job)
+{
+    struct jr_policy *policy = jr_arena_alloc(r->arena, sizeof *policy);
+    if (policy == NULL)
+        return;
+    *policy = r->spec->policy;
+    policy->timeouts = r->timeouts;
+    job->policy = policy;
 }
 
 /* Put `args` behind the entrypoint's own. */
@@ -111,11 +120,13 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
         .options = options,
         .diags = diags,
     };
+    r.timeouts = r.spec->policy.timeouts;
     enum jr_status status = run(&r);
     if (status == JR_STATUS_OK) {
         take_stated(&ret->job, r.spec);
         ret->job.hidden = jr_spec_doc(file)->hidden.items;
         take_args(&r, &ret->job.entrypoint);
+        take_policy(&r, &ret->job);
         take_sizes(&r, &ret->job);
         take_names(&r, &ret->job);
         jr_provenance_fill(&r);

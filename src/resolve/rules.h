@@ -39,7 +39,9 @@
     X(BACKEND, "backends.default", TEXT, backends.fallback)                    \
     X(BACKEND_MODEL, "backends.model", TEXT, backends.model)                   \
     X(BACKEND_PIPELINE, "backends.pipeline", TEXT, backends.pipeline)          \
-    X(BACKEND_DATA, "backends.data", TEXT, backends.data)
+    X(BACKEND_DATA, "backends.data", TEXT, backends.data)                      \
+    X(RUN, "timeouts.run", RULE, policy.timeouts)                              \
+    X(STOP_GRACE, "timeouts.stop_grace", RULE, policy.timeouts)
 
 #define JR_CELL_ENUM(name, path, kind, member) JR_##name,
 enum jr_field { JR_CELLS(JR_CELL_ENUM) JR_FIELD_COUNT };
@@ -70,6 +72,7 @@ struct jr_resolver {
     struct jr_cell cells[JR_FIELD_COUNT];
     const uint32_t *sizes; /* local_world_size as a list; NULL: one for all */
     uint32_t sizes_count;
+    struct jr_timeouts timeouts; /* the spec's, as far as there is time */
     bool invalid, unresolved; /* what the findings so far mean */
 };
 
@@ -143,6 +146,7 @@ enum jr_fired jr_rule_world_of_list(struct jr_resolver *r, struct jr_cell *);
 enum jr_fired jr_rule_world_of_nodes(struct jr_resolver *r, struct jr_cell *);
 enum jr_fired jr_rule_nodes_of_world(struct jr_resolver *r, struct jr_cell *);
 enum jr_fired jr_rule_local_of_world(struct jr_resolver *r, struct jr_cell *);
+enum jr_fired jr_rule_local_scheduled(struct jr_resolver *, struct jr_cell *);
 enum jr_fired jr_rule_local_of_devices(struct jr_resolver *, struct jr_cell *);
 
 /* Rules on nodes and addresses: place.c. */
@@ -159,10 +163,18 @@ enum jr_fired jr_rule_master_port(struct jr_resolver *r, struct jr_cell *out);
 enum jr_fired jr_rule_init_method(struct jr_resolver *r, struct jr_cell *out);
 /* What the scheduler gave this job; NULL: no scheduler, or nothing. */
 const struct jr_hw_scheduler *jr_place_allocation(const struct jr_resolver *r);
+/* Who says a fact of the scheduler's, for people: "SLURM_NNODES of Slurm job
+ * 77". `fact` is its key in a facts file. */
+const char *jr_place_said(struct jr_resolver *r, const char *fact);
 /* The number of ranks on a node, once LOCAL is known. */
 uint32_t jr_place_local(const struct jr_resolver *r, uint32_t node);
 /* How many ranks may share this machine: all of them with --local. */
 uint32_t jr_place_here(const struct jr_resolver *r);
+
+/* Rules on the allocation's time: allowance.c. They fire only where it is what
+ * decides. */
+enum jr_fired jr_rule_run(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_stop_grace(struct jr_resolver *r, struct jr_cell *out);
 
 /* Rules on devices: device.c. */
 enum jr_fired jr_rule_device_stated(struct jr_resolver *r, struct jr_cell *);

@@ -56,7 +56,8 @@ static const char *list_form(struct jr_resolver *r, uint32_t nodes,
 /* A value that was counted in devices or CPUs says so itself. */
 static void inherit(const struct jr_cell *from, struct jr_cell *out)
 {
-    if (from->origin != JR_ORIGIN_HARDWARE)
+    if (from->origin != JR_ORIGIN_HARDWARE &&
+        from->origin != JR_ORIGIN_SCHEDULER)
         return;
     out->origin = from->origin;
     out->detail = from->detail;
@@ -178,6 +179,31 @@ enum jr_fired jr_rule_local_of_world(struct jr_resolver *r, struct jr_cell *out)
     jr_diag_help(r->diags, diag, "nearest world sizes that do: %s%s",
                  nearest(r, world, nodes), list_form(r, nodes, 0));
     return JR_FAILED;
+}
+
+/* Tasks of 1 per node start jobrun itself, and slots are CPUs, which are not
+ * counted where there are devices: neither asks for ranks. */
+enum jr_fired jr_rule_local_scheduled(struct jr_resolver *r,
+                                      struct jr_cell *out)
+{
+    const struct jr_hw_scheduler *scheduler = jr_place_allocation(r);
+    bool asked = scheduler != NULL && !r->options->local &&
+                 scheduler->tasks.count == JR_CELL(r, NODES).number &&
+                 (!scheduler->slots || r->out->job.device == JR_DEVICE_CPU);
+    for (uint32_t i = 0; asked && i < scheduler->tasks.count; i++)
+        if (scheduler->tasks.items[i] > out->number)
+            out->number = scheduler->tasks.items[i];
+    if (out->number <= 1)
+        return JR_PASSED;
+    r->sizes = scheduler->tasks.items;
+    r->sizes_count = scheduler->tasks.count;
+    out->text = say_sizes(r);
+    if (out->text == NULL) {
+        r->sizes = NULL;
+        r->sizes_count = 0;
+    }
+    out->detail = jr_place_said(r, scheduler->slots ? "hosts" : "tasks");
+    return take(r, out, out->number);
 }
 
 static enum jr_fired uncounted(struct jr_resolver *r, const char *what,

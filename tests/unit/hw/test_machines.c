@@ -1,5 +1,6 @@
 /* The facts of recorded machines: tests/machines/NAME holds the files that a
- * probe reads, the environment in `env`, and the facts in `expected.yaml`. */
+ * probe reads, the environment in `env`, and the facts in `expected.yaml`, which
+ * UPDATE=1 in the environment writes. */
 #include "unit.h"
 
 #include <dirent.h>
@@ -47,6 +48,16 @@ static void emit(struct jr_arena *arena, const char **ret,
     *ret = jr_arena_strndup(arena, text.data, text.len);
 }
 
+static void write_expected(const char *machine, const char *text)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, MACHINES "/%s/expected.yaml", machine);
+    FILE *file = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_TRUE(fputs(text, file) >= 0);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+}
+
 /* The probe gives the expected facts, and a file of them gives them again. */
 static void check(const char *machine)
 {
@@ -56,12 +67,15 @@ static void check(const char *machine)
     const char *before, *after;
     char path[512];
     int failures = (int)CU_get_number_of_failures();
-    const char *expected = text_of(&arena, machine, "expected.yaml");
+    const char *expected;
     (void)snprintf(path, sizeof path, MACHINES "/%s", machine);
     CU_ASSERT_EQUAL(
         jr_hw_probe(&probed, &arena, path, environment(&arena, machine), NULL),
         0);
     emit(&arena, &before, &probed);
+    if (getenv("UPDATE") != NULL)
+        write_expected(machine, before);
+    expected = text_of(&arena, machine, "expected.yaml");
     JR_ASSERT_TEXT(before, expected == NULL ? "no file" : expected);
     CU_ASSERT_FALSE(probed.real);
 

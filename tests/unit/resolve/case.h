@@ -28,7 +28,7 @@ struct facts {
     char *const *environ, *const *sets;  /* of ${env:...}; --set */
     uint32_t hidden;                     /* devices the variable hides: bits */
     uint32_t job_nodes;                  /* a Slurm job; 0: none */
-    int64_t job_rank;
+    int job_rank;
     double quota;
     enum jr_device broken; /* whose driver; CPU: none's */
     enum jr_device second; /* the kind of device 1; CPU: as it was */
@@ -58,11 +58,11 @@ static inline void scene_job(struct scene *scene, const struct facts *facts)
         hosts[i] = jr_arena_printf(&scene->arena, "gpu%02u", i + 1);
     scene->hw.nodes = 0;
     scene->hw.scheduler = (struct jr_hw_scheduler){
-        .name = "slurm",
+        .name = "Slurm",
         .job_id = "77",
         .nodes = facts->job_nodes,
         .node_rank = facts->job_rank,
-        .hosts = hosts,
+        .hosts = {hosts, facts->job_nodes},
     };
 }
 

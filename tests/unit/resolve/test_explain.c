@@ -45,7 +45,7 @@ static const struct row rows[] = {
     {"", {.on = "1x8:H100"}, "threads", "1|default|CPUs is not known"},
     {"", {.on = "1x0", .quota = 2.5}, "threads", "1|2 ranks|quota 2.5 CPUs"},
     {"", {.omp = "junk"}, "threads", "OMP_NUM_THREADS unusable"},
-    {"", {.job_nodes = 2}, "nodes", "2|scheduler: slurm job 77"},
+    {"", {.job_nodes = 2}, "nodes", "2|scheduler: Slurm job 77"},
     {"", {.job_nodes = 2}, "hosts", "gpu01,gpu02|scheduler"},
     {"", {.real = true}, "nodes", "1|default|no scheduler"},
     {"", {0}, "device", "cpu|default|no accelerator"},

@@ -61,7 +61,7 @@ static const struct bad bads[] = {
     {"world_size: 7\n",
      {.job_nodes = 2},
      UNRESOLVED,
-     "JR0402|nodes 2 (scheduler: slurm job 77)|[4, 3]"},
+     "JR0402|nodes 2 (scheduler: Slurm job 77)|[4, 3]"},
     {"world_size: 1\n", {.job_nodes = 2}, UNRESOLVED, "sizes that do: 2"},
     {"world_size: 9\nlocal_world_size: [4, 4]\n", {0}, INVALID, "8"},
     {"nodes: 3\nlocal_world_size: [4, 4]\n", {0}, INVALID, "nodes|2"},

@@ -1,0 +1,157 @@
+#include <string.h>
+
+#include "json.h"
+#include "num.h"
+#include "scheduler.h"
+
+#include "banned.h"
+
+/* Hosts on the way, in the order in which they came up, with their slots. */
+struct listing {
+    struct jr_probe *probe;
+    struct jr_strv hosts;
+    uint32_t *slots;
+    size_t slots_count;
+};
+
+/* Count `slots` for a host. Files and variables name the slots of a host one
+ * after the other, so that the last host is looked at first. */
+static bool add(struct listing *to, const char *host, uint32_t slots)
+{
+    struct jr_arena *arena = to->probe->arena;
+    size_t at = to->hosts.count;
+    while (at > 0 && strcmp(to->hosts.items[at - 1], host) != 0)
+        at--;
+    if (at > 0) {
+        to->slots[at - 1] += slots;
+        return true;
+    }
+    if (host[0] == '\0' || slots == 0 || slots > JR_HOSTLIST_MAX ||
+        to->hosts.count == JR_HOSTLIST_MAX)
+        return false;
+    uint32_t *slot =
+        jr_arena_push(arena, &to->slots, &to->slots_count, sizeof *slot);
+    if (slot == NULL)
+        return false;
+    *slot = slots;
+    jr_strv_push(&to->hosts, arena, jr_arena_strdup(arena, host));
+    return true;
+}
+
+/* Into the facts, unless they have hosts from a better variable. */
+static bool keep(const struct listing *from)
+{
+    struct jr_hw_scheduler *to = &from->probe->hw->scheduler;
+    if (from->hosts.count == 0)
+        return false;
+    if (to->hosts.count > 0)
+        return true;
+    to->hosts = from->hosts;
+    to->tasks = (struct jr_counts){from->slots, (uint32_t)from->slots_count};
+    to->slots = true;
+    return true;
+}
+
+bool jr_hosts_list(struct jr_probe *probe, const char *value)
+{
+    struct jr_hw_scheduler *to = &probe->hw->scheduler;
+    struct jr_strv hosts;
+    const char *bad;
+    if (!jr_hostlist_expand(&hosts, probe->arena, value, &bad))
+        return false;
+    if (to->hosts.count == 0)
+        to->hosts = hosts;
+    return true;
+}
+
+static bool add_text(struct listing *to, const char *value,
+                     const char *separators)
+{
+    char *text = jr_arena_strdup(&to->probe->scratch, value);
+    bool whole = true;
+    for (char *word; whole && (word = strsep(&text, separators)) != NULL;) {
+        word[strcspn(word, " \t\r")] = '\0';
+        whole = word[0] == '\0' || add(to, word, 1);
+    }
+    return whole;
+}
+
+bool jr_hosts_words(struct jr_probe *probe, const char *value)
+{
+    struct listing listing = {.probe = probe};
+    return add_text(&listing, value, " ") && keep(&listing);
+}
+
+bool jr_hosts_lines(struct jr_probe *probe, const char *path)
+{
+    struct listing listing = {.probe = probe};
+    const char *text = jr_probe_text(probe, "%s", path);
+    return text != NULL && add_text(&listing, text, "\n") && keep(&listing);
+}
+
+/* The next two words of a text, HOST SLOTS; false when that is not what comes.
+ */
+static bool add_pair(struct listing *to, char **text)
+{
+    char *host = strsep(text, " \t");
+    char *number = strsep(text, " \t");
+    uint32_t slots;
+    return number != NULL && jr_num_u32(number, &slots) && add(to, host, slots);
+}
+
+bool jr_hosts_pairs(struct jr_probe *probe, const char *value)
+{
+    struct listing listing = {.probe = probe};
+    char *text = jr_arena_strdup(&probe->scratch, value);
+    while (text != NULL && *text != '\0')
+        if (!add_pair(&listing, &text))
+            return false;
+    return keep(&listing);
+}
+
+bool jr_hosts_table(struct jr_probe *probe, const char *path)
+{
+    struct listing listing = {.probe = probe};
+    char *text = jr_probe_text(probe, "%s", path);
+    for (char *line; (line = strsep(&text, "\n")) != NULL;)
+        if (line[0] != '\0' && !add_pair(&listing, &line))
+            return false;
+    return keep(&listing);
+}
+
+/* One slot each, which tells nothing. */
+bool jr_hosts_json(struct jr_probe *probe, const char *value)
+{
+    struct listing listing = {.probe = probe};
+    struct jr_error err;
+    json_t *list = jr_json_parse(value, strlen(value), &err);
+    bool whole = json_is_array(list);
+    for (size_t i = 0; whole && i < json_array_size(list); i++) {
+        const char *host = json_string_value(json_array_get(list, i));
+        whole = host != NULL && add(&listing, host, 1);
+    }
+    json_decref(list);
+    return whole && keep(&listing);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    size_t len = strcspn(a, ".");
+    bool cut = a[len] == '\0' || b[strcspn(b, ".")] == '\0';
+    if (!cut)
+        return strcmp(a, b) == 0;
+    return strcspn(b, ".") == len && strncmp(a, b, len) == 0;
+}
+
+int jr_hosts_find(const struct jr_hw_scheduler *scheduler, const char *name)
+{
+    int found = -1;
+    for (size_t i = 0; i < scheduler->hosts.count; i++) {
+        if (!is_same(scheduler->hosts.items[i], name))
+            continue;
+        if (found >= 0)
+            return -1;
+        found = (int)i;
+    }
+    return found;
+}
