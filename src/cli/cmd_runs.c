@@ -44,16 +44,16 @@ static void print_record(struct jr_buf *out, const struct jr_record *record)
 static json_t *record_json(const struct jr_record *record)
 {
     json_t *object = json_object();
-    (void)jr_json_set_str(object, "run_id", record->id);
-    (void)jr_json_set_str(object, "name", record->name);
-    (void)jr_json_set_str(object, "status", record->status);
+    jr_json_set_str(object, "run_id", record->id);
+    jr_json_set_str(object, "name", record->name);
+    jr_json_set_str(object, "status", record->status);
     if (record->finished)
-        (void)jr_json_set_int(object, "exit_code", record->exit_code);
+        jr_json_set_int(object, "exit_code", record->exit_code);
     else
-        (void)jr_json_set_null(object, "exit_code");
-    (void)jr_json_set_real(object, "started", record->started);
-    (void)jr_json_set_real(object, "seconds", record->seconds);
-    (void)jr_json_set_int(object, "world_size", record->world_size);
+        jr_json_set_null(object, "exit_code");
+    jr_json_set_real(object, "started", record->started);
+    jr_json_set_real(object, "seconds", record->seconds);
+    jr_json_set_int(object, "world_size", record->world_size);
     return object;
 }
 
@@ -68,7 +68,7 @@ static void print_table(struct jr_buf *out, const struct jr_records *records)
 static void print_json(struct jr_buf *out, const struct jr_records *records)
 {
     json_t *top = json_object(), *list = json_array();
-    (void)jr_json_set_int(top, "format_version", 1);
+    jr_json_set_int(top, "format_version", 1);
     for (size_t i = 0; i < records->count; i++)
         (void)json_array_append_new(list, record_json(&records->items[i]));
     (void)json_object_set_new(top, "runs", list);

@@ -87,9 +87,10 @@ enum jr_status jr_session_begin(struct jr_session *session,
                                 struct jr_error *err)
 {
     struct jr_error why = {0};
-    if (session->options.dry_run) {
+    if (session->options.dry_run || session->options.check) {
         (void)jr_error_set(err, JR_STATUS_USAGE,
-                           "nothing is run in a dry session");
+                           "nothing is run in a session that is dry or only "
+                           "checks");
         return JR_STATUS_USAGE;
     }
     enum jr_status status = jr_session_settle(session, err);

@@ -117,7 +117,7 @@ enum jr_status jr_session_load(struct jr_session *session,
         .validate = session->options.check,
     };
     if (session->file != NULL)
-        return misuse(err, "a session has one spec, and it is loaded");
+        return misuse(err, "a session loads one spec");
     if (source.path == NULL && source.argv == NULL && source.text == NULL)
         return misuse(err, "there is no spec to load");
     complete_source(session, &source);

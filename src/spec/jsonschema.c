@@ -31,12 +31,12 @@ static json_t *list_schema(const struct jr_spec_type *type)
 {
     json_t *item = value_schema(type->item);
     if (type->early) /* nothing is put in yet */
-        (void)jr_json_set_str(item, "pattern", "^((?!\\$\\{).)+$");
+        jr_json_set_str(item, "pattern", "^((?!\\$\\{).)+$");
     else if (type->item->kind == JR_KIND_TEXT)
         item = or_null(item);
     json_t *schema = json_pack("{s:s,s:o}", "type", "array", "items", item);
     if (type->min > 0)
-        (void)jr_json_set_int(schema, "minItems", type->min);
+        jr_json_set_int(schema, "minItems", type->min);
     if (type->lone)
         return jr_schema_either(json_deep_copy(item), schema);
     return type->words == NULL
@@ -86,8 +86,8 @@ static void describe(json_t *schema, const struct jr_spec_field *field)
     if (note != NULL && note->text[0] != '\0')
         jr_buf_printf(&text, "%s\n\n", note->text);
     jr_buf_printf(&text, "Without it: %s.", field->missing);
-    (void)jr_json_set_str(schema, "title", field->help);
-    (void)jr_json_set_str(schema, "description", text.data);
+    jr_json_set_str(schema, "title", field->help);
+    jr_json_set_str(schema, "description", text.data);
     if (field->since == NULL)
         return;
     if (field->fallback != NULL)

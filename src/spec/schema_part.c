@@ -54,13 +54,13 @@ static json_t *text_schema(const struct jr_spec_type *type)
     else if (fits(pattern, "2"))
         (void)json_array_append_new(types, json_string("integer"));
     if (fits(pattern, "2") && !fits(pattern, "-2"))
-        (void)jr_json_set_int(schema, "minimum", 0);
+        jr_json_set_int(schema, "minimum", 0);
     if (fits(pattern, "true"))
         (void)json_array_append_new(types, json_string("boolean"));
     if (path) /* what only a shell knows is no path */
         pattern = "^[^~]";
     if (pattern != NULL)
-        (void)jr_json_set_str(schema, "pattern", pattern);
+        jr_json_set_str(schema, "pattern", pattern);
     return schema;
 }
 
@@ -69,8 +69,8 @@ static json_t *integer_schema(const struct jr_spec_type *type)
     if (type->min == type->max)
         return json_pack("{s:i}", "const", (int)type->min);
     json_t *schema = json_pack("{s:s}", "type", "integer");
-    (void)jr_json_set_int(schema, "minimum", type->min);
-    (void)jr_json_set_int(schema, "maximum", type->max);
+    jr_json_set_int(schema, "minimum", type->min);
+    jr_json_set_int(schema, "maximum", type->max);
     return schema;
 }
 

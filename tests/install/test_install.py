@@ -103,6 +103,9 @@ class Install(unittest.TestCase):
         missing += [name for name in (
             "libjobrun.a", f"libjobrun.so.{version}", "pkgconfig/jobrun.pc")
             if not (self.lib / name).is_file()]
+        missing += [name for name in (
+            "jobrun/jobrun-step", "jobrun/python/jobrun/__init__.py")
+            if not (self.under(os.environ["LIBEXEC"]) / name).is_file()]
         self.assertEqual(missing, [])
         major = version.split(".")[0]
         self.assertEqual(os.readlink(self.lib / "libjobrun.so"),
@@ -128,10 +131,13 @@ class Install(unittest.TestCase):
         page = (SOURCE / "docs" / "library.md").read_text()
         self.assertEqual({name for name in declared if name not in page}, set())
 
-    def test_every_header_compiles_alone(self):
-        for path in (self.prefix / "include" / "jobrun").glob("*.h"):
-            text = f"#include <jobrun/{path.name}>\n"
-            (self.folder / "one.c").write_text(text + "int main(void)\n{\n}\n")
+    def test_headers_compile_alone_and_together(self):
+        names = sorted(path.name for path in
+                       (self.prefix / "include" / "jobrun").glob("*.h"))
+        self.assertIn("rank.h", names)
+        for some in [[name] for name in names] + [names]:
+            text = "".join(f"#include <jobrun/{name}>\n" for name in some)
+            (self.folder / "one.c").write_text(text + "int main(void) {}\n")
             self.build(os.environ["CC"] + " -std=c17 -pedantic",
                        self.folder / "one.c")
 

@@ -68,10 +68,6 @@ struct jr_outcome {
     struct jr_rank_outcome *ranks;
 };
 
-/*
- * How that is judged.
- */
-
 /* How a run went as a whole. */
 #define JR_RUN_STATUSES(X)                                                     \
     X(SUCCEEDED, "succeeded")                                                  \
@@ -112,9 +108,11 @@ enum jr_result_error { JR_RESULT_ERRORS(JR_RESULT_ERROR_ENUM) };
 extern "C" {
 #endif
 
-/* The word of the contract for a value. Static. */
+/* The word of results.json for a value. Static. */
 JR_API const char *jr_run_status_word(enum jr_run_status status);
+/* The same for a rank's state. */
 JR_API const char *jr_rank_state_word(enum jr_rank_state state);
+/* The same for why a result does not count. */
 JR_API const char *jr_result_error_word(enum jr_result_error error);
 
 #ifdef __cplusplus

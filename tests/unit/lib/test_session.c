@@ -1,5 +1,7 @@
 #include <jobrun/jobrun.h>
 
+#include <dirent.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -91,7 +93,8 @@ static void refuses_stages_in_the_wrong_order(void)
                     JR_STATUS_USAGE);
     CU_ASSERT_EQUAL(jr_session_resolve(f.session, NULL), JR_STATUS_USAGE);
     CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_USAGE);
-    JR_ASSERT_TEXT(f.err.text, "nothing is run in a dry session");
+    JR_ASSERT_TEXT(f.err.text, "nothing is run in a session that is dry or "
+                               "only checks");
     CU_ASSERT_EQUAL(load(&f, RUNS("true")), JR_STATUS_OK);
     CU_ASSERT_EQUAL(load(&f, RUNS("true")), JR_STATUS_USAGE);
     CU_ASSERT_EQUAL(jr_session_make_plan(f.session, &f.err), JR_STATUS_OK);
@@ -256,6 +259,59 @@ static void tells_of_a_folder_that_went_away(void)
     close_session(&f);
 }
 
+static size_t count_descriptors(void)
+{
+    size_t count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(folder);
+    while (readdir(folder) != NULL)
+        count++;
+    (void)closedir(folder);
+    return count;
+}
+
+/* Handlers, mask and descriptors are as they were. */
+static void leaves_the_process_as_it_was(void)
+{
+    struct fixture f;
+    struct sigaction before, after;
+    sigset_t mask_before, mask_after;
+    size_t descriptors = count_descriptors();
+    (void)sigaction(SIGTERM, NULL, &before);
+    (void)sigprocmask(SIG_BLOCK, NULL, &mask_before);
+    open_session(&f, (struct jr_session_options){0});
+    CU_ASSERT_EQUAL(load(&f, RUNS("exit 4")), JR_STATUS_OK);
+    CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_OK);
+    close_session(&f);
+    (void)sigaction(SIGTERM, NULL, &after);
+    (void)sigprocmask(SIG_BLOCK, NULL, &mask_after);
+    CU_ASSERT_PTR_EQUAL(before.sa_handler, after.sa_handler);
+    for (int signal = 1; signal < SIGRTMAX; signal++)
+        CU_ASSERT_EQUAL(sigismember(&mask_before, signal),
+                        sigismember(&mask_after, signal));
+    CU_ASSERT_EQUAL(count_descriptors(), descriptors);
+}
+
+/* Two that are both about to run have a port each. */
+static void sessions_share_nothing(void)
+{
+    struct fixture a, b;
+    open_session(&a, (struct jr_session_options){0});
+    open_session(&b, (struct jr_session_options){0});
+    CU_ASSERT_EQUAL(load(&a, RUNS("exit 0")), JR_STATUS_OK);
+    CU_ASSERT_EQUAL(load(&b, RUNS("exit 5")), JR_STATUS_OK);
+    CU_ASSERT_EQUAL_FATAL(jr_session_begin(a.session, &a.err), JR_STATUS_OK);
+    CU_ASSERT_EQUAL_FATAL(jr_session_begin(b.session, &b.err), JR_STATUS_OK);
+    CU_ASSERT_NOT_EQUAL(jr_session_plan(a.session)->master_port,
+                        jr_session_plan(b.session)->master_port);
+    CU_ASSERT_EQUAL(jr_session_run(b.session, NULL, &b.err), JR_STATUS_OK);
+    CU_ASSERT_EQUAL(jr_session_run(a.session, NULL, &a.err), JR_STATUS_OK);
+    CU_ASSERT_EQUAL(jr_session_exit_code(a.session), 0);
+    CU_ASSERT_EQUAL(jr_session_exit_code(b.session), JR_STATUS_FAILED);
+    close_session(&a);
+    close_session(&b);
+}
+
 static void needs_no_options(void)
 {
     char program[] = "true";
@@ -276,4 +332,5 @@ JR_UNIT_MAIN("session", CASE(tells_mistakes_at_their_positions),
              CASE(resolves_and_plans_elsewhere), CASE(checks_a_template),
              CASE(runs_and_judges_in_rank_order),
              CASE(names_the_rank_that_failed),
-             CASE(tells_of_a_folder_that_went_away), CASE(needs_no_options))
+             CASE(tells_of_a_folder_that_went_away), CASE(leaves_the_process_as_it_was),
+             CASE(sessions_share_nothing), CASE(needs_no_options))
