@@ -25,9 +25,9 @@ struct composer {
     yaml_parser_t parser;
     struct jr_doc *doc;
     struct jr_diags *diags;
-    struct jr_place place; /* never behind the events */
+    struct jr_place place; /* never before that of the events */
     bool stopped;          /* an error after which nothing can be read */
-    size_t end;            /* index of the end of the last collection */
+    yaml_mark_t end;       /* of the last collection */
     size_t depth, nodes, aliases, copied;
     struct jr_node *open[JR_DOC_MAX_DEPTH]; /* collections around us */
     struct jr_anchors anchors;
@@ -70,28 +70,39 @@ static void skip_properties(struct jr_place *place,
     }
 }
 
-/* The text of a node itself, without its anchor and tag. */
-static struct jr_span own_span(struct composer *c, const yaml_event_t *event,
-                               bool has_properties)
+/* From the anchor or tag of a node to its end. */
+static struct jr_span whole_span(const struct composer *c,
+                                 const yaml_event_t *event)
 {
-    size_t end_index = event->end_mark.index;
+    return (struct jr_span){
+        .source = c->doc->source,
+        .line = (uint32_t)event->start_mark.line + 1,
+        .column = (uint32_t)event->start_mark.column + 1,
+        .end_line = (uint32_t)event->end_mark.line + 1,
+        .end_column = (uint32_t)event->end_mark.column + 1,
+    };
+}
+
+/* The text of a node itself, without its anchor and tag: found in the text, as
+ * is the place of an empty scalar, which libyaml moves to the next line where
+ * it is the last thing in the text. */
+static struct jr_span find_span(struct composer *c, const yaml_event_t *event)
+{
     const struct jr_source *source = c->doc->source;
     jr_place_to_index(&c->place, source, event->start_mark.index);
     struct jr_place start = c->place;
-    if (has_properties)
-        skip_properties(&start, source, end_index);
+    skip_properties(&start, source, event->end_mark.index);
     struct jr_place end = start;
-    jr_place_to_index(&end, source, end_index);
+    jr_place_to_index(&end, source, event->end_mark.index);
     return jr_place_span(source, start, end);
 }
 
-/* From the anchor or tag of the node that own_span was asked for last to the
- * end of the node. */
-static struct jr_span property_span(const struct composer *c,
+/* From the anchor or tag of the node with this span to the end of it. */
+static struct jr_span property_span(const yaml_event_t *event,
                                     struct jr_span span)
 {
-    span.line = c->place.line + 1;
-    span.column = c->place.column + 1;
+    span.line = (uint32_t)event->start_mark.line + 1;
+    span.column = (uint32_t)event->start_mark.column + 1;
     return span;
 }
 
@@ -141,7 +152,7 @@ static struct jr_node *compose_alias(struct composer *c,
                                      const yaml_event_t *event)
 {
     const char *name = (const char *)event->data.alias.anchor;
-    struct jr_span span = own_span(c, event, false);
+    struct jr_span span = whole_span(c, event);
     if (++c->aliases > JR_DOC_MAX_ALIASES) {
         stop(c, 110, span, "more than 1,000 alias expansions");
         return NULL;
@@ -170,7 +181,9 @@ static struct jr_node *compose_scalar(struct composer *c,
     const char *tag = (const char *)event->data.scalar.tag;
     size_t len = event->data.scalar.length;
     const yaml_char_t *anchor = event->data.scalar.anchor;
-    struct jr_span span = own_span(c, event, anchor != NULL || tag != NULL);
+    bool bare = anchor == NULL && tag == NULL &&
+                event->start_mark.index != event->end_mark.index;
+    struct jr_span span = bare ? whole_span(c, event) : find_span(c, event);
     if (!count_nodes(c, 1, span))
         return NULL;
     if (memchr(text, '\0', len) != NULL) {
@@ -186,7 +199,7 @@ static struct jr_node *compose_scalar(struct composer *c,
     node->span = span;
     node->flow = is_in_flow(c);
     node->shared = is_shared(c, anchor);
-    jr_tag_apply(c->diags, node, tag, property_span(c, span));
+    jr_tag_apply(c->diags, node, tag, property_span(event, span));
     jr_anchors_add(&c->anchors, &c->doc->arena, (const char *)anchor, node);
     return node;
 }
@@ -205,7 +218,8 @@ static bool enter(struct composer *c, struct jr_node *node,
     bool has_properties = opening->anchor != NULL || opening->tag != NULL;
     if (node == NULL)
         return false;
-    node->span = own_span(c, opening->event, has_properties);
+    node->span = has_properties ? find_span(c, opening->event)
+                                : whole_span(c, opening->event);
     node->span.end_line = node->span.line;
     node->span.end_column = node->span.column + 1;
     node->flow = opening->flow || is_in_flow(c);
@@ -215,7 +229,7 @@ static bool enter(struct composer *c, struct jr_node *node,
     if (c->stopped || !count_nodes(c, 1, node->span))
         return false;
     jr_tag_apply(c->diags, node, (const char *)opening->tag,
-                 property_span(c, node->span));
+                 property_span(opening->event, node->span));
     jr_anchors_add(&c->anchors, &c->doc->arena, (const char *)opening->anchor,
                    node);
     c->open[c->depth++] = node;
@@ -230,12 +244,8 @@ static struct jr_node *leave(struct composer *c, struct jr_node *node,
     c->depth--;
     if (c->stopped)
         return NULL;
-    if (opening->flow) {
-        struct jr_place end = c->place;
-        jr_place_to_index(&end, c->doc->source, c->end);
-        if (end.line + 1 == node->span.line)
-            node->span.end_column = end.column + 1;
-    }
+    if (opening->flow && c->end.line + 1 == node->span.line)
+        node->span.end_column = (uint32_t)c->end.column + 1;
     return node;
 }
 
@@ -297,7 +307,7 @@ static struct jr_node *compose_event(struct composer *c,
         return compose_sequence(c, event);
     if (event->type == YAML_MAPPING_START_EVENT)
         return compose_mapping(c, event);
-    c->end = event->end_mark.index;
+    c->end = event->end_mark;
     return NULL;
 }
 
@@ -318,7 +328,7 @@ static yaml_event_type_t take(struct composer *c, struct jr_span *ret_span)
     if (!pull(c, &event))
         return YAML_NO_EVENT;
     yaml_event_type_t type = event.type;
-    *ret_span = own_span(c, &event, false);
+    *ret_span = whole_span(c, &event);
     yaml_event_delete(&event);
     return type;
 }
