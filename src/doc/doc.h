@@ -29,7 +29,11 @@
 #define JR_DOC_MAX_NODES   100000u
 #define JR_DOC_MAX_ALIASES 1000u
 
-enum jr_node_kind { JR_NODE_SCALAR, JR_NODE_SEQUENCE, JR_NODE_MAPPING };
+enum __attribute__((packed)) jr_node_kind {
+    JR_NODE_SCALAR,
+    JR_NODE_SEQUENCE,
+    JR_NODE_MAPPING
+};
 
 /* What a scalar is by the YAML 1.2 core schema, strictly: `yes`, `010`, `1_0`
  * and everything quoted are strings. */
@@ -57,23 +61,26 @@ struct jr_pair {
     struct jr_node *value;
 };
 
+/* A file may have 100,000 of them, so they are kept to 64 bytes. */
 struct jr_node {
     enum jr_node_kind kind;
     bool plain;          /* a scalar without quotes or block style */
     bool flow;           /* a collection in [] or {}; or inside one */
     bool shared;         /* behind an anchor: its text may stand elsewhere too,
                             or from there */
+    uint32_t len;        /* scalar: bytes of text (a NUL inside is an error) */
     struct jr_span span; /* the node's own text, without anchor and tag; of a
                             block mapping the first key, of another collection
                             that takes several lines one character */
-    const char *text;    /* scalar: without quotes, NUL-terminated */
-    size_t len;          /* scalar: bytes of text (a NUL inside is an error) */
+    union {
+        const char *text;       /* scalar: without quotes, NUL-terminated */
+        struct jr_node **items; /* sequence */
+        struct jr_pair *pairs;  /* mapping, in the order of the text */
+    };
+    size_t count;                   /* of items or pairs */
     const struct jr_filled *filled; /* scalar: what ${...} did to it, or NULL */
     const struct jr_node *under;    /* what it took the place of when documents
                                        were merged, or NULL */
-    struct jr_node **items;         /* sequence */
-    struct jr_pair *pairs;          /* mapping, in the order of the text */
-    size_t count;                   /* of items or pairs */
 };
 
 /* A loaded document. Nodes and sources live in its arena. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "filler.h"
+#include "tree.h"
 
 #include "banned.h"
 
@@ -109,11 +110,8 @@ static void finish(struct jr_filler *filler, struct jr_filling *filling)
         filled->kept = kept(filler, filling);
     if (!filled->unknown && filling->parts == 1)
         filled->from = filling->from;
-    if (!filled->unknown) {
-        node->text = jr_arena_strndup(
-            filler->arena, text->data == NULL ? "" : text->data, text->len);
-        node->len = node->text == NULL ? 0 : text->len;
-    }
+    if (!filled->unknown)
+        jr_node_rewrite(filler->arena, node, text->data, text->len);
     node->filled = filled;
 }
 
@@ -182,11 +180,8 @@ static void undo_scalar(struct jr_arena *arena, struct jr_node *node)
         jr_buf_str(&text, kept);
     else
         jr_dollars_escape(&text, node->text, node->len);
-    node->text = jr_arena_strndup(arena, text.data, text.len);
-    node->len = text.len;
+    jr_node_rewrite(arena, node, text.data, text.len);
     arena->failed |= text.failed;
-    if (node->text == NULL)
-        node->text = "";
 }
 
 static void undo(struct jr_arena *arena, const struct jr_shapes *shapes,

@@ -12,16 +12,17 @@ static struct jr_node *new_node(struct jr_arena *arena, enum jr_node_kind kind)
     return node;
 }
 
+/* The text stands behind the node. */
 struct jr_node *jr_node_scalar_n(struct jr_arena *arena, const char *text,
                                  size_t len, bool plain)
 {
-    struct jr_node *node = new_node(arena, JR_NODE_SCALAR);
-    char *copy = jr_arena_strndup(arena, text, len);
-    if (node == NULL || copy == NULL)
+    struct jr_node *node = jr_arena_alloc(arena, sizeof *node + len + 1);
+    if (node == NULL)
         return NULL;
+    node->kind = JR_NODE_SCALAR;
     node->plain = plain;
-    node->text = copy;
-    node->len = len;
+    node->text = memcpy(node + 1, text, len);
+    node->len = (uint32_t)len;
     return node;
 }
 
@@ -29,6 +30,16 @@ struct jr_node *jr_node_scalar(struct jr_arena *arena, const char *text,
                                bool plain)
 {
     return jr_node_scalar_n(arena, text, strlen(text), plain);
+}
+
+void jr_node_rewrite(struct jr_arena *arena, struct jr_node *node,
+                     const char *text, size_t len)
+{
+    const char *copy = jr_arena_strndup(arena, text == NULL ? "" : text, len);
+    if (copy == NULL)
+        return;
+    node->text = copy;
+    node->len = (uint32_t)len;
 }
 
 struct jr_node *jr_node_mapping(struct jr_arena *arena)

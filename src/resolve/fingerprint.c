@@ -44,7 +44,7 @@ static void add_node(struct jr_buf *out, const struct jr_node *node)
     } else if (jr_scalar_type(node) == JR_SCALAR_NULL) {
         jr_buf_char(out, '~');
     } else {
-        jr_buf_printf(out, "\"%zu:", node->len);
+        jr_buf_printf(out, "\"%u:", node->len);
         jr_buf_add(out, node->text, node->len);
     }
 }
