@@ -124,19 +124,29 @@ static bool is_full(size_t count)
     return count == 0 || (count >= FIRST_ITEMS && (count & (count - 1)) == 0);
 }
 
+/* An array of `bytes` with as much room again: where it stands, if it is what
+ * was handed out last, else as a copy. */
+static void *twice(struct jr_arena *arena, unsigned char *array, size_t bytes)
+{
+    const struct jr_arena_block *block = arena->blocks;
+    bool last = array + bytes == block->bytes + block->used &&
+                bytes <= block->size - block->used;
+    void *grown = jr_arena_array(arena, last ? 1 : 2, bytes);
+    if (grown == NULL || last)
+        return grown == NULL ? NULL : array;
+    return memcpy(grown, array, bytes);
+}
+
 void *jr_arena_push(struct jr_arena *arena, void *items, size_t *count,
                     size_t size)
 {
     unsigned char *array;
     memcpy(&array, items, sizeof array);
     if (is_full(*count)) {
-        size_t room = *count == 0 ? FIRST_ITEMS : *count * 2;
-        unsigned char *grown = jr_arena_array(arena, room, size);
-        if (grown == NULL)
+        array = *count == 0 ? jr_arena_array(arena, FIRST_ITEMS, size)
+                            : twice(arena, array, *count * size);
+        if (array == NULL)
             return NULL;
-        if (*count != 0)
-            memcpy(grown, array, *count * size);
-        array = grown;
         memcpy(items, &array, sizeof array);
     }
     return memset(array + (*count)++ * size, 0, size);

@@ -115,9 +115,40 @@ static void zeroes_a_slot_again(void)
     jr_arena_release(&arena);
 }
 
+/* Push 1, 2, 3 ... until there are so many. */
+static void push_up_to(struct jr_arena *arena, uint64_t **items, size_t *count,
+                       size_t most)
+{
+    while (*count < most) {
+        uint64_t *slot = jr_arena_push(arena, items, count, sizeof *slot);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(slot);
+        *slot = *count;
+    }
+}
+
+static void grows_in_place_what_is_last(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    uint64_t *items = NULL;
+    size_t count = 0;
+    push_up_to(&arena, &items, &count, 1);
+    const uint64_t *first = items;
+    push_up_to(&arena, &items, &count, 8);
+    CU_ASSERT_PTR_EQUAL(items, first);
+    unsigned char *between = jr_arena_alloc(&arena, 8);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(between);
+    push_up_to(&arena, &items, &count, 9);
+    CU_ASSERT_PTR_NOT_EQUAL(items, first);
+    CU_ASSERT_TRUE(is_zero(between, 8));
+    push_up_to(&arena, &items, &count, 5000);
+    for (size_t i = 0; i < count; i++)
+        CU_ASSERT_EQUAL_FATAL(items[i], i + 1);
+    jr_arena_release(&arena);
+}
+
 static void keeps_the_array_when_full(void)
 {
-    struct jr_arena arena = {.limit = 64};
+    struct jr_arena arena = {.limit = 60};
     uint64_t *items = NULL;
     size_t count = 0;
     while (jr_arena_push(&arena, &items, &count, sizeof *items) != NULL)
@@ -156,5 +187,6 @@ static void adopts_what_another_owns(void)
 
 JR_UNIT_MAIN("arena", CASE(refuses_impossible_sizes), CASE(keeps_its_limit),
              CASE(aligns_and_zeroes), CASE(copies_strings), CASE(pushes_items),
-             CASE(zeroes_a_slot_again), CASE(keeps_the_array_when_full),
+             CASE(zeroes_a_slot_again), CASE(grows_in_place_what_is_last),
+             CASE(keeps_the_array_when_full),
              CASE(adopts_what_another_owns))
