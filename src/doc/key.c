@@ -35,14 +35,6 @@ static int shown_size(const struct jr_node *key)
     return (int)size;
 }
 
-/* By text, then by order in the text. */
-static int compare_keys(const void *a, const void *b)
-{
-    const struct jr_pair *const *left = a, *const *right = b;
-    int order = strcmp((*left)->key->text, (*right)->key->text);
-    return order != 0 ? order : (*left > *right) - (*left < *right);
-}
-
 static void report_duplicate(struct jr_diags *diags,
                              const struct jr_pair *first,
                              const struct jr_pair *again)
@@ -53,55 +45,99 @@ static void report_duplicate(struct jr_diags *diags,
     jr_diag_relate(diags, diag, first->key->span, "first stated here");
 }
 
-static const struct jr_pair **sort(struct jr_arena *arena,
-                                   const struct jr_node *mapping)
+/* FNV-1a. Equal hashes are told apart by the texts, so that it may be weak. */
+static uint64_t hash(const char *text)
 {
-    size_t count = mapping->count;
-    const struct jr_pair **sorted =
-        jr_arena_array(arena, count, sizeof *sorted);
-    for (size_t i = 0; sorted != NULL && i < count; i++)
-        sorted[i] = &mapping->pairs[i];
-    if (sorted != NULL)
-        qsort(sorted, count, sizeof *sorted, compare_keys);
-    return sorted;
+    uint64_t sum = 0xcbf29ce484222325u;
+    for (; *text != '\0'; text++)
+        sum = (sum ^ (unsigned char)*text) * 0x100000001b3u;
+    return sum;
 }
 
-/* Sorted, since a mapping may have 50,000 keys. The first of equal keys is the
- * one that jr_doc_get finds. */
-void jr_keys_check(struct jr_diags *diags, struct jr_arena *arena,
-                   const struct jr_node *mapping)
+struct wanted {
+    uint64_t hash;
+    const char *text;
+};
+
+static int compare_key(const void *key, const void *item)
 {
-    size_t count = mapping->count;
-    const struct jr_pair **sorted = count < 2 ? NULL : sort(arena, mapping);
-    if (sorted == NULL)
-        return;
-    for (size_t first = 0, i = 1; i < count; i++)
-        if (strcmp(sorted[i]->key->text, sorted[first]->key->text) == 0)
-            report_duplicate(diags, sorted[first], sorted[i]);
-        else
-            first = i;
+    const struct wanted *wanted = key;
+    const struct jr_key *found = item;
+    if (wanted->hash != found->hash)
+        return wanted->hash < found->hash ? -1 : 1;
+    return strcmp(wanted->text, found->pair->key->text);
 }
 
-const struct jr_pair **jr_keys_sort(struct jr_arena *arena,
-                                    const struct jr_node *mapping)
+/* Equal ones by their order in the text. */
+static int compare_keys(const void *a, const void *b)
 {
-    bool few = mapping->kind != JR_NODE_MAPPING || mapping->count <= FEW;
-    return few ? NULL : sort(arena, mapping);
+    const struct jr_key *left = a, *right = b;
+    const struct wanted wanted = {left->hash, left->pair->key->text};
+    int order = compare_key(&wanted, right);
+    if (order != 0)
+        return order;
+    return (left->pair > right->pair) - (left->pair < right->pair);
 }
 
-static int compare_key(const void *key, const void *pair)
+static bool is_small(const struct jr_node *mapping)
 {
-    const struct jr_pair *const *right = pair;
-    return strcmp(key, (*right)->key->text);
+    return mapping->kind != JR_NODE_MAPPING || mapping->count <= FEW;
+}
+
+const struct jr_key *jr_keys_sort(struct jr_arena *arena,
+                                  const struct jr_node *mapping)
+{
+    if (is_small(mapping))
+        return NULL;
+    struct jr_key *keys = jr_arena_array(arena, mapping->count, sizeof *keys);
+    if (keys == NULL)
+        return NULL;
+    for (size_t i = 0; i < mapping->count; i++) {
+        const struct jr_pair *pair = &mapping->pairs[i];
+        keys[i] = (struct jr_key){hash(pair->key->text), pair};
+    }
+    qsort(keys, mapping->count, sizeof *keys, compare_keys);
+    return keys;
 }
 
 const struct jr_pair *jr_keys_find(const struct jr_node *mapping,
-                                   const struct jr_pair *const *sorted,
-                                   const char *key)
+                                   const struct jr_key *sorted, const char *key)
 {
     if (sorted == NULL)
         return jr_doc_pair(mapping, key);
-    const struct jr_pair *const *found = bsearch(
-        key, sorted, mapping->count, sizeof(struct jr_pair *), compare_key);
-    return found == NULL ? NULL : *found;
+    const struct wanted wanted = {hash(key), key};
+    const struct jr_key *found = bsearch(&wanted, sorted, mapping->count,
+                                         sizeof *sorted, compare_key);
+    return found == NULL ? NULL : found->pair;
+}
+
+/* The first of equal keys is the one that jr_doc_get finds. */
+static void check_few(struct jr_diags *diags, const struct jr_node *mapping)
+{
+    for (size_t i = 1; i < mapping->count; i++) {
+        const struct jr_pair *pair = &mapping->pairs[i];
+        const struct jr_pair *first = jr_doc_pair(mapping, pair->key->text);
+        if (first != pair)
+            report_duplicate(diags, first, pair);
+    }
+}
+
+/* Sorted, since a mapping may have 50,000 keys. */
+void jr_keys_check(struct jr_diags *diags, struct jr_arena *arena,
+                   const struct jr_node *mapping)
+{
+    const struct jr_key *sorted = jr_keys_sort(arena, mapping);
+    if (sorted == NULL) {
+        if (is_small(mapping))
+            check_few(diags, mapping);
+        return;
+    }
+    for (size_t first = 0, i = 1; i < mapping->count; i++) {
+        const char *text = sorted[first].pair->key->text;
+        if (sorted[i].hash == sorted[first].hash &&
+            strcmp(sorted[i].pair->key->text, text) == 0)
+            report_duplicate(diags, sorted[first].pair, sorted[i].pair);
+        else
+            first = i;
+    }
 }

@@ -11,7 +11,7 @@
 /* The sorted keys of a mapping. */
 struct index {
     const struct jr_node *mapping;
-    const struct jr_pair **sorted;
+    const struct jr_key *sorted;
 };
 
 static int compare_indexes(const void *a, const void *b)
@@ -21,15 +21,15 @@ static int compare_indexes(const void *a, const void *b)
 }
 
 /* The sorted keys, made at the first look; NULL for a small mapping. */
-static const struct jr_pair *const *sorted_keys(struct jr_locator *locator,
-                                                const struct jr_node *mapping)
+static const struct jr_key *sorted_keys(struct jr_locator *locator,
+                                        const struct jr_node *mapping)
 {
     const struct index key = {.mapping = mapping};
     struct index *const *found =
         tfind(&key, &locator->indexes, compare_indexes);
     if (found != NULL)
         return (*found)->sorted;
-    const struct jr_pair **sorted = jr_keys_sort(locator->arena, mapping);
+    const struct jr_key *sorted = jr_keys_sort(locator->arena, mapping);
     struct index *index = NULL;
     if (sorted != NULL)
         index = jr_arena_alloc(locator->arena, sizeof *index);

@@ -30,7 +30,7 @@ static void merge_base(const struct jr_merger *merger,
                        const struct jr_shape *shape, struct jr_node *out,
                        const struct jr_node *base, const struct jr_node *over)
 {
-    const struct jr_pair **sorted = jr_keys_sort(merger->arena, over);
+    const struct jr_key *sorted = jr_keys_sort(merger->arena, over);
     for (size_t i = 0; i < base->count; i++) {
         struct jr_pair *under = &base->pairs[i];
         const struct jr_pair *found =
@@ -57,7 +57,7 @@ static struct jr_node *merge_mappings(const struct jr_merger *merger,
     out->span = over->span;
     out->flow = over->flow;
     merge_base(merger, shape, out, base, over);
-    const struct jr_pair **sorted = jr_keys_sort(merger->arena, base);
+    const struct jr_key *sorted = jr_keys_sort(merger->arena, base);
     for (size_t i = 0; i < over->count; i++) {
         const struct jr_pair *pair = &over->pairs[i];
         if (jr_keys_find(base, sorted, pair->key->text) == NULL)
