@@ -2,7 +2,6 @@
 
 #include <fnmatch.h>
 #include <string.h>
-#include <strings.h>
 
 #include "cleanup.h"
 
@@ -64,36 +63,56 @@ static size_t plain_len(const char *text)
     return len;
 }
 
-static bool contains(const char *name, const char *word, size_t len)
+static char fold(char byte)
 {
-    for (; *name != '\0'; name++)
-        if (((*name ^ *word) & ~0x20) == 0 && strncasecmp(name, word, len) == 0)
+    if (byte == '-')
+        return '_';
+    return byte >= 'a' && byte <= 'z' ? (char)(byte - 'a' + 'A') : byte;
+}
+
+static bool is_same(const char *name, const char *word, size_t len)
+{
+    while (len > 0 && fold(name[len - 1]) == fold(word[len - 1]))
+        len--;
+    return len == 0;
+}
+
+static bool contains(const char *name, size_t len, const char *word,
+                     size_t word_len)
+{
+    const char first = fold(*word);
+    for (; len >= word_len; name++, len--)
+        if (fold(*name) == first && is_same(name, word, word_len))
             return true;
     return false;
 }
 
-/* Whether `name` matches, in any case. fnmatch(3) makes wide characters of both
- * at each call; nearly every glob is a word between stars, which needs none. */
-static bool glob_matches(const char *glob, const char *name)
-{
-    size_t len = *glob == '*' ? plain_len(glob + 1) : 0;
-    if (len > 0 && strcmp(glob + 1 + len, "*") == 0)
-        return contains(name, glob + 1, len);
-    return fnmatch(glob, name, FNM_CASEFOLD) == 0;
-}
-
-bool jr_env_matches(char *const *globs, size_t count, const char *name,
-                    size_t len)
+/* Whether a glob that is no word between stars matches. */
+static bool glob_matches(const char *glob, const char *name, size_t len)
 {
     JR_FREE char *copy = strndup(name, len);
     if (copy == NULL)
         return true;
     for (char *dash = copy; (dash = strchr(dash, '-')) != NULL;)
         *dash = '_';
-    for (size_t i = 0; i < count; i++)
-        if (glob_matches(globs[i], copy))
-            return true;
-    return false;
+    return fnmatch(glob, copy, FNM_CASEFOLD) == 0;
+}
+
+/* fnmatch(3) makes wide characters of both at each call; nearly every glob is a
+ * word between stars, which needs none. */
+bool jr_env_matches(char *const *globs, size_t count, const char *name,
+                    size_t len)
+{
+    bool found = false;
+    for (size_t i = 0; i < count && !found; i++) {
+        const char *word = globs[i] + 1;
+        size_t word_len = *globs[i] == '*' ? plain_len(word) : 0;
+        if (word_len > 0 && strcmp(word + word_len, "*") == 0)
+            found = contains(name, len, word, word_len);
+        else
+            found = glob_matches(globs[i], name, len);
+    }
+    return found;
 }
 
 void jr_strv_copy(struct jr_strv *strv, struct jr_arena *arena,

@@ -195,7 +195,8 @@ static struct jr_node *compose_scalar(struct composer *c,
     struct jr_node *node = jr_node_scalar_n(&c->doc->arena, text, len, plain);
     if (node == NULL)
         return NULL;
-    c->doc->dollars = c->doc->dollars || strstr(node->text, "${") != NULL;
+    const char *dollar = memchr(node->text, '$', len);
+    c->doc->dollars |= dollar != NULL && strstr(dollar, "${") != NULL;
     node->span = span;
     node->flow = is_in_flow(c);
     node->shared = is_shared(c, anchor);

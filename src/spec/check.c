@@ -199,7 +199,9 @@ static void check_backends(const struct jr_check *check)
 }
 
 struct variable {
-    const char *name, *field;
+    const char *name;
+    size_t len;
+    const char *field;
 };
 
 static void refuse_variables(const struct jr_check *check,
@@ -207,11 +209,13 @@ static void refuse_variables(const struct jr_check *check,
                              const struct variable *table, size_t count)
 {
     struct jr_diags *diags = check->lint->diags;
+    const struct jr_node *key = pair->key;
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(table[i].name, pair->key->text) != 0)
+        if (table[i].len != key->len ||
+            memcmp(table[i].name, key->text, key->len) != 0)
             continue;
         struct jr_diag *diag = jr_check_clash(
-            check, 207, pair->key, NULL, "jobrun sets %s for each rank itself",
+            check, 207, key, NULL, "jobrun sets %s for each rank itself",
             table[i].name);
         if (table[i].field[0] != '\0')
             jr_diag_help(diags, diag, "the field for it is '%s'",
@@ -230,7 +234,7 @@ static bool has_torch(const struct jr_node *profiles)
 static void check_variables(const struct jr_check *check,
                             const struct jr_node *env, bool is_torch)
 {
-#define VARIABLE(name, value, field) {name, field},
+#define VARIABLE(name, value, field) {name, sizeof name - 1, field},
     static const struct variable always[] = {JR_CONTRACT_VARIABLES(VARIABLE)};
     static const struct variable torch[] = {JR_CONTRACT_TORCH(VARIABLE)};
     for (size_t i = 0; env != NULL && i < env->count; i++) {

@@ -114,9 +114,10 @@ static void check_required(struct jr_lint *lint,
 {
     const struct jr_spec_field *row = type->fields;
     for (; row->key != NULL && !lint->base; row++) {
+        if (row->need != JR_NEED_REQUIRED)
+            continue;
         const struct jr_node *value = jr_doc_get(node, row->key);
-        if (row->need != JR_NEED_REQUIRED ||
-            (value != NULL && !jr_lint_is_removed(lint, value)))
+        if (value != NULL && !jr_lint_is_removed(lint, value))
             continue;
         const struct jr_step at = {.up = up, .key = row->key};
         struct jr_diag *diag =
