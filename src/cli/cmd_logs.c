@@ -16,6 +16,7 @@
 #include "cleanup.h"
 #include "cli.h"
 #include "io.h"
+#include "live.h"
 #include "record.h"
 #include "safe.h"
 #include "set.h"
@@ -236,6 +237,19 @@ static int print(struct tails *tails, const struct jr_cli *cli)
     return 0;
 }
 
+/* What runs elsewhere cannot be waited for, and may still write. */
+static void watch_run(struct tails *tails, const struct jr_cli *cli,
+                      const char *id)
+{
+    struct jr_live live;
+    if (jr_live_open(&live, jr_cli_log_dir(cli), id, NULL) != 0)
+        return;
+    tails->live = live.standing == JR_STANDING_RUNNING ||
+                  live.standing == JR_STANDING_ELSEWHERE;
+    tails->pidfd = jr_steal_fd(&live.pidfd);
+    jr_live_close(&live);
+}
+
 int jr_cmd_logs(struct jr_cli *cli)
 {
     char id[256];
@@ -252,7 +266,7 @@ int jr_cmd_logs(struct jr_cli *cli)
     status = choose(&tails, cli, &logs);
     tails.terminal = isatty(STDOUT_FILENO) == 1;
     tails.color = cli->color_out;
-    tails.live = jr_record_is_live(jr_cli_log_dir(cli), id, &tails.pidfd);
+    watch_run(&tails, cli, id);
     if (status == 0)
         status = print(&tails, cli);
     jr_record_logs_release(&logs);

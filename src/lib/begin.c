@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "doc.h"
+#include "lost.h"
 
 #include "banned.h"
 
@@ -80,7 +81,15 @@ static int fill_record(struct jr_session *session, struct jr_error *err)
         session->options.rerun_of == NULL ? session->spec_name : NULL;
     record->rerun_of = session->options.rerun_of;
     record->local = session->options.local;
+    jr_group_make(&session->group, session->dir.id);
+    if (session->group.path[0] != '\0')
+        record->cgroup = session->group.path;
     return 0;
+}
+
+static void note(void *data, const char *line)
+{
+    jr_session_note(data, line);
 }
 
 enum jr_status jr_session_begin(struct jr_session *session,
@@ -96,6 +105,7 @@ enum jr_status jr_session_begin(struct jr_session *session,
     enum jr_status status = jr_session_settle(session, err);
     if (status != JR_STATUS_OK)
         return status;
+    jr_lost_sweep_all(session->resolution.job.log_dir, note, session);
     jr_git_start(&session->git, session->resolution.job.workdir,
                  session->options.envp);
     status = open_folder(session, err);

@@ -18,6 +18,7 @@ static int execute(struct jr_session *session,
 {
     const struct jr_run_options options = {
         .dir = &session->dir,
+        .group = &session->group,
         .out_fd = console == NULL ? -1 : console->out_fd,
         .err_fd = console == NULL ? -1 : console->err_fd,
         .live = console != NULL && console->live,

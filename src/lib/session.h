@@ -14,6 +14,7 @@
 
 #include "diag.h"
 #include "git.h"
+#include "group.h"
 #include "load.h"
 #include "plan.h"
 #include "record.h"
@@ -45,6 +46,7 @@ struct jr_session {
 
     bool begun;
     struct jr_rundir dir;
+    struct jr_group group;
     struct jr_git git;
     struct jr_record_facts record;
     struct jr_artifacts *before;

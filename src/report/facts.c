@@ -8,6 +8,7 @@
 
 #include "cleanup.h"
 #include "clock.h"
+#include "folder.h"
 #include "io.h"
 #include "judge.h"
 #include "strv.h"
@@ -48,7 +49,7 @@ static char **read_argv(struct jr_arena *arena, const struct jr_plan *plan)
     return argv.items;
 }
 
-static const char *read_user(struct jr_arena *arena)
+char *jr_record_user(struct jr_arena *arena)
 {
     struct passwd entry, *found = NULL;
     char text[4096];
@@ -75,10 +76,11 @@ int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
         .run_id = plan->run_id,
         .version = JR_VERSION,
         .host = jr_arena_strdup(arena, here.nodename),
-        .user = read_user(arena),
+        .user = jr_record_user(arena),
         .boot_id = jr_arena_strdup(arena, boot_id.data),
         .cwd = read_cwd(arena),
         .pid = getpid(),
+        .start_ticks = jr_folder_ticks(getpid()),
         .argv = read_argv(arena, plan),
         .fingerprint = plan->fingerprint,
         .started_ns = jr_clock_wall_ns(),
@@ -141,6 +143,7 @@ void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
     jr_json_set_str(run, "host", facts->host);
     jr_json_set_str(run, "user", facts->user);
     jr_json_set_int(run, "pid", facts->pid);
+    jr_json_set_int(run, "start_ticks", (int64_t)facts->start_ticks);
     jr_json_set_str(run, "boot_id", facts->boot_id);
     jr_json_set(run, "argv", argv_json(facts->argv));
     jr_json_set_str(run, "cwd", facts->cwd);

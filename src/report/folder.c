@@ -2,14 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "clock.h"
 #include "io.h"
 #include "left.h"
 
@@ -56,15 +55,14 @@ json_t *jr_folder_head(int fd, const char *name)
     return jr_json_parse(text, len + 2, NULL);
 }
 
-/* When process `pid` began, in wall time; 0 when there is none, or only its
- * zombie. Field 22 of /proc/PID/stat is in ticks since the boot; the name in
- * field 2 may hold anything, so fields are counted from its last ')'. */
-static uint64_t process_start(json_int_t pid)
+/* Field 22 of /proc/PID/stat; the name in field 2 may hold anything, so fields
+ * are counted from its last ')'. */
+uint64_t jr_folder_ticks(int64_t pid)
 {
     char path[64], state = 'Z';
     unsigned long long ticks = 0;
     JR_BUF_CLEANUP struct jr_buf stat = JR_BUF_INIT;
-    (void)snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    (void)snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", pid);
     if (!jr_io_fact(&stat, "", path))
         return 0;
     const char *rest = strrchr(stat.data, ')');
@@ -75,11 +73,7 @@ static uint64_t process_start(json_int_t pid)
                &state, &ticks) != 2 ||
         state == 'Z')
         return 0;
-    struct timespec boot;
-    (void)clock_gettime(CLOCK_BOOTTIME, &boot);
-    uint64_t up = (uint64_t)boot.tv_sec * 1000000000U + (uint64_t)boot.tv_nsec;
-    uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
-    return jr_clock_wall_ns() - up + ticks * (1000000000U / per_second);
+    return ticks;
 }
 
 static bool text_is(const json_t *object, const char *key, const char *text)
@@ -99,9 +93,8 @@ const char *jr_folder_standing(const json_t *run)
     if (!text_is(run, "boot_id", boot_id.data))
         return "lost";
     uint64_t began =
-        process_start(json_integer_value(json_object_get(run, "pid")));
-    double started = json_number_value(json_object_get(run, "started"));
-    /* A process that took the number over began after the run. */
-    bool same = began != 0 && (double)began / 1e9 <= started + 1.0;
-    return same ? "running" : "lost";
+        jr_folder_ticks(json_integer_value(json_object_get(run, "pid")));
+    /* A process that took the number over began later. */
+    json_int_t ticks = json_integer_value(json_object_get(run, "start_ticks"));
+    return began != 0 && (json_int_t)began == ticks ? "running" : "lost";
 }

@@ -15,8 +15,12 @@ json_t *jr_folder_json(int fd, const char *name, struct jr_error *err);
  * many: only the head of a file that jobrun wrote is read. */
 json_t *jr_folder_head(int fd, const char *name);
 
+/* When process `pid` began, in clock ticks since the boot; 0 when there is none,
+ * or only its zombie. With the boot's id it is what makes a pid unique. */
+uint64_t jr_folder_ticks(int64_t pid);
+
 /* How a run without results stands: "running", "lost" or "elsewhere", by the
- * host, boot, pid and start time in its run.json. */
+ * host, boot, pid and its start time in its run.json. */
 const char *jr_folder_standing(const json_t *run);
 
 #endif

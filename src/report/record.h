@@ -14,6 +14,7 @@
 struct jr_record_facts {
     const char *run_id, *version, *host, *user, *boot_id, *cwd;
     int32_t pid;
+    uint64_t start_ticks; /* when that process began, since the boot */
     char **argv;        /* NULL-terminated, secrets redacted */
     const char *commit; /* of git; NULL: unknown */
     const bool *dirty;  /* NULL: unknown */
@@ -25,6 +26,9 @@ struct jr_record_facts {
     const char *status, *cgroup;      /* status NULL: not yet */
     int exit_code;                    /* once finished */
 };
+
+/* The name of the user that we act as, or its number. */
+char *jr_record_user(struct jr_arena *arena);
 
 /* Fill in what this process can tell of itself and of the plan: everything but
  * git, spec, cgroup and the end. Copies live in `arena`. */
@@ -120,10 +124,5 @@ struct jr_record_logs {
 int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir,
                         const char *id, struct jr_error *err);
 void jr_record_logs_release(struct jr_record_logs *logs);
-
-/* Whether the run may still write. *ret_pidfd is then a descriptor, of the
- * caller, that is readable once the jobrun that runs it has ended
- * (pidfd_open(2)); -1 where that is another host's. */
-bool jr_record_is_live(const char *log_dir, const char *id, int *ret_pidfd);
 
 #endif

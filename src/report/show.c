@@ -2,13 +2,11 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cleanup.h"
 #include "clock.h"
 #include "folder.h"
 #include "past.h"
-#include "pidfd.h"
 #include "print.h"
 
 #include "banned.h"
@@ -135,22 +133,4 @@ void jr_record_logs_release(struct jr_record_logs *logs)
 {
     jr_arena_release(&logs->arena);
     *logs = (struct jr_record_logs)JR_RECORD_LOGS_INIT;
-}
-
-bool jr_record_is_live(const char *log_dir, const char *id, int *ret_pidfd)
-{
-    JR_CLOSE int fd = jr_folder_open(log_dir, id, NULL);
-    json_t *run = fd < 0 ? NULL : jr_folder_json(fd, "run.json", NULL);
-    if (run == NULL || faccessat(fd, "results.json", F_OK, 0) == 0) {
-        json_decref(run);
-        return false;
-    }
-    /* Opened before it is looked at, so that it is the one looked at. */
-    JR_CLOSE int pidfd =
-        jr_pidfd_open((pid_t)json_integer_value(json_object_get(run, "pid")));
-    const char *standing = jr_folder_standing(run);
-    json_decref(run);
-    bool here = strcmp(standing, "running") == 0;
-    *ret_pidfd = here ? jr_steal_fd(&pidfd) : -1;
-    return here || strcmp(standing, "elsewhere") == 0;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "group.h"
 #include "pidfd.h"
 #include "runner.h"
 #include "rundir.h"
@@ -89,7 +90,7 @@ static int fork_runner(struct guard *guard, const struct jr_plan *plan,
                                   .shared = guard->shared,
                                   .budget = budget,
                                   .guard_fd = guard->self_fd};
-    pid_t runner = fork();
+    pid_t runner = jr_group_fork(guard->options->group);
     if (runner == 0)
         jr_runner_main(&args);
     if (runner < 0)
@@ -162,7 +163,8 @@ static void finish(const struct guard *guard, const siginfo_t *end)
     struct jr_outcome *outcome = &guard->shared->outcome;
     struct jr_sweep sweep;
     /* What the runner could not end has had its time. */
-    jr_sweep(&sweep, outcome->left > 0 ? 0 : JR_KILL_WAIT_NS);
+    jr_sweep(&sweep, outcome->left > 0 ? 0 : JR_KILL_WAIT_NS,
+             guard->options->group);
     outcome->left = sweep.left;
     memcpy(outcome->left_pids, sweep.left_pids, sizeof sweep.left_pids);
     if (end->si_code != CLD_EXITED)

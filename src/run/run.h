@@ -11,10 +11,12 @@
 
 #include <jobrun/run.h>
 
+struct jr_group;
 struct jr_rundir;
 
 struct jr_run_options {
     struct jr_rundir *dir;
+    const struct jr_group *group; /* the run's control group; NULL: none */
     int out_fd, err_fd; /* console; -1: closed, lines go nowhere */
     bool live;          /* err_fd is a terminal that wants a status line */
     bool color;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "group.h"
 #include "rundir.h"
 #include "signals.h"
 #include "sweep.h"
@@ -19,6 +20,7 @@
 #include "banned.h"
 
 #define STARTS_PER_TURN 16 /* between two looks at everything else */
+#define DESCENT_NS      50000000 /* for a sweep without the group */
 
 void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
                         int sig)
@@ -288,11 +290,27 @@ static void turn(struct jr_runner *runner)
     reap_orphans(runner);
 }
 
+/* By descent alone at first: to leave the group takes longer than that mostly
+ * does, and who stays in it dies with it. */
+static void end_all(const struct jr_runner *runner, struct jr_sweep *ret)
+{
+    const struct jr_group *group = runner->options->group;
+    bool given_up = runner->stop.given_up;
+    jr_sweep(ret, given_up ? 0 : DESCENT_NS, NULL);
+    if (ret->left == 0)
+        return;
+    if (group != NULL && jr_group_leave(group) != 0)
+        group = NULL;
+    uint32_t killed = ret->killed;
+    jr_sweep(ret, given_up ? 0 : JR_KILL_WAIT_NS, group);
+    ret->killed += killed;
+}
+
 static void sweep(struct jr_runner *runner)
 {
     struct jr_outcome *outcome = runner->outcome;
     struct jr_sweep sweep;
-    jr_sweep(&sweep, runner->stop.given_up ? 0 : JR_KILL_WAIT_NS);
+    end_all(runner, &sweep);
     memcpy(outcome->left_pids, sweep.left_pids, sizeof sweep.left_pids);
     outcome->left = sweep.left;
     outcome->ended_ns = jr_clock_ns();

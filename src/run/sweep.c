@@ -1,4 +1,7 @@
 /*
+ * First the control group, where the run has one: what forks faster than it
+ * is killed one by one cannot flee from that. Then, in any case, by descent.
+ *
  * The caller is a subreaper: when a process ends, its children become the
  * caller's own. So it is enough to kill direct children, again and again: each
  * pass brings the next generation near. A direct child that was not reaped
@@ -126,12 +129,15 @@ static void await_end(void)
                        &(struct timespec){.tv_nsec = PASS_WAIT_NS});
 }
 
-void jr_sweep(struct jr_sweep *ret, uint64_t limit_ns)
+void jr_sweep(struct jr_sweep *ret, uint64_t limit_ns,
+              const struct jr_group *group)
 {
     *ret = (struct jr_sweep){0};
     uint64_t until = jr_clock_ns() + limit_ns;
     while (reap_some(ret)) {
         uint32_t before = ret->killed;
+        if (group != NULL)
+            jr_group_kill(group);
         visit_children(kill_child, NULL);
         if (!reap_some(ret))
             return;

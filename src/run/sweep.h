@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "group.h"
+
 #define JR_SWEEP_PIDS 16
 
 struct jr_sweep {
@@ -17,7 +19,9 @@ struct jr_sweep {
 
 /* Kill and reap until the caller, a child subreaper, has no child, or until
  * `limit_ns` have passed; ret->left then names what is there. The caller's
- * other children are taken too. */
-void jr_sweep(struct jr_sweep *ret, uint64_t limit_ns);
+ * other children are taken too. All of `group` is killed with them: NULL, or
+ * one that the caller is not in. */
+void jr_sweep(struct jr_sweep *ret, uint64_t limit_ns,
+              const struct jr_group *group);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "fake.h"
+#include "live.h"
 #include "record.h"
 
 /* A LOG_DIR is the fake's folder; runs are folders in it. */
@@ -77,7 +78,7 @@ static void unfinished_runs_are_told_apart(void)
     facts.pid = 2000000000; /* beyond any pid */
     print_record(&fake, "gone", &facts);
     facts.pid = getpid();
-    facts.started_ns -= 86400 * FAKE_SECOND; /* this process is younger */
+    facts.start_ticks++; /* this process is another one */
     print_record(&fake, "pid-reused", &facts);
     facts.boot_id = "another";
     print_record(&fake, "rebooted", &facts);
@@ -362,34 +363,50 @@ static void logs_by_results_or_by_plan(void)
     fake_end(&fake);
 }
 
+static enum jr_standing standing(struct fake *fake, struct jr_live *live)
+{
+    *live = (struct jr_live){.pidfd = -1};
+    CU_ASSERT_EQUAL(jr_live_open(live, fake->dir, "r", NULL), 0);
+    return live->standing;
+}
+
 /* The pidfd of a live run is not readable before its process has ended. */
 static void lives_until_it_ends(void)
 {
     static const char results[] = "results.json";
     struct fake fake;
-    int pidfd = -1;
+    struct jr_live live;
     fake_start(&fake, 1);
-    CU_ASSERT_FALSE(jr_record_is_live(fake.dir, "r", &pidfd));
+    CU_ASSERT_NOT_EQUAL(jr_live_open(&live, fake.dir, "r", NULL), 0);
     struct jr_record_facts facts = facts_of(&fake);
     print_record(&fake, "r", &facts);
-    CU_ASSERT_TRUE(jr_record_is_live(fake.dir, "r", &pidfd));
-    struct pollfd poll_fd = {.fd = pidfd, .events = POLLIN};
-    CU_ASSERT_TRUE_FATAL(pidfd >= 0);
+    CU_ASSERT_EQUAL(standing(&fake, &live), JR_STANDING_RUNNING);
+    struct pollfd poll_fd = {.fd = live.pidfd, .events = POLLIN};
+    CU_ASSERT_TRUE_FATAL(live.pidfd >= 0);
+    CU_ASSERT_TRUE(live.ours);
     CU_ASSERT_EQUAL(poll(&poll_fd, 1, 0), 0);
-    CU_ASSERT_EQUAL(close(pidfd), 0);
+    jr_live_close(&live);
 
     facts.host = "elsewhere";
+    facts.user = "somebody else";
     print_record(&fake, "r", &facts);
-    CU_ASSERT_TRUE(jr_record_is_live(fake.dir, "r", &pidfd));
-    CU_ASSERT_EQUAL(pidfd, -1);
+    CU_ASSERT_EQUAL(standing(&fake, &live), JR_STANDING_ELSEWHERE);
+    CU_ASSERT_EQUAL(live.pidfd, -1);
+    CU_ASSERT_FALSE(live.ours);
+    jr_live_close(&live);
     facts = facts_of(&fake);
     facts.boot_id = "another boot";
     print_record(&fake, "r", &facts);
-    CU_ASSERT_FALSE(jr_record_is_live(fake.dir, "r", &pidfd));
+    CU_ASSERT_EQUAL(standing(&fake, &live), JR_STANDING_LOST);
+    jr_live_close(&live);
     facts = facts_of(&fake);
     print_record(&fake, "r", &facts);
-    add_run(&fake, "r", results, "{}");
-    CU_ASSERT_FALSE(jr_record_is_live(fake.dir, "r", &pidfd));
+    add_run(&fake, "r", results, "{\"status\": \"failed\", \"exit_code\": 1}");
+    CU_ASSERT_EQUAL(standing(&fake, &live), JR_STANDING_FINISHED);
+    CU_ASSERT_EQUAL(live.pidfd, -1);
+    CU_ASSERT_EQUAL(live.exit_code, 1);
+    JR_ASSERT_TEXT(live.status, "failed");
+    jr_live_close(&live);
     fake_end(&fake);
 }
 

@@ -19,11 +19,11 @@ static void hang(void)
 }
 
 /* A chain of processes, each in a session of its own. */
-static void daemonise(int depth)
+static void daemonise(const struct jr_group *group, int depth)
 {
-    if (depth > 0 && fork() == 0) {
+    if (depth > 0 && jr_group_fork(group) == 0) {
         (void)setsid();
-        daemonise(depth - 1);
+        daemonise(group, depth - 1);
         hang();
     }
 }
@@ -36,40 +36,42 @@ static void hop(void)
             _exit(0);
 }
 
-static void make_nothing(void)
+static void make_nothing(const struct jr_group *group)
 {
+    (void)group;
 }
 
-static void make_children(void)
+static void make_children(const struct jr_group *group)
 {
     for (int i = 0; i < 20; i++)
-        if (fork() == 0)
+        if (jr_group_fork(group) == 0)
             hang();
 }
 
-static void make_daemons(void)
+static void make_daemons(const struct jr_group *group)
 {
     for (int i = 0; i < 4; i++)
-        daemonise(4);
+        daemonise(group, 4);
 }
 
-static void make_hoppers(void)
+static void make_hoppers(const struct jr_group *group)
 {
     for (int i = 0; i < 4; i++)
-        if (fork() == 0)
+        if (jr_group_fork(group) == 0)
             hop();
 }
 
-static void make_stopped(void)
+static void make_stopped(const struct jr_group *group)
 {
-    pid_t child = fork();
+    pid_t child = jr_group_fork(group);
     if (child == 0)
         hang();
     (void)kill(child, SIGSTOP);
 }
 
 /* Returns whether a process that made these sees none of them afterwards. */
-static bool sweeps(void (*make)(void), unsigned at_least)
+static bool sweeps(void (*make)(const struct jr_group *), unsigned at_least,
+                   const struct jr_group *group)
 {
     pid_t sweeper = fork();
     if (sweeper == 0) {
@@ -79,9 +81,9 @@ static bool sweeps(void (*make)(void), unsigned at_least)
         (void)sigaddset(&chld, SIGCHLD);
         (void)sigprocmask(SIG_BLOCK, &chld, NULL);
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-        make();
+        make(group);
         (void)alarm(20);
-        jr_sweep(&sweep, 10 * SECOND);
+        jr_sweep(&sweep, 10 * SECOND, group);
         bool none =
             waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | __WALL) != 0;
         _exit(none && sweep.left == 0 && sweep.killed >= at_least ? 0 : 1);
@@ -91,13 +93,80 @@ static bool sweeps(void (*make)(void), unsigned at_least)
     return status == 0;
 }
 
-static void ends_all_descendants(void)
+static void ends_all_with(const struct jr_group *group)
 {
-    CU_ASSERT_TRUE(sweeps(make_nothing, 0));
-    CU_ASSERT_TRUE(sweeps(make_children, 20));
-    CU_ASSERT_TRUE(sweeps(make_daemons, 4));
-    CU_ASSERT_TRUE(sweeps(make_stopped, 1));
-    CU_ASSERT_TRUE(sweeps(make_hoppers, 4));
+    CU_ASSERT_TRUE(sweeps(make_nothing, 0, group));
+    CU_ASSERT_TRUE(sweeps(make_children, 20, group));
+    CU_ASSERT_TRUE(sweeps(make_daemons, 4, group));
+    CU_ASSERT_TRUE(sweeps(make_stopped, 1, group));
+    CU_ASSERT_TRUE(sweeps(make_hoppers, 4, group));
 }
 
-JR_UNIT_MAIN("sweep", CASE(ends_all_descendants))
+static void ends_all_descendants(void)
+{
+    ends_all_with(NULL);
+}
+
+/* Fork on every side, faster than they can be killed one by one. */
+static void make_flood(const struct jr_group *group)
+{
+    for (int i = 0; i < 64; i++)
+        if (jr_group_fork(group) == 0)
+            hop();
+}
+
+static bool is_there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+/* A group, or false where this user may make none; loudly. */
+static bool makes(struct jr_group *group, const char *id)
+{
+    jr_group_make(group, id);
+    if (group->path[0] == '\0')
+        (void)printf("\n    SKIPPED: no control group can be made here\n");
+    return group->path[0] != '\0';
+}
+
+static void ends_a_group(void)
+{
+    struct jr_group group;
+    if (!makes(&group, "sweep"))
+        return;
+    ends_all_with(&group);
+    CU_ASSERT_TRUE(sweeps(make_flood, 64, &group));
+    CU_ASSERT_TRUE(is_there(group.path));
+    jr_group_remove(&group);
+    CU_ASSERT_FALSE(is_there(group.path));
+}
+
+/* What nobody is the parent of: two processes of a run died at once. */
+static void clears_what_is_left(void)
+{
+    struct jr_group group;
+    bool left = true;
+    if (!makes(&group, "lost"))
+        return;
+    CU_ASSERT_TRUE(jr_group_is_of(group.path, "lost"));
+    CU_ASSERT_FALSE(jr_group_is_of(group.path, "los"));
+    CU_ASSERT_FALSE(jr_group_is_of(group.home, "lost"));
+    CU_ASSERT_FALSE(jr_group_is_of("/tmp/jobrun-lost.1", "lost"));
+    pid_t child = jr_group_fork(&group);
+    if (child == 0) {
+        (void)kill(getpid(), SIGSTOP);
+        _exit(0);
+    }
+    (void)waitpid(child, NULL, WUNTRACED);
+    jr_group_remove(&group); /* it has a process: it stays */
+    CU_ASSERT_TRUE(is_there(group.path));
+    CU_ASSERT_EQUAL(jr_group_clear(group.path, 10 * SECOND, &left), 1);
+    CU_ASSERT_FALSE(left);
+    int status = 0;
+    (void)waitpid(child, &status, 0);
+    CU_ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    CU_ASSERT_FALSE(is_there(group.path));
+}
+
+JR_UNIT_MAIN("sweep", CASE(ends_all_descendants), CASE(ends_a_group),
+             CASE(clears_what_is_left))

@@ -1,0 +1,91 @@
+#include "live.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "folder.h"
+#include "pidfd.h"
+#include "record.h"
+#include "words.h"
+
+#include "banned.h"
+
+static const char *text_of(struct jr_live *live, const json_t *run,
+                           const char *key)
+{
+    const char *text = jr_json_get_str(run, key);
+    return text == NULL ? NULL : jr_arena_strdup(&live->arena, text);
+}
+
+static enum jr_standing standing_of(const json_t *run)
+{
+    const char *word = jr_folder_standing(run);
+    if (strcmp(word, "running") == 0)
+        return JR_STANDING_RUNNING;
+    return strcmp(word, "elsewhere") == 0 ? JR_STANDING_ELSEWHERE
+                                          : JR_STANDING_LOST;
+}
+
+/* False when there are no results. */
+static bool is_finished(struct jr_live *live, int fd)
+{
+    json_t *results = jr_folder_head(fd, "results.json");
+    const char *word = jr_json_get_str(results, "status");
+    enum jr_run_status status;
+    bool known = word != NULL && jr_run_status_of(word, &status);
+    live->exit_code =
+        (int)json_integer_value(json_object_get(results, "exit_code"));
+    live->status = known ? jr_run_status_word(status) : "unknown";
+    bool finished = results != NULL;
+    json_decref(results);
+    return finished;
+}
+
+static void look(struct jr_live *live, int fd, const json_t *run)
+{
+    live->pid = (int32_t)json_integer_value(json_object_get(run, "pid"));
+    live->host = text_of(live, run, "host");
+    live->user = text_of(live, run, "user");
+    live->cgroup = text_of(live, run, "cgroup");
+    const char *me = jr_record_user(&live->arena);
+    live->ours =
+        me != NULL && live->user != NULL && strcmp(me, live->user) == 0;
+    JR_CLOSE int pidfd = live->pid > 0 ? jr_pidfd_open(live->pid) : -1;
+    live->standing = standing_of(run);
+    if (live->standing == JR_STANDING_RUNNING)
+        live->pidfd = jr_steal_fd(&pidfd);
+    /* Last: what ended while we looked has its results by now. */
+    if (!is_finished(live, fd))
+        return;
+    live->standing = JR_STANDING_FINISHED;
+    if (live->pidfd >= 0)
+        (void)close(live->pidfd);
+    live->pidfd = -1;
+}
+
+int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
+                 struct jr_error *err)
+{
+    struct jr_live live = {.pidfd = -1};
+    JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
+    json_t *run = fd < 0 ? NULL : jr_folder_json(fd, "run.json", err);
+    if (run == NULL)
+        return -1;
+    look(&live, fd, run);
+    json_decref(run);
+    if (live.arena.failed) {
+        jr_live_close(&live);
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    }
+    *ret = live;
+    return 0;
+}
+
+void jr_live_close(struct jr_live *live)
+{
+    if (live->pidfd >= 0)
+        (void)close(live->pidfd);
+    jr_arena_release(&live->arena);
+    *live = (struct jr_live){.pidfd = -1};
+}

@@ -1,0 +1,38 @@
+/*
+ * A run seen from outside, by another jobrun: whether it goes on, and the
+ * process to wait for or to signal.
+ */
+#ifndef JR_LIVE_H
+#define JR_LIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include <jobrun/error.h>
+
+enum jr_standing {
+    JR_STANDING_FINISHED, /* it has results */
+    JR_STANDING_RUNNING,
+    JR_STANDING_LOST,     /* its jobrun is gone and left no results */
+    JR_STANDING_ELSEWHERE /* it has none, and began on another host */
+};
+
+struct jr_live {
+    struct jr_arena arena;
+    enum jr_standing standing;
+    int pidfd; /* RUNNING: readable once its jobrun has ended; else -1 */
+    int32_t pid;
+    bool ours;          /* it is the run of the user that we act as */
+    const char *status; /* FINISHED: a word of the contract */
+    int exit_code;      /* FINISHED */
+    const char *host, *user, *cgroup; /* NULL: unknown */
+};
+
+/* How the run stands: by host, boot, pid and start time, whose process is held
+ * by a pidfd before it is looked at (pidfd_open(2)). */
+int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
+                 struct jr_error *err);
+void jr_live_close(struct jr_live *live);
+
+#endif
