@@ -35,16 +35,18 @@ struct jr_cli {
     bool strict, quiet, fix; /* validate */
     bool exact;              /* rerun */
     bool exit_code;          /* diff */
+    bool detach, dry_run;
     struct jr_strv sets, allow_env;
     const char *root; /* of parents */
     const char *color, *format, *on, *run_id;
     const char *ranks; /* logs --rank */
     const char *from, *output; /* new */
     const char *rev;           /* diff */
-    const char *log_dir;
+    const char *log_dir, *older;
     uint32_t *count;     /* -n */
     uint32_t *node_rank; /* --node-rank */
-    uint32_t count_value, node_rank_value;
+    uint32_t *keep;      /* prune --keep */
+    uint32_t count_value, node_rank_value, keep_value;
 };
 
 /* A verb: `words` is its synopsis. A NULL `run` is not built yet. */
@@ -96,6 +98,9 @@ int jr_cmd_plan(struct jr_cli *cli);
 int jr_cmd_runs(struct jr_cli *cli);
 int jr_cmd_show(struct jr_cli *cli);
 int jr_cmd_logs(struct jr_cli *cli);
+int jr_cmd_wait(struct jr_cli *cli);
+int jr_cmd_stop(struct jr_cli *cli);
+int jr_cmd_prune(struct jr_cli *cli);
 int jr_cmd_doctor(struct jr_cli *cli);
 int jr_cmd_schema(struct jr_cli *cli);
 int jr_cmd_explain(struct jr_cli *cli);

@@ -13,33 +13,34 @@
 
 #define FLAG(letter, name, member, verbs, help)                                \
     {                                                                          \
-        letter, name, NULL, JR_OPTION_FLAG, offsetof(struct jr_cli, member),   \
+        letter, name, NULL, JR_OPTION_FLAG, offsetof(struct jr_cli, member), 0,\
             verbs, help                                                        \
     }
 #define TEXT(letter, name, arg, member, verbs, help)                           \
     {                                                                          \
-        letter, name, arg, JR_OPTION_TEXT, offsetof(struct jr_cli, member),    \
+        letter, name, arg, JR_OPTION_TEXT, offsetof(struct jr_cli, member), 0, \
             verbs, help                                                        \
     }
 #define LIST(letter, name, arg, member, verbs, help)                           \
     {                                                                          \
-        letter, name, arg, JR_OPTION_LIST, offsetof(struct jr_cli, member),    \
+        letter, name, arg, JR_OPTION_LIST, offsetof(struct jr_cli, member), 0, \
             verbs, help                                                        \
     }
 #define NUMBER(letter, name, arg, member, verbs, help)                         \
     {                                                                          \
-        letter, name, arg, JR_OPTION_NUMBER, offsetof(struct jr_cli, member),  \
-            verbs, help                                                        \
+        letter, name, arg, JR_OPTION_NUMBER,                                   \
+            offsetof(struct jr_cli, member##_value),                           \
+            offsetof(struct jr_cli, member), verbs, help                       \
     }
 
 const struct jr_option jr_options[] = {
-    NUMBER('n', "ranks", "N", count_value, "run plan resolve",
+    NUMBER('n', "ranks", "N", count, "run plan resolve",
            "start N ranks of the command behind `--`, without a spec"),
     LIST('s', "set", "PATH=VALUE", sets, "run plan resolve validate",
          "give a field another value: -s parallelism.data=4"),
     FLAG(0, "local", local, "run plan resolve rerun",
          "start every node's ranks on this machine"),
-    NUMBER(0, "node-rank", "N", node_rank_value, "run plan resolve rerun",
+    NUMBER(0, "node-rank", "N", node_rank, "run plan resolve rerun",
            "which of several nodes this machine is"),
     TEXT(0, "run-id", "ID", run_id, "run plan rerun",
          "name the run; refused when it exists"),
@@ -59,7 +60,15 @@ const struct jr_option jr_options[] = {
          "write back the fixes that are sure; of -, to standard output"),
     FLAG('q', "quiet", quiet, "validate migrate",
          "print nothing when all specs are good"),
-    TEXT(0, "log-dir", "DIR", log_dir, "runs show logs rerun diff",
+    FLAG(0, "detach", detach, "run rerun",
+         "print the run's id and leave it running"),
+    NUMBER(0, "keep", "N", keep, "prune",
+           "the newest N runs stay (default: 50, with --older 0)"),
+    TEXT(0, "older", "AGE", older, "prune",
+         "what began less than AGE ago stays: 30d, 12h"),
+    FLAG(0, "dry-run", dry_run, "prune", "only print what would be removed"),
+    TEXT(0, "log-dir", "DIR", log_dir,
+         "runs show logs wait stop prune rerun diff",
          "where the runs are (default: runs)"),
     TEXT(0, "rank", "RANKS", ranks, "logs", "only these ranks: 0-3,8"),
     FLAG('f', "follow", follow, "logs", "go on until the run has ended"),
@@ -165,10 +174,7 @@ static int store(struct jr_cli *cli, const struct jr_option *row,
                           "--%s wants a whole number, not '%s'", row->name,
                           value);
     memcpy(place, &number, sizeof number);
-    if (row->offset == offsetof(struct jr_cli, count_value))
-        cli->count = &cli->count_value;
-    else
-        cli->node_rank = &cli->node_rank_value;
+    memcpy((char *)cli + row->pointer, &place, sizeof place);
     return 0;
 }
 

@@ -18,6 +18,7 @@ struct jr_option {
     const char *arg; /* NULL for a flag */
     enum jr_option_kind kind;
     size_t offset;     /* into struct jr_cli */
+    size_t pointer;    /* NUMBER: that of what points there once it is given */
     const char *verbs; /* those that have it; NULL: all */
     const char *help;
 };

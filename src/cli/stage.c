@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "detach.h"
 #include "session.h"
 
 #include "banned.h"
@@ -138,18 +139,20 @@ static int begin(struct jr_session *session, const struct jr_cli *cli)
     if (failed != 0)
         return failed;
     enum jr_status status = jr_session_begin(session, &err);
-    failed = jr_stage_told(session, cli, status, &err);
-    if (failed != 0)
-        return failed;
+    return jr_stage_told(session, cli, status, &err);
+}
+
+static void tell_start(const struct jr_session *session,
+                       const struct jr_cli *cli)
+{
     tell(session, cli, JR_TEXT_HEADLINE);
     if (cli->out_closed)
         (void)jr_cli_say(cli, 0,
                          "standard output is closed: what the ranks print "
                          "goes to their files only");
-    return 0;
 }
 
-int jr_stage_run(struct jr_session *session, const struct jr_cli *cli)
+static int run(struct jr_session *session, const struct jr_cli *cli)
 {
     const struct jr_session_console console = {
         .out_fd = cli->out_closed ? -1 : STDOUT_FILENO,
@@ -158,14 +161,24 @@ int jr_stage_run(struct jr_session *session, const struct jr_cli *cli)
         .color = cli->color_err,
     };
     struct jr_error err = {0};
-    int failed = begin(session, cli);
-    if (failed != 0)
-        return failed;
+    tell_start(session, cli);
     enum jr_status status = jr_session_run(session, &console, &err);
     if (status != JR_STATUS_OK)
         return jr_stage_told(session, cli, status, &err);
     tell(session, cli, cli->color_err ? JR_TEXT_REPORT_COLOR : JR_TEXT_REPORT);
     return jr_session_exit_code(session);
+}
+
+int jr_stage_run(struct jr_session *session, struct jr_cli *cli)
+{
+    struct jr_detach detach = JR_DETACH_INIT;
+    int status;
+    if (cli->detach && jr_detach_fork(&detach, cli, &status))
+        return status;
+    status = begin(session, cli);
+    if (status == 0)
+        status = jr_detach_leave(&detach, cli, &session->dir);
+    return status != 0 ? status : run(session, cli);
 }
 
 int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli,

@@ -35,8 +35,9 @@ int jr_stage_facts(struct jr_session *session, const struct jr_cli *cli);
 /* A dry session of what the words name, up to the resolved spec. */
 int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli);
 
-/* Begin, launch, supervise, verify, tell: of what is loaded. */
-int jr_stage_run(struct jr_session *session, const struct jr_cli *cli);
+/* Begin, launch, supervise, verify, tell: of what is loaded; with --detach in
+ * a process of its own. */
+int jr_stage_run(struct jr_session *session, struct jr_cli *cli);
 
 /* A text of the session to standard output. */
 int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli,

@@ -13,11 +13,16 @@ static const struct jr_usage usages[] = {
      "started, and the report names the cause. The run folder keeps logs, "
      "results and the resolved spec.\n"
      "\n"
+     "With `--detach` it prints the run's id as soon as the run folder stands, "
+     "and the run goes on without the terminal. What it would have shown is in "
+     "the folder's console.log; see `wait`, `stop`, `show` and `logs`.\n"
+     "\n"
      "With a spec, words behind `--` are added to the command's arguments. "
      "With `-n N` and no spec they are the command itself. `-` is standard "
      "input.",
      "jobrun train.jobrun.yaml\n"
      "jobrun train.jobrun.yaml -- --epochs 5\n"
+     "jobrun train.jobrun.yaml --detach\n"
      "jobrun -n 4 -- ./program"},
     {"validate",
      "Finds every mistake of the specs and shows it at its position, with the "
@@ -57,6 +62,24 @@ static const struct jr_usage usages[] = {
      "Prints what the ranks wrote, byte for byte, with a heading for each "
      "file where there are several.",
      "jobrun logs latest --rank 3 --follow"},
+    {"wait",
+     "Waits until a run has ended, tells its report, and ends with its exit "
+     "status. A run whose jobrun was killed is lost: status 7.",
+     "jobrun wait latest"},
+    {"stop",
+     "Stops a run of yours on this host as Ctrl-C would, waits until it has "
+     "ended, and tells its report. Said twice, it does not wait for the grace. "
+     "Of a lost run it kills what is left. Nothing is signalled before host, "
+     "boot, user and start time of the process are those of the record.",
+     "jobrun stop latest"},
+    {"prune",
+     "Removes runs that have finished, oldest first, and prints their ids. A "
+     "run that is among the newest `--keep`, or younger than `--older`, stays; "
+     "so does what is running, lost, another user's, or no run. Without "
+     "options the newest 50 stay; with `--older` alone its age decides.",
+     "jobrun prune --dry-run\n"
+     "jobrun prune --keep 20\n"
+     "jobrun prune --older 30d --log-dir /scratch/runs"},
     {"schema",
      "Prints the JSON Schema of the spec, for editors and other checkers. It "
      "is made from the table of fields.",

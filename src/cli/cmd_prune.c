@@ -1,0 +1,61 @@
+/* jobrun prune: old runs that have finished. */
+#include <inttypes.h>
+
+#include "cli.h"
+#include "num.h"
+#include "prune.h"
+
+#include "banned.h"
+
+enum { KEEP = 50 }; /* runs, where nothing was said */
+
+static int read_options(const struct jr_cli *cli, struct jr_prune_options *ret)
+{
+    ret->dry = cli->dry_run;
+    ret->keep = cli->older == NULL ? KEEP : 0;
+    if (cli->keep != NULL)
+        ret->keep = *cli->keep;
+    if (cli->older != NULL && !jr_num_duration(cli->older, &ret->older_ms))
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--older wants an age such as 30d or 12h, not '%s'",
+                          cli->older);
+    return 0;
+}
+
+static void tell(const struct jr_cli *cli, const struct jr_pruned *pruned)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    jr_buf_printf(&out, "jobrun: %s %u run%s",
+                  cli->dry_run ? "would remove" : "removed", pruned->removed,
+                  pruned->removed == 1 ? "" : "s");
+    if (pruned->bytes > 0)
+        jr_buf_printf(&out, " (%" PRIu64 " KiB)", pruned->bytes / 1024);
+    jr_buf_printf(&out, ", kept %u", pruned->kept);
+    if (pruned->unfinished > 0)
+        jr_buf_printf(&out, "; %u that %s not finished %s left alone",
+                      pruned->unfinished, pruned->unfinished == 1 ? "has" : "have",
+                      pruned->unfinished == 1 ? "was" : "were");
+    jr_buf_char(&out, '\n');
+    jr_cli_err(cli, &out);
+}
+
+int jr_cmd_prune(struct jr_cli *cli)
+{
+    struct jr_prune_options options = {0};
+    struct jr_pruned pruned;
+    struct jr_buf out = JR_BUF_INIT, bad = JR_BUF_INIT;
+    struct jr_error err = {0};
+    if (cli->words_count != 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "prune takes no word: what is '%s'?", cli->words[0]);
+    int status = read_options(cli, &options);
+    if (status != 0)
+        return status;
+    if (jr_records_prune(&pruned, &out, &bad, jr_cli_log_dir(cli), &options,
+                         &err) != 0)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
+    status = jr_cli_out(cli, &out);
+    jr_cli_err(cli, &bad);
+    tell(cli, &pruned);
+    return pruned.failed > 0 ? JR_STATUS_LAUNCH : status;
+}

@@ -1,0 +1,148 @@
+/* jobrun wait and stop: a run that another jobrun executes. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+
+#include "cli.h"
+#include "live.h"
+#include "lost.h"
+#include "pidfd.h"
+#include "record.h"
+
+#include "banned.h"
+
+/* The run's own report, on standard error as when it was first told. */
+static void show(const struct jr_cli *cli, const char *id)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    struct jr_error err = {0};
+    if (jr_record_show(&out, jr_cli_log_dir(cli), id, cli->color_err, &err) !=
+        0)
+        (void)jr_cli_say(cli, 0, "%s", err.text);
+    jr_cli_err(cli, &out);
+}
+
+static int look(const struct jr_cli *cli, const char *id, struct jr_live *live)
+{
+    struct jr_error err = {0};
+    if (jr_live_open(live, jr_cli_log_dir(cli), id, &err) == 0)
+        return 0;
+    return jr_cli_say(cli, JR_STATUS_USAGE, "%s", err.text);
+}
+
+/* Why a run that has no results can be neither waited for nor stopped. */
+static int refuse(const struct jr_cli *cli, const char *id,
+                  const struct jr_live *live)
+{
+    if (live->standing == JR_STANDING_LOST)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH,
+                          "%s is lost: its jobrun (pid %d) is gone and left no "
+                          "results",
+                          id, live->pid);
+    return jr_cli_say(cli, JR_STATUS_LAUNCH,
+                      "%s runs on another host; say that on %s", id,
+                      live->host == NULL ? "it" : live->host);
+}
+
+/* Sleep until the run's jobrun has ended, and look again. */
+static int await_end(const struct jr_cli *cli, const char *id,
+                     struct jr_live *live)
+{
+    struct pollfd end = {.fd = live->pidfd, .events = POLLIN};
+    while (live->standing == JR_STANDING_RUNNING && poll(&end, 1, -1) < 0 &&
+           errno == EINTR)
+        continue;
+    if (live->standing != JR_STANDING_RUNNING)
+        return 0;
+    jr_live_close(live);
+    return look(cli, id, live);
+}
+
+static int wait_for(const struct jr_cli *cli, const char *id)
+{
+    struct jr_live live;
+    int status = look(cli, id, &live);
+    if (status != 0)
+        return status;
+    status = await_end(cli, id, &live);
+    if (status != 0)
+        return status;
+    if (live.standing == JR_STANDING_FINISHED) {
+        show(cli, id);
+        status = live.exit_code;
+    } else {
+        status = refuse(cli, id, &live);
+    }
+    jr_live_close(&live);
+    return status;
+}
+
+int jr_cmd_wait(struct jr_cli *cli)
+{
+    char id[256];
+    int status = jr_cli_find_run(cli, id);
+    return status != 0 ? status : wait_for(cli, id);
+}
+
+/* A stopped jobrun cannot obey: it is woken, too. */
+static int signal_run(const struct jr_cli *cli, const char *id,
+                      const struct jr_live *live)
+{
+    if (!live->ours)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH,
+                          "%s belongs to %s; it was left alone", id,
+                          live->user == NULL ? "somebody else" : live->user);
+    if (jr_pidfd_signal(live->pidfd, SIGTERM) != 0 && errno != ESRCH)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH,
+                          "pid %d of %s could not be signalled: %s", live->pid,
+                          id, strerror(errno));
+    (void)jr_pidfd_signal(live->pidfd, SIGCONT);
+    return 0;
+}
+
+/* Nothing runs: whether because it ended, or because its jobrun was killed and
+ * left what is swept now. */
+static int tell_idle(const struct jr_cli *cli, const char *id,
+                     const struct jr_live *live)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    if (live->standing == JR_STANDING_FINISHED)
+        return jr_cli_say(cli, 0, "%s has ended already: %s (jobrun show %s)",
+                          id, live->status, id);
+    int status = refuse(cli, id, live);
+    if (jr_lost_sweep(&out, jr_cli_log_dir(cli), id) > 0)
+        status = jr_cli_say(cli, 0, "%s", out.failed ? "swept" : out.data);
+    jr_buf_release(&out);
+    return status;
+}
+
+static int stop_and_wait(const struct jr_cli *cli, const char *id,
+                         struct jr_live *live)
+{
+    int status = signal_run(cli, id, live);
+    if (status == 0)
+        status = await_end(cli, id, live);
+    if (status != 0)
+        return status;
+    if (live->standing != JR_STANDING_FINISHED)
+        return tell_idle(cli, id, live);
+    show(cli, id);
+    return 0;
+}
+
+int jr_cmd_stop(struct jr_cli *cli)
+{
+    char id[256];
+    struct jr_live live = {.pidfd = -1};
+    int status = jr_cli_find_run(cli, id);
+    if (status == 0)
+        status = look(cli, id, &live);
+    if (status != 0)
+        return status;
+    status = live.standing == JR_STANDING_RUNNING
+                 ? stop_and_wait(cli, id, &live)
+                 : tell_idle(cli, id, &live);
+    jr_live_close(&live);
+    return status;
+}

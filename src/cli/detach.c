@@ -1,0 +1,86 @@
+#include "detach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "io.h"
+
+#include "banned.h"
+
+#define CONSOLE "console.log"
+
+/* The id comes when the run was let go; without one the child's exit status
+ * says what was wrong, as its words on standard error did. */
+static int await_child(const struct jr_cli *cli, int fd, pid_t child)
+{
+    struct jr_buf id = JR_BUF_INIT;
+    struct jr_error err = {0};
+    if (jr_io_read_fd(&id, fd, 256, &err) == 0 && id.len > 0) {
+        jr_buf_char(&id, '\n');
+        return jr_cli_out(cli, &id);
+    }
+    jr_buf_release(&id);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+        return WEXITSTATUS(status);
+    return jr_cli_say(cli, JR_STATUS_LAUNCH,
+                      "the detached jobrun ended before the run began");
+}
+
+bool jr_detach_fork(struct jr_detach *detach, const struct jr_cli *cli,
+                    int *ret_status)
+{
+    int ends[2];
+    pid_t child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
+    if (child < 0) {
+        *ret_status = jr_cli_say(cli, JR_STATUS_LAUNCH, "could not detach: %s",
+                                 strerror(errno));
+        return true;
+    }
+    (void)close(ends[child == 0 ? 0 : 1]);
+    if (child == 0) {
+        (void)setsid();
+        detach->fd = ends[1];
+        return false;
+    }
+    *ret_status = await_child(cli, ends[0], child);
+    (void)close(ends[0]);
+    return true;
+}
+
+/* All three standard descriptors, so that nothing holds the terminal. */
+static int move_console(const struct jr_rundir *dir)
+{
+    JR_CLOSE int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    JR_CLOSE int file = openat(
+        dir->fd, CONSOLE,
+        O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+        dir->file_mode);
+    if (null < 0 || file < 0 || dup2(null, STDIN_FILENO) < 0 ||
+        dup2(file, STDOUT_FILENO) < 0)
+        return -1;
+    return dup2(file, STDERR_FILENO) < 0 ? -1 : 0;
+}
+
+int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli,
+                    const struct jr_rundir *dir)
+{
+    if (detach->fd < 0)
+        return 0;
+    if (move_console(dir) != 0)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, CONSOLE ": %s",
+                          strerror(errno));
+    JR_CLOSE int fd = jr_steal_fd(&detach->fd);
+    cli->out_closed = cli->err_closed = false;
+    (void)jr_cli_color(cli);
+    /* Who was called may be gone, as by Ctrl-C: then nobody wants the run. */
+    if (jr_io_write_all(fd, dir->id, strlen(dir->id)) != 0)
+        return JR_STATUS_LAUNCH;
+    return 0;
+}
