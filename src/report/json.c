@@ -1,5 +1,6 @@
 #include "report.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -32,6 +33,19 @@ static void set_signal(json_t *object, const char *key, int signal)
     if (signal != 0)
         jr_signal_name(name, signal);
     jr_json_set_str(object, key, signal == 0 ? NULL : name);
+}
+
+/* What jobrun sent it to end it, in that order. */
+static json_t *stop_signals(const struct jr_rank_outcome *end)
+{
+    char name[16];
+    json_t *names = json_array();
+    jr_signal_name(name, end->stopped_with);
+    if (end->stopped_with != 0)
+        json_array_append_new(names, json_string(name));
+    if (end->killed && end->stopped_with != SIGKILL)
+        json_array_append_new(names, json_string("SIGKILL"));
+    return names;
 }
 
 static void set_int_or_null(json_t *object, const char *key, bool there,
@@ -73,6 +87,7 @@ static void add_end(json_t *object, const struct line *line)
                     end->exit_code);
     set_signal(object, "signal", signaled ? end->signal : 0);
     jr_json_set_bool(object, "core_dumped", signaled && end->core_dumped);
+    json_object_set_new(object, "stop_signals", stop_signals(end));
     if (lived)
         jr_json_set_real(object, "seconds",
                          seconds(end->ended_ns - end->started_ns));

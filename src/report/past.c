@@ -26,16 +26,23 @@ static uint32_t below_of(const json_t *object, const char *key, uint32_t end)
     return value < end ? value : 0;
 }
 
+/* What was written is a whole number of microseconds. */
 static uint64_t ns_of(const json_t *object, const char *key)
 {
     double seconds = json_number_value(json_object_get(object, key));
-    return seconds < 0 || seconds > 1e10 ? 0 : (uint64_t)(seconds * 1e9);
+    if (seconds < 0 || seconds > 1e10)
+        return 0;
+    return (uint64_t)(seconds * 1e6 + 0.5) * 1000;
+}
+
+static int signal_by(const json_t *name)
+{
+    return json_is_string(name) ? jr_signal_of(json_string_value(name)) : 0;
 }
 
 static int signal_of(const json_t *object, const char *key)
 {
-    const char *name = jr_json_get_str(object, key);
-    return name == NULL ? 0 : jr_signal_of(name);
+    return signal_by(json_object_get(object, key));
 }
 
 static void load_place(struct jr_plan *plan, struct jr_plan_rank *rank,
@@ -76,10 +83,10 @@ static void load_end(struct jr_rank_outcome *rank, const json_t *line,
     } else if (state != JR_RANK_NOT_STARTED && rank->pid == 0) {
         rank->end = JR_END_START;
     }
-    if (state == JR_RANK_STOPPED) {
-        rank->killed = rank->signal == SIGKILL;
-        rank->stopped_with = rank->killed ? 0 : rank->signal;
-    }
+    const json_t *sent = json_object_get(line, "stop_signals");
+    rank->stopped_with = signal_by(json_array_get(sent, 0));
+    rank->killed = rank->stopped_with == SIGKILL ||
+                   signal_by(json_array_get(sent, 1)) == SIGKILL;
 }
 
 static void load_verdict(struct jr_rank_report *rank, const json_t *line)

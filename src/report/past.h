@@ -2,8 +2,7 @@
  * A run of the past: results.json read back into the values that it was made
  * of, so that what is told of a run later is told by the same code.
  *
- * What the file does not keep is missing: the policy, the environment, which
- * signal stopped a rank that exited by itself.
+ * What the file does not keep is missing: the policy, the environment.
  */
 #ifndef JR_PAST_H
 #define JR_PAST_H

@@ -130,6 +130,8 @@ static void a_failure(void)
            {"ranks.1.exit_code", "null"}, {"ranks.1.error", "\"E: x\""},
            {"ranks.1.error_file", "\"attempt_0/1/error.json\""},
            {"ranks.0.state", "\"stopped\""}, {"ranks.0.signal", "\"SIGTERM\""},
+           {"ranks.0.stop_signals", "[\"SIGTERM\"]"},
+           {"ranks.1.stop_signals", "[]"},
            {"ranks.2.state", "\"not_started\""}, {"ranks.2.pid", "null"},
            {"ranks.2.seconds", "null"}, {"ranks.3.state", "\"failed\""});
 }

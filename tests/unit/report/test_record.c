@@ -257,6 +257,28 @@ static void a_failure_is_shown_as_it_was_told(void)
     check_shown(&fake);
 }
 
+/* How a rank ended does not say what jobrun sent it. */
+static void stopped_ranks_are_shown_as_they_were_told(void)
+{
+    for (uint32_t first = 0; first < 5; first++) {
+        struct fake fake;
+        fake_start(&fake, 6);
+        fake_exit(&fake, 5, 1);
+        fake.ends[5].ended_ns = FAKE_SECOND + 29000000;
+        for (uint32_t i = first; i < 5; i++)
+            fake.ends[i].stopped_with = 15;
+        fake_signal(&fake, 1, 9); /* by somebody else */
+        fake_signal(&fake, 2, 9);
+        fake.ends[2].killed = first <= 2;
+        fake_signal(&fake, 3, 15);
+        if (first == 4)
+            fake_write_rank(&fake, 4, "error.json",
+                            "{\"message\": {\"message\": \"E: x\"}, "
+                            "\"time_ns\": 1800000000000000001}");
+        check_shown(&fake);
+    }
+}
+
 static void an_incomplete_run_is_shown_as_it_was_told(void)
 {
     struct fake fake;
@@ -433,6 +455,7 @@ JR_UNIT_MAIN("record", CASE(what_is_no_run_is_not_listed),
              CASE(latest_without_a_usable_link_is_the_newest),
              CASE(a_success_is_shown_as_it_was_told),
              CASE(a_failure_is_shown_as_it_was_told),
+             CASE(stopped_ranks_are_shown_as_they_were_told),
              CASE(an_incomplete_run_is_shown_as_it_was_told),
              CASE(other_ends_are_shown_as_they_were_told),
              CASE(an_unfinished_run_is_shown),
