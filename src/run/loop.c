@@ -64,13 +64,9 @@ static int patience(const struct jr_loop *loop)
 
 static void call_due(struct jr_loop *loop)
 {
-    uint64_t now = 0;
     for (unsigned i = 0; i < loop->timer_count; i++) {
         struct jr_timer *timer = loop->timers[i];
-        if (timer->at == 0)
-            continue;
-        now = now == 0 ? jr_clock_ns() : now;
-        if (timer->at > now)
+        if (timer->at == 0 || timer->at > jr_clock_ns())
             continue;
         timer->at = 0;
         timer->due(timer->owner);

@@ -18,7 +18,7 @@ import tempfile
 import time
 
 RANKS = 6
-WAIT = 10.0  # seconds until the last process must be gone
+WAIT = 60.0  # seconds until the last process must be gone
 ACTS = ["ignore=15", "fork", "daemonise", "hang"]
 
 

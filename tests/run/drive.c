@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -74,18 +73,24 @@ static void become_driver(const struct jr_drive *drive, unsigned how, int out,
     _exit(98);
 }
 
+static void make_fifo(const struct jr_drive *drive, const char *name)
+{
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/%s", drive->folder, name);
+    if (mkfifo(path, 0600) != 0)
+        abort();
+}
+
 void jr_drive_start(struct jr_drive *drive, unsigned how, const char *words)
 {
     int ends[2] = {-1, -1};
     *drive = (struct jr_drive){
         .folder = "/tmp/jobrun-test-XXXXXX", .terminal = -1, .from = -1};
-    char ready[96];
     if (mkdtemp(drive->folder) == NULL)
         abort();
     (void)snprintf(drive->mark, sizeof drive->mark, "%s", drive->folder);
-    (void)snprintf(ready, sizeof ready, "%s/ready", drive->folder);
-    if (mkfifo(ready, 0600) != 0)
-        abort();
+    make_fifo(drive, "ready");
+    make_fifo(drive, "go");
     if ((how & JR_DRIVE_PIPE) != 0 && pipe2(ends, O_CLOEXEC) != 0)
         abort();
     drive->pid = (how & JR_DRIVE_TERMINAL) != 0
@@ -112,6 +117,13 @@ bool jr_drive_ready(struct jr_drive *drive, unsigned count)
     }
     (void)close(fd);
     return count == 0;
+}
+
+void jr_drive_go(const struct jr_drive *drive)
+{
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/go", drive->folder);
+    (void)close(open(path, O_WRONLY | O_CLOEXEC));
 }
 
 bool jr_drive_end(struct jr_drive *drive)
@@ -202,40 +214,66 @@ unsigned jr_drive_survivors(const struct jr_drive *drive, unsigned ms)
     return count;
 }
 
-bool jr_drive_is_full(const struct jr_drive *drive)
+bool jr_drive_await(const struct jr_drive *drive, const char *name,
+                    const char *text)
 {
-    int held = 0, before = -1;
     long until = now_ms() + JR_DRIVE_WAIT_MS;
-    while ((held == 0 || held != before) && now_ms() < until) {
-        before = held;
-        (void)nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
-        (void)ioctl(drive->from, FIONREAD, &held);
+    bool found = false;
+    while (!found && now_ms() < until) {
+        char *held = jr_drive_read(drive, name, NULL);
+        found = strstr(held, text) != NULL;
+        free(held);
+        nap();
     }
-    return held > 0 && held == before;
+    return found;
 }
 
-static pid_t first_child(pid_t pid)
+bool jr_drive_holds(const struct jr_drive *drive, const char *name, size_t size)
+{
+    long until = now_ms() + JR_DRIVE_WAIT_MS;
+    struct stat st = {0};
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/%s", drive->folder, name);
+    while ((stat(path, &st) != 0 || (size_t)st.st_size < size) &&
+           now_ms() < until)
+        nap();
+    return (size_t)st.st_size >= size;
+}
+
+/* The i-th child in the order of their start; 0 when there is none yet. */
+static pid_t find_child(pid_t pid, unsigned i)
 {
     char path[64];
     int child = 0;
     (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
     FILE *file = fopen(path, "re");
-    if (file == NULL || fscanf(file, "%d", &child) != 1)
-        child = 0;
+    for (unsigned n = 0; file != NULL && n <= i; n++)
+        if (fscanf(file, "%d", &child) != 1)
+            child = 0;
     if (file != NULL)
         (void)fclose(file);
     return child;
 }
 
-pid_t jr_drive_runner(const struct jr_drive *drive)
+static pid_t await_child(pid_t pid, unsigned i)
 {
     long until = now_ms() + JR_DRIVE_WAIT_MS;
-    pid_t child = first_child(drive->pid);
+    pid_t child = find_child(pid, i);
     while (child == 0 && now_ms() < until) {
         nap();
-        child = first_child(drive->pid);
+        child = find_child(pid, i);
     }
     return child;
+}
+
+pid_t jr_drive_runner(const struct jr_drive *drive)
+{
+    return await_child(drive->pid, 0);
+}
+
+pid_t jr_drive_rank(const struct jr_drive *drive, unsigned i)
+{
+    return await_child(jr_drive_runner(drive), i);
 }
 
 bool jr_drive_state(pid_t pid, char wanted)

@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define JR_DRIVE_WAIT_MS 20000
+/* What hangs is given up after this; what does not hang never takes so long. */
+#define JR_DRIVE_WAIT_MS 60000
 
 struct jr_drive {
     char folder[64]; /* the working folder of the run */
@@ -32,12 +33,16 @@ enum jr_drive_how {
 };
 #define JR_DRIVE_CROWD(count) (JR_DRIVE_CROWDED | (count) << 8)
 
-/* Start rundriver with these words, split at blanks; %F is fakerank. A FIFO
- * "ready" stands in the folder for ranks that tell. */
+/* Start rundriver with these words, split at blanks; %F is fakerank. Two FIFOs
+ * stand in the folder: "ready" for ranks that tell, "go" for ranks that await
+ * jr_drive_go. */
 void jr_drive_start(struct jr_drive *drive, unsigned how, const char *words);
 
 /* Wait for `count` bytes in "ready". */
 bool jr_drive_ready(struct jr_drive *drive, unsigned count);
+
+/* Let one rank go on that awaits "go". */
+void jr_drive_go(const struct jr_drive *drive);
 
 /* Wait until the guard has ended; kills it when it takes too long. */
 bool jr_drive_end(struct jr_drive *drive);
@@ -57,12 +62,16 @@ bool jr_drive_has(const struct jr_drive *drive, const char *name,
 /* How many processes bear the mark; waits up to `ms` for there to be none. */
 unsigned jr_drive_survivors(const struct jr_drive *drive, unsigned ms);
 
-/* Wait until the pipe that is its standard output takes no more, to
- * judge by its not growing. */
-bool jr_drive_is_full(const struct jr_drive *drive);
+/* Wait until such a file holds this text, or so many bytes. */
+bool jr_drive_await(const struct jr_drive *drive, const char *name,
+                    const char *text);
+bool jr_drive_holds(const struct jr_drive *drive, const char *name,
+                    size_t size);
 
-/* The guard's one child, waited for; 0 when there is none. */
+/* The guard's one child, and the runner's i-th, waited for; 0 when there is
+ * none. */
 pid_t jr_drive_runner(const struct jr_drive *drive);
+pid_t jr_drive_rank(const struct jr_drive *drive, unsigned i);
 
 /* The state letter of a process by /proc/PID/stat; waits for it to be `wanted`
  * and returns whether it came to that. */

@@ -37,9 +37,8 @@ static void keeps_what_was_known(void)
                    "ranks=2 policy=continue -- %F 0:exit=3 tell=ready hang");
     CU_ASSERT_TRUE(jr_drive_ready(&drive, 1));
     pid_t runner = jr_drive_runner(&drive);
-    /* Idle again: so the end of rank 0 has been recorded. */
-    CU_ASSERT_TRUE(jr_drive_state(runner, 'S'));
-    (void)usleep(20000);
+    CU_ASSERT_TRUE(
+        jr_drive_await(&drive, "runs/run-0000/events.jsonl", "rank_ended"));
     jr_drive_kill(runner, SIGKILL);
     CU_ASSERT_TRUE(jr_drive_end(&drive));
     CU_ASSERT_TRUE(

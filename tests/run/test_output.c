@@ -2,7 +2,6 @@
 #include "drive.h"
 #include "unit.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -53,16 +52,16 @@ static void goes_where_it_should(void)
 static void keeps_lines_whole(void)
 {
     static const struct vector vectors[] = {
-        {"out=tee -- %F say=a print=b", "out", "[0] ab\n"},
-        {"out=tee -- %F say=last", "out", "[0] last\n"},
-        {"out=tee -- %F say=last", LOG(0, "stdout"), "last"},
-        {"out=tee -- %F print=", "out", "[0] \n"},
-        {"out=tee -- %F print=10%\r20%\r30%", "out", "[0] 30%\n"},
-        {"out=tee -- %F print=10%\r20%\r30%", LOG(0, "stdout"),
+        {"out=tee partial=0 -- %F say=a print=b", "out", "[0] ab\n"},
+        {"out=tee partial=0 -- %F say=last", "out", "[0] last\n"},
+        {"out=tee partial=0 -- %F say=last", LOG(0, "stdout"), "last"},
+        {"out=tee partial=0 -- %F print=", "out", "[0] \n"},
+        {"out=tee partial=0 -- %F print=10%\r20%\r30%", "out", "[0] 30%\n"},
+        {"out=tee partial=0 -- %F print=10%\r20%\r30%", LOG(0, "stdout"),
          "10%\r20%\r30%\n"},
-        {"out=tee -- %F print=dos\r", "out", "[0] dos\n"},
-        {"out=tee -- %F say=\r1% say=\r2% say=\r3% print=", "out", "[0] 3%\n"},
-        {"out=tee -- %F print=\033[2Jpipe", "out", "[0] \033[2Jpipe\n"},
+        {"out=tee partial=0 -- %F print=dos\r", "out", "[0] dos\n"},
+        {"out=tee partial=0 -- %F say=\r1% say=\r2% say=\r3% print=", "out", "[0] 3%\n"},
+        {"out=tee partial=0 -- %F print=\033[2Jpipe", "out", "[0] \033[2Jpipe\n"},
     };
     CHECK(vectors);
 }
@@ -72,13 +71,11 @@ static void shows_an_unfinished_line_in_time(void)
     struct jr_drive drive;
     char shown[256];
     jr_drive_start(&drive, JR_DRIVE_PIPE,
-                   "out=tee partial=30 -- %F say=half await=ready print=whole");
+                   "out=tee partial=30 -- %F say=half await=go print=whole");
     ssize_t len = read(drive.from, shown, sizeof shown - 1);
     shown[len > 0 ? len : 0] = '\0';
     JR_ASSERT_TEXT(shown, "[0] half\\\n");
-    char ready[96];
-    (void)snprintf(ready, sizeof ready, "%s/ready", drive.folder);
-    (void)close(open(ready, O_WRONLY));
+    jr_drive_go(&drive);
     CU_ASSERT_TRUE(jr_drive_end(&drive));
     len = read(drive.from, shown, sizeof shown - 1);
     shown[len > 0 ? len : 0] = '\0';
@@ -154,15 +151,20 @@ static void never_tears_lines(void)
     jr_drive_close(&drive);
 }
 
-/* Nobody reads until the ranks are blocked; then nothing is missing. */
+/* A log of so many bytes has more than a pipe can take for the console, where
+ * they go before the runner does anything else. */
+#define MORE 500000
+
+/* Nobody reads until the console is blocked; then nothing is missing. */
 static void waits_for_a_slow_reader(void)
 {
     struct jr_drive drive;
     static char held[8 * 1000 * 1000];
     size_t len = 0;
     jr_drive_start(&drive, JR_DRIVE_PIPE,
-                   "ranks=2 out=tee -- %F flood=3000000");
-    CU_ASSERT_TRUE(jr_drive_is_full(&drive));
+                   "ranks=2 out=tee partial=0 -- %F 1:await=go flood=3000000");
+    CU_ASSERT_TRUE(jr_drive_holds(&drive, LOG(0, "stdout"), MORE));
+    jr_drive_go(&drive);
     for (ssize_t got = 1; got > 0; len += (size_t)got) {
         struct pollfd wait = {.fd = drive.from, .events = POLLIN};
         got = poll(&wait, 1, JR_DRIVE_WAIT_MS) != 1
@@ -197,7 +199,7 @@ static void stops_in_front_of_a_dead_reader(void)
     struct jr_drive drive;
     jr_drive_start(&drive, JR_DRIVE_PIPE,
                    "out=tee grace=200 -- %F flood=9000000");
-    CU_ASSERT_TRUE(jr_drive_is_full(&drive));
+    CU_ASSERT_TRUE(jr_drive_holds(&drive, LOG(0, "stdout"), MORE));
     jr_drive_kill(drive.pid, SIGTERM);
     CU_ASSERT_TRUE(jr_drive_end(&drive));
     CU_ASSERT_TRUE(
@@ -254,19 +256,23 @@ static void puts_the_time_before_lines(void)
     jr_drive_close(&drive);
 }
 
-/* What a terminal showed, until the run ends. */
-static size_t read_terminal(struct jr_drive *drive, char *shown, size_t size)
+/* Add what a terminal shows to the text `shown`, until it holds `text`, or,
+ * where that is NULL, until the run ends. Returns whether it came to that. */
+static bool read_terminal(const struct jr_drive *drive, char *shown,
+                          size_t size, const char *text)
 {
-    size_t len = 0;
+    size_t len = strlen(shown);
     struct pollfd wait = {.fd = drive->terminal, .events = POLLIN};
-    while (len < size - 1 && poll(&wait, 1, JR_DRIVE_WAIT_MS) == 1) {
+    while (text == NULL || strstr(shown, text) == NULL) {
+        if (len >= size - 1 || poll(&wait, 1, JR_DRIVE_WAIT_MS) != 1)
+            return false;
         ssize_t got = read(drive->terminal, shown + len, size - 1 - len);
         if (got <= 0)
-            break;
+            return text == NULL;
         len += (size_t)got;
+        shown[len] = '\0';
     }
-    shown[len] = '\0';
-    return len;
+    return true;
 }
 
 static void keeps_a_terminal_safe(void)
@@ -274,27 +280,25 @@ static void keeps_a_terminal_safe(void)
     static const struct {
         const char *words, *want;
     } vectors[] = {
-        {"out=tee -- %F print=\033]0;title\aa\033[2Jb\033[1;1Hc",
+        {"out=tee partial=0 -- %F print=\033]0;title\aa\033[2Jb\033[1;1Hc",
          "[0] abc\r\n"},
         {"out=tee color=1 -- %F print=\033[31mred",
          "[0] \033[31mred\033[0m\r\n"},
         {"out=tee color=0 -- %F print=\033[31mred", "[0] red\r\n"},
-        {"out=tee -- %F print=a\ab", "[0] a\\x07b\r\n"},
+        {"out=tee partial=0 -- %F print=a\ab", "[0] a\\x07b\r\n"},
         {"err=tee -- %F error=\xff\xc3\xa4", "[0] \\xff\xc3\xa4\r\n"},
-        {"out=tee err=tee -- %F say=1%\r await=ready print=2%",
+        {"out=tee err=tee -- %F say=1%\r await=go print=2%",
          "[0] 1%\r\033[K[0] 2%\r\n"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         struct jr_drive drive;
-        char shown[4096];
+        char shown[4096] = "";
         jr_drive_start(&drive, JR_DRIVE_TERMINAL, vectors[i].words);
         if (strstr(vectors[i].words, "await") != NULL) {
-            char ready[96];
-            (void)snprintf(ready, sizeof ready, "%s/ready", drive.folder);
-            (void)poll(NULL, 0, 50);
-            (void)close(open(ready, O_WRONLY));
+            CU_ASSERT_TRUE(read_terminal(&drive, shown, sizeof shown, "1%"));
+            jr_drive_go(&drive);
         }
-        (void)read_terminal(&drive, shown, sizeof shown);
+        CU_ASSERT_TRUE(read_terminal(&drive, shown, sizeof shown, NULL));
         CU_ASSERT_TRUE(jr_drive_end(&drive));
         if (strstr(shown, vectors[i].want) == NULL)
             JR_ASSERT_TEXT(shown, vectors[i].want);
@@ -304,19 +308,41 @@ static void keeps_a_terminal_safe(void)
     }
 }
 
-/* The status line is there, tells of a stop at once, is cut to the width, and
- * is gone at the end. */
+/* Every temporary line is short enough for 40 columns, one that tells of a stop
+ * was cut for them, and the last one was erased. */
+static void check_status(const char *shown)
+{
+    size_t len = 0;
+    for (const char *at = shown; (at = strstr(at, "\r\033[K")) != NULL;) {
+        at += strlen("\r\033[K");
+        len = strncmp(at, "jobrun: ", 8) == 0 ? strcspn(at, "\r") : 0;
+        CU_ASSERT_TRUE(len <= 39);
+        if (len > 0 && memmem(at, len, "stopping", 8) != NULL)
+            CU_ASSERT_EQUAL(len, 39);
+    }
+    CU_ASSERT_EQUAL(len, 0);
+}
+
+/* The status is there, tells of a stop before any rank can obey, is cut to the
+ * width, and is gone at the end. */
 static void draws_and_erases_the_status(void)
 {
     struct jr_drive drive;
-    char shown[4096];
+    char shown[4096] = "";
     jr_drive_start(&drive, JR_DRIVE_TERMINAL,
-                   "live=1 ranks=2 out=tee run=1200 -- %F hang");
-    (void)read_terminal(&drive, shown, sizeof shown);
+                   "live=1 ranks=2 out=tee -- %F obey tell=ready hang");
+    CU_ASSERT_TRUE(jr_drive_ready(&drive, 2));
+    CU_ASSERT_TRUE(read_terminal(&drive, shown, sizeof shown,
+                                 "\r\033[Kjobrun: 2 running, "));
+    jr_drive_kill(drive.pid, SIGTERM);
+    CU_ASSERT_TRUE(read_terminal(&drive, shown, sizeof shown, NULL));
     CU_ASSERT_TRUE(jr_drive_end(&drive));
-    JR_ASSERT_TEXT(shown, "\r\033[Kjobrun: 2 running, 1s"
-                          "\r\033[Kjobrun: 2 running, 1s, stopping: SIGKIL"
-                          "\r\033[K");
+    char *obeyed = strstr(shown, "told to stop");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(obeyed);
+    check_status(shown);
+    *obeyed = '\0';
+    CU_ASSERT_PTR_NOT_NULL(strstr(shown, "s, stopping: SI"));
+    CU_ASSERT_PTR_NULL(strstr(shown, "1 running"));
     jr_drive_close(&drive);
 }
 

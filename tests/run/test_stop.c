@@ -35,6 +35,8 @@ static void check(const struct vector *vectors, size_t count)
         struct jr_drive drive;
         jr_drive_start(&drive, JR_DRIVE_FILES, vector->words);
         CU_ASSERT_TRUE(jr_drive_ready(&drive, vector->ready));
+        if (strstr(vector->words, "await=go") != NULL)
+            jr_drive_go(&drive);
         if (vector->signals[0] != 0)
             jr_drive_kill(drive.pid, vector->signals[0]);
         if (vector->signals[1] != 0)
@@ -67,26 +69,26 @@ static void stops_the_others_when_one_fails(void)
          {0},
          {"rank 1 end=signaled code=0 signal=11 stage=none errno=0 "
           "stopped_with=0"}},
-        {"ranks=2 grace=50 -- %F ignore=15 tell=ready 1:exit=3 hang",
+        {"ranks=2 grace=50 -- %F ignore=15 tell=ready 1:await=go 1:exit=3 hang",
          2,
          {0},
          {"rank 0 " KILLED " order=2", "rank 1 " FAILED3 " order=1"}},
         {"ranks=2 out=tee err=tee grace=50 -- %F ignore=15 fork daemonise "
-         "tell=ready 1:exit=3 hang",
+         "tell=ready 1:await=go 1:exit=3 hang",
          2,
          {0},
          {"rank 0 " KILLED, "rank 1 " FAILED3}},
-        {"ranks=2 grace=0 -- %F ignore=15 tell=ready 1:exit=3 hang",
+        {"ranks=2 grace=0 -- %F ignore=15 tell=ready 1:await=go 1:exit=3 hang",
          2,
          {0},
          {"rank 0 " KILLED}},
-        {"ranks=2 -- %F obey tell=ready 1:exit=3 hang",
+        {"ranks=2 -- %F obey tell=ready 1:await=go 1:exit=3 hang",
          2,
          {0},
          {"rank 0 end=exited code=0 signal=0 stage=none errno=0 "
           "stopped_with=15 killed=0"}},
-        {"ranks=2 -- %F tell=ready 1:exit=3 stop", 2, {0}, {"rank 0 " STOPPED}},
-        {"ranks=2 target=group -- %F fork tell=ready 1:exit=3 hang",
+        {"ranks=2 -- %F tell=ready 1:await=go 1:exit=3 stop", 2, {0}, {"rank 0 " STOPPED}},
+        {"ranks=2 target=group -- %F fork tell=ready 1:await=go 1:exit=3 hang",
          2,
          {0},
          {"rank 0 " STOPPED}},
@@ -110,19 +112,33 @@ static void lets_the_others_run_on(void)
     CHECK(vectors);
 }
 
+/* Whatever time is enough for all ranks to begin, here and now. */
+static void check_time(const char *words, unsigned ranks, const char *rank_0)
+{
+    size_t begun = 0;
+    for (unsigned ms = 50; begun < ranks && ms < JR_DRIVE_WAIT_MS; ms *= 4) {
+        struct jr_drive drive;
+        char timed[128];
+        (void)snprintf(timed, sizeof timed, "run=%u %s", ms, words);
+        CU_ASSERT_TRUE(jr_drive_run(&drive, timed));
+        free(jr_drive_read(&drive, "out", &begun));
+        CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "timed_out=1"));
+        if (begun == ranks)
+            CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", rank_0));
+        CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
+        jr_drive_close(&drive);
+    }
+    CU_ASSERT_EQUAL(begun, ranks);
+}
+
 static void keeps_to_its_time(void)
 {
     static const struct vector vectors[] = {
-        {"ranks=2 run=50 -- %F hang",
-         0,
-         {0},
-         {"timed_out=1", "rank 0 " STOPPED, "rank 1 " STOPPED}},
-        {"ranks=2 run=50 grace=50 -- %F ignore=15 hang",
-         0,
-         {0},
-         {"timed_out=1", "rank 0 " KILLED}},
-        {"run=10000 -- %F print=x", 0, {0}, {"timed_out=0"}},
+        {"run=3600000 -- %F print=x", 0, {0}, {"timed_out=0"}},
     };
+    check_time("ranks=2 -- %F say=x hang", 2, "rank 0 " STOPPED);
+    check_time("ranks=2 grace=50 -- %F ignore=15 say=x hang", 2,
+               "rank 0 " KILLED);
     CHECK(vectors);
 }
 
@@ -156,19 +172,44 @@ static void obeys_signals(void)
     CHECK(vectors);
 }
 
-/* timeout(1) and shells send a signal to a process and to its group. */
-static void takes_a_double_signal_for_one(void)
+/* timeout(1) and shells send a signal to a process and to its group. Returns
+ * false where the runner was kept for so long between them that they were two.
+ */
+static bool try_double_signal(void)
 {
+    static const char events[] = "runs/run-0000/events.jsonl";
     struct jr_drive drive;
-    jr_drive_start(&drive, JR_DRIVE_FILES, "-- %F obey tell=ready hang");
+    jr_drive_start(&drive, JR_DRIVE_FILES,
+                   "-- %F ignore=15 tell=ready await=go");
     CU_ASSERT_TRUE(jr_drive_ready(&drive, 1));
     pid_t runner = jr_drive_runner(&drive);
+    jr_drive_kill(runner, SIGSTOP);
+    CU_ASSERT_TRUE(jr_drive_state(runner, 'T'));
     jr_drive_kill(runner, SIGTERM);
-    jr_drive_kill(drive.pid, SIGTERM);
+    jr_drive_kill(runner, SIGINT);
+    jr_drive_kill(runner, SIGCONT);
+    /* Written when nothing is left to be done. */
+    CU_ASSERT_TRUE(jr_drive_await(&drive, events, "\"event\":\"stop\""));
+    char *held = jr_drive_read(&drive, events, NULL);
+    bool one = strstr(held, "\"event\":\"kill\"") == NULL;
+    free(held);
+    if (one)
+        jr_drive_go(&drive);
     CU_ASSERT_TRUE(jr_drive_end(&drive));
-    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "killed=0"));
-    CU_ASSERT_TRUE(jr_drive_has(&drive, "out", "told to stop\n"));
+    if (one)
+        CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome",
+                                    "end=exited code=0 signal=0 stage=none "
+                                    "errno=0 stopped_with=15 killed=0"));
     jr_drive_close(&drive);
+    return one;
+}
+
+static void takes_a_double_signal_for_one(void)
+{
+    bool one = false;
+    for (int i = 0; i < 10 && !one; i++)
+        one = try_double_signal();
+    CU_ASSERT_TRUE(one);
 }
 
 static void ignores_hangup_under_nohup(void)
@@ -189,18 +230,9 @@ static void ignores_hangup_under_nohup(void)
 static void suspends_and_resumes(void)
 {
     struct jr_drive drive;
-    int pid = 0;
     jr_drive_start(&drive, JR_DRIVE_FILES, "-- %F tell=ready hang");
     CU_ASSERT_TRUE(jr_drive_ready(&drive, 1));
-    char *events = NULL;
-    for (int i = 0; i < 500 && pid == 0; i++) {
-        free(events);
-        events = jr_drive_read(&drive, "runs/run-0000/events.jsonl", NULL);
-        const char *at = strstr(events, "\"pid\":");
-        if (at == NULL || sscanf(at, "\"pid\":%d", &pid) != 1)
-            (void)usleep(2000);
-    }
-    free(events);
+    pid_t pid = jr_drive_rank(&drive, 0);
     CU_ASSERT_TRUE(pid > 0);
     jr_drive_kill(drive.pid, SIGTSTP);
     CU_ASSERT_TRUE(jr_drive_state(drive.pid, 'T'));
@@ -209,6 +241,7 @@ static void suspends_and_resumes(void)
     CU_ASSERT_TRUE(jr_drive_state(drive.pid, 'S'));
     CU_ASSERT_TRUE(jr_drive_state(pid, 'S'));
     jr_drive_kill(drive.pid, SIGTSTP);
+    CU_ASSERT_TRUE(jr_drive_state(drive.pid, 'T'));
     CU_ASSERT_TRUE(jr_drive_state(pid, 'T'));
     jr_drive_kill(drive.pid, SIGTERM);
     jr_drive_kill(drive.pid, SIGCONT);
@@ -217,25 +250,37 @@ static void suspends_and_resumes(void)
     jr_drive_close(&drive);
 }
 
-/* Ends that the kernel saw one after the other are told in that order. */
+/* Ends that the kernel saw one after the other are told in that order, however
+ * late the runner looks. */
 static void keeps_the_order_of_ends(void)
 {
+    static const unsigned ends[] = {2, 0, 1};
     struct jr_drive drive;
-    CU_ASSERT_TRUE(jr_drive_run(
-        &drive, "ranks=3 policy=continue -- %F 0:await=ready 0:exit=1 "
-                "2:tell=ready 2:exit=2 1:exit=0"));
-    char *outcome = jr_drive_read(&drive, "outcome", NULL);
-    unsigned order[3] = {0};
-    for (int i = 0; i < 3; i++) {
-        char name[16];
-        (void)snprintf(name, sizeof name, "rank %d ", i);
-        const char *line = strstr(outcome, name);
-        const char *at = line == NULL ? NULL : strstr(line, "order=");
-        if (at != NULL)
-            order[i] = (unsigned)strtoul(at + 6, NULL, 10);
+    pid_t pids[3];
+    jr_drive_start(&drive, JR_DRIVE_FILES,
+                   "ranks=3 policy=continue -- %F tell=ready hang");
+    CU_ASSERT_TRUE(jr_drive_ready(&drive, 3));
+    pid_t runner = jr_drive_runner(&drive);
+    for (unsigned i = 0; i < 3; i++)
+        pids[i] = jr_drive_rank(&drive, i);
+    jr_drive_kill(runner, SIGSTOP);
+    CU_ASSERT_TRUE(jr_drive_state(runner, 'T'));
+    for (unsigned i = 0; i < 3; i++) {
+        jr_drive_kill(pids[ends[i]], SIGKILL);
+        CU_ASSERT_TRUE(jr_drive_state(pids[ends[i]], 'Z'));
     }
-    CU_ASSERT_EQUAL(order[0] + order[1] + order[2], 6);
-    CU_ASSERT_EQUAL(order[0] * order[1] * order[2], 6);
+    jr_drive_kill(runner, SIGCONT);
+    CU_ASSERT_TRUE(jr_drive_end(&drive));
+    char *outcome = jr_drive_read(&drive, "outcome", NULL);
+    for (unsigned i = 0; i < 3; i++) {
+        char rank[16], order[16];
+        (void)snprintf(rank, sizeof rank, "rank %u ", ends[i]);
+        (void)snprintf(order, sizeof order, "order=%u ", i + 1);
+        char *line = strstr(outcome, rank);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+        char *found = strstr(line, order);
+        CU_ASSERT_TRUE(found != NULL && found < line + strcspn(line, "\n"));
+    }
     free(outcome);
     jr_drive_close(&drive);
 }
