@@ -60,8 +60,10 @@ static void keeps_lines_whole(void)
         {"out=tee partial=0 -- %F print=10%\r20%\r30%", LOG(0, "stdout"),
          "10%\r20%\r30%\n"},
         {"out=tee partial=0 -- %F print=dos\r", "out", "[0] dos\n"},
-        {"out=tee partial=0 -- %F say=\r1% say=\r2% say=\r3% print=", "out", "[0] 3%\n"},
-        {"out=tee partial=0 -- %F print=\033[2Jpipe", "out", "[0] \033[2Jpipe\n"},
+        {"out=tee partial=0 -- %F say=\r1% say=\r2% say=\r3% print=", "out",
+         "[0] 3%\n"},
+        {"out=tee partial=0 -- %F print=\033[2Jpipe", "out",
+         "[0] \033[2Jpipe\n"},
     };
     CHECK(vectors);
 }

@@ -87,7 +87,10 @@ static void stops_the_others_when_one_fails(void)
          {0},
          {"rank 0 end=exited code=0 signal=0 stage=none errno=0 "
           "stopped_with=15 killed=0"}},
-        {"ranks=2 -- %F tell=ready 1:await=go 1:exit=3 stop", 2, {0}, {"rank 0 " STOPPED}},
+        {"ranks=2 -- %F tell=ready 1:await=go 1:exit=3 stop",
+         2,
+         {0},
+         {"rank 0 " STOPPED}},
         {"ranks=2 target=group -- %F fork tell=ready 1:await=go 1:exit=3 hang",
          2,
          {0},
