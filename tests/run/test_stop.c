@@ -52,6 +52,7 @@ static void check(const struct vector *vectors, size_t count)
 }
 #define CHECK(vectors) check(vectors, sizeof vectors / sizeof vectors[0])
 
+#define EVENTS "runs/run-0000/events.jsonl"
 #define STOPPED                                                                \
     "end=signaled code=0 signal=15 stage=none errno=0 stopped_with=15 "        \
     "killed=0"
@@ -180,7 +181,6 @@ static void obeys_signals(void)
  */
 static bool try_double_signal(void)
 {
-    static const char events[] = "runs/run-0000/events.jsonl";
     struct jr_drive drive;
     jr_drive_start(&drive, JR_DRIVE_FILES,
                    "-- %F ignore=15 tell=ready await=go");
@@ -192,8 +192,8 @@ static bool try_double_signal(void)
     jr_drive_kill(runner, SIGINT);
     jr_drive_kill(runner, SIGCONT);
     /* Written when nothing is left to be done. */
-    CU_ASSERT_TRUE(jr_drive_await(&drive, events, "\"event\":\"stop\""));
-    char *held = jr_drive_read(&drive, events, NULL);
+    CU_ASSERT_TRUE(jr_drive_await(&drive, EVENTS, "\"event\":\"stop\""));
+    char *held = jr_drive_read(&drive, EVENTS, NULL);
     bool one = strstr(held, "\"event\":\"kill\"") == NULL;
     free(held);
     if (one)
@@ -261,8 +261,9 @@ static void keeps_the_order_of_ends(void)
     struct jr_drive drive;
     pid_t pids[3];
     jr_drive_start(&drive, JR_DRIVE_FILES,
-                   "ranks=3 policy=continue -- %F tell=ready hang");
-    CU_ASSERT_TRUE(jr_drive_ready(&drive, 3));
+                   "ranks=3 policy=continue -- %F hang");
+    /* Told once the runner waits for all of them. */
+    CU_ASSERT_TRUE(jr_drive_await(&drive, EVENTS, "\"rank\":2"));
     pid_t runner = jr_drive_runner(&drive);
     for (unsigned i = 0; i < 3; i++)
         pids[i] = jr_drive_rank(&drive, i);
