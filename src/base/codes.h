@@ -325,9 +325,9 @@
       "  before   results: {from: stdout}\n"                                   \
       "  after    results: {from: stdout, pattern: 'loss=(?<loss>.+)'}\n")     \
     X(304, "a program returns no result",                                      \
-      "`from: return` takes what a function returned. A command or a shell\n"  \
-      "has an exit code only; its result is a file, or a line of its\n"        \
-      "output.\n"                                                              \
+      "`from: return` takes what a function or a library's step returned.\n"   \
+      "A command, a shell or a script has an exit code only; its result is\n"  \
+      "a file, or a line of its output.\n"                                     \
       "\n"                                                                     \
       "  before   results: {from: return}\n"                                   \
       "  after    results: {from: file}\n")                                    \
@@ -406,6 +406,36 @@
       "\n"                                                                     \
       "  before   env: {HF_TOKEN: hf_8fK2}\n"                                  \
       "  after    env: {HF_TOKEN: \"???\"}\n")                                 \
+    X(321, "nothing takes it",                                                 \
+      "kwargs, setup, init and smoke_test are for a Python function, and\n"    \
+      "smoke_test tries what init made. Elsewhere they would be a promise\n"   \
+      "that nobody keeps.\n"                                                   \
+      "\n"                                                                     \
+      "  before   entrypoint: {python: {script: train.py}, kwargs: {lr: 1}}\n" \
+      "  after    entrypoint: {python: {script: train.py}, args: [--lr, 1]}\n")\
+    X(322, "a preload that nobody imports",                                    \
+      "Modules are preloaded by the helper that Python ranks are forked\n"     \
+      "from. Ranks that are spawned import what they need themselves, and a\n" \
+      "library has no modules.\n"                                              \
+      "\n"                                                                     \
+      "  before   {start_method: spawn, preload: [torch]}\n"                   \
+      "  after    {start_method: forkserver, preload: [torch]}\n")             \
+    X(323, "a variable that comes too late",                                   \
+      "A warning: ranks that are forked get their own environment only then,\n"\
+      "and LD_*, OMP_* and PYTHON* are read when a library or Python itself\n" \
+      "is loaded, which the helper did before. State them for all ranks, or\n" \
+      "spawn.\n"                                                               \
+      "\n"                                                                     \
+      "  before   {start_method: fork, per_rank: {0: {env: {OMP_PROC_BIND: 1}}}}\n"\
+      "  after    {start_method: fork, env: {OMP_PROC_BIND: 1}}\n")            \
+    X(324, "a word that is no boolean and no number",                          \
+      "A warning: yes, no, on, off, 010 and 1_000 are strings, though other\n" \
+      "readers of YAML take them for booleans and numbers, and a function\n"   \
+      "gets the string. Write true, false or the number; or quotes, where it\n"\
+      "is to be a string.\n"                                                   \
+      "\n"                                                                     \
+      "  before   kwargs: {shuffle: no}\n"                                     \
+      "  after    kwargs: {shuffle: false}\n")                                 \
     X(401, "two statements contradict each other",                             \
       "Sizes that the spec states, or that follow from what it states, do\n"   \
       "not go together: world_size is nodes x local_world_size and data x\n"   \
@@ -663,7 +693,22 @@
       "in results.required.\n"                                                 \
       "\n"                                                                     \
       "  before   results: {file: out.json}\n"                                 \
-      "  after    results: {file: \"out-%{rank}.json\"}\n")
+      "  after    results: {file: \"out-%{rank}.json\"}\n")                    \
+    X(508, "the arguments of a function are too long",                         \
+      "args and kwargs are passed as one word of JSON, of which the kernel\n"  \
+      "takes less than 128 KiB. Data belongs into a file whose path is\n"      \
+      "passed.\n"                                                              \
+      "\n"                                                                     \
+      "  before   kwargs: {table: [[0.1, 0.2], [0.3, 0.4]]}   # and so on\n"   \
+      "  after    kwargs: {table: data/table.json}\n")                         \
+    X(509, "forking with an accelerator",                                      \
+      "A warning: a process that has initialised an accelerator cannot be\n"  \
+      "forked, and `start_method: fork` imports the entry module before the\n" \
+      "ranks are forked from it. If that touches the device, the run fails.\n" \
+      "A forkserver imports only what `preload` names.\n"                      \
+      "\n"                                                                     \
+      "  before   {device: cuda, start_method: fork}\n"                        \
+      "  after    {device: cuda, start_method: forkserver}\n")
 /* clang-format on */
 
 #endif

@@ -115,6 +115,16 @@ void jr_json_print(struct jr_buf *out, const json_t *json, int indent)
         out->failed = true;
 }
 
+void jr_json_quote(struct jr_buf *out, const char *text)
+{
+    json_t *json = jr_json_str(text);
+    if (json != NULL)
+        jr_json_print(out, json, 0);
+    else
+        out->failed = true;
+    json_decref(json);
+}
+
 json_t *jr_json_parse(const char *text, size_t len, struct jr_error *err)
 {
     json_error_t problem;

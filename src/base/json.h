@@ -33,6 +33,10 @@ const char *jr_json_get_str(const json_t *object, const char *key);
 /* Append the text of `json`: indent 0 is one line. Keys keep their order. */
 void jr_json_print(struct jr_buf *out, const json_t *json, int indent);
 
+/* Append `text` as a JSON string, quotes and all; NULL is null. What it holds
+ * is replaced as by jr_json_str. */
+void jr_json_quote(struct jr_buf *out, const char *text);
+
 /* Parse strictly: one value, no duplicate keys, any value at the top. NULL and
  * `err` (line and column in its text) when it is not JSON. */
 json_t *jr_json_parse(const char *text, size_t len, struct jr_error *err);

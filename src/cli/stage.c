@@ -5,6 +5,7 @@
 
 #include "detach.h"
 #include "session.h"
+#include "support.h"
 
 #include "banned.h"
 
@@ -35,6 +36,7 @@ struct jr_session_options jr_stage_options(struct jr_cli *cli)
         .root = cli->root,
         .args = cli->words_count == 0 ? NULL : cli->rest,
         .node_rank = cli->node_rank,
+        .support = jr_support_find(&cli->arena),
         .local = cli->local,
         .run_id = cli->run_id,
         .note = note,

@@ -227,6 +227,7 @@ enum jr_status jr_session_plan_as(struct jr_session *session,
         .run_id = run_id,
         .environ = session->options.envp,
         .local = session->options.local,
+        .support = session->options.support,
     };
     enum jr_status status =
         jr_plan_build(&session->plan, &session->arena, &session->resolution.job,

@@ -61,6 +61,7 @@ struct build {
     const struct jr_scopes *scopes;
     struct jr_template_space tables; /* what templates of tables may say */
     struct jr_arena *arena;          /* for scratch */
+    struct jr_arena *kept;           /* of the plan */
     struct jr_diags *diags;
     const char *path; /* of the entries: "env" */
     enum jr_status status;
@@ -230,6 +231,13 @@ static void add_entry(struct build *build, const struct jr_env_entry *entry)
     }
 }
 
+static void copy_all(struct jr_strv *to, struct jr_arena *arena,
+                     char *const *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        jr_strv_push(to, arena, jr_arena_strdup(arena, items[i]));
+}
+
 static void inherit(struct build *build)
 {
     const struct jr_job *job = build->scopes->job;
@@ -237,6 +245,9 @@ static void inherit(struct build *build)
     jr_strv_copy(inherited, build->arena, build->scopes->options->environ);
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         jr_env_unset(inherited, foreign[i]);
+    if (job->setup != NULL)
+        copy_all(&build->env->base, build->kept, inherited->items,
+                 inherited->count);
     for (uint32_t i = 0; i < job->env_remove_count; i++)
         jr_env_unset(inherited, job->env_remove[i]);
 }
@@ -262,6 +273,17 @@ static void settle_inherited(struct jr_environment *env, struct jr_arena *arena)
     env->inherited.count = kept;
 }
 
+static void settle_drop(struct build *build)
+{
+    const struct jr_job *job = build->scopes->job;
+    struct jr_environment *env = build->env;
+    copy_all(&env->drop, build->kept, job->env_remove, job->env_remove_count);
+    for (size_t i = 0; i < env->count; i++)
+        if (env->rows[i].unset)
+            jr_strv_push(&env->drop, build->kept,
+                         jr_arena_strdup(build->kept, env->rows[i].name));
+}
+
 static void settle_rows(struct jr_environment *env)
 {
     size_t kept = 0;
@@ -281,6 +303,7 @@ enum jr_status jr_environment_init(struct jr_environment *ret,
         .scopes = scopes,
         .tables = scopes->space,
         .arena = scopes->space.arena,
+        .kept = arena,
         .diags = diags,
         .path = "env",
     };
@@ -295,6 +318,8 @@ enum jr_status jr_environment_init(struct jr_environment *ret,
     for (uint32_t i = 0; i < scopes->job->env_count; i++)
         add_entry(&build, &scopes->job->env[i]);
     settle_inherited(ret, arena);
+    if (scopes->job->setup != NULL)
+        settle_drop(&build);
     settle_rows(ret);
     return build.status;
 }

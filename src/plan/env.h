@@ -25,10 +25,13 @@ struct jr_environment {
     struct jr_env_row *rows;
     size_t count;
     struct jr_strv inherited; /* without those that rows set or unset */
+    struct jr_strv base;      /* what a spec's `setup` is run with */
+    struct jr_strv drop;      /* globs of what ranks do not get of it */
 };
 
 /* Decide the variables, in the arena of `scopes`; inherited strings are copied
- * into `arena`. Findings: a required variable that is not there (JR0501,
+ * into `arena`, as are `base` and `drop`, which are made for a job with `setup`.
+ * Findings: a required variable that is not there (JR0501,
  * JR_STATUS_UNRESOLVED), a value that is no template (JR0502,
  * JR_STATUS_INVALID). */
 enum jr_status jr_environment_init(struct jr_environment *ret,

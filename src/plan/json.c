@@ -37,12 +37,7 @@ static void print_str(struct jr_buf *out, const char *text)
         jr_buf_char(out, '"');
         return;
     }
-    json_t *json = jr_json_str(text);
-    if (json != NULL)
-        jr_json_print(out, json, 0);
-    else
-        out->failed = true;
-    json_decref(json);
+    jr_json_quote(out, text);
 }
 
 static void print_group(struct jr_buf *out, const struct jr_grid *grid,
@@ -115,13 +110,13 @@ static bool is_secret(const struct writer *writer, uint32_t i, const char *item,
     return jr_show_secret(writer->plan, item);
 }
 
-static void print_env(const struct writer *writer,
-                      const struct jr_plan_rank *rank)
+static void print_env(const struct writer *writer, char *const *env,
+                      uint32_t own)
 {
     struct jr_buf *out = writer->out;
     const char *before = "";
-    for (uint32_t i = 0; i < rank->env_own; i++) {
-        const char *item = rank->env[i];
+    for (uint32_t i = 0; i < own; i++) {
+        const char *item = env[i];
         size_t name = strcspn(item, "=");
         if (is_long_list(item, name))
             continue;
@@ -158,7 +153,7 @@ static void print_rank(const struct writer *writer,
     jr_buf_str(out, "],\"workdir\":");
     print_str(out, rank->workdir);
     jr_buf_str(out, ",\"env\":{");
-    print_env(writer, rank);
+    print_env(writer, rank->env, rank->env_own);
     jr_buf_str(out, "},\"stdout\":");
     print_sink(out, rank->out, rank->out_path);
     jr_buf_str(out, ",\"stderr\":");
@@ -170,7 +165,30 @@ static void print_rank(const struct writer *writer,
     jr_buf_printf(out, ",\"threads\":%u}", rank->threads);
 }
 
-static void print_ranks(struct jr_buf *out, const struct jr_plan *plan)
+/* How ranks start: what runs before them, and what they are forked from. */
+static void print_start(const struct writer *writer)
+{
+#define START(name, word, help) word,
+    static const char *const methods[] = {JR_START_METHODS(START)};
+    const struct jr_plan *plan = writer->plan;
+    struct jr_buf *out = writer->out;
+    jr_buf_printf(out, "\"start_method\":\"%s\",\"setup\":",
+                  methods[plan->start_method]);
+    print_str(out, plan->setup.text);
+    jr_buf_str(out, ",\n\"helper\":");
+    if (plan->helper.argv == NULL) {
+        jr_buf_str(out, "null,\n");
+        return;
+    }
+    jr_buf_str(out, "{\"argv\":[");
+    print_argv(out, plan->helper.argv);
+    jr_buf_str(out, "],\"env\":{");
+    print_env(writer, plan->helper.env, plan->helper.env_own);
+    jr_buf_str(out, "}},\n");
+}
+
+/* All that has variables, of which the secret ones are found out first. */
+static void print_processes(struct jr_buf *out, const struct jr_plan *plan)
 {
     const struct jr_plan_rank *model = &plan->ranks[0];
     JR_FREE bool *secret = calloc(model->env_own + 1u, sizeof *secret);
@@ -181,6 +199,8 @@ static void print_ranks(struct jr_buf *out, const struct jr_plan *plan)
     }
     for (uint32_t i = 0; i < model->env_own; i++)
         secret[i] = jr_show_secret(plan, model->env[i]);
+    print_start(&writer);
+    jr_buf_str(out, "\"ranks\":[\n");
     for (uint32_t rank = 0; rank < plan->world_size; rank++) {
         print_rank(&writer, &plan->ranks[rank]);
         jr_buf_str(out, rank + 1 < plan->world_size ? ",\n" : "\n");
@@ -197,8 +217,7 @@ void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan)
     print_str(out, plan->master_addr);
     jr_buf_printf(out, ",\"master_port\":%u,\n", plan->master_port);
     print_mesh(out, plan);
-    jr_buf_str(out, "\"ranks\":[\n");
-    print_ranks(out, plan);
+    print_processes(out, plan);
     jr_buf_str(out, "]}\n");
     jr_show_hide(out, from, plan, true);
 }

@@ -2,9 +2,37 @@
 
 #include <string.h>
 
+#include "argv.h"
 #include "job.h"
+#include "strv.h"
 
 #include "banned.h"
+
+static int compile_args(struct jr_addition *ret,
+                        const struct jr_rank_entry *entry,
+                        const struct jr_scopes *scopes, struct jr_error *err)
+{
+    ret->call = jr_entrypoint_is_function(&scopes->job->entrypoint);
+    if (!ret->call)
+        return jr_stencils_compile(&ret->args, &scopes->space, entry->args,
+                                   entry->args_count, err);
+    struct jr_stencil *call =
+        jr_arena_array(scopes->space.arena, 1, sizeof *call);
+    ret->args = (struct jr_stencils){.items = call, .count = 1};
+    return call == NULL ? 0 : jr_argv_call(call, scopes, entry, err);
+}
+
+/* The names that an entry unsets. */
+static char **unset_names(const struct jr_rank_entry *entry,
+                          struct jr_arena *arena)
+{
+    struct jr_strv names = {0};
+    for (uint32_t i = 0; i < entry->env_count; i++)
+        if (entry->env[i].value == NULL && !entry->env[i].required)
+            jr_strv_push(&names, arena,
+                         jr_arena_strdup(arena, entry->env[i].name));
+    return names.items;
+}
 
 static enum jr_status compile(struct jr_addition *ret,
                               const struct jr_rank_entry *entry,
@@ -22,8 +50,7 @@ static enum jr_status compile(struct jr_addition *ret,
                              "'%s' is no set of ranks", entry->ranks);
         return JR_STATUS_INVALID;
     }
-    if (jr_stencils_compile(&ret->args, &scopes->space, entry->args,
-                            entry->args_count, &err) < 0) {
+    if (compile_args(ret, entry, scopes, &err) < 0) {
         (void)jr_diags_error(diags, 502, (struct jr_span){0}, path, "%s",
                              err.text);
         return JR_STATUS_INVALID;
@@ -33,6 +60,7 @@ static enum jr_status compile(struct jr_addition *ret,
 
 enum jr_status jr_additions_init(struct jr_additions *ret,
                                  const struct jr_scopes *scopes,
+                                 struct jr_arena *arena,
                                  struct jr_diags *diags)
 {
     const struct jr_job *job = scopes->job;
@@ -44,6 +72,7 @@ enum jr_status jr_additions_init(struct jr_additions *ret,
         enum jr_status one =
             compile(&items[i], &job->per_rank[i], scopes, diags);
         status = status == JR_STATUS_OK ? one : status;
+        items[i].drop = unset_names(&job->per_rank[i], arena);
     }
     ret->items = items;
     ret->count = items == NULL ? 0 : job->per_rank_count;
@@ -63,8 +92,11 @@ char **jr_addition_argv(struct jr_addition *addition, struct jr_arena *arena,
                         char *const *argv, const struct jr_scope *scope)
 {
     size_t count = 0, more = addition->args.count;
+    if (more == 0)
+        return (char **)argv;
     while (argv != NULL && argv[count] != NULL)
         count++;
+    count -= addition->call && count > 0;
     char **all = jr_arena_array(arena, count + more + 1, sizeof *all);
     char **added = jr_stencils_expand(&addition->args, arena, scope);
     if (all == NULL || added == NULL)

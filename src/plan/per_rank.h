@@ -13,8 +13,10 @@
 /* One entry, compiled. */
 struct jr_addition {
     struct jr_set ranks;
-    struct jr_stencils args;
+    struct jr_stencils args; /* of a function the whole call, in one word */
+    bool call;
     struct jr_env_more env;
+    char **drop; /* names that it unsets, NULL-terminated; NULL: none */
 };
 
 /* All of them; no two have a rank in common. */
@@ -23,18 +25,19 @@ struct jr_additions {
     size_t count;
 };
 
-/* Compile the job's entries, in the arena of `scopes`. Findings: as those of
- * jr_environment_init, and JR0502 for arguments. */
+/* Compile the job's entries, in the arena of `scopes`; `drop` is in `arena`.
+ * Findings: as those of jr_environment_init, and JR0502 for arguments. */
 enum jr_status jr_additions_init(struct jr_additions *ret,
                                  const struct jr_scopes *scopes,
+                                 struct jr_arena *arena,
                                  struct jr_diags *diags);
 
 /* The entry of a rank, or NULL. */
 struct jr_addition *jr_additions_find(const struct jr_additions *additions,
                                       uint32_t rank);
 
-/* The `count` arguments of `argv` followed by those of the entry. NULL without
- * memory. */
+/* The arguments of `argv`, which may be `argv` itself, followed by those of the
+ * entry; of a function with the entry's call. NULL without memory. */
 char **jr_addition_argv(struct jr_addition *addition, struct jr_arena *arena,
                         char *const *argv, const struct jr_scope *scope);
 

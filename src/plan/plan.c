@@ -2,8 +2,10 @@
 
 #include <string.h>
 
+#include "argv.h"
 #include "cleanup.h"
 #include "env.h"
+#include "helper.h"
 #include "io.h"
 #include "job.h"
 #include "per_rank.h"
@@ -66,25 +68,6 @@ static enum jr_status check_mesh(struct build *build)
     return refuse(build, 506, "world_size", &err);
 }
 
-/* The argv of the entrypoint as templates; NULL without memory. */
-static char **entry_argv(struct build *build, size_t *ret_count)
-{
-    const struct jr_entrypoint *entry = &build->job->entrypoint;
-    *ret_count = entry->argv_count;
-    if (entry->form != JR_FORM_SHELL)
-        return entry->argv;
-    struct jr_arena *arena = &build->scratch;
-    struct jr_strv argv = {0};
-    jr_strv_push(&argv, arena, jr_arena_strdup(arena, "/bin/sh"));
-    jr_strv_push(&argv, arena, jr_arena_strdup(arena, "-c"));
-    jr_strv_push(&argv, arena, entry->argv[0]);
-    jr_strv_push(&argv, arena, jr_arena_strdup(arena, "sh"));
-    for (uint32_t i = 1; i < entry->argv_count; i++)
-        jr_strv_push(&argv, arena, entry->argv[i]);
-    *ret_count = argv.count;
-    return argv.items;
-}
-
 /* One list of templates of the job, and where it goes: several, or one. */
 struct source {
     const char *path;
@@ -106,24 +89,31 @@ static int compile_source(const struct source *source,
                         : jr_stencil_compile(source->one, space, "", text, err);
 }
 
+static enum jr_status compile_argv(struct build *build)
+{
+    struct mould *mould = &build->mould;
+    struct jr_error err = {0};
+    if (jr_argv_compile(&mould->argv, &mould->scopes, &err) == 0)
+        return JR_STATUS_OK;
+    unsigned code = err.status == JR_STATUS_LAUNCH ? 100 : 502;
+    return refuse(build, code, "entrypoint", &err);
+}
+
 static enum jr_status compile_templates(struct build *build)
 {
     const struct jr_policy *policy = build->job->policy;
     const struct jr_results *results = &policy->results;
     struct mould *mould = &build->mould;
-    size_t argc = 0;
-    char **argv = entry_argv(build, &argc);
     char *workdir = jr_arena_strdup(&build->scratch, build->job->workdir);
     char *prefix = policy->console.prefix, *file = results->file;
     const struct source sources[] = {
-        {"entrypoint", argv, argc, &mould->argv, NULL},
         {"workdir", &workdir, 1, NULL, &mould->workdir},
         {"console.prefix", &prefix, 1, NULL, &mould->prefix},
         {"results.file", &file, 1, NULL, &mould->result},
         {"results.artifacts", results->artifacts, results->artifacts_count,
          &mould->artifacts, NULL},
     };
-    enum jr_status status = JR_STATUS_OK;
+    enum jr_status status = compile_argv(build);
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         struct jr_error err = {0};
         if (compile_source(&sources[i], &mould->scopes.space, &err) < 0)
@@ -161,7 +151,8 @@ static enum jr_status make_mould(struct build *build)
     enum jr_status env = jr_environment_init(&mould->env, &mould->scopes,
                                              build->arena, build->diags);
     enum jr_status additions =
-        jr_additions_init(&mould->additions, &mould->scopes, build->diags);
+        jr_additions_init(&mould->additions, &mould->scopes, build->arena,
+                          build->diags);
     const enum jr_status all[] = {templates, sinks, env, additions};
     enum jr_status status = JR_STATUS_OK;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -261,8 +252,9 @@ static void fill_rank(struct build *build, struct jr_plan_rank *rank)
     struct jr_addition *addition =
         jr_additions_find(&mould->additions, rank->rank);
     rank->argv = jr_stencils_expand(&mould->argv, arena, &scope);
-    if (addition != NULL && addition->args.count > 0)
+    if (addition != NULL)
         rank->argv = jr_addition_argv(addition, arena, rank->argv, &scope);
+    rank->drop = addition == NULL ? NULL : addition->drop;
     rank->env = jr_environment_expand(&mould->env,
                                       addition == NULL ? NULL : &addition->env,
                                       arena, &scope, &rank->env_own);
@@ -309,6 +301,11 @@ static void fill_plan(struct build *build)
         .master_port = job->master_port,
         .device_name = job->device_name,
         .device_model = job->device_model,
+        .form = job->entrypoint.form,
+        .start_method = job->start_method,
+        .target = jr_argv_target(&job->entrypoint),
+        .returns = job->entrypoint.form == JR_FORM_LIBRARY ||
+                   jr_entrypoint_is_function(&job->entrypoint),
         .hosts = job->hosts,
         .first = here ? 0 : job->rank_start,
         .count =
@@ -359,6 +356,40 @@ static void warn(struct build *build)
                          "one device, number JOBRUN_DEVICE_INDEX");
 }
 
+static void fill_setup(struct build *build)
+{
+    const struct jr_environment *env = &build->mould.env;
+    if (build->job->setup == NULL)
+        return;
+    build->plan->setup = (struct jr_plan_setup){
+        .text = build->job->setup,
+        .env = env->base.items,
+        .drop = env->drop.items,
+    };
+}
+
+/* The arguments of a function are one word of its argv. */
+static enum jr_status check_calls(struct build *build)
+{
+    const struct jr_plan *plan = build->plan;
+    bool function = jr_entrypoint_is_function(&build->job->entrypoint);
+    size_t last = build->mould.argv.count - 1;
+    for (uint32_t i = 0; function && i < plan->world_size; i++) {
+        size_t len = strlen(plan->ranks[i].argv[last]);
+        if (len <= JR_CALL_MAX)
+            continue;
+        struct jr_diag *diag = jr_diags_error(
+            build->diags, 508, (struct jr_span){0}, "entrypoint",
+            "the arguments of rank %u are %zu bytes of JSON, and at most %u "
+            "can be passed",
+            i, len, JR_CALL_MAX);
+        jr_diag_help(build->diags, diag,
+                     "pass the path of a file that the function reads");
+        return JR_STATUS_INVALID;
+    }
+    return JR_STATUS_OK;
+}
+
 static enum jr_status build_plan(struct build *build)
 {
     enum jr_status status = check_mesh(build);
@@ -368,9 +399,14 @@ static enum jr_status build_plan(struct build *build)
         return status;
     fill_plan(build);
     fill_ranks(build);
+    fill_setup(build);
+    jr_helper_fill(build->plan, &build->mould.scopes, build->arena);
     if (build->arena->failed || build->scratch.failed)
         return JR_STATUS_LAUNCH;
     warn(build);
+    status = check_calls(build);
+    if (status != JR_STATUS_OK)
+        return status;
     return jr_share_check(build->plan, &build->scratch, build->diags);
 }
 

@@ -17,6 +17,9 @@ struct jr_plan_options {
     char *const *environ; /* jobrun's own environment, NULL-terminated */
     bool local;           /* every node's ranks on this machine */
     uint32_t attempt;
+    const char *support; /* absolute: the folder with python/jobrun and
+                            jobrun-step; NULL: there is none, and Python and
+                            libraries cannot be planned */
 };
 
 /* Build the plan in `arena`; it borrows from the job, but nothing from the

@@ -98,14 +98,18 @@ static void print_word(struct jr_buf *out, const char *word)
     jr_buf_printf(out, "%s'", rest);
 }
 
-static void print_command(struct jr_buf *out, const struct jr_plan *plan)
+static void print_argv(struct jr_buf *out, const char *label, char *const *argv)
 {
-    char *const *argv = plan->ranks[0].argv;
-    jr_buf_str(out, "command  ");
+    jr_buf_printf(out, "%-9s", label);
     for (; *argv != NULL; argv++) {
         jr_buf_char(out, ' ');
         print_word(out, *argv);
     }
+}
+
+static void print_command(struct jr_buf *out, const struct jr_plan *plan)
+{
+    print_argv(out, "command", plan->ranks[0].argv);
     /* Ranks share one vector unless their arguments differ. */
     uint32_t same = 1;
     while (same < plan->world_size &&
@@ -114,6 +118,20 @@ static void print_command(struct jr_buf *out, const struct jr_plan *plan)
     if (same < plan->world_size)
         jr_buf_str(out, "   (rank 0)");
     jr_buf_char(out, '\n');
+}
+
+/* What runs before the ranks do. */
+static void print_start(struct jr_buf *out, const struct jr_plan *plan)
+{
+    if (plan->setup.text != NULL) {
+        char *const setup[] = {(char *)plan->setup.text, NULL};
+        print_argv(out, "setup", setup);
+        jr_buf_char(out, '\n');
+    }
+    if (plan->helper.argv != NULL) {
+        print_argv(out, "helper", plan->helper.argv);
+        jr_buf_char(out, '\n');
+    }
 }
 
 static void print_text(struct jr_buf *out, const char *label, const char *text)
@@ -157,6 +175,7 @@ static void print_head(struct jr_buf *out, const struct jr_plan *plan)
     if (plan->count != plan->world_size)
         jr_buf_printf(out, "here      node %u: ranks %u-%u\n", plan->node_rank,
                       plan->first, plan->first + plan->count - 1);
+    print_start(out, plan);
     print_command(out, plan);
     print_text(out, "workdir", plan->ranks[0].workdir);
     print_text(out, "folder", plan->run_dir);

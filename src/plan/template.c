@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "buf.h"
+#include "json.h"
+
 #include "banned.h"
 
 struct jr_piece {
@@ -125,7 +128,7 @@ int jr_stencil_compile(struct jr_stencil *ret,
                        const char *prefix, const char *text,
                        struct jr_error *err)
 {
-    struct jr_stencil made = {.domain = JR_DOMAIN_JOB};
+    struct jr_stencil made = {.domain = JR_DOMAIN_JOB, .json = space->json};
     made.pieces =
         jr_arena_array(space->arena, room_for(text), sizeof *made.pieces);
     if (made.pieces == NULL)
@@ -166,9 +169,33 @@ static struct jr_piece value_of(const struct jr_piece *piece,
     return (struct jr_piece){.literal = text, .len = strlen(text)};
 }
 
+/* The same where words stand in strings of JSON. */
+static char *expand_json(const struct jr_stencil *stencil,
+                         struct jr_arena *arena, const struct jr_scope *scope)
+{
+    struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
+    for (size_t i = 0; i < stencil->count; i++) {
+        const struct jr_piece *piece = &stencil->pieces[i];
+        const char *text = scope->text[piece->word];
+        struct jr_buf JR_BUF_CLEANUP quoted = JR_BUF_INIT;
+        if (piece->literal != NULL) {
+            jr_buf_add(&out, piece->literal, piece->len);
+            continue;
+        }
+        jr_json_quote(&quoted, text == NULL ? "" : text);
+        out.failed |= quoted.failed;
+        if (!out.failed)
+            jr_buf_add(&out, quoted.data + 1, quoted.len - 2);
+    }
+    arena->failed |= out.failed;
+    return out.failed ? NULL : jr_arena_strdup(arena, out.data);
+}
+
 static char *expand(const struct jr_stencil *stencil, struct jr_arena *arena,
                     const struct jr_scope *scope)
 {
+    if (stencil->json)
+        return expand_json(stencil, arena, scope);
     size_t len = 0;
     for (size_t i = 0; i < stencil->count; i++)
         len += value_of(&stencil->pieces[i], scope).len;

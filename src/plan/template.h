@@ -40,14 +40,16 @@ struct jr_stencil {
     size_t count;
     enum jr_domain domain;
     char **shared; /* by index in the domain; NULL for JR_DOMAIN_RANK */
+    bool json;     /* words stand in strings of JSON */
 };
 
-/* How many values each domain has, the memory for compiling, and whether the
- * words of contract.h's tables are known too. */
+/* How many values each domain has, the memory for compiling, whether the words
+ * of contract.h's tables are known too, and whether the text is JSON, in whose
+ * strings words have to be escaped. */
 struct jr_template_space {
     struct jr_arena *arena;
     uint32_t size[JR_DOMAIN_COUNT];
-    bool internals;
+    bool internals, json;
 };
 
 /* Compile `prefix` (taken as it is; "" for none) followed by the template

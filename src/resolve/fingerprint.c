@@ -1,7 +1,8 @@
 /*
  * The canonical form: the resolved tree, defaults filled, keys sorted, scalars
- * as LENGTH:TEXT however they were quoted, null as `~`. Left out is every field
- * that part.c has a row for.
+ * as LENGTH:TEXT however they were quoted, null as `~`; among the arguments of
+ * a function, where 1 and "1" are two things, what is no string as =LENGTH:TEXT.
+ * Left out is every field that part.c has a row for.
  */
 #include "fingerprint.h"
 
@@ -20,31 +21,40 @@ static int by_key(const void *a, const void *b)
     return strcmp(left->key->text, right->key->text);
 }
 
-static void add_node(struct jr_buf *out, const struct jr_node *node);
+/* `typed`: among arguments. */
+static void add_node(struct jr_buf *out, const struct jr_node *node,
+                     bool typed);
 
-static void add_pairs(struct jr_buf *out, const struct jr_node *node)
+static void add_pairs(struct jr_buf *out, const struct jr_node *node,
+                      bool typed)
 {
     for (size_t i = 0; i < node->count; i++) {
-        add_node(out, node->pairs[i].key);
-        add_node(out, node->pairs[i].value);
+        const char *key = node->pairs[i].key->text;
+        bool arguments = strcmp(key, "args") == 0 || strcmp(key, "kwargs") == 0;
+        add_node(out, node->pairs[i].key, false);
+        add_node(out, node->pairs[i].value, typed || arguments);
     }
 }
 
-static void add_node(struct jr_buf *out, const struct jr_node *node)
+static void add_node(struct jr_buf *out, const struct jr_node *node, bool typed)
 {
+    enum jr_scalar_type type = JR_SCALAR_STRING;
+    if (node->kind == JR_NODE_SCALAR)
+        type = jr_scalar_type(node);
     if (node->kind == JR_NODE_MAPPING) {
         if (node->count > 0)
             qsort(node->pairs, node->count, sizeof *node->pairs, by_key);
         jr_buf_printf(out, "{%zu", node->count);
-        add_pairs(out, node);
+        add_pairs(out, node, typed);
     } else if (node->kind == JR_NODE_SEQUENCE) {
         jr_buf_printf(out, "[%zu", node->count);
         for (size_t i = 0; i < node->count; i++)
-            add_node(out, node->items[i]);
-    } else if (jr_scalar_type(node) == JR_SCALAR_NULL) {
+            add_node(out, node->items[i], typed);
+    } else if (type == JR_SCALAR_NULL) {
         jr_buf_char(out, '~');
     } else {
-        jr_buf_printf(out, "\"%u:", node->len);
+        char mark = typed && type != JR_SCALAR_STRING ? '=' : '"';
+        jr_buf_printf(out, "%c%u:", mark, node->len);
         jr_buf_add(out, node->text, node->len);
     }
 }
@@ -67,7 +77,7 @@ void jr_fingerprint(struct jr_resolution *resolution,
     struct jr_node *root = jr_resolved_tree(&arena, resolution, file);
     if (root != NULL) {
         drop_left_out(root);
-        add_node(&text, root);
+        add_node(&text, root, false);
     }
     if (root == NULL || text.failed)
         resolution->arena.failed = true;

@@ -44,6 +44,7 @@ struct jr_job {
     const char *name;
     struct jr_entrypoint entrypoint;
     const char *workdir; /* absolute */
+    const char *setup;   /* shell text; NULL: none */
     struct jr_env_entry *env;
     uint32_t env_count;
     struct jr_rank_entry *per_rank; /* of disjoint sets */
@@ -80,6 +81,8 @@ struct jr_job {
     const char *axis_backend[JR_AXIS_COUNT];
     const char *backend; /* the default one */
     enum jr_start_method start_method;
+    char **preload; /* modules */
+    uint32_t preload_count;
 
     struct jr_stream_rule *redirects;
     uint32_t redirects_count;

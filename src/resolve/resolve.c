@@ -5,6 +5,7 @@
 
 #include "doc.h"
 #include "fingerprint.h"
+#include "json.h"
 
 #include "banned.h"
 
@@ -14,6 +15,7 @@ static void take_stated(struct jr_job *job, const struct jr_spec *spec)
     job->name = spec->name;
     job->entrypoint = spec->entrypoint;
     job->workdir = spec->workdir;
+    job->setup = spec->setup;
     job->env = spec->env;
     job->env_count = spec->env_count;
     job->per_rank = spec->per_rank;
@@ -26,6 +28,8 @@ static void take_stated(struct jr_job *job, const struct jr_spec *spec)
     job->secrets_count = spec->secrets_count;
     job->device_visibility = spec->device_visibility;
     job->start_method = spec->start_method;
+    job->preload = spec->preload;
+    job->preload_count = spec->preload_count;
     job->redirects = spec->redirects;
     job->redirects_count = spec->redirects_count;
     job->tee = spec->tee;
@@ -44,6 +48,15 @@ static void take_policy(struct jr_resolver *r, struct jr_job *job)
     job->policy = policy;
 }
 
+/* A word as the JSON string that a function takes. */
+static char *quote(struct jr_arena *arena, const char *word)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_json_quote(&text, word);
+    arena->failed |= text.failed;
+    return text.failed ? NULL : jr_arena_strdup(arena, text.data);
+}
+
 /* Put `args` behind the entrypoint's own. */
 static void take_args(struct jr_resolver *r, struct jr_entrypoint *entry)
 {
@@ -55,8 +68,12 @@ static void take_args(struct jr_resolver *r, struct jr_entrypoint *entry)
         jr_arena_array(r->arena, entry->argv_count + extra, sizeof *argv);
     if (extra == 0 || argv == NULL)
         return;
-    memcpy(argv, entry->argv, entry->argv_count * sizeof *argv);
-    memcpy(argv + entry->argv_count, args, extra * sizeof *argv);
+    if (entry->argv_count > 0)
+        memcpy(argv, entry->argv, entry->argv_count * sizeof *argv);
+    bool json = jr_entrypoint_is_function(entry);
+    for (size_t i = 0; i < extra; i++)
+        argv[entry->argv_count + i] =
+            json ? quote(r->arena, args[i]) : args[i];
     entry->argv = argv;
     entry->argv_count += (uint32_t)extra;
     r->out->args = args;

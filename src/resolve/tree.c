@@ -33,6 +33,8 @@ static struct jr_node *absent(struct jr_arena *arena,
     if (field->since == NULL || strcmp(field->key, "results") == 0)
         return NULL;
     if (field->type->kind == JR_KIND_MAP) {
+        if (field->type->stated)
+            return NULL;
         struct jr_node *map =
             complete(arena, jr_node_mapping(arena), field->type);
         return map == NULL || map->count == 0 ? NULL : map;

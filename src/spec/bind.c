@@ -33,6 +33,8 @@
                                       table, CYAML_ARRAY_LEN(table))}
 #define MAP(m, group)                                                          \
     AT(m), .value = {CYAML_VALUE_MAPPING(OPT, MEMBER(m), fields_##group)}
+#define POINTER(m, group)                                                      \
+    AT(m), .value = {CYAML_VALUE_MAPPING(PTR, *MEMBER(m), fields_##group)}
 #define ENTRY(m)                                                               \
     AT(m), .value = {CYAML_VALUE_MAPPING(OPT, MEMBER(m), fields_entry)}
 #define SEQ(m, entry)                                                          \
@@ -58,6 +60,8 @@
 #define V_FROM(name, word, help)    {word, JR_FROM_##name},
 #define V_JSON(name, word, help)    {word, JR_JSON_##name},
 #define V_FORM(name, word, help)    {word, JR_FORM_##name},
+#define V_PYTHON(name, word, help)  {word, JR_PYTHON_##name},
+#define V_INIT(name, word, help)    {word, JR_INIT_##name},
 
 static const cyaml_strval_t start_methods[] = {JR_START_METHODS(V_START)};
 static const cyaml_strval_t visibilities[] = {JR_VISIBILITIES(V_VISIBLE)};
@@ -69,6 +73,8 @@ static const cyaml_strval_t log_modes[] = {JR_LOG_MODES(V_MODE)};
 static const cyaml_strval_t result_froms[] = {JR_RESULT_FROMS(V_FROM)};
 static const cyaml_strval_t json_types[] = {JR_JSON_TYPES(V_JSON)};
 static const cyaml_strval_t forms[] = {JR_FORMS(V_FORM)};
+static const cyaml_strval_t pythons[] = {JR_PYTHON_FORMS(V_PYTHON)};
+static const cyaml_strval_t inits[] = {JR_PYTHON_INITS(V_INIT)};
 
 static const cyaml_schema_value_t bind_string = {
     CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, CYAML_UNLIMITED)};
@@ -96,6 +102,16 @@ static const cyaml_schema_field_t fields_env[] = {
 static const cyaml_schema_value_t bind_env = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct jr_env_entry, fields_env)};
 
+#define OF struct jr_kwarg
+static const cyaml_schema_field_t fields_kwarg[] = {
+    {.key = JR_BOUND_NAME, STR(name)},
+    {.key = JR_BOUND_VALUE, STR(value)},
+    CYAML_FIELD_END,
+};
+#undef OF
+static const cyaml_schema_value_t bind_kwarg = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct jr_kwarg, fields_kwarg)};
+
 #define OF struct jr_rank_entry
 static const cyaml_schema_field_t fields_RANK_ENTRY[] = {
     {.key = JR_BOUND_NAME, STR(ranks)},
@@ -115,11 +131,25 @@ static const cyaml_schema_field_t fields_RESULT_FIELD[] = {
 static const cyaml_schema_value_t bind_field = {CYAML_VALUE_MAPPING(
     CYAML_FLAG_DEFAULT, struct jr_result_field, fields_RESULT_FIELD)};
 
+#define OF struct jr_python
+static const cyaml_schema_field_t fields_PYTHON[] = {
+    {.key = JR_BOUND_FORM, WORDS(what, pythons)},
+    {.key = JR_BOUND_TARGET, STR(target)},
+    JR_FIELDS_PYTHON(BIND_X, BIND_L) CYAML_FIELD_END,
+};
+#undef OF
+
+#define OF struct jr_library
+static const cyaml_schema_field_t fields_LIBRARY[] = {
+    JR_FIELDS_LIBRARY(BIND_X, BIND_L) CYAML_FIELD_END,
+};
+#undef OF
+
 #define OF struct jr_entrypoint
 static const cyaml_schema_field_t fields_entry[] = {
     {.key = JR_BOUND_FORM, WORDS(form, forms)},
     {.key = JR_BOUND_ARGV, STRS(argv)},
-    CYAML_FIELD_END,
+    JR_FIELDS_ENTRYPOINT(BIND_X, BIND_L) CYAML_FIELD_END,
 };
 #undef OF
 

@@ -5,12 +5,15 @@
 
 #include <jobrun/types.h>
 
+#include "call.h"
 #include "cleanup.h"
 #include "io.h"
 #include "json.h"
 #include "num.h"
 
 #include "banned.h"
+
+#define FORM(name, word, help) word,
 
 /* `owner` is the mapping in which the value stands. */
 static struct jr_node *bound_value(struct jr_lint *lint,
@@ -37,6 +40,19 @@ static struct jr_node *bound_duration(struct jr_lint *lint, const char *text)
     return digits == NULL ? NULL : jr_node_scalar(lint->arena, digits, true);
 }
 
+/* JSON as the text that stands for it. */
+static struct jr_node *bound_json_text(struct jr_lint *lint, json_t *json)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (json != NULL)
+        jr_json_print(&out, json, 0);
+    json_decref(json);
+    if (out.data != NULL && !out.failed)
+        return bound_text(lint, out.data);
+    lint->arena->failed = true;
+    return NULL;
+}
+
 /* A value of `enum` as JSON; under type string, unquoted text is text. */
 static struct jr_node *bound_json(struct jr_lint *lint,
                                   const struct jr_node *node,
@@ -44,7 +60,6 @@ static struct jr_node *bound_json(struct jr_lint *lint,
 {
     const struct jr_node *type = jr_doc_get(owner, "type");
     bool text = type != NULL && strcmp(type->text, "string") == 0;
-    struct jr_buf out = JR_BUF_INIT;
     int64_t whole;
     double real;
     json_t *json = NULL;
@@ -56,16 +71,15 @@ static struct jr_node *bound_json(struct jr_lint *lint,
         json = json_boolean(strcasecmp(node->text, "true") == 0);
     else
         json = jr_json_str(node->text);
-    if (json != NULL)
-        jr_json_print(&out, json, 0);
-    json_decref(json);
-    struct jr_node *ret = NULL;
-    if (out.data != NULL && !out.failed)
-        ret = bound_text(lint, out.data);
-    else
-        lint->arena->failed = true;
-    jr_buf_release(&out);
-    return ret;
+    return bound_json_text(lint, json);
+}
+
+/* An argument: text, but for a function's. */
+static struct jr_node *bound_argument(struct jr_lint *lint,
+                                      const struct jr_node *node)
+{
+    return lint->call ? bound_json_text(lint, jr_call_json(node))
+                      : bound_text(lint, node->text);
 }
 
 static struct jr_node *bound_list(struct jr_lint *lint,
@@ -114,7 +128,7 @@ static struct jr_node *fallback(struct jr_lint *lint,
 {
     struct jr_node *node = NULL;
     if (field->type->kind == JR_KIND_MAP)
-        return jr_node_mapping(lint->arena);
+        return field->type->stated ? NULL : jr_node_mapping(lint->arena);
     if (field->fallback == NULL)
         return NULL;
     if (field->type->kind != JR_KIND_LIST) {
@@ -170,6 +184,8 @@ static struct jr_node *bound_names(struct jr_lint *lint,
         add(lint, entry, JR_BOUND_NAME, bound_text(lint, pair->key->text));
         if (type->item->kind == JR_KIND_MAP)
             add_fields(lint, type->item->fields, pair->value, entry);
+        else if (type->item->kind == JR_KIND_VALUE)
+            add(lint, entry, JR_BOUND_VALUE, bound_argument(lint, pair->value));
         else
             add_variable(lint, pair->value, entry);
         jr_node_append(lint->arena, out, entry);
@@ -198,28 +214,65 @@ static struct jr_node *bound_value(struct jr_lint *lint,
         return bound_duration(lint, node->text);
     if (type->kind == JR_KIND_SCALAR)
         return bound_json(lint, node, owner);
+    if (type->kind == JR_KIND_VALUE)
+        return bound_argument(lint, node);
     return jr_node_scalar(lint->arena, node->text, node->plain);
 }
 
-/* The form's word, and its own words followed by `args`. */
-static struct jr_node *bound_entry(struct jr_lint *lint,
-                                   const struct jr_node *entry)
+/* The pair of a mapping that has one of these keys; of a checked tree there is
+ * one. */
+static const struct jr_pair *form_of(const struct jr_node *mapping,
+                                     const char *const *forms)
 {
-    const struct jr_node *command = jr_doc_get(entry, "command");
-    const struct jr_node *shell = jr_doc_get(entry, "shell");
+    const struct jr_pair *pair = NULL;
+    for (; pair == NULL && *forms != NULL; forms++)
+        pair = jr_doc_pair(mapping, *forms);
+    return pair;
+}
+
+/* What is bound besides the rows: the form's word, and its own words followed
+ * by `args`. */
+static void add_entry(struct jr_lint *lint, const struct jr_node *entry,
+                      struct jr_node *out)
+{
+    static const char *const forms[] = {JR_FORMS(FORM) NULL};
+    static const char *const pythons[] = {JR_PYTHON_FORMS(FORM) NULL};
+    const struct jr_pair *form = form_of(entry, forms), *python = NULL;
     const struct jr_node *args = jr_doc_get(entry, "args");
     struct jr_node *argv = jr_node_sequence(lint->arena);
-    struct jr_node *out = jr_node_mapping(lint->arena);
-    if (shell != NULL)
-        jr_node_append(lint->arena, argv, bound_text(lint, shell->text));
-    for (size_t i = 0; command != NULL && i < command->count; i++)
-        jr_node_append(lint->arena, argv, command->items[i]);
+    if (form == NULL)
+        return;
+    if (form->value->kind == JR_NODE_SCALAR)
+        jr_node_append(lint->arena, argv, bound_text(lint, form->value->text));
+    for (size_t i = 0;
+         form->value->kind == JR_NODE_SEQUENCE && i < form->value->count; i++)
+        jr_node_append(lint->arena, argv, form->value->items[i]);
     for (size_t i = 0; args != NULL && i < args->count; i++)
-        jr_node_append(lint->arena, argv, args->items[i]);
-    add(lint, out, JR_BOUND_FORM,
-        bound_text(lint, shell != NULL ? "shell" : "command"));
+        jr_node_append(lint->arena, argv, bound_argument(lint, args->items[i]));
+    add(lint, out, JR_BOUND_FORM, bound_text(lint, form->key->text));
     add(lint, out, JR_BOUND_ARGV, argv);
-    return out;
+    if (strcmp(form->key->text, "python") == 0)
+        python = form_of(form->value, pythons);
+    if (python == NULL)
+        return;
+    struct jr_node *map = jr_doc_get(out, "python");
+    add(lint, map, JR_BOUND_FORM, bound_text(lint, python->key->text));
+    add(lint, map, JR_BOUND_TARGET, bound_text(lint, python->value->text));
+}
+
+/* What a function or a library returns is its result, and it has to return. */
+static void add_results(struct jr_lint *lint, const struct jr_node *tree,
+                        struct jr_node *results)
+{
+    const struct jr_node *stated = jr_doc_get(tree, "results");
+    const struct jr_node *entry = jr_doc_get(tree, "entrypoint");
+    bool returns = jr_call_returns(entry);
+    if (stated != NULL || returns)
+        add(lint, results, JR_BOUND_STATED,
+            jr_node_scalar(lint->arena, "true", true));
+    if (stated == NULL || jr_doc_get(stated, "from") == NULL)
+        add(lint, results, "from",
+            bound_text(lint, returns ? "return" : "file"));
 }
 
 struct jr_node *jr_bound_tree(struct jr_lint *lint, const struct jr_node *tree,
@@ -227,18 +280,17 @@ struct jr_node *jr_bound_tree(struct jr_lint *lint, const struct jr_node *tree,
 {
     struct jr_arena *arena = lint->arena;
     const struct jr_node *entry = jr_doc_get(tree, "entrypoint");
+    lint->call = jr_call_is_one(tree);
     struct jr_node *out = bound_value(lint, jr_field_root(), tree, NULL);
     if (arena->failed || entry == NULL)
         return NULL;
-    jr_node_set(arena, out, "entrypoint", bound_entry(lint, entry));
+    add_entry(lint, entry, jr_doc_get(out, "entrypoint"));
     if (jr_doc_get(tree, "name") == NULL)
         add(lint, out, "name", bound_text(lint, stem));
     if (jr_doc_get(tree, "tee") != NULL)
         add(lint, out, JR_BOUND_TEE_STATED,
             jr_node_scalar(arena, "true", true));
-    if (jr_doc_get(tree, "results") != NULL)
-        add(lint, jr_doc_get(out, "results"), JR_BOUND_STATED,
-            jr_node_scalar(arena, "true", true));
+    add_results(lint, tree, jr_doc_get(out, "results"));
     if (jr_doc_get(tree, "stop_target") == NULL &&
         jr_doc_get(entry, "shell") != NULL)
         add(lint, out, "stop_target", bound_text(lint, "group"));

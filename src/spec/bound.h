@@ -10,6 +10,7 @@
 #define JR_BOUND_REQUIRED   "required"
 #define JR_BOUND_FORM       "form"
 #define JR_BOUND_ARGV       "argv"
+#define JR_BOUND_TARGET     "target"
 #define JR_BOUND_STATED     "stated"
 #define JR_BOUND_TEE_STATED "tee_stated"
 #define JR_BOUND_RANKS      "ranks"

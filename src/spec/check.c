@@ -103,69 +103,6 @@ struct jr_diag *jr_check_clash(const struct jr_check *check, unsigned code,
     return diag;
 }
 
-/* The pair of a form that an entrypoint states. */
-static const struct jr_pair *form_of(const struct jr_check *check,
-                                     const struct jr_node *entry,
-                                     const char *form)
-{
-    const struct jr_pair *pair = jr_doc_pair(entry, form);
-    bool removed = pair != NULL && jr_lint_is_removed(check->lint, pair->value);
-    return removed ? NULL : pair;
-}
-
-/* Whether a key is no field, so that a form may have been meant by it. */
-static bool has_unknown(const struct jr_node *entry)
-{
-    const struct jr_spec_field *fields =
-        jr_field_find("entrypoint")->type->fields;
-    for (size_t i = 0; i < entry->count; i++)
-        if (jr_field_get(fields, entry->pairs[i].key->text) == NULL)
-            return true;
-    return false;
-}
-
-/* Exactly one of the four forms; a template may have none yet. */
-static void check_form(const struct jr_check *check)
-{
-#define FORM(name, word, help) word,
-    static const char *const forms[] = {JR_FORMS(FORM)};
-    const struct jr_node *entry = jr_check_raw(check, "entrypoint");
-    const struct jr_pair *first = NULL;
-    if (entry == NULL || entry->kind != JR_NODE_MAPPING)
-        return;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        const struct jr_pair *pair = form_of(check, entry, forms[i]);
-        if (pair != NULL && first != NULL)
-            (void)jr_check_clash(check, 301, pair->key, first->key,
-                                 "'entrypoint' has two forms: %s and %s",
-                                 first->key->text, pair->key->text);
-        first = first != NULL ? first : pair;
-    }
-    if (first == NULL && !has_unknown(entry) && !check->lint->base)
-        (void)jr_check_clash(check, 201, entry, NULL,
-                             "'entrypoint' wants one of command, shell, "
-                             "python and library");
-}
-
-/* There is nothing to fork from where a program is started anew. */
-static void check_start_method(const struct jr_check *check)
-{
-    const struct jr_node *method = jr_doc_get(check->tree, "start_method");
-    const struct jr_node *entry = jr_doc_get(check->tree, "entrypoint");
-    if (method == NULL || entry == NULL || strcmp(method->text, "spawn") == 0)
-        return;
-    const struct jr_pair *form = jr_doc_pair(entry, "command");
-    form = form != NULL ? form : jr_doc_pair(entry, "shell");
-    if (form == NULL)
-        return;
-    struct jr_diag *diag =
-        jr_check_clash(check, 302, method, form->key,
-                       "start_method %s has nothing to fork from: a %s is a "
-                       "program of its own",
-                       method->text, form->key->text);
-    jr_diag_help(check->lint->diags, diag, "leave it out, or write spawn");
-}
-
 /* The kinds of device that a backend drives, as bits. */
 static uint32_t driven_by(const char *backend)
 {
@@ -264,10 +201,10 @@ void jr_check_spec(struct jr_lint *lint, const struct jr_node *root,
                    const struct jr_node *tree)
 {
     static jr_check_rule *const rules[] = {
-        check_form,       check_start_method, jr_check_sizes,
-        check_backends,   check_env,          jr_check_ranks,
-        jr_check_source,  jr_check_fields,    jr_check_comparisons,
-        jr_check_capture, jr_check_secrets,
+        jr_check_forms,   jr_check_calls,  jr_check_start,
+        jr_check_sizes,   check_backends,  check_env,
+        jr_check_ranks,   jr_check_source, jr_check_fields,
+        jr_check_comparisons, jr_check_capture, jr_check_secrets,
     };
     const struct jr_check check = {.lint = lint, .root = root, .tree = tree};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)

@@ -21,6 +21,8 @@ void jr_check_spec(struct jr_lint *lint, const struct jr_node *root,
 
 typedef void jr_check_rule(const struct jr_check *check);
 
+jr_check_rule jr_check_forms, jr_check_calls;         /* check_entry.c */
+jr_check_rule jr_check_start;                         /* check_start.c */
 jr_check_rule jr_check_sizes;                         /* check_sizes.c */
 jr_check_rule jr_check_ranks;                         /* check_ranks.c */
 jr_check_rule jr_check_source, jr_check_fields;       /* check_results.c */

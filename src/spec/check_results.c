@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "call.h"
 #include "num.h"
 #include "regex.h"
 
@@ -11,6 +12,11 @@
 /* Suggestions are looked for among so many names, and streams of so many local
  * ranks are followed: beyond it a spec is no longer one that a person wrote. */
 enum { MOST_NAMES = 256, MOST_FOLLOWED = 64 };
+
+static bool returns(const struct jr_check *check)
+{
+    return jr_call_returns(jr_doc_get(check->tree, "entrypoint"));
+}
 
 /* Where results come from; "" where that is stated, but nobody can tell. */
 static const char *source_of(const struct jr_check *check)
@@ -21,7 +27,9 @@ static const char *source_of(const struct jr_check *check)
         stated != NULL && stated->filled != NULL && stated->filled->unknown;
     if (from != NULL)
         return from;
-    return unknown ? "" : "file";
+    if (unknown)
+        return "";
+    return returns(check) ? "return" : "file";
 }
 
 static bool is_stream(const char *from)
@@ -56,6 +64,21 @@ static bool is_among(const char *name, const char *const *names)
     return false;
 }
 
+/* An entrypoint that nobody states yet may be a function. */
+static void check_return(const struct jr_check *check,
+                         const struct jr_node *where)
+{
+    const struct jr_node *entry = jr_check_raw(check, "entrypoint");
+    if (entry == NULL || jr_call_returns(entry))
+        return;
+    struct jr_diag *diag =
+        jr_check_clash(check, 304, where, NULL,
+                       "only a Python function or a library returns a result");
+    jr_diag_help(check->lint->diags, diag,
+                 "a program writes a file, or a line: from: stdout with a "
+                 "pattern");
+}
+
 /* `pattern` goes with streams, `file` with files, `return` with functions. */
 void jr_check_source(const struct jr_check *check)
 {
@@ -70,13 +93,8 @@ void jr_check_source(const struct jr_check *check)
     const struct jr_node *raw = jr_check_raw(check, "results.pattern");
     const char **groups = group_names(check);
     struct jr_diag *diag = NULL;
-    if (strcmp(from, "return") == 0) {
-        diag = jr_check_clash(check, 304, where, NULL,
-                              "only functions return a result");
-        jr_diag_help(diags, diag,
-                     "a program writes a file, or a line: "
-                     "from: stdout with a pattern");
-    }
+    if (strcmp(from, "return") == 0)
+        check_return(check, where);
     if (is_stream(from) && raw == NULL) {
         diag = jr_check_clash(check, 303, where, NULL,
                               "'results.from: %s' wants a pattern", from);

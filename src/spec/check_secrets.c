@@ -265,13 +265,46 @@ static void check_references(const struct jr_check *check, struct place place)
     }
 }
 
+/* A named argument, or a key within one: as the option of that name would be. */
+static void check_key(const struct jr_check *check, const struct jr_pair *pair,
+                      const char *path)
+{
+    const struct place place = {pair->value, path};
+    const char *option =
+        jr_arena_printf(check->lint->arena, "--%s", pair->key->text);
+    if (option != NULL && pair->value->kind == JR_NODE_SCALAR &&
+        jr_scalar_type(pair->value) != JR_SCALAR_NULL)
+        check_word(check, place, (struct word){option, strlen(option)},
+                   written(pair->value));
+}
+
+/* What a function is called with, whatever its type; NULL: nothing. */
+static void check_values(const struct jr_check *check,
+                         const struct jr_node *node, const char *path)
+{
+    const struct place place = {node, path};
+    if (node != NULL && node->kind == JR_NODE_SCALAR)
+        check_references(check, place);
+    for (size_t i = 0;
+         node != NULL && node->kind != JR_NODE_SCALAR && i < node->count; i++) {
+        bool list = node->kind == JR_NODE_SEQUENCE;
+        if (!list)
+            check_key(check, &node->pairs[i], path);
+        check_values(check, list ? node->items[i] : node->pairs[i].value, path);
+    }
+}
+
 static void check_arguments(const struct jr_check *check,
                             const struct jr_node *args, const char *path)
 {
     for (size_t i = 0; args != NULL && i < args->count; i++) {
         const struct place place = {args->items[i], path};
         struct word next = {"", 0};
-        if (i + 1 < args->count)
+        if (args->items[i]->kind != JR_NODE_SCALAR) {
+            check_values(check, args->items[i], path);
+            continue;
+        }
+        if (i + 1 < args->count && args->items[i + 1]->kind == JR_NODE_SCALAR)
             next = written(args->items[i + 1]);
         check_word(check, place, written(args->items[i]), next);
         check_references(check, place);
@@ -305,11 +338,14 @@ static void check_all(const struct jr_check *check)
                     "entrypoint.command");
     check_arguments(check, jr_doc_find(tree, "entrypoint.args"),
                     "entrypoint.args");
+    check_values(check, jr_doc_find(tree, "entrypoint.kwargs"),
+                 "entrypoint.kwargs");
     check_shell(check, jr_doc_find(tree, "entrypoint.shell"));
     for (size_t i = 0; entries != NULL && i < entries->count; i++) {
         const struct jr_node *entry = entries->pairs[i].value;
         check_variables(check, jr_doc_get(entry, "env"), "per_rank");
         check_arguments(check, jr_doc_get(entry, "args"), "per_rank");
+        check_values(check, jr_doc_get(entry, "kwargs"), "per_rank");
     }
 }
 

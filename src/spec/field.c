@@ -20,6 +20,7 @@ static const struct jr_spec_word word_status[] = {JR_EXIT_STATUSES(WORD){0}};
 static const struct jr_spec_word word_mode[] = {JR_LOG_MODES(WORD){0}};
 static const struct jr_spec_word word_from[] = {JR_RESULT_FROMS(WORD){0}};
 static const struct jr_spec_word word_json[] = {JR_JSON_TYPES(WORD){0}};
+static const struct jr_spec_word word_init[] = {JR_PYTHON_INITS(WORD){0}};
 static const struct jr_spec_word word_devices[] = {
     {"all", "all that are visible", false},
     {"none", "no device", false},
@@ -59,6 +60,7 @@ TYPE(TEXT, .kind = JR_KIND_TEXT, .wants = "a string")
 TYPE(TEMPLATE, .kind = JR_KIND_TEXT, .wants = "a string", .is_template = true)
 TYPE(SHELL, .kind = JR_KIND_TEXT, .wants = "shell text", .is_template = true,
      .is_shell = true)
+TYPE(SETUP, .kind = JR_KIND_TEXT, .wants = "shell text", .is_shell = true)
 TYPE(NAME, .kind = JR_KIND_TEXT,
      .wants = "letters, digits, '.', '_' and '-', at most 63, "
               "a letter or digit first",
@@ -72,6 +74,20 @@ TYPE(DEVICE_ID, .kind = JR_KIND_TEXT, .wants = "a device's index or UUID",
      .pattern = "^(0|[1-9][0-9]*|[A-Za-z][A-Za-z0-9._/-]*)$")
 TYPE(LOG_DIR, .kind = JR_KIND_PATH, .wants = "a path", .here = true)
 TYPE(WORKDIR, .kind = JR_KIND_PATH, .wants = "a path", .is_template = true)
+
+/* Names of Python, which may be of any script. */
+#define PART   "[^\\s.:/\\\\0-9-][^\\s.:/\\\\]*"
+#define DOTTED PART "(\\." PART ")*"
+TYPE(MODULE, .kind = JR_KIND_TEXT, .wants = "a module such as pkg.train",
+     .pattern = "^(?!.*\\.py$)" DOTTED "$")
+TYPE(FUNCTION, .kind = JR_KIND_TEXT,
+     .wants = "a module and its function, such as pkg.train:main",
+     .pattern = "^(?!.*\\.py:)" DOTTED ":" DOTTED "$")
+TYPE(SYMBOL, .kind = JR_KIND_TEXT, .wants = "the name of a C function",
+     .pattern = "^[A-Za-z_][A-Za-z0-9_]*$")
+TYPE(PATH, .kind = JR_KIND_PATH, .wants = "a path")
+TYPE(PROGRAM, .kind = JR_KIND_PATH, .is_program = true,
+     .wants = "a program or its path")
 
 TYPE(TARGET, .kind = JR_KIND_PATH, .is_profile = true,
      .wants = "a machine such as 2x8:H100, or the path of a facts file")
@@ -87,6 +103,7 @@ TYPE(LOG_MODE, ONE_OF(word_mode))
 TYPE(RESULT_FROM, ONE_OF(word_from))
 TYPE(JSON_TYPE, ONE_OF(word_json))
 TYPE(PROFILE, ONE_OF(word_profile))
+TYPE(INIT, ONE_OF(word_init))
 TYPE(STREAMS, .kind = JR_KIND_STREAMS,
      .wants = "none, out, err or all, or RANKS:STREAMS such as 0:all,1-3:err")
 
@@ -95,6 +112,16 @@ TYPE(EXTENDS, LIST_OF(TEXT), .lone = true, .literal = true, .early = true,
      .gone = true, .wants = "a path or a list of paths")
 TYPE(TEMPLATES, LIST_OF(TEMPLATE), .wants = "a list of strings")
 TYPE(ARGV, LIST_OF(TEMPLATE), .min = 1, .wants = "a program and its arguments")
+TYPE(VALUE, .kind = JR_KIND_VALUE, .wants = "a value that JSON has too",
+     .is_template = true)
+TYPE(ARGUMENT, .kind = JR_KIND_VALUE, .item = &type_TEMPLATE,
+     .wants = "a string; for a function any value that JSON has too",
+     .is_template = true)
+TYPE(ARGS, LIST_OF(ARGUMENT),
+     .wants = "a list of strings; for a function of any values")
+TYPE(KWARGS, NAMES_OF(VALUE), .outside = true,
+     .wants = "a mapping of names to values")
+TYPE(MODULES, LIST_OF(MODULE), .wants = "a list of modules")
 TYPE(HOSTS, LIST_OF(ADDRESS), .min = 1, .wants = "a list of addresses")
 TYPE(TARGETS, LIST_OF(TARGET), .min = 1,
      .wants = "a list of machines such as 2x8:H100, or paths of facts files")
@@ -122,10 +149,11 @@ TYPE(ENV, NAMES_OF(TEMPLATE), .env = true)
 
 #define FORM(name, word, help) word,
 static const char *const forms[] = {JR_FORMS(FORM) NULL};
+static const char *const pythons[] = {JR_PYTHON_FORMS(FORM) NULL};
 
-MAPPING(RANK_ENTRY, .wants = "a mapping of args and env")
+MAPPING(RANK_ENTRY, .wants = "a mapping of args, kwargs and env")
 TYPE(RANK_ENTRIES, NAMES_OF(RANK_ENTRY), .ranks = true,
-     .wants = "a mapping of rank sets to args and env")
+     .wants = "a mapping of rank sets to args, kwargs and env")
 MAPPING(RESULT_FIELD, .wants = "a mapping with `type`")
 TYPE(RESULT_FIELDS, NAMES_OF(RESULT_FIELD))
 MAPPING(PARALLELISM, .wants = "a mapping of model, pipeline and data")
@@ -133,8 +161,12 @@ MAPPING(BACKENDS, .shorthand = "default", .wants = "a backend or a mapping")
 MAPPING(CONSOLE, .wants = "a mapping")
 MAPPING(TIMEOUTS, .wants = "a mapping of durations")
 MAPPING(RESULTS, .wants = "a mapping")
+MAPPING(PYTHON, .forms = pythons, .stated = true,
+        .wants = "a mapping with script, module or function")
+MAPPING(LIBRARY, .stated = true, .wants = "a mapping of path and symbol")
 MAPPING(ENTRYPOINT, .shorthand = "command", .forms = forms,
-        .wants = "a list (a command) or a mapping of command or shell")
+        .wants = "a list (a command) or a mapping with command, shell, "
+                 "python or library")
 MAPPING(SPEC, .wants = "a mapping of fields")
 
 const struct jr_spec_group *jr_field_groups(size_t *ret_count)

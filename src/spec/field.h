@@ -30,6 +30,8 @@ enum jr_spec_kind {
     JR_KIND_MAP,     /* of `fields` */
     JR_KIND_NAMES,   /* a mapping of the user's names to `item` */
     JR_KIND_STREAMS, /* redirects, tee */
+    JR_KIND_VALUE,   /* any value that JSON has; but for a function's, where
+                        there is one, an `item` */
     JR_KIND_COUNT
 };
 
@@ -58,6 +60,8 @@ struct jr_spec_type {
     bool literal;        /* read before ${...} is */
     bool early;          /* read before specs are put together */
     bool gone;           /* no part of the normal form */
+    bool stated;         /* MAP: there only where a spec states it */
+    bool is_program;     /* PATH: a word without a slash is looked up */
     const struct jr_spec_word *words;   /* WORD; LIST: instead of the list */
     const struct jr_spec_type *item;    /* LIST, NAMES */
     const struct jr_spec_field *fields; /* MAP */

@@ -48,7 +48,7 @@
     X("workdir", WORKDIR, OPTIONAL, STR(workdir), ".", NULL,                   \
       "the spec's folder",                                                     \
       "where ranks run, relative to the spec's folder")                        \
-    L("setup", SHELL, OPTIONAL, NULL, "none",                                  \
+    X("setup", SETUP, OPTIONAL, STR(setup), NULL, NULL, "none",                \
       "shell text that is run once per node before the ranks")                 \
     X("env", ENV, OPTIONAL, SEQ(env, bind_env), NULL, NULL, "none",            \
       "variables for the ranks; null unsets one, ??? wants it set outside")    \
@@ -109,8 +109,8 @@
     X("start_method", START_METHOD, OPTIONAL,                                  \
       WORDS(start_method, start_methods), "spawn", NULL, "spawn",              \
       "how a rank comes to life")                                              \
-    L("preload", ANY, OPTIONAL, NULL, "none",                                  \
-      "modules that the fork server imports once")                             \
+    X("preload", MODULES, OPTIONAL, STRS(preload), NULL, NULL, "none",         \
+      "modules that the helper imports once, before it forks")                 \
     X("redirects", STREAMS, OPTIONAL, RULES(redirects), NULL, NULL, "none",    \
       "streams that go to the rank's files only")                              \
     X("tee", STREAMS, OPTIONAL, RULES(tee), NULL, NULL,                        \
@@ -126,7 +126,8 @@
     L("log_limit", ANY, OPTIONAL, NULL, "none",                                \
       "how much of each stream is kept")                                       \
     X("results", RESULTS, OPTIONAL, MAP(policy.results, RESULTS), NULL, NULL,  \
-      "exit code 0 is enough", "what each rank must deliver")                  \
+      "functions and libraries must return, else exit code 0 is enough",       \
+      "what each rank must deliver")                                           \
     L("isolation", ANY, OPTIONAL, "none", "none",                              \
       "a PID namespace of the run's own: none or pid")                         \
     X("timeouts", TIMEOUTS, OPTIONAL, MAP(policy.timeouts, TIMEOUTS), NULL,    \
@@ -161,20 +162,43 @@
       "a program and its arguments; no shell")                                 \
     X("shell", SHELL, OPTIONAL, SKIP, NULL, NULL, "another form",              \
       "text run by /bin/sh -c")                                                \
-    L("python", ANY, OPTIONAL, NULL, "another form",                           \
-      "a Python script, module or function")                                   \
-    L("library", ANY, OPTIONAL, NULL, "another form",                          \
-      "a function of a shared library")                                        \
-    X("args", TEMPLATES, OPTIONAL, SKIP, NULL, NULL, "none",                   \
+    X("python", PYTHON, OPTIONAL, POINTER(python, PYTHON), NULL, NULL,         \
+      "another form", "a Python script, module or function")                   \
+    X("library", LIBRARY, OPTIONAL, POINTER(library, LIBRARY), NULL, NULL,     \
+      "another form", "a function of a shared library")                        \
+    X("args", ARGS, OPTIONAL, SKIP, NULL, NULL, "none",                        \
       "arguments that follow the form's own")                                  \
-    L("kwargs", ANY, OPTIONAL, NULL, "none",                                   \
+    X("kwargs", KWARGS, OPTIONAL, SEQ(kwargs, bind_kwarg), NULL, NULL, "none", \
       "named arguments of a function")
 
+#define JR_FIELDS_PYTHON(X, L)                                                 \
+    X("script", PATH, OPTIONAL, SKIP, NULL, NULL, "a module or a function",    \
+      "a Python file to run, relative to the spec's folder")                   \
+    X("module", MODULE, OPTIONAL, SKIP, NULL, NULL, "a script or a function",  \
+      "a module to run, as `python -m` does")                                  \
+    X("function", FUNCTION, OPTIONAL, SKIP, NULL, NULL,                        \
+      "a script or a module", "a function to call, as pkg.train:main")         \
+    X("interpreter", PROGRAM, OPTIONAL, STR(interpreter), "python3", NULL,     \
+      "python3", "the Python that runs it: a word, or a path")                 \
+    X("setup", FUNCTION, OPTIONAL, STR(setup), NULL, NULL, "none",             \
+      "a function to call first in each rank")           \
+    X("init", INIT, OPTIONAL, WORDS(init, inits), "none", NULL, "none",        \
+      "what is set up before the function is called")                          \
+    X("smoke_test", FLAG, OPTIONAL, FLAG(smoke_test), "false", NULL, "false",  \
+      "whether the groups that init made are proved")
+
+#define JR_FIELDS_LIBRARY(X, L)                                                \
+    X("path", PATH, REQUIRED, STR(path), NULL, NULL,                           \
+      "an error: it is required",                                              \
+      "the shared library, relative to the spec's folder")                     \
+    X("symbol", SYMBOL, REQUIRED, STR(symbol), NULL, NULL,                     \
+      "an error: it is required", "the function that every rank calls")
+
 #define JR_FIELDS_RANK_ENTRY(X, L)                                             \
-    X("args", TEMPLATES, OPTIONAL, STRS(args), NULL, NULL, "none",             \
+    X("args", ARGS, OPTIONAL, STRS(args), NULL, NULL, "none",                  \
       "arguments that follow those of all ranks")                              \
-    L("kwargs", ANY, OPTIONAL, NULL, "none",                                   \
-      "named arguments of a function, added to those of all ranks")            \
+    X("kwargs", KWARGS, OPTIONAL, SEQ(kwargs, bind_kwarg), NULL, NULL, "none", \
+      "named arguments of a function, over those of all ranks")                \
     X("env", ENV, OPTIONAL, SEQ(env, bind_env), NULL, NULL, "none",            \
       "variables besides those of all ranks, or in their place")
 
@@ -229,8 +253,9 @@
 #define JR_FIELDS_RESULTS(X, L)                                                \
     X("required", RANKS, OPTIONAL, STR(required), "all", NULL, "all",          \
       "the ranks that must deliver")                                           \
-    X("from", RESULT_FROM, OPTIONAL, WORDS(from, result_froms), "file", NULL,  \
-      "file", "where a rank's result comes from")                              \
+    X("from", RESULT_FROM, OPTIONAL, WORDS(from, result_froms), NULL, NULL,    \
+      "return for a function and a library, else file",                        \
+      "where a rank's result comes from")                                      \
     X("file", TEMPLATE, OPTIONAL, STR(file), NULL, NULL,                       \
       "$JOBRUN_RESULT_FILE, in the rank's folder",                             \
       "the file that each rank writes its result to")                          \
@@ -266,6 +291,8 @@
 #define JR_FIELD_GROUPS(X)                                                     \
     X(SPEC, "")                                                                \
     X(ENTRYPOINT, "entrypoint")                                                \
+    X(PYTHON, "entrypoint.python")                                             \
+    X(LIBRARY, "entrypoint.library")                                           \
     X(RANK_ENTRY, "per_rank.*")                                                \
     X(PARALLELISM, "parallelism")                                              \
     X(BACKENDS, "backends")                                                    \

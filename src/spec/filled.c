@@ -16,7 +16,8 @@ static struct jr_node *read_unknown(struct jr_lint *lint,
                                     const struct jr_spec_type *type,
                                     const struct jr_node *node)
 {
-    bool text = type->kind == JR_KIND_TEXT && type->pattern == NULL;
+    bool text = type->kind == JR_KIND_VALUE ||
+                (type->kind == JR_KIND_TEXT && type->pattern == NULL);
     return text ? jr_lint_scalar(lint, node, node->text, false) : NULL;
 }
 
@@ -27,7 +28,7 @@ static bool can_be_scalar(const struct jr_spec_type *type)
         type = jr_field_get(type->fields, type->shorthand)->type;
     if (type->kind == JR_KIND_LIST)
         return type->lone || type->words != NULL;
-    return type->kind < JR_KIND_LIST || type->kind == JR_KIND_STREAMS;
+    return type->kind < JR_KIND_LIST || type->kind >= JR_KIND_STREAMS;
 }
 
 /* The scalar that a value is from, however often it was handed on. */

@@ -261,6 +261,44 @@ static json_t *duty_schema(const struct jr_spec_type *type, enum duty duty)
     return NULL;
 }
 
+/* An object in which the key is there, and is no null. */
+static json_t *has(const char *key)
+{
+    return json_pack("{s:[s],s:{s:o}}", "required", key, "properties", key,
+                     jr_schema_defined("stated"));
+}
+
+/* A mapping in which every value has `key`'s property; takes the schema. */
+static json_t *within(const char *key, json_t *schema)
+{
+    return json_pack("{s:{s:o}}", "properties", key, schema);
+}
+
+/* Whether what is run is no function: one of the other forms. */
+static json_t *no_function(void)
+{
+    json_t *script = json_pack("{s:[o,o]}", "anyOf", has("script"),
+                               has("module"));
+    json_t *python = json_pack("{s:[o,o]}", "allOf", has("python"),
+                               within("python", script));
+    return json_pack("{s:[o,o,o,o]}", "anyOf", has("command"), has("shell"),
+                     has("library"), python);
+}
+
+/* What no function is called with is text. */
+static json_t *plain_arguments(void)
+{
+    const struct jr_spec_type *type = jr_field_find("entrypoint.args")->type;
+    json_t *item = or_null(value_schema(type->item->item));
+    json_t *args = within("args", json_pack("{s:o}", "items", item));
+    json_t *entries = json_pack("{s:O}", "additionalProperties", args);
+    json_t *both = json_pack("{s:{s:o,s:o}}", "properties", "entrypoint", args,
+                             "per_rank", entries);
+    json_t *entry = json_pack("{s:[s],s:{s:o}}", "required", "entrypoint",
+                              "properties", "entrypoint", no_function());
+    return json_pack("{s:o,s:o}", "if", entry, "then", both);
+}
+
 /* A spec that extends others may remove what they say, and need not repeat what
  * is required; the latter is true of a template, too. */
 static void add_duties(json_t *schema)
@@ -275,7 +313,8 @@ static void add_duties(json_t *schema)
         json_pack("{s:o,s:o}", "if", jr_schema_either(extends, base), "else",
                   duty_schema(root, REQUIRED));
     (void)json_object_set_new(schema, "allOf",
-                              json_pack("[o,o]", alone, whole));
+                              json_pack("[o,o,o]", alone, whole,
+                                        plain_arguments()));
 }
 
 /* What is said of many values. */

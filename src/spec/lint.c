@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "call.h"
 #include "num.h"
 #include "regex.h"
 #include "shapes.h"
@@ -276,6 +277,7 @@ static void read_named(struct jr_lint *lint, const struct jr_spec_type *type,
     else if (type->outside && is_text(node, "???"))
         value = await(lint, node, &at);
     else if (type->item->kind == JR_KIND_SCALAR ||
+             type->item->kind == JR_KIND_VALUE ||
              !jr_lint_is_removed(lint, node))
         value = jr_lint_value(lint, type->item, node, &at);
     jr_node_add(lint->arena, out, key, value);
@@ -314,6 +316,7 @@ jr_reader *jr_lint_reader(enum jr_spec_kind kind)
         [JR_KIND_MAP] = read_map,
         [JR_KIND_NAMES] = read_names,
         [JR_KIND_STREAMS] = jr_read_streams,
+        [JR_KIND_VALUE] = jr_read_value,
     };
     return readers[kind];
 }
@@ -334,6 +337,7 @@ struct jr_node *jr_lint_value(struct jr_lint *lint,
 
 struct jr_node *jr_lint_spec(struct jr_lint *lint, const struct jr_node *root)
 {
+    lint->call = jr_call_is_one(root);
     return jr_lint_value(lint, jr_field_root(), root, NULL);
 }
 

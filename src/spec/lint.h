@@ -5,6 +5,7 @@
  *   jr_lint_value    a node of any type      lint.c (mappings, lists)
  *   jr_lint_unknown  a key that is no field  unknown.c
  *   jr_lint_filled   a scalar with ${...}    filled.c
+ *   jr_read_value    a function's argument   call.c
  *   jr_read_*        a scalar of one kind    value.c number.c template.c
  *   jr_read_streams  redirects and tee       redirect.c
  *   jr_lint_error    a mistake at a node     point.c
@@ -31,6 +32,7 @@ struct jr_lint {
     bool strict;        /* ... and yet it is */
     bool composed;      /* null may be what is left of a removal */
     bool base;          /* a template: required fields may be missing */
+    bool call;          /* arguments are those of a function: any values */
     struct {
         const struct jr_spec_type *type;
         struct jr_regex *regex;
@@ -141,6 +143,7 @@ jr_reader jr_read_integer, jr_read_number, jr_read_boolean; /* number.c */
 jr_reader jr_read_text, jr_read_path, jr_read_word;         /* value.c */
 jr_reader jr_read_duration, jr_read_ranks, jr_read_pattern, jr_read_scalar;
 jr_reader jr_read_streams; /* redirect.c: any node */
+jr_reader jr_read_value;   /* call.c: any node */
 
 /* Complain about what a template gets wrong; whether it is good. template.c */
 bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,

@@ -107,7 +107,9 @@
       "No two sets may have a rank in common.",                                \
       "per_rank: {0: {args: [--verbose], env: {DEBUG: 1}}}")                   \
     N("per_rank.*.args", "", "per_rank: {0-3: {args: [--role, chief]}}")       \
-    N("per_rank.*.kwargs", "", "per_rank: {0: {kwargs: {verbose: true}}}")     \
+    N("per_rank.*.kwargs", "",                                                 \
+      "entrypoint: {python: {function: \"pkg.train:main\"}}\n"                  \
+      "per_rank: {0: {kwargs: {verbose: true}}}")                              \
     N("per_rank.*.env", "", "per_rank: {1-7/2: {env: {LOG: none}}}")           \
     N("secrets",                                                               \
       "Such values are written as `${env:NAME}` or `<redacted>` wherever "     \
@@ -151,9 +153,17 @@
     N("backends", "A backend that cannot drive `device` is an error.",         \
       "backends: {default: nccl, data: gloo}")                                 \
     N("start_method",                                                          \
-      "A command or a shell starts anew: only `spawn` goes with them.",        \
-      "start_method: spawn")                                                   \
-    N("preload", "", "preload: [numpy, torch]")                                \
+      "A command or a shell starts anew: only `spawn` goes with them. A "      \
+      "forkserver is one clean process per node that has imported `preload` "  \
+      "(or loaded the library), and every rank is a fork of it; under `fork` " \
+      "it has imported the entry module, too. What a rank's own environment "  \
+      "says of LD_*, OMP_* and PYTHON* then comes too late.",                  \
+      "entrypoint: {python: {module: pkg.train}}\n"                            \
+      "start_method: forkserver")                                              \
+    N("preload", "",                                                           \
+      "entrypoint: {python: {module: pkg.train}}\n"                            \
+      "start_method: forkserver\n"                                             \
+      "preload: [numpy, torch]")                                               \
     N("redirects", "", "redirects: {0: none, 1-7: all}")                       \
     N("tee", "A stream that both name is teed.", "tee: \"0:all,1-7:err\"")     \
     N("console", "",                                                           \
@@ -187,14 +197,50 @@
     N("entrypoint.shell",                                                      \
       "Its dollars are the shell's: `${...}` is not read by jobrun.",          \
       "entrypoint: {shell: ./prep.sh && ./train}")                             \
-    N("entrypoint.python", "",                                                 \
+    N("entrypoint.python",                                                     \
+      "It has one of `script`, `module` and `function`. A function is called " \
+      "with `args` and `kwargs`, and what it returns is the rank's result. "   \
+      "`import jobrun` works in all three: it knows the rank and its groups.", \
       "entrypoint: {python: {function: \"pkg.train:main\"}}")                  \
-    N("entrypoint.library", "",                                                \
+    N("entrypoint.library",                                                    \
+      "It is called as `int f(const struct jr_rank *, struct jr_result *)`: "  \
+      "see jobrun/rank.h.",                                                    \
       "entrypoint: {library: {path: ./libstep.so, symbol: step_main}}")        \
-    N("entrypoint.args", "",                                                   \
+    N("entrypoint.args",                                                       \
+      "They are text as it is written, but for a function's: those are "       \
+      "values of any type that JSON has, as `kwargs` are.",                    \
       "entrypoint: {command: [./train], args: [--shard, \"%{data_rank}\"]}")   \
-    N("entrypoint.kwargs", "",                                                 \
+    N("entrypoint.kwargs",                                                     \
+      "Values are of any type that JSON has; null is None. Strings may hold "  \
+      "%{rank} and its like, and stay strings. `???` demands a value from "    \
+      "outside: `--set entrypoint.kwargs.lr=0.2`.",                            \
       "entrypoint: {python: {function: \"pkg:main\"}, kwargs: {lr: 0.1}}")     \
+    N("entrypoint.python.script",                                              \
+      "It runs in `workdir`, which is another matter.",                        \
+      "entrypoint: {python: {script: train.py}, args: [--epochs, 5]}")         \
+    N("entrypoint.python.module", "",                                          \
+      "entrypoint: {python: {module: pkg.train}}")                             \
+    N("entrypoint.python.function",                                            \
+      "The module is looked for in `workdir` first.",                          \
+      "entrypoint: {python: {function: \"pkg.train:main\"}}")                  \
+    N("entrypoint.python.interpreter",                                         \
+      "A word is looked up in the PATH that the ranks have; a path is "        \
+      "relative to the spec's folder. That of a virtual environment brings "   \
+      "its packages.",                                                         \
+      "entrypoint: {python: {script: a.py, interpreter: .venv/bin/python}}")   \
+    N("entrypoint.python.setup", "It is called without arguments.",            \
+      "entrypoint: {python: {function: \"pkg:main\", setup: \"pkg:prepare\"}}")\
+    N("entrypoint.python.init",                                                \
+      "`torch` initialises the process group from `init_method` and "          \
+      "`backends`, selects the device, and builds one process group per axis " \
+      "of the mesh: `jobrun.group(\"model\")`.",                               \
+      "entrypoint: {python: {function: \"pkg:main\", init: torch}}")           \
+    N("entrypoint.python.smoke_test", "It wants an `init`.",                   \
+      "entrypoint: {python: {function: \"m:f\", init: torch, smoke_test: true}}")\
+    N("entrypoint.library.path", "",                                           \
+      "entrypoint: {library: {path: build/libstep.so, symbol: step}}")         \
+    N("entrypoint.library.symbol", "",                                         \
+      "entrypoint: {library: {path: ./libstep.so, symbol: step_main}}")        \
     N("parallelism.model", "", "parallelism: {model: 2}")                      \
     N("parallelism.pipeline", "", "parallelism: {pipeline: 2}")                \
     N("parallelism.data", "", "parallelism: {data: 4}")                        \

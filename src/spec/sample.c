@@ -1,47 +1,12 @@
 #include "sample.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "call.h"
 #include "doc.h"
 #include "manual.h"
-#include "num.h"
 
 #include "banned.h"
-
-static json_t *scalar_value(const struct jr_node *node)
-{
-    double real;
-    switch (jr_scalar_type(node)) {
-    case JR_SCALAR_NULL:
-        return json_null();
-    case JR_SCALAR_BOOL:
-        return json_boolean(node->text[0] == 't');
-    case JR_SCALAR_INT:
-        return json_integer(strtoll(node->text, NULL, 10));
-    case JR_SCALAR_FLOAT:
-        return jr_num_double(node->text, &real) ? json_real(real) : NULL;
-    case JR_SCALAR_STRING:
-        break;
-    }
-    return jr_json_str(node->text);
-}
-
-static json_t *value_of(const struct jr_node *node)
-{
-    if (node->kind == JR_NODE_SCALAR)
-        return scalar_value(node);
-    bool list = node->kind == JR_NODE_SEQUENCE;
-    json_t *value = list ? json_array() : json_object();
-    for (size_t i = 0; i < node->count; i++) {
-        if (list)
-            (void)json_array_append_new(value, value_of(node->items[i]));
-        else
-            (void)json_object_set_new(value, node->pairs[i].key->text,
-                                      value_of(node->pairs[i].value));
-    }
-    return value;
-}
 
 /* The node at a path of rows, in which a star stands for the first name. */
 static const struct jr_node *find(const struct jr_node *node, const char *path)
@@ -71,7 +36,7 @@ json_t *jr_field_sample(const struct jr_spec_field *field)
     if (jr_doc_load(&doc, "example", note->example, strlen(note->example),
                     &diags) == 0) {
         const struct jr_node *node = find(doc.root, note->path);
-        value = node == NULL ? NULL : value_of(node);
+        value = node == NULL ? NULL : jr_call_json(node);
     }
     jr_diags_release(&diags);
     jr_doc_release(&doc);

@@ -124,6 +124,12 @@ static json_t *any_schema(const struct jr_spec_type *type)
                      "null");
 }
 
+static json_t *anything_schema(const struct jr_spec_type *type)
+{
+    (void)type;
+    return json_object();
+}
+
 /* One value for all, rules as a string, or rules as a mapping. */
 static json_t *streams_schema(const struct jr_spec_type *type)
 {
@@ -163,6 +169,7 @@ json_t *jr_schema_scalar(const struct jr_spec_type *type)
         [JR_KIND_WORD] = jr_schema_words, [JR_KIND_DURATION] = duration_schema,
         [JR_KIND_RANKS] = ranks_schema,   [JR_KIND_PATTERN] = text_schema,
         [JR_KIND_SCALAR] = any_schema,    [JR_KIND_STREAMS] = streams_schema,
+        [JR_KIND_VALUE] = anything_schema,
     };
     return makers[type->kind] == NULL ? NULL : makers[type->kind](type);
 }

@@ -6,14 +6,22 @@
 
 #include "banned.h"
 
+/* Whether null is one of the values in it. */
+static bool holds_values(const struct jr_spec_type *type)
+{
+    if (type->kind == JR_KIND_NAMES)
+        type = type->item;
+    return type->kind == JR_KIND_VALUE;
+}
+
 static struct jr_shape shape_of(const struct jr_spec_type *type)
 {
     return (struct jr_shape){
         .type = type,
         .shorthand = type->shorthand,
         .forms = type->forms,
-        .open = type->kind == JR_KIND_NAMES || type->kind == JR_KIND_STREAMS,
-        .keeps_null = type->env,
+        .open = type->kind >= JR_KIND_NAMES,
+        .keeps_null = type->env || holds_values(type),
         .literal = type->literal || type->is_shell,
         .early = type->early,
     };
@@ -50,6 +58,8 @@ static struct jr_shape child(const struct jr_shape *shape, const char *key)
         key == NULL ? type->kind == JR_KIND_LIST : type->kind == JR_KIND_NAMES;
     if (item)
         ret = shape_of(type->item);
+    if (type->kind == JR_KIND_VALUE)
+        ret = shape_of(type);
     ret.awaited = type->outside;
     ret.literal |= type->literal;
     return ret;

@@ -107,7 +107,8 @@ struct jr_node *jr_read_path(struct jr_lint *lint,
                          "only a shell knows ~: write the folder's name");
         return NULL;
     }
-    if (type->is_profile && jr_profile_is_shorthand(node->text))
+    if ((type->is_profile && jr_profile_is_shorthand(node->text)) ||
+        (type->is_program && strchr(node->text, '/') == NULL))
         return jr_lint_scalar(lint, node, node->text, false);
     if (type->is_template && !jr_read_template(lint, node, at))
         return NULL;

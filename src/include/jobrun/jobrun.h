@@ -52,6 +52,9 @@ struct jr_session_options {
                      and that is no mistake; templates are good */
     bool dry_run; /* nothing will be run, so no port is held */
     const char *run_id;   /* NULL: a fresh one */
+    const char *support;  /* absolute: the folder of the files with which Python
+                             and libraries are run, PREFIX/libexec/jobrun; NULL:
+                             specs of theirs are refused */
     const char *rerun_of; /* the id of the run that is repeated; NULL: none */
     /* Told what went wrong and stops nothing, in a line; NULL: nobody is. */
     void (*note)(void *data, const char *line);

@@ -26,6 +26,8 @@ struct jr_plan_rank {
                                       the same names in the same order for all
                                       ranks but those of `per_rank`; the rest
                                       is inherited */
+    char **drop;                   /* names that its `per_rank` entry unsets,
+                                      NULL-terminated; NULL: none */
     const char *workdir;           /* absolute */
     const char *prefix;            /* console prefix, expanded */
     bool on_console;               /* its lines are shown */
@@ -42,6 +44,23 @@ struct jr_plan_rank {
     uint32_t threads;
 };
 
+/* What is run once on a node before its ranks, by /bin/sh -c. What it exports
+ * takes the place of what ranks inherit: their env is then the first env_own
+ * entries of it, and what was exported, less those names, less `drop`, less the
+ * rank's own `drop`. */
+struct jr_plan_setup {
+    const char *text; /* NULL: there is none, and nothing else is set */
+    char **env;       /* what it is run with */
+    char **drop;      /* names and globs of what no rank gets; NULL-terminated */
+};
+
+/* The process that the ranks are forked from. */
+struct jr_plan_helper {
+    char **argv;      /* NULL: ranks are spawned, and nothing else is set */
+    char **env;       /* what all ranks that start here have in common */
+    uint32_t env_own; /* as that of a rank */
+};
+
 struct jr_plan {
     const char *name, *run_id;
     const char *run_dir;  /* absolute: LOG_DIR/RUN_ID */
@@ -52,6 +71,13 @@ struct jr_plan {
     const char *backend, *master_addr;
     uint32_t master_port;
     const char *device_name, *device_model;
+    enum jr_form form;
+    enum jr_start_method start_method;
+    const char *target;      /* what a function, script, module or library is
+                                called; NULL for a command and a shell */
+    bool returns;            /* a function or library: it has to return */
+    struct jr_plan_setup setup;
+    struct jr_plan_helper helper;
     char *const *hosts;      /* one per node; entries may be NULL */
     struct jr_plan_rank *ranks; /* all of the world, by rank */
     uint32_t first, count;   /* those that this jobrun starts */

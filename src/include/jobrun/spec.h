@@ -38,6 +38,7 @@ struct jr_spec {
     uint32_t targets_count;
     struct jr_entrypoint entrypoint;
     char *workdir; /* absolute */
+    char *setup;   /* shell text; NULL: none */
     struct jr_env_entry *env;
     uint32_t env_count;
     struct jr_rank_entry *per_rank; /* of disjoint sets */
@@ -67,6 +68,8 @@ struct jr_spec {
     struct jr_spec_parallelism parallelism;
     struct jr_spec_backends backends;
     enum jr_start_method start_method;
+    char **preload; /* modules */
+    uint32_t preload_count;
 
     struct jr_stream_rule *redirects;
     uint32_t redirects_count;

@@ -7,6 +7,9 @@
 
 #define HEAD    "version: 1\n"
 #define ENTRY   "entrypoint: [./train]\n"
+#define PYTHON  "entrypoint: {python: {"
+#define CALL    PYTHON "function: \"m:f\"}"
+#define LIBRARY "entrypoint: {library: {path: "
 #define RESULTS ENTRY "results:\n  "
 #define LOSS    RESULTS "fields: {loss: {type: number, "
 
@@ -73,7 +76,33 @@ static const struct {
     {"backends.model", ENTRY, ENTRY "backends: {model: mpi}\n"},
     {"backends.pipeline", ENTRY, ENTRY "backends: {pipeline: mpi}\n"},
     {"backends.data", ENTRY, ENTRY "backends: {data: mpi}\n"},
-    {"start_method", ENTRY, NULL},
+    {"start_method", CALL "}\n", CALL "}\nstart_method: fork\n"},
+    {"preload", CALL "}\nstart_method: fork\n",
+     CALL "}\nstart_method: fork\npreload: [a]\n"},
+    {"setup", ENTRY, ENTRY "setup: export A=1\n"},
+    {"entrypoint.kwargs", CALL ", kwargs: {a: 1}}\n",
+     CALL ", kwargs: {a: \"1\"}}\n"},
+    {"entrypoint.python.script", PYTHON "script: a}}\n",
+     PYTHON "script: b}}\n"},
+    {"entrypoint.python.module", PYTHON "module: a}}\n",
+     PYTHON "module: b}}\n"},
+    {"entrypoint.python.function", CALL "}\n",
+     PYTHON "function: \"m:g\"}}\n"},
+    {"entrypoint.python.interpreter", PYTHON "module: a}}\n",
+     PYTHON "module: a, interpreter: pypy3}}\n"},
+    {"entrypoint.python.setup", CALL "}\n",
+     PYTHON "function: \"m:f\", setup: \"m:g\"}}\n"},
+    {"entrypoint.python.init", CALL "}\n",
+     PYTHON "function: \"m:f\", init: torch}}\n"},
+    {"entrypoint.python.smoke_test",
+     PYTHON "function: \"m:f\", init: torch}}\n",
+     PYTHON "function: \"m:f\", init: torch, smoke_test: true}}\n"},
+    {"entrypoint.library.path", LIBRARY "a, symbol: s}}\n",
+     LIBRARY "b, symbol: s}}\n"},
+    {"entrypoint.library.symbol", LIBRARY "a, symbol: s}}\n",
+     LIBRARY "a, symbol: t}}\n"},
+    {"per_rank.*.kwargs", CALL "}\n",
+     CALL "}\nper_rank: {0: {kwargs: {a: null}}}\n"},
     {"redirects", ENTRY, ENTRY "redirects: all\n"},
     {"tee", ENTRY, ENTRY "tee: err\n"},
     {"console.prefix", ENTRY, ENTRY "console: {prefix: \"> \"}\n"},

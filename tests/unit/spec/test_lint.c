@@ -41,9 +41,8 @@ static void refuses_unknown_keys(void)
 static void refuses_what_is_not_built(void)
 {
     static const struct vector vectors[] = {
-        {"preload: [a]", "JR0205@3:1 preload"},
-        {"preload:", "JR0205@3:1 preload"},
-        {"per_rank: {0: {kwargs: {a: 1}}}", "JR0205@3:16 per_rank.0.kwargs"},
+        {"limits: {nofile: 1}", "JR0205@3:1 limits"},
+        {"signals:", "JR0205@3:1 signals"},
         {"restart: {max: 1}", "JR0205@3:1 restart"},
         {"isolation: pid", "JR0205@3:1 isolation"},
         {"timeouts: {exit: 1s}", "JR0205@3:12 timeouts.exit"},

@@ -1,0 +1,21 @@
+/* The arguments of a function: values of any type that JSON has. Private to
+ * this folder. */
+#ifndef JR_CALL_H
+#define JR_CALL_H
+
+#include "json.h"
+#include "tree.h"
+
+/* Whether a spec (as read, or in normal form) calls a function, or has no
+ * entrypoint yet, so that it may. */
+bool jr_call_is_one(const struct jr_node *root);
+
+/* Whether what an entrypoint (or NULL) names returns a result to jobrun: a
+ * function, or a library's step. */
+bool jr_call_returns(const struct jr_node *entry);
+
+/* A node as JSON: scalars by the YAML core schema. NULL without memory, and for
+ * a number that JSON or a 64-bit integer cannot hold. */
+json_t *jr_call_json(const struct jr_node *node);
+
+#endif

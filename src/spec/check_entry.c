@@ -1,0 +1,178 @@
+/* What every rank runs: one form, and nothing that only another form takes. */
+#include <string.h>
+
+#include <jobrun/types.h>
+
+#include "call.h"
+#include "check.h"
+
+#include "banned.h"
+
+/* The pair of a form that a mapping states. */
+static const struct jr_pair *form_of(const struct jr_check *check,
+                                     const struct jr_node *node,
+                                     const char *form)
+{
+    const struct jr_pair *pair = jr_doc_pair(node, form);
+    bool removed = pair != NULL && jr_lint_is_removed(check->lint, pair->value);
+    return removed ? NULL : pair;
+}
+
+/* Whether a key is no field, so that a form may have been meant by it. */
+static bool has_unknown(const struct jr_node *node,
+                        const struct jr_spec_type *type)
+{
+    for (size_t i = 0; i < node->count; i++)
+        if (jr_field_get(type->fields, node->pairs[i].key->text) == NULL)
+            return true;
+    return false;
+}
+
+/* Exactly one of the forms of a field; a template may have none yet. */
+static void check_forms(const struct jr_check *check, const char *path,
+                        const char *choice)
+{
+    const struct jr_spec_type *type = jr_field_find(path)->type;
+    const struct jr_node *node = jr_check_raw(check, path);
+    const struct jr_pair *first = NULL;
+    if (node == NULL || node->kind != JR_NODE_MAPPING)
+        return;
+    for (const char *const *form = type->forms; *form != NULL; form++) {
+        const struct jr_pair *pair = form_of(check, node, *form);
+        if (pair != NULL && first != NULL)
+            (void)jr_check_clash(check, 301, pair->key, first->key,
+                                 "'%s' has two forms: %s and %s", path,
+                                 first->key->text, pair->key->text);
+        first = first != NULL ? first : pair;
+    }
+    if (first == NULL && !has_unknown(node, type) && !check->lint->base)
+        (void)jr_check_clash(check, 201, node, NULL, "'%s' wants one of %s",
+                             path, choice);
+}
+
+void jr_check_forms(const struct jr_check *check)
+{
+    check_forms(check, "entrypoint", "command, shell, python and library");
+    check_forms(check, "entrypoint.python", "script, module and function");
+}
+
+/* Refuse what only a function takes. */
+static void refuse(const struct jr_check *check, const struct jr_node *mapping,
+                   const char *key, const char *help)
+{
+    const struct jr_pair *pair = NULL;
+    if (mapping != NULL)
+        pair = jr_doc_pair(mapping, key);
+    if (pair == NULL)
+        return;
+    struct jr_diag *diag = jr_check_clash(check, 321, pair->key, NULL,
+                                          "only a Python function has %s", key);
+    jr_diag_help(check->lint->diags, diag, "%s", help);
+}
+
+/* What proves the groups of `init` has groups to prove. */
+static void check_smoke(const struct jr_check *check,
+                        const struct jr_node *python)
+{
+    const char *smoke = jr_check_text(check, "entrypoint.python.smoke_test");
+    const char *init = jr_check_text(check, "entrypoint.python.init");
+    const struct jr_node *raw = jr_check_raw(check, "entrypoint.python.init");
+    bool none = init == NULL ? raw == NULL : strcmp(init, "none") == 0;
+    if (smoke == NULL || strcmp(smoke, "true") != 0 || !none)
+        return;
+    struct jr_diag *diag = jr_check_clash(
+        check, 321, jr_doc_pair(python, "smoke_test")->key, NULL,
+        "smoke_test has nothing to test: it tries what init made");
+    jr_diag_help(check->lint->diags, diag, "init: torch");
+}
+
+/* The boolean that other readers of YAML take a word for, or NULL. */
+static const char *boolean_of(const char *word)
+{
+    static const char *const words[][2] = {
+        {"yes", "true"}, {"on", "true"}, {"no", "false"}, {"off", "false"}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(words[i][0], word) == 0)
+            return words[i][1];
+    return NULL;
+}
+
+/* 010 and 1_000, which others take for numbers. */
+static bool is_odd_number(const char *text)
+{
+    return text[0] >= '0' && text[0] <= '9' &&
+           text[strspn(text, "0123456789_")] == '\0';
+}
+
+static void warn_of_word(const struct jr_check *check,
+                         const struct jr_node *node)
+{
+    struct jr_diags *diags = check->lint->diags;
+    const char *boolean = boolean_of(node->text);
+    if (!node->plain || node->filled != NULL ||
+        jr_scalar_type(node) != JR_SCALAR_STRING ||
+        (boolean == NULL && !is_odd_number(node->text)))
+        return;
+    struct jr_diag *diag = jr_diags_warning(
+        diags, 324, node->span, NULL,
+        "the function gets the string %s: it is no %s here",
+        jr_lint_quoted(check->lint, node->text, node->len),
+        boolean != NULL ? "boolean" : "number");
+    if (boolean != NULL)
+        jr_diag_help(diags, diag, "write %s, or quotes around the string",
+                     boolean);
+    else
+        jr_diag_help(diags, diag, "write the number without them, or quotes "
+                                  "around the string");
+}
+
+/* Every scalar below `node`, which may be NULL. */
+static void warn_of_words(const struct jr_check *check,
+                          const struct jr_node *node)
+{
+    if (node != NULL && node->kind == JR_NODE_SCALAR)
+        warn_of_word(check, node);
+    for (size_t i = 0;
+         node != NULL && node->kind != JR_NODE_SCALAR && i < node->count; i++)
+        warn_of_words(check, node->kind == JR_NODE_SEQUENCE
+                                 ? node->items[i]
+                                 : node->pairs[i].value);
+}
+
+/* What a function is called with. */
+static void check_values(const struct jr_check *check,
+                         const struct jr_node *entry)
+{
+    const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
+    if (entry == NULL)
+        return;
+    warn_of_words(check, jr_doc_get(entry, "args"));
+    warn_of_words(check, jr_doc_get(entry, "kwargs"));
+    for (size_t i = 0; entries != NULL && i < entries->count; i++) {
+        const struct jr_node *one = entries->pairs[i].value;
+        warn_of_words(check, jr_doc_get(one, "args"));
+        warn_of_words(check, jr_doc_get(one, "kwargs"));
+    }
+}
+
+void jr_check_calls(const struct jr_check *check)
+{
+    static const char *const keys[] = {"setup", "init", "smoke_test"};
+    const struct jr_node *entry = jr_doc_get(check->tree, "entrypoint");
+    const struct jr_node *python =
+        jr_doc_find(check->tree, "entrypoint.python");
+    const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
+    bool function = jr_call_is_one(check->root);
+    if (function) {
+        check_values(check, entry);
+        if (python != NULL)
+            check_smoke(check, python);
+        return;
+    }
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        refuse(check, python, keys[i], "name one: function: \"pkg.train:main\"");
+    refuse(check, entry, "kwargs", "other programs take args");
+    for (size_t i = 0; entries != NULL && i < entries->count; i++)
+        refuse(check, entries->pairs[i].value, "kwargs",
+               "other programs take args");
+}

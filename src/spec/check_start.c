@@ -1,0 +1,101 @@
+/* How ranks start, and what goes with it. */
+#include <string.h>
+
+#include <jobrun/types.h>
+
+#include "check.h"
+
+#include "banned.h"
+
+/* There is nothing to fork from where a program is started anew. */
+static void check_method(const struct jr_check *check,
+                         const struct jr_node *method,
+                         const struct jr_node *entry)
+{
+    const struct jr_pair *form = jr_doc_pair(entry, "command");
+    form = form != NULL ? form : jr_doc_pair(entry, "shell");
+    if (form == NULL)
+        return;
+    struct jr_diag *diag =
+        jr_check_clash(check, 302, method, form->key,
+                       "start_method %s has nothing to fork from: a %s is a "
+                       "program of its own",
+                       method->text, form->key->text);
+    jr_diag_help(check->lint->diags, diag, "leave it out, or write spawn");
+}
+
+/* Somebody has to import what is preloaded. */
+static void check_preload(const struct jr_check *check,
+                          const struct jr_node *method,
+                          const struct jr_node *entry)
+{
+    const struct jr_pair *preload = jr_doc_pair(check->tree, "preload");
+    const struct jr_pair *library =
+        entry == NULL ? NULL : jr_doc_pair(entry, "library");
+    bool unknown = method == NULL &&
+                   jr_check_raw(check, "start_method") != NULL;
+    if (preload == NULL || preload->value->count == 0 || unknown)
+        return;
+    struct jr_diag *diag = NULL;
+    if (method == NULL || strcmp(method->text, "spawn") == 0) {
+        diag = jr_check_clash(check, 322, preload->key, method,
+                              "ranks that are spawned have no helper that "
+                              "could preload modules");
+        jr_diag_help(check->lint->diags, diag, "start_method: forkserver");
+    } else if (library != NULL) {
+        (void)jr_check_clash(check, 322, preload->key, library->key,
+                             "a library has no modules to preload");
+    }
+}
+
+/* Whether a library, or Python itself, reads the variable when it is loaded. */
+static bool is_early(const char *name)
+{
+    static const char *const prefixes[] = {"LD_", "OMP_", "PYTHON"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a value differs between ranks: all words may. */
+static bool varies(const struct jr_node *value)
+{
+    const char *mark = strstr(value->text, "%{");
+    return mark != NULL && (mark == value->text || mark[-1] != '%');
+}
+
+static void warn_of_late(const struct jr_check *check,
+                         const struct jr_node *method,
+                         const struct jr_node *env, bool all)
+{
+    for (size_t i = 0; env != NULL && i < env->count; i++) {
+        const struct jr_pair *pair = &env->pairs[i];
+        if (!is_early(pair->key->text) || (!all && !varies(pair->value)))
+            continue;
+        struct jr_diag *diag = jr_diags_warning(
+            check->lint->diags, 323, pair->key->span, NULL,
+            "%s differs from rank to rank, and is read before the helper "
+            "forks them",
+            jr_lint_quoted(check->lint, pair->key->text, pair->key->len));
+        jr_diag_relate(check->lint->diags, diag, method->span, "forked by");
+        jr_diag_help(check->lint->diags, diag,
+                     "state it for all ranks, or write start_method: spawn");
+    }
+}
+
+void jr_check_start(const struct jr_check *check)
+{
+    const struct jr_node *method = jr_doc_get(check->tree, "start_method");
+    const struct jr_node *entry = jr_doc_get(check->tree, "entrypoint");
+    const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
+    check_preload(check, method, entry);
+    if (method == NULL || strcmp(method->text, "spawn") == 0)
+        return;
+    if (entry != NULL)
+        check_method(check, method, entry);
+    warn_of_late(check, method, jr_doc_get(check->tree, "env"), false);
+    for (size_t i = 0; entries != NULL && i < entries->count; i++)
+        warn_of_late(check, method,
+                     jr_doc_get(entries->pairs[i].value, "env"), true);
+}
