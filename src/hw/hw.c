@@ -59,15 +59,18 @@ void jr_probe_problem(struct jr_probe *probe, enum jr_device kind,
  * the shell says nothing about this job. */
 static void read_environment(struct jr_probe *probe)
 {
-    const char *visible = jr_env_get(probe->envp, JR_CUDA_VISIBLE);
-    probe->hw->environment = (struct jr_hw_environment){
-        .backend = jr_arena_strdup(
-            probe->arena, jr_env_get(probe->envp, "TORCH_DISTRIBUTED_BACKEND")),
-        .omp_num_threads = jr_arena_strdup(
-            probe->arena, jr_env_get(probe->envp, "OMP_NUM_THREADS")),
-        .visible_name = visible == NULL ? NULL : JR_CUDA_VISIBLE,
-        .visible_value = jr_arena_strdup(probe->arena, visible),
-    };
+#define VARIABLE(name, vendor, visibility, backend) visibility,
+    static const char *const variables[] = {JR_DEVICE_TRAITS(VARIABLE)};
+#undef VARIABLE
+    struct jr_hw_environment *to = &probe->hw->environment;
+    to->backend = jr_arena_strdup(
+        probe->arena, jr_env_get(probe->envp, "TORCH_DISTRIBUTED_BACKEND"));
+    to->omp_num_threads = jr_arena_strdup(
+        probe->arena, jr_env_get(probe->envp, "OMP_NUM_THREADS"));
+    for (unsigned kind = 0; kind < JR_DEVICE_COUNT; kind++)
+        if (variables[kind] != NULL)
+            to->visible[kind] = jr_arena_strdup(
+                probe->arena, jr_env_get(probe->envp, variables[kind]));
 }
 
 static void read_network(struct jr_probe *probe)

@@ -73,8 +73,8 @@ struct jr_hw_variable {
 struct jr_hw_environment {
     const char *backend;         /* TORCH_DISTRIBUTED_BACKEND */
     const char *omp_num_threads; /* OMP_NUM_THREADS */
-    const char *visible_name;    /* the visibility variable that was set */
-    const char *visible_value;
+    /* the visibility variable of each kind (JR_DEVICE_TRAITS); NULL: unset */
+    const char *visible[JR_DEVICE_COUNT];
 };
 
 struct jr_hw_problem {

@@ -1,5 +1,6 @@
 /*
- * What CUDA_VISIBLE_DEVICES leaves of a machine's GPUs.
+ * What the visibility variables leave of a machine's devices. Each has a
+ * grammar of its own, and its own rule for an element that it cannot use.
  */
 #ifndef JR_VISIBLE_H
 #define JR_VISIBLE_H
@@ -20,5 +21,12 @@ bool jr_visible_is_mig(const char *value);
  * there twice makes the whole list empty. */
 uint32_t jr_visible_cuda(uint32_t *order, const struct jr_hw_device *devices,
                          uint32_t count, const char *value);
+
+/* The same for any kind, by the environment: the variables of the kind, and
+ * their grammars, are in the table of visible.c. CUDA's may name MIG instances,
+ * Intel's parts of a device: those leave nothing, and are a problem of their
+ * readers. */
+uint32_t jr_visible(uint32_t *order, const struct jr_hw_device *devices,
+                    uint32_t count, enum jr_device kind, char *const *envp);
 
 #endif

@@ -157,6 +157,14 @@ static void drop_long_lists(struct build *build)
     }
 }
 
+/* HIP would count once more, within what ROCR_VISIBLE_DEVICES has left. */
+static void drop_filters(struct build *build)
+{
+    unset(build, "HIP_VISIBLE_DEVICES");
+    unset(build, "CUDA_VISIBLE_DEVICES");
+    unset(build, "GPU_DEVICE_ORDINAL");
+}
+
 static void add_devices(struct build *build)
 {
     const struct jr_job *job = build->scopes->job;
@@ -164,6 +172,8 @@ static void add_devices(struct build *build)
     if (name == NULL || job->devices_count == 0 ||
         job->device_visibility == JR_VISIBLE_INHERIT)
         return;
+    if (job->device == JR_DEVICE_ROCM)
+        drop_filters(build);
     /* Indices are counted in this order everywhere but in CUDA. */
     if (job->devices_by_index && job->device == JR_DEVICE_CUDA)
         set_own(build, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");

@@ -19,12 +19,14 @@ static uint32_t count_usable(const struct jr_hw *hw, enum jr_device kind)
     return count;
 }
 
-/* Whether the facts would show a device of this kind if there were one. */
+/* Whether the facts would show a device of this kind if there were one: for the
+ * smaller vendors, a driver of another version may look otherwise. */
 static bool countable(const struct jr_hw *hw, enum jr_device kind)
 {
     if (kind == JR_DEVICE_CUSTOM)
         return false;
-    return !hw->real || kind == JR_DEVICE_CUDA || count_usable(hw, kind) > 0;
+    return !hw->real || kind == JR_DEVICE_CUDA || kind == JR_DEVICE_ROCM ||
+           count_usable(hw, kind) > 0;
 }
 
 /* Keep jobrun from counting on a driver that is broken. */
@@ -114,18 +116,23 @@ static enum jr_fired refuse_two(struct jr_resolver *r, enum jr_device a,
     return JR_FAILED;
 }
 
+/* Whose doing it is that devices of a kind are not visible. */
+static const char *hider(const struct jr_hw *hw, enum jr_device kind)
+{
+    return hw->environment.visible[kind] != NULL
+               ? jr_device_kind(kind)->visibility
+               : "the environment";
+}
+
 static enum jr_fired no_device(struct jr_resolver *r, struct jr_cell *out)
 {
-    const struct jr_hw_environment *environment = &r->hw->environment;
     bool none = devices_are(r, "none");
     out->origin = JR_ORIGIN_DEFAULT;
     out->text = "cpu";
     out->rule = none ? "devices is none" : "no accelerator";
     if (!none && r->hw->devices_count > 0)
         out->rule = jr_arena_printf(r->arena, "%s leaves none of %u devices",
-                                    environment->visible_name != NULL
-                                        ? environment->visible_name
-                                        : "the environment",
+                                    hider(r->hw, r->hw->devices[0].kind),
                                     r->hw->devices_count);
     out->fact = !none;
     r->out->job.device = JR_DEVICE_CPU;
@@ -182,10 +189,10 @@ static bool grants(struct jr_resolver *r, uint32_t entry)
         r, 413, JR_BIT(JR_DEVICES), "%s device %s %s", JR_CELL(r, DEVICE).text,
         name,
         device != NULL ? "is not visible to this process" : "is not here");
-    if (device != NULL && r->hw->environment.visible_name != NULL)
-        jr_diag_help(r->diags, diag, "%s=%s hides it",
-                     r->hw->environment.visible_name,
-                     r->hw->environment.visible_value);
+    const char *value = r->hw->environment.visible[kind];
+    if (device != NULL && value != NULL)
+        jr_diag_help(r->diags, diag, "%s=%s hides it", hider(r->hw, kind),
+                     value);
     else
         jr_diag_help(r->diags, diag, "jobrun doctor lists the devices");
     return false;

@@ -18,8 +18,8 @@ struct row {
     size_t size;
     size_t count_at;   /* of the list's count */
     const void *blank; /* what an item is before it is read */
-    bool optional;     /* a mapping that is left out where the text at `at`,
-                          its first member, is not there */
+    bool optional;     /* left out where the text at `at`, of a mapping the
+                          first one in it, is not there */
     enum jr_fact type;
     bool required;
 };
@@ -55,7 +55,17 @@ static const struct row device_rows[] = {
 static const struct row environment_rows[] = {
     {HW("TORCH_DISTRIBUTED_BACKEND", TEXT, environment.backend)},
     {HW("OMP_NUM_THREADS", TEXT, environment.omp_num_threads)},
-    {HW(JR_CUDA_VISIBLE, TEXT, environment.visible_value)},
+    {HW(JR_CUDA_VISIBLE, TEXT, environment.visible[JR_DEVICE_CUDA])},
+    {HW("ROCR_VISIBLE_DEVICES", TEXT, environment.visible[JR_DEVICE_ROCM]),
+     .optional = true},
+    {HW("ZE_AFFINITY_MASK", TEXT, environment.visible[JR_DEVICE_XPU]),
+     .optional = true},
+    {HW("HABANA_VISIBLE_DEVICES", TEXT, environment.visible[JR_DEVICE_HPU]),
+     .optional = true},
+    {HW("ASCEND_RT_VISIBLE_DEVICES", TEXT, environment.visible[JR_DEVICE_NPU]),
+     .optional = true},
+    {HW("MLU_VISIBLE_DEVICES", TEXT, environment.visible[JR_DEVICE_MLU]),
+     .optional = true},
     {.key = NULL},
 };
 
@@ -298,8 +308,6 @@ int jr_facts_load(struct jr_hw *ret, struct jr_arena *arena, const char *path,
     else
         jr_diags_error(diags, 483, root->span, NULL,
                        "a facts file is a mapping");
-    if (hw.environment.visible_value != NULL)
-        hw.environment.visible_name = JR_CUDA_VISIBLE;
     if (diags->errors != before || arena->failed)
         return -1;
     *ret = hw;

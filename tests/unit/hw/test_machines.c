@@ -14,7 +14,7 @@
 
 #define MACHINES TEST_SOURCE_DIR "/machines"
 
-enum { MACHINES_LEAST = 20 };
+enum { MACHINES_LEAST = 40 };
 
 /* A file of a machine, NULL where there is none. */
 static char *text_of(struct jr_arena *arena, const char *machine,
@@ -83,8 +83,6 @@ static void check(const char *machine)
     CU_ASSERT_EQUAL(jr_profile_load(&loaded, &arena, path, &diags), 0);
     emit(&arena, &after, &loaded);
     JR_ASSERT_TEXT(after, before);
-    CU_ASSERT_EQUAL(loaded.environment.visible_name == NULL,
-                    probed.environment.visible_name == NULL);
     if ((int)CU_get_number_of_failures() != failures)
         printf("\n    in machine %s\n", machine);
     jr_diags_release(&diags);

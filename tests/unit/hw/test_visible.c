@@ -1,5 +1,6 @@
 #include "unit.h"
 
+#include "arena.h"
 #include "visible.h"
 
 enum { GPUS = 4 };
@@ -128,9 +129,79 @@ static void mig_is_told_apart(void)
     CU_ASSERT_FALSE(jr_visible_is_mig(""));
 }
 
+/* What an environment of up to two variables leaves of four devices of a kind,
+ * numbered from 0. */
+static void check_kind(enum jr_device kind, char *first, char *second,
+                       const char *expected)
+{
+    static const struct jr_hw_device devices[GPUS] = {
+        {.index = 0, .uuid = "GPU-11aa"},
+        {.index = 1, .uuid = "GPU-11bb"},
+        {.index = 2},
+        {.index = 3, .uuid = "GPU-22cc"},
+    };
+    char *envp[] = {first, second, NULL};
+    uint32_t order[GPUS];
+    char text[GPUS + 1] = "";
+    uint32_t count = jr_visible(order, devices, GPUS, kind, envp);
+    CU_ASSERT_TRUE_FATAL(count <= GPUS);
+    for (uint32_t i = 0; i < count; i++)
+        text[i] = (char)('0' + order[i]);
+    if (strcmp(text, expected) != 0)
+        printf("\n    %s %s", first, second != NULL ? second : "");
+    JR_ASSERT_TEXT(text, expected);
+}
+
+static void each_variable_has_its_grammar(void)
+{
+    static const struct {
+        enum jr_device kind;
+        const char *first, *second, *expected;
+    } vectors[] = {
+        {JR_DEVICE_ROCM, "X=1", NULL, "0123"},
+        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=", NULL, ""},
+        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=-1", NULL, ""},
+        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=1,0,1,2", NULL, "10"},
+        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=2,4,0", NULL, "2"},
+        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=2x,0", NULL, ""},
+        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=GPU-22,0", NULL, "30"},
+        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=0,GPU-11", NULL, "0"},
+        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=GPU-XX", NULL, ""},
+        {JR_DEVICE_ROCM, "HIP_VISIBLE_DEVICES=3,1", NULL, "31"},
+        {JR_DEVICE_ROCM, "HIP_VISIBLE_DEVICES=GPU-11aa", NULL, ""},
+        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=3,1",
+         "HIP_VISIBLE_DEVICES=1,0", "13"},
+        {JR_DEVICE_ROCM, "HIP_VISIBLE_DEVICES=2",
+         "ROCR_VISIBLE_DEVICES=3,1", ""},
+        {JR_DEVICE_ROCM, "ROCR_VISIBLE_DEVICES=3,1",
+         "CUDA_VISIBLE_DEVICES=3,1", "31"},
+        {JR_DEVICE_ROCM, "CUDA_VISIBLE_DEVICES=2", NULL, "2"},
+        {JR_DEVICE_XPU, "ZE_AFFINITY_MASK=", NULL, ""},
+        {JR_DEVICE_XPU, "ZE_AFFINITY_MASK=0.1", NULL, ""},
+        {JR_DEVICE_XPU, "ZE_AFFINITY_MASK=2,0", NULL, "20"},
+        {JR_DEVICE_HPU, "HABANA_VISIBLE_DEVICES=all", NULL, "0123"},
+        {JR_DEVICE_HPU, "HABANA_VISIBLE_DEVICES=none", NULL, ""},
+        {JR_DEVICE_HPU, "HABANA_VISIBLE_DEVICES=2,3", NULL, "23"},
+        {JR_DEVICE_NPU, "ASCEND_RT_VISIBLE_DEVICES=0,2,1", NULL, "02"},
+        {JR_DEVICE_NPU, "ASCEND_RT_VISIBLE_DEVICES=0, 2", NULL, "0"},
+        {JR_DEVICE_MLU, "MLU_VISIBLE_DEVICES=3,,1", NULL, "3"},
+        {JR_DEVICE_MLU, "MLU_VISIBLE_DEVICES=99999999999", NULL, ""},
+        {JR_DEVICE_MLU, "CUDA_VISIBLE_DEVICES=0", NULL, "0123"},
+        {JR_DEVICE_CUDA, "CUDA_VISIBLE_DEVICES=1,0", NULL, "10"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        struct jr_arena arena = JR_ARENA_INIT;
+        check_kind(vectors[i].kind, jr_arena_strdup(&arena, vectors[i].first),
+                   jr_arena_strdup(&arena, vectors[i].second),
+                   vectors[i].expected);
+        jr_arena_release(&arena);
+    }
+}
+
 JR_UNIT_MAIN("visible", CASE(bad_values_leave_none),
              CASE(a_bad_element_ends_the_list),
              CASE(a_repeated_element_empties_the_list), CASE(unset_leaves_all),
              CASE(the_order_of_the_list_counts),
              CASE(ordinals_are_read_as_numbers_with_a_tail),
-             CASE(a_long_list_is_cut), CASE(mig_is_told_apart))
+             CASE(a_long_list_is_cut), CASE(mig_is_told_apart),
+             CASE(each_variable_has_its_grammar))

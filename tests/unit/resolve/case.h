@@ -80,9 +80,7 @@ static inline void scene_facts(struct scene *scene, const struct facts *facts)
         hw->origin = "the target";
     hw->environment.backend = facts->backend;
     hw->environment.omp_num_threads = facts->omp;
-    hw->environment.visible_value = facts->visible;
-    hw->environment.visible_name =
-        facts->visible != NULL ? "CUDA_VISIBLE_DEVICES" : NULL;
+    hw->environment.visible[JR_DEVICE_CUDA] = facts->visible;
     for (uint32_t i = 0; i < hw->devices_count; i++)
         hw->devices[i].visible = (facts->hidden & (1u << i)) == 0;
     if (facts->job_nodes > 0)

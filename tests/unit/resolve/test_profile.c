@@ -337,8 +337,7 @@ static void facts_have_defaults(void)
     CU_ASSERT_EQUAL(hw.devices[0].numa_node, -1);
     CU_ASSERT_TRUE(hw.devices[0].visible);
     CU_ASSERT_PTR_NULL(hw.devices[0].uuid);
-    JR_ASSERT_TEXT(hw.environment.visible_name, "CUDA_VISIBLE_DEVICES");
-    JR_ASSERT_TEXT(hw.environment.visible_value, "");
+    JR_ASSERT_TEXT(hw.environment.visible[JR_DEVICE_CUDA], "");
     CU_ASSERT_PTR_NULL(hw.environment.backend);
     CU_ASSERT_EQUAL(hw.port_low, JR_HW_PORT_LOW);
     CU_ASSERT_EQUAL(hw.port_high, JR_HW_PORT_HIGH);
@@ -380,6 +379,7 @@ static void facts_survive_a_file(void)
         {JR_DEVICE_ROCM, "it is: broken", "mend it"},
         {JR_DEVICE_CPU, "null", NULL},
     };
+    static char first[] = "n1", second[] = "n2";
     const struct jr_hw hw = {
         .hostname = "4711",
         .nodes = 5,
@@ -387,7 +387,16 @@ static void facts_survive_a_file(void)
         .memory = UINT64_C(123456789012),
         .devices = devices,
         .devices_count = 2,
-        .environment = {"nccl", "4", JR_CUDA_VISIBLE, "0,1"},
+        .environment = {"nccl", "4", {[JR_DEVICE_CUDA] = "0,1"}},
+        .scheduler = {.name = "Slurm",
+                      .job_id = "7",
+                      .step = true,
+                      .nodes = 2,
+                      .node_rank = 1,
+                      .hosts = {(char *[]){first, second}, 2},
+                      .tasks = {(uint32_t[]){4, 4}, 2},
+                      .end = 99,
+                      .kill_wait = 30},
         .problems = problems,
         .problems_count = 2,
         .port_low = 1,
@@ -406,7 +415,12 @@ static void facts_survive_a_file(void)
     CU_ASSERT_EQUAL(memcmp(&got.cpus.quota, &hw.cpus.quota, sizeof(double)), 0);
     JR_ASSERT_TEXT(got.cpus.quota_from, hw.cpus.quota_from);
     JR_ASSERT_TEXT(got.environment.omp_num_threads, "4");
-    JR_ASSERT_TEXT(got.environment.visible_name, JR_CUDA_VISIBLE);
+    CU_ASSERT_PTR_NOT_NULL(got.environment.visible[JR_DEVICE_CUDA]);
+    CU_ASSERT_EQUAL(got.scheduler.node_rank, 1);
+    CU_ASSERT_EQUAL_FATAL(got.scheduler.hosts.count, 2);
+    JR_ASSERT_TEXT(got.scheduler.hosts.items[1], "n2");
+    CU_ASSERT_EQUAL_FATAL(got.scheduler.tasks.count, 2);
+    CU_ASSERT_EQUAL(got.scheduler.tasks.items[1], 4);
     CU_ASSERT_EQUAL_FATAL(got.devices_count, 2);
     JR_ASSERT_TEXT(got.devices[0].model, devices[0].model);
     CU_ASSERT_FALSE(got.devices[1].visible);

@@ -1,0 +1,100 @@
+/* NVIDIA GPUs by /proc/driver/nvidia. */
+#include <string.h>
+#include <unistd.h>
+
+#include "accel.h"
+#include "num.h"
+#include "visible.h"
+
+#include "banned.h"
+
+#define DRIVER "/proc/driver/nvidia"
+
+/* Before its first use, the driver shows a UUID of question marks. */
+static const char *known(const char *uuid)
+{
+    return uuid != NULL && strchr(uuid, '?') == NULL ? uuid : NULL;
+}
+
+/* One GPU by the driver's description of it. */
+static void read_gpu(struct jr_probe *probe, struct jr_found *found,
+                     const char *bus)
+{
+    const char *text = jr_probe_text(probe, DRIVER "/gpus/%s/information", bus);
+    const char *minor = jr_probe_field(probe, text, "Device Minor");
+    const char *excluded = jr_probe_field(probe, text, "GPU Excluded");
+    uint32_t number;
+    if (minor == NULL || !jr_num_u32(minor, &number) ||
+        (excluded != NULL && strcmp(excluded, "Yes") == 0) ||
+        !jr_found_usable(probe, found, "/dev/nvidia%u", number))
+        return;
+    struct jr_hw_device *device =
+        jr_found_add(probe, found, JR_DEVICE_CUDA, bus);
+    if (device == NULL)
+        return;
+    device->model =
+        jr_arena_strdup(probe->arena, jr_probe_field(probe, text, "Model"));
+    device->uuid = jr_arena_strdup(
+        probe->arena, known(jr_probe_field(probe, text, "GPU UUID")));
+}
+
+static void tell_broken(struct jr_probe *probe, const struct jr_found *found)
+{
+    if (found->count + found->missing + found->denied == 0)
+        jr_probe_problem(
+            probe, JR_DEVICE_CUDA,
+            "the NVIDIA driver is loaded, but lists no GPU in " DRIVER "/gpus",
+            "see what `nvidia-smi` and the kernel's log say about it");
+    else if (found->count == 0 && found->denied == 0)
+        jr_probe_problem(
+            probe, JR_DEVICE_CUDA,
+            jr_arena_printf(probe->arena,
+                            "the NVIDIA driver lists %zu GPU%s, but there is "
+                            "no device node for %s in /dev",
+                            found->missing, found->missing == 1 ? "" : "s",
+                            found->missing == 1 ? "it" : "any of them"),
+            "run `nvidia-modprobe -u -c 0` as root, or start the container "
+            "with its GPUs, as by `docker run --gpus all`");
+    else if (found->count > 0 && jr_node_error(probe, "/dev/nvidiactl") != 0)
+        jr_probe_problem(probe, JR_DEVICE_CUDA,
+                         "there are NVIDIA GPUs, but /dev/nvidiactl cannot be "
+                         "opened, without which none can be used",
+                         "give it to the container too, or run "
+                         "`nvidia-modprobe` as root");
+}
+
+/* A value that cannot be judged is told, and leaves nothing. */
+static void tell_unreadable(struct jr_probe *probe, const char *value,
+                            const struct jr_found *found)
+{
+    if (jr_visible_is_mig(value)) {
+        jr_probe_problem(probe, JR_DEVICE_CUDA,
+                         JR_CUDA_VISIBLE
+                         " names MIG instances, which are not supported yet",
+                         "name whole GPUs, by index or by GPU- UUID");
+        return;
+    }
+    for (size_t i = 0; i < found->count; i++) {
+        if (strncmp(value, "GPU-", 4) != 0 || found->devices[i].uuid != NULL)
+            continue;
+        jr_probe_problem(probe, JR_DEVICE_CUDA,
+                         JR_CUDA_VISIBLE
+                         " names UUIDs, which the driver does not tell "
+                         "before its first use",
+                         "run `nvidia-smi` once, or name GPUs by index");
+        return;
+    }
+}
+
+void jr_nvidia_read(struct jr_probe *probe, struct jr_found *found)
+{
+    const char *value = probe->hw->environment.visible[JR_DEVICE_CUDA];
+    if (!jr_probe_exists(probe, DRIVER))
+        return;
+    struct jr_strv buses = jr_names_list(probe, DRIVER "/gpus", ":");
+    for (size_t i = 0; i < buses.count; i++)
+        read_gpu(probe, found, buses.items[i]);
+    tell_broken(probe, found);
+    if (value != NULL)
+        tell_unreadable(probe, value, found);
+}
