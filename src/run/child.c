@@ -66,8 +66,10 @@ static int open_stderr(const struct jr_child *child)
 
 static int close_others(const struct jr_child *child)
 {
-    (void)child;
-    return close_range(STDERR_FILENO + 1, ~0U, 0);
+    unsigned first = STDERR_FILENO + 1;
+    if (child->extra && dup2(JR_SLOT_EXTRA, (int)first++) < 0)
+        return -1;
+    return close_range(first, ~0U, 0);
 }
 
 static int set_limits(const struct jr_child *child)

@@ -24,6 +24,7 @@ enum jr_slot {
     JR_SLOT_ERR,
     JR_SLOT_PIPE_OUT, /* write ends of the pipes of the rank at hand */
     JR_SLOT_PIPE_ERR,
+    JR_SLOT_EXTRA, /* what the child is to have as descriptor 3 */
     JR_SLOT_END
 };
 
@@ -41,6 +42,7 @@ struct jr_child {
     const char *workdir;
     struct jr_child_stream streams[2]; /* standard output and error */
     mode_t file_mode, umask;
+    bool extra; /* descriptor 3 is wanted */
     const int *reset; /* ignored signals that are to be default again */
     unsigned reset_count;
     const struct rlimit *nofile; /* NULL: not changed */

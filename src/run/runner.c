@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -13,6 +14,7 @@
 
 #include "clock.h"
 #include "group.h"
+#include "pidfd.h"
 #include "rundir.h"
 #include "signals.h"
 #include "sweep.h"
@@ -84,33 +86,125 @@ static void watch_failed(struct jr_runner *runner, struct jr_rank_run *rank)
     jr_stop_force(runner);
 }
 
+/* A rank has a process: watch it. */
+static void rank_started(struct jr_runner *runner, struct jr_rank_run *rank,
+                         pid_t pid, int pidfd)
+{
+    rank->pid = rank->outcome->pid = pid;
+    rank->outcome->started_ns = jr_clock_ns();
+    rank->watch = (struct jr_watch){
+        .fd = pidfd, .ready = on_exit_of_rank, .owner = rank};
+    rank->state = JR_LIFE_WAITING;
+    (void)jr_rank_handle(rank, JR_RANK_ON_STARTED, 0);
+    runner->running++;
+    jr_events_add(&runner->events, "rank_started", "\"rank\":%u,\"pid\":%d",
+                  rank->plan->rank, pid);
+    if (jr_loop_add(&runner->loop, &rank->watch, EPOLLIN) != 0)
+        watch_failed(runner, rank);
+}
+
 static void start_one(struct jr_runner *runner)
 {
     uint32_t i = runner->next++;
     struct jr_rank_run *rank = &runner->ranks[i];
     struct jr_started started;
-    jr_start_spawn(&runner->starter, rank->plan, &started);
+    if (runner->plan->helper.argv != NULL)
+        jr_helper_start(&runner->helper, &runner->starter, rank->plan, i,
+                        &started);
+    else
+        jr_start_spawn(&runner->starter, rank->plan, &started);
     if (started.stage != JR_STAGE_NONE) {
         start_failed(runner, rank, &started);
         return;
     }
-    rank->pid = rank->outcome->pid = started.pid;
-    rank->outcome->started_ns = jr_clock_ns();
-    rank->watch = (struct jr_watch){
-        .fd = started.pidfd, .ready = on_exit_of_rank, .owner = rank};
-    (void)jr_rank_handle(rank, JR_RANK_ON_STARTED, 0);
-    runner->running++;
-    jr_events_add(&runner->events, "rank_started", "\"rank\":%u,\"pid\":%d",
-                  rank->plan->rank, started.pid);
-    if (jr_loop_add(&runner->loop, &rank->watch, EPOLLIN) != 0 ||
-        jr_tee_add(&runner->tee, i, &started, rank->plan, rank->outcome) != 0)
+    if (started.pid != 0)
+        rank_started(runner, rank, started.pid, started.pidfd);
+    if (jr_tee_add(&runner->tee, i, &started, rank->plan, rank->outcome) != 0)
         watch_failed(runner, rank);
 }
 
 static bool may_start(const struct jr_runner *runner)
 {
     return runner->next < runner->plan->count && !runner->stop.begun &&
-           runner->suspended_ns == 0;
+           runner->suspended_ns == 0 &&
+           (runner->plan->helper.argv == NULL ||
+            jr_helper_may_start(&runner->helper));
+}
+
+/* Whether ranks are still to come. */
+static bool is_starting(const struct jr_runner *runner)
+{
+    if (runner->helper.socket.fd >= 0 && runner->helper.pending > 0)
+        return true;
+    return runner->next < runner->plan->count && !runner->stop.begun;
+}
+
+/* The helper. */
+
+static void on_forked(void *owner, uint32_t i, pid_t pid)
+{
+    struct jr_runner *runner = owner;
+    int pidfd = i < runner->next ? jr_pidfd_open(pid) : -1;
+    if (pidfd < 0)
+        return; /* ended, or not what was asked for: the sweep's */
+    struct jr_rank_run *rank = &runner->ranks[i];
+    if (rank->outcome->end == JR_END_START || rank->pid != 0) {
+        (void)jr_pidfd_signal(pidfd, SIGKILL);
+        (void)close(pidfd);
+        return;
+    }
+    rank_started(runner, rank, pid, pidfd);
+    /* Born too late. */
+    if (runner->stop.begun)
+        (void)jr_rank_handle(
+            rank, runner->stop.forced ? JR_RANK_ON_KILL : JR_RANK_ON_STOP,
+            runner->stop.forced ? SIGKILL : SIGTERM);
+}
+
+/* The first rank that has no process stands for all that will have none. */
+static void on_no_start(void *owner, enum jr_stage stage, int error,
+                        const char *text)
+{
+    struct jr_runner *runner = owner;
+    struct jr_started started = {.pipes = {-1, -1},
+                                 .files = {-1, -1},
+                                 .control = -1,
+                                 .stage = stage,
+                                 .error = error};
+    uint32_t i = 0;
+    while (i < runner->next && runner->ranks[i].pid != 0)
+        i++;
+    if (runner->stop.begun || i >= runner->plan->count)
+        return;
+    if (i == runner->next)
+        runner->next++;
+    (void)snprintf(runner->outcome->start_text,
+                   sizeof runner->outcome->start_text, "%s", text);
+    start_failed(runner, &runner->ranks[i], &started);
+}
+
+static void open_helper(struct jr_runner *runner)
+{
+    enum jr_stage stage;
+    runner->helper = (struct jr_helper){
+        .socket = {.fd = -1},
+        .process = {.fd = -1},
+        .hooks = {runner, on_forked, on_no_start}};
+    if (runner->plan->helper.argv != NULL && runner->plan->count > 0 &&
+        jr_helper_open(&runner->helper, &runner->starter, runner->plan,
+                       &runner->loop, &stage) != 0)
+        on_no_start(runner, stage, errno, "");
+}
+
+/* Once all ranks are there, or none is wanted any more. */
+static void tend_helper(struct jr_runner *runner)
+{
+    struct jr_helper *helper = &runner->helper;
+    jr_helper_go(helper);
+    if (runner->stop.begun)
+        jr_helper_kill(helper);
+    if (!is_starting(runner) && helper->socket.fd >= 0)
+        jr_helper_close(helper);
 }
 
 /* Signals and the guard. */
@@ -164,8 +258,11 @@ static void on_guard_end(void *owner, uint32_t events)
     jr_screen_abandon(&runner->screen);
 }
 
-static bool is_rank(const struct jr_runner *runner, pid_t pid)
+/* Whether a pidfd is there to tell of its end. */
+static bool is_known(const struct jr_runner *runner, pid_t pid)
 {
+    if (runner->helper.pid == pid && runner->helper.process.fd >= 0)
+        return true;
     for (uint32_t i = 0; i < runner->next; i++)
         if (runner->ranks[i].pid == pid && runner->ranks[i].watch.fd >= 0)
             return true;
@@ -180,10 +277,11 @@ static void reap_orphans(struct jr_runner *runner)
     siginfo_t info = {0};
     pid_t pid = runner->orphan;
     runner->orphan = 0;
+    jr_helper_hear(&runner->helper);
     if (pid == 0 ||
         waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
         return;
-    while (info.si_pid != 0 && !is_rank(runner, info.si_pid)) {
+    while (info.si_pid != 0 && !is_known(runner, info.si_pid)) {
         (void)waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
         info.si_pid = 0;
         (void)waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
@@ -283,6 +381,7 @@ static void turn(struct jr_runner *runner)
     bool busy = may_start(runner);
     for (int i = 0; i < STARTS_PER_TURN && may_start(runner); i++)
         start_one(runner);
+    tend_helper(runner);
     if (jr_loop_turn(&runner->loop, true) == 0 && !busy) {
         jr_events_flush(&runner->events);
         (void)jr_loop_turn(&runner->loop, false);
@@ -335,7 +434,8 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
         _exit(1);
     }
     args->shared->began = true;
-    while ((may_start(&runner) || runner.running > 0) &&
+    open_helper(&runner);
+    while ((is_starting(&runner) || runner.running > 0) &&
            !runner.stop.given_up && !runner.guard_lost)
         turn(&runner);
     runner.stop.run.at = 0;

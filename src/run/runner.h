@@ -12,6 +12,7 @@
 #include "rank.h"
 #include "screen.h"
 #include "start.h"
+#include "start_helper.h"
 #include "status.h"
 #include "tee.h"
 
@@ -38,6 +39,7 @@ struct jr_runner {
     struct jr_events events;
     struct jr_status_line status;
     struct jr_starter starter;
+    struct jr_helper helper;
     struct jr_stop stop;
     struct jr_rank_run *ranks;
     uint32_t next;    /* the first that was not started */

@@ -90,7 +90,8 @@ static int fill_slots(const struct jr_run_options *options)
         fill_slot(JR_SLOT_OUT, out) != 0 || fill_slot(JR_SLOT_ERR, err) != 0)
         return -1;
     if (fill_slot(JR_SLOT_PIPE_OUT, -1) != 0 ||
-        fill_slot(JR_SLOT_PIPE_ERR, -1) != 0)
+        fill_slot(JR_SLOT_PIPE_ERR, -1) != 0 ||
+        fill_slot(JR_SLOT_EXTRA, -1) != 0)
         return -1;
     return 0;
 }

@@ -64,6 +64,7 @@ struct jr_starter {
     int pipe_size;
     const struct rlimit *nofile; /* given back to the ranks; NULL: not raised */
     mode_t umask;
+    bool controls; /* each rank gets a control socket; see linger.c */
     int reset[64];
     unsigned reset_count;
     struct jr_program program;
@@ -80,17 +81,40 @@ int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
 struct jr_started {
     pid_t pid;
     int pidfd;
+    int control;         /* our end of its control socket; -1: none */
     int pipes[2];        /* read ends; -1: the stream is none of the runner's */
     int files[2];        /* log files of the piped streams; -1: none */
     enum jr_stage stage; /* JR_STAGE_NONE: it executes */
     int error;
 };
 
-typedef void jr_start_method_fn(struct jr_starter *starter,
-                                const struct jr_plan_rank *rank,
-                                struct jr_started *ret);
+/* What the methods share. Fill what is the same for every child. */
+void jr_start_child(struct jr_starter *starter, struct jr_child *ret);
 
-/* spawn: a fresh process image, by clone(VM, VFORK, PIDFD, FILES). */
-jr_start_method_fn jr_start_spawn;
+/* Make a rank's folder and its streams, whose ends stand in their slots, and
+ * fill `child` and *ret. -1 with ret->stage and errno. */
+int jr_start_prepare(struct jr_starter *starter,
+                     const struct jr_plan_rank *rank, struct jr_child *child,
+                     struct jr_started *ret);
+
+/* Make a rank's folder, and the attempt's above it when it is the first. NULL
+ * is none. 0, or -1 with errno. */
+int jr_start_folder(const struct jr_starter *starter, const char *path);
+
+/* A log file of the run folder, to append to; -1 with errno. */
+int jr_start_log(const struct jr_starter *starter, const char *path);
+
+/* Execute the child's argv; fills pid and pidfd. -1 with ret->stage and errno.
+ */
+int jr_start_program(struct jr_starter *starter, struct jr_child *child,
+                     struct jr_started *ret);
+
+/* The end of a start: empty the slots, and keep errno where it failed. */
+void jr_start_settle(struct jr_started *started);
+
+/* spawn: a fresh process image, by clone(VM, VFORK, PIDFD, FILES). The other
+ * methods are in start_helper.h. */
+void jr_start_spawn(struct jr_starter *starter, const struct jr_plan_rank *rank,
+                    struct jr_started *ret);
 
 #endif

@@ -13,6 +13,7 @@
  *   missing=N      the rank whose program does not exist
  *   nofile=N hard=N fsize=N   limits before the run
  *   repeat=N       jr_run so many times
+ *   helper=A,B...  the helper's argv: ranks are forked from it
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,7 @@
 struct setup {
     uint32_t ranks, quiet, missing, nofile, hard, fsize, repeat;
     const char *dir, *id, *outcome, *workdir, *path, *cpus;
-    const char *out, *err, *on_failure, *target;
+    const char *out, *err, *on_failure, *target, *helper;
     uint32_t timestamps, live, color, hup, intr;
     struct jr_policy policy;
 };
@@ -90,6 +91,7 @@ static void set_option(struct setup *setup, const char *name, const char *value)
         {"err", &setup->err, NULL, NULL},
         {"policy", &setup->on_failure, NULL, NULL},
         {"target", &setup->target, NULL, NULL},
+        {"helper", &setup->helper, NULL, NULL},
         {"grace", NULL, NULL, &policy->timeouts.stop_grace_ms},
         {"run", NULL, NULL, &policy->timeouts.run_ms},
         {"partial", NULL, NULL, &policy->console.partial_ms},
@@ -160,6 +162,18 @@ static void make_rank(struct jr_plan_rank *rank, uint32_t i,
         .err_path = jr_arena_printf(arena, "attempt_0/%u/stderr.log", i)};
 }
 
+/* The words of `text` between commas. */
+static char **split(struct jr_arena *arena, const char *text)
+{
+    struct jr_strv words = {0};
+    while (text != NULL && *text != '\0') {
+        size_t len = strcspn(text, ",");
+        jr_strv_push(&words, arena, jr_arena_strndup(arena, text, len));
+        text += len + (text[len] == ',');
+    }
+    return words.items;
+}
+
 static const char *end_word(enum jr_end end)
 {
     static const char *const words[] = {"none", "start", "exited", "signaled"};
@@ -170,9 +184,9 @@ static void print_outcome(FILE *to, const struct jr_outcome *outcome)
 {
     (void)fprintf(to,
                   "run stop_signal=%d runner_signal=%d timed_out=%d "
-                  "console_failed=%d left=%u\n",
+                  "console_failed=%d left=%u text=%s\n",
                   outcome->stop_signal, outcome->runner_signal,
-                  outcome->timed_out, outcome->console_failed, outcome->left);
+                  outcome->timed_out, outcome->console_failed, outcome->left, outcome->start_text);
     for (uint32_t i = 0; i < outcome->count; i++) {
         const struct jr_rank_outcome *rank = &outcome->ranks[i];
         static const char *const stages[] = {
@@ -262,6 +276,8 @@ int main(int argc, char **argv)
                            .nodes = 1,
                            .count = setup.ranks,
                            .policy = &setup.policy};
+    plan.helper.argv = split(&arena, setup.helper);
+    plan.helper.env = environ;
     plan.ranks =
         jr_arena_array(&arena, setup.ranks, sizeof(struct jr_plan_rank));
     for (uint32_t i = 0; plan.ranks != NULL && i < setup.ranks; i++)

@@ -22,7 +22,11 @@
     X(LIMITS, "limits", "could not set its limits")                            \
     X(CPUS, "cpus", "could not bind to its CPUs")                              \
     X(WORKDIR, "workdir", "could not enter the working directory")             \
-    X(EXEC, "exec", "could not execute")
+    X(EXEC, "exec", "could not execute")                                       \
+    X(SETUP, "setup", "its setup failed")                                      \
+    X(IMPORT, "import", "its helper could not import")                         \
+    X(FORK, "fork", "its helper could not fork it")                            \
+    X(LATE, "late", "it was not started within timeouts.start")
 
 #define JR_STAGE_ENUM(name, word, text) JR_STAGE_##name,
 enum jr_stage { JR_STAGES(JR_STAGE_ENUM) };
@@ -62,6 +66,7 @@ struct jr_outcome {
     int32_t runner_signal; /* the runner died of this signal; 0 */
     bool console_failed;  /* the console went away or was full */
     int32_t console_errno; /* why it is not whole, where somebody may miss it */
+    char start_text[1024]; /* more of why a rank could not start; else empty */
     uint32_t left;        /* processes that could not be ended */
     int32_t left_pids[16]; /* the first of them */
     uint32_t count;       /* of ranks: plan->count, from plan->first on */

@@ -1,0 +1,318 @@
+#include "start_helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "buf.h"
+#include "cleanup.h"
+#include "io.h"
+#include "pidfd.h"
+
+#include "banned.h"
+
+#define MESSAGE_MOST 4096
+#define RANK_FDS     5
+
+static void unwatch(struct jr_helper *helper, struct jr_watch *watch)
+{
+    if (watch->fd < 0)
+        return;
+    jr_loop_remove(helper->loop, watch);
+    (void)close(watch->fd);
+    watch->fd = -1;
+}
+
+static void fail(struct jr_helper *helper, enum jr_stage stage, int error,
+                 const char *text)
+{
+    bool told = helper->failed;
+    helper->failed = true;
+    helper->ready = false;
+    if (!told)
+        helper->hooks.failed(helper->hooks.owner, stage, error, text);
+}
+
+/* Both have to come before its end can be judged: its last words, and how it
+ * ended. What it forked may have the socket longer than itself. */
+static void judge_end(struct jr_helper *helper)
+{
+    char text[128];
+    if (helper->socket.fd >= 0 || helper->process.fd >= 0)
+        return;
+    (void)snprintf(text, sizeof text, "it %s %d%s",
+                   helper->code == CLD_EXITED ? "ended with exit code"
+                                              : "was killed by signal",
+                   helper->status,
+                   helper->pending > 0 ? " while it forked ranks" : "");
+    fail(helper, helper->ready || helper->pending > 0 ? JR_STAGE_FORK
+                                                      : JR_STAGE_IMPORT,
+         0, text);
+}
+
+static void on_end(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_helper *helper = owner;
+    siginfo_t info = {0};
+    struct rusage usage;
+    if (jr_pidfd_wait(helper->process.fd, &info, &usage) != 0 ||
+        info.si_pid == 0)
+        return;
+    helper->status = info.si_status;
+    helper->code = info.si_code;
+    unwatch(helper, &helper->process);
+    judge_end(helper);
+}
+
+/* "failed STAGE\nTEXT" */
+static void hear_failure(struct jr_helper *helper, const char *words)
+{
+    enum jr_stage stage =
+        strncmp(words, "fork", 4) == 0 ? JR_STAGE_FORK : JR_STAGE_IMPORT;
+    const char *text = strchr(words, '\n');
+    fail(helper, stage, 0, text == NULL ? "" : text + 1);
+}
+
+static void hear_done(struct jr_helper *helper)
+{
+    helper->flying = false;
+    if (helper->pending > 0)
+        fail(helper, JR_STAGE_FORK, 0,
+             "the process that forks the ranks was killed");
+}
+
+static void hear_one(struct jr_helper *helper, const char *text)
+{
+    unsigned i = 0;
+    int number = 0;
+    if (strcmp(text, "ready") == 0) {
+        helper->ready = !helper->failed;
+    } else if (strcmp(text, "done") == 0) {
+        hear_done(helper);
+    } else if (strncmp(text, "failed ", 7) == 0) {
+        hear_failure(helper, text + 7);
+    } else if (sscanf(text, "rank %u %d", &i, &number) == 2) {
+        helper->pending--;
+        helper->hooks.started(helper->hooks.owner, i, number);
+    } else if (sscanf(text, "refused %u %d", &i, &number) == 2) {
+        helper->pending--;
+        fail(helper, JR_STAGE_FORK, number, "");
+    }
+}
+
+void jr_helper_hear(struct jr_helper *helper)
+{
+    char text[MESSAGE_MOST + 1];
+    while (helper->socket.fd >= 0) {
+        ssize_t len = recv(helper->socket.fd, text, MESSAGE_MOST, MSG_DONTWAIT);
+        if (len < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (len <= 0) {
+            unwatch(helper, &helper->socket);
+            judge_end(helper);
+            return;
+        }
+        text[len] = '\0';
+        hear_one(helper, text);
+    }
+}
+
+static void on_message(void *owner, uint32_t events)
+{
+    (void)events;
+    jr_helper_hear(owner);
+}
+
+/* The attempt's folder is the rank's, less its last component. */
+static int open_log(const struct jr_starter *starter,
+                    const struct jr_plan_rank *rank, char path[PATH_MAX])
+{
+    const char *slash = rank->dir == NULL ? NULL : strrchr(rank->dir, '/');
+    int len = slash == NULL ? 0 : (int)(slash + 1 - rank->dir);
+    if (rank->dir != NULL && jr_start_folder(starter, rank->dir) != 0)
+        return -1;
+    (void)snprintf(path, PATH_MAX, "%.*s%s", len,
+                   rank->dir == NULL ? "" : rank->dir, JR_HELPER_LOG);
+    return 0;
+}
+
+int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
+                   const struct jr_plan *plan, struct jr_loop *loop,
+                   enum jr_stage *ret_stage)
+{
+    const struct jr_plan_rank *first = &plan->ranks[plan->first];
+    struct jr_started started = {.pidfd = -1};
+    struct jr_child child;
+    char log[PATH_MAX];
+    int ends[2];
+    *ret_stage = JR_STAGE_CLONE;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return -1;
+    (void)dup3(ends[1], JR_SLOT_EXTRA, O_CLOEXEC);
+    (void)close(ends[1]);
+    jr_start_child(starter, &child);
+    child.argv = plan->helper.argv;
+    child.env = plan->helper.env;
+    child.workdir = first->workdir;
+    child.extra = true;
+    child.streams[0].path = child.streams[1].path = log;
+    if (open_log(starter, first, log) != 0)
+        started.stage = JR_STAGE_FOLDER;
+    else
+        (void)jr_start_program(starter, &child, &started);
+    *ret_stage = started.stage;
+    int error = errno;
+    (void)dup3(JR_SLOT_NULL, JR_SLOT_EXTRA, O_CLOEXEC);
+    helper->loop = loop;
+    helper->pid = started.pid;
+    helper->socket = (struct jr_watch){ends[0], on_message, helper};
+    helper->process = (struct jr_watch){started.pidfd, on_end, helper};
+    errno = error;
+    if (*ret_stage == JR_STAGE_NONE &&
+        jr_loop_add(loop, &helper->socket, EPOLLIN) == 0 &&
+        jr_loop_add(loop, &helper->process, EPOLLIN) == 0)
+        return 0;
+    if (*ret_stage == JR_STAGE_NONE)
+        *ret_stage = JR_STAGE_CLONE;
+    return -1;
+}
+
+bool jr_helper_may_start(const struct jr_helper *helper)
+{
+    return helper->ready && !helper->flying && helper->asked < JR_HELPER_BATCH;
+}
+
+static void add_strings(struct jr_buf *out, char *const *strings)
+{
+    for (size_t i = 0; strings[i] != NULL; i++)
+        jr_buf_add(out, strings[i], strlen(strings[i]) + 1);
+}
+
+static void add_cpus(struct jr_buf *out, const struct jr_child *child)
+{
+    const char *comma = "";
+    for (unsigned cpu = 0; child->cpus != NULL && cpu < JR_CPUS; cpu++)
+        if (CPU_ISSET_S(cpu, child->cpus_size, child->cpus)) {
+            jr_buf_printf(out, "%s%u", comma, cpu);
+            comma = ",";
+        }
+    jr_buf_char(out, '\0');
+}
+
+/* The request as a file in memory, to be read from its start; -1 with errno. */
+static int write_request(const struct jr_child *child)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    size_t count = 0;
+    while (child->argv[count] != NULL)
+        count++;
+    jr_buf_str(&text, child->workdir == NULL ? "." : child->workdir);
+    jr_buf_char(&text, '\0');
+    add_cpus(&text, child);
+    jr_buf_printf(&text, "%zu", count);
+    jr_buf_char(&text, '\0');
+    add_strings(&text, child->argv);
+    add_strings(&text, child->env);
+    errno = ENOMEM;
+    JR_CLOSE int fd =
+        text.failed ? -1 : memfd_create("jobrun-request", MFD_CLOEXEC);
+    if (fd < 0 || jr_io_write_all(fd, text.data, text.len) != 0 ||
+        lseek(fd, 0, SEEK_SET) != 0)
+        return -1;
+    return jr_steal_fd(&fd);
+}
+
+static int send_fds(int socket, const char *text, const int *fds, size_t count)
+{
+    union {
+        char bytes[CMSG_SPACE(RANK_FDS * sizeof(int))];
+        struct cmsghdr align;
+    } control = {0};
+    struct iovec iov = {(void *)(uintptr_t)text, strlen(text)};
+    struct msghdr message = {.msg_iov = &iov,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(count * sizeof(int));
+    memcpy(CMSG_DATA(head), fds, count * sizeof(int));
+    return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -1 : 0;
+}
+
+/* Send the rank's descriptors with its request. A plain file, which the child
+ * side opens when it is spawned, is opened here. */
+static int ask(struct jr_helper *helper, const struct jr_starter *starter,
+               const struct jr_child *child, uint32_t i)
+{
+    JR_CLOSE int request = write_request(child);
+    int opened[2] = {-1, -1};
+    int fds[RANK_FDS] = {request, JR_SLOT_NULL, -1, -1, JR_SLOT_EXTRA};
+    bool good = request >= 0;
+    for (int stream = 0; stream < 2 && good; stream++) {
+        const struct jr_child_stream *to = &child->streams[stream];
+        if (to->path != NULL)
+            opened[stream] = jr_start_log(starter, to->path);
+        fds[2 + stream] = to->path != NULL ? opened[stream] : to->slot;
+        good = fds[2 + stream] >= 0;
+    }
+    char text[32];
+    (void)snprintf(text, sizeof text, "rank %u", i);
+    good = good && send_fds(helper->socket.fd, text, fds,
+                            child->extra ? RANK_FDS : RANK_FDS - 1) == 0;
+    int error = errno;
+    for (int stream = 0; stream < 2; stream++)
+        if (opened[stream] >= 0)
+            (void)close(opened[stream]);
+    errno = error;
+    return good ? 0 : -1;
+}
+
+void jr_helper_start(struct jr_helper *helper, struct jr_starter *starter,
+                     const struct jr_plan_rank *rank, uint32_t i,
+                     struct jr_started *ret)
+{
+    struct jr_child child;
+    if (jr_start_prepare(starter, rank, &child, ret) == 0) {
+        if (ask(helper, starter, &child, i) != 0)
+            ret->stage = JR_STAGE_FORK;
+        else {
+            helper->asked++;
+            helper->pending++;
+        }
+    }
+    jr_start_settle(ret);
+}
+
+void jr_helper_go(struct jr_helper *helper)
+{
+    if (helper->asked == 0 || helper->flying)
+        return;
+    helper->asked = 0;
+    helper->flying = true;
+    /* One that does not take it has ended, and that will be heard. */
+    (void)send(helper->socket.fd, "go", 2, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void jr_helper_close(struct jr_helper *helper)
+{
+    helper->failed = true; /* what becomes of it is of no interest */
+    helper->ready = false;
+    unwatch(helper, &helper->socket);
+}
+
+void jr_helper_kill(struct jr_helper *helper)
+{
+    helper->failed = true;
+    helper->ready = false;
+    if (helper->process.fd >= 0)
+        (void)jr_pidfd_signal(helper->process.fd, SIGKILL);
+}

@@ -1,0 +1,172 @@
+#include "start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rundir.h"
+#include "set.h"
+
+#include "banned.h"
+
+int jr_start_folder(const struct jr_starter *starter, const char *path)
+{
+    mode_t mode = starter->options->dir->dir_mode;
+    if (path == NULL || mkdirat(JR_SLOT_DIR, path, mode) == 0 ||
+        errno == EEXIST)
+        return 0;
+    const char *slash = strrchr(path, '/');
+    if (errno != ENOENT || slash == NULL)
+        return -1;
+    char parent[PATH_MAX];
+    size_t len = (size_t)(slash - path);
+    if (len >= sizeof parent)
+        return -1;
+    memcpy(parent, path, len);
+    parent[len] = '\0';
+    if (jr_start_folder(starter, parent) != 0)
+        return -1;
+    return mkdirat(JR_SLOT_DIR, path, mode);
+}
+
+/* A pipe whose write end stands in the stream's slot; the log file beside it
+ * is opened here, since it is the runner that writes it. */
+static int open_pipe(const struct jr_starter *starter,
+                     const struct jr_plan_rank *rank, int stream,
+                     struct jr_started *ret)
+{
+    enum jr_sink sink = stream == 0 ? rank->out : rank->err;
+    const char *path = stream == 0 ? rank->out_path : rank->err_path;
+    if ((sink & JR_SINK_FILE) != 0 && path != NULL) {
+        ret->files[stream] = jr_start_log(starter, path);
+        if (ret->files[stream] < 0)
+            return -1;
+    }
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    ret->pipes[stream] = ends[0];
+    (void)fcntl(ends[0], F_SETPIPE_SZ, starter->pipe_size);
+    int slot = dup3(ends[1], JR_SLOT_PIPE_OUT + stream, O_CLOEXEC);
+    (void)close(ends[1]);
+    return slot < 0 ? -1 : 0;
+}
+
+static int open_streams(const struct jr_starter *starter,
+                        const struct jr_plan_rank *rank, struct jr_child *child,
+                        struct jr_started *ret)
+{
+    for (int stream = 0; stream < 2; stream++) {
+        struct jr_child_stream *to = &child->streams[stream];
+        switch (jr_start_route(rank, stream, starter->options)) {
+        case JR_ROUTE_INHERIT:
+            to->slot = JR_SLOT_OUT + stream;
+            break;
+        case JR_ROUTE_FILE:
+            to->path = stream == 0 ? rank->out_path : rank->err_path;
+            break;
+        case JR_ROUTE_PIPE:
+            to->slot = JR_SLOT_PIPE_OUT + stream;
+            if (open_pipe(starter, rank, stream, ret) == 0)
+                break;
+            ret->stage = stream == 0 ? JR_STAGE_STDOUT : JR_STAGE_STDERR;
+            return -1;
+        case JR_ROUTE_NULL:
+            to->slot = JR_SLOT_NULL;
+            break;
+        }
+    }
+    return 0;
+}
+
+/* The set that a rank is bound to, as text in the plan. */
+static int read_cpus(struct jr_starter *starter, const char *text,
+                     struct jr_child *child)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_set set = {0};
+    const char *bad;
+    uint32_t last = 0;
+    bool good = jr_set_parse(&set, &arena, text, &bad) &&
+                jr_set_max(&set, &last) && last < JR_CPUS;
+    child->cpus = starter->cpus;
+    child->cpus_size = sizeof starter->cpus;
+    CPU_ZERO_S(child->cpus_size, starter->cpus);
+    for (uint32_t cpu = 0; good && cpu <= last; cpu++)
+        if (jr_set_has(&set, cpu))
+            CPU_SET_S(cpu, child->cpus_size, starter->cpus);
+    jr_arena_release(&arena);
+    errno = EINVAL;
+    return good ? 0 : -1;
+}
+
+/* The rank's end stands in its slot. */
+static int open_control(struct jr_child *child, struct jr_started *ret)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return -1;
+    ret->control = ends[0];
+    (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    int slot = dup3(ends[1], JR_SLOT_EXTRA, O_CLOEXEC);
+    (void)close(ends[1]);
+    child->extra = true;
+    return slot < 0 ? -1 : 0;
+}
+
+int jr_start_log(const struct jr_starter *starter, const char *path)
+{
+    return openat(JR_SLOT_DIR, path,
+                  O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NOCTTY |
+                      O_CLOEXEC,
+                  starter->options->dir->file_mode);
+}
+
+void jr_start_child(struct jr_starter *starter, struct jr_child *ret)
+{
+    *ret = (struct jr_child){
+        .runner = starter->runner,
+        .program = starter->program.path,
+        .file_mode = starter->options->dir->file_mode,
+        .umask = starter->umask,
+        .reset = starter->reset,
+        .reset_count = starter->reset_count,
+        .nofile = starter->nofile,
+    };
+}
+
+int jr_start_prepare(struct jr_starter *starter,
+                     const struct jr_plan_rank *rank, struct jr_child *child,
+                     struct jr_started *ret)
+{
+    *ret = (struct jr_started){.pidfd = -1,
+                               .control = -1,
+                               .pipes = {-1, -1},
+                               .files = {-1, -1}};
+    jr_start_child(starter, child);
+    child->argv = rank->argv;
+    child->env = rank->env;
+    child->workdir = rank->workdir;
+    if (rank->cpus != NULL && read_cpus(starter, rank->cpus, child) != 0)
+        ret->stage = JR_STAGE_CPUS;
+    else if (jr_start_folder(starter, rank->dir) != 0)
+        ret->stage = JR_STAGE_FOLDER;
+    else if (starter->controls && open_control(child, ret) != 0)
+        ret->stage = JR_STAGE_CLONE;
+    else
+        return open_streams(starter, rank, child, ret);
+    return -1;
+}
+
+void jr_start_settle(struct jr_started *started)
+{
+    started->error = started->stage == JR_STAGE_NONE ? 0 : errno;
+    for (int stream = 0; stream < 2; stream++)
+        if (started->pipes[stream] >= 0)
+            (void)dup3(JR_SLOT_NULL, JR_SLOT_PIPE_OUT + stream, O_CLOEXEC);
+    if (started->control >= 0)
+        (void)dup3(JR_SLOT_NULL, JR_SLOT_EXTRA, O_CLOEXEC);
+}

@@ -1,0 +1,187 @@
+"""The start methods fork and forkserver, through a driver of the run."""
+import json
+import os
+import shutil
+import signal
+import unittest
+
+from test_worker import PYTHON, WORKER, Case
+
+DRIVER = os.environ["RUNDRIVER"]
+
+
+class Ranks(Case):
+    def drive(self, words, *, ranks=4, helper=(), options=(), ready=None):
+        shutil.rmtree(self.dir + "/runs", ignore_errors=True)
+        serve = [PYTHON, WORKER, "serve", *helper]
+        driver = self.start([
+            DRIVER, "ranks=%d" % ranks, "out=tee", "err=tee",
+            "outcome=outcome", "workdir=" + self.dir, "helper="
+            + ",".join(serve), *options, "--", PYTHON, WORKER, *words])
+        if ready:
+            ready(driver)
+        self.out, self.err = driver.communicate(timeout=60)
+        self.outcome = self.text("outcome")
+        return driver.returncode
+
+    def call(self, target, *args, **more):
+        return self.drive(["function", target, json.dumps({"args": args})],
+                          **more)
+
+    def text(self, name):
+        try:
+            with open(os.path.join(self.dir, name)) as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def log(self):
+        return self.text("runs/run-0000/attempt_0/helper.log")
+
+    def test_ranks_are_forks(self):
+        """Each has its own environment, session, streams and parent, and the
+        imports of the helper."""
+        self.write("heavy.py", "import os\nborn = os.getpid()\n"
+                   "print('imported once')\n")
+        self.write("f.py", """\
+            import ctypes, heavy, json, os, sys
+            def f():
+                sig = ctypes.c_int()
+                ctypes.CDLL(None).prctl(2, ctypes.byref(sig))
+                libc = ctypes.CDLL(None)
+                libc.getenv.restype = ctypes.c_char_p
+                print(json.dumps({
+                    "rank": os.environ["RANK"],
+                    "c": libc.getenv(b"RANK").decode(),
+                    "forked": heavy.born != os.getpid(),
+                    "session": os.getsid(0) == os.getpid(),
+                    "death": sig.value, "parent": os.getppid(),
+                    "path": sys.path[0],
+                    "fds": sorted(int(n) for n in os.listdir("/proc/self/fd"))
+                    }))
+                print("wrong", file=sys.stderr)
+            """)
+        self.assertEqual(self.call("f:f", ranks=20,
+                                   helper=["--preload", "heavy"]), 0, self.err)
+        told = [json.loads(line.split(" ", 1)[1])
+                for line in self.out.splitlines()]
+        self.assertEqual(sorted(int(rank["rank"]) for rank in told),
+                         list(range(20)))
+        for rank in told:
+            self.assertEqual(rank["c"], rank["rank"])
+            self.assertTrue(rank["forked"] and rank["session"])
+            self.assertEqual(rank["death"], signal.SIGKILL)
+            self.assertEqual(rank["path"], self.dir)
+            # 3 is that of the listing.
+            self.assertEqual(rank["fds"], [0, 1, 2, 3])
+        self.assertEqual(len({rank["parent"] for rank in told}), 1)
+        self.assertEqual(self.log(), "imported once\n")
+        self.assertEqual(self.err.count("wrong"), 20)
+        self.assertEqual(self.outcome.count("end=exited code=0"), 20)
+        self.assertEqual(self.text("runs/run-0000/attempt_0/7/stderr.log"),
+                         "wrong\n")
+
+    def test_entry_is_loaded_once(self):
+        self.write("f.py", "import os\nborn = os.getpid()\ndef f():\n"
+                   "    print(born != os.getpid())\n")
+        self.assertEqual(self.call("f:f", helper=["--load", "function", "f:f"]),
+                         0, self.err)
+        self.assertEqual(self.out.count("True"), 4)
+
+    def test_main_of_a_script(self):
+        self.write("s.py", "import pickle, sys\nclass A: pass\n"
+                   "assert type(pickle.loads(pickle.dumps(A()))) is A\n"
+                   "print(__name__, sys.argv)\nsys.exit(3)\n")
+        self.assertEqual(self.drive(["script", "s.py", "x"],
+                                    options=["policy=continue"],
+                                    helper=["--load", "script", "s.py"]), 0)
+        self.assertEqual(self.out.count("__main__ ['s.py', 'x']"), 4)
+        self.assertEqual(self.outcome.count("end=exited code=3"), 4)
+
+    def test_traceback_and_interrupt(self):
+        self.write("s.py", "def g():\n    1 / 0\ng()\n")
+        self.drive(["script", "s.py"], ranks=1)
+        self.assertRegex(self.err, r"(?m)^\[0\] Traceback.*\n"
+                         r"\[0\]   File \"/.*/s.py\", line 3, in <module>")
+        self.write("s.py", "raise KeyboardInterrupt\n")
+        self.drive(["script", "s.py"], ranks=1)
+        self.assertIn("signal=2", self.outcome)
+
+    def refused(self, stage, text, *helper, **more):
+        self.assertEqual(self.call("f:f", helper=helper, **more), 0)
+        self.assertIn("stage=%s" % stage, self.outcome)
+        self.assertRegex(self.outcome, text)
+        self.assertEqual(self.outcome.count("end=start"), 1)
+        self.assertEqual(self.outcome.count("end=none"), 3)
+
+    def test_bad_imports(self):
+        self.write("f.py", "def f(): pass\n")
+        self.write("raises.py", "x = {}\nx['lr']\n")
+        self.write("dies.py", "import os\nos.kill(os.getpid(), 9)\n")
+        self.write("leaves.py", "raise SystemExit(0)\n")
+        self.refused("import", "text=no module named 'nowhere'",
+                     "--preload", "nowhere")
+        self.refused("import", "text=KeyError: 'lr' .*raises.py:2",
+                     "--preload", "raises")
+        self.assertIn("Traceback", self.log())
+        self.refused("import", "text=it was killed by signal 9",
+                     "--preload", "dies")
+        self.refused("import", "text=SystemExit: 0", "--preload", "leaves")
+        self.refused("import", "text=module 'f' .* has no 'g'",
+                     "--load", "function", "f:g")
+
+    def test_unfit_imports(self):
+        self.write("f.py", "def f(): pass\n")
+        self.write("threads.py", "import threading\n"
+                   "stop = threading.Event()\n"
+                   "threading.Thread(target=stop.wait, daemon=True).start()\n")
+        self.refused("fork", "text=the imports started 1 threads",
+                     "--preload", "threads")
+        self.write("torch/__init__.py", "")
+        self.write("torch/cuda.py", "def is_initialized():\n    return True\n")
+        self.refused("fork", "text=the imports initialised a device "
+                     r"\(torch.cuda\)", "--preload", "torch.cuda")
+
+    def test_no_interpreter(self):
+        self.start([DRIVER, "helper=/no/python,serve", "outcome=outcome",
+                    "--", "/no/python"]).communicate(timeout=60)
+        self.assertIn("stage=exec errno=ENOENT", self.text("outcome"))
+
+    def test_hang_and_signal(self):
+        """jobrun stops at once while the helper hangs in an import."""
+        self.write("hang.py", "import os, time\n"
+                   "open('ready', 'w').close()\nfd = os.open('ready.fifo', 1)\n"
+                   "time.sleep(3600)\n")
+        os.mkfifo(self.dir + "/ready.fifo")
+
+        def ready(driver):
+            os.close(os.open(self.dir + "/ready.fifo", os.O_RDONLY))
+            driver.send_signal(signal.SIGTERM)
+
+        self.write("f.py", "def f(): pass\n")
+        self.call("f:f", helper=["--preload", "hang"], ready=ready)
+        self.assertIn("stop_signal=15", self.outcome)
+        self.assertEqual(self.outcome.count("end=none"), 4)
+
+    def test_helper_is_killed(self):
+        """At its most awkward: while ranks of a first batch run."""
+        self.write("f.py", """\
+            import os, signal
+            def f():
+                if os.environ["RANK"] == "0":
+                    os.kill(int(open("helper").read()), signal.SIGKILL)
+            """)
+        self.write("heavy.py", "import os\n"
+                   "open('helper', 'w').write(str(os.getpid()))\n")
+        for _ in range(5):
+            self.call("f:f", ranks=40, helper=["--preload", "heavy"],
+                      options=["grace=5000"])
+            self.assertIn("left=0", self.outcome)
+            self.assertNotIn("runner_signal=9", self.outcome)
+            # It may have given all ranks by then, and is then not missed.
+            if "end=start" in self.outcome:
+                self.assertIn("stage=fork", self.outcome)
+
+
+if __name__ == "__main__":
+    unittest.main()
