@@ -144,6 +144,7 @@ jr_flag_set jr_set_list;     /* a,b */
 jr_flag_set jr_set_pair;     /* NAME=VALUE, for the ranks' environment */
 jr_flag_set jr_set_env_two;  /* NAME VALUE, the same */
 jr_flag_set jr_set_binding;  /* what a rank's CPUs are bound to */
+jr_flag_set jr_set_gpus_each; /* [KIND:]N: one device, or all of the node */
 jr_flag_set jr_set_restarts; /* how often the job starts again */
 
 #endif

@@ -101,16 +101,6 @@ static int set_output(struct jr_translator *t, const struct jr_given *given)
     return 0;
 }
 
-static int set_gpus_per_rank(struct jr_translator *t,
-                             const struct jr_given *given)
-{
-    if (strcmp(given->value, "1") == 0)
-        return jr_put(t, given, "device_visibility", "one");
-    jr_note_add(t, JR_VERDICT_LOST, given->what,
-                "a rank sees all devices of its node, or one");
-    return 0;
-}
-
 #define NO_HOSTS    "jobrun reads no hostfile: state `hosts`"
 #define ONE_PROGRAM "all ranks run the same program"
 #define PLAN        "see jobrun plan"
@@ -211,7 +201,7 @@ static const struct jr_flag flags_hydra[] = {
                 OWN_FILES),
     JR_SETS("-binding", ONE, jr_set_binding, "bind"),
     JR_LOST("-membind -order-nodes -ranks-per-proc", ONE, PLACES),
-    JR_SETS("-gpus-per-proc", ONE, set_gpus_per_rank, "device_visibility"),
+    JR_SETS("-gpus-per-proc", ONE, jr_set_gpus_each, "device_visibility"),
     JR_LOST("-gpu-subdevs-per-proc", ONE, "a rank sees whole devices"),
     JR_SETS("-disable-auto-cleanup", NONE, jr_set_field, "on_failure=continue"),
     JR_NEEDLESS("-enable-auto-cleanup", NONE, "the first failure stops all"),

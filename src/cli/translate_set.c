@@ -81,6 +81,16 @@ int jr_set_binding(struct jr_translator *t, const struct jr_given *given)
     return 0;
 }
 
+int jr_set_gpus_each(struct jr_translator *t, const struct jr_given *given)
+{
+    const char *colon = strrchr(given->value, ':');
+    if (strcmp(colon == NULL ? given->value : colon + 1, "1") == 0)
+        return jr_put(t, given, "device_visibility", "one");
+    jr_note_add(t, JR_VERDICT_LOST, given->what,
+                "a rank sees all devices of its node, or one");
+    return 0;
+}
+
 int jr_set_restarts(struct jr_translator *t, const struct jr_given *given)
 {
     if (strcmp(given->value, "0") != 0)

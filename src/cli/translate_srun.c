@@ -111,18 +111,6 @@ static int set_mpi(struct jr_translator *t, const struct jr_given *given)
     return 0;
 }
 
-/* One device for each task is what a rank can be given, too. */
-static int set_gpus_per_task(struct jr_translator *t,
-                             const struct jr_given *given)
-{
-    const char *colon = strrchr(given->value, ':');
-    if (strcmp(colon == NULL ? given->value : colon + 1, "1") == 0)
-        return jr_put(t, given, "device_visibility", "one");
-    jr_note_add(t, JR_VERDICT_LOST, given->what,
-                "a rank sees all devices of its node, or one");
-    return 0;
-}
-
 static int set_distribution(struct jr_translator *t,
                             const struct jr_given *given)
 {
@@ -162,7 +150,7 @@ static const struct jr_flag flags[] = {
     JR_SETS("-O --overcommit", NONE, jr_set_field, "oversubscribe=true"),
     JR_SETS("--export", ONE, set_export, "env"),
     JR_SETS("--cpu-bind", ONE, jr_set_binding, "bind"),
-    JR_SETS("--gpus-per-task --ntasks-per-gpu", ONE, set_gpus_per_task,
+    JR_SETS("--gpus-per-task --ntasks-per-gpu", ONE, jr_set_gpus_each,
             "device_visibility"),
     JR_SETS("-m --distribution", ONE, set_distribution, "world_size"),
     JR_SETS("--mpi", ONE, set_mpi, NULL),

@@ -1,7 +1,10 @@
 #include "print.h"
 
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cleanup.h"
 #include "judge.h"
 #include "left.h"
 #include "words.h"
@@ -11,13 +14,53 @@
 enum {
     TAIL_LINES = 10,
     TAIL_COLUMNS = 200, /* bytes of one line that are shown */
-    WHERE_COLUMN = 62   /* where an exception's place begins */
+    WHERE_COLUMN = 62,  /* where an exception's place begins */
+    MOST_SET = 60       /* bytes of a rank set that are shown */
 };
 
 void jr_print_text(const struct jr_page *page, const char *text)
 {
     if (text != NULL)
         jr_buf_safe(page->out, text);
+}
+
+/* A rank set, cut after a comma when it is long. */
+static void add_set(struct jr_buf *out, const uint32_t *ranks, size_t count)
+{
+    JR_BUF_CLEANUP struct jr_buf set = JR_BUF_INIT;
+    jr_words_ranks(&set, ranks, count);
+    size_t cut = set.len;
+    if (cut > MOST_SET)
+        for (cut = MOST_SET; cut > 0 && set.data[cut - 1] != ',';)
+            cut--;
+    jr_buf_add(out, set.data, cut);
+    if (cut < set.len)
+        jr_buf_printf(out, "... (%zu ranks)", count);
+}
+
+/* Append the ranks in `state`, but for the first cause; of them only those
+ * that needed SIGKILL, if `killed`. */
+static size_t add_ranks(struct jr_buf *out, const struct jr_page *page,
+                        enum jr_rank_state state, bool killed)
+{
+    const struct jr_report *report = page->report;
+    JR_FREE uint32_t *ranks = calloc(report->count + 1, sizeof *ranks);
+    size_t count = 0;
+    for (size_t i = 0; ranks != NULL && i < report->count; i++) {
+        bool cause = report->causes_count > 0 && report->causes[0] == i;
+        if (!cause && report->ranks[i].state == state &&
+            (!killed || page->outcome->ranks[i].killed))
+            ranks[count++] = jr_plan_of(page->plan, i)->rank;
+    }
+    if (count > 0)
+        add_set(out, ranks, count);
+    return count;
+}
+
+size_t jr_print_ranks(struct jr_buf *out, const struct jr_page *page,
+                      enum jr_rank_state state)
+{
+    return add_ranks(out, page, state, false);
 }
 
 /* The axes that are more than 1 long: "   data 1 model 0". */
@@ -121,4 +164,94 @@ void jr_print_cause(const struct jr_page *page)
     if (!print_tail(page, rank->err_path, "stderr"))
         (void)print_tail(page, rank->out_path, "stdout");
     print_together(page);
+}
+
+/* The first rank in the state, which stands for all of them. */
+static size_t first_in(const struct jr_page *page, enum jr_rank_state state)
+{
+    size_t i = 0;
+    while (page->report->ranks[i].state != state)
+        i++;
+    return i;
+}
+
+/* " (SIGTERM; rank 6 needed SIGKILL)" */
+static void add_stopped(struct jr_buf *out, const struct jr_page *page,
+                        size_t count)
+{
+    (void)count;
+    JR_BUF_CLEANUP struct jr_buf killed = JR_BUF_INIT;
+    int signal = 0;
+    char name[16];
+    for (size_t i = 0; signal == 0 && i < page->report->count; i++)
+        if (page->report->ranks[i].state == JR_RANK_STOPPED)
+            signal = page->outcome->ranks[i].stopped_with;
+    size_t needed = add_ranks(&killed, page, JR_RANK_STOPPED, true);
+    if (signal == 0 && needed == 0)
+        return;
+    jr_signal_name(name, signal == 0 ? SIGKILL : signal);
+    jr_buf_printf(out, " (%s", name);
+    if (signal != 0 && signal != SIGKILL && needed > 0)
+        jr_buf_printf(out, "; %s needed SIGKILL", killed.data);
+    jr_buf_char(out, ')');
+}
+
+/* ": exited with code 1", for several with the number of the first. */
+static void add_end(struct jr_buf *out, const struct jr_page *page,
+                    size_t count)
+{
+    size_t i = first_in(page, JR_RANK_AFTER_FIRST_FAILURE);
+    const char *error = page->report->ranks[i].error;
+    jr_buf_str(out, ": ");
+    if (count > 1)
+        jr_buf_printf(out, "rank %u ", jr_plan_of(page->plan, i)->rank);
+    if (page->outcome->ranks[i].end == JR_END_START && error != NULL)
+        jr_buf_safe(out, error);
+    else
+        jr_words_end(out, &page->outcome->ranks[i]);
+}
+
+static void add_reason(struct jr_buf *out, const struct jr_page *page,
+                       size_t count)
+{
+    size_t i = first_in(page, JR_RANK_INCOMPLETE);
+    const char *reason = page->report->ranks[i].reason;
+    if (reason == NULL)
+        return;
+    jr_buf_str(out, ": ");
+    if (count > 1)
+        jr_buf_printf(out, "rank %u: ", jr_plan_of(page->plan, i)->rank);
+    jr_buf_safe(out, reason);
+}
+
+struct kind {
+    enum jr_rank_state state;
+    const char *text;
+    void (*detail)(struct jr_buf *out, const struct jr_page *page,
+                   size_t count);
+};
+
+/* The ends in the order in which they are told. */
+static const struct kind kinds[] = {
+    {JR_RANK_STOPPED, "stopped by jobrun", add_stopped},
+    {JR_RANK_AFTER_FIRST_FAILURE, "failed after the first failure", add_end},
+    {JR_RANK_INCOMPLETE, "ended with 0 but did not deliver", add_reason},
+    {JR_RANK_NOT_STARTED, "not started", NULL},
+    {JR_RANK_SUCCEEDED, "succeeded", NULL},
+};
+
+void jr_print_others(const struct jr_page *page, const char *label)
+{
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        JR_BUF_CLEANUP struct jr_buf set = JR_BUF_INIT;
+        size_t count = jr_print_ranks(&set, page, kinds[k].state);
+        if (count == 0)
+            continue;
+        jr_buf_printf(page->out, "  %-12s%s %s", label, set.data,
+                      kinds[k].text);
+        if (kinds[k].detail != NULL)
+            kinds[k].detail(page->out, page, count);
+        jr_buf_char(page->out, '\n');
+        label = "";
+    }
 }

@@ -31,10 +31,10 @@ void jr_print_field(struct jr_buf *out, const struct jr_report *report,
 json_t *jr_print_first_result(const struct jr_report *report);
 
 /* blame.c: the first cause: who it was, its exception, its last lines, and who
- * failed together with it. */
+ * failed together with it; then all others. */
 void jr_print_cause(const struct jr_page *page);
 
-/* others.c: what became of the ranks that are no cause, a line for each kind
+/* What became of the ranks that are no cause, a line for each kind
  * of end; `label` stands before the first of them. */
 void jr_print_others(const struct jr_page *page, const char *label);
 
