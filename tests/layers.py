@@ -20,14 +20,15 @@ SEES = {
     "doc": "base",
     "spec": "doc base",
     "hw": "base",
+    "git": "base",
     "resolve": "spec doc hw base",
     "plan": "resolve base",
     "run": "plan base",
     "report": "run plan base",
     "engine": "report run plan base",
-    "lib": "engine report run plan resolve spec doc hw base",
+    "lib": "engine report run plan resolve spec doc hw git base",
     "step": "base",
-    "cli": "lib engine report run plan resolve spec doc hw base",
+    "cli": "lib engine report run plan resolve spec doc hw git base",
 }
 
 # The installed headers, and the folders that may include each.

@@ -2,17 +2,15 @@
 
 #include <dirent.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include "unit.h"
+#include "scratch.h"
 
 #define SPEC "version: 1\nname: t\nworld_size: 2\n"
 #define RUNS(shell) SPEC "entrypoint: {shell: '" shell "'}\n"
 
 /* A session of a text, in a folder of its own. */
 struct fixture {
-    char folder[32];
+    struct scratch scratch;
     struct jr_session *session;
     struct jr_error err;
     char notes[256]; /* the last one */
@@ -27,8 +25,8 @@ static void note(void *data, const char *line)
 static void open_session(struct fixture *fixture,
                          struct jr_session_options options)
 {
-    *fixture = (struct fixture){.folder = "/tmp/jobrun-XXXXXX"};
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(fixture->folder));
+    *fixture = (struct fixture){0};
+    scratch_start(&fixture->scratch);
     options.note = note;
     options.data = fixture;
     fixture->session = jr_session_open(&options);
@@ -38,7 +36,7 @@ static void open_session(struct fixture *fixture,
 static enum jr_status load(struct fixture *fixture, const char *text)
 {
     const struct jr_spec_source source = {.name = "t.yaml",
-                                          .folder = fixture->folder,
+                                          .folder = fixture->scratch.dir,
                                           .text = text,
                                           .len = strlen(text)};
     return jr_session_load(fixture->session, &source, &fixture->err);
@@ -46,10 +44,8 @@ static enum jr_status load(struct fixture *fixture, const char *text)
 
 static void close_session(struct fixture *fixture)
 {
-    char command[64];
     jr_session_close(fixture->session);
-    (void)snprintf(command, sizeof command, "rm -rf %s", fixture->folder);
-    CU_ASSERT_EQUAL(system(command), 0);
+    scratch_end(&fixture->scratch);
 }
 
 static const struct jr_session_options dry = {.dry_run = true};
@@ -252,7 +248,8 @@ static void tells_of_a_folder_that_went_away(void)
 {
     struct fixture f;
     open_session(&f, (struct jr_session_options){0});
-    CU_ASSERT_EQUAL(load(&f, RUNS("[ $RANK = 0 ] || rm -rf $JOBRUN_RUN_DIR")),
+    CU_ASSERT_EQUAL(load(&f, "version: 1\nname: t\nworld_size: 1\n"
+                             "entrypoint: {shell: rm -rf $JOBRUN_RUN_DIR}\n"),
                     JR_STATUS_OK);
     CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_OK);
     CU_ASSERT_NOT_EQUAL(f.notes[0], '\0');
@@ -333,5 +330,6 @@ JR_UNIT_MAIN("session", CASE(tells_mistakes_at_their_positions),
              CASE(resolves_and_plans_elsewhere), CASE(checks_a_template),
              CASE(runs_and_judges_in_rank_order),
              CASE(names_the_rank_that_failed),
-             CASE(tells_of_a_folder_that_went_away), CASE(leaves_the_process_as_it_was),
+             CASE(tells_of_a_folder_that_went_away),
+             CASE(leaves_the_process_as_it_was),
              CASE(sessions_share_nothing), CASE(needs_no_options))

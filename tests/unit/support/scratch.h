@@ -1,0 +1,51 @@
+/* A folder for one test, which goes with it. */
+#ifndef JR_SCRATCH_H
+#define JR_SCRATCH_H
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+struct scratch {
+    char dir[32];
+    int fd;
+};
+
+static inline void scratch_start(struct scratch *scratch)
+{
+    *scratch = (struct scratch){.dir = "/tmp/jr_scratch_XXXXXX"};
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(scratch->dir));
+    scratch->fd = open(scratch->dir, O_RDONLY | O_DIRECTORY);
+    CU_ASSERT_TRUE_FATAL(scratch->fd >= 0);
+}
+
+/* Write `name` beneath the folder. */
+static inline void scratch_write(const struct scratch *scratch,
+                                 const char *name, const char *text)
+{
+    int fd = openat(scratch->fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    CU_ASSERT_TRUE_FATAL(fd >= 0);
+    CU_ASSERT_TRUE(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    (void)close(fd);
+}
+
+static inline int scratch_remove(const char *path, const struct stat *info,
+                                 int type, struct FTW *place)
+{
+    (void)info;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+static inline void scratch_end(struct scratch *scratch)
+{
+    (void)close(scratch->fd);
+    (void)nftw(scratch->dir, scratch_remove, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+#endif
