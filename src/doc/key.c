@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "utf8.h"
+
 #include "banned.h"
 
 enum { MAX_SHOWN = 60, FEW = 16 };
@@ -26,22 +28,14 @@ bool jr_key_check(struct jr_diags *diags, const struct jr_node *key)
     return false;
 }
 
-/* The bytes of a key that a message shows: not half a character. */
-static int shown_size(const struct jr_node *key)
-{
-    size_t size = key->len < MAX_SHOWN ? key->len : MAX_SHOWN;
-    while (size > 0 && ((unsigned char)key->text[size] & 0xc0) == 0x80)
-        size--;
-    return (int)size;
-}
-
 static void report_duplicate(struct jr_diags *diags,
                              const struct jr_pair *first,
                              const struct jr_pair *again)
 {
+    const struct jr_node *key = again->key;
+    int shown = (int)jr_utf8_cut(key->text, key->len, MAX_SHOWN);
     struct jr_diag *diag = jr_diags_error(
-        diags, 106, again->key->span, NULL, "duplicate key '%.*s'",
-        shown_size(again->key), again->key->text);
+        diags, 106, key->span, NULL, "duplicate key '%.*s'", shown, key->text);
     jr_diag_relate(diags, diag, first->key->span, "first stated here");
 }
 

@@ -1,7 +1,6 @@
 #include "load.h"
 
 #include <libgen.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,20 +9,12 @@
 #include "bind.h"
 #include "check.h"
 #include "cleanup.h"
-#include "fill.h"
+#include "file.h"
+#include "implied.h"
 #include "io.h"
-#include "shapes.h"
 #include "utf8.h"
 
 #include "banned.h"
-
-struct jr_spec_file {
-    struct jr_doc doc;
-    struct jr_node *tree;
-    const char *folder, *here, *stem; /* what binding takes besides the tree */
-    bool base;                        /* a template */
-    struct jr_spec *spec;
-};
 
 static struct jr_spec_file *new_file(struct jr_diags *diags)
 {
@@ -41,43 +32,6 @@ void jr_spec_free(struct jr_spec_file *file)
     jr_bind_free(file->spec);
     jr_doc_release(&file->doc);
     free(file);
-}
-
-/* Put a stand-in for what no name may hold. */
-static void sanitise(char *name)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-    for (size_t i = 0; name[i] != '\0'; i++) {
-        if (strchr(letters, name[i]) != NULL)
-            continue;
-        if (i == 0)
-            name[i] = 'x';
-        else if (strchr("._", name[i]) == NULL)
-            name[i] = '-';
-    }
-}
-
-/* The name of a spec that states none: its file's, without what every such
- * file's name ends with. */
-static char *stem_of(struct jr_arena *arena, const char *path)
-{
-    static const char *const suffixes[] = {".yaml", ".yml", ".jobrun"};
-    enum { LONGEST = 63 };
-    const char *slash = strrchr(path, '/');
-    char *stem = jr_arena_strdup(arena, slash == NULL ? path : slash + 1);
-    size_t len = stem == NULL ? 0 : strlen(stem);
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        size_t suffix = strlen(suffixes[i]);
-        if (len > suffix && strcmp(stem + len - suffix, suffixes[i]) == 0)
-            stem[len -= suffix] = '\0';
-    }
-    if (len == 0)
-        return jr_arena_strdup(arena, "job");
-    if (len > LONGEST)
-        stem[LONGEST] = '\0';
-    sanitise(stem);
-    return stem;
 }
 
 /* Whether the spec says that it is only a base for others. */
@@ -129,7 +83,7 @@ static int take_in(struct jr_spec_file *file, struct jr_lint *lint,
     if (file->tree != NULL)
         jr_check_spec(lint, root, file->tree);
     file->base = lint->base;
-    file->stem = stem_of(lint->arena, name);
+    file->stem = jr_spec_stem(lint->arena, name);
     file->folder = lint->folder;
     file->here = jr_arena_strdup(lint->arena, lint->here);
     if (lint->arena->failed)
@@ -233,28 +187,6 @@ static int load_text(struct jr_spec_file *file,
     return read_doc(file, assembly, diags, errors);
 }
 
-/* The text of an implied spec. */
-static void write_command(struct jr_buf *out, struct jr_arena *arena,
-                          uint32_t n, char *const *argv)
-{
-    struct jr_node *root = jr_node_mapping(arena);
-    struct jr_node *list = jr_node_sequence(arena);
-    jr_node_set(arena, root, "version", jr_node_scalar(arena, "1", true));
-    jr_node_set(arena, root, "name",
-                jr_node_scalar(arena, stem_of(arena, argv[0]), false));
-    for (; *argv != NULL; argv++)
-        jr_node_append(arena, list, jr_node_scalar(arena, *argv, false));
-    jr_node_set(arena, root, "entrypoint", list);
-    const char *count = jr_arena_printf(arena, "%u", n);
-    if (n > 0 && count != NULL)
-        jr_node_set(arena, root, "world_size",
-                    jr_node_scalar(arena, count, true));
-    if (arena->failed)
-        return;
-    jr_spec_escape(arena, root);
-    jr_doc_emit(out, root);
-}
-
 static int load_command(struct jr_spec_file *file,
                         const struct jr_spec_source *source,
                         struct jr_assembly *assembly, struct jr_diags *diags)
@@ -265,7 +197,7 @@ static int load_command(struct jr_spec_file *file,
     for (char *const *word = source->argv; *word != NULL; word++)
         if (check_text(diags, "an argument", *word) != 0)
             return -1;
-    write_command(&text, &arena, source->ranks, source->argv);
+    jr_spec_write_command(&text, &arena, source->ranks, source->argv);
     const struct jr_spec_source implied = {.name = "command line",
                                            .folder = assembly->here,
                                            .text = text.data,
@@ -319,73 +251,4 @@ int jr_spec_load_command(struct jr_spec_file **ret, uint32_t n,
 {
     const struct jr_spec_source source = {.argv = argv, .ranks = n};
     return jr_spec_load(ret, &source, &(struct jr_spec_options){0}, diags);
-}
-
-enum jr_status jr_spec_status(const struct jr_diags *diags)
-{
-    static const char *const outside[] = {"JR0206", "JR0225"};
-    size_t count = 0;
-    for (size_t i = 0; i < diags->count; i++)
-        count += diags->items[i].severity == JR_SEVERITY_ERROR &&
-                 (strcmp(diags->items[i].code, outside[0]) == 0 ||
-                  strcmp(diags->items[i].code, outside[1]) == 0);
-    if (diags->errors == 0)
-        return JR_STATUS_OK;
-    return count == diags->errors ? JR_STATUS_UNRESOLVED : JR_STATUS_INVALID;
-}
-
-const struct jr_spec *jr_spec_get(const struct jr_spec_file *file)
-{
-    return file->spec;
-}
-
-const struct jr_doc *jr_spec_doc(const struct jr_spec_file *file)
-{
-    return &file->doc;
-}
-
-const struct jr_node *jr_spec_tree(const struct jr_spec_file *file)
-{
-    return file->tree;
-}
-
-void jr_spec_escape(struct jr_arena *arena, struct jr_node *root)
-{
-    const struct jr_shapes shapes = jr_shapes_make();
-    jr_fill_undo(arena, &shapes, root);
-}
-
-void jr_spec_emit(struct jr_buf *out, const struct jr_spec_file *file)
-{
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_node *root = jr_node_copy(&arena, file->tree);
-    if (root != NULL)
-        jr_spec_escape(&arena, root);
-    if (arena.failed)
-        out->failed = true;
-    else
-        jr_doc_emit(out, root);
-    jr_arena_release(&arena);
-}
-
-static const struct jr_node *find_node(const struct jr_spec_file *file,
-                                       const char *path)
-{
-    return file->tree == NULL ? NULL : jr_doc_find(file->tree, path);
-}
-
-struct jr_span jr_spec_where(const struct jr_spec_file *file, const char *path)
-{
-    const struct jr_node *node = find_node(file, path);
-    return node == NULL ? (struct jr_span){0} : node->span;
-}
-
-struct jr_span jr_spec_overridden(const struct jr_spec_file *file,
-                                  const char *path, size_t i)
-{
-    const struct jr_node *node = find_node(file, path);
-    node = node == NULL ? NULL : node->under;
-    for (; node != NULL && i > 0; i--)
-        node = node->under;
-    return node == NULL ? (struct jr_span){0} : node->span;
 }

@@ -1,0 +1,20 @@
+/* What is taken to be said where a spec, or nobody, says it. Private to this
+ * folder. */
+#ifndef JR_IMPLIED_H
+#define JR_IMPLIED_H
+
+#include <stdint.h>
+
+#include "arena.h"
+#include "buf.h"
+
+/* The name of a spec that states none: its file's, without what every such
+ * file's name ends with, and with stand-ins for what no name may hold. */
+char *jr_spec_stem(struct jr_arena *arena, const char *path);
+
+/* Append the spec of a bare command, NULL-terminated; `n` ranks, or 0 for as
+ * many as there are to be. */
+void jr_spec_write_command(struct jr_buf *out, struct jr_arena *arena,
+                           uint32_t n, char *const *argv);
+
+#endif
