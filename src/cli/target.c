@@ -7,6 +7,13 @@
 
 #include "banned.h"
 
+/* A target as a spec states it. */
+struct target {
+    const char *profile, *path;
+    const char *written; /* the source, where ${...} had a part; or NULL */
+    struct jr_span at;
+};
+
 enum jr_status jr_target_worse(enum jr_status a, enum jr_status b)
 {
     if (a == JR_STATUS_OK || b == JR_STATUS_OK)
@@ -33,6 +40,25 @@ static const char *name_from(const char *here, const char *profile)
     return below && profile[len] == '/' ? profile + len + 1 : profile;
 }
 
+/* The machine of a target. What is wrong with one that was filled in is told by
+ * the text of the source. */
+static int load_target(struct jr_hw *ret, struct jr_arena *arena,
+                       const struct target *target, struct jr_diags *diags)
+{
+    struct jr_diags silent = JR_DIAGS_INIT;
+    if (target->written == NULL)
+        return jr_profile_load_target(ret, arena, target->profile, target->at,
+                                      diags);
+    int status = jr_profile_load_target(ret, arena, target->profile, target->at,
+                                        &silent);
+    if (status != 0)
+        (void)jr_diags_error(diags, 480, target->at, target->path,
+                             "'%s' is no machine once filled in: '%s'",
+                             target->path, target->written);
+    jr_diags_release(&silent);
+    return status;
+}
+
 enum jr_status jr_target_try_all(const struct jr_spec_file *file,
                                  struct jr_arena *arena, struct jr_diags *diags)
 {
@@ -40,17 +66,22 @@ enum jr_status jr_target_try_all(const struct jr_spec_file *file,
     enum jr_status worst = JR_STATUS_OK, status = JR_STATUS_OK;
     JR_FREE char *here = spec->targets_count > 0 ? getcwd(NULL, 0) : NULL;
     for (uint32_t i = 0; i < spec->targets_count; i++) {
-        const char *profile = spec->targets[i];
-        const char *path = jr_arena_printf(arena, "targets[%u]", i);
+        struct target target = {
+            .profile = spec->targets[i],
+            .path = jr_arena_printf(arena, "targets[%u]", i),
+        };
         struct jr_hw hw;
-        if (path == NULL)
+        if (target.path == NULL)
             return JR_STATUS_LAUNCH;
-        struct jr_span at = jr_spec_where(file, path);
-        if (jr_profile_load_target(&hw, arena, profile, at, diags) != 0)
+        target.written = jr_spec_written(file, arena, target.path);
+        target.at = jr_spec_where(file, target.path);
+        const char *name = target.written != NULL
+                               ? target.written
+                               : name_from(here, target.profile);
+        if (load_target(&hw, arena, &target, diags) != 0)
             worst = JR_STATUS_INVALID;
         else if (status != JR_STATUS_INVALID)
-            status =
-                jr_target_try(file, &hw, name_from(here, profile), at, diags);
+            status = jr_target_try(file, &hw, name, target.at, diags);
         worst = jr_target_worse(worst, status);
     }
     return worst;

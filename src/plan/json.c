@@ -5,6 +5,7 @@
 
 #include "cleanup.h"
 #include "grid.h"
+#include "hide.h"
 #include "json.h"
 #include "show.h"
 
@@ -124,7 +125,7 @@ static void print_env(const struct writer *writer, char *const *env,
         jr_buf_str(out, before);
         print_str(out, key);
         jr_buf_char(out, ':');
-        print_str(out, is_secret(writer, i, item, name + 1) ? JR_SHOW_REDACTED
+        print_str(out, is_secret(writer, i, item, name + 1) ? JR_REDACTED
                                                             : item + name + 1);
         before = ",";
     }
@@ -219,5 +220,5 @@ void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan)
     print_mesh(out, plan);
     print_processes(out, plan);
     jr_buf_str(out, "]}\n");
-    jr_show_hide(out, from, plan, true);
+    jr_hide(out, from, plan->hidden, true);
 }

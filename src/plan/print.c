@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "hide.h"
 #include "show.h"
 
 #include "banned.h"
@@ -42,7 +43,7 @@ static void print_variable(struct jr_buf *out, const struct jr_plan *plan,
 {
     jr_buf_str(out, "  ");
     if (jr_show_secret(plan, item))
-        jr_buf_printf(out, "%.*s=" JR_SHOW_REDACTED, (int)strcspn(item, "="),
+        jr_buf_printf(out, "%.*s=" JR_REDACTED, (int)strcspn(item, "="),
                       item);
     else
         jr_buf_safe(out, item);
@@ -193,5 +194,5 @@ void jr_plan_print(struct jr_buf *out, const struct jr_plan *plan, bool env)
     jr_show_ranks(out, plan, !env);
     if (env)
         print_env(out, plan);
-    jr_show_hide(out, from, plan, false);
+    jr_hide(out, from, plan->hidden, false);
 }

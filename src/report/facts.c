@@ -9,6 +9,7 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "folder.h"
+#include "hide.h"
 #include "io.h"
 #include "judge.h"
 #include "strv.h"
@@ -31,7 +32,7 @@ static char *redacted(struct jr_arena *arena, const struct jr_plan *plan,
         !jr_env_matches(plan->secrets, plan->secrets_count, name,
                         (size_t)(argument + len - name)))
         return jr_arena_strdup(arena, argument);
-    return jr_arena_printf(arena, "%.*s=<redacted>", (int)len, argument);
+    return jr_arena_printf(arena, "%.*s=" JR_REDACTED, (int)len, argument);
 }
 
 /* The command line as the kernel keeps it. */

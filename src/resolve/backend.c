@@ -94,7 +94,8 @@ enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_cell *out)
     if (out->text == NULL) {
         struct jr_diag *diag = jr_rules_clash(
             r, 450, JR_BIT(JR_DEVICE),
-            "backends is MISSING, and %s has no default", device->text);
+            "backends is MISSING, and %s has no default",
+            jr_cell_value(r, JR_DEVICE));
         jr_diag_help(r->diags, diag, "state it: backends: custom:NAME");
         return JR_FAILED;
     }
@@ -120,12 +121,12 @@ static void check_backend(struct jr_resolver *r, enum jr_field field)
         return;
     struct jr_diag *diag = jr_rules_clash(
         r, 414, JR_BIT(field) | JR_BIT(JR_DEVICE), "backend %s cannot drive %s",
-        backend->text, jr_cell_say(r, JR_DEVICE));
+        jr_cell_value(r, field), jr_cell_say(r, JR_DEVICE));
     bool inherited = backend->origin == JR_ORIGIN_ENVIRONMENT;
     const char *usual = default_backend(r);
     jr_diag_help(r->diags, diag, "%s%s is the default of %s",
                  inherited ? "unset TORCH_DISTRIBUTED_BACKEND: " : "",
-                 usual == NULL ? "none" : usual, device->text);
+                 usual == NULL ? "none" : usual, jr_cell_value(r, JR_DEVICE));
 }
 
 void jr_check_backends(struct jr_resolver *r)

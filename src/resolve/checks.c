@@ -21,9 +21,9 @@ static void check_mesh(struct jr_resolver *r)
         return;
     struct jr_diag *diag = jr_rules_clash(
         r, 401, BIT(WORLD_SIZE) | BIT(MODEL) | BIT(PIPELINE) | BIT(DATA),
-        "%s contradicts data %u x model %u x pipeline %u",
-        jr_cell_say(r, JR_WORLD_SIZE), JR_CELL(r, DATA).number,
-        JR_CELL(r, MODEL).number, JR_CELL(r, PIPELINE).number);
+        "%s contradicts data %s x model %s x pipeline %s",
+        jr_cell_say(r, JR_WORLD_SIZE), jr_cell_value(r, JR_DATA),
+        jr_cell_value(r, JR_MODEL), jr_cell_value(r, JR_PIPELINE));
     jr_diag_help(r->diags, diag, "leave world_size or parallelism.data out");
 }
 
@@ -40,7 +40,9 @@ static void check_nodes(struct jr_resolver *r)
     const char *other =
         jr_arena_printf(r->arena, "%s x %s", jr_cell_say(r, JR_NODES),
                         jr_cell_say(r, JR_LOCAL));
-    if (r->sizes != NULL)
+    if (r->sizes != NULL && jr_cells_filled(r, BIT(LOCAL)))
+        other = "the sum of local_world_size";
+    else if (r->sizes != NULL)
         other = jr_arena_printf(r->arena,
                                 "local_world_size, whose sum is %" PRIu64, sum);
     struct jr_diag *diag = jr_rules_clash(
@@ -147,6 +149,14 @@ static void check_rendezvous(struct jr_resolver *r)
     jr_diag_help(r->diags, diag, "%s", place_help(r));
 }
 
+/* "8 ranks", unless that would tell what was filled in. */
+static const char *say_ranks(struct jr_resolver *r, uint32_t ranks)
+{
+    if (jr_cells_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE)))
+        return jr_cell_say(r, JR_LOCAL);
+    return jr_arena_printf(r->arena, "%u ranks", ranks);
+}
+
 /* Ranks beyond the devices are an error, beyond the CPUs a warning. */
 static void check_devices(struct jr_resolver *r)
 {
@@ -155,16 +165,18 @@ static void check_devices(struct jr_resolver *r)
     if (r->spec->oversubscribe || r->out->job.device == JR_DEVICE_CPU ||
         devices->number == 0 || local->number <= devices->number)
         return;
-    uint32_t nodes = (JR_CELL(r, WORLD_SIZE).number - 1) / devices->number + 1;
     struct jr_diag *diag =
         jr_rules_refuse(r, 404, BIT(LOCAL) | BIT(DEVICES),
-                        "%u ranks on a node with %u usable %s device%s",
-                        local->number, devices->number, JR_CELL(r, DEVICE).text,
+                        "%s on a node with %u usable %s device%s",
+                        say_ranks(r, local->number), devices->number,
+                        jr_cell_value(r, JR_DEVICE),
                         devices->number == 1 ? "" : "s");
+    uint32_t nodes = (JR_CELL(r, WORLD_SIZE).number - 1) / devices->number + 1;
+    bool filled = jr_cells_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE));
     jr_diag_help(r->diags, diag,
-                 "spread them (nodes: %u), or let ranks share devices "
+                 "spread them (nodes: %s), or let ranks share devices "
                  "(oversubscribe: true)",
-                 nodes);
+                 filled ? "..." : jr_arena_printf(r->arena, "%u", nodes));
 }
 
 static void check_cpus(struct jr_resolver *r)
@@ -175,8 +187,8 @@ static void check_cpus(struct jr_resolver *r)
         cpus == 0 || ranks <= cpus)
         return;
     struct jr_diag *diag = jr_rules_warn(
-        r, 405, BIT(LOCAL), "%u ranks on a node with %u usable CPU%s", ranks,
-        cpus, cpus == 1 ? "" : "s");
+        r, 405, BIT(LOCAL), "%s on a node with %u usable CPU%s",
+        say_ranks(r, ranks), cpus, cpus == 1 ? "" : "s");
     jr_diag_help(r->diags, diag,
                  "oversubscribe: true says that it is meant so");
 }
@@ -191,17 +203,21 @@ static void check_rule(struct jr_resolver *r, const char *field, uint32_t i,
     if (!jr_set_parse(&set, r->arena, ranks, &bad) ||
         !jr_set_max(&set, &last) || last < local->number)
         return;
-    struct jr_diag *diag = jr_rules_clash(
-        r, 440, BIT(LOCAL), "%s names local rank %u, but there is %s", field,
-        last, jr_cell_say(r, JR_LOCAL));
+    const char *named = "more";
+    if (jr_spec_written(r->file, r->arena, field) == NULL)
+        named = jr_arena_printf(r->arena, "local rank %u", last);
+    struct jr_diag *diag =
+        jr_rules_clash(r, 440, BIT(LOCAL), "%s names %s, but there is %s",
+                       field, named, jr_cell_say(r, JR_LOCAL));
     struct jr_span span = jr_spec_where(
         r->file, jr_arena_printf(r->arena, "%s[%u].ranks", field, i));
     if (span.line == 0)
         span = jr_spec_where(r->file, field);
     if (span.line != 0)
         diag->span = span;
-    jr_diag_help(r->diags, diag, "local ranks go from 0 to %u",
-                 local->number - 1);
+    if (!jr_cells_filled(r, BIT(LOCAL)))
+        jr_diag_help(r->diags, diag, "local ranks go from 0 to %u",
+                     local->number - 1);
 }
 
 static void check_streams(struct jr_resolver *r)
@@ -231,7 +247,8 @@ static void check_per_rank(struct jr_resolver *r)
             r->file, jr_arena_printf(r->arena, "per_rank.%s", ranks));
         if (span.line != 0)
             diag->span = span;
-        jr_diag_help(r->diags, diag, "ranks go from 0 to %u", world - 1);
+        if (!jr_cells_filled(r, BIT(WORLD_SIZE)))
+            jr_diag_help(r->diags, diag, "ranks go from 0 to %u", world - 1);
     }
 }
 

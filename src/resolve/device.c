@@ -185,9 +185,11 @@ static bool grants(struct jr_resolver *r, uint32_t entry)
     const struct jr_hw_device *device = find(r->hw, kind, name);
     if (!countable(r->hw, kind) || (device != NULL && device->visible))
         return true;
+    const char *written = jr_spec_written(
+        r->file, r->arena, jr_arena_printf(r->arena, "devices[%u]", entry));
     struct jr_diag *diag = jr_rules_refuse(
-        r, 413, JR_BIT(JR_DEVICES), "%s device %s %s", JR_CELL(r, DEVICE).text,
-        name,
+        r, 413, JR_BIT(JR_DEVICES), "%s device %s %s",
+        jr_cell_value(r, JR_DEVICE), written != NULL ? written : name,
         device != NULL ? "is not visible to this process" : "is not here");
     const char *value = r->hw->environment.visible[kind];
     if (device != NULL && value != NULL)
@@ -233,7 +235,7 @@ static enum jr_fired list_all(struct jr_resolver *r, struct jr_cell *out)
     if (count == 0 && countable(r->hw, job->device)) {
         struct jr_diag *diag = jr_rules_refuse(r, 412, JR_BIT(JR_DEVICE),
                                                "no %s device is visible here",
-                                               JR_CELL(r, DEVICE).text);
+                                               jr_cell_value(r, JR_DEVICE));
         jr_diag_help(r->diags, diag,
                      "jobrun doctor shows what is; or state device: cpu");
         return JR_FAILED;
@@ -251,20 +253,21 @@ static enum jr_fired list_all(struct jr_resolver *r, struct jr_cell *out)
 
 static enum jr_fired list_none(struct jr_resolver *r, struct jr_cell *out)
 {
+    const struct jr_spec *spec = r->spec;
     bool cpu = r->out->job.device == JR_DEVICE_CPU;
-    if (r->spec->devices_count > 0)
+    out->text = jr_cell_list(r, spec->devices, spec->devices_count);
+    if (spec->devices_count > 0)
         jr_cell_state(r, out, "devices");
     jr_rules_show(r, JR_DEVICES, out);
     if (!cpu || devices_listed(r)) {
         struct jr_diag *diag = jr_rules_clash(
             r, 417, JR_BIT(JR_DEVICE) | JR_BIT(JR_DEVICES),
-            "devices %s contradicts %s",
-            jr_cell_list(r, r->spec->devices, r->spec->devices_count),
+            "devices %s contradicts %s", jr_cell_value(r, JR_DEVICES),
             jr_cell_say(r, JR_DEVICE));
         jr_diag_help(r->diags, diag, "leave one of the two out");
         return JR_FAILED;
     }
-    out->origin = r->spec->devices_count > 0 ? out->origin : JR_ORIGIN_DEFAULT;
+    out->origin = spec->devices_count > 0 ? out->origin : JR_ORIGIN_DEFAULT;
     out->rule = "device cpu has none";
     out->text = "none";
     return JR_FIRED;

@@ -1,5 +1,6 @@
 #include "explain.h"
 
+#include "hide.h"
 #include "json.h"
 #include "table.h"
 
@@ -70,6 +71,7 @@ static void print_table(struct jr_buf *out,
     jr_buf_str(&cells, "field\tvalue\tfrom\trule\n");
     for (size_t i = 0; i < resolution->provenance_count; i++)
         add_row(&cells, resolution, &resolution->provenance[i]);
+    jr_hide(&cells, 0, resolution->job.hidden, false);
     jr_table_add(out, &cells, 3);
 }
 
@@ -110,12 +112,14 @@ static void print_json(struct jr_buf *out,
                        const struct jr_resolution *resolution)
 {
     json_t *root = json_object(), *fields = json_array();
+    size_t from = out->len;
     jr_json_set_int(root, "format_version", 1);
     jr_json_set(root, "fields", fields);
     for (size_t i = 0; i < resolution->provenance_count; i++)
         jr_json_append(fields,
                        row_json(resolution, &resolution->provenance[i]));
     jr_json_print(out, root, 2);
+    jr_hide(out, from, resolution->job.hidden, true);
     jr_buf_char(out, '\n');
     json_decref(root);
 }

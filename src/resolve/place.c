@@ -156,8 +156,10 @@ enum jr_fired jr_rule_node_rank(struct jr_resolver *r, struct jr_cell *out)
     jr_rules_show(r, JR_NODE_RANK, out);
     struct jr_diag *diag = jr_rules_clash(
         r, 421, JR_BIT(JR_NODE_RANK) | JR_BIT(JR_NODES),
-        "node_rank %u is beyond %s", out->number, jr_cell_say(r, JR_NODES));
-    jr_diag_help(r->diags, diag, "node ranks go from 0 to %u", nodes - 1);
+        "node_rank %s is beyond %s", jr_cell_value(r, JR_NODE_RANK),
+        jr_cell_say(r, JR_NODES));
+    if (!jr_cells_filled(r, JR_BIT(JR_NODES)))
+        jr_diag_help(r->diags, diag, "node ranks go from 0 to %u", nodes - 1);
     return JR_FAILED;
 }
 
@@ -182,15 +184,23 @@ enum jr_fired jr_rule_rank_start(struct jr_resolver *r, struct jr_cell *out)
     if (r->spec->rank_start == NULL || r->options->local)
         return JR_FIRED;
     uint32_t stated = *r->spec->rank_start;
+    out->number = stated;
     jr_cell_state(r, out, "rank_start");
     if (stated == before)
         return JR_FIRED;
     jr_rules_show(r, JR_RANK_START, out);
+    bool filled =
+        jr_cells_filled(r, JR_BIT(JR_NODE_RANK) | JR_BIT(JR_LOCAL));
     struct jr_diag *diag = jr_rules_clash(
         r, 422, JR_BIT(JR_RANK_START) | JR_BIT(JR_NODE_RANK) | JR_BIT(JR_LOCAL),
-        "rank_start %u contradicts node_rank %u, which has %u ranks before it",
-        stated, JR_CELL(r, NODE_RANK).number, before);
-    jr_diag_help(r->diags, diag, "leave rank_start out, or state %u", before);
+        "rank_start %s contradicts node_rank %s, which has %s ranks before it",
+        jr_cell_value(r, JR_RANK_START), jr_cell_value(r, JR_NODE_RANK),
+        filled ? "other" : jr_arena_printf(r->arena, "%u", before));
+    if (filled)
+        jr_diag_help(r->diags, diag, "leave rank_start out");
+    else
+        jr_diag_help(r->diags, diag, "leave rank_start out, or state %u",
+                     before);
     return JR_FAILED;
 }
 

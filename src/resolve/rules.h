@@ -101,7 +101,8 @@ void jr_rules_show(struct jr_resolver *r, enum jr_field field,
 /* Look for contradictions among the filled cells: checks.c. */
 void jr_checks_run(struct jr_resolver *r);
 
-/* Cells: provenance.c. */
+/* Cells: cell.c. Messages tell values by what the source says: what ${...} put
+ * into them may be a secret. */
 
 /* Whether all of `fields` (bits) are known; whether any is a fact's. */
 bool jr_cells_known(const struct jr_resolver *r, uint32_t fields);
@@ -113,7 +114,15 @@ void jr_cell_state(struct jr_resolver *r, struct jr_cell *out,
                    const char *path);
 /* Fill the cells of kind NUMBER and TEXT that the spec states. */
 void jr_cells_seed(struct jr_resolver *r);
-/* "world_size 8", and where it comes from unless it is stated. */
+/* The dotted path of a field. */
+const char *jr_cell_path(enum jr_field field);
+/* Whether ${...} had a part in the value of any of `fields` (bits): then no
+ * number that comes of it is told. */
+bool jr_cells_filled(struct jr_resolver *r, uint32_t fields);
+/* The value for messages: "8", or "${env:N}" where the spec says so. */
+const char *jr_cell_value(struct jr_resolver *r, enum jr_field field);
+/* "world_size 8", and where it comes from unless it is stated; the latter alone
+ * of what comes from filled ones. */
 const char *jr_cell_say(struct jr_resolver *r, enum jr_field field);
 /* A comma list in the resolver's arena; "none" when empty. */
 const char *jr_cell_list(struct jr_resolver *r, char *const *items,

@@ -14,9 +14,11 @@ static enum jr_fired take(struct jr_resolver *r, struct jr_cell *out,
                           uint64_t value)
 {
     if (value > JR_RANKS_MAX) {
-        jr_rules_clash(r, 403, out->needs,
-                       "%s comes to %" PRIu64 ", more than %u ranks", out->rule,
-                       value, JR_RANKS_MAX);
+        const char *number = "";
+        if (!jr_cells_filled(r, out->needs))
+            number = jr_arena_printf(r->arena, " %" PRIu64 ",", value);
+        jr_rules_clash(r, 403, out->needs, "%s comes to%s more than %u ranks",
+                       out->rule, number, JR_RANKS_MAX);
         return JR_FAILED;
     }
     out->number = (uint32_t)value;
@@ -31,6 +33,15 @@ static const char *nearest(struct jr_resolver *r, uint64_t value, uint64_t unit)
         return jr_arena_printf(r->arena, "%" PRIu64, unit);
     return jr_arena_printf(r->arena, "%" PRIu64 ", %" PRIu64, below,
                            below + unit);
+}
+
+/* Offer sizes of the world that divide, unless they tell what was filled in. */
+static void offer(struct jr_resolver *r, struct jr_diag *diag, uint32_t fields,
+                  uint64_t unit, const char *besides)
+{
+    if (!jr_cells_filled(r, fields))
+        jr_diag_help(r->diags, diag, "nearest world sizes that do: %s%s",
+                     nearest(r, NUMBER(r, WORLD_SIZE), unit), besides);
 }
 
 /* "; or one size per node: local_world_size: [3, 3, 2]": as even as can be, or
@@ -83,16 +94,16 @@ enum jr_fired jr_rule_data(struct jr_resolver *r, struct jr_cell *out)
     uint64_t world = NUMBER(r, WORLD_SIZE);
     uint64_t group = NUMBER(r, MODEL) * NUMBER(r, PIPELINE);
     out->rule =
-        jr_arena_printf(r->arena, "world_size / (model %u x pipeline %u)",
-                        JR_CELL(r, MODEL).number, JR_CELL(r, PIPELINE).number);
+        jr_arena_printf(r->arena, "world_size / (model %s x pipeline %s)",
+                        jr_cell_value(r, JR_MODEL),
+                        jr_cell_value(r, JR_PIPELINE));
     if (world % group == 0)
         return take(r, out, world / group);
     struct jr_diag *diag = jr_rules_clash(
-        r, 310, out->needs, "%s does not divide by model %u x pipeline %u",
-        jr_cell_say(r, JR_WORLD_SIZE), JR_CELL(r, MODEL).number,
-        JR_CELL(r, PIPELINE).number);
-    jr_diag_help(r->diags, diag, "nearest world sizes that do: %s",
-                 nearest(r, world, group));
+        r, 310, out->needs, "%s does not divide by model %s x pipeline %s",
+        jr_cell_say(r, JR_WORLD_SIZE), jr_cell_value(r, JR_MODEL),
+        jr_cell_value(r, JR_PIPELINE));
+    offer(r, diag, out->needs, group, "");
     return JR_FAILED;
 }
 
@@ -161,9 +172,7 @@ enum jr_fired jr_rule_nodes_of_world(struct jr_resolver *r, struct jr_cell *out)
     struct jr_diag *diag =
         jr_rules_clash(r, 402, out->needs, "%s does not divide by %s",
                        jr_cell_say(r, JR_WORLD_SIZE), jr_cell_say(r, JR_LOCAL));
-    jr_diag_help(r->diags, diag, "nearest world sizes that do: %s%s",
-                 nearest(r, world, local),
-                 list_form(r, world / local + 1, local));
+    offer(r, diag, out->needs, local, list_form(r, world / local + 1, local));
     return JR_FAILED;
 }
 
@@ -176,8 +185,7 @@ enum jr_fired jr_rule_local_of_world(struct jr_resolver *r, struct jr_cell *out)
     struct jr_diag *diag =
         jr_rules_clash(r, 402, out->needs, "%s does not divide by %s",
                        jr_cell_say(r, JR_WORLD_SIZE), jr_cell_say(r, JR_NODES));
-    jr_diag_help(r->diags, diag, "nearest world sizes that do: %s%s",
-                 nearest(r, world, nodes), list_form(r, nodes, 0));
+    offer(r, diag, out->needs, nodes, list_form(r, nodes, 0));
     return JR_FAILED;
 }
 
@@ -233,7 +241,7 @@ enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
     }
     if (devices->number == 0)
         return uncounted(
-            r, jr_arena_printf(r->arena, "%s devices", JR_CELL(r, DEVICE).text),
+            r, jr_arena_printf(r->arena, "%s devices", jr_cell_value(r, JR_DEVICE)),
             "or list them in devices");
     out->number = devices->number;
     return JR_FIRED;

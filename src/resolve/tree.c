@@ -103,15 +103,6 @@ struct filling {
     struct jr_node *root;
 };
 
-static void set_number(const struct filling *to, const char *path,
-                       uint32_t value)
-{
-    const char *text = jr_arena_printf(to->arena, "%u", value);
-    if (text != NULL)
-        jr_node_set_path(to->arena, to->root, path,
-                         jr_node_scalar(to->arena, text, true));
-}
-
 /* Whether the spec states just that by way of a secret, which must not be
  * written out. */
 static bool is_secret(const struct jr_node *node, const char *text)
@@ -120,12 +111,24 @@ static bool is_secret(const struct jr_node *node, const char *text)
            strcmp(node->text, text) == 0;
 }
 
-static void set_text(const struct filling *to, const char *path,
-                     const char *text)
+static void set_scalar(const struct filling *to, const char *path,
+                       const char *text, bool plain)
 {
     if (text != NULL && !is_secret(jr_doc_find(to->root, path), text))
         jr_node_set_path(to->arena, to->root, path,
-                         jr_node_scalar(to->arena, text, false));
+                         jr_node_scalar(to->arena, text, plain));
+}
+
+static void set_text(const struct filling *to, const char *path,
+                     const char *text)
+{
+    set_scalar(to, path, text, false);
+}
+
+static void set_number(const struct filling *to, const char *path,
+                       uint32_t value)
+{
+    set_scalar(to, path, jr_arena_printf(to->arena, "%u", value), true);
 }
 
 static void set_list(const struct filling *to, const char *path,
@@ -174,12 +177,21 @@ static void set_sizes(const struct filling *to, const struct jr_job *job)
     set_local_sizes(to, job);
 }
 
+/* The first of hosts may be a secret, and then so is this. */
+static void set_master(const struct filling *to, const struct jr_job *job)
+{
+    struct jr_node *first = jr_doc_find(to->root, "hosts[0]");
+    if (is_secret(first, job->master_addr))
+        jr_node_set_path(to->arena, to->root, "master_addr", first);
+    else
+        set_text(to, "master_addr", job->master_addr);
+}
+
 static void set_names(const struct filling *to, const struct jr_job *job)
 {
     set_text(to, "name", job->name);
     set_text(to, "workdir", job->workdir);
     set_text(to, "log_dir", job->log_dir);
-    set_text(to, "master_addr", job->master_addr);
     set_text(to, "init_method", job->init_method);
     set_text(to, "device", job->device_name);
     set_text(to, "backends.default", job->backend);
@@ -188,6 +200,7 @@ static void set_names(const struct filling *to, const struct jr_job *job)
     set_text(to, "backends.data", job->axis_backend[JR_AXIS_DATA]);
     if (job->hosts[0] != NULL)
         set_list(to, "hosts", job->hosts, job->nodes);
+    set_master(to, job);
     if (job->devices_count > 0)
         set_list(to, "devices", job->devices, job->devices_count);
     else

@@ -98,8 +98,11 @@ struct jr_diag *jr_check_clash(const struct jr_check *check, unsigned code,
         finding.diag =
             jr_lint_error(check->lint, code, at->span, NULL, "%s", text);
     struct jr_diag *diag = finding.diag;
-    if (other != NULL && other->span.line != 0)
+    jr_lint_relate_origin(check->lint, diag, at);
+    if (other != NULL && other->span.line != 0) {
         jr_diag_relate(diags, diag, other->span, "stated here");
+        jr_lint_relate_origin(check->lint, diag, other);
+    }
     return diag;
 }
 
@@ -131,7 +134,8 @@ static void check_backends(const struct jr_check *check)
         if ((driven_by(backend->text) & 1u << kind) == 0)
             (void)jr_check_clash(check, 308, backend, device,
                                  "backend %s cannot drive device %s",
-                                 backend->text, device->text);
+                                 jr_lint_said(check->lint, backend),
+                                 jr_lint_said(check->lint, device));
     }
 }
 

@@ -22,11 +22,17 @@ static void check_beyond(const struct jr_check *check,
         !jr_set_parse(&set, check->lint->arena, node->text, &bad) ||
         !jr_set_max(&set, &last) || last < world.value)
         return;
+    const char *world_said = jr_lint_said(check->lint, world.node);
+    const char *last_said = jr_lint_said(check->lint, node);
+    if (node->filled == NULL)
+        last_said = jr_arena_printf(check->lint->arena, "%u", last);
     struct jr_diag *diag = jr_check_clash(check, 307, node, world.node,
-                                          "'%s' names rank %u of a world of %s",
-                                          path, last, world.node->text);
-    jr_diag_help(check->lint->diags, diag,
-                 "ranks count from 0: the last is %" PRIu64, world.value - 1);
+                                          "'%s' names rank %s of a world of %s",
+                                          path, last_said, world_said);
+    if (world.node->filled == NULL)
+        jr_diag_help(check->lint->diags, diag,
+                     "ranks count from 0: the last is %" PRIu64,
+                     world.value - 1);
 }
 
 /* Entries of `per_rank` on their way to be held against each other. */

@@ -97,7 +97,8 @@ void jr_check_source(const struct jr_check *check)
         check_return(check, where);
     if (is_stream(from) && raw == NULL) {
         diag = jr_check_clash(check, 303, where, NULL,
-                              "'results.from: %s' wants a pattern", from);
+                              "'results.from: %s' wants a pattern",
+                              jr_lint_said(check->lint, where));
         jr_diag_help(diags, diag, "pattern: 'loss=(?<loss>[0-9.]+)'");
     }
     if (groups != NULL && groups[0] == NULL) {
@@ -126,7 +127,7 @@ static void check_trait(const struct jr_check *check,
         return;
     (void)jr_check_clash(check, 305, pair->key, type,
                          "%s is for %s, not for type %s", key, types,
-                         type->text);
+                         jr_lint_said(check->lint, type));
 }
 
 static bool fits_type(const struct jr_node *value, const char *type)
@@ -152,7 +153,8 @@ static void check_bounds(const struct jr_check *check,
         jr_num_double(high->text, &max) && min > max)
         (void)jr_check_clash(check, 305, high, low,
                              "no value is at least %s and at most %s",
-                             jr_lint_source(low), jr_lint_source(high));
+                             jr_lint_said(check->lint, low),
+                             jr_lint_said(check->lint, high));
 }
 
 void jr_check_fields(const struct jr_check *check)
@@ -175,7 +177,8 @@ void jr_check_fields(const struct jr_check *check)
             if (!fits_type(words->items[j], type->text))
                 (void)jr_check_clash(
                     check, 305, words->items[j], type, "%s is no %s",
-                    jr_lint_shown(check->lint, words->items[j]), type->text);
+                    jr_lint_shown(check->lint, words->items[j]),
+                    jr_lint_said(check->lint, type));
         if (groups != NULL && strcmp(required, "true") == 0 &&
             !is_among(field->key->text, groups))
             (void)jr_check_clash(

@@ -26,19 +26,10 @@ enum {
 
 static const char BLANKS[] = " \t\r\n", REFERENCE[] = "${env:";
 
-/* The scalar that a value repeats, or itself. */
-static const struct jr_node *origin(const struct jr_node *node)
-{
-    while (node->filled != NULL && node->filled->from != NULL)
-        node = node->filled->from;
-    return node;
-}
-
 /* A scalar as somebody wrote it, whatever was put into it. */
 static struct word written(const struct jr_node *node)
 {
-    const struct jr_filled *filled = origin(node)->filled;
-    const char *text = filled == NULL ? origin(node)->text : filled->written;
+    const char *text = jr_lint_source(jr_lint_origin(node));
     return (struct word){text, strlen(text)};
 }
 
@@ -167,7 +158,7 @@ static void warn(const struct jr_check *check, const struct jr_node *node,
 /* Whether the spec itself states the value, if only by way of another one. */
 static bool is_literal(const struct jr_node *value)
 {
-    value = origin(value);
+    value = jr_lint_origin(value);
     return value->filled == NULL && strcmp(value->text, "???") != 0 &&
            jr_scalar_type(value) != JR_SCALAR_NULL &&
            !is_harmless(written(value));

@@ -23,6 +23,21 @@ struct sizes {
     const char *known_as;
 };
 
+/* "model 2", or "model ${vars.m}": a number that was put in is not told. */
+static const char *say(const struct jr_check *check, const char *name,
+                       const struct jr_stated *stated)
+{
+    const char *said =
+        jr_arena_printf(check->lint->arena, "%s %s", name,
+                        jr_lint_said(check->lint, stated->node));
+    return said == NULL ? "" : said;
+}
+
+static bool is_literal(const struct jr_stated *stated)
+{
+    return stated->node == NULL || stated->node->filled == NULL;
+}
+
 static void refuse_overflow(const struct jr_check *check,
                             const struct jr_node *at,
                             const struct jr_node *other, const char *product)
@@ -40,6 +55,14 @@ static uint64_t sum_of(const struct jr_node *list)
     return sum;
 }
 
+static bool is_literal_list(const struct jr_node *list)
+{
+    size_t i = 0;
+    while (list != NULL && i < list->count && list->items[i]->filled == NULL)
+        i++;
+    return list == NULL || i == list->count;
+}
+
 /* The other way to the world: nodes and their ranks. */
 static struct jr_stated world_of_nodes(const struct jr_check *check,
                                        const struct sizes *sizes,
@@ -49,14 +72,16 @@ static struct jr_stated world_of_nodes(const struct jr_check *check,
     struct jr_stated world = {0};
     if (sizes->list != NULL) {
         world = (struct jr_stated){sizes->list, sum_of(sizes->list)};
-        *ret_as = jr_arena_printf(
-            arena, "local_world_size (%" PRIu64 " in all)", world.value);
+        *ret_as = "the sum of local_world_size";
+        if (is_literal_list(sizes->list))
+            *ret_as = jr_arena_printf(
+                arena, "local_world_size (%" PRIu64 " in all)", world.value);
     } else if (sizes->nodes.node != NULL && sizes->local.node != NULL) {
         world.node = sizes->local.node;
         world.value = sizes->nodes.value * sizes->local.value;
         *ret_as = jr_arena_printf(
-            arena, "nodes %" PRIu64 " x local_world_size %" PRIu64,
-            sizes->nodes.value, sizes->local.value);
+            arena, "%s x %s", say(check, "nodes", &sizes->nodes),
+            say(check, "local_world_size", &sizes->local));
     }
     if (world.value > UINT32_MAX && *ret_as != NULL) {
         refuse_overflow(check, world.node, sizes->nodes.node, *ret_as);
@@ -73,12 +98,34 @@ static void check_multiple(const struct jr_check *check,
     if (sizes->world.node == NULL || part->node == NULL ||
         world % part->value == 0)
         return;
-    struct jr_diag *diag =
-        jr_check_clash(check, 312, part->node, sizes->world.node,
-                       "world_size %" PRIu64 " is no multiple of %s %" PRIu64,
-                       world, name, part->value);
+    struct jr_diag *diag = jr_check_clash(
+        check, 312, part->node, sizes->world.node, "%s is no multiple of %s",
+        say(check, "world_size", &sizes->world), say(check, name, part));
     jr_diag_help(check->lint->diags, diag,
                  "nodes that differ: local_world_size: [...], one per node");
+}
+
+/* Whether no number that comes of nodes and their ranks was put in. */
+static bool are_literal(const struct sizes *sizes)
+{
+    return is_literal(&sizes->nodes) && is_literal(&sizes->local) &&
+           is_literal_list(sizes->list);
+}
+
+/* Nodes and their ranks, as `known`, are not the world that is stated. */
+static void refuse_nodes(const struct jr_check *check,
+                         const struct sizes *sizes)
+{
+    struct jr_diag *diag = jr_check_clash(
+        check, 312, sizes->known.node, sizes->world.node, "%s is not %s",
+        sizes->known_as == NULL ? "" : sizes->known_as,
+        say(check, "world_size", &sizes->world));
+    if (are_literal(sizes))
+        jr_diag_help(check->lint->diags, diag,
+                     "leave world_size out, and it is %" PRIu64,
+                     sizes->known.value);
+    else
+        jr_diag_help(check->lint->diags, diag, "leave world_size out");
 }
 
 static void check_nodes(const struct jr_check *check, struct sizes *sizes)
@@ -94,14 +141,9 @@ static void check_nodes(const struct jr_check *check, struct sizes *sizes)
     if (sizes->world.node == NULL)
         return;
     if (nodes.node != NULL && nodes.value != sizes->world.value)
-        jr_diag_help(check->lint->diags,
-                     jr_check_clash(check, 312, nodes.node, sizes->world.node,
-                                    "%s is not world_size %" PRIu64,
-                                    as == NULL ? "" : as, sizes->world.value),
-                     "leave world_size out, and it is %" PRIu64, nodes.value);
+        refuse_nodes(check, sizes);
     sizes->known = sizes->world;
-    sizes->known_as = jr_arena_printf(check->lint->arena, "world_size %" PRIu64,
-                                      sizes->world.value);
+    sizes->known_as = say(check, "world_size", &sizes->world);
 }
 
 /* "model 2 x pipeline 2", as far as it is stated; "" for nothing. */
@@ -119,10 +161,26 @@ static const char *mesh_text(const struct jr_check *check,
     const char *text = "";
     for (size_t i = 0; i < sizeof axes / sizeof *axes && text != NULL; i++)
         if (axes[i].stated->node != NULL)
-            text = jr_arena_printf(check->lint->arena, "%s%s%s %" PRIu64, text,
-                                   text[0] == '\0' ? "" : " x ", axes[i].name,
-                                   axes[i].stated->value);
+            text = jr_arena_printf(check->lint->arena, "%s%s%s", text,
+                                   text[0] == '\0' ? "" : " x ",
+                                   say(check, axes[i].name, axes[i].stated));
     return text == NULL ? "" : text;
+}
+
+/* Whether the world that is known may be told as a number; and what the mesh
+ * leaves of it. */
+static bool is_told_world(const struct sizes *sizes)
+{
+    if (sizes->world.node != NULL)
+        return is_literal(&sizes->world);
+    return is_literal(&sizes->nodes) && is_literal(&sizes->local) &&
+           is_literal_list(sizes->list);
+}
+
+static bool is_told(const struct sizes *sizes)
+{
+    return is_told_world(sizes) && is_literal(&sizes->model) &&
+           is_literal(&sizes->pipeline) && is_literal(&sizes->data);
 }
 
 /* data is left to be derived: the rest has to divide the world. */
@@ -137,6 +195,8 @@ static void check_divides(const struct jr_check *check,
     struct jr_diag *diag = jr_check_clash(
         check, 310, at, sizes->known.node, "%s does not divide by %s",
         sizes->known_as, mesh_text(check, sizes));
+    if (!is_told(sizes))
+        return;
     if (below == 0)
         jr_diag_help(check->lint->diags, diag,
                      "the nearest world size that does: %" PRIu64, above);
@@ -152,7 +212,7 @@ static void refuse_mesh(const struct jr_check *check, const struct sizes *sizes,
     struct jr_diag *diag = jr_check_clash(
         check, 311, sizes->data.node, sizes->known.node, "%s is not %s",
         mesh_text(check, sizes), sizes->known_as);
-    if (sizes->known.value % group == 0)
+    if (sizes->known.value % group == 0 && is_told(sizes))
         jr_diag_help(check->lint->diags, diag,
                      "leave data out, and it is %" PRIu64,
                      sizes->known.value / group);
@@ -198,28 +258,40 @@ static void check_lengths(const struct jr_check *check,
         }
         if (list == NULL || other == NULL || list->count == nodes)
             continue;
+        const char *said =
+            other->kind == JR_NODE_SCALAR
+                ? jr_lint_said(check->lint, other)
+                : jr_arena_printf(check->lint->arena, "%" PRIu64, nodes);
         (void)jr_check_clash(
             check, 313, list, other,
-            "'%s' has %zu entr%s, but there %s %" PRIu64 " node%s",
-            lists[i].name, list->count, list->count == 1 ? "y" : "ies",
-            nodes == 1 ? "is" : "are", nodes, nodes == 1 ? "" : "s");
+            "'%s' has %zu entr%s, but there %s %s node%s", lists[i].name,
+            list->count, list->count == 1 ? "y" : "ies",
+            nodes == 1 ? "is" : "are", said, nodes == 1 ? "" : "s");
     }
 }
 
-/* node_rank and rank_start count from 0 to below what they count. */
+/* node_rank and rank_start count from 0 to below what they count: the number of
+ * `what`, of which `said` is told where the number was put in. */
 static void check_below(const struct jr_check *check, const char *path,
-                        const struct jr_stated *most, const char *what)
+                        const struct jr_stated *most, const char *what,
+                        const char *said)
 {
+    struct jr_arena *arena = check->lint->arena;
     struct jr_stated index = jr_check_number(check, path);
     if (index.node == NULL || most->node == NULL || index.value < most->value)
         return;
+    const char *number =
+        jr_arena_printf(arena, "%" PRIu64 " %s%s", most->value, what,
+                        most->value == 1 ? "" : "s");
     struct jr_diag *diag = jr_check_clash(
-        check, 314, index.node, most->node,
-        "%s %" PRIu64 " is beyond the last of %" PRIu64 " %s%s", path,
-        index.value, most->value, what, most->value == 1 ? "" : "s");
-    jr_diag_help(check->lint->diags, diag,
-                 "%ss count from 0: the last is %" PRIu64, what,
-                 most->value - 1);
+        check, 314, index.node, most->node, "%s is beyond the last of %s",
+        say(check, path, &index), said != NULL ? said : number);
+    if (said != NULL)
+        jr_diag_help(check->lint->diags, diag, "%ss count from 0", what);
+    else
+        jr_diag_help(check->lint->diags, diag,
+                     "%ss count from 0: the last is %" PRIu64, what,
+                     most->value - 1);
 }
 
 void jr_check_sizes(const struct jr_check *check)
@@ -243,6 +315,9 @@ void jr_check_sizes(const struct jr_check *check)
     const struct jr_node *list = sizes.list != NULL ? sizes.list : sizes.hosts;
     if (nodes.node == NULL && list != NULL)
         nodes = (struct jr_stated){list, list->count};
-    check_below(check, "node_rank", &nodes, "node");
-    check_below(check, "rank_start", &sizes.known, "rank");
+    const char *said =
+        is_literal(&nodes) ? NULL : say(check, "nodes", &nodes);
+    check_below(check, "node_rank", &nodes, "node", said);
+    said = is_told_world(&sizes) ? NULL : sizes.known_as;
+    check_below(check, "rank_start", &sizes.known, "rank", said);
 }

@@ -20,7 +20,7 @@ static void check_method(const struct jr_check *check,
         jr_check_clash(check, 302, method, form->key,
                        "start_method %s has nothing to fork from: a %s is a "
                        "program of its own",
-                       method->text, form->key->text);
+                       jr_lint_said(check->lint, method), form->key->text);
     jr_diag_help(check->lint->diags, diag, "leave it out, or write spawn");
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fill.h"
+#include "point.h"
 #include "shapes.h"
 
 #include "banned.h"
@@ -58,6 +59,72 @@ static const struct jr_node *find_node(const struct jr_spec_file *file,
                                        const char *path)
 {
     return file->tree == NULL ? NULL : jr_doc_find(file->tree, path);
+}
+
+/* What a message, or a record, has for a scalar. */
+typedef const char *teller(struct jr_arena *arena, const struct jr_node *node);
+
+static const char *tell_source(struct jr_arena *arena,
+                               const struct jr_node *node)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (node->filled == NULL)
+        return NULL;
+    jr_point_text(&out, node->filled->written, strlen(node->filled->written));
+    arena->failed |= out.failed;
+    return jr_arena_strdup(arena, out.data);
+}
+
+static const char *tell_kept(struct jr_arena *arena, const struct jr_node *node)
+{
+    (void)arena;
+    return node->filled == NULL ? NULL : node->filled->kept;
+}
+
+/* A list, if the teller has something else than its text for any item. */
+static const char *tell_items(struct jr_arena *arena,
+                              const struct jr_node *list, teller *tell)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    bool any = false;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct jr_node *item = list->items[i];
+        const char *told = NULL;
+        if (item->kind == JR_NODE_SCALAR)
+            told = tell(arena, item);
+        any = any || told != NULL;
+        jr_buf_printf(&out, "%s%s", i == 0 ? "" : ",",
+                      told != NULL                    ? told
+                      : item->kind == JR_NODE_SCALAR ? item->text
+                                                     : "...");
+    }
+    arena->failed |= out.failed;
+    return any ? jr_arena_strdup(arena, out.data) : NULL;
+}
+
+static const char *tell_field(const struct jr_spec_file *file,
+                              struct jr_arena *arena, const char *path,
+                              teller *tell)
+{
+    const struct jr_node *node = find_node(file, path);
+    if (node != NULL && node->kind == JR_NODE_SEQUENCE)
+        return tell_items(arena, node, tell);
+    if (node != NULL && node->kind == JR_NODE_MAPPING)
+        node = jr_doc_find(file->doc.root, path); /* its short form */
+    return node != NULL && node->kind == JR_NODE_SCALAR ? tell(arena, node)
+                                                        : NULL;
+}
+
+const char *jr_spec_written(const struct jr_spec_file *file,
+                            struct jr_arena *arena, const char *path)
+{
+    return tell_field(file, arena, path, tell_source);
+}
+
+const char *jr_spec_kept(const struct jr_spec_file *file,
+                         struct jr_arena *arena, const char *path)
+{
+    return tell_field(file, arena, path, tell_kept);
 }
 
 struct jr_span jr_spec_where(const struct jr_spec_file *file, const char *path)

@@ -31,14 +31,6 @@ static bool can_be_scalar(const struct jr_spec_type *type)
     return type->kind < JR_KIND_LIST || type->kind >= JR_KIND_STREAMS;
 }
 
-/* The scalar that a value is from, however often it was handed on. */
-static const struct jr_node *origin_of(const struct jr_node *node)
-{
-    while (node->filled != NULL && node->filled->from != NULL)
-        node = node->filled->from;
-    return node;
-}
-
 /* The first of what was found, without what it quotes. */
 static void tell(struct jr_lint *lint, const struct jr_spec_type *type,
                  const struct jr_node *node, const struct jr_step *at,
@@ -46,7 +38,6 @@ static void tell(struct jr_lint *lint, const struct jr_spec_type *type,
 {
     const char *code = found->count > 0 ? found->items[0].code : "JR0211";
     const struct jr_code *row = jr_code_find(code);
-    const struct jr_node *from = origin_of(node);
     struct jr_diag *diag;
     if (row == NULL || row->number == 211)
         diag = jr_lint_wrong(lint, type, node, at);
@@ -55,8 +46,7 @@ static void tell(struct jr_lint *lint, const struct jr_spec_type *type,
                              "'%s' is wrong once filled in (%s): %s",
                              jr_lint_path(lint, at), row->title,
                              jr_lint_shown(lint, node));
-    if (from != node)
-        jr_diag_relate(lint->diags, diag, from->span, "the value is from here");
+    jr_lint_relate_origin(lint, diag, node);
 }
 
 struct jr_node *jr_lint_filled(struct jr_lint *lint,

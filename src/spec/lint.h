@@ -77,6 +77,15 @@ const char *jr_lint_shown(struct jr_lint *lint, const struct jr_node *node);
 /* What the source has for a scalar: its text, or the ${...} that made it. */
 const char *jr_lint_source(const struct jr_node *node);
 
+/* The same, made safe and short enough to show. */
+const char *jr_lint_said(struct jr_lint *lint, const struct jr_node *node);
+
+/* The scalar that a value repeats, however often it was handed on; or itself.
+ * The other relates a finding to it, where it is another one. */
+const struct jr_node *jr_lint_origin(const struct jr_node *node);
+void jr_lint_relate_origin(struct jr_lint *lint, struct jr_diag *diag,
+                           const struct jr_node *node);
+
 /* Text made safe and short enough to show, in quotes. */
 const char *jr_lint_quoted(struct jr_lint *lint, const char *text, size_t len);
 

@@ -87,6 +87,17 @@ void jr_spec_escape(struct jr_arena *arena, struct jr_node *root);
 /* Append the normal form as a spec. */
 void jr_spec_emit(struct jr_buf *out, const struct jr_spec_file *file);
 
+/* The text of a field that ${...} had a part in, for messages, which tell no
+ * value that was put in: as the source has it, made short and safe to show. NULL
+ * where it had none. Lists are told with commas. In `arena`. */
+const char *jr_spec_written(const struct jr_spec_file *file,
+                            struct jr_arena *arena, const char *path);
+
+/* The value of a field that has a secret in it, with references in place of
+ * secrets; NULL where it has none. In `arena`. */
+const char *jr_spec_kept(const struct jr_spec_file *file,
+                         struct jr_arena *arena, const char *path);
+
 /* Where the value of a field ("parallelism.model") was stated; line 0 when the
  * spec does not state it. */
 struct jr_span jr_spec_where(const struct jr_spec_file *file,

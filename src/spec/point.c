@@ -40,6 +40,29 @@ const char *jr_lint_source(const struct jr_node *node)
     return node->filled == NULL ? node->text : node->filled->written;
 }
 
+const char *jr_lint_said(struct jr_lint *lint, const struct jr_node *node)
+{
+    struct jr_buf buf = JR_BUF_INIT;
+    const char *text = jr_lint_source(node);
+    jr_point_text(&buf, text, strlen(text));
+    return keep(lint, &buf);
+}
+
+const struct jr_node *jr_lint_origin(const struct jr_node *node)
+{
+    while (node->filled != NULL && node->filled->from != NULL)
+        node = node->filled->from;
+    return node;
+}
+
+void jr_lint_relate_origin(struct jr_lint *lint, struct jr_diag *diag,
+                           const struct jr_node *node)
+{
+    const struct jr_node *from = jr_lint_origin(node);
+    if (from != node)
+        jr_diag_relate(lint->diags, diag, from->span, "the value is from here");
+}
+
 const char *jr_lint_shown(struct jr_lint *lint, const struct jr_node *node)
 {
     if (node->kind == JR_NODE_SEQUENCE)

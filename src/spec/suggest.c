@@ -69,7 +69,7 @@ static bool is_among(const char *word, const char *const *words)
 void jr_lint_suggest(struct jr_lint *lint, struct jr_diag *diag,
                      const struct jr_node *node, const char *const *words)
 {
-    if (diag == &lint->diags->scratch)
+    if (diag == &lint->diags->scratch || node->filled != NULL)
         return;
     const char *near = jr_field_foreign_word(node->text);
     bool sure = jr_field_foreign_word_is_sure(node->text);

@@ -1,7 +1,4 @@
-/* Values of secrets that the spec reads by ${env:NAME} stand in arguments,
- * variables and paths of the plan, and there they have to stand. Told they are
- * not, wherever they are met. */
-#include "show.h"
+#include "hide.h"
 
 #include <string.h>
 
@@ -40,7 +37,7 @@ static void replace(struct jr_buf *out, size_t from, const struct jr_buf *what)
     for (; found != NULL;
          found = memmem(at, (size_t)(end - at), what->data, what->len)) {
         jr_buf_add(&tail, at, (size_t)(found - at));
-        jr_buf_str(&tail, JR_SHOW_REDACTED);
+        jr_buf_str(&tail, JR_REDACTED);
         at = found + what->len;
     }
     jr_buf_add(&tail, at, (size_t)(end - at));
@@ -61,19 +58,17 @@ static void hide(struct jr_buf *out, size_t from, const char *value, bool json)
 
 /* A function's arguments are JSON to begin with, so a value in them is not what
  * it is elsewhere. */
-void jr_show_hide(struct jr_buf *out, size_t from, const struct jr_plan *plan,
-                  bool json)
+void jr_hide(struct jr_buf *out, size_t from, char *const *values, bool json)
 {
-    char *const *value = plan->hidden;
-    for (; value != NULL && *value != NULL && !out->failed; value++) {
+    for (; values != NULL && *values != NULL && !out->failed; values++) {
         JR_BUF_CLEANUP struct jr_buf inner = JR_BUF_INIT;
-        if (strlen(*value) < SHORTEST)
+        if (strlen(*values) < SHORTEST)
             continue;
-        hide(out, from, *value, json);
-        add_inner(&inner, *value);
+        hide(out, from, *values, json);
+        add_inner(&inner, *values);
         if (inner.failed)
             out->failed = true;
-        else if (strcmp(inner.data, *value) != 0)
+        else if (strcmp(inner.data, *values) != 0)
             hide(out, from, inner.data, json);
     }
 }
