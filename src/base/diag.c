@@ -156,6 +156,48 @@ void jr_diags_sort_from(struct jr_diags *diags, size_t first)
     }
 }
 
+static bool is_same_place(const struct jr_span *a, const struct jr_span *b)
+{
+    bool named = a->source != NULL && b->source != NULL;
+    return named && a->line == b->line && a->column == b->column &&
+           compare_texts(a->source->name, b->source->name) == 0;
+}
+
+static bool is_same(const struct jr_diag *a, const struct jr_diag *b)
+{
+    return a->severity == b->severity && is_same_place(&a->span, &b->span) &&
+           compare_texts(a->code, b->code) == 0 &&
+           compare_texts(a->message, b->message) == 0 &&
+           (a->related == NULL) == (b->related == NULL) &&
+           (a->related == NULL ||
+            is_same_place(&a->related->span, &b->related->span));
+}
+
+static bool is_told(const struct jr_diags *diags, size_t before,
+                    const struct jr_diag *diag)
+{
+    size_t i = 0;
+    while (i < before && !is_same(&diags->items[i], diag))
+        i++;
+    return i < before;
+}
+
+size_t jr_diags_fold(struct jr_diags *diags, size_t first)
+{
+    size_t kept = first, count = diags->count;
+    for (size_t i = first; i < count; i++) {
+        const struct jr_diag *diag = &diags->items[i];
+        if (!is_told(diags, first, diag))
+            diags->items[kept++] = *diag;
+        else if (diag->severity == JR_SEVERITY_ERROR)
+            diags->errors--;
+        else
+            diags->warnings--;
+    }
+    diags->count = kept;
+    return count - kept;
+}
+
 void jr_diags_sort(struct jr_diags *diags)
 {
     jr_diags_sort_from(diags, 0);

@@ -51,6 +51,10 @@ void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag,
 void jr_diags_sort(struct jr_diags *diags);
 void jr_diags_sort_from(struct jr_diags *diags, size_t first);
 
+/* Take out those from `first` on that an earlier file has too: the same words
+ * at the same place. Returns how many. */
+size_t jr_diags_fold(struct jr_diags *diags, size_t first);
+
 /* Append "3 errors and 1 warning". */
 void jr_diags_count(struct jr_buf *out, const struct jr_diags *diags);
 
@@ -59,6 +63,7 @@ struct jr_checked {
     const char *name;
     size_t first, count;     /* into the list */
     size_t errors, warnings; /* those that were not kept included */
+    size_t folded;           /* of them, told with an earlier file */
 };
 
 /* What is told, and how. */

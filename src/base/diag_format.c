@@ -36,6 +36,14 @@ static size_t marked_files(const struct jr_diag_report *report)
     return marked;
 }
 
+static bool any_folded(const struct jr_diag_report *report)
+{
+    size_t i = 0;
+    while (i < report->files_count && report->files[i].folded == 0)
+        i++;
+    return i < report->files_count;
+}
+
 /* Findings whose fix lies in the file that was checked. */
 static size_t fixable(const struct jr_diag_report *report,
                       const struct jr_checked *file)
@@ -79,6 +87,8 @@ void jr_diag_summary(struct jr_buf *out, const struct jr_diag_report *report)
         jr_diags_count(out, diags);
         jr_buf_str(out, " in ");
         add_number(out, marked_files(report), "file");
+        if (any_folded(report))
+            jr_buf_str(out, ", each told once");
     }
     jr_buf_char(out, '\n');
     add_fixable(out, report);

@@ -72,10 +72,13 @@ static void add_findings(struct jr_buf *out,
                          struct jr_diag_cursor *cursor)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    size_t more = file->errors + file->warnings - file->count;
+    size_t more = file->errors + file->warnings - file->count - file->folded;
     for (size_t i = 0; i < file->count; i++)
         jr_diag_human(&text, &report->diags->items[file->first + i], cursor,
                       false);
+    if (file->folded != 0)
+        jr_buf_printf(&text, "%zu told with another file that has the same\n",
+                      file->folded);
     if (more != 0)
         jr_buf_printf(&text, "%zu more findings are not shown\n", more);
     add_xml(out, &text);

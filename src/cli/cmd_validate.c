@@ -55,18 +55,20 @@ static bool begin_file(struct checks *checks, const char *name)
     return file->name != NULL;
 }
 
-/* Returns whether nothing was found. */
+/* What others have too, in a file that several extend, is told once. Returns
+ * whether nothing is to be told of this one. */
 static bool end_file(struct checks *checks, enum jr_status status)
 {
     struct jr_checked *file = &checks->files[checks->files_count - 1];
-    file->count = checks->diags.count - file->first;
     file->errors = checks->diags.errors - file->errors;
     file->warnings = checks->diags.warnings - file->warnings;
+    file->folded = jr_diags_fold(&checks->diags, file->first);
+    file->count = checks->diags.count - file->first;
     jr_diags_sort_from(&checks->diags, file->first);
     if (checks->strict && file->warnings > 0)
         status = JR_STATUS_INVALID;
     checks->status = jr_target_worse(checks->status, status);
-    return file->errors + file->warnings == 0;
+    return file->errors + file->warnings == file->folded;
 }
 
 /* Hold a spec that is valid in itself against the machines, if there are any:

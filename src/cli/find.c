@@ -32,6 +32,12 @@ static bool is_spec(const FTSENT *entry)
            strcmp(entry->fts_name + len - suffix, SUFFIX) == 0;
 }
 
+/* The name by which others refer to a file: without the folder that is here. */
+static const char *plain_name(const char *path)
+{
+    return strncmp(path, "./", 2) == 0 && path[2] != '\0' ? path + 2 : path;
+}
+
 static void find_below(struct jr_finds *finds, struct jr_arena *arena,
                        char *folder)
 {
@@ -43,10 +49,11 @@ static void find_below(struct jr_finds *finds, struct jr_arena *arena,
         return;
     }
     for (FTSENT *entry; (entry = fts_read(tree)) != NULL;) {
+        const char *path = plain_name(entry->fts_path);
         if (is_spec(entry))
-            add(finds, arena, entry->fts_path, NULL);
+            add(finds, arena, path, NULL);
         else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
-            add(finds, arena, entry->fts_path, strerror(entry->fts_errno));
+            add(finds, arena, path, strerror(entry->fts_errno));
     }
     (void)fts_close(tree);
     if (finds->count == before)

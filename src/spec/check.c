@@ -98,11 +98,10 @@ struct jr_diag *jr_check_clash(const struct jr_check *check, unsigned code,
         finding.diag =
             jr_lint_error(check->lint, code, at->span, NULL, "%s", text);
     struct jr_diag *diag = finding.diag;
-    jr_lint_relate_origin(check->lint, diag, at);
-    if (other != NULL && other->span.line != 0) {
+    if (other != NULL && other->span.line != 0)
         jr_diag_relate(diags, diag, other->span, "stated here");
-        jr_lint_relate_origin(check->lint, diag, other);
-    }
+    else
+        jr_lint_relate_origin(check->lint, diag, at);
     return diag;
 }
 

@@ -10,14 +10,26 @@
 
 #include "banned.h"
 
+/* Whether no string is a value of the type, and so nothing in quotes. */
+static bool wants_plain(const struct jr_spec_type *type)
+{
+    if (type->kind == JR_KIND_LIST && type->lone)
+        type = type->item;
+    return type->kind == JR_KIND_INTEGER || type->kind == JR_KIND_NUMBER ||
+           type->kind == JR_KIND_BOOLEAN;
+}
+
 /* What stands for a value that nobody knows: where any text will do, that of
- * the source, and else nothing. */
+ * the source, and else nothing. Its quotes are known. */
 static struct jr_node *read_unknown(struct jr_lint *lint,
                                     const struct jr_spec_type *type,
-                                    const struct jr_node *node)
+                                    const struct jr_node *node,
+                                    const struct jr_step *at)
 {
     bool text = type->kind == JR_KIND_VALUE ||
                 (type->kind == JR_KIND_TEXT && type->pattern == NULL);
+    if (!node->plain && wants_plain(type))
+        jr_lint_unquote(lint, jr_lint_wrong(lint, type, node, at), node);
     return text ? jr_lint_scalar(lint, node, node->text, false) : NULL;
 }
 
@@ -29,6 +41,21 @@ static bool can_be_scalar(const struct jr_spec_type *type)
     if (type->kind == JR_KIND_LIST)
         return type->lone || type->words != NULL;
     return type->kind < JR_KIND_LIST || type->kind >= JR_KIND_STREAMS;
+}
+
+/* Whether a scalar would be right without its quotes. */
+static bool is_good_plain(struct jr_lint *lint, const struct jr_spec_type *type,
+                          const struct jr_node *node, const struct jr_step *at)
+{
+    struct jr_diags silent = JR_DIAGS_INIT, *diags = lint->diags;
+    struct jr_node plain = *node;
+    plain.plain = true;
+    lint->diags = &silent;
+    bool good = !node->plain && wants_plain(type) &&
+                jr_lint_reader(type->kind)(lint, type, &plain, at) != NULL;
+    lint->diags = diags;
+    jr_diags_release(&silent);
+    return good;
 }
 
 /* The first of what was found, without what it quotes. */
@@ -43,9 +70,11 @@ static void tell(struct jr_lint *lint, const struct jr_spec_type *type,
         diag = jr_lint_wrong(lint, type, node, at);
     else
         diag = jr_lint_error(lint, row->number, node->span, at,
-                             "'%s' is wrong once filled in (%s): %s",
+                             "'%s' is wrong once filled in (%s): '%s'",
                              jr_lint_path(lint, at), row->title,
-                             jr_lint_shown(lint, node));
+                             jr_lint_said(lint, node));
+    if (is_good_plain(lint, type, node, at))
+        jr_lint_unquote(lint, diag, node);
     jr_lint_relate_origin(lint, diag, node);
 }
 
@@ -60,7 +89,7 @@ struct jr_node *jr_lint_filled(struct jr_lint *lint,
         return NULL;
     }
     if (node->filled->unknown)
-        return read_unknown(lint, type, node);
+        return read_unknown(lint, type, node, at);
     lint->diags = &silent;
     struct jr_node *out = jr_lint_reader(type->kind)(lint, type, node, at);
     lint->diags = diags;

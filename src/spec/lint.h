@@ -6,7 +6,7 @@
  *   jr_lint_unknown  a key that is no field  unknown.c
  *   jr_lint_filled   a scalar with ${...}    filled.c
  *   jr_read_value    a function's argument   call.c
- *   jr_read_*        a scalar of one kind    value.c number.c template.c
+ *   jr_read_*        a scalar of one kind    value.c number.c duration.c
  *   jr_read_streams  redirects and tee       redirect.c
  *   jr_lint_error    a mistake at a node     point.c
  *   jr_lint_suggest  what may be meant       suggest.c
@@ -115,6 +115,11 @@ void jr_lint_fix(struct jr_lint *lint, struct jr_diag *diag,
 void jr_lint_fix_text(struct jr_lint *lint, struct jr_diag *diag,
                       const struct jr_node *node, const char *text);
 
+/* Say that a quoted scalar would be right without its quotes, and take them off
+ * where that can be done. */
+void jr_lint_unquote(struct jr_lint *lint, struct jr_diag *diag,
+                     const struct jr_node *node);
+
 /* Whether a text is a word that needs no quotes anywhere. */
 bool jr_lint_is_bare(const char *text);
 
@@ -150,7 +155,8 @@ jr_reader *jr_lint_reader(enum jr_spec_kind kind);
 
 jr_reader jr_read_integer, jr_read_number, jr_read_boolean; /* number.c */
 jr_reader jr_read_text, jr_read_path, jr_read_word;         /* value.c */
-jr_reader jr_read_duration, jr_read_ranks, jr_read_pattern, jr_read_scalar;
+jr_reader jr_read_ranks, jr_read_pattern, jr_read_scalar;
+jr_reader jr_read_duration; /* duration.c */
 jr_reader jr_read_streams; /* redirect.c: any node */
 jr_reader jr_read_value;   /* call.c: any node */
 

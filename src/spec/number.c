@@ -8,15 +8,6 @@
 
 #include "banned.h"
 
-/* A quoted scalar that would be right without its quotes. */
-static void suggest_unquoted(struct jr_lint *lint, struct jr_diag *diag,
-                             const struct jr_node *node)
-{
-    jr_diag_help(lint->diags, diag, "quotes make it a string: write %s",
-                 node->text);
-    jr_lint_fix(lint, diag, node, node->text);
-}
-
 /* 010, 0x10 and 0o10: readers of YAML disagree. */
 static bool suggest_based(struct jr_lint *lint, struct jr_diag *diag,
                           const char *text)
@@ -97,7 +88,7 @@ struct jr_node *jr_read_integer(struct jr_lint *lint,
         return jr_lint_scalar(lint, node, node->text, true);
     struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
     if (in_range(type, node->text))
-        suggest_unquoted(lint, diag, node);
+        jr_lint_unquote(lint, diag, node);
     else if (jr_num_u64(node->text, &value) && value > type->max)
         jr_diag_help(lint->diags, diag, "at most %u", type->max);
     else if (node->plain)
@@ -116,7 +107,7 @@ struct jr_node *jr_read_number(struct jr_lint *lint,
         return jr_lint_scalar(lint, node, node->text, true);
     struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
     if (number)
-        suggest_unquoted(lint, diag, node);
+        jr_lint_unquote(lint, diag, node);
     return NULL;
 }
 
@@ -145,7 +136,7 @@ struct jr_node *jr_read_boolean(struct jr_lint *lint,
     struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
     const char *old = old_boolean(node->text);
     if (yes || no)
-        suggest_unquoted(lint, diag, node);
+        jr_lint_unquote(lint, diag, node);
     else if (old != NULL) {
         jr_diag_help(lint->diags, diag, "did you mean %s?", old);
         jr_lint_fix(lint, diag, node, old);

@@ -69,16 +69,13 @@ const char *jr_lint_shown(struct jr_lint *lint, const struct jr_node *node)
         return node->count == 0 ? "an empty list" : "a list";
     if (node->kind == JR_NODE_MAPPING)
         return "a mapping";
-    if (node->filled != NULL)
-        return jr_lint_quoted(lint, node->filled->written,
-                              strlen(node->filled->written));
-    if (node->plain && node->len == 0)
-        return "nothing";
+    const char *text = jr_lint_source(node);
     if (node->plain)
-        return jr_lint_quoted(lint, node->text, node->len);
+        return *text == '\0' ? "nothing"
+                             : jr_lint_quoted(lint, text, strlen(text));
     struct jr_buf buf = JR_BUF_INIT;
     jr_buf_str(&buf, "the string \"");
-    jr_point_text(&buf, node->text, node->len);
+    jr_point_text(&buf, text, strlen(text));
     jr_buf_char(&buf, '"');
     return keep(lint, &buf);
 }

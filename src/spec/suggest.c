@@ -18,22 +18,29 @@ static size_t count_points(const char *text, size_t len)
 }
 
 /* How many characters more than its text the source has for a scalar: 0 or the
- * two quotes. -1 where it holds something else than the text: escapes, a block,
- * what was filled in. */
+ * two quotes. -1 where it holds something else than the text: escapes, a block.
+ */
 static int count_quotes(const struct jr_node *node)
 {
     const struct jr_span *span = &node->span;
+    const char *text = jr_lint_source(node);
     size_t width = span->end_column - span->column;
-    size_t points = count_points(node->text, node->len);
-    if (node->filled != NULL || span->line != span->end_line)
+    size_t points = count_points(text, strlen(text));
+    if (span->line != span->end_line)
         return -1;
     return width == points ? 0 : width == points + 2 ? 2 : -1;
+}
+
+/* Whether it can be told what changes with the text of a scalar. */
+static bool is_own(const struct jr_node *node)
+{
+    return node->filled == NULL && !node->shared;
 }
 
 void jr_lint_fix(struct jr_lint *lint, struct jr_diag *diag,
                  const struct jr_node *node, const char *text)
 {
-    if (text != NULL && !node->shared &&
+    if (text != NULL && is_own(node) &&
         count_quotes(node) == (node->plain ? 0 : 2))
         jr_diag_fix(lint->diags, diag, node->span, text);
 }
@@ -43,11 +50,23 @@ void jr_lint_fix_text(struct jr_lint *lint, struct jr_diag *diag,
 {
     struct jr_span span = node->span;
     int quotes = count_quotes(node);
-    if (node->shared || quotes < 0)
+    if (!is_own(node) || quotes < 0)
         return;
     span.column += (uint32_t)quotes / 2;
     span.end_column -= (uint32_t)quotes / 2;
     jr_diag_fix(lint->diags, diag, span, text);
+}
+
+void jr_lint_unquote(struct jr_lint *lint, struct jr_diag *diag,
+                     const struct jr_node *node)
+{
+    /* in brackets, braces cannot stand without quotes */
+    bool stuck = node->filled != NULL && node->flow;
+    jr_diag_help(lint->diags, diag, "quotes make it a string: write %s%s",
+                 jr_lint_said(lint, node),
+                 stuck ? ", on a line of its own" : "");
+    if (!stuck && !node->shared && count_quotes(node) == 2)
+        jr_diag_fix(lint->diags, diag, node->span, jr_lint_source(node));
 }
 
 bool jr_lint_is_bare(const char *text)

@@ -8,7 +8,6 @@
 #include "cleanup.h"
 #include "dollars.h"
 #include "io.h"
-#include "num.h"
 #include "regex.h"
 
 #include "banned.h"
@@ -173,26 +172,6 @@ struct jr_node *jr_read_word(struct jr_lint *lint,
     else
         jr_lint_suggest(lint, diag, node, jr_word_list(lint, type->words));
     return NULL;
-}
-
-struct jr_node *jr_read_duration(struct jr_lint *lint,
-                                 const struct jr_spec_type *type,
-                                 const struct jr_node *node,
-                                 const struct jr_step *at)
-{
-    uint64_t ms, bare;
-    if (!jr_num_duration(node->text, &ms)) {
-        struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
-        if (jr_num_u64(node->text, &bare))
-            jr_diag_help(lint->diags, diag, "did you mean %ss?", node->text);
-        return NULL;
-    }
-    struct jr_buf text = JR_BUF_INIT;
-    jr_num_add_duration(&text, ms);
-    struct jr_node *ret = jr_lint_scalar(lint, node, text.data, false);
-    lint->arena->failed |= text.failed;
-    jr_buf_release(&text);
-    return ret;
 }
 
 const char *jr_ranks_text(struct jr_lint *lint, const struct jr_set *set)

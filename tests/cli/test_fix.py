@@ -134,14 +134,16 @@ class Files(Case):
         alone = self.fix("a.jobrun.yaml", code=3)
         self.assertEqual(alone.stderr,
                          "a.jobrun.yaml:2:1: fixed: 'wrold_size' -> "
-                         "'world_size' [JR0203]\n")
+                         "'world_size' [JR0203]\n"
+                         "a.jobrun.yaml:5:10: fixed: '\"${vars.n}\"' -> "
+                         "'${vars.n}' [JR0211]\n")
         self.assertNotIn("can be fixed", alone.stdout)
         both = self.fix(".", code=3)
-        self.assertEqual(both.stderr.count("./base.jobrun.yaml:"), 2)
+        self.assertEqual(both.stderr.count("base.jobrun.yaml:"), 2)
         self.assertNotIn("a.jobrun.yaml:2", both.stderr)
         self.assertNotIn("base.jobrun.yaml:", both.stdout)
         self.assertTrue(child.read_text().endswith(
-            "nodes: ${vars.n}\nthreads: \"${vars.n}\"\ndevice: ${vars.s}\n"))
+            "nodes: ${vars.n}\nthreads: ${vars.n}\ndevice: ${vars.s}\n"))
 
     def test_what_is_no_file_is_told_as_ever(self):
         os.mkfifo(self.folder / "fifo")

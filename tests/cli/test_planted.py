@@ -5,6 +5,8 @@ import time
 import harness
 
 SPECS = 300
+FORMATS = ["human", "short", "json", "jsonl", "github", "gitlab", "sarif",
+           "junit"]
 EVERY = 7  # a mistake in each seventh spec, until all are planted
 
 HEAD = """\
@@ -68,6 +70,37 @@ class Planted(harness.Case):
         self.assertEqual(found ^ planted, set())
         self.assertEqual(report["error_count"], 40)
         self.assertLess(taken, 20)  # well under a second where it is quiet
+
+
+    def test_a_mistake_that_many_extend_is_told_once(self):
+        self.write("specs/base.jobrun.yaml",
+                   "version: 1\ntemplate: true\nworld_sise: 4\n"
+                   "timeouts: {run: 10min}\n")
+        for number in range(20):
+            self.write(f"specs/team{number % 3}/job{number}.jobrun.yaml",
+                       "extends: ../base.jobrun.yaml\nentrypoint: [./train]\n")
+        (self.folder / ".git").mkdir()
+        for words in (["specs"], ["."], ["specs/team0", "specs/team1",
+                                         "specs/base.jobrun.yaml"]):
+            done = self.jobrun("validate", *words, "--format", "json")
+            report = json.loads(self.expect(done, 3).stdout)
+            self.assertEqual([(d["file"], d["code"])
+                              for d in report["diagnostics"]],
+                             [("specs/base.jobrun.yaml", "JR0203"),
+                              ("specs/base.jobrun.yaml", "JR0211")])
+            self.assertEqual(report["error_count"], 2)
+        for form in FORMATS:
+            done = self.jobrun("validate", "specs", "--format", form)
+            text = self.expect(done, 3).stdout
+            # JSON has the message once more as it looks on a terminal
+            times = 2 if form in ("json", "jsonl") else 1
+            self.assertEqual(text.count("field 'world_sise'"), times, form)
+        human = self.expect(self.jobrun("validate", "specs"), 3).stdout
+        self.assertIn("\n2 errors in 21 files, each told once\n", human)
+        junit = self.expect(self.jobrun("validate", "specs", "--format",
+                                        "junit"), 3).stdout
+        self.assertEqual(junit.count("<failure "), 21)
+        self.assertEqual(junit.count("2 told with another file"), 20)
 
 
 if __name__ == "__main__":

@@ -297,6 +297,46 @@ static void sorts(void)
     jr_diags_release(&diags);
 }
 
+/* One finding of each of three files, and which of them are told. */
+static void folds(void)
+{
+    const struct jr_source a = source("a", "x\n"), again = source("a", "x\n"),
+                           b = source("b", "x\n");
+    const struct {
+        const struct jr_source *source, *related;
+        unsigned code;
+        const char *message;
+        bool told;
+    } vectors[] = {
+        {&a, NULL, 203, "m", false},    {&again, NULL, 203, "m", false},
+        {&b, NULL, 203, "m", true},     {&a, NULL, 204, "m", true},
+        {&a, NULL, 203, "n", true},     {&a, &b, 203, "m", true},
+        {&a, &again, 310, "m", false},  {&a, &b, 310, "m", true},
+        {&again, &a, 310, "m", false},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_diags diags = JR_DIAGS_INIT;
+        struct jr_diag *diag;
+        (void)jr_diags_error(&diags, 203, span(&a, 1, 1, 2), "p", "m");
+        diag = jr_diags_error(&diags, 310, span(&a, 1, 1, 2), "p", "m");
+        jr_diag_relate(&diags, diag, span(&a, 1, 1, 2), "note");
+        diag = jr_diags_error(&diags, vectors[i].code,
+                              span(vectors[i].source, 1, 1, 2), "p", "%s",
+                              vectors[i].message);
+        if (vectors[i].related != NULL)
+            jr_diag_relate(&diags, diag, span(vectors[i].related, 1, 1, 2),
+                           "note");
+        (void)jr_diags_warning(&diags, 203, span(&a, 1, 1, 2), "p", "m");
+        CU_ASSERT_EQUAL(jr_diags_fold(&diags, 2), vectors[i].told ? 0 : 1);
+        CU_ASSERT_EQUAL(diags.count, vectors[i].told ? 4 : 3);
+        CU_ASSERT_EQUAL(diags.errors, vectors[i].told ? 3 : 2);
+        CU_ASSERT_EQUAL(diags.warnings, 1);
+        CU_ASSERT_EQUAL(diags.items[diags.count - 1].severity,
+                        JR_SEVERITY_WARNING);
+        jr_diags_release(&diags);
+    }
+}
+
 static void counts_what_it_does_not_keep(void)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -360,5 +400,5 @@ JR_UNIT_MAIN("diag", CASE(shows_no_more_than_it_knows), CASE(looks_as_drawn),
              CASE(aligns_marks), CASE(cuts_long_lines),
              CASE(quotes_no_endless_line), CASE(finds_lines_forth_and_back),
              CASE(lets_no_text_pose_as_output), CASE(colors), CASE(writes_json),
-             CASE(sorts), CASE(counts_what_it_does_not_keep),
+             CASE(sorts), CASE(folds), CASE(counts_what_it_does_not_keep),
              CASE(survives_without_memory), CASE(copies_what_it_is_given))
