@@ -23,10 +23,11 @@ static enum jr_fired bound(struct jr_resolver *r, struct jr_cell *out,
     jr_num_add_duration(&is, bound);
     r->arena->failed = r->arena->failed || was.failed || is.failed;
     struct jr_span stated = jr_spec_where(r->file, path);
+    const char *written = jr_spec_written(r->file, r->arena, path);
     if (stated.line != 0) {
         struct jr_diag *diag = jr_rules_warn(
             r, 426, 0, "%s %s is more than the allocation allows: %s", path,
-            was.data, is.data);
+            written != NULL ? written : was.data, is.data);
         if (diag != NULL)
             diag->span = stated;
         jr_diag_help(r->diags, diag, "%s is used (%s)", is.data, out->rule);
