@@ -4,12 +4,15 @@ run jobrun with a bound on every wait, and readers of what it wrote.
 JOBRUN names the program, EXAMPLES the folder with the examples, and DIGITS the
 example's own program.
 """
+import contextlib
 import json
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 JOBRUN = os.environ["JOBRUN"]
@@ -85,8 +88,29 @@ class Case(unittest.TestCase):
             return json.load(file)
 
     def events(self, run="latest", logs="runs"):
+        """The events so far; the last line may still be on its way."""
         with open(self.folder / logs / run / "events.jsonl") as file:
-            return [json.loads(line) for line in file]
+            return [json.loads(line) for line in file if line.endswith("\n")]
+
+    def await_event(self, **wanted):
+        """The first event with these members, once it is there."""
+        until = time.monotonic() + LIMIT
+        while True:
+            for event in self.events():
+                if wanted.items() <= event.items():
+                    return event
+            self.assertLess(time.monotonic(), until, f"no {wanted}")
+            time.sleep(0.01)
+
+    @contextlib.contextmanager
+    def takes_less(self, seconds):
+        """What is started and ended inside takes less processor time, which
+        says how much is done, on a busy machine too."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        yield
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.assertLess(after.ru_utime + after.ru_stime -
+                        before.ru_utime - before.ru_stime, seconds)
 
 
 main = unittest.main

@@ -229,7 +229,7 @@ class Terminal(Shell):
         os.write(self.shell, keys.encode())
 
     def until(self, text):
-        end = time.monotonic() + harness.LIMIT / 3
+        end = time.monotonic() + harness.LIMIT
         while text not in self.seen:
             left = end - time.monotonic()
             ready = left > 0 and select.select([self.shell], [], [], left)[0]

@@ -1,6 +1,5 @@
 """300 specs with 40 planted mistakes: one call finds all and invents none."""
 import json
-import time
 
 import harness
 
@@ -61,15 +60,13 @@ class Planted(harness.Case):
 
     def test_all_are_found_and_none_is_invented(self):
         planted = self.plant()
-        start = time.monotonic()
-        done = self.jobrun("validate", "specs", "--format", "json")
-        taken = time.monotonic() - start
+        with self.takes_less(20):  # well under a second as users build it
+            done = self.jobrun("validate", "specs", "--format", "json")
         report = json.loads(self.expect(done, 3).stdout)
         found = {(d["file"].split("specs/")[1], d["line"], d["column"],
                   d["code"]) for d in report["diagnostics"]}
         self.assertEqual(found ^ planted, set())
         self.assertEqual(report["error_count"], 40)
-        self.assertLess(taken, 20)  # well under a second where it is quiet
 
 
     def test_a_mistake_that_many_extend_is_told_once(self):

@@ -97,8 +97,7 @@ class Trust(harness.Case):
     def test_a_second_signal_does_not_wait(self):
         process = self.launch(STUBBORN.replace("300ms", "10m"))
         process.terminate()
-        while not any(e["event"] == "stop" for e in self.events()):
-            time.sleep(0.01)
+        self.await_event(event="stop")
         time.sleep(0.15)  # within 0.1 s it would be the same signal
         process.terminate()
         self.ended(process, 128 + signal.SIGTERM)
@@ -118,9 +117,8 @@ class Trust(harness.Case):
 
     def test_a_suspended_rank_is_stopped(self):
         process = self.launch(POLITE)
-        (rank,) = [r["pid"] for r in self.events()
-                   if r["event"] == "rank_started" and r["rank"] == 1]
-        os.kill(rank, signal.SIGSTOP)
+        rank = self.await_event(event="rank_started", rank=1)
+        os.kill(rank["pid"], signal.SIGSTOP)
         process.terminate()
         self.ended(process, 128 + signal.SIGTERM)
 

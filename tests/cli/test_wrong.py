@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import subprocess
-import time
 
 import harness
 
@@ -41,9 +40,8 @@ backends: nvcl
         self.assertFalse(found["valid"])
 
     def refused_at_once(self, path, word):
-        start = time.monotonic()
-        done = self.expect(self.jobrun("validate", path), 3)
-        self.assertLess(time.monotonic() - start, 5)  # a second, with slack
+        with self.takes_less(5):  # a second, with slack
+            done = self.expect(self.jobrun("validate", path), 3)
         self.assertIn(word, done.stdout)
 
     def test_hostile_files_are_refused_at_once(self):
@@ -72,9 +70,7 @@ class WrongRuns(harness.Case):
     def test_no_such_program(self):
         spec = self.write("t.jobrun.yaml",
                           HEAD + "entrypoint: [./trian]\nworld_size: 4\n")
-        start = time.monotonic()
         done = self.expect(self.jobrun(spec), 7)
-        self.assertLess(time.monotonic() - start, 5)
         self.assertIn("./trian", done.stderr)
         self.assertIn("No such file or directory", done.stderr)
         self.assertEqual(self.results()["status"], "launch_failed")
@@ -160,13 +156,14 @@ class WrongRuns(harness.Case):
 
     def test_twice_at_once(self):
         spec = self.write("t.jobrun.yaml", shell(
-            'echo "port $MASTER_PORT"\nsleep 1', n=1))
+            'echo "port $MASTER_PORT"\n'
+            'while [ ! -e go ]; do sleep 0.02; done', n=1))
         both = [self.start(spec), self.start(spec)]
-        ports = set()
+        ports = {process.stdout.readline() for process in both}
+        (self.folder / "go").touch()
         for process in both:
-            out, told = process.communicate(timeout=harness.LIMIT)
+            _, told = process.communicate(timeout=harness.LIMIT)
             self.assertEqual(process.returncode, 0, told)
-            ports.add(out)
         self.assertEqual(len(ports), 2, ports)
         runs = [p for p in (self.folder / "runs").iterdir()
                 if p.is_dir() and not p.is_symlink()]

@@ -139,9 +139,10 @@ class Events(Case):
         self.start("true").wait(LIMIT)
         self.start("sh", "-c", "kill -9 $$").wait(LIMIT)
         self.start("/nonexistent/program").wait(LIMIT)
-        self.start(spec="entrypoint: {shell: trap '' TERM; sleep 60}\n"
-                   "timeouts: {run: 100ms, stop_grace: 100ms}\n").wait(LIMIT)
+        self.start(spec="entrypoint: {shell: sleep 60}\n"
+                   "timeouts: {run: 100ms}\n").wait(LIMIT)
         self.signalled()
+        self.killed()
         self.assertEqual(
             self.events(),
             self.known() - {"guard_lost", "runner_lost", "log_failed"})
@@ -154,6 +155,15 @@ class Events(Case):
                                 ("got", signal.SIGTERM)):
             self.read_until(process, awaited, times=2)
             process.send_signal(number)
+        process.stdout.read()
+        process.wait(LIMIT)
+
+    def killed(self):
+        process = self.start(
+            spec="entrypoint: {shell: trap '' TERM; echo ready; sleep 60}\n"
+            "timeouts: {stop_grace: 100ms}\n")
+        self.read_until(process, "ready", times=2)
+        process.terminate()
         process.stdout.read()
         process.wait(LIMIT)
 

@@ -82,8 +82,8 @@ static bool sweeps(void (*make)(const struct jr_group *), unsigned at_least,
         (void)sigprocmask(SIG_BLOCK, &chld, NULL);
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
         make(group);
-        (void)alarm(20);
-        jr_sweep(&sweep, 10 * SECOND, group);
+        (void)alarm(120);
+        jr_sweep(&sweep, 60 * SECOND, group);
         bool none =
             waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | __WALL) != 0;
         _exit(none && sweep.left == 0 && sweep.killed >= at_least ? 0 : 1);
