@@ -32,13 +32,28 @@ const char *jr_env_get(char *const *envp, const char *name)
     return NULL;
 }
 
-/* Whether the name of NAME=VALUE matches; an item without '=' never does. */
+/* The bytes at `text` that mean themselves in a glob, in any locale. */
+static size_t plain_len(const char *text)
+{
+    size_t len = 0;
+    while (text[len] == '_' || (text[len] >= '0' && text[len] <= '9') ||
+           ((text[len] | 0x20) >= 'a' && (text[len] | 0x20) <= 'z'))
+        len++;
+    return len;
+}
+
+/* Whether the name of NAME=VALUE matches; an item without '=' never does.
+ * Nearly every glob is a beginning, which needs no fnmatch(3). */
 static bool name_matches(const char *item, const char *glob)
 {
     const char *equals = strchr(item, '=');
+    size_t len = plain_len(glob);
     if (equals == NULL)
         return false;
-    JR_FREE char *name = strndup(item, (size_t)(equals - item));
+    size_t name_len = (size_t)(equals - item);
+    if (strcmp(glob + len, "*") == 0)
+        return name_len >= len && memcmp(item, glob, len) == 0;
+    JR_FREE char *name = strndup(item, name_len);
     return name != NULL && fnmatch(glob, name, 0) == 0;
 }
 
@@ -51,16 +66,6 @@ void jr_env_unset(struct jr_strv *env, const char *glob)
     env->count = kept;
     if (env->items != NULL)
         env->items[kept] = NULL;
-}
-
-/* The bytes at `text` that mean themselves in a glob, in any locale. */
-static size_t plain_len(const char *text)
-{
-    size_t len = 0;
-    while (text[len] == '_' || (text[len] >= '0' && text[len] <= '9') ||
-           ((text[len] | 0x20) >= 'a' && (text[len] | 0x20) <= 'z'))
-        len++;
-    return len;
 }
 
 static char fold(char byte)
