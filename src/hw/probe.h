@@ -12,6 +12,8 @@ struct jr_probe {
     struct jr_arena *arena;  /* for what `hw` points at */
     struct jr_arena scratch; /* for texts on the way; gone after the probe */
     const char *root;        /* "" for this machine */
+    const char *groups;      /* of this process, and the mounts that it sees, */
+    const char *mounts;      /* once they were read: see cgroup.h */
     char *const *envp;
 };
 
