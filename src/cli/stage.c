@@ -5,7 +5,6 @@
 
 #include "detach.h"
 #include "session.h"
-#include "support.h"
 
 #include "banned.h"
 
@@ -36,7 +35,6 @@ struct jr_session_options jr_stage_options(struct jr_cli *cli)
         .root = cli->root,
         .args = cli->words_count == 0 ? NULL : cli->rest,
         .node_rank = cli->node_rank,
-        .support = jr_support_find(&cli->arena),
         .local = cli->local,
         .run_id = cli->run_id,
         .note = note,

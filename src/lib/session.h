@@ -79,6 +79,10 @@ int jr_session_write_record(struct jr_session *session, struct jr_error *err);
 /* Tell what stops nothing. */
 void jr_session_note(const struct jr_session *session, const char *line);
 
+/* The folder with the files of Python and library entrypoints, in `arena`: near
+ * the program, else near the library. NULL: neither has it. */
+const char *jr_support_find(struct jr_arena *arena);
+
 /* For the program, which sees more than jobrun.h has: the facts, zeroed before
  * they are read, and the list of findings. */
 const struct jr_hw *jr_session_hw(const struct jr_session *session);

@@ -223,11 +223,13 @@ enum jr_status jr_session_plan_as(struct jr_session *session,
                                   const char *run_id, struct jr_error *err)
 {
     size_t first = session->diags.count;
+    const char *support = session->options.support;
     const struct jr_plan_options options = {
         .run_id = run_id,
         .environ = session->options.envp,
         .local = session->options.local,
-        .support = session->options.support,
+        .support =
+            support != NULL ? support : jr_support_find(&session->arena),
     };
     enum jr_status status =
         jr_plan_build(&session->plan, &session->arena, &session->resolution.job,

@@ -90,6 +90,14 @@ class Install(unittest.TestCase):
         self.assertIn("bad.yaml:2:1: error[JR0203]", done.stderr)
         self.assertIn("cannot run: bad.yaml:", done.stderr)
 
+    def write_function(self):
+        """A job that needs the files of the support folder."""
+        (self.folder / "job.py").write_text(
+            "import jobrun\ndef main():\n    return jobrun.rank() + 40\n")
+        (self.folder / "function.yaml").write_text(
+            "version: 1\nname: f\nworld_size: 2\n"
+            "entrypoint: {python: {function: 'job:main'}}\n")
+
     def test_everything_is_there(self):
         version = os.environ["VERSION"]
         missing = [path for path in (
@@ -142,8 +150,12 @@ class Install(unittest.TestCase):
                        self.folder / "one.c")
 
     def test_the_example_of_the_page_runs(self):
-        self.check_example(self.build(os.environ["CC"], self.example(),
-                                      *self.pkg_config("--libs")))
+        program = self.build(os.environ["CC"], self.example(),
+                             *self.pkg_config("--libs"))
+        self.check_example(program)
+        self.write_function()
+        self.assertIn("rank 0 succeeded: 40\nrank 1 succeeded: 41\n",
+                      self.good(program, "function.yaml").stdout)
 
     def test_the_example_runs_without_the_shared_library(self):
         words = self.pkg_config("--static", "--libs")
@@ -168,6 +180,9 @@ class Install(unittest.TestCase):
 
     def test_the_program_runs(self):
         done = self.good(self.prefix / "bin" / "jobrun", "two.yaml")
+        self.assertIn("2 of 2 ranks delivered", done.stderr)
+        self.write_function()
+        done = self.good(self.prefix / "bin" / "jobrun", "function.yaml")
         self.assertIn("2 of 2 ranks delivered", done.stderr)
 
 

@@ -19,9 +19,9 @@
  * too: jr_session_diags. A stage in the wrong order is JR_STATUS_USAGE.
  *
  * Nothing is printed, nothing exits, nothing is kept between sessions. A
- * session must not be used by two threads at once. Pointers are never NULL
- * unless that is said. What is handed over is borrowed until jr_session_close;
- * what a session returns is the session's, until then too.
+ * session is for one thread at a time. Pointers are never NULL unless that is
+ * said. What is handed over is borrowed until jr_session_close; what a session
+ * returns is the session's, until then too.
  */
 #ifndef JOBRUN_JOBRUN_H
 #define JOBRUN_JOBRUN_H
@@ -53,11 +53,11 @@ struct jr_session_options {
     bool dry_run; /* nothing will be run, so no port is held */
     const char *run_id;   /* NULL: a fresh one */
     const char *support;  /* absolute: the folder of the files with which Python
-                             and libraries are run, PREFIX/libexec/jobrun; NULL:
-                             specs of theirs are refused */
+                             and libraries are run; NULL: PREFIX/libexec/jobrun,
+                             from where the program or the library lies */
     const char *rerun_of; /* the id of the run that is repeated; NULL: none */
-    /* Told what went wrong and stops nothing, in a line; NULL: nobody is. */
-    void (*note)(void *data, const char *line);
+    void (*note)(void *data, const char *line); /* told what went wrong and stops
+                                                   nothing; NULL: nobody is */
     void *data;
 };
 
@@ -164,7 +164,6 @@ JR_API const struct jr_rank_result *jr_session_ranks(
 
 /* How the run went as a whole; launch_failed before there is a report. */
 JR_API enum jr_run_status jr_session_status(const struct jr_session *session);
-
 /* The exit status that the program would end with: 0 when every rank ended well
  * and delivered; 7 before there is a report. */
 JR_API int jr_session_exit_code(const struct jr_session *session);
@@ -191,8 +190,7 @@ JR_API const struct jr_outcome *jr_session_outcome(
 #define JR_TEXT_ENUM(name, stage, help) JR_TEXT_##name,
 enum jr_text { JR_TEXTS(JR_TEXT_ENUM) };
 
-/* One of them. Malloc'ed; NULL when its stage is not done, or without memory.
- */
+/* One of them, malloc'ed; NULL before its stage is done, or without memory. */
 JR_API char *jr_session_text(const struct jr_session *session,
                              enum jr_text what);
 
