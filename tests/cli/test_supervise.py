@@ -10,7 +10,7 @@ import time
 
 import harness
 
-WAIT = 30.0  # seconds that anything may take
+WAIT = 60.0  # seconds that anything may take
 
 
 def children(pid):

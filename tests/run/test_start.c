@@ -31,7 +31,7 @@ static void check(const struct vector *vectors, size_t count)
 static void tells_why_not(void)
 {
     static const struct vector vectors[] = {
-        {"ranks=3 -- no-such-program",
+        {"ranks=3 path=/bin -- no-such-program",
          "outcome",
          {"rank 0 end=start code=0 signal=0 stage=exec errno=ENOENT",
           "rank 1 end=none", "rank 2 end=none"}},

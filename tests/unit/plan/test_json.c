@@ -171,8 +171,9 @@ static void says_a_long_list_once(void)
 /* The exit status of validate.py: 0 valid, 1 not, 77 cannot tell. */
 static int validate(const char *text, size_t len)
 {
-    FILE *python =
-        popen("python3 " TEST_SOURCE_DIR "/unit/plan/validate.py " SCHEMA, "w");
+    FILE *python = popen("python3 '" TEST_SOURCE_DIR
+                         "/unit/plan/validate.py' '" SCHEMA "'",
+                         "w");
     CU_ASSERT_PTR_NOT_NULL_FATAL(python);
     (void)fwrite(text, 1, len, python);
     int status = pclose(python);
