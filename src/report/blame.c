@@ -95,6 +95,12 @@ static void print_identity(const struct jr_page *page, size_t i)
 static void print_exception(const struct jr_page *page, size_t i)
 {
     const struct jr_rank_report *rank = &page->report->ranks[i];
+    if (rank->error_foreign) {
+        jr_buf_str(page->out, "  warning: ");
+        jr_print_text(page, jr_plan_of(page->plan, i)->error_path);
+        jr_buf_str(page->out, " is torn, or not in the form that torch and "
+                              "jobrun write: not read\n");
+    }
     if (!rank->error_file)
         return;
     jr_buf_str(page->out, "  ");
@@ -106,6 +112,11 @@ static void print_exception(const struct jr_page *page, size_t i)
                     width + 2 < WHERE_COLUMN ? WHERE_COLUMN - width : 2);
         jr_print_text(page, rank->where);
     }
+    jr_buf_char(page->out, '\n');
+    if (rank->behind == NULL)
+        return;
+    jr_buf_str(page->out, "    from ");
+    jr_print_text(page, rank->behind);
     jr_buf_char(page->out, '\n');
 }
 

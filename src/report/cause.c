@@ -22,6 +22,10 @@
  * another one is gone and to end because of it. */
 static const uint64_t TOGETHER_NS = 100000;
 
+/* What the worker of a Python or library entrypoint exits with when it could
+ * not call it; the shells' own code for what cannot be executed. */
+enum { UNSTARTED = 126 };
+
 struct candidate {
     uint32_t i;
     uint32_t order;
@@ -79,7 +83,8 @@ static uint64_t time_of(const struct jr_judge *judge, uint32_t i,
 /* "could not execute './trian': No such file or directory" */
 static const char *start_error(struct jr_arena *arena,
                                const struct jr_plan_rank *plan,
-                               const struct jr_rank_outcome *rank)
+                               const struct jr_rank_outcome *rank,
+                               const char *more)
 {
 #define TEXT(name, word, text) text,
     static const char *const texts[] = {JR_STAGES(TEXT)};
@@ -92,6 +97,10 @@ static const char *start_error(struct jr_arena *arena,
     if (rank->stage == JR_STAGE_WORKDIR)
         return jr_arena_printf(arena, "%s '%s': %s", text, plan->workdir,
                                cause);
+    if (*more != '\0')
+        cause = more;
+    else if (rank->start_errno == 0)
+        return text;
     return jr_arena_printf(arena, "%s: %s", text, cause);
 }
 
@@ -103,13 +112,21 @@ static uint64_t explain(struct jr_judge *judge, uint32_t i)
     struct jr_rank_report *report = &judge->report->ranks[i];
     struct jr_arena *arena = &judge->report->arena;
     struct jr_exception exception = {0};
-    if (rank->end == JR_END_START)
-        report->error = start_error(arena, plan, rank);
-    else if (jr_exception_read(&exception, arena, judge->run_fd,
-                               plan->error_path)) {
+    if (rank->end == JR_END_START) {
+        report->error =
+            start_error(arena, plan, rank, judge->outcome->start_text);
+        return rank->ended_ns;
+    }
+    enum jr_exception_found found = jr_exception_read(
+        &exception, arena, judge->run_fd, plan->error_path);
+    report->error_foreign = found == JR_EXCEPTION_FOREIGN;
+    if (found == JR_EXCEPTION_READ) {
         report->error = exception.what;
         report->where = exception.where;
+        report->behind = exception.behind;
         report->error_file = true;
+        report->unstarted = exception.start && rank->end == JR_END_EXITED &&
+                            rank->exit_code == UNSTARTED;
     }
     return time_of(judge, i, exception.wall_ns);
 }

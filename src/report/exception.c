@@ -54,6 +54,23 @@ static uint64_t time_of(const json_t *file, const json_t *extra)
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
+/* The exceptions behind this one, the nearest first. */
+static const char *behind_of(struct jr_arena *arena, const json_t *causes)
+{
+    const char *text = NULL;
+    size_t i;
+    json_t *cause;
+    json_array_foreach(causes, i, cause)
+    {
+        const char *one = first_line(arena, jr_json_get_str(cause, "message"));
+        if (one == NULL)
+            continue;
+        text = text == NULL ? one
+                            : jr_arena_printf(arena, "%s, from %s", text, one);
+    }
+    return text;
+}
+
 /* torch writes {"message": {"message": ..., "extraInfo": {...}}}, or flat
  * {"message": "..."} where it knows no more. */
 static bool from_json(struct jr_exception *ret, struct jr_arena *arena,
@@ -70,21 +87,24 @@ static bool from_json(struct jr_exception *ret, struct jr_arena *arena,
     *ret = (struct jr_exception){
         .what = what,
         .where = last_frame(arena, json_string_value(stack)),
+        .behind = behind_of(arena, json_object_get(file, "causes")),
         .wall_ns = time_of(file, extra),
+        .start = json_is_true(json_object_get(file, "start")),
     };
     return true;
 }
 
-bool jr_exception_read(struct jr_exception *ret, struct jr_arena *arena,
-                       int run_fd, const char *path)
+enum jr_exception_found jr_exception_read(struct jr_exception *ret,
+                                          struct jr_arena *arena, int run_fd,
+                                          const char *path)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (path == NULL ||
         jr_left_read(&text, run_fd, path, MAX_ERROR_FILE, NULL) != 0 ||
         text.len == 0)
-        return false;
+        return JR_EXCEPTION_NONE;
     json_t *file = jr_json_parse(text.data, text.len, NULL);
     bool read = from_json(ret, arena, file);
     json_decref(file);
-    return read;
+    return read ? JR_EXCEPTION_READ : JR_EXCEPTION_FOREIGN;
 }

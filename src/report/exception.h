@@ -12,12 +12,22 @@
 struct jr_exception {
     const char *what;  /* "ValueError: loss is NaN": one line */
     const char *where; /* "train.py:88 in step", or NULL */
-    uint64_t wall_ns;  /* when it was raised; 0: not stated */
+    const char *behind; /* what it was raised from, and that from...: "KeyError:
+                           'lr', from OSError: gone"; NULL: nothing */
+    uint64_t wall_ns;   /* when it was raised; 0: not stated */
+    bool start;         /* no code of the user's ran: the entrypoint could not
+                           be called */
 };
 
-/* Read `path` beneath `run_fd` into `arena`. False when there is no such file,
- * or it is torn, or not of that form. */
-bool jr_exception_read(struct jr_exception *ret, struct jr_arena *arena,
-                       int run_fd, const char *path);
+enum jr_exception_found {
+    JR_EXCEPTION_NONE,   /* no such file, or an empty one */
+    JR_EXCEPTION_READ,
+    JR_EXCEPTION_FOREIGN /* torn, or nothing that torch or jobrun wrote */
+};
+
+/* Read `path` beneath `run_fd` into `arena`; NULL is no file. */
+enum jr_exception_found jr_exception_read(struct jr_exception *ret,
+                                          struct jr_arena *arena, int run_fd,
+                                          const char *path);
 
 #endif

@@ -127,9 +127,10 @@ static void add_rank(struct jr_buf *out, const struct line *line)
     json_decref(object);
 }
 
-static const char *kind_of(const struct jr_rank_outcome *rank)
+static const char *kind_of(const struct line *line)
 {
-    if (rank->end == JR_END_START)
+    const struct jr_rank_outcome *rank = line->outcome;
+    if (rank->end == JR_END_START || line->report->unstarted)
         return "start";
     return rank->end == JR_END_SIGNALED ? "signal" : "exit";
 }
@@ -253,7 +254,7 @@ static json_t *root_cause(const struct writer *writer)
             together,
             json_integer(jr_plan_of(writer->plan, report->causes[c])->rank));
     struct line line = line_of(writer, report->causes[0]);
-    return cause_of_ranks(&line, kind_of(line.outcome), together);
+    return cause_of_ranks(&line, kind_of(&line), together);
 }
 
 /* The keys before `ranks`, one a line. */

@@ -121,8 +121,11 @@ static void load_exception(struct jr_past *past, size_t i, int fd)
     struct jr_exception exception = {0};
     if (past->report.ranks[i].error_file &&
         jr_exception_read(&exception, &past->arena, fd,
-                          past->plan.ranks[i].error_path))
+                          past->plan.ranks[i].error_path) ==
+            JR_EXCEPTION_READ) {
         past->report.ranks[i].where = exception.where;
+        past->report.ranks[i].behind = exception.behind;
+    }
 }
 
 static void add_cause(struct jr_past *past, const json_t *rank, int fd)

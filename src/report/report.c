@@ -42,7 +42,9 @@ static bool was_not_launched(const struct jr_judge *judge)
     if (judge->outcome->runner_signal != 0)
         return true;
     for (size_t i = 0; i < judge->report->count; i++)
-        if (judge->outcome->ranks[i].end == JR_END_START)
+        if (judge->outcome->ranks[i].end == JR_END_START ||
+            (judge->report->ranks[i].unstarted &&
+             judge->report->ranks[i].state == JR_RANK_FAILED))
             return true;
     return false;
 }

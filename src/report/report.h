@@ -19,7 +19,11 @@ struct jr_rank_report {
     const char *reason; /* "result.json: 'accuracy' is 0.41, less than 0.9" */
     const char *error;  /* its exception, or why it could not start; NULL */
     const char *where;  /* of the exception: "train.py:88 in step"; NULL */
+    const char *behind; /* what the exception was raised from; NULL */
     bool error_file;    /* its error.json is there and says so */
+    bool error_foreign; /* that is torn, or not jobrun's or torch's */
+    bool unstarted;     /* its entrypoint could not be called: no code of the
+                           user's ran */
 };
 
 struct jr_report {

@@ -227,9 +227,53 @@ static void a_start_that_failed_says_why(void)
     }
 }
 
+static void a_helper_that_failed_says_why(void)
+{
+    struct fake fake;
+    fake_start(&fake, 2);
+    set_end(&fake, 0, 'x');
+    set_end(&fake, 1, 'n');
+    fake.ends[0].stage = JR_STAGE_IMPORT;
+    fake.ends[0].start_errno = 0;
+    strcpy(fake.outcome.start_text, "KeyError: 'lr' (/x/raises.py:2)");
+    fake_judge(&fake);
+    JR_ASSERT_TEXT(
+        fake.report.ranks[0].error,
+        "its helper could not import: KeyError: 'lr' (/x/raises.py:2)");
+    CU_ASSERT_EQUAL(fake.report.exit_code, 7);
+    fake_end(&fake);
+}
+
+static void what_could_not_be_called_was_not_launched(void)
+{
+    static const struct {
+        int code;
+        const char *text;
+        int status;
+        bool foreign;
+    } cases[] = {
+        {126, "{\"message\": \"no module\", \"start\": true}", 7, false},
+        {1, "{\"message\": \"no module\", \"start\": true}", 1, false},
+        {126, "{\"message\": \"no module\"}", 1, false},
+        {126, "{\"mess", 1, true},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct fake fake;
+        fake_start(&fake, 2);
+        fake_exit(&fake, 1, cases[c].code);
+        fake_write_rank(&fake, 1, "error.json", cases[c].text);
+        fake_judge(&fake);
+        CU_ASSERT_EQUAL(fake.report.exit_code, cases[c].status);
+        CU_ASSERT_EQUAL(fake.report.ranks[1].error_foreign, cases[c].foreign);
+        fake_end(&fake);
+    }
+}
+
 JR_UNIT_MAIN("cause", CASE(states_status_and_code),
              CASE(the_kernels_order_decides),
              CASE(together_ends_at_100_microseconds),
              CASE(an_exception_counts_when_it_was_raised),
              CASE(an_exception_alone_is_no_failure),
-             CASE(a_start_that_failed_says_why))
+             CASE(a_start_that_failed_says_why),
+             CASE(a_helper_that_failed_says_why),
+             CASE(what_could_not_be_called_was_not_launched))

@@ -5,7 +5,8 @@ static bool read_text(struct fake *fake, struct jr_exception *ret,
                       const char *text)
 {
     fake_write(fake, "error.json", text);
-    return jr_exception_read(ret, &fake->arena, fake->fd, "error.json");
+    return jr_exception_read(ret, &fake->arena, fake->fd, "error.json") ==
+           JR_EXCEPTION_READ;
 }
 
 static void torn_and_foreign_files_are_ignored(void)
@@ -24,9 +25,16 @@ static void torn_and_foreign_files_are_ignored(void)
     struct fake fake;
     struct jr_exception exception;
     fake_start(&fake, 1);
-    CU_ASSERT_FALSE(
-        jr_exception_read(&exception, &fake.arena, fake.fd, "none.json"));
-    CU_ASSERT_FALSE(jr_exception_read(&exception, &fake.arena, fake.fd, NULL));
+    CU_ASSERT_EQUAL(
+        jr_exception_read(&exception, &fake.arena, fake.fd, "none.json"),
+        JR_EXCEPTION_NONE);
+    CU_ASSERT_EQUAL(
+        jr_exception_read(&exception, &fake.arena, fake.fd, NULL),
+        JR_EXCEPTION_NONE);
+    fake_write(&fake, "error.json", "{\"message\": {\"mess");
+    CU_ASSERT_EQUAL(
+        jr_exception_read(&exception, &fake.arena, fake.fd, "error.json"),
+        JR_EXCEPTION_FOREIGN);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         CU_ASSERT_FALSE(read_text(&fake, &exception, texts[i]));
     fake_end(&fake);
@@ -47,6 +55,26 @@ static void torchs_form(void)
     JR_ASSERT_TEXT(exception.what, "ValueError: loss is NaN");
     JR_ASSERT_TEXT(exception.where, "train.py:88 in step");
     CU_ASSERT_EQUAL(exception.wall_ns, 1700000000123456789);
+    fake_end(&fake);
+}
+
+static void causes_and_starts(void)
+{
+    struct fake fake;
+    struct jr_exception exception;
+    fake_start(&fake, 1);
+    CU_ASSERT_TRUE_FATAL(read_text(
+        &fake, &exception,
+        "{\"message\": \"E: x\", \"causes\": [{\"message\": \"K: 'lr'\"}, 3,"
+        " {}, {\"message\": \"\"}, {\"message\": \"O: gone\\nfar\"}],"
+        " \"start\": true}"));
+    JR_ASSERT_TEXT(exception.behind, "K: 'lr', from O: gone");
+    CU_ASSERT_TRUE(exception.start);
+    CU_ASSERT_TRUE_FATAL(read_text(
+        &fake, &exception,
+        "{\"message\": \"E\", \"causes\": {\"a\": 1}, \"start\": \"no\"}"));
+    CU_ASSERT_PTR_NULL(exception.behind);
+    CU_ASSERT_FALSE(exception.start);
     fake_end(&fake);
 }
 
@@ -80,4 +108,5 @@ static void less_than_torchs_form(void)
 }
 
 JR_UNIT_MAIN("exception", CASE(torn_and_foreign_files_are_ignored),
-             CASE(torchs_form), CASE(less_than_torchs_form))
+             CASE(torchs_form), CASE(causes_and_starts),
+             CASE(less_than_torchs_form))
