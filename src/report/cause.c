@@ -59,6 +59,8 @@ static enum jr_rank_state state_of(const struct jr_rank_outcome *rank,
         return JR_RANK_FAILED;
     if (rank->pid == 0)
         return JR_RANK_NOT_STARTED;
+    if (rank->lingered)
+        return rank->returned ? JR_RANK_SUCCEEDED : JR_RANK_FAILED;
     if (was_stopped(rank, runner_died))
         return JR_RANK_STOPPED;
     if (rank->end == JR_END_EXITED && rank->exit_code == 0)

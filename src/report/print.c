@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "judge.h"
+#include "num.h"
 #include "words.h"
 
 #include "banned.h"
@@ -289,6 +290,22 @@ static void print_earlier(const struct jr_page *page)
     jr_buf_char(page->out, '\n');
 }
 
+/* Ranks that delivered, and did not end by themselves. */
+static void print_lingering(const struct jr_page *page)
+{
+    JR_BUF_CLEANUP struct jr_buf limit = JR_BUF_INIT;
+    jr_num_add_duration(&limit, page->plan->policy->timeouts.exit_ms);
+    for (size_t i = 0; i < page->report->count; i++) {
+        const struct jr_rank_outcome *rank = &page->outcome->ranks[i];
+        if (rank->lingered && rank->returned)
+            jr_buf_printf(page->out,
+                          "  warning: rank %u delivered, but did not end within "
+                          "%s (timeouts.exit), and was killed: has it threads "
+                          "that are no daemons?\n",
+                          jr_plan_of(page->plan, i)->rank, limit.data);
+    }
+}
+
 static void print_body(const struct jr_page *page)
 {
     bool blamed = page->report->causes_count > 0;
@@ -312,6 +329,7 @@ static void print_body(const struct jr_page *page)
 void jr_print_page(const struct jr_page *page)
 {
     print_verdict(page);
+    print_lingering(page);
     if (page->report->status == JR_RUN_SUCCEEDED)
         jr_print_fields(page);
     else

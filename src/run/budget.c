@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "io.h"
+#include "linger.h"
 #include "num.h"
 #include "start.h"
 
@@ -20,6 +21,8 @@ static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
 {
     struct jr_start_cost cost = jr_start_cost(plan, options);
     uint64_t needed = OWN_FDS + plan->count + cost.pipes + cost.files;
+    if (jr_linger_wanted(plan))
+        needed += plan->count;
     if (getrlimit(RLIMIT_NOFILE, &ret->nofile) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "RLIMIT_NOFILE");
     ret->wanted = ret->nofile;

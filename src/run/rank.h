@@ -11,6 +11,7 @@
 #include <jobrun/run.h>
 
 #include "buf.h"
+#include "linger.h"
 #include "loop.h"
 
 #define JR_LIFE_STATES(X)                                                      \
@@ -41,6 +42,9 @@ struct jr_runner;
 struct jr_rank_run {
     struct jr_runner *runner;
     struct jr_watch watch; /* its pidfd */
+    struct jr_watch control; /* its control socket; see linger.c */
+    enum jr_word word;
+    uint64_t leave_by; /* when it has to have ended; 0: no such time */
     enum jr_life state;
     bool group; /* the stop signal goes to its whole process group */
     pid_t pid;  /* leader of its session and group, not reaped */

@@ -35,6 +35,7 @@ static void rank_ended(struct jr_runner *runner, struct jr_rank_run *rank)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
     outcome->order = ++runner->ended;
+    jr_linger_ended(rank);
     jr_events_add(&runner->events, "rank_ended",
                   "\"rank\":%u,\"pid\":%d,\"exit_code\":%d,\"signal\":%d",
                   rank->plan->rank, outcome->pid, outcome->exit_code,
@@ -67,6 +68,9 @@ static void start_failed(struct jr_runner *runner, struct jr_rank_run *rank,
         if (started->files[stream] >= 0)
             (void)close(started->files[stream]);
     }
+    if (started->control >= 0)
+        (void)close(started->control);
+    jr_linger_ended(rank);
     outcome->stage = started->stage;
     outcome->start_errno = started->error;
     outcome->order = ++runner->ended;
@@ -119,7 +123,8 @@ static void start_one(struct jr_runner *runner)
     }
     if (started.pid != 0)
         rank_started(runner, rank, started.pid, started.pidfd);
-    if (jr_tee_add(&runner->tee, i, &started, rank->plan, rank->outcome) != 0)
+    if (jr_linger_add(rank, started.control) != 0 ||
+        jr_tee_add(&runner->tee, i, &started, rank->plan, rank->outcome) != 0)
         watch_failed(runner, rank);
 }
 
@@ -131,8 +136,7 @@ static bool may_start(const struct jr_runner *runner)
             jr_helper_may_start(&runner->helper));
 }
 
-/* Whether ranks are still to come. */
-static bool is_starting(const struct jr_runner *runner)
+bool jr_runner_is_starting(const struct jr_runner *runner)
 {
     if (runner->helper.socket.fd >= 0 && runner->helper.pending > 0)
         return true;
@@ -161,11 +165,9 @@ static void on_forked(void *owner, uint32_t i, pid_t pid)
             runner->stop.forced ? SIGKILL : SIGTERM);
 }
 
-/* The first rank that has no process stands for all that will have none. */
-static void on_no_start(void *owner, enum jr_stage stage, int error,
-                        const char *text)
+void jr_runner_no_start(struct jr_runner *runner, enum jr_stage stage,
+                        int error, const char *text)
 {
-    struct jr_runner *runner = owner;
     struct jr_started started = {.pipes = {-1, -1},
                                  .files = {-1, -1},
                                  .control = -1,
@@ -183,27 +185,36 @@ static void on_no_start(void *owner, enum jr_stage stage, int error,
     start_failed(runner, &runner->ranks[i], &started);
 }
 
+static void on_helper_failed(void *owner, enum jr_stage stage, int error,
+                             const char *text)
+{
+    jr_runner_no_start(owner, stage, error, text);
+}
+
 static void open_helper(struct jr_runner *runner)
 {
     enum jr_stage stage;
     runner->helper = (struct jr_helper){
         .socket = {.fd = -1},
         .process = {.fd = -1},
-        .hooks = {runner, on_forked, on_no_start}};
+        .hooks = {runner, on_forked, on_helper_failed}};
     if (runner->plan->helper.argv != NULL && runner->plan->count > 0 &&
         jr_helper_open(&runner->helper, &runner->starter, runner->plan,
                        &runner->loop, &stage) != 0)
-        on_no_start(runner, stage, errno, "");
+        jr_runner_no_start(runner, stage, errno, "");
 }
 
 /* Once all ranks are there, or none is wanted any more. */
 static void tend_helper(struct jr_runner *runner)
 {
     struct jr_helper *helper = &runner->helper;
+    bool starting = jr_runner_is_starting(runner);
+    if (!starting)
+        runner->stop.start.at = 0;
     jr_helper_go(helper);
     if (runner->stop.begun)
         jr_helper_kill(helper);
-    if (!is_starting(runner) && helper->socket.fd >= 0)
+    if (!starting && helper->socket.fd >= 0)
         jr_helper_close(helper);
 }
 
@@ -331,6 +342,7 @@ static int open_ranks(struct jr_runner *runner)
         runner->ranks[i] = (struct jr_rank_run){
             .runner = runner,
             .watch = {.fd = -1},
+            .control = {.fd = -1},
             .group = plan->policy->stop_target == JR_STOP_GROUP,
             .plan = &plan->ranks[plan->first + i],
             .outcome = &runner->outcome->ranks[i]};
@@ -368,6 +380,7 @@ static int open_runner(struct jr_runner *runner,
     if (jr_tee_open(&runner->tee, &runner->loop, &runner->screen,
                     &runner->events, args->plan, options->color) != 0)
         return -1;
+    jr_linger_open(runner);
     jr_stop_open(runner);
     if (options->live)
         jr_status_open(&runner->status, &runner->loop, &runner->screen,
@@ -435,7 +448,7 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
     }
     args->shared->began = true;
     open_helper(&runner);
-    while ((is_starting(&runner) || runner.running > 0) &&
+    while ((jr_runner_is_starting(&runner) || runner.running > 0) &&
            !runner.stop.given_up && !runner.guard_lost)
         turn(&runner);
     runner.stop.run.at = 0;

@@ -24,7 +24,7 @@ struct jr_stop {
     bool forced;           /* SIGKILL was sent */
     bool given_up;         /* what is left does not die */
     uint64_t signalled_ns; /* when jobrun was last told to stop */
-    struct jr_timer run, grace, kill;
+    struct jr_timer start, run, grace, kill;
 };
 
 struct jr_runner {
@@ -40,6 +40,7 @@ struct jr_runner {
     struct jr_status_line status;
     struct jr_starter starter;
     struct jr_helper helper;
+    struct jr_linger linger;
     struct jr_stop stop;
     struct jr_rank_run *ranks;
     uint32_t next;    /* the first that was not started */
@@ -65,6 +66,14 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args);
 /* Let `event` happen to every rank that was started, or waits. */
 void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
                         int sig);
+
+/* Whether ranks are still to come. */
+bool jr_runner_is_starting(const struct jr_runner *runner);
+
+/* No further rank will start: the first that has no process is told as the one
+ * that could not. `text`: more of why; may be empty. */
+void jr_runner_no_start(struct jr_runner *runner, enum jr_stage stage,
+                        int error, const char *text);
 
 /* The stop policy: stop.c. */
 void jr_stop_open(struct jr_runner *runner);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "linger.h"
 #include "rundir.h"
 
 #include "banned.h"
@@ -119,6 +120,7 @@ int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
     *starter = (struct jr_starter){
         .options = options,
         .runner = getpid(),
+        .controls = jr_linger_wanted(plan),
         .pipe_size = pipe_size(jr_start_cost(plan, options).pipes),
         .nofile = budget->raise ? &budget->nofile : NULL,
         .stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,

@@ -2,7 +2,7 @@
  * How a run is stopped.
  *
  * It begins when a rank fails under `on_failure: stop`, when a rank cannot be
- * started, when `timeouts.run` has passed, or when jobrun is sent a signal
+ * started, or not within `timeouts.start`, when `timeouts.run` has passed, or when jobrun is sent a signal
  * that means stop. No further rank is started. Each running one gets SIGTERM,
  * its leader or its whole group by `stop_target`, then SIGCONT, for a stopped
  * process cannot obey. After `timeouts.stop_grace` SIGKILL goes to leader and
@@ -26,6 +26,18 @@
 
 #define SAME_SIGNAL_NS UINT64_C(100000000)
 #define MS             UINT64_C(1000000)
+
+static void on_start_timeout(void *owner)
+{
+    struct jr_runner *runner = owner;
+    bool importing = runner->plan->helper.argv != NULL && !runner->helper.ready;
+    jr_events_add(&runner->events, "timeout", "\"timeout\":\"start\"");
+    if (importing)
+        jr_runner_no_start(runner, JR_STAGE_IMPORT, 0,
+                           "it was not done within timeouts.start");
+    else
+        jr_runner_no_start(runner, JR_STAGE_LATE, 0, "");
+}
 
 static void on_run_timeout(void *owner)
 {
@@ -60,13 +72,17 @@ void jr_stop_open(struct jr_runner *runner)
 {
     struct jr_stop *stop = &runner->stop;
     *stop = (struct jr_stop){
+        .start = {.due = on_start_timeout, .owner = runner},
         .run = {.due = on_run_timeout, .owner = runner},
         .grace = {.due = on_grace, .owner = runner},
         .kill = {.due = on_kill_wait, .owner = runner},
     };
-    uint64_t run_ms = runner->plan->policy->timeouts.run_ms;
-    if (run_ms > 0)
-        stop->run.at = jr_clock_ns() + run_ms * MS;
+    const struct jr_timeouts *timeouts = &runner->plan->policy->timeouts;
+    if (timeouts->start_ms > 0)
+        stop->start.at = jr_clock_ns() + timeouts->start_ms * MS;
+    if (timeouts->run_ms > 0)
+        stop->run.at = jr_clock_ns() + timeouts->run_ms * MS;
+    jr_loop_timer(&runner->loop, &stop->start);
     jr_loop_timer(&runner->loop, &stop->run);
     jr_loop_timer(&runner->loop, &stop->grace);
     jr_loop_timer(&runner->loop, &stop->kill);
@@ -78,7 +94,8 @@ void jr_stop_begin(struct jr_runner *runner)
     if (stop->begun)
         return;
     stop->begun = true;
-    stop->run.at = 0;
+    stop->start.at = stop->run.at = 0;
+    jr_linger_release(runner);
     stop->grace.at =
         jr_clock_ns() + runner->plan->policy->timeouts.stop_grace_ms * MS;
     if (runner->running == 0)
@@ -96,7 +113,7 @@ void jr_stop_force(struct jr_runner *runner)
     if (stop->forced)
         return;
     stop->begun = stop->forced = true;
-    stop->run.at = stop->grace.at = 0;
+    stop->start.at = stop->run.at = stop->grace.at = 0;
     stop->kill.at = jr_clock_ns() + JR_KILL_WAIT_NS;
     if (runner->running == 0)
         return;
@@ -123,7 +140,8 @@ void jr_stop_signal(struct jr_runner *runner, int sig)
 void jr_stop_judge(struct jr_runner *runner, const struct jr_rank_run *rank)
 {
     const struct jr_rank_outcome *outcome = rank->outcome;
-    bool well = outcome->end == JR_END_EXITED && outcome->exit_code == 0;
+    bool well = (outcome->end == JR_END_EXITED && outcome->exit_code == 0) ||
+                (outcome->lingered && outcome->returned);
     bool unstarted = outcome->end == JR_END_START;
     if (unstarted ||
         (!well && runner->plan->policy->on_failure == JR_ON_FAILURE_STOP))

@@ -12,8 +12,9 @@ DRIVER = os.environ["RUNDRIVER"]
 
 class Ranks(Case):
     def drive(self, words, *, ranks=4, helper=(), options=(), ready=None):
+        """helper=None: the ranks are spawned."""
         shutil.rmtree(self.dir + "/runs", ignore_errors=True)
-        serve = [PYTHON, WORKER, "serve", *helper]
+        serve = [] if helper is None else [PYTHON, WORKER, "serve", *helper]
         driver = self.start([
             DRIVER, "ranks=%d" % ranks, "out=tee", "err=tee",
             "outcome=outcome", "workdir=" + self.dir, "helper="
@@ -181,6 +182,72 @@ class Ranks(Case):
             # It may have given all ranks by then, and is then not missed.
             if "end=start" in self.outcome:
                 self.assertIn("stage=fork", self.outcome)
+
+    def both(self, target, options, **more):
+        """By a helper, and spawned."""
+        for helper in ((), None):
+            self.call(target, helper=helper, options=options, **more)
+            yield self.outcome
+
+    def test_exit_barrier(self):
+        """Rank 1 returns only when rank 0 has, which then has to wait."""
+        self.write("f.py", """\
+            import atexit, os, time
+            def said(what):
+                line = "%s %d\\n" % (what, time.monotonic_ns())
+                os.write(1, line.encode())
+            def f():
+                if os.environ["RANK"] == "1":
+                    while not os.path.exists(os.environ["JOBRUN_RESULT_FILE"]):
+                        time.sleep(0.01)
+                atexit.register(said, "left")
+                said("returned")
+            """)
+        for outcome in self.both("f:f", ["returns=1", "barrier=1"], ranks=2):
+            self.assertEqual(outcome.count("code=0"), 2, self.err)
+            self.assertEqual(outcome.count("returned=1 lingered=0"), 2)
+            at = {"returned": [], "left": []}
+            for line in self.out.splitlines():
+                _, what, when = line.split()
+                at[what].append(int(when))
+            self.assertEqual(len(at["left"]), 2)
+            self.assertLess(max(at["returned"]), min(at["left"]))
+            os.unlink(self.dir + "/result.json")
+
+    def test_barrier_opens_for_a_failure(self):
+        self.write("f.py", """\
+            import os, sys, time
+            def f():
+                if os.environ["RANK"] != "0":
+                    while not os.path.exists(os.environ["JOBRUN_RESULT_FILE"]):
+                        time.sleep(0.01)
+                    sys.exit(0 if os.environ["RANK"] == "1" else 3)
+            """)
+        for ranks in (2, 3):
+            for outcome in self.both(
+                    "f:f", ["returns=1", "barrier=1", "policy=continue"],
+                    ranks=ranks):
+                self.assertEqual(outcome.count("end=exited"), ranks)
+                os.unlink(self.dir + "/result.json")
+
+    def test_lingering(self):
+        self.write("f.py", """\
+            import os, threading
+            def f():
+                threading.Thread(target=threading.Event().wait).start()
+                if os.environ["RANK"] == "1":
+                    raise ValueError
+            """)
+        for outcome in self.both("f:f", ["returns=1", "exit=300",
+                                         "policy=continue"], ranks=2):
+            self.assertRegex(outcome, "rank 0 .*signal=9.*returned=1 lingered=1")
+            self.assertRegex(outcome, "rank 1 .*signal=9.*returned=0 lingered=1")
+
+    def test_start_timeout(self):
+        self.write("hang.py", "import time\ntime.sleep(3600)\n")
+        self.write("f.py", "def f(): pass\n")
+        self.refused("import", "text=it was not done within timeouts.start",
+                     "--preload", "hang", options=["start=300"])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
  *   ranks=N        how many (1)                 dir=PATH     log folder
  *   out=S err=S    inherit, file, console, tee  id=ID        run id (run)
  *   policy=stop|continue  target=leader|group   grace=MS     run=MS
+ *   start=MS exit=MS  returns=1 barrier=1  (with a worker as the command)
  *   partial=MS  timestamps=1  live=1  color=1   hup=0  int=0
  *   outcome=PATH   where to print it            workdir=PATH
  *   path=PATH      the ranks' PATH              quiet=N      rank not shown
@@ -31,7 +32,7 @@
 #include "strv.h"
 
 struct setup {
-    uint32_t ranks, quiet, missing, nofile, hard, fsize, repeat;
+    uint32_t ranks, quiet, missing, nofile, hard, fsize, repeat, returns, barrier;
     const char *dir, *id, *outcome, *workdir, *path, *cpus;
     const char *out, *err, *on_failure, *target, *helper;
     uint32_t timestamps, live, color, hup, intr;
@@ -94,6 +95,10 @@ static void set_option(struct setup *setup, const char *name, const char *value)
         {"helper", &setup->helper, NULL, NULL},
         {"grace", NULL, NULL, &policy->timeouts.stop_grace_ms},
         {"run", NULL, NULL, &policy->timeouts.run_ms},
+        {"start", NULL, NULL, &policy->timeouts.start_ms},
+        {"exit", NULL, NULL, &policy->timeouts.exit_ms},
+        {"returns", NULL, &setup->returns, NULL},
+        {"barrier", NULL, &setup->barrier, NULL},
         {"partial", NULL, NULL, &policy->console.partial_ms},
     };
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
@@ -122,6 +127,7 @@ static int read_options(struct setup *setup, int argc, char **argv)
     }
     struct jr_policy *policy = &setup->policy;
     policy->console.timestamps = setup->timestamps != 0;
+    policy->exit_barrier = setup->barrier != 0;
     policy->on_failure = strcmp(setup->on_failure, "continue") == 0
                              ? JR_ON_FAILURE_CONTINUE
                              : JR_ON_FAILURE_STOP;
@@ -196,13 +202,13 @@ static void print_outcome(FILE *to, const struct jr_outcome *outcome)
             to,
             "rank %u end=%s code=%d signal=%d stage=%s errno=%s "
             "stopped_with=%d killed=%d order=%u log=%d:%d "
-            "started=%d ended=%d rss=%d\n",
+            "started=%d ended=%d rss=%d returned=%d lingered=%d\n",
             i, end_word(rank->end), rank->exit_code, rank->signal,
             stages[rank->stage],
             rank->start_errno == 0 ? "0" : strerrorname_np(rank->start_errno),
             rank->stopped_with, rank->killed, rank->order, rank->log_failed,
             rank->log_errno, rank->pid > 0, rank->ended_ns >= rank->started_ns,
-            rank->max_rss_bytes > 0);
+            rank->max_rss_bytes > 0, rank->returned, rank->lingered);
     }
 }
 
@@ -276,6 +282,7 @@ int main(int argc, char **argv)
                            .nodes = 1,
                            .count = setup.ranks,
                            .policy = &setup.policy};
+    plan.returns = setup.returns != 0;
     plan.helper.argv = split(&arena, setup.helper);
     plan.helper.env = environ;
     plan.ranks =

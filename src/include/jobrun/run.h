@@ -49,6 +49,10 @@ struct jr_rank_outcome {
     int32_t signal;
     bool core_dumped;
     int32_t stopped_with; /* the signal that jobrun stopped it with first; 0 */
+    bool returned;        /* it said that it had, and what it had to deliver
+                             stands in its file */
+    bool lingered;        /* it then, or after its exception, did not end within
+                             timeouts.exit, and was killed */
     bool killed;          /* needed SIGKILL after the grace */
     uint32_t order;       /* 1 for the first rank that ended, in the kernel's
                              own order; 0 while it has not */

@@ -287,7 +287,9 @@ struct jr_console {
 
 /* Limits in milliseconds; 0 means none. */
 struct jr_timeouts {
+    uint64_t start_ms; /* until the last rank is executing */
     uint64_t run_ms;
+    uint64_t exit_ms; /* of a rank that has returned */
     uint64_t stop_grace_ms;
 };
 
@@ -324,6 +326,7 @@ struct jr_results {
 struct jr_policy {
     enum jr_on_failure on_failure;
     enum jr_stop_target stop_target;
+    bool exit_barrier; /* ranks that returned stay until all have */
     enum jr_exit_status exit_status;
     enum jr_log_mode log_mode;
     struct jr_timeouts timeouts;

@@ -1,0 +1,162 @@
+/*
+ * The ends of ranks that have to return: functions, library steps, and with
+ * `exit_barrier` scripts and modules too.
+ *
+ * Such a rank has a control socket (its descriptor 3, which the worker keeps
+ * to itself). It says `r` once it has returned and its result is written, or
+ * `f` once it has told its exception, and then waits for a byte, or for the end
+ * of the socket, before it goes on to its end.
+ *
+ * With `exit_barrier` it gets that when every rank of this node has returned,
+ * or one has ended in another way, or the run is stopped; else at once. From
+ * then on it has `timeouts.exit` to end: threads that are no daemons and
+ * atexit handlers may take for ever. After that it gets SIGKILL; a rank that
+ * has returned has delivered all the same, and the report warns.
+ */
+#include "linger.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "runner.h"
+
+#include "banned.h"
+
+#define MS UINT64_C(1000000)
+
+bool jr_linger_wanted(const struct jr_plan *plan)
+{
+    return plan->returns || plan->policy->exit_barrier;
+}
+
+static void drop_socket(struct jr_rank_run *rank)
+{
+    if (rank->control.fd < 0)
+        return;
+    jr_loop_remove(&rank->runner->loop, &rank->control);
+    (void)close(rank->control.fd);
+    rank->control.fd = -1;
+}
+
+static bool is_alive(const struct jr_rank_run *rank)
+{
+    return rank->pid != 0 && rank->watch.fd >= 0;
+}
+
+/* Let it go, and give it its time. */
+static void let_go(struct jr_rank_run *rank)
+{
+    struct jr_runner *runner = rank->runner;
+    uint64_t limit_ms = runner->plan->policy->timeouts.exit_ms;
+    if (rank->control.fd < 0 || rank->leave_by != 0)
+        return;
+    (void)send(rank->control.fd, "g", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (limit_ms == 0)
+        return;
+    rank->leave_by = jr_clock_ns() + limit_ms * MS;
+    if (runner->linger.timer.at == 0)
+        runner->linger.timer.at = rank->leave_by;
+}
+
+void jr_linger_release(struct jr_runner *runner)
+{
+    if (runner->linger.open)
+        return;
+    runner->linger.open = true;
+    for (uint32_t i = 0; i < runner->next; i++)
+        if (runner->ranks[i].word == JR_WORD_RETURNED)
+            let_go(&runner->ranks[i]);
+}
+
+static void hear(struct jr_rank_run *rank, enum jr_word word)
+{
+    struct jr_runner *runner = rank->runner;
+    if (rank->word != JR_WORD_NONE)
+        return;
+    rank->word = word;
+    rank->outcome->returned = word == JR_WORD_RETURNED;
+    jr_events_add(&runner->events,
+                  word == JR_WORD_RETURNED ? "returned" : "raised",
+                  "\"rank\":%u", rank->plan->rank);
+    if (word == JR_WORD_RAISED) {
+        let_go(rank);
+        jr_linger_release(runner);
+        return;
+    }
+    if (++runner->linger.returned == runner->plan->count)
+        jr_linger_release(runner);
+    if (runner->linger.open)
+        let_go(rank);
+}
+
+static void on_word(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_rank_run *rank = owner;
+    char byte = 0;
+    ssize_t len = recv(rank->control.fd, &byte, 1, MSG_DONTWAIT);
+    if (len < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (len <= 0)
+        drop_socket(rank);
+    else if (byte == 'r' || byte == 'f')
+        hear(rank, byte == 'r' ? JR_WORD_RETURNED : JR_WORD_RAISED);
+}
+
+/* Kill whose time is up, and wait for the next. */
+static void on_time(void *owner)
+{
+    struct jr_runner *runner = owner;
+    uint64_t now = jr_clock_ns(), next = 0;
+    for (uint32_t i = 0; i < runner->next; i++) {
+        struct jr_rank_run *rank = &runner->ranks[i];
+        if (rank->leave_by == 0 || !is_alive(rank))
+            continue;
+        if (rank->leave_by > now) {
+            next = next == 0 || rank->leave_by < next ? rank->leave_by : next;
+            continue;
+        }
+        rank->leave_by = 0;
+        rank->outcome->lingered = true;
+        jr_events_add(&runner->events, "timeout",
+                      "\"timeout\":\"exit\",\"rank\":%u", rank->plan->rank);
+        (void)jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
+    }
+    runner->linger.timer.at = next;
+}
+
+void jr_linger_open(struct jr_runner *runner)
+{
+    runner->linger = (struct jr_linger){
+        .timer = {.due = on_time, .owner = runner},
+        .open = !runner->plan->policy->exit_barrier};
+    jr_loop_timer(&runner->loop, &runner->linger.timer);
+}
+
+int jr_linger_add(struct jr_rank_run *rank, int fd)
+{
+    if (fd < 0)
+        return 0;
+    rank->control =
+        (struct jr_watch){.fd = fd, .ready = on_word, .owner = rank};
+    return jr_loop_add(&rank->runner->loop, &rank->control, EPOLLIN);
+}
+
+void jr_linger_ended(struct jr_rank_run *rank)
+{
+    /* Its last word may not have been read yet. */
+    while (rank->control.fd >= 0 && rank->word == JR_WORD_NONE) {
+        int before = rank->control.fd;
+        char byte;
+        if (recv(before, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 1)
+            break;
+        on_word(rank, EPOLLIN);
+    }
+    drop_socket(rank);
+    if (rank->word != JR_WORD_RETURNED)
+        jr_linger_release(rank->runner);
+}
