@@ -48,7 +48,8 @@ const char *jr_word_nearest(const char *word, const char *const *candidates)
     const char *best = NULL;
     for (; *candidates != NULL; candidates++) {
         unsigned edits = jr_word_edits(word, *candidates, best_edits);
-        if (edits < best_edits) {
+        /* two slips are no likely beginning of a word */
+        if (edits < best_edits && (edits < 2 || **candidates == *word)) {
             best_edits = edits;
             best = *candidates;
         }

@@ -1,5 +1,6 @@
 #include "extends.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "merge.h"
@@ -83,6 +84,9 @@ static void refuse_unread(struct family *family,
     if (reading->outside)
         jr_diag_help(family->diags, diag,
                      "--root DIR says below which folder files may be read");
+    else if (err->sys == ENOENT)
+        jr_diag_help(family->diags, diag,
+                     "paths are relative to the folder of this file");
 }
 
 static struct member *find_member(const struct family *family, const char *id)

@@ -115,8 +115,13 @@ static int read_file(const struct jr_reader *reader, struct jr_reading *reading,
     if (!leads_below(reading, root))
         return refuse_outside(reading, root, err);
     JR_FREE char *real = path == NULL ? NULL : realpath(path, NULL);
-    if (real == NULL)
-        return jr_error_set(err, JR_STATUS_INVALID, "%s", strerror(errno));
+    if (real == NULL) {
+        int sys = errno;
+        (void)jr_error_set(err, JR_STATUS_INVALID, "%s", strerror(sys));
+        if (err != NULL)
+            err->sys = sys;
+        return -1;
+    }
     if (!is_below(real, root))
         return refuse_outside(reading, root, err);
     reading->file = (struct jr_file){

@@ -140,6 +140,52 @@ static void report_encoding(struct jr_diags *diags, const yaml_parser_t *parser,
     jr_diag_help(diags, diag, "save the file in UTF-8");
 }
 
+/* The colon of a line such as `world_size:4`, which is no key for want of a
+ * blank: of the line that `at` is on, or the one above it. NULL: there is none.
+ */
+static const char *find_glued(const struct jr_source *source, size_t at,
+                              bool above)
+{
+    static const char key[] = "abcdefghijklmnopqrstuvwxyz"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    const char *text = source->text, *start = text + at;
+    for (int i = 0; i < 1 + above; i++) {
+        while (start > text && start[-1] != '\n')
+            start--;
+        if (i < above && start > text)
+            start--;
+    }
+    const char *line = start + strspn(start, " -"), *colon = line;
+    colon += strspn(line, key);
+    return colon > line && *colon == ':' && strchr(" \t\r\n", colon[1]) == NULL
+               ? colon
+               : NULL;
+}
+
+/* Tell of a missing blank, if that is the matter. */
+static bool report_glued(struct jr_diags *diags, const struct rule *rule,
+                         const struct jr_source *source,
+                         const struct jr_place *problem,
+                         const struct jr_place *context)
+{
+    bool colon = strcmp(rule->problem, COLON) == 0;
+    struct jr_place place = {0};
+    const char *glued = NULL;
+    if (colon || strcmp(rule->problem, NO_COLON) == 0)
+        glued = find_glued(source, colon ? problem->byte : context->byte,
+                           colon);
+    if (glued == NULL)
+        return false;
+    jr_place_to_byte(&place, source, (size_t)(glued - source->text));
+    struct jr_span span = span_at(place, source);
+    struct jr_diag *diag =
+        jr_diags_error(diags, rule->code, span, NULL,
+                       "a blank is missing behind the ':'");
+    jr_diag_help(diags, diag, "write `key: value`");
+    jr_diag_fix(diags, diag, span, ": ");
+    return true;
+}
+
 /* A problem that has no rule is told in libyaml's own words. */
 static void report_problem(struct jr_diags *diags, const yaml_parser_t *parser,
                            const struct jr_source *source)
@@ -156,6 +202,8 @@ static void report_problem(struct jr_diags *diags, const yaml_parser_t *parser,
                        context_text == NULL ? "" : context_text);
         return;
     }
+    if (report_glued(diags, rule, source, &problem, &context))
+        return;
     bool at_context = rule->at_context && parser->context != NULL;
     struct jr_diag *diag = jr_diags_error(
         diags, rule->code, span_at(at_context ? context : problem, source),

@@ -30,7 +30,8 @@ static struct jr_node *wrong(struct jr_lint *lint,
                              const struct jr_node *node,
                              const struct jr_step *at)
 {
-    (void)jr_lint_wrong(lint, type, node, at);
+    jr_lint_suggest_kind(lint, jr_lint_wrong(lint, type, node, at), type, node,
+                         at);
     return NULL;
 }
 
@@ -132,22 +133,6 @@ static void check_required(struct jr_lint *lint,
     }
 }
 
-/* A scalar where a list is wanted. */
-static void suggest_brackets(struct jr_lint *lint, struct jr_diag *diag,
-                             const struct jr_node *node)
-{
-    if (node->len == 0 || node->len >= 64 ||
-        strpbrk(node->text, "[]{}#:%$'\"\n") != NULL)
-        return;
-    jr_diag_help(lint->diags, diag, "a list is written in brackets: [%s]",
-                 node->text);
-    if (jr_lint_is_bare(node->text))
-        jr_lint_fix(lint, diag, node,
-                    jr_arena_printf(lint->arena,
-                                    node->plain ? "[%s]" : "[\"%s\"]",
-                                    node->text));
-}
-
 /* A bare value in the place of a mapping: that of its shorthand field. */
 static struct jr_node *read_shorthand(struct jr_lint *lint,
                                       const struct jr_spec_type *type,
@@ -158,12 +143,8 @@ static struct jr_node *read_shorthand(struct jr_lint *lint,
     if (type->shorthand != NULL)
         field = jr_field_get(type->fields, type->shorthand);
     bool list = field != NULL && field->type->kind == JR_KIND_LIST;
-    if (field == NULL || list != (node->kind == JR_NODE_SEQUENCE)) {
-        struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
-        if (list && node->kind == JR_NODE_SCALAR)
-            suggest_brackets(lint, diag, node);
-        return NULL;
-    }
+    if (field == NULL || list != (node->kind == JR_NODE_SEQUENCE))
+        return wrong(lint, type, node, at);
     struct jr_node *value = jr_lint_value(lint, field->type, node, at);
     if (value == NULL)
         return NULL;
@@ -203,9 +184,7 @@ static struct jr_node *read_lone(struct jr_lint *lint,
             return jr_lint_scalar(lint, node, row->word, false);
     if (type->lone && strchr(node->text, ',') == NULL)
         return jr_lint_value(lint, type->item, node, at);
-    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
-    suggest_brackets(lint, diag, node);
-    return NULL;
+    return wrong(lint, type, node, at);
 }
 
 static struct jr_node *read_list(struct jr_lint *lint,

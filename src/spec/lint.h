@@ -9,7 +9,7 @@
  *   jr_read_*        a scalar of one kind    value.c number.c duration.c
  *   jr_read_streams  redirects and tee       redirect.c
  *   jr_lint_error    a mistake at a node     point.c
- *   jr_lint_suggest  what may be meant       suggest.c
+ *   jr_lint_suggest  what may be meant       suggest.c kind.c
  *
  * A reader returns the node's normal form, or NULL after it has complained.
  */
@@ -122,6 +122,11 @@ void jr_lint_unquote(struct jr_lint *lint, struct jr_diag *diag,
 
 /* Whether a text is a word that needs no quotes anywhere. */
 bool jr_lint_is_bare(const char *text);
+
+/* kind.c: help for a value of another kind than is wanted. */
+void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_spec_type *type,
+                          const struct jr_node *node, const struct jr_step *at);
 
 /* unknown.c */
 

@@ -106,7 +106,7 @@ static const struct foreign foreigners[] = {
     {"rdzv_endpoint", "master_addr", false},
     {"replicas", "world_size", false},
     {"runtime_env", "env", false},
-    {"script", "entrypoint", false},
+    {"script", "entrypoint.python.script", false},
     {"selected_devices", "devices", true},
     {"shutdown_timeout", "timeouts.stop_grace", false},
     {"signals_to_handle", "signals", false},

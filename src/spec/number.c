@@ -89,7 +89,8 @@ struct jr_node *jr_read_integer(struct jr_lint *lint,
     struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
     if (in_range(type, node->text))
         jr_lint_unquote(lint, diag, node);
-    else if (jr_num_u64(node->text, &value) && value > type->max)
+    else if (jr_num_u64(node->text, &value) && value > type->max &&
+             type->min < type->max)
         jr_diag_help(lint->diags, diag, "at most %u", type->max);
     else if (node->plain)
         suggest_number(lint, diag, type, node);

@@ -109,13 +109,51 @@ static void say_where(struct jr_lint *lint, struct jr_diag *diag,
                      group->path, key);
 }
 
+static const struct jr_node *value_of(const struct jr_unknown *unknown)
+{
+    return jr_doc_get(unknown->mapping, unknown->key->text);
+}
+
+/* The field that another launcher's word is, here: `cmd` within the entrypoint
+ * is the command, and a number of GPUs is how many ranks a node has. */
+static const char *foreign_name(struct jr_lint *lint,
+                                const struct jr_unknown *unknown)
+{
+    const struct jr_node *value = value_of(unknown);
+    const struct jr_step *up = unknown->at->up;
+    const char *foreign = jr_field_foreign(unknown->key->text);
+    if (foreign == NULL)
+        return NULL;
+    if (up != NULL && strcmp(foreign, jr_lint_path(lint, up)) == 0) {
+        const struct jr_spec_field *field = jr_field_find(foreign);
+        return field->type->shorthand != NULL ? field->type->shorthand
+                                              : foreign;
+    }
+    bool count = strcmp(foreign, "devices") == 0 && value != NULL &&
+                 value->kind == JR_NODE_SCALAR &&
+                 jr_scalar_type(value) == JR_SCALAR_INT;
+    return count ? "local_world_size" : foreign;
+}
+
+/* Whether an unknown key has fields of the top below it. */
+static bool holds_fields(const struct jr_unknown *unknown)
+{
+    const struct jr_node *value = value_of(unknown);
+    for (size_t i = 0; value != NULL && value->kind == JR_NODE_MAPPING &&
+                       i < value->count;
+         i++)
+        if (jr_field_get(unknown->fields, value->pairs[i].key->text) != NULL)
+            return true;
+    return false;
+}
+
 void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
 {
     struct jr_diags *diags = lint->diags;
     const struct jr_step *at = unknown->at;
     const struct jr_node *key = unknown->key;
     const char *path = jr_lint_path(lint, at);
-    const char *foreign = jr_field_foreign(key->text);
+    const char *foreign = foreign_name(lint, unknown);
     struct jr_diag *diag;
     if (foreign != NULL)
         diag = jr_lint_error(lint, 204, key->span, at,
@@ -137,5 +175,8 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
         jr_diag_help(diags, diag, "here it is '%s'", near);
     else if (near != NULL)
         jr_diag_help(diags, diag, "did you mean '%s'?", near);
+    else if (at->up == NULL && holds_fields(unknown))
+        jr_diag_help(diags, diag,
+                     "the fields of a job stand at the top of the spec");
     rename_sure(lint, diag, unknown, keys);
 }

@@ -82,7 +82,7 @@ static void fixes_what_is_sure(void)
         {"hosts: gpu01", "[gpu01]"},
         {"env_remove: PYTHONPATH", "[PYTHONPATH]"},
         {"env_remove: 'NCCL_*'", NULL},
-        {"env_remove: A, B", NULL},
+        {"env_remove: A, B", "[A, B]"},
         {"workdir: 'a/%{node-rank}'", "%{node_rank}"},
         {"workdir: 'a/%{rnk}'", "%{rank}"},
         {"workdir: 'a/%{toast}'", NULL},
