@@ -1,6 +1,5 @@
 /* jobrun runs and show: what happened, from the run folders alone. */
 #include <fcntl.h>
-#include <math.h>
 
 #include "cli.h"
 #include "clock.h"
@@ -30,8 +29,9 @@ static void print_record(struct jr_buf *out, const struct jr_record *record)
 {
     JR_BUF_CLEANUP struct jr_buf took = JR_BUF_INIT;
     char started[32];
+    double seconds = record->seconds > 0 ? record->seconds : 0;
     jr_clock_rfc3339(started, (uint64_t)(record->started * 1e9));
-    jr_clock_human(&took, (uint64_t)(fmax(record->seconds, 0) * 1e9));
+    jr_clock_human(&took, (uint64_t)(seconds * 1e9));
     jr_buf_printf(out, "%-13s ", record->status);
     if (record->finished)
         jr_buf_printf(out, "%4d", record->exit_code);
