@@ -70,8 +70,8 @@ static void print_json(struct jr_buf *out, const struct jr_records *records)
     json_t *top = json_object(), *list = json_array();
     jr_json_set_int(top, "format_version", 1);
     for (size_t i = 0; i < records->count; i++)
-        (void)json_array_append_new(list, record_json(&records->items[i]));
-    (void)json_object_set_new(top, "runs", list);
+        jr_json_append(list, record_json(&records->items[i]));
+    jr_json_set(top, "runs", list);
     jr_json_print(out, top, 2);
     jr_buf_char(out, '\n');
     json_decref(top);

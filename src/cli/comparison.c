@@ -153,15 +153,13 @@ json_t *jr_comparison_json(const struct jr_comparison *comparison)
 {
     json_t *object = json_object();
     bool runs = comparison->a.run[0] != '\0' && comparison->b.run[0] != '\0';
-    (void)json_object_set_new(object, "a", side_json(&comparison->a));
-    (void)json_object_set_new(object, "b", side_json(&comparison->b));
+    jr_json_set(object, "a", side_json(&comparison->a));
+    jr_json_set(object, "b", side_json(&comparison->b));
     jr_json_set_bool(object, "same_experiment", comparison->same);
     jr_json_set_bool(object, "differ", jr_comparison_differs(comparison));
-    (void)json_object_set_new(object, "fields",
-                              jr_contrast_json(&comparison->specs));
-    (void)json_object_set_new(object, "outcome",
-                              runs ? jr_contrast_json(&comparison->runs)
-                                   : json_null());
+    jr_json_set(object, "fields", jr_contrast_json(&comparison->specs));
+    jr_json_set(object, "outcome",
+                runs ? jr_contrast_json(&comparison->runs) : json_null());
     return object;
 }
 

@@ -228,7 +228,7 @@ static void add_json(struct tree *tree, const struct entry *entry,
         (void)json_object_update(object, body);
         json_decref(body);
     }
-    (void)json_array_append_new(tree->list, object);
+    jr_json_append(tree->list, object);
 }
 
 static void add(struct tree *tree, const struct entry *entry,

@@ -26,7 +26,6 @@
 #ifndef JOBRUN_JOBRUN_H
 #define JOBRUN_JOBRUN_H
 
-#include <jobrun/error.h>
 #include <jobrun/plan.h>
 #include <jobrun/run.h>
 #include <jobrun/spec.h>
