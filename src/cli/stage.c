@@ -36,6 +36,7 @@ struct jr_session_options jr_stage_options(struct jr_cli *cli)
         .args = cli->words_count == 0 ? NULL : cli->rest,
         .node_rank = cli->node_rank,
         .local = cli->local,
+        .end_children = true,
         .run_id = cli->run_id,
         .note = note,
         .data = cli,

@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <sys/wait.h>
 
 #include "json.h"
 #include "session.h"
@@ -103,6 +104,13 @@ static int judge(struct jr_session *session, struct jr_error *err)
     return fill_ranks(session, err);
 }
 
+/* A run ends every descendant of this process: it cannot tell whose it was. */
+static bool has_children(void)
+{
+    siginfo_t info;
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 enum jr_status jr_session_run(struct jr_session *session,
                               const struct jr_session_console *console,
                               struct jr_error *err)
@@ -110,6 +118,11 @@ enum jr_status jr_session_run(struct jr_session *session,
     enum jr_status status = JR_STATUS_OK;
     if (session->progress == JR_PROGRESS_DONE) {
         (void)jr_error_set(err, JR_STATUS_USAGE, "a session runs once");
+        return JR_STATUS_USAGE;
+    }
+    if (!session->options.end_children && has_children()) {
+        (void)jr_error_set(err, JR_STATUS_USAGE,
+                           "this process has children, which a run would end");
         return JR_STATUS_USAGE;
     }
     if (!session->begun)

@@ -50,6 +50,7 @@ struct jr_session_options {
     bool check;   /* validate only: what has to come from outside is unknown,
                      and that is no mistake; templates are good */
     bool dry_run; /* nothing will be run, so no port is held */
+    bool end_children; /* a run may end children of this process, too */
     const char *run_id;   /* NULL: a fresh one */
     const char *support;  /* absolute: the folder of the files with which Python
                              and libraries are run; NULL: PREFIX/libexec/jobrun,
@@ -111,8 +112,9 @@ struct jr_session_console {
  * folder. `console` NULL: nothing is shown. JR_STATUS_OK says that there is a
  * report; how the run went is in jr_session_exit_code and jr_session_ranks.
  *
- * The call forks, waits, and ends every process that the run left; so the
- * caller has one thread and no children of its own. The signals that stop a run
+ * The call forks, waits, and ends every descendant that there is then; so the
+ * caller has one thread, and children of its own are JR_STATUS_USAGE, unless
+ * `end_children` gives them up. The signals that stop a run
  * (TERM, INT, QUIT, HUP) stop it, and do not reach the caller's handlers until
  * it returns, when dispositions and mask are as they were. */
 JR_API enum jr_status jr_session_run(struct jr_session *session,

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include "scratch.h"
 
@@ -310,6 +311,26 @@ static void sessions_share_nothing(void)
     close_session(&b);
 }
 
+/* A child that a run would have ended lives on, and the session with it. */
+static void spares_children_of_the_caller(void)
+{
+    struct fixture f;
+    open_session(&f, (struct jr_session_options){0});
+    CU_ASSERT_EQUAL(load(&f, RUNS("true")), JR_STATUS_OK);
+    pid_t child = fork();
+    if (child == 0)
+        for (;;)
+            (void)pause();
+    CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_USAGE);
+    JR_ASSERT_TEXT(f.err.text,
+                   "this process has children, which a run would end");
+    CU_ASSERT_EQUAL(kill(child, SIGKILL), 0);
+    CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
+    CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_OK);
+    CU_ASSERT_EQUAL(jr_session_exit_code(f.session), 0);
+    close_session(&f);
+}
+
 static void needs_no_options(void)
 {
     char program[] = "true";
@@ -332,4 +353,5 @@ JR_UNIT_MAIN("session", CASE(tells_mistakes_at_their_positions),
              CASE(names_the_rank_that_failed),
              CASE(tells_of_a_folder_that_went_away),
              CASE(leaves_the_process_as_it_was),
-             CASE(sessions_share_nothing), CASE(needs_no_options))
+             CASE(sessions_share_nothing),
+             CASE(spares_children_of_the_caller), CASE(needs_no_options))
