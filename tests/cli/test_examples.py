@@ -9,6 +9,8 @@ EXAMPLES = {  # name: (exit status of the run, ranks)
     "mesh": (0, 8),
     "shell": (0, 4),
     "fails": (1, 4),
+    "sweep/fast": (0, 2),
+    "sweep/wide": (0, 4),
 }
 
 
@@ -28,7 +30,7 @@ class Examples(harness.Case):
 
     def runs_as_planned(self, name, code, ranks):
         spec = self.jobs / f"{name}.jobrun.yaml"
-        run_id = f"test-{name}"
+        run_id = f"test-{spec.name.split('.')[0]}"
         planned = self.jobrun("plan", spec, "--format", "json",
                               "--run-id", run_id)
         plan = json.loads(self.expect(planned, 0).stdout)
@@ -64,6 +66,31 @@ class Examples(harness.Case):
         for groups in ("0,1 2,3 4,5 6,7", "0,2 1,3 4,6 5,7",
                        "0,4 1,5 2,6 3,7"):
             self.assertIn(groups, plan)
+
+    def test_a_family_shares_its_base(self):
+        sweep = self.jobs / "sweep"
+        done = self.jobrun(sweep / "fast.jobrun.yaml", "--set",
+                           "vars.steps=3", env={"USER_TAG": "mine"})
+        self.expect(done, 0)
+        self.assertIn("[0] first: lr 0.05, 3 steps, tag 0.05-mine\n",
+                      done.stdout)
+        shards = [r["result"]["shard"] for r in self.results()["ranks"]]
+        self.assertEqual(shards, ["0/2", "1/2"])
+        done = self.expect(self.jobrun(sweep / "wide.jobrun.yaml",
+                                       env={"TAG": "lost"}), 0)
+        self.assertIn("[0] first: lr 0.01, 10 steps, tag unset\n",
+                      done.stdout)
+        shards = [r["result"]["shard"] for r in self.results()["ranks"]]
+        self.assertEqual(shards, ["0/4", "0/4", "1/4", "1/4"])
+        done = self.expect(self.jobrun(sweep / "base.jobrun.yaml"), 3)
+        self.assertIn("JR0208", done.stderr)
+
+    def test_a_family_is_held_against_its_targets(self):
+        wide = self.jobs / "sweep/wide.jobrun.yaml"
+        done = self.jobrun("validate", wide, "--set", "device=cuda")
+        self.expect(done, 4)
+        self.assertIn("on 1x0,4c: no cuda device", done.stdout)
+        self.assertIn("base.jobrun.yaml:", done.stdout)
 
     def test_failure_names_the_rank(self):
         done = self.expect(self.jobrun(self.jobs / "fails.jobrun.yaml"), 1)
