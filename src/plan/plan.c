@@ -345,10 +345,25 @@ static void warn_crossing(struct build *build)
                  size);
 }
 
+static void warn_of_fork(struct build *build)
+{
+    const struct jr_job *job = build->job;
+    if (job->start_method != JR_START_FORK || job->device == JR_DEVICE_CPU)
+        return;
+    struct jr_diag *diag = jr_diags_warning(
+        build->diags, 509, (struct jr_span){0}, "start_method",
+        "what the entry module imports must not touch the device (%s) before "
+        "the ranks are forked",
+        job->device_name);
+    jr_diag_help(build->diags, diag,
+                 "start_method: forkserver imports only what `preload` names");
+}
+
 static void warn(struct build *build)
 {
     const struct jr_job *job = build->job;
     warn_crossing(build);
+    warn_of_fork(build);
     if (job->device_visibility == JR_VISIBLE_ONE && job->devices_count > 0)
         jr_diags_warning(build->diags, 505, (struct jr_span){0},
                          "device_visibility",

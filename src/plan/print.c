@@ -82,7 +82,8 @@ static void print_word(struct jr_buf *out, const char *word)
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789"
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ%+,-./:=@_";
     size_t len = strcspn(word, "\n");
-    const char *rest = word[len] != '\0' ? " ..." : "";
+    bool whole = word[len] == '\0' || word[len + 1] == '\0';
+    const char *rest = whole ? "" : " ...";
     if (len > 0 && word[strspn(word, plain)] == '\0') {
         jr_buf_add(out, word, len);
         return;

@@ -260,13 +260,18 @@ static void check_references(const struct jr_check *check, struct place place)
 static void check_key(const struct jr_check *check, const struct jr_pair *pair,
                       const char *path)
 {
-    const struct place place = {pair->value, path};
+    char name[NAME_MAX_LEN + 3];
+    size_t len;
     const char *option =
         jr_arena_printf(check->lint->arena, "--%s", pair->key->text);
-    if (option != NULL && pair->value->kind == JR_NODE_SCALAR &&
-        jr_scalar_type(pair->value) != JR_SCALAR_NULL)
-        check_word(check, place, (struct word){option, strlen(option)},
-                   written(pair->value));
+    if (option == NULL || pair->value->kind != JR_NODE_SCALAR ||
+        jr_scalar_type(pair->value) == JR_SCALAR_NULL ||
+        !read_name((struct word){option, strlen(option)}, name, &len))
+        return;
+    const char *glob = find_glob(check, name, is_word_match);
+    if (glob != NULL && !is_harmless(written(pair->value)))
+        warn_argument(check, (struct place){pair->value, path},
+                      (struct word){option + 2, len - 2}, glob);
 }
 
 /* What a function is called with, whatever its type; NULL: nothing. */

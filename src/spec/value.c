@@ -30,7 +30,7 @@ static struct jr_regex *compiled(struct jr_lint *lint,
 
 /* Whole match: PCRE2's $ stands before a last newline too. */
 static bool fits_pattern(struct jr_lint *lint, const struct jr_spec_type *type,
-                         const struct jr_node *node)
+                         const char *text, size_t len)
 {
     struct jr_match match;
     bool limited;
@@ -38,8 +38,30 @@ static bool fits_pattern(struct jr_lint *lint, const struct jr_spec_type *type,
         return true;
     struct jr_regex *regex = compiled(lint, type);
     return regex != NULL &&
-           jr_regex_find(regex, node->text, node->len, 0, &match, &limited) &&
-           match.start == 0 && match.end == node->len;
+           jr_regex_find(regex, text, len, 0, &match, &limited) &&
+           match.start == 0 && match.end == len;
+}
+
+/* The name in Python that a path, or dots alone, were written for. */
+static void suggest_python(struct jr_lint *lint, struct jr_diag *diag,
+                           const struct jr_spec_type *type,
+                           const struct jr_node *node)
+{
+    const char *from = node->text + (strncmp(node->text, "./", 2) == 0 ? 2 : 0);
+    char *text = jr_arena_strdup(lint->arena, from);
+    if (text == NULL)
+        return;
+    for (char *slash = text; (slash = strchr(slash, '/')) != NULL;)
+        *slash = '.';
+    char *py = strstr(text, ".py"), *dot = strrchr(text, '.');
+    if (py != NULL && (py[3] == '\0' || py[3] == ':'))
+        memmove(py, py + 3, strlen(py + 3) + 1);
+    else if (dot != NULL && !fits_pattern(lint, type, text, strlen(text)))
+        *dot = ':';
+    if (!fits_pattern(lint, type, text, strlen(text)))
+        return;
+    jr_diag_help(lint->diags, diag, "did you mean '%s'?", text);
+    jr_lint_fix_text(lint, diag, node, text);
 }
 
 struct jr_node *jr_read_text(struct jr_lint *lint,
@@ -52,8 +74,10 @@ struct jr_node *jr_read_text(struct jr_lint *lint,
                      "write '' for an empty string");
         return NULL;
     }
-    if (!fits_pattern(lint, type, node)) {
-        (void)jr_lint_wrong(lint, type, node, at);
+    if (!fits_pattern(lint, type, node->text, node->len)) {
+        struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+        if (type->is_python)
+            suggest_python(lint, diag, type, node);
         return NULL;
     }
     if (type->is_template && !jr_read_template(lint, node, at))

@@ -59,4 +59,27 @@ static void leaves_the_rest(void)
     sample_release(&s);
 }
 
-JR_UNIT_MAIN("plan.hide", CASE(hides), CASE(leaves_the_rest))
+/* In the arguments of a function they are JSON within a word. */
+static void hides_in_calls(void)
+{
+    static const char *const lacks[] = {"hunter2", "c\xc3\xa9", NULL};
+    static const char *const has[] = {"<redacted>", NULL};
+    struct jr_python python = {.what = JR_PYTHON_FUNCTION,
+                               .target = TEXT("m:f"),
+                               .interpreter = TEXT("python3")};
+    struct sample s;
+    sample_init(&s, 1, 1, 2);
+    s.options.support = "/s";
+    s.job.entrypoint.form = JR_FORM_PYTHON;
+    s.job.entrypoint.python = &python;
+    s.argv[0] = TEXT("\"a\\\"b\\\\c\xc3\xa9\"");
+    s.argv[1] = TEXT("{\"a\": \"x hunter2\"}");
+    s.job.entrypoint.argv_count = 2;
+    s.job.hidden = hidden;
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    check(&s, true, lacks, has);
+    check(&s, false, lacks, has);
+    sample_release(&s);
+}
+
+JR_UNIT_MAIN("plan.hide", CASE(hides), CASE(hides_in_calls), CASE(leaves_the_rest))

@@ -13,6 +13,17 @@ static char token[] = "HF_TOKEN=hunter2", size[] = "SIZE=4";
 static char *environment[] = {token, size, NULL};
 static char set_env[] = "env.B=$${b}", set_size[] = "world_size=${env:SIZE}";
 static char *sets[] = {set_env, set_size, NULL};
+static char set_call[] =
+    "entrypoint={python: {function: \"m:f\", interpreter: venv/bin/python, "
+    "init: torch}, args: [1, \"1\", null, [true, {a: 0.50}], \"$${x}%{rank}\"], "
+    "kwargs: {on: \"yes\", none: ~, key: \"k-${env:HF_TOKEN}\", "
+    "deep: {\"%{rank}\": [~]}}}";
+static char set_library[] =
+    "entrypoint={library: {path: ./l.so, symbol: f}, args: [1]}";
+static char set_fork[] = "start_method=fork", set_load[] = "preload=[a.b, c]";
+static char set_more[] = "per_rank={0: {args: [~], kwargs: {none: 1}}}";
+static char *calls[] = {set_call, set_fork, set_load, set_more, NULL};
+static char *libraries[] = {set_library, set_fork, NULL};
 
 static const struct trip trips[] = {
     {"", {0}},
@@ -44,6 +55,9 @@ static const struct trip trips[] = {
      "results: {file: \"${env:HF_TOKEN}/%{rank}\"}\n"
      "per_rank: {0: {args: [\"--t=${env:HF_TOKEN}\"], env: {MY_TOKEN: x}}}\n",
      {.environ = environment}},
+    {"setup: export A=\"${B}\" %{c}\nresults: {required: all}\n",
+     {.environ = environment, .sets = calls}},
+    {"", {.sets = libraries}},
 };
 
 static void emit(struct scene *scene, struct jr_buf *out)
