@@ -45,6 +45,32 @@
     "#     weights_sha: {type: string}\n"                                      \
     "#   equal: [weights_sha]  #?\n"
 
+#define TEXT_python                                                            \
+    "# train.py, beside this file:\n"                                          \
+    "#   def main(lr, epochs=1):\n"                                            \
+    "#       return {\"loss\": 0.5}\n"                                         \
+    "version: 1  #?\n"                                                         \
+    "name: train  #?\n"                                                        \
+    "entrypoint:\n"                                                            \
+    "  python:\n"                                                              \
+    "    function: train:main  #?\n"                                           \
+    "    # interpreter: .venv/bin/python\n"                                    \
+    "    # init: torch\n"                                                      \
+    "  kwargs: {lr: 0.1, epochs: 5}  #?\n"                                     \
+    "# per_rank: {0: {kwargs: {epochs: 6}}}  #?\n"                             \
+    "\n"                                                                       \
+    "world_size: 2  #?\n"                                                      \
+    "device: cpu  #?\n"                                                        \
+    "# start_method: forkserver  #?\n"                                         \
+    "# preload: [numpy]  #?\n"                                                 \
+    "timeouts: {run: 1h}  #?\n"                                                \
+    "\n"                                                                       \
+    "# Every rank must return. With this, what it returns must hold:\n"        \
+    "results:\n"                                                               \
+    "  fields:  #?\n"                                                          \
+    "    loss: {type: number, max: 2.5}\n"                                     \
+    "  equal: [loss]  #?\n"
+
 #define TEXT_mpi                                                               \
     "# No mpirun and no MPI_Init: the program learns who it is from RANK\n"    \
     "# and WORLD_SIZE, or from its arguments, and meets the others at\n"       \

@@ -13,6 +13,7 @@
 #define JR_STARTERS(X)                                                         \
     X(minimal, "a line of shell on as many ranks as fit")                      \
     X(torch, "a PyTorch script on the devices of one machine")                 \
+    X(python, "a Python function whose results are checked")                   \
     X(mpi, "a C program that needs no MPI launcher")                           \
     X(slurm, "one job on the nodes of a Slurm allocation")                     \
     X(mesh, "model, pipeline and data parallel ranks")
