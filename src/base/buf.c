@@ -112,6 +112,17 @@ void jr_buf_safe(struct jr_buf *buf, const char *text)
     jr_buf_escaped(buf, text, strlen(text));
 }
 
+void jr_buf_replaced(struct jr_buf *buf, const char *text, const char *from,
+                     const char *to)
+{
+    for (const char *at; (at = strstr(text, from)) != NULL;) {
+        jr_buf_add(buf, text, (size_t)(at - text));
+        jr_buf_str(buf, to);
+        text = at + strlen(from);
+    }
+    jr_buf_str(buf, text);
+}
+
 void jr_buf_wrapped(struct jr_buf *buf, const char *text, size_t indent)
 {
     const char *start =

@@ -37,6 +37,10 @@ void jr_buf_printf(struct jr_buf *buf, const char *format, ...)
 void jr_buf_escaped(struct jr_buf *buf, const char *text, size_t len);
 void jr_buf_safe(struct jr_buf *buf, const char *text);
 
+/* Text in which `to` stands for each `from`, which is not empty. */
+void jr_buf_replaced(struct jr_buf *buf, const char *text, const char *from,
+                     const char *to);
+
 /* The words of a text, broken into lines of at most JR_BUF_WIDTH bytes; each
  * line but the first begins with `indent` blanks. The first goes on where the
  * buffer's last line ends. No newline is added at the end. */

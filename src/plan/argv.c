@@ -22,21 +22,11 @@ static void add(struct words *words, const char *template)
                  jr_arena_strdup(words->arena, template));
 }
 
-/* A text as the template that stands for it. */
-static void escape(struct jr_buf *out, const char *text)
-{
-    for (const char *mark; (mark = strstr(text, "%{")) != NULL;) {
-        jr_buf_add(out, text, (size_t)(mark - text));
-        jr_buf_str(out, "%%{");
-        text = mark + 2;
-    }
-    jr_buf_str(out, text);
-}
-
+/* A text by the template that stands for it. */
 static void add_literal(struct words *words, const char *text)
 {
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
-    escape(&out, text);
+    jr_buf_replaced(&out, text, "%{", "%%{");
     words->arena->failed |= out.failed;
     add(words, out.data == NULL ? "" : out.data);
 }
@@ -147,7 +137,7 @@ static void add_kwarg(struct jr_buf *out, const struct jr_kwarg *kwarg,
                       bool first)
 {
     struct jr_buf JR_BUF_CLEANUP name = JR_BUF_INIT;
-    escape(&name, kwarg->name);
+    jr_buf_replaced(&name, kwarg->name, "%{", "%%{");
     out->failed |= name.failed;
     jr_buf_str(out, first ? "" : ", ");
     jr_json_quote(out, name.data == NULL ? "" : name.data);

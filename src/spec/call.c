@@ -50,6 +50,14 @@ static json_t *scalar_json(const struct jr_node *node)
     return jr_json_str(node->text);
 }
 
+/* Keys are no templates, where strings are. */
+static void set(json_t *object, const char *key, json_t *value)
+{
+    struct jr_buf escaped JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_replaced(&escaped, key, "%{", "%%{");
+    jr_json_set(object, escaped.data == NULL ? key : escaped.data, value);
+}
+
 json_t *jr_call_json(const struct jr_node *node)
 {
     if (node->kind == JR_NODE_SCALAR)
@@ -62,7 +70,7 @@ json_t *jr_call_json(const struct jr_node *node)
         if (list)
             jr_json_append(json, item);
         else
-            jr_json_set(json, node->pairs[i].key->text, item);
+            set(json, node->pairs[i].key->text, item);
     }
     return json;
 }

@@ -182,9 +182,9 @@
       "python3", "the Python that runs it: a word, or a path")                 \
     X("setup", FUNCTION, OPTIONAL, STR(setup), NULL, NULL, "none",             \
       "a function to call first in each rank")           \
-    X("init", INIT, OPTIONAL, WORDS(init, inits), "none", NULL, "none",        \
+    X("init", INIT, OPTIONAL, WORDS(init, inits), NULL, NULL, "nothing",       \
       "what is set up before the function is called")                          \
-    X("smoke_test", FLAG, OPTIONAL, FLAG(smoke_test), "false", NULL, "false",  \
+    X("smoke_test", FLAG, OPTIONAL, FLAG(smoke_test), NULL, NULL, "false",     \
       "whether the groups that init made are proved")
 
 #define JR_FIELDS_LIBRARY(X, L)                                                \

@@ -49,6 +49,10 @@ class Case(unittest.TestCase):
                         ignore=shutil.ignore_patterns("runs"))
         (self.folder / "build").mkdir()
         shutil.copy(os.environ["DIGITS"], self.folder / "build" / "digits")
+        built = pathlib.Path(os.environ["DIGITS"]).parent / "examples" / "jobs"
+        (self.folder / "build" / "examples" / "jobs").mkdir(parents=True)
+        for library in built.glob("*.so"):
+            shutil.copy(library, self.folder / "build" / "examples" / "jobs")
         return self.folder / "examples" / "jobs"
 
     def jobrun(self, *words, cwd=None, env=None, stdin=subprocess.DEVNULL):

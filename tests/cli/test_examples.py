@@ -11,6 +11,9 @@ EXAMPLES = {  # name: (exit status of the run, ranks)
     "fails": (1, 4),
     "sweep/fast": (0, 2),
     "sweep/wide": (0, 4),
+    "function": (0, 4),
+    "script": (0, 3),
+    "library": (0, 4),
 }
 
 

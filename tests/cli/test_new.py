@@ -12,7 +12,7 @@ import harness
 
 GOLDEN = pathlib.Path(__file__).with_name("new") / "translations.txt"
 MODELINE = "# yaml-language-server: $schema=jobspec-v1.schema.json\n"
-KINDS = ("minimal", "torch", "mpi", "slurm", "mesh")
+KINDS = ("minimal", "torch", "python", "mpi", "slurm", "mesh")
 LAUNCHERS = {  # the name for --help: words that begin its lines
     "torchrun": ("torchrun", "torch.distributed.run"),
     "torch.distributed.launch": ("torch.distributed.launch",),
@@ -191,6 +191,15 @@ class Starters(harness.Case):
         done = self.expect(self.jobrun(path), 0)
         self.assertIn("[0] rank 0 of ", done.stdout)
 
+    def test_python_runs_with_what_it_shows(self):
+        path = self.folder / "train.jobrun.yaml"
+        self.starter("python", "-o", path)
+        shown = re.findall(r"^#   (.*)$", path.read_text(), re.M)
+        self.write("train.py", "\n".join(shown))
+        self.expect(self.jobrun(path), 0)
+        self.assertEqual([r["result"] for r in self.results()["ranks"]],
+                         [{"loss": 0.5}] * 2)
+
     def test_output_is_a_new_file(self):
         path = self.folder / "new.yaml"
         done = self.expect(self.jobrun("new", "mpi", "-o", path), 0)
@@ -205,7 +214,7 @@ class Starters(harness.Case):
 
     def test_wrong_words(self):
         for words, said in [
-                (["tiny"], "is one of minimal, torch, mpi, slurm, mesh"),
+                (["tiny"], "is one of minimal, torch, python, mpi, slurm, mesh"),
                 (["torch", "mpi"], "jobrun new [KIND]"),
                 (["torch", "--from", "srun ./a"], "not both"),
                 (["--", "srun"], "jobrun new [KIND]")]:

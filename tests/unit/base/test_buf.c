@@ -132,6 +132,18 @@ static void wraps_words(void)
     }
 }
 
+static void replaces(void)
+{
+    static const char *const rows[][2] = {
+        {"", ""}, {"x", "x"}, {"%{", "%%{"}, {"%%{a%{", "%%%{a%%{"}, {"%", "%"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct jr_buf buf JR_BUF_CLEANUP = JR_BUF_INIT;
+        jr_buf_str(&buf, "|");
+        jr_buf_replaced(&buf, rows[i][0], "%{", "%%{");
+        JR_ASSERT_TEXT(buf.data + 1, rows[i][1]);
+    }
+}
+
 JR_UNIT_MAIN("buf", CASE(fails_for_good), CASE(refuses_absurd_lengths),
              CASE(adds_everything), CASE(grows), CASE(detaches), CASE(escapes),
-             CASE(wraps_words))
+             CASE(wraps_words), CASE(replaces))

@@ -137,6 +137,76 @@ static void binds_entrypoints(void)
     case_close(&c);
 }
 
+static void binds_functions(void)
+{
+    static const char *const args[] = {
+        "1",          "\"1\"",  "null", "true",
+        "[2.5, {\"a\": null, \"%%{b\": \"%{rank}\"}]", NULL};
+    struct spec_case c;
+    case_open(&c, "version: 1\n"
+                  "entrypoint:\n"
+                  "  python: {function: 'a.b:c', interpreter: v/bin/python,\n"
+                  "    setup: 'a:d', init: torch, smoke_test: true}\n"
+                  "  args: [1, '1', ~, True, [2.50, {a: , '%{b': '%{rank}'}]]\n"
+                  "  kwargs: {x: 1e1, y: '\\'}\n"
+                  "per_rank: {1: {args: [x], kwargs: {x: null}}}\n"
+                  "start_method: fork\npreload: [json]\nsetup: a %{b\n");
+    const struct jr_spec *spec = case_spec(&c);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(spec);
+    const struct jr_entrypoint *entry = &spec->entrypoint;
+    check_argv(entry, JR_FORM_PYTHON, args);
+    CU_ASSERT_PTR_NULL(entry->library);
+    CU_ASSERT_TRUE(jr_entrypoint_is_function(entry));
+    JR_ASSERT_TEXT(entry->python->target, "a.b:c");
+    JR_ASSERT_TEXT(entry->python->interpreter, "/jobs/v/bin/python");
+    JR_ASSERT_TEXT(entry->python->setup, "a:d");
+    CU_ASSERT_EQUAL(entry->python->init, JR_INIT_TORCH);
+    CU_ASSERT_TRUE(entry->python->smoke_test);
+    CU_ASSERT_EQUAL_FATAL(entry->kwargs_count, 2);
+    JR_ASSERT_TEXT(entry->kwargs[0].name, "x");
+    JR_ASSERT_TEXT(entry->kwargs[0].value, "10.0");
+    JR_ASSERT_TEXT(entry->kwargs[1].value, "\"\\\\\"");
+    JR_ASSERT_TEXT(spec->per_rank[0].args[0], "\"x\"");
+    JR_ASSERT_TEXT(spec->per_rank[0].kwargs[0].value, "null");
+    CU_ASSERT_EQUAL(spec->start_method, JR_START_FORK);
+    JR_ASSERT_TEXT(spec->preload[0], "json");
+    JR_ASSERT_TEXT(spec->setup, "a %{b");
+    CU_ASSERT_TRUE(spec->policy.results.stated);
+    CU_ASSERT_EQUAL(spec->policy.results.from, JR_FROM_RETURN);
+    case_close(&c);
+}
+
+/* Everything but a function takes strings. */
+static void binds_scripts_and_libraries(void)
+{
+    static const char *const args[] = {"1", "null", NULL};
+    struct spec_case c;
+    case_open(&c, "version: 1\nentrypoint:\n  python: {script: a.py}\n"
+                  "  args: [1, null]\n");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(case_spec(&c));
+    check_argv(&case_spec(&c)->entrypoint, JR_FORM_PYTHON, args);
+    const struct jr_python *python = case_spec(&c)->entrypoint.python;
+    CU_ASSERT_EQUAL(python->what, JR_PYTHON_SCRIPT);
+    JR_ASSERT_TEXT(python->target, "/jobs/a.py");
+    JR_ASSERT_TEXT(python->interpreter, "python3");
+    CU_ASSERT_PTR_NULL(python->setup);
+    CU_ASSERT_EQUAL(python->init, JR_INIT_NONE);
+    CU_ASSERT_FALSE(case_spec(&c)->policy.results.stated);
+    CU_ASSERT_EQUAL(case_spec(&c)->policy.results.from, JR_FROM_FILE);
+    case_close(&c);
+    case_open(&c, "version: 1\nentrypoint:\n"
+                  "  library: {path: ../a.so, symbol: f}\n  args: [1, null]\n"
+                  "results: {required: 0}\n");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(case_spec(&c));
+    const struct jr_entrypoint *entry = &case_spec(&c)->entrypoint;
+    check_argv(entry, JR_FORM_LIBRARY, args);
+    CU_ASSERT_PTR_NULL(entry->python);
+    JR_ASSERT_TEXT(entry->library->path, "/a.so");
+    JR_ASSERT_TEXT(entry->library->symbol, "f");
+    CU_ASSERT_EQUAL(case_spec(&c)->policy.results.from, JR_FROM_RETURN);
+    case_close(&c);
+}
+
 static void binds_the_environment(void)
 {
     static const struct {
@@ -277,6 +347,7 @@ static void binds_shorthands(void)
 }
 
 JR_UNIT_MAIN("spec.bind", CASE(binds_every_field), CASE(binds_policies),
-             CASE(binds_entrypoints), CASE(binds_the_environment),
+             CASE(binds_entrypoints), CASE(binds_functions),
+             CASE(binds_scripts_and_libraries), CASE(binds_the_environment),
              CASE(fills_defaults), CASE(binds_results),
              CASE(knows_stated_results), CASE(binds_shorthands))
