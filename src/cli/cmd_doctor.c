@@ -1,7 +1,9 @@
 /* jobrun doctor: the facts that the resolver sees, for people or as the file
  * that --on reads. */
 #include "session.h"
+#include "health.h"
 #include "stage.h"
+#include "table.h"
 
 #include "banned.h"
 
@@ -27,29 +29,113 @@ static void print_devices(struct jr_buf *out, const struct jr_hw *hw)
     }
 }
 
-static void print_facts(struct jr_buf *out, const struct jr_hw *hw)
+static void print_cpus(struct jr_buf *out, const struct jr_hw *hw)
 {
-    jr_buf_printf(out, "host     %s\n",
-                  hw->hostname != NULL ? hw->hostname : "unknown");
-    jr_buf_printf(out, "cpus     %u usable of %u online (%s), %u cores\n",
-                  hw->cpus.usable, hw->cpus.online,
-                  hw->cpus.set != NULL ? hw->cpus.set : "?",
-                  hw->cpus.usable_cores);
-    if (hw->cpus.quota > 0)
-        jr_buf_printf(out, "quota    %g CPUs, by %s\n", hw->cpus.quota,
-                      hw->cpus.quota_from);
-    jr_buf_printf(out, "memory   %.1f GiB usable\n",
-                  (double)hw->memory / (1024.0 * 1024.0 * 1024.0));
-    print_devices(out, hw);
-    for (uint32_t i = 0; i < hw->problems_count; i++)
-        jr_buf_printf(out, "problem  %s\n         %s\n",
-                      hw->problems[i].message, hw->problems[i].help);
+    const struct jr_hw_cpus *cpus = &hw->cpus;
+    jr_buf_printf(out,
+                  "cpus     %u usable of %u online (%s), %u cores; affinity "
+                  "and cpuset\n",
+                  cpus->usable, cpus->online,
+                  cpus->set != NULL ? cpus->set : "?", cpus->usable_cores);
+    if (cpus->quota > 0)
+        jr_buf_printf(out, "quota    %g CPUs, by %s\n", cpus->quota,
+                      cpus->quota_from);
+    if (hw->memory > 0)
+        jr_buf_printf(out, "memory   %.1f GiB usable\n",
+                      (double)hw->memory / (1024.0 * 1024.0 * 1024.0));
+    jr_buf_printf(out, "ports    29500 and on; %u to %u are the kernel's\n",
+                  hw->port_low, hw->port_high);
+}
+
+/* What the resolver reads of the environment, and nothing else of it. */
+static void print_environment(struct jr_buf *out, const struct jr_hw *hw)
+{
+#define VARIABLE(name, vendor, visibility, backend) visibility,
+    static const char *const names[] = {JR_DEVICE_TRAITS(VARIABLE)};
+#undef VARIABLE
+    const struct jr_hw_environment *from = &hw->environment;
+    const char *const rows[][2] = {
+        {"TORCH_DISTRIBUTED_BACKEND", from->backend},
+        {"OMP_NUM_THREADS", from->omp_num_threads},
+    };
+    for (size_t i = 0; i < 2 + JR_DEVICE_COUNT; i++) {
+        const char *name = i < 2 ? rows[i][0] : names[i - 2];
+        const char *value = i < 2 ? rows[i][1] : from->visible[i - 2];
+        if (value == NULL)
+            continue;
+        jr_buf_printf(out, "env      %s=", name);
+        jr_buf_safe(out, value);
+        jr_buf_char(out, '\n');
+    }
+}
+
+static void print_variables(struct jr_buf *out, const struct jr_hw *hw)
+{
+    JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
+    for (uint32_t i = 0; i < hw->variables_count; i++) {
+        const struct jr_hw_variable *row = &hw->variables[i];
+        jr_buf_printf(&cells, "         %s=", row->name);
+        jr_buf_safe(&cells, row->value);
+        jr_buf_printf(&cells, "\t%s%s%s%s\n", row->meaning,
+                      row->trap != NULL ? " (" : "",
+                      row->trap != NULL ? row->trap : "",
+                      row->trap != NULL ? ")" : "");
+    }
+    jr_table_add(out, &cells, 3);
+}
+
+static void print_scheduler(struct jr_buf *out, const struct jr_hw *hw)
+{
+    const struct jr_hw_scheduler *from = &hw->scheduler;
+    if (from->name == NULL) {
+        jr_buf_str(out, "launcher none: this machine alone\n");
+        return;
+    }
+    jr_buf_printf(out, "launcher %s%s", from->name,
+                  from->job_id != NULL ? ", job " : "");
+    jr_buf_safe(out, from->job_id != NULL ? from->job_id : "");
+    if (from->nodes > 0)
+        jr_buf_printf(out, ", %u node%s", from->nodes,
+                      from->nodes == 1 ? "" : "s");
+    if (from->step && from->node_rank >= 0)
+        jr_buf_printf(out, ", this is node %d", from->node_rank);
+    if (!from->step)
+        jr_buf_str(out, ", and this is the allocation's own shell or script");
+    jr_buf_char(out, '\n');
+    print_variables(out, hw);
+}
+
+static void print_findings(struct jr_buf *out, const struct jr_hw *hw,
+                           char *const *envp)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_hw_finding *findings;
+    uint32_t count =
+        jr_hw_examine(&findings, &arena, hw, hw->real ? "" : NULL, envp);
+    for (uint32_t i = 0; i < count; i++) {
+        jr_buf_str(out, "problem  ");
+        jr_buf_safe(out, findings[i].message);
+        jr_buf_str(out, "\n         ");
+        jr_buf_safe(out, findings[i].help != NULL ? findings[i].help : "");
+        jr_buf_char(out, '\n');
+    }
+    if (count == 0)
+        jr_buf_str(out, "problems none\n");
+    out->failed = out->failed || arena.failed;
+    jr_arena_release(&arena);
 }
 
 static int print(const struct jr_session *session, const struct jr_cli *cli)
 {
+    const struct jr_hw *hw = jr_session_hw(session);
     struct jr_buf out = JR_BUF_INIT;
-    print_facts(&out, jr_session_hw(session));
+    jr_buf_printf(&out, "host     %s\n",
+                  hw->hostname != NULL ? hw->hostname : "unknown");
+    print_cpus(&out, hw);
+    print_devices(&out, hw);
+    print_environment(&out, hw);
+    print_scheduler(&out, hw);
+    print_findings(&out, hw, cli->environ);
     return jr_cli_out(cli, &out);
 }
 

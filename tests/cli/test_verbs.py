@@ -393,6 +393,18 @@ class Printing(harness.Case):
         count = yaml.count("  - kind: ")
         self.assertEqual(len(re.findall("^device   ", text, re.M)), count)
 
+    def test_doctor_tells_who_says_what(self):
+        said = self.expect(self.jobrun("doctor", env={
+            "SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "3",
+            "SLURM_JOB_NODELIST": "n[1-", "OMP_NUM_THREADS": "5"}), 0).stdout
+        self.assertRegex(said, r"launcher Slurm, job 7, 3 nodes, .*own shell")
+        self.assertRegex(said, r"SLURM_JOB_NODELIST=n\[1- +nodes of the job")
+        self.assertIn("env      OMP_NUM_THREADS=5\n", said)
+        self.assertIn("problem  SLURM_JOB_NODELIST cannot be read", said)
+        said = self.expect(self.jobrun("doctor", env={"RANK": "5"}), 0).stdout
+        self.assertIn("launcher none", said)
+        self.assertIn("by no launcher that is there: RANK", said)
+
 
 if __name__ == "__main__":
     harness.main()
