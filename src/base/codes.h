@@ -588,6 +588,13 @@
       "\n"                                                                     \
       "  before   {nodes: 2, master_port: 0}\n"                                \
       "  after    {nodes: 2, master_port: 29500}\n")                           \
+    X(432, "ranks cannot be bound as asked",                                   \
+      "bind wants to know the CPUs of the machine, and bind device the NUMA\n" \
+      "node of every device that is used, with CPUs of it that jobrun may use.\n"\
+      "Where nothing is stated, ranks are not bound then.\n"                   \
+      "\n"                                                                     \
+      "  before   {device: cpu, bind: device}\n"                               \
+      "  after    {device: cpu, bind: core}\n")                                \
     X(440, "a stream rule for a rank that is not there",                       \
       "redirects and tee are keyed by local rank, and no node has that many.\n"\
       "\n"                                                                     \

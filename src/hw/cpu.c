@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "accel.h"
 #include "cgroup.h"
 #include "num.h"
 #include "probe.h"
@@ -127,27 +128,77 @@ static bool read_siblings(struct jr_probe *probe, struct jr_set *ret,
     return false;
 }
 
-/* A core counts once, for the first of its CPUs that is usable; a CPU without
- * a known topology is a core of its own. */
-static uint32_t count_cores(struct jr_probe *probe, const struct cpus *cpus)
+/* Print those of the CPUs that are in a set, and return how many they are. */
+static size_t print_members(struct jr_probe *probe, struct jr_buf *out,
+                            const struct cpus *cpus, const struct jr_set *set)
 {
-    uint32_t cores = 0;
+    size_t count = 0;
+    uint32_t *members =
+        jr_arena_array(&probe->scratch, cpus->count, sizeof *members);
+    for (size_t i = 0; members != NULL && i < cpus->count; i++)
+        if (jr_set_has(set, cpus->numbers[i]))
+            members[count++] = cpus->numbers[i];
+    if (members != NULL)
+        jr_set_print(out, members, count);
+    return count;
+}
+
+/* The usable CPUs that share a core with this one, itself among them; a CPU
+ * without a known topology is a core of its own. */
+static void list_core(struct jr_probe *probe, const struct cpus *cpus,
+                      uint32_t cpu, bool *counted)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct jr_range alone = {cpu, cpu, 1};
+    struct jr_set siblings = {.ranges = &alone, .count = 1};
+    if (!read_siblings(probe, &siblings, cpu) || !jr_set_has(&siblings, cpu))
+        siblings = (struct jr_set){.ranges = &alone, .count = 1};
+    for (size_t i = 0; i < cpus->count; i++)
+        if (jr_set_has(&siblings, cpus->numbers[i]))
+            counted[cpus->numbers[i]] = true;
+    (void)print_members(probe, &text, cpus, &siblings);
+    jr_strv_push(&probe->hw->cpus.cores, probe->arena,
+                 jr_arena_strdup(probe->arena, text.data));
+}
+
+/* A core counts once, for the first of its CPUs that is usable. */
+static void read_cores(struct jr_probe *probe, const struct cpus *cpus)
+{
+    struct jr_hw_cpus *facts = &probe->hw->cpus;
     bool *counted = jr_arena_array(&probe->scratch, CPUS_MAX, sizeof *counted);
-    for (size_t i = 0; counted != NULL && i < cpus->count; i++) {
-        uint32_t cpu = cpus->numbers[i];
-        struct jr_set siblings;
-        if (counted[cpu])
+    for (size_t i = 0; counted != NULL && i < cpus->count; i++)
+        if (!counted[cpus->numbers[i]])
+            list_core(probe, cpus, cpus->numbers[i], counted);
+    facts->usable_cores = (uint32_t)facts->cores.count;
+    if (facts->cores.count == cpus->count)
+        facts->cores = (struct jr_strv){0};
+}
+
+/* Nodes by sysfs, less those without a CPU for this process. */
+static void read_numa(struct jr_probe *probe, const struct cpus *cpus)
+{
+    struct jr_hw_cpus *facts = &probe->hw->cpus;
+    struct jr_strv names =
+        jr_names_list(probe, "/sys/devices/system/node", "node");
+    size_t count = 0;
+    for (size_t i = 0; i < names.count; i++) {
+        JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+        struct jr_set set;
+        uint32_t index;
+        if (!jr_name_number(&index, names.items[i], "node") ||
+            !read_list(probe, &set,
+                       jr_probe_text(probe, "/sys/devices/system/node/%s/"
+                                            "cpulist",
+                                     names.items[i])) ||
+            print_members(probe, &text, cpus, &set) == 0)
             continue;
-        cores++;
-        if (!read_siblings(probe, &siblings, cpu))
-            continue;
-        for (size_t j = 0; j < siblings.count; j++)
-            for (uint32_t other = siblings.ranges[j].first;
-                 other <= siblings.ranges[j].last;
-                 other += siblings.ranges[j].step)
-                counted[other] = true;
+        struct jr_hw_numa *node =
+            jr_arena_push(probe->arena, &facts->numa, &count, sizeof *node);
+        if (node != NULL)
+            *node = (struct jr_hw_numa){
+                index, jr_arena_strdup(probe->arena, text.data)};
     }
-    return cores;
+    facts->numa_count = (uint32_t)count;
 }
 
 static void read_set(struct jr_probe *probe)
@@ -171,7 +222,8 @@ static void read_set(struct jr_probe *probe)
     jr_set_print(&text, usable.numbers, usable.count);
     facts->online = (uint32_t)online.count;
     facts->usable = (uint32_t)usable.count;
-    facts->usable_cores = count_cores(probe, &usable);
+    read_cores(probe, &usable);
+    read_numa(probe, &usable);
     if (usable.count > 0)
         facts->set = jr_arena_strdup(probe->arena, text.data);
 }

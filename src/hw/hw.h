@@ -30,6 +30,12 @@ struct jr_hw_device {
     bool visible;      /* left by the inherited visibility variable */
 };
 
+/* A NUMA node with CPUs that this process may use. */
+struct jr_hw_numa {
+    uint32_t index;
+    const char *cpus; /* the usable ones: "0-3,8" */
+};
+
 /* The CPUs that this process may use. Counts are 0 when unknown. */
 struct jr_hw_cpus {
     uint32_t online;        /* logical CPUs that are online */
@@ -38,6 +44,11 @@ struct jr_hw_cpus {
     double quota;           /* CFS quota in CPUs; 0: none */
     const char *quota_from; /* the file that states it; NULL: none */
     const char *set;        /* usable CPUs, "0-3,8"; NULL when unknown */
+    /* the usable CPUs of each usable core, by the first of them: "0,4"; no
+     * entries where every CPU is a core */
+    struct jr_strv cores;
+    struct jr_hw_numa *numa; /* no entries when unknown */
+    uint32_t numa_count;
 };
 
 /* What the scheduler around this process says, and the launcher that started it

@@ -160,6 +160,18 @@ static enum jr_status make_mould(struct build *build)
     return status;
 }
 
+/* The CPUs of a rank, as far as they are known: those of this machine, and of
+ * nodes with as many ranks, which are taken to be like it. */
+static const char *slot_of(const struct build *build,
+                           const struct jr_plan_rank *rank)
+{
+    const struct jr_job *job = build->job;
+    uint32_t local = job->local_world_sizes[rank->node_rank];
+    if (job->slots_count == job->world_size)
+        return job->slots[rank->rank];
+    return job->slots_count == local ? job->slots[rank->local_rank] : NULL;
+}
+
 static void fill_place(const struct build *build, struct jr_plan_rank *rank)
 {
     const struct jr_job *job = build->job;
@@ -172,6 +184,7 @@ static void fill_place(const struct build *build, struct jr_plan_rank *rank)
     if (job->devices_count > 0)
         rank->device = job->devices[rank->local_rank % job->devices_count];
     rank->threads = job->threads;
+    rank->cpus = slot_of(build, rank);
     rank->out = sinks->out;
     rank->err = sinks->err;
     rank->on_console = jr_set_has(&build->mould.console, rank->rank);

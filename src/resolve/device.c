@@ -161,8 +161,9 @@ enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out)
     return JR_FIRED;
 }
 
-static const struct jr_hw_device *find(const struct jr_hw *hw,
-                                       enum jr_device kind, const char *name)
+const struct jr_hw_device *jr_device_find(const struct jr_hw *hw,
+                                          enum jr_device kind,
+                                          const char *name)
 {
     uint32_t index;
     bool by_index = jr_num_u32(name, &index);
@@ -182,7 +183,7 @@ static bool grants(struct jr_resolver *r, uint32_t entry)
 {
     enum jr_device kind = r->out->job.device;
     const char *name = r->spec->devices[entry];
-    const struct jr_hw_device *device = find(r->hw, kind, name);
+    const struct jr_hw_device *device = jr_device_find(r->hw, kind, name);
     if (!countable(r->hw, kind) || (device != NULL && device->visible))
         return true;
     const char *written = jr_spec_written(
@@ -219,7 +220,7 @@ static enum jr_fired list_stated(struct jr_resolver *r, struct jr_cell *out)
     }
     for (uint32_t i = 0; i < spec->devices_count; i++) {
         const struct jr_hw_device *device =
-            find(r->hw, job->device, spec->devices[i]);
+            jr_device_find(r->hw, job->device, spec->devices[i]);
         job->devices[i] = spec->devices[i];
         if (job->devices_by_index && device != NULL)
             job->devices[i] = jr_arena_printf(r->arena, "%u", device->index);
@@ -283,7 +284,7 @@ enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out)
     if (fired != JR_FIRED)
         return fired;
     const struct jr_hw_device *first =
-        job->devices_count > 0 ? find(r->hw, job->device, job->devices[0])
+        job->devices_count > 0 ? jr_device_find(r->hw, job->device, job->devices[0])
                                : NULL;
     job->device_model = first != NULL ? first->model : NULL;
     out->number = job->devices_count;

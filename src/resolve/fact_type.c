@@ -67,14 +67,43 @@ static bool read_hosts(const char *text, void *to, struct jr_arena *arena)
     return jr_hostlist_expand(to, arena, text, &bad);
 }
 
+/* Sets that blanks separate. */
+static bool read_groups(const char *text, void *to, struct jr_arena *arena)
+{
+    struct jr_strv groups = {0};
+    struct jr_set set;
+    const char *bad;
+    char *rest = jr_arena_strdup(arena, text);
+    for (char *group; (group = strsep(&rest, " ")) != NULL;) {
+        if (!jr_set_parse(&set, arena, group, &bad) || set.count == 0)
+            return false;
+        jr_strv_push(&groups, arena, group);
+    }
+    *(struct jr_strv *)to = groups;
+    return groups.count > 0;
+}
+
+static char *join(const struct jr_strv *items, char separator,
+                  struct jr_arena *arena)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    for (size_t i = 0; i < items->count; i++) {
+        if (i > 0)
+            jr_buf_char(&text, separator);
+        jr_buf_str(&text, items->items[i]);
+    }
+    arena->failed = arena->failed || text.failed;
+    return items->count == 0 ? NULL : jr_arena_strdup(arena, text.data);
+}
+
 static char *write_hosts(const void *from, struct jr_arena *arena)
 {
-    const struct jr_strv *hosts = from;
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    for (size_t i = 0; i < hosts->count; i++)
-        jr_buf_printf(&text, "%s%s", i == 0 ? "" : ",", hosts->items[i]);
-    arena->failed = arena->failed || text.failed;
-    return hosts->count == 0 ? NULL : jr_arena_strdup(arena, text.data);
+    return join(from, ',', arena);
+}
+
+static char *write_groups(const void *from, struct jr_arena *arena)
+{
+    return join(from, ' ', arena);
 }
 
 static bool read_counts(const char *text, void *to, struct jr_arena *arena)
@@ -185,6 +214,8 @@ static const struct jr_fact_type types[] = {
     [JR_FACT_SECONDS] = {"seconds since 1970", TYPE_BIT(INT), read_seconds,
                          write_bytes},
     [JR_FACT_HOSTS] = {"hosts, as n[1-4]", ANY_SCALAR, read_hosts, write_hosts},
+    [JR_FACT_GROUPS] = {"sets of CPUs, as 0,4 1,5", ANY_SCALAR, read_groups,
+                        write_groups},
     [JR_FACT_COUNTS] = {"counts per node, as 8(x4)", ANY_SCALAR, read_counts,
                         write_counts},
     [JR_FACT_CPUS] = {"a number of CPUs, as 1.5",

@@ -19,6 +19,7 @@ enum jr_fact {
     JR_FACT_KIND,    /* enum jr_device */
     JR_FACT_SET,     /* const char *, "0-3,8"; NULL: unknown */
     JR_FACT_HOSTS,   /* struct jr_strv; none: unknown */
+    JR_FACT_GROUPS,  /* struct jr_strv of CPU sets; none: unknown */
     JR_FACT_COUNTS,  /* struct jr_counts; none: unknown */
     JR_FACT_TEXT     /* const char *; NULL: unknown */
 };

@@ -28,7 +28,16 @@ struct row {
     .key = (word), .type = JR_FACT_##kind, .at = offsetof(struct owner, member)
 #define HW(key, kind, member)      FACT(jr_hw, key, kind, member)
 #define DEVICE(key, kind, member)  FACT(jr_hw_device, key, kind, member)
+#define NUMA(key, kind, member)    FACT(jr_hw_numa, key, kind, member)
 #define PROBLEM(key, kind, member) FACT(jr_hw_problem, key, kind, member)
+
+static const struct jr_hw_numa blank_numa = {.index = 0};
+
+static const struct row numa_rows[] = {
+    {NUMA("index", INDEX, index), .required = true},
+    {NUMA("cpus", SET, cpus), .required = true},
+    {.key = NULL},
+};
 
 static const struct row cpus_rows[] = {
     {HW("online", COUNT, cpus.online)},
@@ -37,6 +46,14 @@ static const struct row cpus_rows[] = {
     {HW("quota", CPUS, cpus.quota)},
     {HW("quota_from", TEXT, cpus.quota_from)},
     {HW("set", SET, cpus.set)},
+    {HW("core_cpus", GROUPS, cpus.cores), .optional = true},
+    {.key = "numa",
+     .at = offsetof(struct jr_hw, cpus.numa),
+     .rows = numa_rows,
+     .size = sizeof(struct jr_hw_numa),
+     .count_at = offsetof(struct jr_hw, cpus.numa_count),
+     .blank = &blank_numa,
+     .optional = true},
     {.key = NULL},
 };
 

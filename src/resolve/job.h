@@ -77,6 +77,10 @@ struct jr_job {
     enum jr_visibility device_visibility;
     const char *visibility_variable; /* "CUDA_VISIBLE_DEVICES"; NULL: none */
     uint32_t threads;
+    const char *bind; /* a word of JR_BINDS */
+    char **slots;     /* the CPUs of each rank that shares this machine, by
+                         local rank, or with --local by rank: "0-3,8" */
+    uint32_t slots_count; /* 0: ranks are not bound */
     uint32_t axis_size[JR_AXIS_COUNT];
     const char *axis_backend[JR_AXIS_COUNT];
     const char *backend; /* the default one */

@@ -32,6 +32,7 @@
     X(INIT_METHOD, "init_method", TEXT, init_method)                           \
     X(DEVICE, "device", RULE, device)                                          \
     X(DEVICES, "devices", RULE, devices)                                       \
+    X(BIND, "bind", RULE, bind)                                                \
     X(THREADS, "threads", NUMBER, threads)                                     \
     X(MODEL, "parallelism.model", NUMBER, parallelism.model)                   \
     X(PIPELINE, "parallelism.pipeline", NUMBER, parallelism.pipeline)          \
@@ -72,6 +73,7 @@ struct jr_resolver {
     struct jr_cell cells[JR_FIELD_COUNT];
     const uint32_t *sizes; /* local_world_size as a list; NULL: one for all */
     uint32_t sizes_count;
+    uint32_t slot_cores; /* that a bound rank has, at least; 0: not bound */
     struct jr_timeouts timeouts; /* the spec's, as far as there is time */
     bool invalid, unresolved; /* what the findings so far mean */
 };
@@ -189,6 +191,14 @@ enum jr_fired jr_rule_stop_grace(struct jr_resolver *r, struct jr_cell *out);
 enum jr_fired jr_rule_device_stated(struct jr_resolver *r, struct jr_cell *);
 enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out);
 enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out);
+
+/* The device of a kind that an entry of `devices` names; NULL: none. */
+const struct jr_hw_device *jr_device_find(const struct jr_hw *hw,
+                                          enum jr_device kind,
+                                          const char *name);
+
+/* Binding: bind.c. Fills the job's slots. */
+enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_cell *out);
 
 /* CPUs, and the rules on threads: threads.c. */
 enum jr_fired jr_rule_threads_env(struct jr_resolver *r, struct jr_cell *out);

@@ -53,6 +53,8 @@ enum jr_fired jr_rule_threads(struct jr_resolver *r, struct jr_cell *out)
     uint32_t cores = cpus->usable_cores ? cpus->usable_cores : cpus->usable;
     uint32_t usable = jr_cpus_within_quota(r->hw, cores);
     out->number = usable > ranks ? usable / ranks : 1;
+    if (r->slot_cores > 0 && out->number > r->slot_cores)
+        out->number = r->slot_cores;
     if (usable == 0) {
         out->origin = JR_ORIGIN_DEFAULT;
         out->rule = "the number of CPUs is not known";

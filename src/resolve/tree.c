@@ -194,6 +194,7 @@ static void set_names(const struct filling *to, const struct jr_job *job)
     set_text(to, "log_dir", job->log_dir);
     set_text(to, "init_method", job->init_method);
     set_text(to, "device", job->device_name);
+    set_text(to, "bind", job->bind);
     set_text(to, "backends.default", job->backend);
     set_text(to, "backends.model", job->axis_backend[JR_AXIS_MODEL]);
     set_text(to, "backends.pipeline", job->axis_backend[JR_AXIS_PIPELINE]);

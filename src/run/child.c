@@ -80,11 +80,18 @@ static int set_limits(const struct jr_child *child)
     return 0;
 }
 
+/* Of the CPUs that a cpuset does not allow, sched_setaffinity leaves out in
+ * silence all but the last one, which it refuses: here none may be missing. */
 static int bind_cpus(const struct jr_child *child)
 {
+    cpu_set_t real[JR_CHILD_CPUS / CPU_SETSIZE] = {0};
     if (child->cpus == NULL)
         return 0;
-    return sched_setaffinity(0, child->cpus_size, child->cpus);
+    if (sched_setaffinity(0, child->cpus_size, child->cpus) != 0 ||
+        sched_getaffinity(0, sizeof real, real) != 0)
+        return -1;
+    errno = EINVAL;
+    return CPU_EQUAL_S(child->cpus_size, real, child->cpus) ? 0 : -1;
 }
 
 static int enter_workdir(const struct jr_child *child)

@@ -28,6 +28,8 @@ enum jr_slot {
     JR_SLOT_END
 };
 
+#define JR_CHILD_CPUS 8192 /* as many as Linux may be built for */
+
 /* One output stream: the file `path`, beneath JR_SLOT_DIR, or else a copy of
  * the descriptor `slot`. */
 struct jr_child_stream {

@@ -55,7 +55,7 @@ int jr_program_find(struct jr_program *program, const char *name,
  * folder, ELIBACC where ENOENT or EACCES are of the interpreter. */
 int jr_program_blame(const char *path, const char *workdir, int error);
 
-#define JR_CPUS 8192 /* as many as Linux may be built for */
+#define JR_CPUS JR_CHILD_CPUS
 
 struct jr_starter {
     const struct jr_run_options *options;

@@ -12,6 +12,7 @@
 
 static const struct jr_spec_word word_device[] = {JR_DEVICES(WORD){0}};
 static const struct jr_spec_word word_backend[] = {JR_BACKENDS(WORD){0}};
+static const struct jr_spec_word word_bind[] = {JR_BINDS(WORD){0}};
 static const struct jr_spec_word word_start[] = {JR_START_METHODS(WORD){0}};
 static const struct jr_spec_word word_visible[] = {JR_VISIBILITIES(WORD){0}};
 static const struct jr_spec_word word_failure[] = {JR_ON_FAILURES(WORD){0}};
@@ -96,6 +97,7 @@ TYPE(DEVICE, ONE_OF(word_device), .custom = true)
 TYPE(BACKEND, ONE_OF(word_backend), .custom = true)
 TYPE(START_METHOD, ONE_OF(word_start))
 TYPE(VISIBILITY, ONE_OF(word_visible))
+TYPE(BIND, ONE_OF(word_bind))
 TYPE(ON_FAILURE, ONE_OF(word_failure))
 TYPE(STOP_TARGET, ONE_OF(word_target))
 TYPE(EXIT_STATUS, ONE_OF(word_status))

@@ -96,9 +96,9 @@
       "which devices a rank sees")                                             \
     X("oversubscribe", FLAG, OPTIONAL, FLAG(oversubscribe), "false", NULL,     \
       "false", "whether a node may have more ranks than devices")              \
-    L("bind", ANY, RESOLVED, "none",                                           \
+    X("bind", BIND, RESOLVED, STR(bind), NULL, NULL,                           \
       "none; device where devices have NUMA locality",                         \
-      "what a rank's CPUs are bound to: none, core, numa or device")           \
+      "which CPUs a rank may use")                                             \
     X("threads", COUNT, RESOLVED, U32P(threads), NULL, "threads",              \
       "OMP_NUM_THREADS, else physical cores / local ranks",                    \
       "OMP_NUM_THREADS of the ranks")                                          \

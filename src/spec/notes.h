@@ -145,7 +145,11 @@
     N("oversubscribe",                                                         \
       "Local rank i gets device i modulo the number of devices.",              \
       "oversubscribe: true")                                                   \
-    N("bind", "", "bind: numa")                                                \
+    N("bind",                                                                  \
+      "Ranks get contiguous shares of the physical cores that jobrun may use, "\
+      "in the order of their NUMA nodes. Memory follows: Linux takes it from " \
+      "the node of the CPU that touches it first.",                            \
+      "bind: numa")                                                            \
     N("threads",                                                               \
       "It is capped by the CPU quota, and at least 1.", "threads: 4")          \
     N("parallelism", "",                                                       \

@@ -406,5 +406,20 @@ class Printing(harness.Case):
         self.assertIn("by no launcher that is there: RANK", said)
 
 
+class Binding(harness.Case):
+    def test_ranks_run_where_the_plan_says(self):
+        self.write("b.jobrun.yaml", "version: 1\nlocal_world_size: 2\n"
+                   "device: cpu\nbind: core\nredirects: all\n"
+                   "oversubscribe: true\n"
+                   "entrypoint: [grep, Cpus_allowed_list, /proc/self/status]\n")
+        done = self.expect(self.jobrun("plan", "b.jobrun.yaml", "--format",
+                                       "json"), 0)
+        planned = [rank["cpus"] for rank in json.loads(done.stdout)["ranks"]]
+        self.expect(self.jobrun("run", "b.jobrun.yaml", "--run-id", "b"), 0)
+        real = [(self.folder / f"runs/b/attempt_0/{rank}/stdout.log").read_text()
+                .split()[1] for rank in range(2)]
+        self.assertEqual(real, planned)
+
+
 if __name__ == "__main__":
     harness.main()

@@ -63,6 +63,7 @@ struct jr_spec {
     char **devices; /* indices or UUIDs; ["all"] or ["none"] */
     uint32_t devices_count;
     enum jr_visibility device_visibility;
+    char *bind; /* a word of JR_BINDS */
     bool oversubscribe;
     uint32_t *threads;
     struct jr_spec_parallelism parallelism;

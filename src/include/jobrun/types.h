@@ -68,6 +68,13 @@
     X(ONE, "one", "each rank sees its own device only")                        \
     X(INHERIT, "inherit", "the environment's variables are left alone")
 
+/* What the CPUs of a rank are. */
+#define JR_BINDS(X)                                                            \
+    X(NONE, "none", "all that jobrun may use")                                 \
+    X(CORE, "core", "physical cores of its own, side by side")                 \
+    X(NUMA, "numa", "a NUMA node, shared by the ranks on it")                  \
+    X(DEVICE, "device", "its share of the NUMA node of its device")
+
 /* Which output streams of a rank are meant; values are a bit set. */
 #define JR_STREAMS(X)                                                          \
     X(NONE, "none", "neither stream")                                          \
@@ -178,6 +185,7 @@
 #define JR_ENUM_BACKEND(name, word, help)      JR_BACKEND_##name,
 #define JR_ENUM_START_METHOD(name, word, help) JR_START_##name,
 #define JR_ENUM_VISIBILITY(name, word, help)   JR_VISIBLE_##name,
+#define JR_ENUM_BIND(name, word, help)         JR_BIND_##name,
 #define JR_ENUM_STREAMS(name, word, help)      JR_STREAM_##name,
 #define JR_ENUM_ON_FAILURE(name, word, help)   JR_ON_FAILURE_##name,
 #define JR_ENUM_STOP_TARGET(name, word, help)  JR_STOP_##name,
@@ -195,6 +203,7 @@ enum jr_device { JR_DEVICES(JR_ENUM_DEVICE) JR_DEVICE_COUNT };
 enum jr_backend { JR_BACKENDS(JR_ENUM_BACKEND) JR_BACKEND_COUNT };
 enum jr_start_method { JR_START_METHODS(JR_ENUM_START_METHOD) };
 enum jr_visibility { JR_VISIBILITIES(JR_ENUM_VISIBILITY) };
+enum jr_bind { JR_BINDS(JR_ENUM_BIND) JR_BIND_COUNT };
 enum jr_streams { JR_STREAMS(JR_ENUM_STREAMS) };
 enum jr_on_failure { JR_ON_FAILURES(JR_ENUM_ON_FAILURE) };
 enum jr_stop_target { JR_STOP_TARGETS(JR_ENUM_STOP_TARGET) };

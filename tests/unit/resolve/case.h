@@ -74,8 +74,10 @@ static inline void scene_facts(struct scene *scene, const struct facts *facts)
         on = facts->recorded;
     CU_ASSERT_EQUAL_FATAL(jr_profile_load(hw, &scene->arena, on, &scene->diags),
                           0);
-    if (facts->recorded != NULL)
+    if (facts->recorded != NULL) {
+        hw->real = facts->real;
         return;
+    }
     if (facts->target != NULL)
         hw->origin = "the target";
     hw->environment.backend = facts->backend;

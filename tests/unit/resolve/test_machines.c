@@ -16,7 +16,7 @@
 #define MACHINES TEST_SOURCE_DIR "/machines"
 #define GOLDEN   MACHINES "/resolved.txt"
 
-enum { MACHINES_COUNT = 64 };
+enum { MACHINES_COUNT = 69 };
 
 static const char *const specs[] = {
     "",
@@ -30,6 +30,7 @@ static const char *const specs[] = {
     "devices: [1, 0]\n",
     "backends: nccl\n",
     "local_world_size: 16\noversubscribe: true\n",
+    "device: cpu\nlocal_world_size: 3\nbind: core\n",
 };
 
 /* A recorded machine is a folder with its facts in it, another one a file. */

@@ -1,0 +1,276 @@
+/* Which CPUs each rank of a node gets: contiguous shares of its physical cores,
+ * in the order of their NUMA nodes, with all the usable CPUs of each. The
+ * memory follows by itself: unless told otherwise, Linux takes it from the node
+ * of the CPU that first touches it. */
+#include "rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "set.h"
+
+#include "banned.h"
+
+#define NOWHERE UINT32_MAX
+
+/* A usable core, and its NUMA node by position. */
+struct core {
+    uint32_t node;
+    struct jr_set cpus;
+};
+
+struct pool {
+    struct core *cores; /* by node */
+    uint32_t count;
+    uint32_t nodes; /* at least 1 */
+};
+
+static bool parse(struct jr_resolver *r, struct jr_set *ret, const char *text)
+{
+    const char *bad;
+    return text != NULL && jr_set_parse(ret, r->arena, text, &bad) &&
+           ret->count > 0;
+}
+
+static uint32_t node_of(struct jr_resolver *r, uint32_t cpu)
+{
+    const struct jr_hw_cpus *cpus = &r->hw->cpus;
+    for (uint32_t i = 0; i < cpus->numa_count; i++) {
+        struct jr_set set;
+        if (parse(r, &set, cpus->numa[i].cpus) && jr_set_has(&set, cpu))
+            return i;
+    }
+    return 0;
+}
+
+static void add_core(struct jr_resolver *r, struct pool *pool,
+                     const struct jr_set *cpus)
+{
+    pool->cores[pool->count++] = (struct core){
+        node_of(r, cpus->ranges[0].first), *cpus};
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const struct core *left = a, *right = b;
+    uint32_t x = left->cpus.ranges[0].first, y = right->cpus.ranges[0].first;
+    if (left->node != right->node)
+        return left->node < right->node ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* False when the CPUs are not known. */
+static bool fill_pool(struct jr_resolver *r, struct pool *pool)
+{
+    const struct jr_hw_cpus *cpus = &r->hw->cpus;
+    struct jr_set all;
+    uint32_t last = 0;
+    *pool = (struct pool){.nodes = cpus->numa_count ? cpus->numa_count : 1};
+    if (!parse(r, &all, cpus->set) || !jr_set_max(&all, &last))
+        return false;
+    pool->cores = jr_arena_array(r->arena, last + 1, sizeof *pool->cores);
+    if (pool->cores == NULL)
+        return false;
+    for (size_t i = 0; i < cpus->cores.count && pool->count <= last; i++) {
+        struct jr_set core;
+        if (parse(r, &core, cpus->cores.items[i]))
+            add_core(r, pool, &core);
+    }
+    for (uint32_t cpu = 0; cpus->cores.count == 0 && cpu <= last; cpu++) {
+        struct jr_range *range = jr_arena_alloc(r->arena, sizeof *range);
+        if (range == NULL || !jr_set_has(&all, cpu))
+            continue;
+        *range = (struct jr_range){cpu, cpu, 1};
+        add_core(r, pool, &(struct jr_set){.ranges = range, .count = 1});
+    }
+    qsort(pool->cores, pool->count, sizeof *pool->cores, by_node);
+    return pool->count > 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The CPUs of cores `from` to before `to`, as text. */
+static char *print_cores(struct jr_resolver *r, const struct pool *pool,
+                         uint32_t from, uint32_t to)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    uint32_t *numbers = NULL;
+    size_t count = 0;
+    for (uint32_t i = from; i < to; i++)
+        for (size_t j = 0; j < pool->cores[i].cpus.count; j++) {
+            const struct jr_range *range = &pool->cores[i].cpus.ranges[j];
+            for (uint32_t cpu = range->first; cpu <= range->last;
+                 cpu += range->step) {
+                uint32_t *slot =
+                    jr_arena_push(r->arena, &numbers, &count, sizeof *slot);
+                if (slot != NULL)
+                    *slot = cpu;
+            }
+        }
+    if (count > 0)
+        qsort(numbers, count, sizeof *numbers, by_value);
+    jr_set_print(&text, numbers, count);
+    r->arena->failed = r->arena->failed || text.failed;
+    return jr_arena_strdup(r->arena, text.data);
+}
+
+/* Share `k` of `n` of something: at least one, and shared where there are more
+ * that want it. */
+static void share(uint32_t k, uint32_t n, uint32_t size, uint32_t *ret_from,
+                  uint32_t *ret_to)
+{
+    *ret_from = (uint32_t)((uint64_t)k * size / n);
+    *ret_to = (uint32_t)(((uint64_t)k + 1) * size / n);
+    if (*ret_to == *ret_from)
+        *ret_to = *ret_from + 1;
+}
+
+/* The first core at or beyond a node. */
+static uint32_t first_of(const struct pool *pool, uint32_t node)
+{
+    uint32_t i = 0;
+    while (i < pool->count && pool->cores[i].node < node)
+        i++;
+    return i;
+}
+
+/* The NUMA node of a rank's device, by position; NOWHERE when it is not known,
+ * or this process has no CPU of it. */
+static uint32_t device_node(const struct jr_resolver *r, uint32_t rank)
+{
+    const struct jr_job *job = &r->out->job;
+    const struct jr_hw *hw = r->hw;
+    if (job->devices_count == 0)
+        return NOWHERE;
+    const struct jr_hw_device *device = jr_device_find(
+        hw, job->device, job->devices[rank % job->devices_count]);
+    for (uint32_t i = 0; device != NULL && i < hw->cpus.numa_count; i++)
+        if (device->numa_node == (int)hw->cpus.numa[i].index)
+            return i;
+    return NOWHERE;
+}
+
+/* The share of a rank among those whose devices are on the same node. */
+static void share_of_device(const struct jr_resolver *r,
+                            const struct pool *pool, uint32_t rank,
+                            uint32_t ranks, uint32_t bounds[2])
+{
+    uint32_t node = device_node(r, rank), before = 0, all = 0;
+    for (uint32_t i = 0; i < ranks; i++) {
+        bool same = device_node(r, i) == node;
+        all += same;
+        before += same && i < rank;
+    }
+    uint32_t first = first_of(pool, node);
+    share(before, all, first_of(pool, node + 1) - first, &bounds[0],
+          &bounds[1]);
+    bounds[0] += first;
+    bounds[1] += first;
+}
+
+static void find_share(struct jr_resolver *r, const struct pool *pool,
+                       enum jr_bind bind, uint32_t rank, uint32_t bounds[2])
+{
+    uint32_t ranks = jr_place_here(r);
+    if (bind == JR_BIND_DEVICE) {
+        share_of_device(r, pool, rank, ranks, bounds);
+        return;
+    }
+    share(rank, ranks, bind == JR_BIND_NUMA ? pool->nodes : pool->count,
+          &bounds[0], &bounds[1]);
+    if (bind == JR_BIND_NUMA) {
+        bounds[0] = first_of(pool, bounds[0]);
+        bounds[1] = first_of(pool, bounds[1]);
+    }
+}
+
+/* Fill the job's slots. Ranks that share a slot share its text. */
+static void make_slots(struct jr_resolver *r, const struct pool *pool,
+                       enum jr_bind bind)
+{
+    struct jr_job *job = &r->out->job;
+    uint32_t ranks = jr_place_here(r), last[2] = {0, 0};
+    job->slots = jr_arena_array(r->arena, ranks, sizeof *job->slots);
+    for (uint32_t i = 0; i < ranks && job->slots != NULL; i++) {
+        uint32_t bounds[2];
+        find_share(r, pool, bind, i, bounds);
+        bool same = i > 0 && memcmp(bounds, last, sizeof last) == 0;
+        job->slots[i] = same ? job->slots[i - 1]
+                             : print_cores(r, pool, bounds[0], bounds[1]);
+        memcpy(last, bounds, sizeof last);
+        uint32_t cores = bounds[1] - bounds[0];
+        if (bind != JR_BIND_NUMA && (r->slot_cores == 0 ||
+                                     cores < r->slot_cores))
+            r->slot_cores = cores;
+        job->slots_count++;
+    }
+}
+
+static bool has_locality(const struct jr_resolver *r)
+{
+    uint32_t ranks = jr_place_here(r);
+    for (uint32_t i = 0; i < ranks; i++)
+        if (device_node(r, i) == NOWHERE)
+            return false;
+    return ranks > 0;
+}
+
+static enum jr_bind parse_bind(const char *word)
+{
+#define BIND_WORD(name, word, help) word,
+    static const char *const words[] = {JR_BINDS(BIND_WORD)};
+    unsigned i = 0;
+    while (i < JR_BIND_COUNT - 1u && strcmp(words[i], word) != 0)
+        i++;
+    return (enum jr_bind)i;
+}
+
+/* What a profile leaves out is no fault of the spec; this machine's is. */
+static enum jr_fired lack(struct jr_resolver *r, struct jr_cell *out,
+                          const char *lacks)
+{
+    if (!r->hw->real) {
+        out->detail = jr_arena_printf(r->arena, "%s here", lacks);
+        return JR_FIRED;
+    }
+    jr_rules_show(r, JR_BIND, out);
+    struct jr_diag *diag =
+        jr_rules_refuse(r, 432, JR_BIT(JR_BIND), "bind %s, but %s here",
+                        out->text, lacks);
+    jr_diag_help(r->diags, diag, "bind: none leaves the CPUs to the kernel");
+    return JR_FAILED;
+}
+
+static enum jr_bind choose(struct jr_resolver *r, struct jr_cell *out)
+{
+    out->text = r->spec->bind;
+    if (out->text != NULL) {
+        jr_cell_state(r, out, "bind");
+    } else if (r->hw->cpus.numa_count > 1 && has_locality(r)) {
+        out->text = "device";
+        out->rule = "devices have NUMA nodes";
+    } else {
+        out->text = "none";
+        out->origin = JR_ORIGIN_DEFAULT;
+        out->rule = "no device with a NUMA node to choose";
+    }
+    return parse_bind(out->text);
+}
+
+enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_cell *out)
+{
+    struct pool pool;
+    enum jr_bind bind = choose(r, out);
+    if (bind == JR_BIND_NONE)
+        return JR_FIRED;
+    if (!fill_pool(r, &pool))
+        return lack(r, out, "the CPUs are not known");
+    if (bind == JR_BIND_DEVICE && !has_locality(r))
+        return lack(r, out, "not every device has a NUMA node with CPUs");
+    make_slots(r, &pool, bind);
+    return JR_FIRED;
+}
