@@ -120,7 +120,7 @@ static void is_aligned(void)
         CU_ASSERT_NOT_EQUAL(line[len - 1], ' ');
         line += len + 1;
     }
-    CU_ASSERT_EQUAL(lines, 20);
+    CU_ASSERT_EQUAL(lines, 21);
     jr_buf_release(&out);
 }
 
@@ -135,7 +135,7 @@ static void is_json_too(void)
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(root, "format_version")),
                     1);
     json_t *fields = json_object_get(root, "fields");
-    CU_ASSERT_EQUAL(json_array_size(fields), 19);
+    CU_ASSERT_EQUAL(json_array_size(fields), 20);
     json_t *world = json_array_get(fields, 0),
            *local = json_array_get(fields, 1);
     JR_ASSERT_TEXT(json_string_value(json_object_get(world, "field")),

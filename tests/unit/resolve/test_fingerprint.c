@@ -65,6 +65,7 @@ static const struct {
      ENTRY "device: cuda\ndevices: [1]\nworld_size: 2\n"},
     {"device_visibility", ENTRY, ENTRY "device_visibility: one\n"},
     {"oversubscribe", ENTRY, ENTRY "oversubscribe: true\n"},
+    {"bind", ENTRY "bind: core\n", ENTRY "bind: none\n"},
     {"threads", ENTRY "threads: 1\n", ENTRY "threads: 2\n"},
     {"parallelism.model", ENTRY "parallelism: {data: 1, pipeline: 4}\n",
      ENTRY "world_size: 4\nparallelism: {data: 1, model: 4}\n"},
