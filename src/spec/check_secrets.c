@@ -314,9 +314,9 @@ static struct word word_at(const char *text)
 }
 
 static void check_shell(const struct jr_check *check,
-                        const struct jr_node *shell)
+                        const struct jr_node *shell, const char *path)
 {
-    const struct place place = {shell, "entrypoint.shell"};
+    const struct place place = {shell, path};
     struct word word = word_at(shell == NULL ? "" : shell->text);
     while (word.len > 0) {
         struct word next = word_at(word.text + word.len);
@@ -336,7 +336,9 @@ static void check_all(const struct jr_check *check)
                     "entrypoint.args");
     check_values(check, jr_doc_find(tree, "entrypoint.kwargs"),
                  "entrypoint.kwargs");
-    check_shell(check, jr_doc_find(tree, "entrypoint.shell"));
+    check_shell(check, jr_doc_find(tree, "entrypoint.shell"),
+                "entrypoint.shell");
+    check_shell(check, jr_doc_get(tree, "setup"), "setup");
     for (size_t i = 0; entries != NULL && i < entries->count; i++) {
         const struct jr_node *entry = entries->pairs[i].value;
         check_variables(check, jr_doc_get(entry, "env"), "per_rank");

@@ -82,7 +82,8 @@ static void check_plan(struct stages *stages)
     static char *const environ[] = {(char *)"PATH=/bin", (char *)"A=%{rank}",
                                     NULL};
     const struct jr_plan_options options = {.run_id = "run",
-                                            .environ = environ};
+                                            .environ = environ,
+                                            .support = "/s"};
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_plan plan = {0};
     struct jr_error err = {0};
