@@ -12,10 +12,26 @@ static bool is(const struct jr_node *node, enum jr_node_kind kind)
     return node != NULL && node->kind == kind;
 }
 
-static bool same_scalar(const struct jr_node *a, const struct jr_node *b)
+/* Whether a path leads to what a function is called with, or into it. */
+static bool is_argument(const char *path)
 {
-    bool none = jr_scalar_type(a) == JR_SCALAR_NULL;
-    if (none != (jr_scalar_type(b) == JR_SCALAR_NULL))
+    static const char *const owners[] = {"entrypoint.", "per_rank."};
+    size_t len = strlen(owners[0]);
+    if (strncmp(path, owners[1], strlen(owners[1])) == 0)
+        len = strlen(owners[1]) + strcspn(path + strlen(owners[1]), ".") + 1;
+    else if (strncmp(path, owners[0], len) != 0)
+        return false;
+    return strlen(path) > len && (strncmp(path + len, "args[", 5) == 0 ||
+                                  strncmp(path + len, "kwargs.", 7) == 0);
+}
+
+static bool same_scalar(const struct jr_node *a, const struct jr_node *b,
+                        bool argument)
+{
+    enum jr_scalar_type type = jr_scalar_type(a), other = jr_scalar_type(b);
+    bool none = type == JR_SCALAR_NULL;
+    if (none != (other == JR_SCALAR_NULL) ||
+        (argument && (type == JR_SCALAR_STRING) != (other == JR_SCALAR_STRING)))
         return false;
     return none || (a->len == b->len && memcmp(a->text, b->text, a->len) == 0);
 }
@@ -72,12 +88,15 @@ static void compare(struct jr_changes *to, const char *path,
     bool list_a = is(a, JR_NODE_SEQUENCE), list_b = is(b, JR_NODE_SEQUENCE);
     if (path == NULL)
         return;
-    if ((map_a || a == NULL) && (map_b || b == NULL))
+    bool argument = is_argument(path);
+    if (argument && (a == NULL || b == NULL))
+        add(to, path, a, b);
+    else if ((map_a || a == NULL) && (map_b || b == NULL))
         compare_mappings(to, path, a, b);
     else if (list_a && list_b && a->count == b->count)
         compare_items(to, path, a, b);
     else if (!is(a, JR_NODE_SCALAR) || !is(b, JR_NODE_SCALAR) ||
-             !same_scalar(a, b))
+             !same_scalar(a, b, argument))
         add(to, path, a, b);
 }
 

@@ -128,4 +128,33 @@ static void tells_what_is_new(void)
     jr_buf_release(&said);
 }
 
-JR_UNIT_MAIN("diff", CASE(tells_what_differs), CASE(tells_what_is_new))
+/* What a function is called with has types. */
+static void knows_types_of_arguments(void)
+{
+    static char function[] = "entrypoint={python: {function: \"m:f\"}}";
+    static char *const sets[] = {function, NULL};
+    const struct facts facts = {.on = "1x8:H100,96c", .sets = sets};
+    struct scene a, b;
+    struct jr_buf said = JR_BUF_INIT;
+    bool same;
+    scene_open(&a, "per_rank: {0: {args: [1, [2]], kwargs: {a: {}, b: on}}}\n",
+               &facts);
+    scene_open(&b, "per_rank: {0: {args: ['1', [2]], kwargs: {b: 'on'}}}\n",
+               &facts);
+    CU_ASSERT_EQUAL_FATAL(a.status, JR_STATUS_OK);
+    CU_ASSERT_EQUAL_FATAL(b.status, JR_STATUS_OK);
+    const struct jr_diff_side left = {a.file, &a.resolution};
+    const struct jr_diff_side right = {b.file, &b.resolution};
+    tell(&said, &left, &right, &same);
+    JR_ASSERT_TEXT(said.data,
+                   "per_rank.0.args[0] experiment: 1 (t.jobrun.yaml:3) -> "
+                   "\"1\" (t.jobrun.yaml:3)\n"
+                   "per_rank.0.kwargs.a experiment: {} (t.jobrun.yaml:3) -> -\n");
+    CU_ASSERT_FALSE(same);
+    jr_buf_release(&said);
+    scene_close(&a);
+    scene_close(&b);
+}
+
+JR_UNIT_MAIN("diff", CASE(tells_what_differs), CASE(tells_what_is_new),
+             CASE(knows_types_of_arguments))
