@@ -31,7 +31,7 @@ struct jr_cli {
     bool color_out, color_err;
 
     bool help, version;
-    bool explain, env, follow, local;
+    bool explain, env, follow, local, json;
     bool strict, quiet, fix; /* validate */
     bool exact;              /* rerun */
     bool exit_code;          /* diff */
@@ -71,8 +71,8 @@ int jr_cli_color(struct jr_cli *cli);
 /* Help for the program (NULL) or a verb, from the tables. */
 void jr_cli_help(struct jr_buf *out, const struct jr_verb *verb);
 
-/* Whether `format` is one of the NULL-terminated `words`; index, or -1 after
- * saying so. A NULL format is the first. */
+/* Whether --format, or --json, is one of the NULL-terminated `words`; index, or
+ * -1 after saying so. Without either it is the first. */
 int jr_cli_format(const struct jr_cli *cli, const char *const *words);
 
 /* Data to standard output: 0, or the exit status of a failed write. */

@@ -51,6 +51,8 @@ const struct jr_option jr_options[] = {
     FLAG(0, "env", env, "plan", "show the variables that each rank gets"),
     TEXT(0, "format", "FORMAT", format,
          "validate resolve plan runs show doctor diff", "how to print it"),
+    FLAG(0, "json", json, "validate resolve plan runs show diff",
+         "the same as --format json"),
     FLAG(0, "strict", strict, "validate", "refuse warnings too (status 3)"),
     LIST(0, "allow-env", "GLOB", allow_env, "validate",
          "variables that ${env:NAME} may read; else they are unknown"),

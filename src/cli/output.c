@@ -64,18 +64,24 @@ void jr_cli_diags(const struct jr_cli *cli, struct jr_diags *diags)
 
 int jr_cli_format(const struct jr_cli *cli, const char *const *words)
 {
-    if (cli->format == NULL)
+    const char *format = cli->json ? "json" : cli->format;
+    if (format == NULL)
         return 0;
+    if (cli->format != NULL && strcmp(format, cli->format) != 0) {
+        (void)jr_cli_say(cli, 0, "--json and --format %s: which one?",
+                         cli->format);
+        return -1;
+    }
     struct jr_buf list = JR_BUF_INIT;
     for (int i = 0; words[i] != NULL; i++) {
-        if (strcmp(words[i], cli->format) == 0) {
+        if (strcmp(words[i], format) == 0) {
             jr_buf_release(&list);
             return i;
         }
         jr_buf_printf(&list, "%s%s", i == 0 ? "" : ", ", words[i]);
     }
     (void)jr_cli_say(cli, 0, "'%s' is no format of '%s': it has %s",
-                     cli->format, cli->verb->name, list.data);
+                     format, cli->verb->name, list.data);
     jr_buf_release(&list);
     return -1;
 }

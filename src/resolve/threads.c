@@ -60,10 +60,12 @@ enum jr_fired jr_rule_threads(struct jr_resolver *r, struct jr_cell *out)
         out->rule = "the number of CPUs is not known";
         return JR_FIRED;
     }
-    out->detail =
-        cores == 0 ? jr_arena_printf(r->arena, "%u ranks", ranks)
-                   : jr_arena_printf(r->arena, "%u physical cores / %u ranks",
-                                     cores, ranks);
+    const char *said =
+        jr_arena_printf(r->arena, "%u rank%s", ranks, ranks == 1 ? "" : "s");
+    out->detail = said;
+    if (cores != 0)
+        out->detail = jr_arena_printf(r->arena, "%u physical core%s / %s",
+                                      cores, cores == 1 ? "" : "s", said);
     const char *quota = cpus->quota > 0
                             ? jr_arena_printf(r->arena, "%g CPUs", cpus->quota)
                             : "none";

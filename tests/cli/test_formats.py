@@ -69,6 +69,20 @@ class Everywhere(Case):
                 self.validate(form, "specs/deep", code=0)
                 self.validate(form, "specs/deep", "--strict", code=0)
 
+    def test_json_has_an_option_of_its_own(self):
+        done = self.expect(self.jobrun("validate", "--json", "specs"), 3)
+        self.assertEqual(done.stdout, self.validate("json"))
+        self.expect(self.jobrun("validate", "--json", "--format", "json",
+                                "specs"), 3)
+        done = self.jobrun("validate", "--json", "--format", "short", "specs")
+        self.assertIn("which one?", self.expect(done, 2).stderr)
+        good = "specs/deep/good.jobrun.yaml"
+        for verb in ("resolve", "plan"):
+            done = self.jobrun(verb, good, "--json", "--on", "1x0,4c")
+            self.assertEqual(json.loads(self.expect(done, 0).stdout)
+                             ["format_version"], 1)
+        self.expect(self.jobrun("doctor", "--json"), 2)
+
     def test_another_is_refused_with_the_list(self):
         done = self.expect(self.jobrun("validate", "--format", "xml", "a"), 2)
         self.assertIn(", ".join(self.formats()), done.stderr)
