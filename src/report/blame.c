@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "judge.h"
 #include "left.h"
+#include "signame.h"
 #include "words.h"
 
 #include "banned.h"

@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 
 #include "judge.h"
+#include "signame.h"
 #include "words.h"
 
 #include "banned.h"

@@ -5,6 +5,7 @@
 
 #include "exception.h"
 #include "folder.h"
+#include "signame.h"
 #include "words.h"
 
 #include "banned.h"

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "judge.h"
 #include "num.h"
+#include "signame.h"
 #include "words.h"
 
 #include "banned.h"

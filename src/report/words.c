@@ -7,6 +7,7 @@
 #include "judge.h"
 #include "num.h"
 #include "set.h"
+#include "signame.h"
 
 #include "banned.h"
 
@@ -42,30 +43,6 @@ static bool find(const char *const *table, size_t count, const char *word,
 DEFINE_WORDS(run_status, JR_RUN_STATUSES)
 DEFINE_WORDS(rank_state, JR_RANK_STATES)
 DEFINE_WORDS(result_error, JR_RESULT_ERRORS)
-
-void jr_signal_name(char out[static 16], int signal)
-{
-    const char *name = sigabbrev_np(signal);
-    if (name != NULL)
-        (void)snprintf(out, 16, "SIG%s", name);
-    else if (signal == SIGRTMIN)
-        (void)snprintf(out, 16, "SIGRTMIN");
-    else if (signal > SIGRTMIN && signal <= SIGRTMAX)
-        (void)snprintf(out, 16, "SIGRTMIN+%d", signal - SIGRTMIN);
-    else
-        (void)snprintf(out, 16, "signal %d", signal);
-}
-
-int jr_signal_of(const char *name)
-{
-    char candidate[16];
-    for (int signal = 1; signal <= SIGRTMAX; signal++) {
-        jr_signal_name(candidate, signal);
-        if (strcmp(candidate, name) == 0)
-            return signal;
-    }
-    return 0;
-}
 
 static void signaled(struct jr_buf *out, const struct jr_rank_outcome *rank)
 {

@@ -12,10 +12,6 @@ bool jr_run_status_of(const char *word, enum jr_run_status *ret);
 bool jr_rank_state_of(const char *word, enum jr_rank_state *ret);
 bool jr_result_error_of(const char *word, enum jr_result_error *ret);
 
-/* "SIGTERM", "SIGRTMIN+3", or "signal 99"; and back, 0 when unknown. */
-void jr_signal_name(char out[static 16], int signal);
-int jr_signal_of(const char *name);
-
 /* How a rank ended, to follow its number: "exited with code 1", "died by
  * SIGSEGV (core dumped)", "was killed by SIGKILL, sender unknown". A rank that
  * could not start is told by its report's `error`. */

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "io.h"
+#include "signame.h"
 
 #include "banned.h"
 
@@ -37,6 +38,16 @@ void jr_events_add(struct jr_events *events, const char *name,
                   time, jr_clock_ns(), name, len > 0 ? "," : "", members);
     if (events->lines.len >= FLUSH_AT)
         jr_events_flush(events);
+}
+
+const char *jr_events_signal(char out[static JR_EVENTS_SIGNAL], int sig)
+{
+    char name[16];
+    if (sig == 0)
+        return "null";
+    jr_signal_name(name, sig);
+    (void)snprintf(out, JR_EVENTS_SIGNAL, "\"%s\"", name);
+    return out;
 }
 
 void jr_events_flush(struct jr_events *events)

@@ -24,6 +24,10 @@ void jr_events_add(struct jr_events *events, const char *name,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* A signal as the value of a member: its name in quotes, null for 0. */
+#define JR_EVENTS_SIGNAL 20 /* bytes of it */
+const char *jr_events_signal(char out[static JR_EVENTS_SIGNAL], int sig);
+
 void jr_events_flush(struct jr_events *events);
 void jr_events_close(struct jr_events *events);
 

@@ -31,15 +31,24 @@ void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
         (void)jr_rank_handle(&runner->ranks[i], event, sig);
 }
 
+static void record_end(struct jr_runner *runner, const struct jr_rank_run *rank)
+{
+    const struct jr_rank_outcome *outcome = rank->outcome;
+    char code[16] = "null", name[JR_EVENTS_SIGNAL];
+    if (outcome->end == JR_END_EXITED)
+        (void)snprintf(code, sizeof code, "%d", outcome->exit_code);
+    jr_events_add(&runner->events, "rank_ended",
+                  "\"rank\":%u,\"pid\":%d,\"exit_code\":%s,\"signal\":%s",
+                  rank->plan->rank, outcome->pid, code,
+                  jr_events_signal(name, outcome->signal));
+}
+
 static void rank_ended(struct jr_runner *runner, struct jr_rank_run *rank)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
     outcome->order = ++runner->ended;
     jr_linger_ended(rank);
-    jr_events_add(&runner->events, "rank_ended",
-                  "\"rank\":%u,\"pid\":%d,\"exit_code\":%d,\"signal\":%d",
-                  rank->plan->rank, outcome->pid, outcome->exit_code,
-                  outcome->signal);
+    record_end(runner, rank);
     jr_stop_judge(runner, rank);
 }
 
@@ -235,6 +244,7 @@ static void on_signal(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_runner *runner = owner;
+    char name[JR_EVENTS_SIGNAL];
     pid_t pid = 0;
     int sig = jr_signal_read(runner->signals.fd, &pid);
     switch (jr_signal_use(sig)) {
@@ -242,7 +252,8 @@ static void on_signal(void *owner, uint32_t events)
         jr_stop_signal(runner, sig);
         break;
     case JR_SIGNAL_FORWARD:
-        jr_events_add(&runner->events, "forward", "\"signal\":%d", sig);
+        jr_events_add(&runner->events, "forward", "\"signal\":%s",
+                      jr_events_signal(name, sig));
         jr_runner_tell_all(runner, JR_RANK_ON_FORWARD, sig);
         break;
     case JR_SIGNAL_SUSPEND:

@@ -91,6 +91,7 @@ void jr_stop_open(struct jr_runner *runner)
 void jr_stop_begin(struct jr_runner *runner)
 {
     struct jr_stop *stop = &runner->stop;
+    char name[JR_EVENTS_SIGNAL];
     if (stop->begun)
         return;
     stop->begun = true;
@@ -100,8 +101,8 @@ void jr_stop_begin(struct jr_runner *runner)
         jr_clock_ns() + runner->plan->policy->timeouts.stop_grace_ms * MS;
     if (runner->running == 0)
         return;
-    jr_events_add(&runner->events, "stop", "\"signal\":%d,\"running\":%u",
-                  SIGTERM, runner->running);
+    jr_events_add(&runner->events, "stop", "\"signal\":%s,\"running\":%u",
+                  jr_events_signal(name, SIGTERM), runner->running);
     jr_status_hurry(&runner->status);
     jr_runner_tell_all(runner, JR_RANK_ON_STOP, SIGTERM);
 }
@@ -124,11 +125,13 @@ void jr_stop_force(struct jr_runner *runner)
 void jr_stop_signal(struct jr_runner *runner, int sig)
 {
     struct jr_stop *stop = &runner->stop;
+    char name[JR_EVENTS_SIGNAL];
     uint64_t now = jr_clock_ns(), before = stop->signalled_ns;
     if (before != 0 && now - before < SAME_SIGNAL_NS)
         return;
     stop->signalled_ns = now;
-    jr_events_add(&runner->events, "signal", "\"signal\":%d", sig);
+    jr_events_add(&runner->events, "signal", "\"signal\":%s",
+                  jr_events_signal(name, sig));
     if (before != 0) {
         jr_stop_force(runner);
         return;

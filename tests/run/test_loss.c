@@ -26,7 +26,7 @@ static void survives_the_runner(void)
                                 "rank 3 end=none code=0 signal=0 stage=none "
                                 "errno=0 stopped_with=9 killed=1"));
     CU_ASSERT_TRUE(jr_drive_has(&drive, "runs/run-0000/events.jsonl",
-                                "\"event\":\"runner_lost\",\"signal\":9"));
+                                "\"event\":\"runner_lost\",\"signal\":\"SIGKILL\""));
     jr_drive_close(&drive);
 }
 

@@ -3,38 +3,6 @@
 #include "fake.h"
 #include "words.h"
 
-static void signals_have_names(void)
-{
-    static const struct {
-        int signal;
-        const char *name;
-    } cases[] = {{9, "SIGKILL"}, {11, "SIGSEGV"}, {6, "SIGABRT"}};
-    char name[16];
-    for (size_t c = 0; c < 3; c++) {
-        jr_signal_name(name, cases[c].signal);
-        JR_ASSERT_TEXT(name, cases[c].name);
-    }
-    jr_signal_name(name, SIGRTMIN);
-    JR_ASSERT_TEXT(name, "SIGRTMIN");
-    jr_signal_name(name, SIGRTMAX);
-    JR_ASSERT_TEXT(name, "SIGRTMIN+30");
-    jr_signal_name(name, 999);
-    JR_ASSERT_TEXT(name, "signal 999");
-}
-
-static void names_mean_signals(void)
-{
-    static const char *const unknown[] = {"", "KILL", "SIGNOPE", "signal 999",
-                                          "SIGRTMIN+99"};
-    for (size_t i = 0; i < 5; i++)
-        CU_ASSERT_EQUAL(jr_signal_of(unknown[i]), 0);
-    for (int signal = 1; signal <= SIGRTMAX; signal++) {
-        char name[16];
-        jr_signal_name(name, signal);
-        CU_ASSERT_EQUAL(jr_signal_of(name), signal);
-    }
-}
-
 static void words_and_values(void)
 {
     enum jr_run_status status = JR_RUN_HUNG;
@@ -112,6 +80,5 @@ static void hosts_by_node(void)
     JR_ASSERT_TEXT(jr_words_host(&plan, 0, &here), "laptop");
 }
 
-JR_UNIT_MAIN("words", CASE(signals_have_names), CASE(names_mean_signals),
-             CASE(words_and_values), CASE(ends_in_words),
+JR_UNIT_MAIN("words", CASE(words_and_values), CASE(ends_in_words),
              CASE(the_attempt_is_in_the_folders_name), CASE(hosts_by_node))

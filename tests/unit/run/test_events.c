@@ -59,4 +59,13 @@ static void does_without_a_file(void)
     CU_ASSERT_EQUAL(events.fd, -1);
 }
 
-JR_UNIT_MAIN("events", CASE(writes_lines_of_json), CASE(does_without_a_file))
+static void signals_are_told_by_name(void)
+{
+    char text[JR_EVENTS_SIGNAL];
+    JR_ASSERT_TEXT(jr_events_signal(text, 0), "null");
+    JR_ASSERT_TEXT(jr_events_signal(text, 15), "\"SIGTERM\"");
+    JR_ASSERT_TEXT(jr_events_signal(text, 64), "\"SIGRTMIN+30\"");
+}
+
+JR_UNIT_MAIN("events", CASE(writes_lines_of_json), CASE(does_without_a_file),
+             CASE(signals_are_told_by_name))
