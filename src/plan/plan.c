@@ -361,7 +361,8 @@ static void warn_crossing(struct build *build)
 static void warn_of_fork(struct build *build)
 {
     const struct jr_job *job = build->job;
-    if (job->start_method != JR_START_FORK || job->device == JR_DEVICE_CPU)
+    if (job->start_method != JR_START_FORK ||
+        job->device == JR_DEVICE_CPU || job->entrypoint.form != JR_FORM_PYTHON)
         return;
     struct jr_diag *diag = jr_diags_warning(
         build->diags, 509, (struct jr_span){0}, "start_method",
