@@ -92,10 +92,12 @@ static bool suggest_list(const struct odd *odd)
 /* NAME=VALUE where NAME: VALUE is wanted. */
 static bool suggest_pair(const struct odd *odd, const struct jr_node *item)
 {
+    if (item->kind != JR_NODE_SCALAR || item->filled != NULL ||
+        odd->type->kind != JR_KIND_NAMES)
+        return false;
     size_t name = strcspn(item->text, "=");
-    if (item->kind != JR_NODE_SCALAR || odd->type->kind != JR_KIND_NAMES ||
-        item->filled != NULL || name == 0 || name == item->len ||
-        item->len >= LONGEST || strchr(item->text, '\n') != NULL)
+    if (name == 0 || name == item->len || item->len >= LONGEST ||
+        strchr(item->text, '\n') != NULL)
         return false;
     jr_diag_help(odd->lint->diags, odd->diag,
                  "write each as a name and a value: %.*s: %s", (int)name,
