@@ -1,32 +1,25 @@
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "json.h"
 #include "session.h"
+#include "signals.h"
 
 #include "banned.h"
-
-static bool ignored(int signal)
-{
-    struct sigaction now;
-    return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
-}
 
 /* A run that could not begin has an outcome too: no rank was started. */
 static int execute(struct jr_session *session,
                    const struct jr_session_console *console,
                    struct jr_error *err)
 {
-    const struct jr_run_options options = {
+    struct jr_run_options options = {
         .dir = &session->dir,
         .group = &session->group,
         .out_fd = console == NULL ? -1 : console->out_fd,
         .err_fd = console == NULL ? -1 : console->err_fd,
         .live = console != NULL && console->live,
         .color = console != NULL && console->color,
-        .stop_on_hup = !ignored(SIGHUP),
-        .stop_on_int = !ignored(SIGINT),
     };
+    jr_signals_ignored(&options.ignored);
     if (jr_run(&session->outcome, &session->plan, &options,
                &session->refusal) == 0 ||
         jr_outcome_none(&session->outcome, &session->plan) == 0)

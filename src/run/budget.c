@@ -127,7 +127,10 @@ int jr_budget_check(struct jr_budget *ret, const struct jr_plan *plan,
                     const struct jr_run_options *options, struct jr_error *err)
 {
     *ret = (struct jr_budget){0};
-    if (check_descriptors(ret, plan, options, err) != 0)
+    if (jr_limits_make(&ret->limits, &plan->policy->limits, err) != 0 ||
+        check_descriptors(ret, plan, options, err) != 0)
         return -1;
+    if (ret->raise)
+        jr_limits_restore(&ret->limits, RLIMIT_NOFILE, &ret->nofile);
     return check_processes(plan, err);
 }

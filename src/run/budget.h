@@ -8,12 +8,14 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 
+#include "rlimits.h"
 #include "run.h"
 
 struct jr_budget {
     struct rlimit nofile; /* as it was found: what the ranks get back */
     struct rlimit wanted; /* what the runner needs */
     bool raise;           /* they differ */
+    struct jr_limit_list limits; /* what the ranks get */
 };
 
 /* Returns 0, or -1 with `err` when the plan does not fit. */

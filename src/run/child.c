@@ -75,8 +75,11 @@ static int close_others(const struct jr_child *child)
 static int set_limits(const struct jr_child *child)
 {
     (void)umask(child->umask);
-    if (child->nofile != NULL && setrlimit(RLIMIT_NOFILE, child->nofile) != 0)
-        return -1;
+    for (unsigned i = 0; i < child->limits->count; i++) {
+        const struct jr_limit *row = &child->limits->items[i];
+        if (setrlimit((__rlimit_resource_t)row->resource, &row->limit) != 0)
+            return -1;
+    }
     return 0;
 }
 

@@ -13,6 +13,8 @@
 
 #include <jobrun/run.h>
 
+#include "rlimits.h"
+
 /* Where the runner keeps the descriptors that a child needs: below
  * JR_SLOT_END, for the child's first act is to drop everything from there on
  * while it makes its table its own, which is what keeps a start cheap when
@@ -47,7 +49,7 @@ struct jr_child {
     bool extra; /* descriptor 3 is wanted */
     const int *reset; /* ignored signals that are to be default again */
     unsigned reset_count;
-    const struct rlimit *nofile; /* NULL: not changed */
+    const struct jr_limit_list *limits;
     const cpu_set_t *cpus;       /* NULL: not bound */
     size_t cpus_size;            /* bytes */
 

@@ -15,6 +15,7 @@
 
 #include "clock.h"
 #include "group.h"
+#include "isolate.h"
 #include "pidfd.h"
 #include "runner.h"
 #include "rundir.h"
@@ -29,6 +30,7 @@ struct guard {
     int self_fd;   /* a pidfd of our own, for the runner to watch */
     int runner_fd; /* a pidfd */
     int signal_fd;
+    struct jr_signals signals;
     int subreaper; /* as it was, like those below */
     sigset_t mask;
     struct sigaction on_pipe, on_child;
@@ -39,7 +41,8 @@ static int open_guard(struct guard *guard, const struct jr_plan *plan)
     sigset_t taken;
     guard->shared = jr_shared_new(plan->count);
     guard->self_fd = jr_pidfd_open(getpid());
-    jr_signal_set(&taken, guard->options);
+    jr_signals_make(&guard->signals, plan->policy, &guard->options->ignored);
+    jr_signals_set(&guard->signals, &taken);
     guard->signal_fd = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
     (void)sigaddset(&taken, SIGCHLD);
     (void)sigprocmask(SIG_BLOCK, &taken, &guard->mask);
@@ -64,7 +67,7 @@ static void close_fd(int fd)
 static void drop_pending(const struct guard *guard)
 {
     sigset_t taken;
-    jr_signal_set(&taken, guard->options);
+    jr_signals_set(&guard->signals, &taken);
     while (sigtimedwait(&taken, NULL, &(struct timespec){0}) > 0)
         continue;
 }
@@ -82,22 +85,36 @@ static void close_guard(struct guard *guard)
     (void)sigprocmask(SIG_SETMASK, &guard->mask, NULL);
 }
 
+/* Returns the runner's pid; 0 never, for the runner does not come back. */
+static pid_t fork_into(const struct guard *guard,
+                       const struct jr_runner_args *args, struct jr_error *err)
+{
+    const struct jr_group *group = guard->options->group;
+    bool isolated = args->plan->policy->isolation == JR_ISOLATION_PID;
+    pid_t runner = isolated ? jr_isolate_fork(group, err)
+                            : jr_group_fork(group);
+    if (runner == 0)
+        jr_runner_main(args);
+    if (runner < 0 && !isolated)
+        (void)jr_error_sys(err, JR_STATUS_LAUNCH, "could not fork the runner");
+    return runner;
+}
+
 static int fork_runner(struct guard *guard, const struct jr_plan *plan,
-                       const struct jr_budget *budget)
+                       const struct jr_budget *budget, struct jr_error *err)
 {
     struct jr_runner_args args = {.plan = plan,
                                   .options = guard->options,
                                   .shared = guard->shared,
                                   .budget = budget,
                                   .guard_fd = guard->self_fd};
-    pid_t runner = jr_group_fork(guard->options->group);
-    if (runner == 0)
-        jr_runner_main(&args);
+    pid_t runner = fork_into(guard, &args, err);
     if (runner < 0)
         return -1;
     guard->runner_fd = jr_pidfd_open(runner);
     if (guard->runner_fd >= 0)
         return 0;
+    (void)jr_error_sys(err, JR_STATUS_LAUNCH, "the runner's pidfd");
     (void)kill(runner, SIGKILL);
     (void)waitpid(runner, NULL, 0);
     return -1;
@@ -110,12 +127,13 @@ static void relay(const struct guard *guard)
 {
     pid_t pid;
     int sig = jr_signal_read(guard->signal_fd, &pid);
-    if (sig == 0)
+    enum jr_signal_use use = guard->signals.use[sig];
+    if (use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
         return;
     (void)jr_pidfd_signal(guard->runner_fd, sig);
-    if (jr_signal_use(sig) == JR_SIGNAL_STOP)
+    if (use == JR_SIGNAL_STOP)
         (void)jr_pidfd_signal(guard->runner_fd, SIGCONT);
-    if (jr_signal_use(sig) == JR_SIGNAL_SUSPEND)
+    if (use == JR_SIGNAL_SUSPEND)
         (void)kill(getpid(), SIGSTOP);
 }
 
@@ -196,8 +214,8 @@ static int run_guarded(struct guard *guard, const struct jr_plan *plan,
     siginfo_t end;
     guard->shared->outcome.started_ns = jr_clock_ns();
     guard->shared->outcome.started_wall_ns = jr_clock_wall_ns();
-    if (fork_runner(guard, plan, budget) != 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "could not fork the runner");
+    if (fork_runner(guard, plan, budget, err) != 0)
+        return -1;
     await_runner(guard, &end);
     finish(guard, &end);
     if (judge_end(guard, &end, err) != 0)

@@ -9,6 +9,8 @@
 #ifndef JR_RUN_H
 #define JR_RUN_H
 
+#include <signal.h>
+
 #include <jobrun/run.h>
 
 struct jr_group;
@@ -20,8 +22,7 @@ struct jr_run_options {
     int out_fd, err_fd; /* console; -1: closed, lines go nowhere */
     bool live;          /* err_fd is a terminal that wants a status line */
     bool color;
-    bool stop_on_hup; /* false when HUP was ignored on entry (nohup) */
-    bool stop_on_int; /* the same for INT */
+    sigset_t ignored; /* signals that were ignored on entry (nohup) */
 };
 
 /* Run the plan to its end: returns 0 and an outcome for whatever happened to

@@ -14,6 +14,7 @@
 
 #include "clock.h"
 #include "group.h"
+#include "isolate.h"
 #include "pidfd.h"
 #include "rundir.h"
 #include "signals.h"
@@ -99,11 +100,21 @@ static void watch_failed(struct jr_runner *runner, struct jr_rank_run *rank)
     jr_stop_force(runner);
 }
 
+/* The number that a process has on the machine, which is what people see. */
+static pid_t host_pid(const struct jr_runner *runner, int pidfd, pid_t pid)
+{
+    if (runner->proc_fd < 0)
+        return pid;
+    pid_t number = jr_isolate_host_pid(runner->proc_fd, pidfd);
+    return number > 0 ? number : pid;
+}
+
 /* A rank has a process: watch it. */
 static void rank_started(struct jr_runner *runner, struct jr_rank_run *rank,
                          pid_t pid, int pidfd)
 {
-    rank->pid = rank->outcome->pid = pid;
+    rank->pid = pid;
+    rank->outcome->pid = host_pid(runner, pidfd, pid);
     rank->outcome->started_ns = jr_clock_ns();
     rank->watch = (struct jr_watch){
         .fd = pidfd, .ready = on_exit_of_rank, .owner = rank};
@@ -111,7 +122,7 @@ static void rank_started(struct jr_runner *runner, struct jr_rank_run *rank,
     (void)jr_rank_handle(rank, JR_RANK_ON_STARTED, 0);
     runner->running++;
     jr_events_add(&runner->events, "rank_started", "\"rank\":%u,\"pid\":%d",
-                  rank->plan->rank, pid);
+                  rank->plan->rank, rank->outcome->pid);
     if (jr_loop_add(&runner->loop, &rank->watch, EPOLLIN) != 0)
         watch_failed(runner, rank);
 }
@@ -247,7 +258,7 @@ static void on_signal(void *owner, uint32_t events)
     char name[JR_EVENTS_SIGNAL];
     pid_t pid = 0;
     int sig = jr_signal_read(runner->signals.fd, &pid);
-    switch (jr_signal_use(sig)) {
+    switch (runner->uses.use[sig]) {
     case JR_SIGNAL_STOP:
         jr_stop_signal(runner, sig);
         break;
@@ -263,6 +274,8 @@ static void on_signal(void *owner, uint32_t events)
         break;
     case JR_SIGNAL_RESUME:
         resume(runner);
+        break;
+    case JR_SIGNAL_DROP:
         break;
     case JR_SIGNAL_NONE:
         runner->orphan = sig == SIGCHLD ? pid : runner->orphan;
@@ -315,7 +328,9 @@ static void reap_orphans(struct jr_runner *runner)
 static int watch_signals(struct jr_runner *runner)
 {
     sigset_t set;
-    jr_signal_set(&set, runner->options);
+    jr_signals_make(&runner->uses, runner->plan->policy,
+                    &runner->options->ignored);
+    jr_signals_set(&runner->uses, &set);
     (void)sigaddset(&set, SIGCHLD);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     runner->signals =
@@ -434,12 +449,24 @@ static void sweep(struct jr_runner *runner)
     struct jr_outcome *outcome = runner->outcome;
     struct jr_sweep sweep;
     end_all(runner, &sweep);
-    memcpy(outcome->left_pids, sweep.left_pids, sizeof sweep.left_pids);
+    for (uint32_t i = 0; i < sweep.left && i < JR_SWEEP_PIDS; i++) {
+        int pidfd = jr_pidfd_open(sweep.left_pids[i]);
+        outcome->left_pids[i] = host_pid(runner, pidfd, sweep.left_pids[i]);
+        if (pidfd >= 0)
+            (void)close(pidfd);
+    }
     outcome->left = sweep.left;
     outcome->ended_ns = jr_clock_ns();
     outcome->ended_wall_ns = jr_clock_wall_ns();
     jr_events_add(&runner->events, "swept", "\"processes\":%u,\"left\":%u",
                   sweep.killed, sweep.left);
+}
+
+/* As the guard would have done. */
+static void drop_group(const struct jr_group *group)
+{
+    if (group != NULL && jr_group_leave(group) == 0)
+        jr_group_remove(group);
 }
 
 _Noreturn void jr_runner_main(const struct jr_runner_args *args)
@@ -450,8 +477,17 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
         .shared = args->shared,
         .outcome = &args->shared->outcome,
         .guard = {.fd = -1, .ready = on_guard_end},
+        .proc_fd = -1,
     };
     runner.guard.owner = &runner;
+    if (args->plan->policy->isolation == JR_ISOLATION_PID &&
+        jr_isolate_settle(&runner.proc_fd, JR_SLOT_END) != 0) {
+        (void)jr_error_sys(&args->shared->error, JR_STATUS_LAUNCH,
+                           "isolation: pid needs a /proc of its own, and the "
+                           "container does not let it be mounted; use "
+                           "isolation: none");
+        _exit(1);
+    }
     if (open_runner(&runner, args) != 0) {
         (void)jr_error_sys(&args->shared->error, JR_STATUS_LAUNCH,
                            "could not set up the runner");
@@ -472,6 +508,8 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
     runner.outcome->console_errno = runner.screen.error;
     jr_screen_close(&runner.screen);
     jr_events_close(&runner.events);
+    if (runner.guard_lost)
+        drop_group(runner.options->group);
     args->shared->finished = true;
     _exit(0);
 }

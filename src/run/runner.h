@@ -11,6 +11,7 @@
 #include "outcome.h"
 #include "rank.h"
 #include "screen.h"
+#include "signals.h"
 #include "start.h"
 #include "start_helper.h"
 #include "status.h"
@@ -34,6 +35,7 @@ struct jr_runner {
     struct jr_outcome *outcome;
     struct jr_loop loop;
     struct jr_watch signals, guard;
+    struct jr_signals uses; /* of the signals */
     struct jr_screen screen;
     struct jr_tee tee;
     struct jr_events events;
@@ -49,6 +51,7 @@ struct jr_runner {
     uint64_t suspended_ns;
     pid_t orphan; /* who SIGCHLD spoke of, when it may be no rank */
     bool guard_lost;
+    int proc_fd; /* the machine's /proc, in a namespace; -1: it is ours */
 };
 
 /* What the guard hands to the process that it forked. */

@@ -1,45 +1,99 @@
 #include "signals.h"
 
+#include <stdint.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "num.h"
+
 #include "banned.h"
 
-struct signal_row {
+struct row {
     int sig;
     enum jr_signal_use use;
 };
 
-static const struct signal_row table[] = {
+static const struct row usual[] = {
     {SIGTERM, JR_SIGNAL_STOP},    {SIGINT, JR_SIGNAL_STOP},
     {SIGHUP, JR_SIGNAL_STOP},     {SIGQUIT, JR_SIGNAL_STOP},
     {SIGUSR1, JR_SIGNAL_FORWARD}, {SIGUSR2, JR_SIGNAL_FORWARD},
     {SIGTSTP, JR_SIGNAL_SUSPEND}, {SIGCONT, JR_SIGNAL_RESUME},
 };
 
-enum jr_signal_use jr_signal_use(int sig)
+static bool is_own(int sig)
 {
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (table[i].sig == sig)
-            return table[i].use;
-    return JR_SIGNAL_NONE;
+    return sig == SIGPIPE || sig == SIGXFSZ || sig == SIGCHLD;
 }
 
-void jr_signal_set(sigset_t *ret, const struct jr_run_options *options)
+void jr_signals_ignored(sigset_t *ret)
 {
     (void)sigemptyset(ret);
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        (void)sigaddset(ret, table[i].sig);
-    if (!options->stop_on_hup)
-        (void)sigdelset(ret, SIGHUP);
-    if (!options->stop_on_int)
-        (void)sigdelset(ret, SIGINT);
+    for (int sig = 1; sig < NSIG; sig++) {
+        struct sigaction action;
+        if (!is_own(sig) && sigaction(sig, NULL, &action) == 0 &&
+            action.sa_handler == SIG_IGN)
+            (void)sigaddset(ret, sig);
+    }
+}
+
+int jr_signals_number(const char *name)
+{
+    static const char realtime[] = "RTMIN";
+    size_t len = sizeof realtime - 1;
+    uint32_t offset = 0;
+    if (strncmp(name, realtime, len) == 0) {
+        bool good = name[len] == '\0' || (name[len] == '+' &&
+                                          jr_num_u32(name + len + 1, &offset));
+        int most = SIGRTMAX - SIGRTMIN;
+        return good && offset <= (uint32_t)most ? SIGRTMIN + (int)offset : 0;
+    }
+    for (int sig = 1; sig < SIGRTMIN; sig++) {
+        const char *known = sigabbrev_np(sig);
+        if (known != NULL && strcmp(known, name) == 0)
+            return sig;
+    }
+    return 0;
+}
+
+static enum jr_signal_use use_of(enum jr_on_signal wish)
+{
+    static const enum jr_signal_use uses[] = {
+        [JR_ON_SIGNAL_FORWARD] = JR_SIGNAL_FORWARD,
+        [JR_ON_SIGNAL_STOP] = JR_SIGNAL_STOP,
+        [JR_ON_SIGNAL_IGNORE] = JR_SIGNAL_DROP};
+    return uses[wish];
+}
+
+void jr_signals_make(struct jr_signals *ret, const struct jr_policy *policy,
+                     const sigset_t *ignored)
+{
+    *ret = (struct jr_signals){0};
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
+        ret->use[usual[i].sig] = usual[i].use;
+    for (uint32_t i = 0; i < policy->signals_count; i++) {
+        int sig = jr_signals_number(policy->signals[i].name);
+        if (sig != 0)
+            ret->use[sig] = use_of(policy->signals[i].use);
+    }
+    for (int sig = 1; sig < NSIG; sig++)
+        if (sig != SIGTERM && sigismember(ignored, sig) == 1)
+            ret->use[sig] = JR_SIGNAL_NONE;
+}
+
+void jr_signals_set(const struct jr_signals *signals, sigset_t *ret)
+{
+    (void)sigemptyset(ret);
+    for (int sig = 1; sig < NSIG; sig++)
+        if (signals->use[sig] != JR_SIGNAL_NONE)
+            (void)sigaddset(ret, sig);
 }
 
 int jr_signal_read(int fd, pid_t *ret_pid)
 {
     struct signalfd_siginfo info;
-    if (read(fd, &info, sizeof info) != (ssize_t)sizeof info)
+    if (read(fd, &info, sizeof info) != (ssize_t)sizeof info ||
+        info.ssi_signo >= NSIG)
         return 0;
     *ret_pid = (pid_t)info.ssi_pid;
     return (int)info.ssi_signo;

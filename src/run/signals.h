@@ -4,22 +4,38 @@
 #define JR_SIGNALS_H
 
 #include <signal.h>
+#include <sys/types.h>
 
-#include "run.h"
+#include <jobrun/types.h>
 
 enum jr_signal_use {
-    JR_SIGNAL_NONE,
+    JR_SIGNAL_NONE, /* not taken */
+    JR_SIGNAL_DROP, /* taken, and nothing else */
     JR_SIGNAL_STOP,
     JR_SIGNAL_FORWARD,
     JR_SIGNAL_SUSPEND,
     JR_SIGNAL_RESUME
 };
 
-enum jr_signal_use jr_signal_use(int sig);
+struct jr_signals {
+    enum jr_signal_use use[NSIG]; /* by number */
+};
 
-/* The signals to block and read: all of the table, without those that were
- * ignored on entry. */
-void jr_signal_set(sigset_t *ret, const struct jr_run_options *options);
+/* What the caller was started to ignore, as by nohup: its ranks are to ignore
+ * it, too. Without SIGPIPE and SIGXFSZ, which jobrun ignores by itself, and
+ * SIGCHLD, without which nobody could wait for a child. */
+void jr_signals_ignored(sigset_t *ret);
+
+/* The usual uses, then the policy's. What was ignored on entry is not taken,
+ * but for SIGTERM: there must be a way to stop a run. */
+void jr_signals_make(struct jr_signals *ret, const struct jr_policy *policy,
+                     const sigset_t *ignored);
+
+/* The number of "USR1" or "RTMIN+3"; 0 when it is none. */
+int jr_signals_number(const char *name);
+
+/* The signals to block and read. */
+void jr_signals_set(const struct jr_signals *signals, sigset_t *ret);
 
 /* The next signal of a signalfd(2), 0 when there is none; *ret_pid is whose
  * it speaks of. */

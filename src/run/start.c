@@ -104,8 +104,7 @@ static void learn_ignored(struct jr_starter *starter,
 {
     for (int sig = 1; sig < NSIG; sig++) {
         struct sigaction action;
-        bool kept = (sig == SIGHUP && !options->stop_on_hup) ||
-                    (sig == SIGINT && !options->stop_on_int);
+        bool kept = sigismember(&options->ignored, sig) == 1;
         if (kept || sigaction(sig, NULL, &action) != 0 ||
             action.sa_handler != SIG_IGN)
             continue;
@@ -122,7 +121,7 @@ int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
         .runner = getpid(),
         .controls = jr_linger_wanted(plan),
         .pipe_size = pipe_size(jr_start_cost(plan, options).pipes),
-        .nofile = budget->raise ? &budget->nofile : NULL,
+        .limits = &budget->limits,
         .stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)};
     if (starter->stack == MAP_FAILED || fill_slots(options) != 0)

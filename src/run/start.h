@@ -62,7 +62,7 @@ struct jr_starter {
     pid_t runner;
     char *stack; /* the child side's; it is suspended while we run */
     int pipe_size;
-    const struct rlimit *nofile; /* given back to the ranks; NULL: not raised */
+    const struct jr_limit_list *limits; /* of the ranks */
     mode_t umask;
     bool controls; /* each rank gets a control socket; see linger.c */
     int reset[64];

@@ -134,7 +134,7 @@ void jr_start_child(struct jr_starter *starter, struct jr_child *ret)
         .umask = starter->umask,
         .reset = starter->reset,
         .reset_count = starter->reset_count,
-        .nofile = starter->nofile,
+        .limits = starter->limits,
     };
 }
 

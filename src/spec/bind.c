@@ -56,6 +56,8 @@
 #define V_FAILURE(name, word, help) {word, JR_ON_FAILURE_##name},
 #define V_TARGET(name, word, help)  {word, JR_STOP_##name},
 #define V_STATUS(name, word, help)  {word, JR_EXIT_STATUS_##name},
+#define V_ISOLATE(name, word, help) {word, JR_ISOLATION_##name},
+#define V_SIGNAL(name, word, help)  {word, JR_ON_SIGNAL_##name},
 #define V_MODE(name, word, help)    {word, JR_LOG_##name},
 #define V_FROM(name, word, help)    {word, JR_FROM_##name},
 #define V_JSON(name, word, help)    {word, JR_JSON_##name},
@@ -69,6 +71,8 @@ static const cyaml_strval_t streams[] = {JR_STREAMS(V_STREAM)};
 static const cyaml_strval_t on_failures[] = {JR_ON_FAILURES(V_FAILURE)};
 static const cyaml_strval_t stop_targets[] = {JR_STOP_TARGETS(V_TARGET)};
 static const cyaml_strval_t exit_statuses[] = {JR_EXIT_STATUSES(V_STATUS)};
+static const cyaml_strval_t isolations[] = {JR_ISOLATIONS(V_ISOLATE)};
+static const cyaml_strval_t on_signals[] = {JR_ON_SIGNALS(V_SIGNAL)};
 static const cyaml_strval_t log_modes[] = {JR_LOG_MODES(V_MODE)};
 static const cyaml_strval_t result_froms[] = {JR_RESULT_FROMS(V_FROM)};
 static const cyaml_strval_t json_types[] = {JR_JSON_TYPES(V_JSON)};
@@ -111,6 +115,16 @@ static const cyaml_schema_field_t fields_kwarg[] = {
 #undef OF
 static const cyaml_schema_value_t bind_kwarg = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct jr_kwarg, fields_kwarg)};
+
+#define OF struct jr_signal_rule
+static const cyaml_schema_field_t fields_signal[] = {
+    {.key = JR_BOUND_NAME, STR(name)},
+    {.key = JR_BOUND_VALUE, WORDS(use, on_signals)},
+    CYAML_FIELD_END,
+};
+#undef OF
+static const cyaml_schema_value_t bind_signal = {CYAML_VALUE_MAPPING(
+    CYAML_FLAG_DEFAULT, struct jr_signal_rule, fields_signal)};
 
 #define OF struct jr_rank_entry
 static const cyaml_schema_field_t fields_RANK_ENTRY[] = {
@@ -174,6 +188,12 @@ static const cyaml_schema_field_t fields_CONSOLE[] = {
 #define OF struct jr_timeouts
 static const cyaml_schema_field_t fields_TIMEOUTS[] = {
     JR_FIELDS_TIMEOUTS(BIND_X, BIND_L) CYAML_FIELD_END,
+};
+#undef OF
+
+#define OF struct jr_limits
+static const cyaml_schema_field_t fields_LIMITS[] = {
+    JR_FIELDS_LIMITS(BIND_X, BIND_L) CYAML_FIELD_END,
 };
 #undef OF
 

@@ -18,6 +18,8 @@ static const struct jr_spec_word word_visible[] = {JR_VISIBILITIES(WORD){0}};
 static const struct jr_spec_word word_failure[] = {JR_ON_FAILURES(WORD){0}};
 static const struct jr_spec_word word_target[] = {JR_STOP_TARGETS(WORD){0}};
 static const struct jr_spec_word word_status[] = {JR_EXIT_STATUSES(WORD){0}};
+static const struct jr_spec_word word_isolation[] = {JR_ISOLATIONS(WORD){0}};
+static const struct jr_spec_word word_signal[] = {JR_ON_SIGNALS(WORD){0}};
 static const struct jr_spec_word word_mode[] = {JR_LOG_MODES(WORD){0}};
 static const struct jr_spec_word word_from[] = {JR_RESULT_FROMS(WORD){0}};
 static const struct jr_spec_word word_json[] = {JR_JSON_TYPES(WORD){0}};
@@ -101,6 +103,18 @@ TYPE(BIND, ONE_OF(word_bind))
 TYPE(ON_FAILURE, ONE_OF(word_failure))
 TYPE(STOP_TARGET, ONE_OF(word_target))
 TYPE(EXIT_STATUS, ONE_OF(word_status))
+TYPE(ISOLATION, ONE_OF(word_isolation))
+TYPE(ON_SIGNAL, ONE_OF(word_signal))
+TYPE(SIGNALS, NAMES_OF(ON_SIGNAL),
+     .wants = "a mapping of signals to forward, stop or ignore",
+     .names = "signals such as USR1 or RTMIN+1",
+     .pattern = "^(HUP|INT|QUIT|TERM|USR1|USR2|ALRM|WINCH|URG|PWR|TSTP|CONT|"
+                "RTMIN(\\+([1-9]|[12][0-9]|30))?)$")
+TYPE(LIMIT_COUNT, .kind = JR_KIND_TEXT, .wants = "a whole number or unlimited",
+     .pattern = "^(unlimited|0|[1-9][0-9]{0,17})$")
+TYPE(LIMIT_SIZE, .kind = JR_KIND_TEXT,
+     .wants = "bytes, a size such as 8MiB, or unlimited",
+     .pattern = "^(unlimited|0|[1-9][0-9]{0,17}|[1-9][0-9]{0,5}[KMGT]iB)$")
 TYPE(LOG_MODE, ONE_OF(word_mode))
 TYPE(RESULT_FROM, ONE_OF(word_from))
 TYPE(JSON_TYPE, ONE_OF(word_json))
@@ -162,6 +176,7 @@ MAPPING(PARALLELISM, .wants = "a mapping of model, pipeline and data")
 MAPPING(BACKENDS, .shorthand = "default", .wants = "a backend or a mapping")
 MAPPING(CONSOLE, .wants = "a mapping")
 MAPPING(TIMEOUTS, .wants = "a mapping of durations")
+MAPPING(LIMITS, .wants = "a mapping of limits")
 MAPPING(RESULTS, .wants = "a mapping")
 MAPPING(PYTHON, .forms = pythons, .stated = true,
         .wants = "a mapping with script, module or function")

@@ -47,7 +47,9 @@ struct jr_spec_type {
     enum jr_spec_kind kind;
     const char *wants;   /* for people; NULL: made from the rest */
     uint32_t min, max;   /* INTEGER; `min` of a LIST's length */
-    const char *pattern; /* TEXT: must match whole; PCRE2 and ECMA alike */
+    const char *pattern; /* TEXT: must match whole; PCRE2 and ECMA alike;
+                            NAMES: the same of each name */
+    const char *names;   /* NAMES with a pattern: what it wants, for people */
     bool is_template;    /* may hold %{rank} */
     bool here;           /* PATH: its default is below the current folder */
     bool is_profile;     /* PATH: the shorthand of a machine is none */

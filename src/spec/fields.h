@@ -128,8 +128,8 @@
     X("results", RESULTS, OPTIONAL, MAP(policy.results, RESULTS), NULL, NULL,  \
       "functions and libraries must return, else exit code 0 is enough",       \
       "what each rank must deliver")                                           \
-    L("isolation", ANY, OPTIONAL, "none", "none",                              \
-      "a PID namespace of the run's own: none or pid")                         \
+    X("isolation", ISOLATION, OPTIONAL, WORDS(policy.isolation, isolations),   \
+      "none", NULL, "none", "a PID namespace of the run's own: none or pid")   \
     X("timeouts", TIMEOUTS, OPTIONAL, MAP(policy.timeouts, TIMEOUTS), NULL,    \
       NULL, "none", "how long things may take")                                \
     X("stop_target", STOP_TARGET, OPTIONAL,                                    \
@@ -138,8 +138,8 @@
       "who gets the stop signal")                                              \
     L("on_hang", ANY, OPTIONAL, NULL, "ABRT where Python handles it, 10s",     \
       "evidence that is gathered before a hung job is stopped")                \
-    L("signals", ANY, OPTIONAL, NULL,                                          \
-      "TERM INT HUP QUIT stop, USR1 USR2 forward",                             \
+    X("signals", SIGNALS, OPTIONAL, SEQ(policy.signals, bind_signal), NULL,    \
+      NULL, "TERM INT HUP QUIT stop, USR1 USR2 forward",                       \
       "what jobrun does with the signals that it gets")                        \
     X("on_failure", ON_FAILURE, OPTIONAL,                                      \
       WORDS(policy.on_failure, on_failures), "stop", NULL, "stop",             \
@@ -149,8 +149,8 @@
       "whether ranks that returned stay until all have")                       \
     L("restart", ANY, OPTIONAL, NULL, "never",                                 \
       "when and how often the whole job is started again")                     \
-    L("limits", ANY, OPTIONAL, NULL, "inherited",                              \
-      "resource limits of the ranks")                                          \
+    X("limits", LIMITS, OPTIONAL, MAP(policy.limits, LIMITS), NULL, NULL,      \
+      "inherited", "resource limits of the ranks")                             \
     X("exit_status", EXIT_STATUS, OPTIONAL,                                    \
       WORDS(policy.exit_status, exit_statuses), "class", NULL, "class",        \
       "what exit code a failed rank becomes")                                  \
@@ -250,6 +250,20 @@
     X("stop_grace", DURATION, OPTIONAL, U64(stop_grace_ms), "30s",             \
       "milliseconds", "30s", "from the stop signal to SIGKILL")
 
+#define JR_FIELDS_LIMITS(X, L)                                                 \
+    X("nofile", LIMIT_COUNT, OPTIONAL, STR(nofile), NULL, NULL, "inherited",   \
+      "open files of a process")                                               \
+    X("core", LIMIT_SIZE, OPTIONAL, STR(core), NULL, "bytes", "inherited",     \
+      "the size of a core dump; 0 is none")                                    \
+    X("memlock", LIMIT_SIZE, OPTIONAL, STR(memlock), NULL, "bytes",            \
+      "inherited", "memory that a process may lock, as RDMA has to")           \
+    X("stack", LIMIT_SIZE, OPTIONAL, STR(stack), NULL, "bytes", "inherited",   \
+      "the stack of a process")                                                \
+    X("as", LIMIT_SIZE, OPTIONAL, STR(as), NULL, "bytes", "inherited",         \
+      "the address space of a process")                                        \
+    X("nproc", LIMIT_COUNT, OPTIONAL, STR(nproc), NULL, NULL, "inherited",     \
+      "processes and threads of the user, all together")
+
 #define JR_FIELDS_RESULTS(X, L)                                                \
     X("required", RANKS, OPTIONAL, STR(required), "all", NULL, "all",          \
       "the ranks that must deliver")                                           \
@@ -298,6 +312,7 @@
     X(BACKENDS, "backends")                                                    \
     X(CONSOLE, "console")                                                      \
     X(TIMEOUTS, "timeouts")                                                    \
+    X(LIMITS, "limits")                                                        \
     X(RESULTS, "results")                                                      \
     X(RESULT_FIELD, "results.fields.*")
 

@@ -150,6 +150,9 @@ static json_t *names_schema(const struct jr_spec_type *type)
         value = or_null(value);
     json_t *schema =
         json_pack("{s:s,s:o}", "type", "object", "additionalProperties", value);
+    if (type->pattern != NULL)
+        (void)json_object_set_new(schema, "propertyNames",
+                                  json_pack("{s:s}", "pattern", type->pattern));
     if (type->ranks || type->env)
         (void)json_object_set_new(
             schema, "propertyNames",

@@ -67,6 +67,10 @@ struct jr_diag *jr_lint_wrong(struct jr_lint *lint,
                               const struct jr_node *node,
                               const struct jr_step *at);
 
+/* Whether the text matches the type's pattern as a whole; true without one. */
+bool jr_lint_fits(struct jr_lint *lint, const struct jr_spec_type *type,
+                  const char *text, size_t len);
+
 /* The dotted path of a step: "results.fields.loss", "hosts[2]"; "the spec" for
  * NULL. In the lint's arena, safe to show. */
 const char *jr_lint_path(struct jr_lint *lint, const struct jr_step *at);

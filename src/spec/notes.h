@@ -108,7 +108,7 @@
       "per_rank: {0: {args: [--verbose], env: {DEBUG: 1}}}")                   \
     N("per_rank.*.args", "", "per_rank: {0-3: {args: [--role, chief]}}")       \
     N("per_rank.*.kwargs", "",                                                 \
-      "entrypoint: {python: {function: \"pkg.train:main\"}}\n"                  \
+      "entrypoint: {python: {function: \"pkg.train:main\"}}\n"                 \
       "per_rank: {0: {kwargs: {verbose: true}}}")                              \
     N("per_rank.*.env", "", "per_rank: {1-7/2: {env: {LOG: none}}}")           \
     N("secrets",                                                               \
@@ -183,18 +183,37 @@
       "    accuracy: {type: number, min: 0.9}\n"                               \
       "    weights_sha: {type: string}\n"                                      \
       "  equal: [weights_sha]")                                                \
-    N("isolation", "", "isolation: none")                                      \
+    N("isolation",                                                             \
+      "Under `pid` every process of the run ends with jobrun, even when all "  \
+      "of jobrun is killed at once. The ranks see only themselves, in a /proc "\
+      "of their own; the report keeps the machine's pids. It takes root, or a "\
+      "kernel that lets users make namespaces: then the ranks are in a user "  \
+      "namespace, too, in which nothing like sudo works.",                     \
+      "isolation: pid")                                                        \
     N("timeouts", "", "timeouts: {run: 2h, stop_grace: 30s}")                  \
     N("stop_target", "", "stop_target: group")                                 \
     N("on_hang", "", "on_hang: {signal: ABRT, wait: 10s}")                     \
-    N("signals", "", "signals: {USR1: forward, HUP: ignore}")                  \
+    N("signals",                                                               \
+      "What was ignored when jobrun began stays ignored, as HUP is under "     \
+      "nohup. A second signal that stops does not wait for the grace. TSTP "   \
+      "and CONT suspend and resume the ranks unless they are named here.",     \
+      "signals: {USR1: forward, HUP: ignore}")                                 \
     N("on_failure", "", "on_failure: continue")                                \
     N("exit_barrier", "", "exit_barrier: true")                                \
     N("restart",                                                               \
       "All ranks of all nodes stop and start again, with new ports, and only " \
       "the last attempt's results count.",                                     \
       "restart: {max: 3, on: [oom, \"exit:75\"]}")                             \
-    N("limits", "", "limits: {nofile: 65536, core: 0}")                        \
+    N("limits",                                                                \
+      "What is stated is the soft limit. The hard one is raised where it is "  \
+      "less, where jobrun may do that.",                                       \
+      "limits: {nofile: 65536, core: 0}")                                      \
+    N("limits.nofile", "", "limits: {nofile: 65536}")                          \
+    N("limits.core", "", "limits: {core: unlimited}")                          \
+    N("limits.memlock", "", "limits: {memlock: unlimited}")                    \
+    N("limits.stack", "", "limits: {stack: 64MiB}")                            \
+    N("limits.as", "", "limits: {as: 16GiB}")                                  \
+    N("limits.nproc", "", "limits: {nproc: 4096}")                             \
     N("exit_status", "", "exit_status: rank")                                  \
     N("engine", "", "engine: {slurm: {partition: gpu}}")                       \
     N("entrypoint.command", "", "entrypoint: {command: [./train, -v]}")        \

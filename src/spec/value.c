@@ -29,8 +29,8 @@ static struct jr_regex *compiled(struct jr_lint *lint,
 }
 
 /* Whole match: PCRE2's $ stands before a last newline too. */
-static bool fits_pattern(struct jr_lint *lint, const struct jr_spec_type *type,
-                         const char *text, size_t len)
+bool jr_lint_fits(struct jr_lint *lint, const struct jr_spec_type *type,
+                  const char *text, size_t len)
 {
     struct jr_match match;
     bool limited;
@@ -56,9 +56,9 @@ static void suggest_python(struct jr_lint *lint, struct jr_diag *diag,
     char *py = strstr(text, ".py"), *dot = strrchr(text, '.');
     if (py != NULL && (py[3] == '\0' || py[3] == ':'))
         memmove(py, py + 3, strlen(py + 3) + 1);
-    else if (dot != NULL && !fits_pattern(lint, type, text, strlen(text)))
+    else if (dot != NULL && !jr_lint_fits(lint, type, text, strlen(text)))
         *dot = ':';
-    if (!fits_pattern(lint, type, text, strlen(text)))
+    if (!jr_lint_fits(lint, type, text, strlen(text)))
         return;
     jr_diag_help(lint->diags, diag, "did you mean '%s'?", text);
     jr_lint_fix_text(lint, diag, node, text);
@@ -74,7 +74,7 @@ struct jr_node *jr_read_text(struct jr_lint *lint,
                      "write '' for an empty string");
         return NULL;
     }
-    if (!fits_pattern(lint, type, node->text, node->len)) {
+    if (!jr_lint_fits(lint, type, node->text, node->len)) {
         struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
         if (type->is_python)
             suggest_python(lint, diag, type, node);

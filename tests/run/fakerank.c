@@ -126,6 +126,21 @@ static void act_daemonise(const char *value)
         continue;
 }
 
+/* Daemonise, then fork and leave, for ever: always one process, never the same
+ * for long, and each in a session of its own. */
+static void act_hop(const char *value)
+{
+    (void)value;
+    if (fork() != 0)
+        return;
+    (void)signal(SIGTERM, SIG_IGN);
+    for (;;) {
+        (void)setsid();
+        if (fork() != 0)
+            _exit(0);
+    }
+}
+
 /* Daemonise, and write to standard output for ever. */
 static void act_chatter(const char *value)
 {
@@ -227,6 +242,7 @@ static const struct act acts[] = {
     {"obey", act_obey},
     {"fork", act_fork},
     {"daemonise", act_daemonise},
+    {"hop", act_hop},
     {"chatter", act_chatter},
     {"stop", act_stop},
     {"await", act_await},

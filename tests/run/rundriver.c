@@ -7,7 +7,7 @@
  *   out=S err=S    inherit, file, console, tee  id=ID        run id (run)
  *   policy=stop|continue  target=leader|group   grace=MS     run=MS
  *   start=MS exit=MS  returns=1 barrier=1  (with a worker as the command)
- *   partial=MS  timestamps=1  live=1  color=1   hup=0  int=0
+ *   partial=MS  timestamps=1  live=1  color=1
  *   outcome=PATH   where to print it            workdir=PATH
  *   path=PATH      the ranks' PATH              quiet=N      rank not shown
  *   cpus=SET       what the ranks are bound to
@@ -15,6 +15,8 @@
  *   nofile=N hard=N fsize=N   limits before the run
  *   repeat=N       jr_run so many times
  *   helper=A,B...  the helper's argv: ranks are forked from it
+ *   group=1        in a control group, where one can be made
+ *   isolate=1      in a PID namespace
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,16 +28,18 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "group.h"
 #include "num.h"
 #include "run.h"
 #include "rundir.h"
+#include "signals.h"
 #include "strv.h"
 
 struct setup {
     uint32_t ranks, quiet, missing, nofile, hard, fsize, repeat, returns, barrier;
     const char *dir, *id, *outcome, *workdir, *path, *cpus;
     const char *out, *err, *on_failure, *target, *helper;
-    uint32_t timestamps, live, color, hup, intr;
+    uint32_t timestamps, live, color, group, isolate;
     struct jr_policy policy;
 };
 
@@ -78,10 +82,10 @@ static void set_option(struct setup *setup, const char *name, const char *value)
         {"fsize", NULL, &setup->fsize, NULL},
         {"repeat", NULL, &setup->repeat, NULL},
         {"timestamps", NULL, &setup->timestamps, NULL},
+        {"group", NULL, &setup->group, NULL},
+        {"isolate", NULL, &setup->isolate, NULL},
         {"live", NULL, &setup->live, NULL},
         {"color", NULL, &setup->color, NULL},
-        {"hup", NULL, &setup->hup, NULL},
-        {"int", NULL, &setup->intr, NULL},
         {"dir", &setup->dir, NULL, NULL},
         {"id", &setup->id, NULL, NULL},
         {"outcome", &setup->outcome, NULL, NULL},
@@ -128,6 +132,8 @@ static int read_options(struct setup *setup, int argc, char **argv)
     struct jr_policy *policy = &setup->policy;
     policy->console.timestamps = setup->timestamps != 0;
     policy->exit_barrier = setup->barrier != 0;
+    policy->isolation =
+        setup->isolate != 0 ? JR_ISOLATION_PID : JR_ISOLATION_NONE;
     policy->on_failure = strcmp(setup->on_failure, "continue") == 0
                              ? JR_ON_FAILURE_CONTINUE
                              : JR_ON_FAILURE_STOP;
@@ -222,14 +228,17 @@ static int run_once(const struct setup *setup, const struct jr_plan *plan)
         (void)fprintf(stderr, "rundriver: %s\n", err.text);
         return 7;
     }
+    struct jr_group group = {0};
+    if (setup->group != 0)
+        jr_group_make(&group, setup->id);
     struct jr_run_options options = {
         .dir = &dir,
+        .group = &group,
         .out_fd = fcntl(STDOUT_FILENO, F_GETFD) < 0 ? -1 : STDOUT_FILENO,
         .err_fd = fcntl(STDERR_FILENO, F_GETFD) < 0 ? -1 : STDERR_FILENO,
         .live = setup->live != 0,
-        .color = setup->color != 0,
-        .stop_on_hup = setup->hup != 0,
-        .stop_on_int = setup->intr != 0};
+        .color = setup->color != 0};
+    jr_signals_ignored(&options.ignored);
     int result = jr_run(&outcome, plan, &options, &err);
     FILE *to = setup->outcome == NULL ? stderr : fopen(setup->outcome, "w");
     if (to != NULL && result == 0)
@@ -240,6 +249,7 @@ static int run_once(const struct setup *setup, const struct jr_plan *plan)
         (void)fclose(to);
     if (result == 0)
         jr_outcome_release(&outcome);
+    jr_group_remove(&group);
     jr_rundir_close(&dir);
     return result == 0 ? 0 : 7;
 }
@@ -270,8 +280,6 @@ int main(int argc, char **argv)
                           .err = "inherit",
                           .on_failure = "stop",
                           .target = "leader",
-                          .hup = 1,
-                          .intr = 1,
                           .policy = {.timeouts = {.stop_grace_ms = 30000},
                                      .console = {.partial_ms = 250}}};
     int command = read_options(&setup, argc, argv);

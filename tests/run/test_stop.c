@@ -219,7 +219,7 @@ static void ignores_hangup_under_nohup(void)
 {
     struct jr_drive drive;
     jr_drive_start(&drive, JR_DRIVE_NOHUP,
-                   "hup=0 int=0 -- %F obey tell=ready hang");
+                   "-- %F obey tell=ready hang");
     CU_ASSERT_TRUE(jr_drive_ready(&drive, 1));
     jr_drive_kill(drive.pid, SIGHUP);
     jr_drive_kill(drive.pid, SIGINT);

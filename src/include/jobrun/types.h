@@ -97,6 +97,17 @@
     X(CLASS, "class", "the table of exit codes")                               \
     X(RANK, "rank", "the root-cause rank's own code, 128+N for a signal")
 
+/* What the processes of a run share with the rest of the machine. */
+#define JR_ISOLATIONS(X)                                                       \
+    X(NONE, "none", "they are processes among the others")                     \
+    X(PID, "pid", "they live in a PID namespace, and end with it")
+
+/* What jobrun does with a signal that it gets. */
+#define JR_ON_SIGNALS(X)                                                       \
+    X(FORWARD, "forward", "every rank gets it")                                \
+    X(STOP, "stop", "the run is stopped")                                      \
+    X(IGNORE, "ignore", "nothing")
+
 /* Permissions of what a run writes. */
 #define JR_LOG_MODES(X)                                                        \
     X(PRIVATE, "private", "folders 0700, files 0600")                          \
@@ -190,6 +201,8 @@
 #define JR_ENUM_ON_FAILURE(name, word, help)   JR_ON_FAILURE_##name,
 #define JR_ENUM_STOP_TARGET(name, word, help)  JR_STOP_##name,
 #define JR_ENUM_EXIT_STATUS(name, word, help)  JR_EXIT_STATUS_##name,
+#define JR_ENUM_ISOLATION(name, word, help)    JR_ISOLATION_##name,
+#define JR_ENUM_ON_SIGNAL(name, word, help)    JR_ON_SIGNAL_##name,
 #define JR_ENUM_LOG_MODE(name, word, help)     JR_LOG_##name,
 #define JR_ENUM_RESULT_FROM(name, word, help)  JR_FROM_##name,
 #define JR_ENUM_JSON_TYPE(name, word, help)    JR_JSON_##name,
@@ -208,6 +221,8 @@ enum jr_streams { JR_STREAMS(JR_ENUM_STREAMS) };
 enum jr_on_failure { JR_ON_FAILURES(JR_ENUM_ON_FAILURE) };
 enum jr_stop_target { JR_STOP_TARGETS(JR_ENUM_STOP_TARGET) };
 enum jr_exit_status { JR_EXIT_STATUSES(JR_ENUM_EXIT_STATUS) };
+enum jr_isolation { JR_ISOLATIONS(JR_ENUM_ISOLATION) };
+enum jr_on_signal { JR_ON_SIGNALS(JR_ENUM_ON_SIGNAL) };
 enum jr_log_mode { JR_LOG_MODES(JR_ENUM_LOG_MODE) };
 enum jr_result_from { JR_RESULT_FROMS(JR_ENUM_RESULT_FROM) };
 enum jr_json_type { JR_JSON_TYPES(JR_ENUM_JSON_TYPE) };
@@ -302,6 +317,18 @@ struct jr_timeouts {
     uint64_t stop_grace_ms;
 };
 
+/* One entry of `signals`: the name is without SIG, as USR1 or RTMIN+1. */
+struct jr_signal_rule {
+    char *name;
+    enum jr_on_signal use;
+};
+
+/* Resource limits of the ranks, each a number, a size or `unlimited`; NULL: as
+ * they are. */
+struct jr_limits {
+    char *nofile, *core, *memlock, *stack, *as, *nproc;
+};
+
 /* What one field of a result must be. NULL bounds are none. */
 struct jr_result_field {
     char *name;
@@ -338,7 +365,11 @@ struct jr_policy {
     bool exit_barrier; /* ranks that returned stay until all have */
     enum jr_exit_status exit_status;
     enum jr_log_mode log_mode;
+    enum jr_isolation isolation;
     struct jr_timeouts timeouts;
+    struct jr_limits limits;
+    struct jr_signal_rule *signals;
+    uint32_t signals_count;
     struct jr_console console;
     struct jr_results results;
 };

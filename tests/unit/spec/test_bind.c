@@ -38,6 +38,9 @@ static const char full[] =
     "log_mode: umask\n"
     "console: {prefix: '', ranks: '3,1', timestamps: true, partial: 2s}\n"
     "timeouts: {run: 1h30m, stop_grace: 0}\n"
+    "isolation: pid\n"
+    "signals: {USR1: stop, RTMIN+2: ignore}\n"
+    "limits: {nofile: 10, core: unlimited, stack: 8MiB}\n"
     "stop_target: group\n"
     "on_failure: continue\n"
     "exit_status: rank\n";
@@ -88,6 +91,13 @@ static void binds_policies(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(case_spec(&c));
     const struct jr_policy *policy = &case_spec(&c)->policy;
     CU_ASSERT_EQUAL(policy->log_mode, JR_LOG_UMASK);
+    CU_ASSERT_EQUAL(policy->isolation, JR_ISOLATION_PID);
+    CU_ASSERT_EQUAL_FATAL(policy->signals_count, 2);
+    JR_ASSERT_TEXT(policy->signals[1].name, "RTMIN+2");
+    CU_ASSERT_EQUAL(policy->signals[1].use, JR_ON_SIGNAL_IGNORE);
+    JR_ASSERT_TEXT(policy->limits.nofile, "10");
+    JR_ASSERT_TEXT(policy->limits.stack, "8MiB");
+    CU_ASSERT_PTR_NULL(policy->limits.as);
     JR_ASSERT_TEXT(policy->console.prefix, "");
     JR_ASSERT_TEXT(policy->console.ranks, "1,3");
     CU_ASSERT_TRUE(policy->console.timestamps);

@@ -41,15 +41,15 @@ static void refuses_unknown_keys(void)
 static void refuses_what_is_not_built(void)
 {
     static const struct vector vectors[] = {
-        {"limits: {nofile: 1}", "JR0205@3:1 limits"},
-        {"signals:", "JR0205@3:1 signals"},
+        {"engine: {slurm: {}}", "JR0205@3:1 engine"},
+        {"log_limit:", "JR0205@3:1 log_limit"},
         {"restart: {max: 1}", "JR0205@3:1 restart"},
-        {"isolation: pid", "JR0205@3:1 isolation"},
+        {"on_hang: {}", "JR0205@3:1 on_hang"},
         {"timeouts: {exit: 1s}", "JR0205@3:12 timeouts.exit"},
         {"console: {show: x}", "JR0205@3:11 console.show"},
         {"env_profiles: [mpi]", "JR0205@3:16 env_profiles[0]"},
         /* what asks for nothing */
-        {"isolation: none\nbind: none\ntemplate: false", ""},
+        {"bind: none\ntemplate: false", ""},
         {"timeouts: {exit: 30s}\nconsole: {collapse: false}", ""},
         {"bind: auto", ""},
     };

@@ -1,0 +1,253 @@
+"""What a spec says of signals, limits and isolation."""
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import unittest
+
+import harness
+from test_supervise import Case as Supervised, children, is_alive, until
+
+
+class Case(Supervised):
+    def spec(self, body):
+        return self.write("s.jobrun.yaml",
+                          f"version: 1\nworld_size: 2\n{body}")
+
+    def run_of(self, body, script, **options):
+        """Start the spec with a shell script, wait for both ranks, and return
+        the process."""
+        self.spec(f"{body}\nentrypoint:\n  shell: |\n" + "".join(
+            f"    {line}\n" for line in script.splitlines()))
+        process = self.start("s.jobrun.yaml", **options)
+        self.ready()
+        return process
+
+
+class Signals(Case):
+    MARK = "touch ready.$RANK; while :; do sleep 1000 & wait; done"
+
+    def test_what_the_spec_says(self):
+        process = self.run_of(
+            "signals: {USR1: stop, HUP: ignore, RTMIN+1: forward, "
+            "INT: forward}",
+            "trap 'touch int.$RANK' INT\ntrap 'touch rt.$RANK' RTMIN+1\n"
+            .replace("RTMIN+1", str(signal.SIGRTMIN + 1)) + self.MARK)
+        process.send_signal(signal.SIGHUP)
+        for sig, name in ((signal.SIGINT, "int"),
+                          (signal.SIGRTMIN + 1, "rt")):
+            process.send_signal(sig)
+            self.assertTrue(until(
+                lambda: len(list(self.folder.glob(f"{name}.*"))) == 2), name)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGUSR1)
+        self.assertEqual(process.wait(harness.LIMIT), 128 + signal.SIGUSR1)
+        self.assertIn("STOPPED by SIGUSR1", process.stderr.read())
+
+    def test_suspend_and_resume(self):
+        process = self.run_of("name: s", "echo $$ > pid.$RANK\n" + self.MARK)
+        ranks = [int(path.read_text())
+                 for path in self.folder.glob("pid.*")]
+
+        def states():
+            return {pathlib.Path(f"/proc/{pid}/stat").read_text()
+                    .rpartition(")")[2].split()[0]
+                    for pid in [process.pid, *ranks]}
+        process.send_signal(signal.SIGTSTP)
+        self.assertTrue(until(lambda: states() == {"T"}), states())
+        process.send_signal(signal.SIGCONT)
+        self.assertTrue(until(lambda: "T" not in states()), states())
+        process.terminate()
+        self.assertEqual(process.wait(harness.LIMIT), 143)
+
+    def test_a_second_interrupt_does_not_wait(self):
+        process = self.run_of("timeouts: {stop_grace: 10m}",
+                              "trap '' TERM\n" + self.MARK)
+        process.send_signal(signal.SIGINT)
+        self.assertTrue(until(lambda: any(
+            event["event"] == "stop" for event in self.events())))
+        # Within a tenth of a second it would be the same interrupt.
+        self.assertTrue(until(lambda: process.poll() is not None or
+                              process.send_signal(signal.SIGINT)))
+        self.assertEqual(process.wait(harness.LIMIT), 130)
+
+    def test_ignored_on_entry(self):
+        def ignore():
+            for sig in (signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2):
+                signal.signal(sig, signal.SIG_IGN)
+        process = self.run_of(
+            "name: s", "grep SigIgn /proc/self/status > ignored.$RANK\n" +
+            self.MARK, preexec_fn=ignore)
+        for sig in (signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2):
+            process.send_signal(sig)
+        ignored = {int(path.read_text().split()[1], 16)
+                   for path in self.folder.glob("ignored.*")}
+        self.assertEqual(ignored, {1 << 0 | 1 << 2 | 1 << 11})
+        process.terminate()
+        self.assertEqual(process.wait(harness.LIMIT), 143)
+
+    def test_what_cannot_be_said(self):
+        for entry in ("KILL: stop", "STOP: ignore", "SIGTERM: stop",
+                      "RTMIN+31: stop", "CHLD: forward", "FOO: stop"):
+            self.spec(f"entrypoint: [x]\nsignals: {{{entry}}}\n")
+            done = self.expect(self.jobrun("validate", "s.jobrun.yaml"), 3)
+            self.assertIn("'signals' wants signals such as USR1",
+                          done.stdout + done.stderr)
+        self.spec("entrypoint: [x]\nsignals: {TERM: kill}\n")
+        self.expect(self.jobrun("validate", "s.jobrun.yaml"), 3)
+
+
+class Limits(Case):
+    def limits_of(self, body, **options):
+        """What a rank sees, by the shell's words for it."""
+        self.spec(f"{body}\nentrypoint: {{shell: \"ulimit -Sn; ulimit -Hn; "
+                  "ulimit -Sc; ulimit -Ss\"}\nconsole: {ranks: 0, "
+                  "prefix: \"\"}\n")
+        done = self.expect(self.jobrun("s.jobrun.yaml"), 0)
+        return done.stdout.split()
+
+    def test_soft_ones_are_set(self):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        nofile, most, core, stack = self.limits_of(
+            "limits: {nofile: 123, core: 0, stack: 4MiB}")
+        self.assertEqual((nofile, core, stack), ("123", "0", "4096"))
+        self.assertEqual(most, "unlimited" if hard < 0 else str(hard))
+
+    def test_more_than_the_hard_limit(self):
+        def limited():
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            if os.geteuid() == 0:
+                os.setgid(65534)
+                os.setuid(65534)
+        self.folder.chmod(0o777)
+        program = self.folder / "jobrun"
+        program.write_bytes(pathlib.Path(harness.JOBRUN).read_bytes())
+        program.chmod(0o755)
+        self.spec("entrypoint: [x]\nlimits: {core: unlimited}\n")
+        done = subprocess.run(
+            [program, "s.jobrun.yaml", "-s", f"log_dir={self.folder}/own"],
+            cwd=self.folder, text=True, capture_output=True,
+            preexec_fn=limited, timeout=harness.LIMIT,
+            env=harness.clean_environment(ASAN_OPTIONS="detect_leaks=0"))
+        self.expect(done, 7)
+        self.assertIn("limits.core: unlimited is more than the hard limit, 0",
+                      done.stderr)
+
+    def test_the_hard_one_is_raised(self):
+        def raised():
+            for hard in (0, 1 << 23):
+                resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+        try:
+            subprocess.run(["true"], preexec_fn=raised, check=True)
+        except subprocess.SubprocessError:
+            self.skipTest("SKIPPED: no hard limit may be raised here")
+        self.spec("limits: {core: 8MiB}\nentrypoint: {shell: \"ulimit -Hc\"}\n"
+                  "console: {ranks: 0, prefix: \"\"}\n")
+        done = subprocess.run(
+            [harness.JOBRUN, "s.jobrun.yaml"], cwd=self.folder, text=True,
+            capture_output=True, timeout=harness.LIMIT,
+            env=harness.clean_environment(),
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE,
+                                                  (0, 0)))
+        self.expect(done, 0)
+        self.assertIn(done.stdout.strip(), ("16384", "8192"))  # by the shell
+
+    def test_what_cannot_be_said(self):
+        for entry in ("nofile: -1", "nofile: 8MiB", "core: 8MB", "fsize: 1",
+                      "stack: 4.5", "as: none"):
+            self.spec(f"entrypoint: [x]\nlimits: {{{entry}}}\n")
+            self.expect(self.jobrun("validate", "s.jobrun.yaml"), 3)
+
+
+class Isolation(Case):
+    ISOLATE = "isolation: pid"
+
+    def setUp(self):
+        super().setUp()
+        done = self.jobrun("-n", "1", "-s", "isolation=pid", "--", "true")
+        if done.returncode == 7 and "isolation: pid" in done.stderr:
+            self.skipTest("SKIPPED: no PID namespace here: " + done.stderr)
+        self.expect(done, 0)
+
+    def test_the_report_keeps_the_machines_pids(self):
+        process = self.run_of(self.ISOLATE,
+                              "echo $$ > own.$RANK\n"
+                              "readlink /proc/self > proc.$RANK\n"
+                              "touch ready.$RANK; sleep 1000")
+        started = [event["pid"] for event in self.events()
+                   if event["event"] == "rank_started"]
+        self.assertTrue(all(map(is_alive, started)), started)
+        runner, = children(process.pid)
+        self.assertEqual(sorted(started), sorted(children(runner)))
+        for rank in "01":
+            own = int((self.folder / f"own.{rank}").read_text())
+            self.assertLess(own, 20)
+            # readlink is a process of its own, a little after the shell.
+            proc = int((self.folder / f"proc.{rank}").read_text())
+            self.assertLess(proc, 20)
+        process.terminate()
+        process.wait(harness.LIMIT)
+        self.assertEqual(sorted(started), sorted(
+            rank["pid"] for rank in self.results()["ranks"]))
+
+    def test_both_killed_at_once_leave_nothing(self):
+        process = self.run_of(self.ISOLATE,
+                              "trap '' TERM HUP\n"
+                              "setsid sh -c 'touch ready.$RANK; "
+                              "while :; do sleep 1000; done' &\nwait")
+        runner, = children(process.pid)
+        namespace = os.readlink(f"/proc/{runner}/ns/pid_for_children")
+        self.assertGreaterEqual(self.members(namespace), 5)
+        for sig in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in (runner, process.pid):
+                os.kill(pid, sig)
+        self.assertTrue(until(lambda: self.members(namespace) == 0))
+
+    @staticmethod
+    def members(namespace):
+        count = 0
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                count += os.readlink(f"/proc/{name}/ns/pid") == namespace
+            except OSError:
+                pass
+        return count
+
+    def test_daemons_end_with_the_run(self):
+        self.spec(f"{self.ISOLATE}\nentrypoint: {{shell: "
+                  "\"setsid sleep 1000 & exit 0\"}\n")
+        done = self.expect(self.jobrun("s.jobrun.yaml"), 0)
+        self.assertIn("0 processes left", done.stderr)
+
+    def test_signals_and_codes_are_as_ever(self):
+        process = self.run_of(f"{self.ISOLATE}\ntimeouts: "
+                              "{stop_grace: 10m}", Signals.MARK)
+        process.send_signal(signal.SIGTSTP)
+        self.assertTrue(until(lambda: pathlib.Path(
+            f"/proc/{process.pid}/stat").read_text()
+            .rpartition(")")[2].split()[0] == "T"))
+        process.send_signal(signal.SIGCONT)
+        process.terminate()
+        self.assertEqual(process.wait(harness.LIMIT), 143)
+        self.spec(f"{self.ISOLATE}\nentrypoint: {{shell: \"kill -9 $$\"}}\n")
+        done = self.expect(self.jobrun("s.jobrun.yaml"), 1)
+        self.assertIn("SIGKILL, sender unknown", done.stderr)
+
+    def test_where_it_is_not_possible(self):
+        """A user namespace that allows no further ones stands for a kernel
+        that allows none."""
+        script = ("echo 0 > /proc/sys/user/max_pid_namespaces && "
+                  f"exec {harness.JOBRUN} -n 1 -s isolation=pid -- true")
+        done = subprocess.run(
+            ["unshare", "--user", "--map-root-user", "sh", "-c", script],
+            cwd=self.folder, text=True, capture_output=True,
+            timeout=harness.LIMIT, env=harness.clean_environment())
+        if "Operation not permitted" in done.stderr.partition("jobrun:")[0]:
+            self.skipTest("SKIPPED: " + done.stderr)
+        self.expect(done, 7)
+        self.assertIn("use isolation: none", done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
