@@ -4,6 +4,7 @@
 
 #include "accel.h"
 #include "num.h"
+#include "nvml.h"
 #include "visible.h"
 
 #include "banned.h"
@@ -67,13 +68,6 @@ static void tell_broken(struct jr_probe *probe, const struct jr_found *found)
 static void tell_unreadable(struct jr_probe *probe, const char *value,
                             const struct jr_found *found)
 {
-    if (jr_visible_is_mig(value)) {
-        jr_probe_problem(probe, JR_DEVICE_CUDA,
-                         JR_CUDA_VISIBLE
-                         " names MIG instances, which are not supported yet",
-                         "name whole GPUs, by index or by GPU- UUID");
-        return;
-    }
     for (size_t i = 0; i < found->count; i++) {
         if (strncmp(value, "GPU-", 4) != 0 || found->devices[i].uuid != NULL)
             continue;
@@ -86,6 +80,22 @@ static void tell_unreadable(struct jr_probe *probe, const char *value,
     }
 }
 
+/* A process uses the MIG instances that the variable names, and no GPU then;
+ * without the library nobody knows them. */
+static void read_instances(struct jr_probe *probe, struct jr_found *found)
+{
+    struct jr_found instances = {0};
+    if (!jr_nvml_read(probe, &instances))
+        jr_probe_problem(probe, JR_DEVICE_CUDA,
+                         JR_CUDA_VISIBLE
+                         " names MIG instances, which only libnvidia-ml.so.1 "
+                         "knows, and it cannot be used",
+                         "install the driver's libraries, or give them to the "
+                         "container, or name whole GPUs");
+    else
+        *found = instances;
+}
+
 void jr_nvidia_read(struct jr_probe *probe, struct jr_found *found)
 {
     const char *value = probe->hw->environment.visible[JR_DEVICE_CUDA];
@@ -95,6 +105,8 @@ void jr_nvidia_read(struct jr_probe *probe, struct jr_found *found)
     for (size_t i = 0; i < buses.count; i++)
         read_gpu(probe, found, buses.items[i]);
     tell_broken(probe, found);
-    if (value != NULL)
+    if (value != NULL && jr_visible_is_mig(value))
+        read_instances(probe, found);
+    else if (value != NULL)
         tell_unreadable(probe, value, found);
 }

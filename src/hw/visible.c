@@ -58,10 +58,11 @@ static bool is_same(const struct element *a, const struct element *b,
  */
 static size_t split(struct element *elements, const char *value, bool by_uuid)
 {
+    const char *kind = begins(value, MIG) ? MIG : UUID;
     size_t count = 0;
     for (const char *at = value; at != NULL && count < ELEMENTS_MAX;) {
         struct element element = {.text = at, .len = strcspn(at, ",")};
-        if (by_uuid ? !begins(at, UUID) : !read_ordinal(&element))
+        if (by_uuid ? !begins(at, kind) : !read_ordinal(&element))
             break;
         for (size_t i = 0; i < count; i++)
             if (is_same(&elements[i], &element, by_uuid))
@@ -93,7 +94,8 @@ uint32_t jr_visible_cuda(uint32_t *order, const struct jr_hw_device *devices,
                          uint32_t count, const char *value)
 {
     struct element elements[ELEMENTS_MAX];
-    bool by_uuid = value != NULL && begins(value, UUID);
+    bool by_uuid =
+        value != NULL && (begins(value, UUID) || begins(value, MIG));
     size_t elements_count = value == NULL ? 0 : split(elements, value, by_uuid);
     uint32_t found = 0;
     for (; value == NULL && found < count; found++)

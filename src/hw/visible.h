@@ -15,17 +15,16 @@ bool jr_visible_is_mig(const char *value);
  * NULL leaves all.
  *
  * As CUDA and PyTorch read it: a list of ordinals (each a number and whatever
- * follows it: `1gpu` is 1), or, where it begins with `GPU-`, of UUIDs cut short
- * as long as they are unique. An element that names no device ends the list;
+ * follows it: `1gpu` is 1), or, where it begins with `GPU-` or `MIG-`, of such
+ * UUIDs cut short as long as they are unique. An element that names no device ends the list;
  * so do a negative ordinal, a word, and the other kind of element. One that is
  * there twice makes the whole list empty. */
 uint32_t jr_visible_cuda(uint32_t *order, const struct jr_hw_device *devices,
                          uint32_t count, const char *value);
 
 /* The same for any kind, by the environment: the variables of the kind, and
- * their grammars, are in the table of visible.c. CUDA's may name MIG instances,
- * Intel's parts of a device: those leave nothing, and are a problem of their
- * readers. */
+ * their grammars, are in the table of visible.c. Intel's may name parts of a
+ * device: those leave nothing, and are a problem of the reader. */
 uint32_t jr_visible(uint32_t *order, const struct jr_hw_device *devices,
                     uint32_t count, enum jr_device kind, char *const *envp);
 

@@ -229,6 +229,28 @@ static enum jr_fired list_stated(struct jr_resolver *r, struct jr_cell *out)
     return granted ? JR_FIRED : JR_FAILED;
 }
 
+/* MIG instances have no index that CUDA would take, and a process can use one
+ * only: each rank sees its own. */
+static bool is_mig(const struct jr_hw_device *device)
+{
+    return device != NULL && device->uuid != NULL &&
+           strncmp(device->uuid, "MIG-", 4) == 0;
+}
+
+static void name_instances(struct jr_resolver *r)
+{
+    struct jr_job *job = &r->out->job;
+    for (uint32_t i = 0; i < job->devices_count; i++) {
+        const struct jr_hw_device *device =
+            jr_device_find(r->hw, job->device, job->devices[i]);
+        if (!is_mig(device))
+            continue;
+        job->devices[i] = jr_arena_strdup(r->arena, device->uuid);
+        job->devices_by_index = false;
+        r->instances = true;
+    }
+}
+
 static enum jr_fired list_all(struct jr_resolver *r, struct jr_cell *out)
 {
     struct jr_job *job = &r->out->job;
@@ -283,6 +305,7 @@ enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out)
         devices_listed(r) ? list_stated(r, out) : list_all(r, out);
     if (fired != JR_FIRED)
         return fired;
+    name_instances(r);
     const struct jr_hw_device *first =
         job->devices_count > 0 ? jr_device_find(r->hw, job->device, job->devices[0])
                                : NULL;

@@ -105,6 +105,8 @@ static void take_names(struct jr_resolver *r, struct jr_job *job)
     job->device_name = JR_CELL(r, DEVICE).text;
     job->visibility_variable = jr_device_kind(job->device)->visibility;
     job->bind = JR_CELL(r, BIND).text;
+    if (r->instances)
+        job->device_visibility = JR_VISIBLE_ONE;
     job->backend = JR_CELL(r, BACKEND).text;
     job->axis_backend[JR_AXIS_MODEL] = JR_CELL(r, BACKEND_MODEL).text;
     job->axis_backend[JR_AXIS_PIPELINE] = JR_CELL(r, BACKEND_PIPELINE).text;

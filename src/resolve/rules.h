@@ -12,6 +12,7 @@
 
 #include <jobrun/spec.h>
 
+#include "device.h"
 #include "load.h"
 #include "resolve.h"
 
@@ -73,6 +74,7 @@ struct jr_resolver {
     struct jr_cell cells[JR_FIELD_COUNT];
     const uint32_t *sizes; /* local_world_size as a list; NULL: one for all */
     uint32_t sizes_count;
+    bool instances;      /* the devices are parts of GPUs */
     uint32_t slot_cores; /* that a bound rank has, at least; 0: not bound */
     struct jr_timeouts timeouts; /* the spec's, as far as there is time */
     bool invalid, unresolved; /* what the findings so far mean */
@@ -192,11 +194,6 @@ enum jr_fired jr_rule_device_stated(struct jr_resolver *r, struct jr_cell *);
 enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out);
 enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out);
 
-/* The device of a kind that an entry of `devices` names; NULL: none. */
-const struct jr_hw_device *jr_device_find(const struct jr_hw *hw,
-                                          enum jr_device kind,
-                                          const char *name);
-
 /* Binding: bind.c. Fills the job's slots. */
 enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_cell *out);
 
@@ -213,18 +210,5 @@ enum jr_fired jr_rule_backend_env(struct jr_resolver *r, struct jr_cell *out);
 enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_cell *out);
 enum jr_fired jr_rule_backend_axis(struct jr_resolver *r, struct jr_cell *);
 void jr_check_backends(struct jr_resolver *r);
-
-/* What there is to know about a kind of device. */
-struct jr_device_kind {
-    const char *vendor;     /* "NVIDIA" */
-    const char *visibility; /* "CUDA_VISIBLE_DEVICES"; NULL: none */
-    const char *backend;    /* the default one; NULL: none is */
-};
-const struct jr_device_kind *jr_device_kind(enum jr_device kind);
-/* "cuda" */
-const char *jr_device_name(enum jr_device kind);
-/* The kind of a spelled device ("cuda", "custom:foo"); false for other words.
- */
-bool jr_device_parse(const char *name, enum jr_device *ret);
 
 #endif

@@ -337,6 +337,10 @@ static const struct good goods[] = {
     {"", {.on = "1x2:Gaudi2"}, "device=hpu backends.default=hccl", ""},
     {"", {.on = "1x2:PVC"}, "device=xpu backends.default=xccl", ""},
     {"", {.on = "1x2:MLU370"}, "device=mlu backends.default=cncl", ""},
+    {"",
+     {.recorded = TEST_SOURCE_DIR "/machines/mig.yaml"},
+     "devices=MIG-b,MIG-a world_size=2 device=cuda",
+     ""},
     /* threads */
     {"", {.omp = "3"}, "threads=3", ""},
     {"", {.omp = "4,3"}, "threads=4", ""},

@@ -1,0 +1,25 @@
+/* Kinds of devices, and the devices of the facts. Private to this folder. */
+#ifndef JR_DEVICE_H
+#define JR_DEVICE_H
+
+#include "hw.h"
+
+/* What there is to know about a kind of device. */
+struct jr_device_kind {
+    const char *vendor;     /* "NVIDIA" */
+    const char *visibility; /* "CUDA_VISIBLE_DEVICES"; NULL: none */
+    const char *backend;    /* the default one; NULL: none is */
+};
+const struct jr_device_kind *jr_device_kind(enum jr_device kind);
+/* "cuda" */
+const char *jr_device_name(enum jr_device kind);
+/* The kind of a spelled device ("cuda", "custom:foo"); false for other words.
+ */
+bool jr_device_parse(const char *name, enum jr_device *ret);
+
+/* The device of a kind that an entry of `devices` names; NULL: none. */
+const struct jr_hw_device *jr_device_find(const struct jr_hw *hw,
+                                          enum jr_device kind,
+                                          const char *name);
+
+#endif
