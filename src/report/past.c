@@ -149,6 +149,8 @@ static void load_causes(struct jr_past *past, int fd)
     if (kind == NULL || strcmp(kind, "result") == 0)
         return;
     add_cause(past, json_object_get(cause, "rank"), fd);
+    if (past->report.causes_count > 0 && strcmp(kind, "oom") == 0)
+        past->outcome.ranks[past->report.causes[0]].oom = true;
     for (size_t n = 0; n < json_array_size(together) &&
                        past->report.causes_count < past->plan.count;
          n++)

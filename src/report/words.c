@@ -49,7 +49,9 @@ static void signaled(struct jr_buf *out, const struct jr_rank_outcome *rank)
     char name[16];
     jr_signal_name(name, rank->signal);
     bool ours = rank->stopped_with != 0 || rank->killed;
-    if (rank->signal == SIGKILL && !ours)
+    if (rank->oom)
+        jr_buf_str(out, "was OOM-killed: the kernel had no memory for it");
+    else if (rank->signal == SIGKILL && !ours)
         jr_buf_str(out, "was killed by SIGKILL, sender unknown");
     else
         jr_buf_printf(out, "died by %s%s", name,

@@ -53,6 +53,15 @@ static void rank_ended(struct jr_runner *runner, struct jr_rank_run *rank)
     jr_stop_judge(runner, rank);
 }
 
+/* Of a SIGKILL that is not ours. */
+static void explain_kill(struct jr_runner *runner,
+                         struct jr_rank_outcome *outcome)
+{
+    if (outcome->signal == SIGKILL && outcome->stopped_with == 0 &&
+        !outcome->killed)
+        outcome->oom = jr_oom_explains(&runner->oom, outcome->pid);
+}
+
 static void on_exit_of_rank(void *owner, uint32_t events)
 {
     (void)events;
@@ -64,6 +73,7 @@ static void on_exit_of_rank(void *owner, uint32_t events)
     (void)close(rank->watch.fd);
     rank->watch.fd = -1;
     runner->running--;
+    explain_kill(runner, rank->outcome);
     (void)jr_rank_handle(rank, JR_RANK_ON_EXIT, 0);
     rank_ended(runner, rank);
 }
@@ -408,6 +418,7 @@ static int open_runner(struct jr_runner *runner,
         return -1;
     jr_linger_open(runner);
     jr_stop_open(runner);
+    jr_oom_open(&runner->oom, JR_SLOT_END);
     if (options->live)
         jr_status_open(&runner->status, &runner->loop, &runner->screen,
                        &runner->running, &runner->stop);

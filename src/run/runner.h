@@ -8,6 +8,7 @@
 #include "budget.h"
 #include "events.h"
 #include "loop.h"
+#include "oom.h"
 #include "outcome.h"
 #include "rank.h"
 #include "screen.h"
@@ -51,6 +52,7 @@ struct jr_runner {
     uint64_t suspended_ns;
     pid_t orphan; /* who SIGCHLD spoke of, when it may be no rank */
     bool guard_lost;
+    struct jr_oom oom;
     int proc_fd; /* the machine's /proc, in a namespace; -1: it is ours */
 };
 

@@ -160,6 +160,62 @@ class Limits(Case):
             self.expect(self.jobrun("validate", "s.jobrun.yaml"), 3)
 
 
+class Memory(Case):
+    EAT = "print(len(bytearray(256 << 20)))"
+
+    def limited_group(self):
+        """A memory group of version 1 or 2 with 64 MiB, as its files."""
+        for root, most, extra in (
+                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                 "memory.memsw.limit_in_bytes"),
+                ("/sys/fs/cgroup", "memory.max", "memory.swap.max")):
+            group = pathlib.Path(root) / f"jobrun-test-{os.getpid()}"
+            try:
+                group.mkdir()
+            except OSError:
+                continue
+            self.addCleanup(lambda group=group: until(
+                lambda: self.removed(group)))
+            try:
+                (group / most).write_text(str(64 << 20))
+            except OSError:
+                continue
+            try:
+                (group / extra).write_text(
+                    "0" if "swap.max" in extra else str(64 << 20))
+            except OSError:
+                pass
+            return group
+        self.skipTest("SKIPPED: no memory group can be made here")
+
+    @staticmethod
+    def removed(group):
+        try:
+            group.rmdir()
+        except OSError:
+            pass
+        return not group.exists()
+
+    def test_an_oom_kill_is_told_as_such(self):
+        group = self.limited_group()
+        self.write("eat.py", self.EAT)
+        done = subprocess.run(
+            ["sh", "-c", f"echo $$ > '{group}/cgroup.procs' && exec "
+             f"{harness.JOBRUN} -n 2 -- sh -c '[ $RANK = 1 ] || exec sleep "
+             "1000; exec python3 eat.py'"],
+            cwd=self.folder, text=True, capture_output=True,
+            timeout=harness.LIMIT,
+            env=harness.clean_environment(ASAN_OPTIONS="detect_leaks=0"))
+        rank = self.results()["ranks"][1]
+        if rank["signal"] != "SIGKILL":
+            self.skipTest(f"SKIPPED: the limit does not hold here: {rank}")
+        self.expect(done, 1)
+        self.assertIn("rank 1 was OOM-killed", done.stderr)
+        self.assertEqual(self.results()["root_cause"]["kind"], "oom")
+        shown = self.expect(self.jobrun("show"), 0).stdout
+        self.assertIn("was OOM-killed", shown)
+
+
 class Isolation(Case):
     ISOLATE = "isolation: pid"
 

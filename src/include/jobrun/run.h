@@ -48,6 +48,8 @@ struct jr_rank_outcome {
     int32_t exit_code;
     int32_t signal;
     bool core_dumped;
+    bool oom;             /* SIGKILL for want of memory, by the kernel's account
+                           */
     int32_t stopped_with; /* the signal that jobrun stopped it with first; 0 */
     bool returned;        /* it said that it had, and what it had to deliver
                              stands in its file */

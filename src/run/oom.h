@@ -1,0 +1,30 @@
+/*
+ * Whether the kernel killed a rank for want of memory, by its own account: the
+ * count of our control group (oom_kill in memory.events, or in version 1's
+ * memory.oom_control), which rises before the rank ends; where we are in no
+ * such group, the machine's count (/proc/vmstat) and the kernel's log, which
+ * names the process but is not for everybody to read.
+ */
+#ifndef JR_OOM_H
+#define JR_OOM_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct jr_oom {
+    char path[PATH_MAX]; /* of the file with the count */
+    bool own;            /* it counts our group, not the machine */
+    uint64_t counted;    /* kills that were there, or were told of */
+    int log_fd;          /* /dev/kmsg, from now on; -1: not to be read */
+};
+
+/* Begin to count. The descriptor is at least `at_least`. */
+void jr_oom_open(struct jr_oom *oom, int at_least);
+
+/* Whether the SIGKILL that process `pid`, as the machine numbers it, died of
+ * came from there. Each kill that was counted explains one process. */
+bool jr_oom_explains(struct jr_oom *oom, pid_t pid);
+
+#endif
