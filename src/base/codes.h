@@ -408,8 +408,9 @@
       "  after    env: {HF_TOKEN: \"???\"}\n")                                 \
     X(321, "nothing takes it",                                                 \
       "kwargs, setup, init and smoke_test are for a Python function, and\n"    \
-      "smoke_test tries what init made. Elsewhere they would be a promise\n"   \
-      "that nobody keeps.\n"                                                   \
+      "smoke_test tries what init made; exit_barrier holds what tells jobrun\n" \
+      "that it returned: Python and libraries. Elsewhere they would be a\n"    \
+      "promise that nobody keeps.\n"                                           \
       "\n"                                                                     \
       "  before   entrypoint: {python: {script: train.py}, kwargs: {lr: 1}}\n" \
       "  after    entrypoint: {python: {script: train.py}, args: [--lr, 1]}\n")\

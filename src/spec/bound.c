@@ -291,6 +291,9 @@ struct jr_node *jr_bound_tree(struct jr_lint *lint, const struct jr_node *tree,
         add(lint, out, JR_BOUND_TEE_STATED,
             jr_node_scalar(arena, "true", true));
     add_results(lint, tree, jr_doc_get(out, "results"));
+    if (jr_doc_get(tree, "exit_barrier") == NULL)
+        add(lint, out, "exit_barrier",
+            bound_text(lint, jr_call_returns(entry) ? "true" : "false"));
     if (jr_doc_get(tree, "stop_target") == NULL &&
         jr_doc_get(entry, "shell") != NULL)
         add(lint, out, "stop_target", bound_text(lint, "group"));

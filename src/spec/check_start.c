@@ -48,6 +48,23 @@ static void check_preload(const struct jr_check *check,
     }
 }
 
+/* A program of its own says nothing to jobrun before it ends. */
+static void check_barrier(const struct jr_check *check,
+                          const struct jr_node *entry)
+{
+    const struct jr_pair *barrier = jr_doc_pair(check->tree, "exit_barrier");
+    if (barrier == NULL || entry == NULL ||
+        strcmp(barrier->value->text, "true") != 0)
+        return;
+    const struct jr_pair *form = jr_doc_pair(entry, "command");
+    form = form != NULL ? form : jr_doc_pair(entry, "shell");
+    if (form != NULL)
+        (void)jr_check_clash(check, 321, barrier->key, form->key,
+                             "exit_barrier holds ranks of Python and of "
+                             "libraries: a %s does not say that it returned",
+                             form->key->text);
+}
+
 /* Whether a library, or Python itself, reads the variable when it is loaded. */
 static bool is_early(const char *name)
 {
@@ -90,6 +107,7 @@ void jr_check_start(const struct jr_check *check)
     const struct jr_node *entry = jr_doc_get(check->tree, "entrypoint");
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
     check_preload(check, method, entry);
+    check_barrier(check, entry);
     if (method == NULL || strcmp(method->text, "spawn") == 0)
         return;
     if (entry != NULL)

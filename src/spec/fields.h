@@ -144,9 +144,9 @@
     X("on_failure", ON_FAILURE, OPTIONAL,                                      \
       WORDS(policy.on_failure, on_failures), "stop", NULL, "stop",             \
       "what the first failure does to the other ranks")                        \
-    L("exit_barrier", FLAG, OPTIONAL, "false",                                 \
-      "true for functions, else false",                                        \
-      "whether ranks that returned stay until all have")                       \
+    X("exit_barrier", FLAG, OPTIONAL, FLAG(policy.exit_barrier), NULL, NULL,   \
+      "true for functions and libraries, else false",                          \
+      "whether ranks that returned stay until all of their node have")         \
     L("restart", ANY, OPTIONAL, NULL, "never",                                 \
       "when and how often the whole job is started again")                     \
     X("limits", LIMITS, OPTIONAL, MAP(policy.limits, LIMITS), NULL, NULL,      \
@@ -237,16 +237,16 @@
     L("hide", PATTERN, OPTIONAL, NULL, "none", "the lines that are not shown")
 
 #define JR_FIELDS_TIMEOUTS(X, L)                                               \
-    L("start", DURATION, OPTIONAL, NULL, "none",                               \
-      "until the last rank is executing")                                      \
+    X("start", DURATION, OPTIONAL, U64(start_ms), "0", "milliseconds", "none", \
+      "until the last rank is executing; 0 is for ever")                       \
     X("run", DURATION, OPTIONAL, U64(run_ms), "0", "milliseconds", "none",     \
       "how long the ranks may run; 0 is for ever")                             \
     L("silence", DURATION, OPTIONAL, NULL, "none",                             \
       "how long no rank may write a byte")                                     \
     L("after_first_exit", DURATION, OPTIONAL, NULL, "none",                    \
       "how long ranks may run on after the first has ended")                   \
-    L("exit", DURATION, OPTIONAL, "30s", "30s",                                \
-      "how long a function that delivered may take to exit")                   \
+    X("exit", DURATION, OPTIONAL, U64(exit_ms), "30s", "milliseconds", "30s",  \
+      "how long a function that returned may take to exit; 0: for ever")       \
     X("stop_grace", DURATION, OPTIONAL, U64(stop_grace_ms), "30s",             \
       "milliseconds", "30s", "from the stop signal to SIGKILL")
 

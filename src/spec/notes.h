@@ -199,7 +199,12 @@
       "and CONT suspend and resume the ranks unless they are named here.",     \
       "signals: {USR1: forward, HUP: ignore}")                                 \
     N("on_failure", "", "on_failure: continue")                                \
-    N("exit_barrier", "", "exit_barrier: true")                                \
+    N("exit_barrier",                                                          \
+      "A rank that has returned waits before it exits until all ranks of\n"    \
+      "its node have, or until one has failed: what others still want from\n" \
+      "it, as the store of rank 0, stays there.",                              \
+      "entrypoint: {python: {module: pkg.train}}\n"                            \
+      "exit_barrier: true")                                                    \
     N("restart",                                                               \
       "All ranks of all nodes stop and start again, with new ports, and only " \
       "the last attempt's results count.",                                     \
@@ -282,12 +287,18 @@
     N("console.hide",                                                          \
       "What is not shown is still whole in the files.",                        \
       "console: {hide: 'FutureWarning'}")                                      \
-    N("timeouts.start", "", "timeouts: {start: 2m}")                           \
+    N("timeouts.start",                                                        \
+      "It bounds `setup` and the helper's imports too. A run that is late\n"   \
+      "ends with exit status 7.",                                              \
+      "timeouts: {start: 2m}")                                                 \
     N("timeouts.run", "A run that times out ends with exit status 6.",         \
       "timeouts: {run: 2h}")                                                   \
     N("timeouts.silence", "", "timeouts: {silence: 10m}")                      \
     N("timeouts.after_first_exit", "", "timeouts: {after_first_exit: 1m}")     \
-    N("timeouts.exit", "", "timeouts: {exit: 5s}")                             \
+    N("timeouts.exit",                                                         \
+      "A rank that has returned, and that its threads or exit handlers\n"      \
+      "keep, is killed. It has delivered all the same; the report warns.",     \
+      "timeouts: {exit: 5s}")                                                  \
     N("timeouts.stop_grace", "", "timeouts: {stop_grace: 5s}")                 \
     N("results.required", "", "results: {required: 0}")                        \
     N("results.from", "",                                                      \

@@ -143,6 +143,8 @@ class Events(Case):
         self.start("/nonexistent/program").wait(LIMIT)
         self.start(spec="entrypoint: {shell: sleep 60}\n"
                    "timeouts: {run: 100ms}\n").wait(LIMIT)
+        self.start(spec="entrypoint: {python: {function: 'json:dumps'},"
+                   " args: [1]}\n").wait(LIMIT)
         self.signalled()
         self.killed()
         self.assertEqual(

@@ -45,7 +45,7 @@ static void refuses_what_is_not_built(void)
         {"log_limit:", "JR0205@3:1 log_limit"},
         {"restart: {max: 1}", "JR0205@3:1 restart"},
         {"on_hang: {}", "JR0205@3:1 on_hang"},
-        {"timeouts: {exit: 1s}", "JR0205@3:12 timeouts.exit"},
+        {"timeouts: {silence: 1s}", "JR0205@3:12 timeouts.silence"},
         {"console: {show: x}", "JR0205@3:11 console.show"},
         {"env_profiles: [mpi]", "JR0205@3:16 env_profiles[0]"},
         /* what asks for nothing */
