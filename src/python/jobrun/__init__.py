@@ -18,7 +18,7 @@ import os
 
 AXES = ("model", "pipeline", "data")  # the fastest first
 
-_torch = None  # what init("torch") made; see _torch.py
+_made = None  # what init("torch") made; see _torch.py
 
 
 def _number(name):
@@ -102,21 +102,21 @@ def backend(axis=None):
 def init(framework="torch", smoke_test=False):
     """Initialise the process group, the device and one group per axis, as
     `init: torch` does before a function. Once per rank."""
-    global _torch
+    global _made
     if framework != "torch":
         raise ValueError("jobrun.init knows 'torch', not %r" % (framework,))
-    if _torch is None:
-        from jobrun import _torch as module
-        _torch = module.init()
+    if _made is None:
+        from jobrun import _torch
+        _made = _torch.init()
     if smoke_test:
-        _torch.smoke_test()
+        _made.smoke_test()
 
 
 def _initialised():
-    if _torch is None:
+    if _made is None:
         raise RuntimeError("there are no process groups: state `init: torch` "
                            "in the spec, or call jobrun.init('torch') first")
-    return _torch
+    return _made
 
 
 def group(axis):

@@ -1,0 +1,147 @@
+"""`init: torch` with gloo: what the mesh predicts, on every rank."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+JOBRUN = os.environ["JOBRUN"]
+PYTHON = os.environ.get("INTERPRETER", sys.executable)
+
+try:
+    import torch.distributed
+    TORCH = torch.distributed.is_available()
+except ImportError:
+    TORCH = False
+
+
+@unittest.skipUnless(TORCH, "no torch.distributed for %s" % PYTHON)
+class Torch(unittest.TestCase):
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="jobrun torch ")
+        self.addCleanup(shutil.rmtree, self.dir)
+
+    def write(self, name, text):
+        with open(os.path.join(self.dir, name), "w") as file:
+            file.write(textwrap.dedent(text))
+
+    def jobrun(self, spec, *before):
+        self.write("t.jobrun.yaml", "version: 1\ndevice: cpu\n"
+                   "oversubscribe: true\nthreads: 1\ntimeouts: {run: 4m}\n"
+                   + textwrap.dedent(spec))
+        env = dict(os.environ, PATH=os.path.dirname(PYTHON) + ":"
+                   + os.environ["PATH"])
+        done = subprocess.run([*before, JOBRUN, "t.jobrun.yaml"], env=env,
+                              cwd=self.dir, text=True, timeout=300,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+        self.err = done.stderr + done.stdout
+        return done.returncode
+
+    def results(self):
+        with open(self.dir + "/runs/latest/results.json") as file:
+            return json.load(file)
+
+    def test_mesh(self):
+        self.write("mesh.py", """\
+            import jobrun, torch, torch.distributed as dist
+            def main():
+                sums = {}
+                for axis in jobrun.AXES:
+                    value = torch.tensor([2.0 ** jobrun.rank()])
+                    dist.all_reduce(value, group=jobrun.group(axis))
+                    sums[axis] = value.item()
+                value = torch.tensor([1.0])
+                dist.all_reduce(value)
+                return {"sums": sums, "world": value.item(),
+                        "device": str(jobrun.device())}
+            """)
+        for method in ("spawn", "forkserver\npreload: [torch]"):
+            self.assertEqual(self.jobrun("""\
+                entrypoint:
+                  python: {function: "mesh:main", init: torch,
+                           smoke_test: true}
+                world_size: 8
+                parallelism: {model: 2, pipeline: 2}
+                start_method: %s
+                """ % method.replace("\n", "\n" + " " * 16)), 0, self.err)
+            for rank in self.results()["ranks"]:
+                m, p, d = (rank["coordinates"][axis]
+                           for axis in ("model", "pipeline", "data"))
+                number = {"model": lambda i: 4 * d + 2 * p + i,
+                          "pipeline": lambda i: 4 * d + 2 * i + m,
+                          "data": lambda i: 4 * i + 2 * p + m}
+                wanted = {axis: float(2 ** of(0) + 2 ** of(1))
+                          for axis, of in number.items()}
+                self.assertEqual(rank["result"]["sums"], wanted)
+                self.assertEqual(rank["result"]["world"], 8)
+                self.assertEqual(rank["result"]["device"], "cpu")
+
+    def test_one_rank_without_a_network(self):
+        self.write("one.py", "import jobrun\ndef main():\n"
+                   "    return jobrun.group('data').size()\n")
+        spec = """\
+            entrypoint: {python: {function: "one:main", init: torch,
+                                  smoke_test: true}}
+            world_size: 1
+            """
+        # gloo wants an interface, be it only the loopback.
+        alone = ["unshare", "-rn", "sh", "-c",
+                 'ip link set lo up && exec "$@"', "sh"]
+        if subprocess.run([*alone, "true"], stderr=subprocess.DEVNULL
+                          ).returncode != 0:
+            alone = []
+        self.assertEqual(self.jobrun(spec, *alone), 0, self.err)
+        self.assertEqual(self.results()["ranks"][0]["result"], 1)
+
+    def test_script(self):
+        self.write("s.py", "import jobrun\njobrun.init('torch')\n"
+                   "jobrun.result(jobrun.group('data').size())\n")
+        self.assertEqual(self.jobrun("""\
+            entrypoint: {python: {script: s.py}}
+            world_size: 2
+            results: {from: file}
+            """), 0, self.err)
+
+    def test_exception_while_others_wait(self):
+        """The rank that raised is the cause, not those that lost it."""
+        self.write("bad.py", """\
+            import jobrun, torch, torch.distributed as dist
+            def main():
+                if jobrun.rank() == 2:
+                    try:
+                        {}["lr"]
+                    except KeyError as error:
+                        raise ValueError("loss is NaN") from error
+                dist.all_reduce(torch.ones(1))
+            """)
+        self.assertEqual(self.jobrun("""\
+            entrypoint: {python: {function: "bad:main", init: torch}}
+            world_size: 4
+            """), 1, self.err)
+        cause = self.results()["root_cause"]
+        self.assertEqual((cause["rank"], cause["message"]),
+                         (2, "ValueError: loss is NaN"))
+        self.assertIn("from KeyError: 'lr'", self.err)
+
+    def test_torchs_record(self):
+        self.write("rec.py", """\
+            from torch.distributed.elastic.multiprocessing.errors import record
+            @record
+            def main():
+                raise ValueError("recorded")
+            main()
+            """)
+        self.assertEqual(self.jobrun("""\
+            entrypoint: [python3, rec.py]
+            world_size: 1
+            """), 1)
+        self.assertIn("ValueError: recorded", self.err)
+        self.assertEqual(self.results()["root_cause"]["message"],
+                         "ValueError: recorded")
+
+
+if __name__ == "__main__":
+    unittest.main()
