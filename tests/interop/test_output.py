@@ -149,8 +149,7 @@ class Events(Case):
         self.killed()
         self.assertEqual(
             self.events(),
-            self.known() - {"guard_lost", "runner_lost", "log_failed",
-                            "returned", "raised"})
+            self.known() - {"guard_lost", "runner_lost", "log_failed"})
 
     def signalled(self):
         """A rank says when it is there; then both kinds of signals come."""
