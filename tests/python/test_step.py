@@ -63,6 +63,17 @@ class Steps(Case):
         self.assertEqual(self.run_words("env", "-i", STEP, ODD, "silent"), 126)
         self.assertIn("this is no rank of jobrun", self.err)
 
+    def test_no_helper(self):
+        """Said in the runner's words, and not of a library named serve."""
+        driver = self.start([os.environ["RUNDRIVER"], "outcome=outcome",
+                             "helper=%s,serve,%s" % (STEP, ODD), "--", STEP,
+                             ODD, "silent"])
+        driver.communicate(timeout=60)
+        with open(self.dir + "/outcome") as file:
+            outcome = file.read()
+        self.assertIn("stage=import", outcome)
+        self.assertIn("text=a library is not loaded by a helper yet", outcome)
+
 
 if __name__ == "__main__":
     unittest.main()
