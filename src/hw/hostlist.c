@@ -21,6 +21,7 @@ struct piece {
     int len;
     struct range *ranges;
     size_t count;
+    uint64_t values; /* that the bracket has; 1 for none */
 };
 
 struct reader {
@@ -75,10 +76,11 @@ static bool read_range(struct reader *r, struct range *ret)
 /* From behind the opening bracket to behind the closing one. */
 static bool read_bracket(struct reader *r, struct piece *piece)
 {
-    for (;;) {
+    for (piece->values = 0;;) {
         struct range range;
         if (!read_range(r, &range))
             return false;
+        piece->values += range.last - range.first + 1;
         struct range *slot = jr_arena_push(r->arena, &piece->ranges,
                                            &piece->count, sizeof *slot);
         if (slot == NULL)
@@ -98,7 +100,8 @@ static bool read_item(struct reader *r)
         if (r->pieces_count == JR_HOSTLIST_BRACKETS)
             return false;
         struct piece *piece = &r->pieces[r->pieces_count];
-        *piece = (struct piece){.text = r->at, .len = (int)name_span(r->at)};
+        *piece = (struct piece){
+            .text = r->at, .len = (int)name_span(r->at), .values = 1};
         r->at += piece->len;
         bool bracket = *r->at == '[';
         /* A name, or the prefix of one; nothing stands behind the last
@@ -116,15 +119,6 @@ static bool read_item(struct reader *r)
             break;
     }
     return r->pieces_count > 0 && (*r->at == ',' || *r->at == '\0');
-}
-
-/* How many values a bracket has; 1 for none. */
-static uint64_t values_of(const struct piece *piece)
-{
-    uint64_t values = 0;
-    for (size_t i = 0; i < piece->count; i++)
-        values += piece->ranges[i].last - piece->ranges[i].first + 1;
-    return values == 0 ? 1 : values;
 }
 
 static void add_value(struct jr_buf *name, const struct piece *piece,
@@ -157,7 +151,7 @@ static void push_host(struct reader *r, uint64_t number)
     uint64_t numbers[JR_HOSTLIST_BRACKETS] = {0};
     for (size_t step = 0; step < r->pieces_count; step++) {
         size_t piece = turning(r->pieces_count, step);
-        uint64_t values = values_of(&r->pieces[piece]);
+        uint64_t values = r->pieces[piece].values;
         numbers[piece] = number % values;
         number /= values;
     }
@@ -174,7 +168,7 @@ static bool expand(struct reader *r)
 {
     uint64_t total = 1;
     for (size_t i = 0; i < r->pieces_count; i++) {
-        uint64_t values = values_of(&r->pieces[i]);
+        uint64_t values = r->pieces[i].values;
         if (values > JR_HOSTLIST_MAX || total > JR_HOSTLIST_MAX)
             return false;
         total *= values;

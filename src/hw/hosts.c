@@ -14,6 +14,14 @@ struct listing {
     size_t slots_count;
 };
 
+/* A name or an address, as far as its characters go. */
+static bool is_host(const char *text)
+{
+    return text[0] != '\0' &&
+           text[strspn(text, "0123456789abcdefghijklmnopqrstuvwxyz"
+                             "ABCDEFGHIJKLMNOPQRSTUVWXYZ._:-")] == '\0';
+}
+
 /* Count `slots` for a host. Files and variables name the slots of a host one
  * after the other, so that the last host is looked at first. */
 static bool add(struct listing *to, const char *host, uint32_t slots)
@@ -26,7 +34,7 @@ static bool add(struct listing *to, const char *host, uint32_t slots)
         to->slots[at - 1] += slots;
         return true;
     }
-    if (host[0] == '\0' || slots == 0 || slots > JR_HOSTLIST_MAX ||
+    if (!is_host(host) || slots == 0 || slots > JR_HOSTLIST_MAX ||
         to->hosts.count == JR_HOSTLIST_MAX)
         return false;
     uint32_t *slot =
