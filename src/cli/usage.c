@@ -93,9 +93,10 @@ static const struct jr_usage usages[] = {
      "jobrun explain JR0310\n"
      "jobrun explain JR03"},
     {"doctor",
-     "Prints what jobrun sees of this machine: devices, CPUs, memory, the "
-     "scheduler, and what is wrong with them. `--format yaml` writes the facts "
-     "file that `--on` reads.",
+     "Prints what jobrun sees of this machine: devices, CPUs, memory, and the "
+     "scheduler and launcher around it, with what each of their variables means "
+     "and does not mean. Then what is wrong, and what to do about it. `--format "
+     "yaml` writes the facts file that `--on` reads.",
      "jobrun doctor --format yaml > gpu07.yaml"},
     {"rerun",
      "Runs again what a run resolved to: the same experiment, with the same "
