@@ -84,8 +84,8 @@ struct jr_variable {
 /* All rows, by system. */
 const struct jr_variable *jr_variables(size_t *ret_count);
 
-/* Use a row's value: fill the member of hw->scheduler that it is for, if that is
- * blank. False when the value cannot be read. variables.c. */
+/* Use a row's value: fill the member of hw->scheduler that it is for, if that
+ * is blank. False when the value cannot be read. variables.c. */
 bool jr_variable_use(struct jr_probe *probe, const struct jr_variable *row,
                      const char *value);
 

@@ -16,9 +16,9 @@ bool jr_visible_is_mig(const char *value);
  *
  * As CUDA and PyTorch read it: a list of ordinals (each a number and whatever
  * follows it: `1gpu` is 1), or, where it begins with `GPU-` or `MIG-`, of such
- * UUIDs cut short as long as they are unique. An element that names no device ends the list;
- * so do a negative ordinal, a word, and the other kind of element. One that is
- * there twice makes the whole list empty. */
+ * UUIDs, cut short as long as they are unique. An element that names no device
+ * ends the list; so do a negative ordinal, a word, and another kind of element.
+ * One that is there twice makes the whole list empty. */
 uint32_t jr_visible_cuda(uint32_t *order, const struct jr_hw_device *devices,
                          uint32_t count, const char *value);
 

@@ -307,8 +307,9 @@ enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out)
         return fired;
     name_instances(r);
     const struct jr_hw_device *first =
-        job->devices_count > 0 ? jr_device_find(r->hw, job->device, job->devices[0])
-                               : NULL;
+        job->devices_count > 0
+            ? jr_device_find(r->hw, job->device, job->devices[0])
+            : NULL;
     job->device_model = first != NULL ? first->model : NULL;
     out->number = job->devices_count;
     out->fact = true;

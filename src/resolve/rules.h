@@ -13,6 +13,7 @@
 #include <jobrun/spec.h>
 
 #include "device.h"
+#include "finding.h"
 #include "load.h"
 #include "resolve.h"
 
@@ -133,21 +134,6 @@ const char *jr_cell_list(struct jr_resolver *r, char *const *items,
                          size_t count);
 /* Write resolution->provenance. */
 void jr_provenance_fill(struct jr_resolver *r);
-
-/* Report that the cells `fields` (bits) do not go together: positioned at the
- * stated ones that they come from, all of them named. It is the spec's own
- * fault unless a fact took part. */
-struct jr_diag *jr_rules_clash(struct jr_resolver *r, unsigned code,
-                               uint32_t fields, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-/* The same where the machine is what refuses. */
-struct jr_diag *jr_rules_refuse(struct jr_resolver *r, unsigned code,
-                                uint32_t fields, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-/* The same where the machine is only doubtful. */
-struct jr_diag *jr_rules_warn(struct jr_resolver *r, unsigned code,
-                              uint32_t fields, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
 
 /* Rules on sizes: size.c. */
 enum jr_fired jr_rule_one(struct jr_resolver *r, struct jr_cell *out);

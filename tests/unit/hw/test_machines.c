@@ -1,6 +1,6 @@
 /* The facts of recorded machines: tests/machines/NAME holds the files that a
- * probe reads, the environment in `env`, and the facts in `expected.yaml`, which
- * UPDATE=1 in the environment writes. */
+ * probe reads, the environment in `env`, and the facts in `expected.yaml`.
+ * UPDATE=1 in the environment writes that file. */
 #include "unit.h"
 
 #include <dirent.h>

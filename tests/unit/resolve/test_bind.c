@@ -105,5 +105,6 @@ static void threads_fit_the_share(void)
     scene_close(&scene);
 }
 
-JR_UNIT_MAIN("bind", CASE(ranks_get_their_cpus), CASE(a_profile_may_leave_cpus_out),
+JR_UNIT_MAIN("bind", CASE(ranks_get_their_cpus),
+             CASE(a_profile_may_leave_cpus_out),
              CASE(threads_fit_the_share))
