@@ -1,10 +1,15 @@
 """The start methods fork and forkserver, through a driver of the run."""
 import json
 import os
+import random
 import shutil
 import signal
+import sys
+import time
 import unittest
 
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "run"))
+from chaos import child_of, survivors
 from test_worker import PYTHON, WORKER, Case
 
 DRIVER = os.environ["RUNDRIVER"]
@@ -248,6 +253,37 @@ class Ranks(Case):
         self.write("f.py", "def f(): pass\n")
         self.refused("import", "text=it was not done within timeouts.start",
                      "--preload", "hang", options=["start=300"])
+
+    def test_chaos(self):
+        """SIGKILL guard, runner or helper at any moment: nothing is left."""
+        self.write("f.py", """\
+            import os, time
+            def f():
+                if os.fork() == 0:
+                    os.setsid()
+                time.sleep(600)
+            """)
+        seed = time.time_ns() % 100000
+        chance = random.Random(seed)
+        for number in range(12):
+            mark = "JR_CHAOS=%d-%d" % (os.getpid(), number)
+            os.environ["JR_CHAOS"] = mark.split("=")[1]
+            self.addCleanup(os.environ.pop, "JR_CHAOS", None)
+            victim = number % 3
+
+            def kill(driver):
+                time.sleep(chance.uniform(0.02, 0.3))
+                runner = child_of(driver.pid)
+                pid = [driver.pid, runner, child_of(runner)][victim]
+                # Not there yet, or gone: then all of it.
+                os.kill(pid if pid > 1 else driver.pid, signal.SIGKILL)
+                if victim == 2:
+                    driver.send_signal(signal.SIGTERM)
+                    driver.send_signal(signal.SIGCONT)
+
+            self.call("f:f", ready=kill, options=["grace=100"])
+            self.assertEqual(survivors(mark.encode()), [], "seed %d, run %d"
+                             % (seed, number))
 
 
 if __name__ == "__main__":
