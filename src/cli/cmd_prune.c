@@ -33,7 +33,8 @@ static void tell(const struct jr_cli *cli, const struct jr_pruned *pruned)
     jr_buf_printf(&out, ", kept %u", pruned->kept);
     if (pruned->unfinished > 0)
         jr_buf_printf(&out, "; %u that %s not finished %s left alone",
-                      pruned->unfinished, pruned->unfinished == 1 ? "has" : "have",
+                      pruned->unfinished,
+                      pruned->unfinished == 1 ? "has" : "have",
                       pruned->unfinished == 1 ? "was" : "were");
     jr_buf_char(&out, '\n');
     jr_cli_err(cli, &out);

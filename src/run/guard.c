@@ -6,6 +6,7 @@
 #include "run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <string.h>
@@ -28,7 +29,9 @@ struct guard {
     const struct jr_run_options *options;
     struct jr_shared *shared;
     int self_fd;   /* a pidfd of our own, for the runner to watch */
-    int runner_fd; /* a pidfd */
+    pid_t runner;
+    int runner_fd; /* its pidfd */
+    int alive_fd;  /* has an end once the runner, init of a namespace, goes */
     int signal_fd;
     struct jr_signals signals;
     int subreaper; /* as it was, like those below */
@@ -76,6 +79,7 @@ static void close_guard(struct guard *guard)
 {
     close_fd(guard->self_fd);
     close_fd(guard->runner_fd);
+    close_fd(guard->alive_fd);
     close_fd(guard->signal_fd);
     jr_shared_free(guard->shared);
     drop_pending(guard);
@@ -107,10 +111,19 @@ static int fork_runner(struct guard *guard, const struct jr_plan *plan,
                                   .options = guard->options,
                                   .shared = guard->shared,
                                   .budget = budget,
-                                  .guard_fd = guard->self_fd};
+                                  .guard_fd = guard->self_fd,
+                                  .alive_fd = -1};
+    int ends[2] = {-1, -1};
+    if (plan->policy->isolation == JR_ISOLATION_PID &&
+        pipe2(ends, O_CLOEXEC) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "could not set up the run");
+    guard->alive_fd = ends[0];
+    args.alive_fd = ends[1];
     pid_t runner = fork_into(guard, &args, err);
+    close_fd(ends[1]);
     if (runner < 0)
         return -1;
+    guard->runner = runner;
     guard->runner_fd = jr_pidfd_open(runner);
     if (guard->runner_fd >= 0)
         return 0;
@@ -137,18 +150,43 @@ static void relay(const struct guard *guard)
         (void)kill(getpid(), SIGSTOP);
 }
 
-static void await_runner(const struct guard *guard, siginfo_t *ret)
+/* The init of a namespace ends once all in it have; so it is only its wait for
+ * them that is bounded. Returns false when that was too long: then it is not
+ * reaped. */
+static bool await_runner(const struct guard *guard, siginfo_t *ret)
 {
     struct pollfd fds[] = {{.fd = guard->signal_fd, .events = POLLIN},
-                           {.fd = guard->runner_fd, .events = POLLIN}};
+                           {.fd = guard->runner_fd, .events = POLLIN},
+                           {.fd = guard->alive_fd, .events = POLLIN}};
     struct rusage usage;
+    int wait_ms = -1;
     *ret = (siginfo_t){0};
     while (jr_pidfd_wait(guard->runner_fd, ret, &usage) == 0 &&
            ret->si_pid == 0) {
-        (void)poll(fds, 2, -1);
+        if (poll(fds, 3, wait_ms) == 0)
+            return false;
         if ((fds[0].revents & POLLIN) != 0)
             relay(guard);
+        if ((fds[2].revents & POLLHUP) != 0) {
+            fds[2].fd = -1;
+            wait_ms = (int)(JR_KILL_WAIT_NS / 1000000);
+        }
     }
+    return true;
+}
+
+/* What the runner could not end, it has named; if it was killed, it is what is
+ * left itself. */
+static void name_stuck(const struct guard *guard, siginfo_t *ret)
+{
+    struct jr_outcome *outcome = &guard->shared->outcome;
+    bool finished = guard->shared->finished;
+    ret->si_code = finished ? CLD_EXITED : CLD_KILLED;
+    ret->si_status = finished ? 0 : SIGKILL;
+    if (outcome->left > 0)
+        return;
+    outcome->left = 1;
+    outcome->left_pids[0] = guard->runner;
 }
 
 /* What the runner can no longer say. */
@@ -216,8 +254,10 @@ static int run_guarded(struct guard *guard, const struct jr_plan *plan,
     guard->shared->outcome.started_wall_ns = jr_clock_wall_ns();
     if (fork_runner(guard, plan, budget, err) != 0)
         return -1;
-    await_runner(guard, &end);
-    finish(guard, &end);
+    if (await_runner(guard, &end))
+        finish(guard, &end);
+    else
+        name_stuck(guard, &end);
     if (judge_end(guard, &end, err) != 0)
         return -1;
     if (jr_shared_copy(ret, guard->shared) != 0)
@@ -238,7 +278,8 @@ int jr_run(struct jr_outcome *ret, const struct jr_plan *plan,
            const struct jr_run_options *options, struct jr_error *err)
 {
     struct guard guard = {
-        .options = options, .self_fd = -1, .runner_fd = -1, .signal_fd = -1};
+        .options = options, .self_fd = -1, .runner_fd = -1, .alive_fd = -1,
+        .signal_fd = -1};
     struct jr_budget budget;
     if (check_kernel(err) != 0 ||
         jr_budget_check(&budget, plan, options, err) != 0)

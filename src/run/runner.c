@@ -400,7 +400,12 @@ static int open_runner(struct jr_runner *runner,
                        const struct jr_runner_args *args)
 {
     const struct jr_run_options *options = args->options;
-    /* Not where the slots will be. */
+    /* Not where the slots will be; and none of the ranks' (child.c). */
+    if (args->alive_fd >= 0 &&
+        fcntl(args->alive_fd, F_DUPFD_CLOEXEC, JR_SLOT_END) < 0)
+        return -1;
+    if (args->alive_fd >= 0)
+        (void)close(args->alive_fd);
     runner->guard.fd = fcntl(args->guard_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
     if (runner->guard.fd < 0 || open_process(args) != 0 ||
         open_ranks(runner) != 0 ||
@@ -473,6 +478,14 @@ static void sweep(struct jr_runner *runner)
                   sweep.killed, sweep.left);
 }
 
+static bool goes_on(const struct jr_runner *runner)
+{
+    if (runner->stop.given_up || runner->guard_lost)
+        return false;
+    return jr_runner_is_starting(runner) || runner->running > 0 ||
+           jr_stop_waits(runner);
+}
+
 /* As the guard would have done. */
 static void drop_group(const struct jr_group *group)
 {
@@ -506,8 +519,7 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
     }
     args->shared->began = true;
     open_helper(&runner);
-    while ((jr_runner_is_starting(&runner) || runner.running > 0) &&
-           !runner.stop.given_up && !runner.guard_lost)
+    while (goes_on(&runner))
         turn(&runner);
     runner.stop.run.at = 0;
     jr_status_close(&runner.status);

@@ -63,6 +63,7 @@ struct jr_runner_args {
     struct jr_shared *shared;
     const struct jr_budget *budget;
     int guard_fd; /* pidfd of the guard */
+    int alive_fd; /* open as long as the runner lives; -1: none */
 };
 
 /* The whole life of the runner: never returns. */
@@ -84,6 +85,9 @@ void jr_runner_no_start(struct jr_runner *runner, enum jr_stage stage,
 void jr_stop_open(struct jr_runner *runner);
 /* End the run: stop signal, SIGCONT, the grace, SIGKILL. Once. */
 void jr_stop_begin(struct jr_runner *runner);
+/* Whether ranks that have ended left processes in their groups, which were told
+ * to stop and still have the grace. */
+bool jr_stop_waits(const struct jr_runner *runner);
 /* SIGKILL now. */
 void jr_stop_force(struct jr_runner *runner);
 /* jobrun was sent a signal that stops it: the first begins, another forces. */

@@ -2,13 +2,14 @@
  * How a run is stopped.
  *
  * It begins when a rank fails under `on_failure: stop`, when a rank cannot be
- * started, or not within `timeouts.start`, when `timeouts.run` has passed, or when jobrun is sent a signal
- * that means stop. No further rank is started. Each running one gets SIGTERM,
+ * started, or not within `timeouts.start`, when `timeouts.run` has passed, or
+ * when jobrun is sent a signal that means stop. No further rank is started. Each running one gets SIGTERM,
  * its leader or its whole group by `stop_target`, then SIGCONT, for a stopped
  * process cannot obey. After `timeouts.stop_grace` SIGKILL goes to leader and
  * group; a second signal to jobrun does the same at once. The same signal
  * within a tenth of a second is one signal: timeout(1) and shells send it to
- * the process and to its group.
+ * the process and to its group. Where the group was told, the grace is the
+ * group's: a leader that obeys at once does not shorten it for the others.
  *
  * The same bounds hold for a console that takes nothing any more, when it was a
  * signal that stopped the run; otherwise its reader is waited for.
@@ -120,6 +121,21 @@ void jr_stop_force(struct jr_runner *runner)
         return;
     jr_events_add(&runner->events, "kill", "\"running\":%u", runner->running);
     jr_runner_tell_all(runner, JR_RANK_ON_KILL, SIGKILL);
+}
+
+/* The number of a group is not given away as long as the group has a process;
+ * later it may be another's, which costs a wait within the grace. */
+bool jr_stop_waits(const struct jr_runner *runner)
+{
+    if (!runner->stop.begun || runner->stop.forced)
+        return false;
+    for (uint32_t i = 0; i < runner->next; i++) {
+        const struct jr_rank_run *rank = &runner->ranks[i];
+        if (rank->group && rank->pid > 0 && rank->outcome->stopped_with != 0 &&
+            kill(-rank->pid, 0) == 0)
+            return true;
+    }
+    return false;
 }
 
 void jr_stop_signal(struct jr_runner *runner, int sig)

@@ -218,7 +218,8 @@ static struct jr_node *read_name(struct jr_lint *lint,
         .kind = JR_KIND_RANKS, .wants = "ranks such as 0-3,8, all or none"};
     if (type->ranks)
         return jr_read_ranks(lint, &ranks, key, at);
-    if (type->pattern != NULL && !jr_lint_fits(lint, type, key->text, key->len)) {
+    if (type->pattern != NULL &&
+        !jr_lint_fits(lint, type, key->text, key->len)) {
         (void)jr_lint_error(lint, 211, key->span, at, "'%s' wants %s, not %s",
                             jr_lint_path(lint, at->up), type->names,
                             jr_lint_quoted(lint, key->text, key->len));

@@ -72,6 +72,24 @@ class Signals(Case):
                               process.send_signal(signal.SIGINT)))
         self.assertEqual(process.wait(harness.LIMIT), 130)
 
+    GROUP = ("( trap '{0}' TERM; touch ready.$RANK; "
+             "while :; do sleep 1000 & wait; done ) &\nwait")
+
+    def test_the_grace_is_the_groups(self):
+        """The leader obeys at once; what it started has the time it needs."""
+        process = self.run_of("timeouts: {stop_grace: 10m}", self.GROUP.format(
+            "sleep 0.3; touch cleaned.$RANK; exit"))
+        process.terminate()
+        self.assertEqual(process.wait(harness.LIMIT), 143)
+        self.assertEqual(len(list(self.folder.glob("cleaned.*"))), 2)
+
+    def test_a_stubborn_group_is_killed_after_the_grace(self):
+        process = self.run_of("timeouts: {stop_grace: 300ms}",
+                              self.GROUP.format(""))
+        process.terminate()
+        self.assertEqual(process.wait(harness.LIMIT), 143)
+        self.assertIn("0 processes left", process.stderr.read())
+
     def test_ignored_on_entry(self):
         def ignore():
             for sig in (signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR2):
