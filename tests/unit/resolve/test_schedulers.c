@@ -77,6 +77,17 @@ static void add_rows(struct jr_buf *out, const struct jr_resolution *resolution)
     }
 }
 
+/* What the run will obey, where the scheduler could have changed it. */
+static void add_bounds(struct jr_buf *out, const struct scene *scene)
+{
+    const struct jr_policy *policy = scene->resolution.job.policy;
+    if (policy == NULL || scene->hw.scheduler.kill_wait == 0)
+        return;
+    jr_buf_printf(out, "obeyed: run %llu ms, stop_grace %llu ms\n",
+                  (unsigned long long)policy->timeouts.run_ms,
+                  (unsigned long long)policy->timeouts.stop_grace_ms);
+}
+
 static void add_case(struct jr_buf *out, struct jr_arena *arena,
                      const char *name)
 {
@@ -94,6 +105,7 @@ static void add_case(struct jr_buf *out, struct jr_arena *arena,
                               &options, &scene.diags);
     jr_buf_printf(out, "--- exit status %d\n", (int)scene.status);
     add_rows(out, &scene.resolution);
+    add_bounds(out, &scene);
     jr_buf_str(out, scene_told(&scene));
     scene_close(&scene);
 }
