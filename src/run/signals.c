@@ -1,11 +1,10 @@
 #include "signals.h"
 
-#include <stdint.h>
-#include <string.h>
+#include <stdio.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "num.h"
+#include "signame.h"
 
 #include "banned.h"
 
@@ -39,21 +38,9 @@ void jr_signals_ignored(sigset_t *ret)
 
 int jr_signals_number(const char *name)
 {
-    static const char realtime[] = "RTMIN";
-    size_t len = sizeof realtime - 1;
-    uint32_t offset = 0;
-    if (strncmp(name, realtime, len) == 0) {
-        bool good = name[len] == '\0' || (name[len] == '+' &&
-                                          jr_num_u32(name + len + 1, &offset));
-        int most = SIGRTMAX - SIGRTMIN;
-        return good && offset <= (uint32_t)most ? SIGRTMIN + (int)offset : 0;
-    }
-    for (int sig = 1; sig < SIGRTMIN; sig++) {
-        const char *known = sigabbrev_np(sig);
-        if (known != NULL && strcmp(known, name) == 0)
-            return sig;
-    }
-    return 0;
+    char whole[16];
+    int len = snprintf(whole, sizeof whole, "SIG%s", name);
+    return len > 0 && (size_t)len < sizeof whole ? jr_signal_of(whole) : 0;
 }
 
 static enum jr_signal_use use_of(enum jr_on_signal wish)
