@@ -27,10 +27,16 @@ def is_alive(pid):
 
 
 def until(condition):
+    """Wait for it; a file that is not whole yet says nothing yet."""
+    def holds():
+        try:
+            return condition()
+        except (OSError, ValueError):
+            return False
     limit = time.monotonic() + WAIT
-    while not condition() and time.monotonic() < limit:
+    while not holds() and time.monotonic() < limit:
         time.sleep(0.005)
-    return condition()
+    return holds()
 
 
 class Case(harness.Case):
