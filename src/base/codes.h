@@ -596,6 +596,13 @@
       "\n"                                                                     \
       "  before   {device: cpu, bind: device}\n"                               \
       "  after    {device: cpu, bind: core}\n")                                \
+    X(433, "the ranks could not be given ports of their own",                  \
+      "PaddlePaddle wants to know an address and a port of every rank. On one\n" \
+      "node jobrun leases a free port for each; on several nodes they are\n"   \
+      "master_port + 1 + the local rank, at the addresses of `hosts`.\n"       \
+      "\n"                                                                     \
+      "  before   {nodes: 2, master_addr: a, env_profiles: [paddle]}\n"        \
+      "  after    {nodes: 2, hosts: [a, b], env_profiles: [paddle]}\n")        \
     X(440, "a stream rule for a rank that is not there",                       \
       "redirects and tee are keyed by local rank, and no node has that many.\n"\
       "\n"                                                                     \

@@ -83,7 +83,7 @@ static void offer_equals(const struct line *line, const char *path,
     for (; words != NULL && words->word != NULL; words++) {
         JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
         jr_buf_printf(&text, "%s=%s", path, words->word);
-        bool whole = !words->later && strcmp(words->word, "custom") != 0;
+        bool whole = strcmp(words->word, "custom") != 0;
         if (!text.failed && whole)
             offer(line, text.data, words->help);
     }
@@ -94,9 +94,9 @@ static void offer_setting_values(const struct line *line, const char *path,
                                  const struct jr_spec_field *field)
 {
     static const struct jr_spec_word booleans[] = {
-        {"true", NULL, false}, {"false", NULL, false}, {0}};
+        {"true", NULL}, {"false", NULL}, {0}};
     static const struct jr_spec_word missing[] = {
-        {"auto", "filled by jobrun", false}, {0}};
+        {"auto", "filled by jobrun"}, {0}};
     offer_equals(line, path, jr_field_words(field->type));
     if (field->type->kind == JR_KIND_BOOLEAN)
         offer_equals(line, path, booleans);

@@ -1,48 +1,12 @@
 #include "env.h"
 
-#include <jobrun/contract.h>
 #include <string.h>
 
 #include "job.h"
 #include "plan.h"
+#include "profiles.h"
 
 #include "banned.h"
-
-/* When a table's row applies. */
-enum when {
-    ALWAYS,
-    UNLESS_SET, /* a default for what the rank would otherwise not have */
-    IF_SET,     /* a correction of what the rank would otherwise inherit */
-};
-
-struct variable {
-    const char *name, *text; /* a template */
-    enum when when;
-};
-
-struct table {
-    const char *name;
-    const struct variable *rows;
-    size_t count;
-};
-
-#define ROW(name, text, field) {name, text, ALWAYS},
-#define TABLE(name, rows)                                                      \
-    {                                                                          \
-        name, rows, sizeof(rows) / sizeof *(rows)                              \
-    }
-
-static const struct variable contract[] = {
-    JR_CONTRACT_VARIABLES(ROW){"PYTHONUNBUFFERED", "1", UNLESS_SET},
-    {"PYTHONFAULTHANDLER", "1", UNLESS_SET},
-    {"SLURM_PROCID", "%{rank}", IF_SET},
-    {"SLURM_LOCALID", "%{local_rank}", IF_SET},
-};
-
-static const struct variable torch[] = {JR_CONTRACT_TORCH(ROW)};
-
-static const struct table always = TABLE("", contract);
-static const struct table profiles[] = {TABLE("torch", torch)};
 
 /* Other launchers' words about other ranks, and an outer jobrun's. */
 static const char *const foreign[] = {"PMI_*",  "PMIX_*",         "OMPI_*",
@@ -90,7 +54,7 @@ static struct jr_env_row *row_of(struct build *build, const char *name)
 
 /* `space` tells which words the template may use. */
 static int set(struct build *build, const struct jr_template_space *space,
-               const struct variable *variable, struct jr_error *err)
+               const struct jr_variable *variable, struct jr_error *err)
 {
     struct jr_env_row *row = row_of(build, variable->name);
     const char *prefix = jr_arena_printf(build->arena, "%s=", variable->name);
@@ -104,7 +68,7 @@ static int set(struct build *build, const struct jr_template_space *space,
 /* One of jobrun's own: its template is right, as a test makes sure. */
 static void set_own(struct build *build, const char *name, const char *text)
 {
-    const struct variable variable = {name, text, ALWAYS};
+    const struct jr_variable variable = {.name = name, .text = text};
     (void)set(build, &build->tables, &variable, NULL);
 }
 
@@ -126,34 +90,44 @@ static void unset(struct build *build, const char *name)
         row->unset = true;
 }
 
-static bool applies(const struct build *build, const struct variable *row)
+static bool applies(const struct build *build, const struct jr_variable *row)
 {
-    if (row->when == ALWAYS)
+    if (row->kinds != 0 && (row->kinds & 1u << build->scopes->job->device) == 0)
+        return false;
+    if (row->when == JR_ALWAYS)
         return true;
     bool there = jr_env_get(build->env->inherited.items, row->name) != NULL;
-    return there == (row->when == IF_SET);
+    return there == (row->when == JR_IF_SET);
 }
 
-static void add_table(struct build *build, const struct table *table)
+static void add_table(struct build *build, const struct jr_variables *table)
 {
-    for (size_t i = 0; i < table->count; i++)
-        if (applies(build, &table->rows[i]))
-            set_own(build, table->rows[i].name, table->rows[i].text);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct jr_variable *row = &table->rows[i];
+        if (row->text == NULL)
+            unset(build, row->name);
+        else if (applies(build, row))
+            set_own(build, row->name, row->text);
+    }
 }
 
 /* A list that would not fit one variable is nobody's, a stale one neither. */
+static void leave_out(struct build *build, const char *name, uint32_t ranks)
+{
+    unset(build, name);
+    jr_diags_warning(build->diags, 504, (struct jr_span){0}, NULL,
+                     "%s is left out: a list of %u ranks does not fit an "
+                     "environment variable",
+                     name, ranks);
+}
+
 static void drop_long_lists(struct build *build)
 {
 #define MEMBERS(name, word, help) [JR_AXIS_##name] = #name "_PARALLEL_MEMBERS",
     static const char *const names[JR_AXIS_COUNT] = {JR_AXES(MEMBERS)};
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
-        if (build->scopes->members[axis] != NULL)
-            continue;
-        unset(build, names[axis]);
-        jr_diags_warning(build->diags, 504, (struct jr_span){0}, NULL,
-                         "%s is left out: a list of %u ranks does not fit "
-                         "an environment variable",
-                         names[axis], build->scopes->grid.size[axis]);
+        if (build->scopes->members[axis] == NULL)
+            leave_out(build, names[axis], build->scopes->grid.size[axis]);
     }
 }
 
@@ -202,10 +176,15 @@ static void add_threads(struct build *build)
 static void add_profiles(struct build *build)
 {
     const struct jr_job *job = build->scopes->job;
-    for (uint32_t i = 0; i < job->env_profiles_count; i++)
-        for (size_t j = 0; j < sizeof profiles / sizeof *profiles; j++)
-            if (strcmp(profiles[j].name, job->env_profiles[i]) == 0)
-                add_table(build, &profiles[j]);
+    for (uint32_t i = 0; i < job->env_profiles_count; i++) {
+        const struct jr_variables *table =
+            jr_variables_of(job->env_profiles[i]);
+        if (table != NULL)
+            add_table(build, table);
+    }
+    if (build->scopes->endpoints != NULL &&
+        build->scopes->common.text[JR_TEMPLATE_ENDPOINTS] == NULL)
+        leave_out(build, "PADDLE_TRAINER_ENDPOINTS", job->world_size);
 }
 
 static void add_required(struct build *build, const char *name)
@@ -226,7 +205,7 @@ static void add_required(struct build *build, const char *name)
 static void add_entry(struct build *build, const struct jr_env_entry *entry)
 {
     const struct jr_template_space *space = &build->scopes->space;
-    struct variable variable = {entry->name, entry->value, ALWAYS};
+    struct jr_variable variable = {.name = entry->name, .text = entry->value};
     struct jr_error err = {0};
     if (entry->required) {
         add_required(build, entry->name);
@@ -320,7 +299,7 @@ enum jr_status jr_environment_init(struct jr_environment *ret,
     *ret = (struct jr_environment){0};
     build.tables.internals = true;
     inherit(&build);
-    add_table(&build, &always);
+    add_table(&build, jr_variables_always());
     drop_long_lists(&build);
     add_devices(&build);
     add_threads(&build);

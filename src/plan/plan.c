@@ -312,6 +312,7 @@ static void fill_plan(struct build *build)
         .backend = job->backend,
         .master_addr = job->master_addr,
         .master_port = job->master_port,
+        .rank_ports = job->rank_ports != NULL ? job->world_size : 0,
         .device_name = job->device_name,
         .device_model = job->device_model,
         .form = job->entrypoint.form,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "buf.h"
 #include "job.h"
 #include "plan.h"
 
@@ -79,6 +80,58 @@ static char **make_lists(const struct jr_scopes *scopes, enum jr_axis axis)
     return lists;
 }
 
+static const char *host_of(const struct jr_scopes *scopes, uint32_t node)
+{
+    const struct jr_job *job = scopes->job;
+    const char *host = scopes->options->local ? NULL : job->hosts[node];
+    return host != NULL ? host : job->master_addr;
+}
+
+/* A v6 address has colons of its own. */
+static char *make_endpoint(const struct jr_scopes *scopes, uint32_t node,
+                           uint32_t rank)
+{
+    const char *host = host_of(scopes, node);
+    bool bare = strchr(host, ':') != NULL && host[0] != '[';
+    return jr_arena_printf(scopes->space.arena, "%s%s%s:%u", bare ? "[" : "",
+                           host, bare ? "]" : "",
+                           scopes->job->rank_ports[rank]);
+}
+
+static char **make_endpoints(const struct jr_scopes *scopes)
+{
+    const struct jr_job *job = scopes->job;
+    char **made =
+        jr_arena_array(scopes->space.arena, job->world_size, sizeof *made);
+    uint32_t rank = 0;
+    for (uint32_t node = 0; made != NULL && node < job->nodes; node++)
+        for (uint32_t i = 0; i < job->local_world_sizes[node]; i++, rank++)
+            made[rank] = make_endpoint(scopes, node, rank);
+    return made;
+}
+
+/* NULL where there are too many for one variable. */
+static const char *join_endpoints(const struct jr_scopes *scopes)
+{
+    JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
+    struct jr_arena *arena = scopes->space.arena;
+    for (uint32_t i = 0; i < scopes->job->world_size && !arena->failed; i++)
+        jr_buf_printf(&list, "%s%s", i > 0 ? "," : "", scopes->endpoints[i]);
+    arena->failed |= list.failed;
+    return arena->failed || list.len > LONGEST_LIST
+               ? NULL
+               : jr_arena_strdup(arena, list.data);
+}
+
+static void fill_endpoints(struct jr_scopes *scopes)
+{
+    if (scopes->job->rank_ports == NULL)
+        return;
+    scopes->endpoints = make_endpoints(scopes);
+    if (scopes->endpoints != NULL)
+        scopes->common.text[JR_TEMPLATE_ENDPOINTS] = join_endpoints(scopes);
+}
+
 static void fill_common(struct jr_scopes *scopes)
 {
     const struct jr_job *job = scopes->job;
@@ -133,6 +186,18 @@ void jr_scopes_init(struct jr_scopes *ret, struct jr_arena *scratch,
     fill_common(ret);
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++)
         ret->members[axis] = make_lists(ret, axis);
+    fill_endpoints(ret);
+}
+
+/* The index of a local rank's device among those that the rank sees. */
+static const char *device_index(const struct jr_scopes *scopes, uint32_t local)
+{
+    const struct jr_job *job = scopes->job;
+    if (job->devices_count == 0)
+        return NULL;
+    return job->device_visibility == JR_VISIBLE_ONE
+               ? decimal(scopes, 0)
+               : decimal(scopes, local % job->devices_count);
 }
 
 void jr_scopes_pick(const struct jr_scopes *scopes,
@@ -148,6 +213,10 @@ void jr_scopes_pick(const struct jr_scopes *scopes,
     ret->text[JR_TEMPLATE_LOCAL_WORLD_SIZE] =
         decimal(scopes, scopes->job->local_world_sizes[rank->node_rank]);
     ret->text[JR_TEMPLATE_DEVICE] = rank->device;
+    ret->text[JR_TEMPLATE_DEVICE_INDEX] =
+        device_index(scopes, rank->local_rank);
+    if (scopes->endpoints != NULL)
+        ret->text[JR_TEMPLATE_ENDPOINT] = scopes->endpoints[rank->rank];
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
         const struct axis_words *words = &axis_words[axis];
         uint32_t group = rank->group[axis];

@@ -26,11 +26,13 @@ struct jr_scopes {
     struct jr_scope common;            /* the words that all ranks share */
     const struct jr_decimal *decimals; /* of 0 .. world_size */
     char **members[JR_AXIS_COUNT];     /* by group; NULL: left out */
+    char **endpoints; /* HOST:PORT by rank; NULL: the job has no rank_ports */
 };
 
 /* Prepare in `scratch`, which must live as long as *ret. `run_dir` is borrowed.
  * An axis whose longest list of members would not fit one environment variable
- * has no lists. Memory failure is the arena's. */
+ * has no lists, nor has the job one of endpoints that would not. Memory failure
+ * is the arena's. */
 void jr_scopes_init(struct jr_scopes *ret, struct jr_arena *scratch,
                     const struct jr_job *job,
                     const struct jr_plan_options *options);

@@ -63,14 +63,35 @@ static bool can_drive(const char *name, enum jr_device kind)
            (kind == JR_DEVICE_CUSTOM || (drives[backend] & (1u << kind)) != 0);
 }
 
+bool jr_spec_has_profile(const struct jr_spec *spec, const char *name)
+{
+    for (uint32_t i = 0; i < spec->env_profiles_count; i++)
+        if (strcmp(spec->env_profiles[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* PaddlePaddle calls Kunlun's devices xpu, everybody else Intel's. */
+static bool is_kunlun(const struct jr_resolver *r, enum jr_device kind)
+{
+    return kind == JR_DEVICE_XPU && jr_spec_has_profile(r->spec, "paddle");
+}
+
+const char *jr_device_vendor(const struct jr_resolver *r, enum jr_device kind)
+{
+    return is_kunlun(r, kind) ? "Kunlun" : kinds[kind].vendor;
+}
+
+const char *jr_device_variable(const struct jr_resolver *r)
+{
+    enum jr_device kind = r->out->job.device;
+    return is_kunlun(r, kind) ? "XPU_VISIBLE_DEVICES" : kinds[kind].visibility;
+}
+
 static const char *default_backend(const struct jr_resolver *r)
 {
     enum jr_device kind = r->out->job.device;
-    for (uint32_t i = 0; i < r->spec->env_profiles_count; i++)
-        if (kind == JR_DEVICE_XPU &&
-            strcmp(r->spec->env_profiles[i], "paddle") == 0)
-            return "bkcl";
-    return kinds[kind].backend;
+    return is_kunlun(r, kind) ? "bkcl" : kinds[kind].backend;
 }
 
 enum jr_fired jr_rule_backend_env(struct jr_resolver *r, struct jr_cell *out)

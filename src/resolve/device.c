@@ -92,7 +92,7 @@ static const char *common_model(const struct jr_hw *hw, enum jr_device kind)
 /* "8 NVIDIA H100 on this node"; drivers put the vendor into the model. */
 static const char *describe(struct jr_resolver *r, enum jr_device kind)
 {
-    const char *vendor = jr_device_kind(kind)->vendor;
+    const char *vendor = jr_device_vendor(r, kind);
     const char *model = common_model(r->hw, kind);
     if (model == NULL)
         model = "devices";

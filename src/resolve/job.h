@@ -67,6 +67,8 @@ struct jr_job {
     char **hosts;        /* one per node; NULL entries when unknown */
     const char *master_addr;
     uint32_t master_port;
+    uint32_t *rank_ports; /* a port of its own for each rank, on its node; NULL:
+                             no profile wants them */
     const char *init_method;
     enum jr_device device;
     const char *device_name;  /* as spelled: "cuda", "custom:foo" */

@@ -27,7 +27,7 @@ static const struct models models[] = {
     {JR_DEVICE_ROCM,
      {"MI100", "MI210", "MI250", "MI250X", "MI300A", "MI300X", "MI308X",
       "MI325X", "MI350X", "MI355X"}},
-    {JR_DEVICE_XPU, {"PVC", "Max1100", "Max1550"}},
+    {JR_DEVICE_XPU, {"PVC", "Max1100", "Max1550", "K200", "R200", "R300", "P800"}},
     {JR_DEVICE_HPU, {"Gaudi", "Gaudi2", "Gaudi3"}},
     {JR_DEVICE_NPU, {"910", "910A", "910B", "910C", "Ascend*"}},
     {JR_DEVICE_MLU, {"MLU290", "MLU370", "MLU590"}},

@@ -103,7 +103,7 @@ static void take_names(struct jr_resolver *r, struct jr_job *job)
     job->master_port = JR_CELL(r, MASTER_PORT).number;
     job->init_method = JR_CELL(r, INIT_METHOD).text;
     job->device_name = JR_CELL(r, DEVICE).text;
-    job->visibility_variable = jr_device_kind(job->device)->visibility;
+    job->visibility_variable = jr_device_variable(r);
     job->bind = JR_CELL(r, BIND).text;
     if (r->instances)
         job->device_visibility = JR_VISIBLE_ONE;
@@ -149,6 +149,8 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
         take_policy(&r, &ret->job);
         take_sizes(&r, &ret->job);
         take_names(&r, &ret->job);
+        if (!jr_rank_ports_fill(&r))
+            status = r.invalid ? JR_STATUS_INVALID : JR_STATUS_UNRESOLVED;
         jr_provenance_fill(&r);
         jr_fingerprint(ret, file);
     }
@@ -165,6 +167,7 @@ void jr_resolution_release(struct jr_resolution *resolution)
         return;
     if (resolution->lease_fd >= 0)
         (void)close(resolution->lease_fd);
+    jr_rank_ports_release(resolution);
     jr_arena_release(&resolution->arena);
     *resolution = JR_RESOLUTION_INIT;
 }

@@ -39,6 +39,8 @@ struct jr_resolution {
     const char *facts; /* what the hardware's origin is called */
     char *const *args; /* jr_resolve_options.args */
     int lease_fd;      /* held until release; -1: none */
+    int *rank_leases;  /* those of job.rank_ports, held as long; NULL: none */
+    uint32_t rank_leases_count;
 };
 
 #define JR_RESOLUTION_INIT ((struct jr_resolution){.lease_fd = -1})

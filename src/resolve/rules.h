@@ -197,4 +197,17 @@ enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_cell *out);
 enum jr_fired jr_rule_backend_axis(struct jr_resolver *r, struct jr_cell *);
 void jr_check_backends(struct jr_resolver *r);
 
+/* Give each rank a port of its own where a profile wants that, once all cells
+ * are known: rank_ports.c. False after a complaint, or without memory. */
+bool jr_rank_ports_fill(struct jr_resolver *r);
+void jr_rank_ports_release(struct jr_resolution *resolution);
+
+/* Whether the spec asks for a profile of variables. */
+bool jr_spec_has_profile(const struct jr_spec *spec, const char *name);
+/* The vendor of a kind, and the variable that narrows which devices of the
+ * job's kind are seen: under the paddle profile an xpu is Kunlun's. NULL:
+ * none. */
+const char *jr_device_vendor(const struct jr_resolver *r, enum jr_device kind);
+const char *jr_device_variable(const struct jr_resolver *r);
+
 #endif

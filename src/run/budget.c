@@ -20,7 +20,8 @@ static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
                              struct jr_error *err)
 {
     struct jr_start_cost cost = jr_start_cost(plan, options);
-    uint64_t needed = OWN_FDS + plan->count + cost.pipes + cost.files;
+    uint64_t needed = OWN_FDS + plan->rank_ports + plan->count + cost.pipes +
+                      cost.files;
     if (jr_linger_wanted(plan))
         needed += plan->count;
     if (getrlimit(RLIMIT_NOFILE, &ret->nofile) != 0)

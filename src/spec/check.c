@@ -163,41 +163,58 @@ static void refuse_variables(const struct jr_check *check,
     }
 }
 
-static bool has_torch(const struct jr_node *profiles)
+/* The variables of a profile. */
+struct profile {
+    const char *name; /* "" is what all ranks get */
+    const struct variable *variables;
+    size_t count;
+};
+
+#define VARIABLE(name, value, field)   {name, sizeof name - 1, field},
+#define ON_DEVICE(name, value, kinds)  {name, sizeof name - 1, "device"},
+#define PROFILE(name, table)                                                   \
+    {                                                                          \
+        name, table, sizeof table / sizeof *table                              \
+    }
+static const struct variable always[] = {JR_CONTRACT_VARIABLES(VARIABLE)};
+static const struct variable torch[] = {JR_CONTRACT_TORCH(VARIABLE)};
+static const struct variable paddle[] = {
+    JR_CONTRACT_PADDLE(VARIABLE) JR_CONTRACT_PADDLE_DEVICES(ON_DEVICE)};
+static const struct variable megengine[] = {JR_CONTRACT_MEGENGINE(VARIABLE)};
+static const struct variable mpi[] = {JR_CONTRACT_MPI(VARIABLE)};
+static const struct profile profiles[] = {
+    PROFILE("", always), PROFILE("torch", torch), PROFILE("paddle", paddle),
+    PROFILE("megengine", megengine), PROFILE("mpi", mpi)};
+
+/* Whether a profile counts: profiles that are not known are none. */
+static bool is_chosen(const struct jr_check *check, const char *name)
 {
-    for (size_t i = 0; profiles != NULL && i < profiles->count; i++)
-        if (strcmp(profiles->items[i]->text, "torch") == 0)
+    const struct jr_node *chosen = jr_doc_get(check->tree, "env_profiles");
+    if (name[0] == '\0')
+        return true;
+    for (size_t i = 0; chosen != NULL && i < chosen->count; i++)
+        if (strcmp(chosen->items[i]->text, name) == 0)
             return true;
-    return profiles == NULL;
+    return chosen == NULL && strcmp(name, "torch") == 0 &&
+           jr_check_raw(check, "env_profiles") == NULL;
 }
 
 static void check_variables(const struct jr_check *check,
-                            const struct jr_node *env, bool is_torch)
+                            const struct jr_node *env)
 {
-#define VARIABLE(name, value, field) {name, sizeof name - 1, field},
-    static const struct variable always[] = {JR_CONTRACT_VARIABLES(VARIABLE)};
-    static const struct variable torch[] = {JR_CONTRACT_TORCH(VARIABLE)};
-    for (size_t i = 0; env != NULL && i < env->count; i++) {
-        refuse_variables(check, &env->pairs[i], always,
-                         sizeof always / sizeof *always);
-        if (is_torch)
-            refuse_variables(check, &env->pairs[i], torch,
-                             sizeof torch / sizeof *torch);
-    }
+    for (size_t i = 0; env != NULL && i < env->count; i++)
+        for (size_t j = 0; j < sizeof profiles / sizeof *profiles; j++)
+            if (is_chosen(check, profiles[j].name))
+                refuse_variables(check, &env->pairs[i], profiles[j].variables,
+                                 profiles[j].count);
 }
 
-/* Profiles that are not known are none. */
 static void check_env(const struct jr_check *check)
 {
-    const struct jr_node *profiles = jr_doc_get(check->tree, "env_profiles");
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
-    bool is_torch =
-        has_torch(profiles) &&
-        (profiles != NULL || jr_check_raw(check, "env_profiles") == NULL);
-    check_variables(check, jr_doc_get(check->tree, "env"), is_torch);
+    check_variables(check, jr_doc_get(check->tree, "env"));
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        check_variables(check, jr_doc_get(entries->pairs[i].value, "env"),
-                        is_torch);
+        check_variables(check, jr_doc_get(entries->pairs[i].value, "env"));
 }
 
 void jr_check_spec(struct jr_lint *lint, const struct jr_node *root,

@@ -8,7 +8,7 @@
 
 #include "banned.h"
 
-#define WORD(name, word, help) {word, help, false},
+#define WORD(name, word, help) {word, help},
 
 static const struct jr_spec_word word_device[] = {JR_DEVICES(WORD){0}};
 static const struct jr_spec_word word_backend[] = {JR_BACKENDS(WORD){0}};
@@ -25,15 +25,15 @@ static const struct jr_spec_word word_from[] = {JR_RESULT_FROMS(WORD){0}};
 static const struct jr_spec_word word_json[] = {JR_JSON_TYPES(WORD){0}};
 static const struct jr_spec_word word_init[] = {JR_PYTHON_INITS(WORD){0}};
 static const struct jr_spec_word word_devices[] = {
-    {"all", "all that are visible", false},
-    {"none", "no device", false},
+    {"all", "all that are visible"},
+    {"none", "no device"},
     {0},
 };
 static const struct jr_spec_word word_profile[] = {
-    {"torch", "PyTorch, as torchrun sets them", false},
-    {"paddle", "PaddlePaddle", true},
-    {"megengine", "MegEngine", true},
-    {"mpi", "Open MPI and MPICH", true},
+    {"torch", "PyTorch, as torchrun sets them"},
+    {"paddle", "PaddlePaddle, as its launch sets them"},
+    {"megengine", "MegEngine"},
+    {"mpi", "what Open MPI and MPICH tell before MPI_Init"},
     {0},
 };
 

@@ -38,7 +38,6 @@ enum jr_spec_kind {
 /* One allowed word; the table ends with a NULL word. */
 struct jr_spec_word {
     const char *word, *help;
-    bool later; /* not supported yet */
 };
 
 struct jr_spec_field;

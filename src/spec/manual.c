@@ -213,7 +213,7 @@ void jr_field_explain(struct jr_buf *out, const struct jr_spec_field *field)
     if (words != NULL)
         jr_buf_str(out, "\nwords:\n");
     for (; words != NULL && words->word != NULL; words++)
-        print_named(out, 2, words->word, words->help, words->later);
+        print_row(out, 2, LIST_COLUMN, words->word, words->help);
     if (below != NULL) {
         jr_buf_str(out, "\nfields:\n");
         print_below(out, below, 2);

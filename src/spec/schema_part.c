@@ -89,7 +89,7 @@ json_t *jr_schema_words(const struct jr_spec_type *type)
 {
     json_t *words = json_array(), *helps = json_array();
     for (const struct jr_spec_word *row = type->words; row->word; row++) {
-        if (row->later || (type->custom && strcmp(row->word, "custom") == 0))
+        if (type->custom && strcmp(row->word, "custom") == 0)
             continue;
         (void)json_array_append_new(words, json_string(row->word));
         (void)json_array_append_new(helps, json_string(row->help));

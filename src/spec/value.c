@@ -147,15 +147,14 @@ const char *const *jr_word_list(struct jr_lint *lint,
                                 const struct jr_spec_word *words)
 {
     static const char *const none[] = {NULL};
-    size_t count = 0, kept = 0;
+    size_t count = 0;
     while (words[count].word != NULL)
         count++;
     const char **list = jr_arena_array(lint->arena, count + 1, sizeof *list);
     if (list == NULL)
         return none;
     for (size_t i = 0; i < count; i++)
-        if (!words[i].later)
-            list[kept++] = words[i].word;
+        list[i] = words[i].word;
     return list;
 }
 
@@ -182,12 +181,6 @@ struct jr_node *jr_read_word(struct jr_lint *lint,
         row++;
     bool bare = type->custom && (strcmp(node->text, "custom") == 0 ||
                                  strcmp(node->text, "custom:") == 0);
-    if (row->word != NULL && row->later) {
-        (void)jr_lint_error(lint, 205, node->span, at,
-                            "'%s: %s' is not supported yet",
-                            jr_lint_path(lint, at), row->word);
-        return NULL;
-    }
     if ((row->word != NULL && !bare) || is_custom(type, node->text))
         return jr_lint_scalar(lint, node, node->text, false);
     struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);

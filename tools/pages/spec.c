@@ -75,12 +75,8 @@ static void typed_item(struct page *page, const char *before, const char *term,
 
 static void words(struct page *page, const struct jr_spec_word *row)
 {
-    for (; row != NULL && row->word != NULL; row++) {
-        JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-        jr_buf_printf(&text, "%s%s", row->help,
-                      row->later ? " (not supported yet)" : "");
-        typed_item(page, "", row->word, "", text.failed ? "" : text.data);
-    }
+    for (; row != NULL && row->word != NULL; row++)
+        typed_item(page, "", row->word, "", row->help);
 }
 
 static void field(struct page *page, const struct jr_spec_field *row)

@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* A kind of device as a bit of a set of them. */
+#define JR_KIND(name) (1u << JR_DEVICE_##name)
+
 /* Whether a profile of machines is the shorthand, as 2x8:H100, and not the path
  * of a facts file: it begins with a digit and has neither dot nor slash. */
 static inline bool jr_profile_is_shorthand(const char *profile)
@@ -60,10 +63,53 @@ static inline bool jr_profile_is_shorthand(const char *profile)
     X("TORCHELASTIC_ERROR_FILE", "%{error_file}", "")                          \
     X("TORCH_DISTRIBUTED_BACKEND", "%{backend}", "backends")
 
-/* The kinds of device that a backend drives, as bits of enum jr_device. Torch
+/* Added by `env_profiles: [paddle]`, as paddle.distributed.launch does. */
+#define JR_CONTRACT_PADDLE(X)                                                  \
+    X("PADDLE_TRAINER_ID", "%{rank}", "")                                      \
+    X("PADDLE_TRAINERS_NUM", "%{world_size}", "world_size")                    \
+    X("PADDLE_TRAINER_ENDPOINTS", "%{endpoints}", "hosts")                     \
+    X("PADDLE_CURRENT_ENDPOINT", "%{endpoint}", "hosts")                       \
+    X("PADDLE_MASTER", "%{master_addr}:%{master_port}", "master_addr")         \
+    X("PADDLE_GLOBAL_RANK", "%{rank}", "")                                     \
+    X("PADDLE_GLOBAL_SIZE", "%{world_size}", "world_size")                     \
+    X("PADDLE_LOCAL_RANK", "%{local_rank}", "")                                \
+    X("PADDLE_LOCAL_SIZE", "%{local_world_size}", "local_world_size")          \
+    X("PADDLE_NNODES", "%{nodes}", "nodes")                                    \
+    X("PADDLE_RANK_IN_NODE", "%{local_rank}", "")                              \
+    X("PADDLE_DISTRI_BACKEND", "%{backend}", "backends")
+
+/* Taken away by it: proxies broke the exchange of ids. */
+#define JR_CONTRACT_PADDLE_REMOVES(X)                                          \
+    X("http_proxy", NULL, "")                                                  \
+    X("https_proxy", NULL, "")
+
+/* And on these kinds of device: the index of the rank's among those it sees. */
+#define JR_CONTRACT_PADDLE_DEVICES(X)                                          \
+    X("FLAGS_selected_gpus", "%{device_index}",                                \
+      JR_KIND(CUDA) | JR_KIND(ROCM))                                           \
+    X("FLAGS_selected_xpus", "%{device_index}", JR_KIND(XPU))                  \
+    X("FLAGS_selected_npus", "%{device_index}", JR_KIND(NPU))                  \
+    X("FLAGS_selected_mlus", "%{device_index}", JR_KIND(MLU))
+
+/* Added by `env_profiles: [megengine]`. */
+#define JR_CONTRACT_MEGENGINE(X) X("NCCL_LAUNCH_MODE", "PARALLEL", "")
+
+/* Added by `env_profiles: [mpi]`: what programs read before MPI_Init, in the
+ * words of Open MPI and of MPICH. */
+#define JR_CONTRACT_MPI(X)                                                     \
+    X("OMPI_COMM_WORLD_RANK", "%{rank}", "")                                   \
+    X("OMPI_COMM_WORLD_SIZE", "%{world_size}", "world_size")                   \
+    X("OMPI_COMM_WORLD_LOCAL_RANK", "%{local_rank}", "")                       \
+    X("OMPI_COMM_WORLD_LOCAL_SIZE", "%{local_world_size}", "local_world_size") \
+    X("OMPI_COMM_WORLD_NODE_RANK", "%{local_rank}", "")                        \
+    X("PMI_RANK", "%{rank}", "")                                               \
+    X("PMI_SIZE", "%{world_size}", "world_size")                               \
+    X("MPI_LOCALRANKID", "%{local_rank}", "")                                  \
+    X("MPI_LOCALNRANKS", "%{local_world_size}", "local_world_size")
+
+/* The kinds of device that a backend drives. Torch
  * calls RCCL "nccl" on AMD's devices; gloo moves device memory through the host
  * there and on NVIDIA's. A device of the user's own may have any backend. */
-#define JR_KIND(name) (1u << JR_DEVICE_##name)
 #define JR_BACKEND_DRIVES(X)                                                   \
     X(NCCL, JR_KIND(CUDA) | JR_KIND(ROCM))                                     \
     X(GLOO, JR_KIND(CPU) | JR_KIND(CUDA) | JR_KIND(ROCM))                      \

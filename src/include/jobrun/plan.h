@@ -70,6 +70,8 @@ struct jr_plan {
     const char *axis_backend[JR_AXIS_COUNT];
     const char *backend, *master_addr;
     uint32_t master_port;
+    uint32_t rank_ports;     /* how many ports the ranks have of their own, each
+                                of which jobrun holds by a descriptor */
     const char *device_name, *device_model;
     enum jr_form form;
     enum jr_start_method start_method;

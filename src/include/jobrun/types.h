@@ -189,7 +189,11 @@
     X(DATA_GROUP, "data_group", "the index of its data group")                 \
     X(DATA_MEMBERS, "data_members",                                            \
       "the ranks of its data group, with commas")                              \
-    X(DATA_BACKEND, "data_backend", "the backend of the data axis")
+    X(DATA_BACKEND, "data_backend", "the backend of the data axis")            \
+    X(ENDPOINTS, "endpoints", "HOST:PORT of every rank, with commas")          \
+    X(ENDPOINT, "endpoint", "its own HOST:PORT")                               \
+    X(DEVICE_INDEX, "device_index",                                            \
+      "the index of its device among those that it sees")
 
 #define JR_ENUM_AXIS(name, word, help)         JR_AXIS_##name,
 #define JR_ENUM_DEVICE(name, word, help)       JR_DEVICE_##name,

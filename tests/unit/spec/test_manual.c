@@ -156,7 +156,7 @@ static const char *const parts[][2] = {
     {"name", "!MISSING"},
     {"timeouts.stop_grace", "!unit"},
     {"env_profiles", "\n  without it  [torch]\n"},
-    {"env_profiles", "\n  mpi                  Open MPI and MPICH (not"},
+    {"env_profiles", "\n  mpi                  what Open MPI and MPICH tell"},
     {"restart", "\n  status      not supported yet: refused with JR0205\n"},
     {"restart", "!accepts"},
     {"console.collapse", ", unless it is false\n"},

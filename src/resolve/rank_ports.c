@@ -1,0 +1,119 @@
+#include "rules.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "lease.h"
+
+#include "banned.h"
+
+enum { LAST_PORT = 65535 };
+
+/* On several nodes nobody can tell which ports are free elsewhere, and all
+ * jobruns have to come to the same ones. */
+static uint32_t fixed_port(const struct jr_resolver *r, uint32_t rank,
+                           uint32_t local)
+{
+    return r->out->job.master_port + 1 + (r->options->local ? rank : local);
+}
+
+static bool fill_fixed(struct jr_resolver *r)
+{
+    struct jr_job *job = &r->out->job;
+    uint32_t rank = 0;
+    for (uint32_t node = 0; node < job->nodes; node++)
+        for (uint32_t i = 0; i < job->local_world_sizes[node]; i++, rank++) {
+            job->rank_ports[rank] = fixed_port(r, rank, i);
+            if (job->rank_ports[rank] <= LAST_PORT)
+                continue;
+            struct jr_diag *diag = jr_rules_clash(
+                r, 433, JR_BIT(JR_MASTER_PORT),
+                "the paddle profile gives each rank a port of its own, from "
+                "master_port + 1 on, and rank %u has none below 65536",
+                rank);
+            jr_diag_help(r->diags, diag, "state a lower master_port");
+            return false;
+        }
+    return true;
+}
+
+static bool hosts_known(struct jr_resolver *r)
+{
+    const struct jr_job *job = &r->out->job;
+    if (r->options->local || job->nodes == 1)
+        return true;
+    for (uint32_t node = 0; node < job->nodes; node++)
+        if (job->hosts[node] == NULL) {
+            struct jr_diag *diag = jr_rules_refuse(
+                r, 433, JR_BIT(JR_NODES),
+                "the paddle profile tells every rank the addresses of all, "
+                "and that of node %u is not known",
+                node);
+            jr_diag_help(r->diags, diag,
+                         "state hosts, one address per node; or --local");
+            return false;
+        }
+    return true;
+}
+
+/* Take the next free port for each rank; how many were taken. */
+static uint32_t lease_all(struct jr_resolver *r, int *fds, struct jr_error *err)
+{
+    struct jr_job *job = &r->out->job;
+    uint32_t port = job->master_port, taken = 0;
+    while (taken < job->world_size && port < LAST_PORT) {
+        int fd = jr_lease_take(++port, err);
+        if (fd < 0 && err->sys != EADDRINUSE)
+            break;
+        if (fd < 0)
+            continue;
+        job->rank_ports[taken] = port;
+        fds[taken++] = fd;
+    }
+    return taken;
+}
+
+static bool fill_leased(struct jr_resolver *r)
+{
+    struct jr_error err = {0};
+    uint32_t world = r->out->job.world_size;
+    int *fds = jr_arena_array(r->arena, world, sizeof *fds);
+    if (fds == NULL)
+        return false;
+    uint32_t taken = lease_all(r, fds, &err);
+    r->out->rank_leases = fds;
+    r->out->rank_leases_count = taken;
+    if (!r->options->keep_port)
+        jr_rank_ports_release(r->out);
+    if (taken == world)
+        return true;
+    struct jr_diag *diag = jr_rules_refuse(
+        r, 433, JR_BIT(JR_WORLD_SIZE),
+        "the paddle profile gives each rank a port of its own, and %u of %u "
+        "could be had%s%s",
+        taken, world, err.text[0] != '\0' ? ": " : "", err.text);
+    jr_diag_help(r->diags, diag,
+                 "raise the limit on open files (ulimit -n), or state a lower "
+                 "master_port");
+    return false;
+}
+
+void jr_rank_ports_release(struct jr_resolution *resolution)
+{
+    for (uint32_t i = 0; i < resolution->rank_leases_count; i++)
+        (void)close(resolution->rank_leases[i]);
+    resolution->rank_leases_count = 0;
+}
+
+bool jr_rank_ports_fill(struct jr_resolver *r)
+{
+    struct jr_job *job = &r->out->job;
+    if (!jr_spec_has_profile(r->spec, "paddle"))
+        return true;
+    job->rank_ports =
+        jr_arena_array(r->arena, job->world_size, sizeof *job->rank_ports);
+    if (job->rank_ports == NULL || !hosts_known(r))
+        return false;
+    bool choose = r->hw->real && (job->nodes == 1 || r->options->local);
+    return choose ? fill_leased(r) : fill_fixed(r);
+}

@@ -1,0 +1,117 @@
+"""env_profiles: what each framework documents is found by a program that was
+written against its documentation, and only where the profile asks for it."""
+import json
+import pathlib
+import shutil
+
+import harness
+
+PROGRAM = pathlib.Path(__file__).parent / "profiles" / "finds.py"
+SPEC = """\
+version: 1
+entrypoint: [python3, finds.py, {profile}]
+env_profiles: [{profile}]
+world_size: 3
+device: cpu
+oversubscribe: true
+timeouts: {{run: 2m}}
+"""
+
+
+class Profiles(harness.Case):
+    def setUp(self):
+        super().setUp()
+        shutil.copy(PROGRAM, self.folder)
+
+    def finds(self, profile, *words, **environment):
+        self.write("job.yaml", SPEC.format(profile=profile))
+        self.expect(self.jobrun("job.yaml", *words, env=environment), 0)
+
+    def test_torch(self):
+        self.finds("torch")
+
+    def test_paddle(self):
+        self.finds("paddle", http_proxy="http://nowhere:1",
+                   https_proxy="http://nowhere:1")
+
+    def test_paddle_rehearses_several_nodes(self):
+        self.finds("paddle", "--local", "-s", "nodes=3")
+
+    def test_megengine(self):
+        self.finds("megengine")
+
+    def test_mpi(self):
+        self.finds("mpi")
+
+    def test_a_profile_that_is_not_asked_for_is_not_there(self):
+        self.write("job.yaml", SPEC.format(profile="mpi"))
+        done = self.jobrun("job.yaml", "-s", "env_profiles=[paddle]")
+        self.expect(done, 1)
+        self.assertIn("OMPI_COMM_WORLD_RANK is not set", done.stdout +
+                      done.stderr)
+
+    def plan(self, *words):
+        done = self.expect(self.jobrun("plan", "job.yaml", "--json", *words), 0)
+        return [rank["env"] for rank in json.loads(done.stdout)["ranks"]]
+
+    def test_paddle_on_several_nodes(self):
+        self.write("job.yaml", SPEC.format(profile="paddle"))
+        ragged = ("-s", "world_size=null", "-s", "local_world_size=[2,1]",
+                  "--on", "2x0,4c", "--node-rank", "0")
+        done = self.expect(self.jobrun("plan", "job.yaml", *ragged,
+                                       "-s", "master_addr=a"), 4)
+        self.assertIn("JR0433", done.stderr)
+        ranks = self.plan(*ragged, "-s", "hosts=[a, 'fe80::1']")
+        self.assertEqual(ranks[0]["PADDLE_TRAINER_ENDPOINTS"],
+                         "a:29501,a:29502,[fe80::1]:29501")
+        self.assertEqual([rank["PADDLE_CURRENT_ENDPOINT"] for rank in ranks],
+                         ["a:29501", "a:29502", "[fe80::1]:29501"])
+        done = self.expect(
+            self.jobrun("plan", "job.yaml", *ragged, "-s", "hosts=[a, b]",
+                        "-s", "master_port=65534"), 3)
+        self.assertIn("rank 1 has none below 65536", done.stderr)
+
+    def test_paddle_names_the_device(self):
+        self.write("job.yaml", SPEC.format(profile="paddle").replace(
+            "device: cpu", "device: auto").replace("3", "4"))
+        for machine, flag, variable in (
+                ("1x4:H100", "FLAGS_selected_gpus", "CUDA_VISIBLE_DEVICES"),
+                ("1x4:MI300X", "FLAGS_selected_gpus", "ROCR_VISIBLE_DEVICES"),
+                ("1x4:P800", "FLAGS_selected_xpus", "XPU_VISIBLE_DEVICES"),
+                ("1x4:910B", "FLAGS_selected_npus",
+                 "ASCEND_RT_VISIBLE_DEVICES"),
+                ("1x4:MLU590", "FLAGS_selected_mlus", "MLU_VISIBLE_DEVICES")):
+            with self.subTest(machine):
+                ranks = self.plan("--on", machine, "-s", "devices=[3,2,1,0]")
+                self.assertEqual([rank[flag] for rank in ranks],
+                                 ["0", "1", "2", "3"])
+                self.assertEqual(ranks[0][variable], "3,2,1,0")
+                self.assertEqual(1, sum(name.startswith("FLAGS_selected")
+                                        for name in ranks[0]))
+                ranks = self.plan("--on", machine,
+                                  "-s", "device_visibility=one")
+                self.assertEqual([rank[flag] for rank in ranks], ["0"] * 4)
+
+    def test_xpu_is_kunlun_for_paddle_alone(self):
+        self.write("job.yaml", SPEC.format(profile="paddle").replace(
+            "device: cpu", "device: xpu"))
+        kunlun = self.plan("--on", "1x4:P800")[0]
+        self.assertEqual(kunlun["PADDLE_DISTRI_BACKEND"], "bkcl")
+        self.assertNotIn("ZE_AFFINITY_MASK", kunlun)
+        intel = self.plan("--on", "1x4:Max1550", "-s", "env_profiles=[torch]")
+        self.assertEqual(intel[0]["TORCH_DISTRIBUTED_BACKEND"], "xccl")
+        self.assertNotIn("XPU_VISIBLE_DEVICES", intel[0])
+        self.assertNotIn("PADDLE_TRAINER_ID", intel[0])
+
+    def test_profiles_own_their_variables(self):
+        self.write("job.yaml", SPEC.format(profile="paddle") +
+                   "env: {PADDLE_TRAINER_ID: 3, RANK: 1, http_proxy: x,"
+                   " OMPI_COMM_WORLD_RANK: 1}\n")
+        done = self.expect(self.jobrun("validate", "job.yaml"), 3)
+        self.assertIn("jobrun sets PADDLE_TRAINER_ID for each rank",
+                      done.stdout)
+        self.assertIn("2 errors", done.stdout)
+
+
+if __name__ == "__main__":
+    harness.main()
