@@ -23,6 +23,7 @@ struct mould {
     struct jr_additions additions;
     struct jr_stencils argv, artifacts;
     struct jr_stencil workdir, prefix;
+    struct jr_stencil around[2]; /* the prefix before and behind the ranks */
     struct jr_stencil result; /* results.file; no pieces: the default */
     struct jr_sinks *sinks;   /* by local rank */
     struct jr_set console;
@@ -99,6 +100,29 @@ static enum jr_status compile_argv(struct build *build)
     return refuse(build, code, "entrypoint", &err);
 }
 
+/* A line that several ranks wrote has their set in the place of %{rank}; where
+ * there is no such place, behind the whole prefix in brackets. */
+static void compile_around(struct build *build, const char *prefix)
+{
+    struct mould *mould = &build->mould;
+    const struct jr_template_space *space = &mould->scopes.space;
+    const char *word = "%{rank}", *head = prefix, *tail = "] ";
+    const char *at = strstr(prefix, word);
+    while (at != NULL && at > prefix && at[-1] == '%') /* a literal */
+        at = strstr(at + 1, word);
+    if (at != NULL) {
+        head = jr_arena_strndup(&build->scratch, prefix, (size_t)(at - prefix));
+        tail = at + strlen(word);
+    } else {
+        head = jr_arena_printf(&build->scratch, "%s[", prefix);
+    }
+    /* What is wrong with the prefix is told of the whole. */
+    if (head == NULL ||
+        jr_stencil_compile(&mould->around[0], space, "", head, NULL) != 0 ||
+        jr_stencil_compile(&mould->around[1], space, "", tail, NULL) != 0)
+        mould->around[0].count = mould->around[1].count = 0;
+}
+
 static enum jr_status compile_templates(struct build *build)
 {
     const struct jr_policy *policy = build->job->policy;
@@ -114,6 +138,8 @@ static enum jr_status compile_templates(struct build *build)
          &mould->artifacts, NULL},
     };
     enum jr_status status = compile_argv(build);
+    if (policy->console.collapse)
+        compile_around(build, prefix);
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         struct jr_error err = {0};
         if (compile_source(&sources[i], &mould->scopes.space, &err) < 0)
@@ -237,10 +263,13 @@ static void fill_paths(struct build *build, struct jr_plan_rank *rank,
 /* The prefix as a console may have it: a newline in it would tear lines, an
  * escape would move the cursor. Tabs pass. */
 static const char *shown_prefix(struct build *build,
+                                const struct jr_stencil *prefix,
                                 const struct jr_scope *scope)
 {
     const char *text =
-        jr_stencil_expand(&build->mould.prefix, &build->scratch, scope);
+        prefix->count == 0
+            ? NULL
+            : jr_stencil_expand(prefix, &build->scratch, scope);
     JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
     while (text != NULL && *text != '\0') {
         size_t len = strcspn(text, "\t");
@@ -271,7 +300,9 @@ static void fill_rank(struct build *build, struct jr_plan_rank *rank)
     rank->env = jr_environment_expand(&mould->env,
                                       addition == NULL ? NULL : &addition->env,
                                       arena, &scope, &rank->env_own);
-    rank->prefix = shown_prefix(build, &scope);
+    rank->prefix = shown_prefix(build, &mould->prefix, &scope);
+    for (int i = 0; i < 2; i++)
+        rank->around[i] = shown_prefix(build, &mould->around[i], &scope);
     rank->artifacts = jr_stencils_expand(&mould->artifacts, arena, &scope);
     rank->artifacts_count = (uint32_t)mould->artifacts.count;
 }

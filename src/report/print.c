@@ -307,6 +307,16 @@ static void print_lingering(const struct jr_page *page)
     }
 }
 
+static void print_patterns(const struct jr_page *page)
+{
+    if (page->outcome->pattern_limits > 0)
+        jr_buf_printf(page->out,
+                      "  warning: console.show or console.hide took too many "
+                      "steps for %u lines, which did not count as matches; the "
+                      "files have all\n",
+                      page->outcome->pattern_limits);
+}
+
 static void print_body(const struct jr_page *page)
 {
     bool blamed = page->report->causes_count > 0;
@@ -331,6 +341,7 @@ void jr_print_page(const struct jr_page *page)
 {
     print_verdict(page);
     print_lingering(page);
+    print_patterns(page);
     if (page->report->status == JR_RUN_SUCCEEDED)
         jr_print_fields(page);
     else

@@ -527,6 +527,7 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
     jr_tee_drain(&runner.tee);
     while (jr_screen_is_waiting(&runner.screen))
         (void)jr_loop_turn(&runner.loop, false);
+    runner.outcome->pattern_limits = runner.tee.lines.filter.limited;
     runner.outcome->console_failed = runner.screen.failed;
     runner.outcome->console_errno = runner.screen.error;
     jr_screen_close(&runner.screen);

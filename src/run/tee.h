@@ -5,14 +5,12 @@
 #ifndef JR_TEE_H
 #define JR_TEE_H
 
-#include <sys/uio.h>
-
 #include <jobrun/plan.h>
 #include <jobrun/run.h>
 
 #include "events.h"
+#include "lines.h"
 #include "loop.h"
-#include "screen.h"
 #include "start.h"
 
 /* One stream of one rank. */
@@ -23,10 +21,7 @@ struct jr_stream {
     const struct jr_plan_rank *rank;
     struct jr_rank_outcome *outcome;
     struct jr_tee *tee;
-    char *rest; /* the line that is not finished yet; malloc'ed or NULL */
-    size_t rest_len, rest_cap;
-    uint64_t rest_since; /* when its first byte came; 0: nothing to show */
-    bool paused;
+    struct jr_feed *feed; /* where it goes on to the console */
     struct jr_stream *next_paused;
 };
 
@@ -34,17 +29,11 @@ struct jr_tee {
     struct jr_loop *loop;
     struct jr_screen *screen;
     struct jr_events *events;
-    struct jr_timer partial;
-    uint64_t partial_ns;
-    bool timestamps, color;
-    char *bytes;       /* what was read just now */
-    struct iovec *iov; /* lines on their way to the screen */
-    int iov_count;
-    struct jr_buf lines; /* the same where they had to be changed */
-    char stamp[34];
+    struct jr_lines lines;
+    char *bytes; /* what was read just now */
     struct jr_stream *streams; /* 2 per rank */
     uint32_t stream_count;
-    struct jr_stream *paused;
+    struct jr_stream *paused; /* their feeds are held */
     uint32_t open; /* streams that have not come to their end */
 };
 

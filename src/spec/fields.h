@@ -229,12 +229,14 @@
       "the ranks whose lines are shown")                                       \
     X("timestamps", FLAG, OPTIONAL, FLAG(timestamps), "false", NULL, "false",  \
       "whether the time stands before the prefix")                             \
-    L("collapse", FLAG, OPTIONAL, "false", "false",                            \
+    X("collapse", FLAG, OPTIONAL, FLAG(collapse), "false", NULL, "false",      \
       "whether the same line from several ranks is shown once")                \
     X("partial", DURATION, OPTIONAL, U64(partial_ms), "250ms",                 \
       "milliseconds", "250ms", "after how long an unfinished line is shown")   \
-    L("show", PATTERN, OPTIONAL, NULL, "all", "the lines that are shown")      \
-    L("hide", PATTERN, OPTIONAL, NULL, "none", "the lines that are not shown")
+    X("show", PATTERN, OPTIONAL, STR(show), NULL, NULL, "all",                 \
+      "the lines that are shown")                                              \
+    X("hide", PATTERN, OPTIONAL, STR(hide), NULL, NULL, "none",                \
+      "the lines that are not shown")
 
 #define JR_FIELDS_TIMEOUTS(X, L)                                               \
     X("start", DURATION, OPTIONAL, U64(start_ms), "0", "milliseconds", "none", \

@@ -279,13 +279,21 @@
     N("console.prefix", "", "console: {prefix: \"%{node_rank}/%{rank}: \"}")   \
     N("console.ranks", "", "console: {ranks: \"0,8\"}")                        \
     N("console.timestamps", "", "console: {timestamps: true}")                 \
-    N("console.collapse", "", "console: {collapse: true}")                     \
+    N("console.collapse",                                                      \
+      "A line that ranks 0 to 7 write alike is shown once, after a tenth of "  \
+      "a second at most, as `[0-7] ...`: the ranks stand where the prefix "    \
+      "has %{rank}. Each rank's lines keep their order. What is folded is "    \
+      "still whole in the files.",                                             \
+      "console: {collapse: true}")                                             \
     N("console.partial", "", "console: {partial: 1s}")                         \
     N("console.show",                                                          \
-      "What is not shown is still whole in the files.",                        \
+      "PCRE2 that must match somewhere in the line, without the prefix; a "    \
+      "line is shown once it is whole. What is not shown is still whole in "   \
+      "the files. A line that takes too many steps does not match; after a "   \
+      "hundred of those all lines are shown.",                                 \
       "console: {show: '^(epoch|step) '}")                                     \
     N("console.hide",                                                          \
-      "What is not shown is still whole in the files.",                        \
+      "As `show`; a line that both match is not shown.",                       \
       "console: {hide: 'FutureWarning'}")                                      \
     N("timeouts.start",                                                        \
       "It bounds `setup` and the helper's imports too. A run that is late\n"   \

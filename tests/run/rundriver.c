@@ -8,6 +8,7 @@
  *   policy=stop|continue  target=leader|group   grace=MS     run=MS
  *   start=MS exit=MS  returns=1 barrier=1  (with a worker as the command)
  *   partial=MS  timestamps=1  live=1  color=1
+ *   collapse=1  show=REGEX  hide=REGEX
  *   outcome=PATH   where to print it            workdir=PATH
  *   path=PATH      the ranks' PATH              quiet=N      rank not shown
  *   cpus=SET       what the ranks are bound to
@@ -38,8 +39,9 @@
 struct setup {
     uint32_t ranks, quiet, missing, nofile, hard, fsize, repeat, returns, barrier;
     const char *dir, *id, *outcome, *workdir, *path, *cpus;
+    const char *show, *hide;
     const char *out, *err, *on_failure, *target, *helper;
-    uint32_t timestamps, live, color, group, isolate;
+    uint32_t collapse, timestamps, live, color, group, isolate;
     struct jr_policy policy;
 };
 
@@ -84,6 +86,9 @@ static void set_option(struct setup *setup, const char *name, const char *value)
         {"timestamps", NULL, &setup->timestamps, NULL},
         {"group", NULL, &setup->group, NULL},
         {"isolate", NULL, &setup->isolate, NULL},
+        {"collapse", NULL, &setup->collapse, NULL},
+        {"show", &setup->show, NULL, NULL},
+        {"hide", &setup->hide, NULL, NULL},
         {"live", NULL, &setup->live, NULL},
         {"color", NULL, &setup->color, NULL},
         {"dir", &setup->dir, NULL, NULL},
@@ -130,6 +135,9 @@ static int read_options(struct setup *setup, int argc, char **argv)
         set_option(setup, argv[i], value);
     }
     struct jr_policy *policy = &setup->policy;
+    policy->console.collapse = setup->collapse != 0;
+    policy->console.show = (char *)setup->show;
+    policy->console.hide = (char *)setup->hide;
     policy->console.timestamps = setup->timestamps != 0;
     policy->exit_barrier = setup->barrier != 0;
     policy->isolation =
@@ -166,6 +174,7 @@ static void make_rank(struct jr_plan_rank *rank, uint32_t i,
         .workdir = setup->workdir,
         .cpus = setup->cpus,
         .prefix = jr_arena_printf(arena, "[%u] ", i),
+        .around = {"[", "] "},
         .on_console = i != setup->quiet,
         .out = sink_of(setup->out),
         .err = sink_of(setup->err),
@@ -196,9 +205,10 @@ static void print_outcome(FILE *to, const struct jr_outcome *outcome)
 {
     (void)fprintf(to,
                   "run stop_signal=%d runner_signal=%d timed_out=%d "
-                  "console_failed=%d left=%u text=%s\n",
+                  "console_failed=%d left=%u limits=%u text=%s\n",
                   outcome->stop_signal, outcome->runner_signal,
-                  outcome->timed_out, outcome->console_failed, outcome->left, outcome->start_text);
+                  outcome->timed_out, outcome->console_failed, outcome->left,
+                  outcome->pattern_limits, outcome->start_text);
     for (uint32_t i = 0; i < outcome->count; i++) {
         const struct jr_rank_outcome *rank = &outcome->ranks[i];
         static const char *const stages[] = {

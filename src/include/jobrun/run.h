@@ -72,6 +72,8 @@ struct jr_outcome {
     int32_t runner_signal; /* the runner died of this signal; 0 */
     bool console_failed;  /* the console went away or was full */
     int32_t console_errno; /* why it is not whole, where somebody may miss it */
+    uint32_t pattern_limits; /* lines that took console.show or hide too many
+                                steps */
     char start_text[1024]; /* more of why a rank could not start; else empty */
     uint32_t left;        /* processes that could not be ended */
     int32_t left_pids[16]; /* the first of them */

@@ -310,7 +310,10 @@ struct jr_console {
     char *prefix;        /* per-rank template */
     char *ranks;         /* rank set: whose lines are shown */
     bool timestamps;     /* wall time before the prefix */
+    bool collapse;       /* the same line from several ranks is shown once */
     uint64_t partial_ms; /* after which an unfinished line is shown */
+    char *show, *hide;   /* PCRE2 of the lines that are, or are not, shown;
+                            NULL: all are */
 };
 
 /* Limits in milliseconds; 0 means none. */

@@ -173,6 +173,32 @@ static void escapes_prefixes(void)
     sample_release(&s);
 }
 
+/* A folded line has the ranks in the place of %{rank}; the rest is each rank's
+ * own. */
+static void cuts_prefixes_for_several_ranks(void)
+{
+    static const struct {
+        const char *prefix, *head, *tail;
+    } rows[] = {
+        {"[%{rank}] ", "[", "] "},
+        {"", "[", "] "},
+        {"x: ", "x: [", "] "},
+        {"%%{rank}-%{local_rank} ", "%{rank}-1 [", "] "},
+        {"%%{rank}-%{rank}-%{rank} ", "%{rank}-", "-1 "},
+        {"\n%{local_rank}/%{rank}|", "\\x0a1/", "|"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct sample s;
+        sample_init(&s, 1, 1, 2);
+        s.policy.console.prefix = (char *)rows[i].prefix;
+        s.policy.console.collapse = true;
+        CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+        JR_ASSERT_TEXT(s.plan.ranks[1].around[0], rows[i].head);
+        JR_ASSERT_TEXT(s.plan.ranks[1].around[1], rows[i].tail);
+        sample_release(&s);
+    }
+}
+
 static void expands_stated_paths(void)
 {
     static const struct {
@@ -321,6 +347,7 @@ JR_UNIT_MAIN("plan", CASE(refuses_a_world_that_does_not_add_up),
              CASE(places_ranks_on_their_nodes),
              CASE(names_files_below_the_run_folder),
              CASE(refuses_a_result_file_of_two_ranks), CASE(escapes_prefixes),
+             CASE(cuts_prefixes_for_several_ranks),
              CASE(expands_stated_paths), CASE(makes_the_command_line),
              CASE(hands_text_to_the_shell), CASE(shows_whom_the_console_shows),
              CASE(warns_of_a_group_that_crosses_nodes),

@@ -201,6 +201,22 @@ static void a_console_that_is_not_whole(void)
            "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
+static void patterns_that_were_too_hard(void)
+{
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake.outcome.pattern_limits = 3;
+    fake.outcome.console_errno = 28;
+    expect(&fake, false,
+           "jobrun: INCOMPLETE: every rank did well, but logs are not whole   "
+           "exit status 7\n"
+           "  warning: console.show or console.hide took too many steps for 3 "
+           "lines, which did not count as matches; the files have all\n"
+           "  the console is not whole: No space left on device\n"
+           "  0 processes left\n"
+           "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
+}
+
 static void stopped_after_a_failure(void)
 {
     struct fake fake;
@@ -269,5 +285,6 @@ static void large_worlds_stay_short(void)
 JR_UNIT_MAIN("print", CASE(success), CASE(success_of_one_rank_without_results),
              CASE(a_rank_that_failed), CASE(all_kinds_of_others),
              CASE(incomplete), CASE(first_lines),
-             CASE(a_console_that_is_not_whole), CASE(stopped_after_a_failure),
+             CASE(a_console_that_is_not_whole),
+             CASE(patterns_that_were_too_hard), CASE(stopped_after_a_failure),
              CASE(large_worlds_stay_short))

@@ -46,7 +46,6 @@ static void refuses_what_is_not_built(void)
         {"restart: {max: 1}", "JR0205@3:1 restart"},
         {"on_hang: {}", "JR0205@3:1 on_hang"},
         {"timeouts: {silence: 1s}", "JR0205@3:12 timeouts.silence"},
-        {"console: {show: x}", "JR0205@3:11 console.show"},
         /* what asks for nothing */
         {"bind: none\ntemplate: false", ""},
         {"timeouts: {exit: 30s}\nconsole: {collapse: false}", ""},

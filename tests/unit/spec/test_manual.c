@@ -159,7 +159,6 @@ static const char *const parts[][2] = {
     {"env_profiles", "\n  mpi                  what Open MPI and MPICH tell"},
     {"restart", "\n  status      not supported yet: refused with JR0205\n"},
     {"restart", "!accepts"},
-    {"console.collapse", ", unless it is false\n"},
     {"signals", "\nexample:\n  signals: {USR1: forward"},
     {"limits.stack", "\n  accepts     bytes, a size"},
     {"parallelism", "\nfields:\n  model                the size"},

@@ -1,0 +1,338 @@
+#include "lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "safe.h"
+#include "set.h"
+
+#include "banned.h"
+
+#define LINE_MOST  (64U << 10) /* an unfinished line is shown from here on */
+#define IOV_COUNT  1023        /* four a line; the kernel takes 1024 */
+#define UNFINISHED "\\\n"      /* ends what is shown of an unfinished line */
+
+static bool is_terminal(const struct jr_feed *feed)
+{
+    return feed->lines->screen->streams[feed->number]->terminal;
+}
+
+/* Lines that may need changing are rebuilt; the others go as they lie. */
+static bool is_careful(const struct jr_feed *feed, const char *bytes,
+                       size_t len)
+{
+    return is_terminal(feed) || memchr(bytes, '\r', len) != NULL;
+}
+
+static void flush(struct jr_lines *lines, int number)
+{
+    if (lines->changed.len > 0)
+        lines->iov[lines->iov_count++] =
+            (struct iovec){lines->changed.data, lines->changed.len};
+    if (lines->iov_count > 0)
+        jr_screen_write(lines->screen, number, lines->iov, lines->iov_count);
+    lines->iov_count = 0;
+    lines->stamp[0] = '\0';
+    jr_buf_clear(&lines->changed);
+}
+
+static void write_stamp(char stamp[static 34], uint64_t wall_ns)
+{
+    jr_clock_rfc3339(stamp, wall_ns);
+    memcpy(stamp + strlen(stamp), " ", 2);
+}
+
+/* The time before a line: one for all that are flushed together. */
+static const char *stamp(struct jr_lines *lines)
+{
+    if (lines->timestamps && lines->stamp[0] == '\0')
+        write_stamp(lines->stamp, jr_clock_wall_ns());
+    return lines->stamp;
+}
+
+static void push(struct jr_lines *lines, const char *bytes, size_t len)
+{
+    if (len > 0)
+        lines->iov[lines->iov_count++] = (struct iovec){(char *)bytes, len};
+}
+
+static void show_as_is(struct jr_feed *feed, const char *line, size_t len,
+                       const char *end)
+{
+    struct jr_lines *lines = feed->lines;
+    if (lines->iov_count + 4 > IOV_COUNT)
+        flush(lines, feed->number);
+    const char *time = stamp(lines);
+    push(lines, time, strlen(time));
+    push(lines, feed->rank->prefix, strlen(feed->rank->prefix));
+    push(lines, line, end == NULL ? len + 1 : len);
+    if (end != NULL)
+        push(lines, end, strlen(end));
+}
+
+/* What is left of a line on the screen, and what ends it. */
+static void add_changed(struct jr_buf *out, const struct jr_feed *feed,
+                        const char *line, size_t len, const char *end)
+{
+    line = jr_safe_redrawn(line, &len);
+    if (is_terminal(feed))
+        jr_safe_line(out, line, len, feed->lines->color);
+    else
+        jr_buf_add(out, line, len);
+    jr_buf_str(out, end == NULL ? "\n" : end);
+}
+
+static void show_changed(struct jr_feed *feed, const char *line, size_t len,
+                         const char *end)
+{
+    struct jr_lines *lines = feed->lines;
+    jr_buf_str(&lines->changed, stamp(lines));
+    jr_buf_str(&lines->changed, feed->rank->prefix);
+    add_changed(&lines->changed, feed, line, len, end);
+}
+
+static void fold_line(struct jr_feed *feed, const char *line, size_t len,
+                      const char *end)
+{
+    struct jr_lines *lines = feed->lines;
+    const struct jr_plan *plan = lines->plan;
+    jr_buf_clear(&lines->line);
+    add_changed(&lines->line, feed, line, len, end);
+    if (lines->line.failed)
+        return;
+    jr_fold_add(lines->fold,
+                &(struct jr_fold_input){
+                    .text = lines->line.data,
+                    .len = lines->line.len,
+                    .around = feed->rank->around,
+                    .number = feed->number,
+                    .rank = feed->rank->rank - plan->ranks[plan->first].rank,
+                    .most = lines->open[feed->number],
+                    .place = &feed->place});
+}
+
+static void show_folded(void *owner, const struct jr_folded *line)
+{
+    struct jr_lines *lines = owner;
+    const struct jr_plan *plan = lines->plan;
+    struct jr_buf *out = &lines->changed;
+    char time[34] = "";
+    if (lines->timestamps)
+        write_stamp(time, line->wall_ns);
+    jr_buf_str(out, time);
+    if (line->count == 1) {
+        jr_buf_str(out, plan->ranks[plan->first + line->ranks[0]].prefix);
+    } else {
+        jr_buf_str(out, line->around[0]);
+        jr_set_print(out, line->ranks, line->count);
+        jr_buf_str(out, line->around[1]);
+    }
+    jr_buf_add(out, line->text, line->len);
+    flush(lines, line->number);
+}
+
+/* Whether a line, or a piece of one, is not to be seen: as its beginning. */
+static bool is_hidden(struct jr_feed *feed, const char *line, size_t len,
+                      const char *end)
+{
+    struct jr_lines *lines = feed->lines;
+    if (!jr_filter_is_set(&lines->filter))
+        return false;
+    line = jr_safe_redrawn(line, &len);
+    bool hidden = feed->begun == JR_BEGUN_NOTHING
+                      ? !jr_filter_passes(&lines->filter, line, len)
+                      : feed->begun == JR_BEGUN_HIDDEN;
+    feed->begun = JR_BEGUN_NOTHING;
+    if (end != NULL && strcmp(end, UNFINISHED) == 0)
+        feed->begun = hidden ? JR_BEGUN_HIDDEN : JR_BEGUN_SHOWN;
+    return hidden;
+}
+
+/* `line` without its newline; `end` is what follows it on the console, NULL
+ * where that is the newline that follows it in memory. */
+static void show(struct jr_feed *feed, bool careful, const char *line,
+                 size_t len, const char *end)
+{
+    if (is_hidden(feed, line, len, end))
+        return;
+    if (feed->lines->fold != NULL)
+        fold_line(feed, line, len, end);
+    else if (careful)
+        show_changed(feed, line, len, end);
+    else
+        show_as_is(feed, line, len, end);
+}
+
+/* The unfinished line grows by `len` bytes; out of memory drops them from the
+ * console, never from the file. */
+static void keep(struct jr_feed *feed, const char *bytes, size_t len)
+{
+    if (feed->rest_len + len > feed->rest_cap) {
+        size_t cap = (feed->rest_len + len) * 2;
+        char *grown = realloc(feed->rest, cap);
+        if (grown == NULL)
+            return;
+        feed->rest = grown;
+        feed->rest_cap = cap;
+    }
+    memcpy(feed->rest + feed->rest_len, bytes, len);
+    feed->rest_len += len;
+}
+
+static void forget(struct jr_feed *feed)
+{
+    free(feed->rest);
+    feed->rest = NULL;
+    feed->rest_len = feed->rest_cap = 0;
+    feed->rest_since = 0;
+}
+
+static void show_rest(struct jr_feed *feed, const char *end)
+{
+    if (feed->rest_len > 0)
+        show(feed, is_careful(feed, feed->rest, feed->rest_len), feed->rest,
+             feed->rest_len, end);
+    flush(feed->lines, feed->number);
+    forget(feed);
+}
+
+/* A line that redraws itself is no line to show now and again: on a terminal
+ * its state stands below the others until it is finished. */
+static void light_rest(struct jr_feed *feed)
+{
+    struct jr_lines *lines = feed->lines;
+    size_t len = feed->rest_len;
+    const char *line = jr_safe_redrawn(feed->rest, &len);
+    struct jr_buf text = JR_BUF_INIT;
+    jr_buf_str(&text, feed->rank->prefix);
+    jr_safe_line(&text, line, len, false);
+    if (!text.failed && (!jr_filter_is_set(&lines->filter) ||
+                         jr_filter_passes(&lines->filter, line, len)))
+        jr_screen_light(lines->screen, text.data);
+    jr_buf_release(&text);
+    memmove(feed->rest, line, len);
+    feed->rest[len] = '\r';
+    feed->rest_len = len + 1;
+}
+
+static void keep_rest(struct jr_feed *feed, const char *bytes, size_t len)
+{
+    struct jr_lines *lines = feed->lines;
+    keep(feed, bytes, len);
+    if (feed->rest_len >= LINE_MOST) {
+        show_rest(feed, UNFINISHED);
+        return;
+    }
+    if (feed->rest_len > 0 &&
+        memchr(feed->rest, '\r', feed->rest_len) != NULL) {
+        feed->rest_since = 0;
+        light_rest(feed);
+        return;
+    }
+    /* Whether a line is shown can be told of a whole one only. */
+    if (jr_filter_is_set(&lines->filter))
+        return;
+    if (feed->rest_since == 0)
+        feed->rest_since = jr_clock_ns();
+    if (lines->partial.at == 0 && lines->partial_ns > 0)
+        lines->partial.at = feed->rest_since + lines->partial_ns;
+}
+
+/* What an iovec points to must not move before it is flushed: the unfinished
+ * line is touched only at both ends of this. */
+void jr_feed_add(struct jr_feed *feed, const char *bytes, size_t len)
+{
+    const char *at = bytes, *end = bytes + len;
+    const char *line = memchr(at, '\n', len);
+    if (line != NULL && feed->rest_len > 0) {
+        keep(feed, at, (size_t)(line - at));
+        show_rest(feed, "\n");
+        at = line + 1;
+        line = memchr(at, '\n', (size_t)(end - at));
+    }
+    bool careful = is_careful(feed, at, (size_t)(end - at));
+    while (line != NULL) {
+        show(feed, careful, at, (size_t)(line - at), NULL);
+        at = line + 1;
+        line = memchr(at, '\n', (size_t)(end - at));
+    }
+    flush(feed->lines, feed->number);
+    if (at < end)
+        keep_rest(feed, at, (size_t)(end - at));
+}
+
+void jr_feed_end(struct jr_feed *feed)
+{
+    show_rest(feed, "\n");
+    feed->lines->open[feed->number]--;
+}
+
+/* Show the lines that have been unfinished for long enough, and look again when
+ * the next one will be. */
+static void on_partial(void *owner)
+{
+    struct jr_lines *lines = owner;
+    uint64_t now = jr_clock_ns(), next = 0;
+    for (uint32_t i = 0; i < lines->feed_count; i++) {
+        struct jr_feed *feed = &lines->feeds[i];
+        if (feed->rest_since == 0)
+            continue;
+        /* Of a stream that waits for the console, the end may be there. */
+        if (feed->held)
+            feed->rest_since = now;
+        uint64_t due = feed->rest_since + lines->partial_ns;
+        if (due <= now)
+            show_rest(feed, UNFINISHED);
+        else if (next == 0 || due < next)
+            next = due;
+    }
+    lines->partial.at = next;
+}
+
+int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
+                  struct jr_screen *screen, const struct jr_plan *plan,
+                  bool color)
+{
+    const struct jr_console *console = &plan->policy->console;
+    *lines = (struct jr_lines){
+        .screen = screen,
+        .plan = plan,
+        .partial = {.due = on_partial, .owner = lines},
+        .partial_ns = console->partial_ms * 1000000,
+        .timestamps = console->timestamps,
+        .color = color,
+        .feed_count = 2 * plan->count,
+        .iov = calloc(IOV_COUNT + 1, sizeof(struct iovec)),
+        .feeds = calloc(2 * (size_t)plan->count + 1, sizeof(struct jr_feed))};
+    if (lines->iov == NULL || lines->feeds == NULL ||
+        jr_filter_open(&lines->filter, console) != 0)
+        return -1;
+    jr_loop_timer(loop, &lines->partial);
+    if (!console->collapse || plan->count < 2)
+        return 0;
+    lines->fold = jr_fold_new(plan->count, loop, show_folded, lines);
+    return lines->fold == NULL ? -1 : 0;
+}
+
+struct jr_feed *jr_lines_feed(struct jr_lines *lines, uint32_t i, int number)
+{
+    struct jr_feed *feed = &lines->feeds[2 * i + (uint32_t)number];
+    *feed = (struct jr_feed){
+        .lines = lines,
+        .rank = &lines->plan->ranks[lines->plan->first + i],
+        .number = number};
+    lines->open[number]++;
+    return feed;
+}
+
+void jr_lines_close(struct jr_lines *lines)
+{
+    jr_fold_free(lines->fold);
+    jr_filter_close(&lines->filter);
+    jr_buf_release(&lines->changed);
+    jr_buf_release(&lines->line);
+    free(lines->feeds);
+    free(lines->iov);
+    *lines = (struct jr_lines){.filter = {.limited = lines->filter.limited}};
+}

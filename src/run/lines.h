@@ -1,0 +1,68 @@
+/*
+ * The ranks' bytes as lines on the console: whole, with a prefix, made safe for
+ * a terminal; those that are filtered out left out, equal ones of several ranks
+ * folded into one.
+ */
+#ifndef JR_LINES_H
+#define JR_LINES_H
+
+#include <sys/uio.h>
+
+#include <jobrun/plan.h>
+
+#include "filter.h"
+#include "fold.h"
+#include "screen.h"
+
+/* What was decided about the line that a stream is in the middle of. */
+enum jr_begun { JR_BEGUN_NOTHING, JR_BEGUN_SHOWN, JR_BEGUN_HIDDEN };
+
+/* One stream of one rank. */
+struct jr_feed {
+    struct jr_lines *lines; /* NULL: it is not shown */
+    const struct jr_plan_rank *rank;
+    int number;    /* 0 standard output, 1 standard error */
+    bool held;     /* more of it waits elsewhere */
+    char *rest;    /* the line that is not finished yet; malloc'ed or NULL */
+    size_t rest_len, rest_cap;
+    uint64_t rest_since; /* when its first byte came; 0: nothing to show */
+    enum jr_begun begun;
+    uint64_t place; /* see jr_fold_add */
+};
+
+struct jr_lines {
+    struct jr_screen *screen;
+    const struct jr_plan *plan;
+    struct jr_filter filter;
+    struct jr_fold *fold; /* NULL: lines are not folded */
+    struct jr_timer partial;
+    uint64_t partial_ns;
+    bool timestamps, color;
+    struct iovec *iov; /* lines on their way to the screen */
+    int iov_count;
+    struct jr_buf changed; /* the same where they had to be changed */
+    struct jr_buf line;    /* one that is going to be folded */
+    char stamp[34];
+    struct jr_feed *feeds; /* 2 per rank */
+    uint32_t feed_count;
+    uint32_t open[2]; /* feeds that are open, by stream */
+};
+
+/* Returns 0, or -1 with errno; close it in both cases. */
+int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
+                  struct jr_screen *screen, const struct jr_plan *plan,
+                  bool color);
+
+/* Begin the stream `number` of the plan's rank `i`. */
+struct jr_feed *jr_lines_feed(struct jr_lines *lines, uint32_t i, int number);
+
+/* What the stream wrote. */
+void jr_feed_add(struct jr_feed *feed, const char *bytes, size_t len);
+
+/* The stream's end. */
+void jr_feed_end(struct jr_feed *feed);
+
+/* Show what waits, and free. */
+void jr_lines_close(struct jr_lines *lines);
+
+#endif
