@@ -323,8 +323,11 @@ static void reap_orphans(struct jr_runner *runner)
     pid_t pid = runner->orphan;
     runner->orphan = 0;
     jr_helper_hear(&runner->helper);
-    if (pid == 0 ||
-        waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+    /* A group counts its zombies, too: while one is waited for, none stays. */
+    if (jr_stop_waits(runner))
+        (void)waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
+    else if (pid == 0 || waitid(P_PID, (id_t)pid, &info,
+                                WEXITED | WNOHANG | WNOWAIT) != 0)
         return;
     while (info.si_pid != 0 && !is_known(runner, info.si_pid)) {
         (void)waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);

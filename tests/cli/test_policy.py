@@ -84,6 +84,19 @@ class Signals(Case):
         self.assertEqual(process.wait(harness.LIMIT), 143)
         self.assertEqual(len(list(self.folder.glob("cleaned.*"))), 2)
 
+    def test_ends_that_are_told_together_end_the_wait(self):
+        """Of several children that end at once the kernel tells only one; with
+        a grace of ten minutes, one that is overlooked is a failure."""
+        for _ in range(20):
+            for path in self.folder.glob("ready.*"):
+                path.unlink()
+            process = self.run_of(
+                "timeouts: {stop_grace: 10m}",
+                "touch ready.$RANK; while :; do sleep 1000 & sleep 1000 & "
+                "wait; done")
+            process.terminate()
+            self.assertEqual(process.wait(harness.LIMIT), 143)
+
     def test_a_stubborn_group_is_killed_after_the_grace(self):
         process = self.run_of("timeouts: {stop_grace: 300ms}",
                               self.GROUP.format(""))
