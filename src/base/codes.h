@@ -136,10 +136,10 @@
       "  before   extends: base.yaml           # which lies in ../bases\n"     \
       "  after    extends: ../bases/base.yaml\n")                              \
     X(119, "a parent outside the root",                                        \
-      "Parents are read below one folder only: that of --root, else the top\n" \
-      "of the checkout that the spec lies in, else the spec's own folder. So\n"\
-      "a spec from somebody else cannot have files of yours quoted in\n"       \
-      "messages. Links may lead anywhere below that folder.\n"                 \
+      "Parents and profiles are read below one folder only: that of --root,\n" \
+      "else the top of the checkout that the spec lies in, else the spec's\n"  \
+      "own folder. So a spec from somebody else cannot have files of yours\n"  \
+      "quoted in messages. Links may lead anywhere below that folder.\n"       \
       "\n"                                                                     \
       "  before   jobrun validate jobs/a.yaml      # extends: ../base.yaml\n"  \
       "  after    jobrun validate --root . jobs/a.yaml\n")                     \
@@ -156,6 +156,13 @@
       "\n"                                                                     \
       "  before   extends: [part-001.yaml, part-002.yaml, ...]\n"              \
       "  after    extends: parts.yaml\n")                                      \
+    X(122, "a profile that cannot be read",                                    \
+      "`env_profiles` names words and files. Such a file is below the root,\n" \
+      "relative to the file that names it, and is a mapping with `env` and\n"  \
+      "`env_remove`, both of the form that they have in a spec.\n"             \
+      "\n"                                                                     \
+      "  before   LR: 0.1                # ours.yaml\n"                        \
+      "  after    env: {LR: 0.1}         # ours.yaml\n")                       \
     X(201, "a required field is missing",                                      \
       "A spec states at least its version and what to run. A result field\n"   \
       "states its type, and an entrypoint has one of its forms.\n"             \

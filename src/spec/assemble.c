@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "env_profile.h"
 #include "extends.h"
 #include "field.h"
 #include "fill.h"
@@ -30,8 +31,24 @@ static char *root_of(const struct jr_assembly *assembly)
     return real != NULL ? real : strdup(folder);
 }
 
-static int extend(struct jr_doc *doc, const struct jr_assembly *assembly,
-                  const struct jr_shapes *shapes, struct jr_diags *diags)
+/* Take in the files that the document refers to. */
+static int refer(struct jr_doc *doc, const struct jr_assembly *assembly,
+                 const struct jr_extends *extends, struct jr_diags *diags)
+{
+    const struct jr_spec_options *options = assembly->options;
+    if (jr_extends_merge(doc, extends, diags) != 0)
+        return -1;
+    for (size_t i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
+        jr_override(doc, extends->shapes, options->sets[i], assembly->here,
+                    diags);
+    if (!jr_profiles_named(doc->root))
+        return 0;
+    return jr_profiles_merge(doc, extends->shapes, extends->reader, diags);
+}
+
+/* The document with all that goes into it but for what ${...} stands for. */
+static int put_together(struct jr_doc *doc, const struct jr_assembly *assembly,
+                        const struct jr_shapes *shapes, struct jr_diags *diags)
 {
     JR_FREE char *root = NULL;
     struct jr_reader files;
@@ -43,7 +60,9 @@ static int extend(struct jr_doc *doc, const struct jr_assembly *assembly,
         extends.reader = &files;
         doc->arena.failed |= root == NULL;
     }
-    return doc->arena.failed ? -1 : jr_extends_merge(doc, &extends, diags);
+    if (doc->arena.failed)
+        return -1;
+    return refer(doc, assembly, &extends, diags);
 }
 
 /* The globs of `secrets`, as they stand: those of the spec, or the default. */
@@ -75,12 +94,12 @@ int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
     const struct jr_spec_options *options = assembly->options;
     const struct jr_shapes shapes = jr_shapes_make();
     doc->source->folder = assembly->file.folder;
-    bool extends = doc->root->kind == JR_NODE_MAPPING &&
-                   jr_doc_pair(doc->root, "extends") != NULL;
-    if (extends && extend(doc, assembly, &shapes, diags) != 0)
+    bool refers = doc->root->kind == JR_NODE_MAPPING &&
+                  (jr_doc_pair(doc->root, "extends") != NULL ||
+                   jr_profiles_named(doc->root));
+    if ((refers || options->sets != NULL) &&
+        put_together(doc, assembly, &shapes, diags) != 0)
         return -1;
-    for (size_t i = 0; options->sets != NULL && options->sets[i] != NULL; i++)
-        jr_override(doc, &shapes, options->sets[i], assembly->here, diags);
     if (!doc->dollars)
         return 0;
     const struct jr_strv secrets = secrets_of(doc);

@@ -118,7 +118,8 @@ TYPE(LIMIT_SIZE, .kind = JR_KIND_TEXT,
 TYPE(LOG_MODE, ONE_OF(word_mode))
 TYPE(RESULT_FROM, ONE_OF(word_from))
 TYPE(JSON_TYPE, ONE_OF(word_json))
-TYPE(PROFILE, ONE_OF(word_profile))
+TYPE(PROFILE, ONE_OF(word_profile), .or_file = true,
+     .wants = "torch, paddle, megengine, mpi, or the path of a profile")
 TYPE(INIT, ONE_OF(word_init))
 TYPE(STREAMS, .kind = JR_KIND_STREAMS,
      .wants = "none, out, err or all, or RANKS:STREAMS such as 0:all,1-3:err")
@@ -141,7 +142,8 @@ TYPE(MODULES, LIST_OF(MODULE), .wants = "a list of modules")
 TYPE(HOSTS, LIST_OF(ADDRESS), .min = 1, .wants = "a list of addresses")
 TYPE(TARGETS, LIST_OF(TARGET), .min = 1,
      .wants = "a list of machines such as 2x8:H100, or paths of facts files")
-TYPE(PROFILES, LIST_OF(PROFILE), .wants = "a list of profiles")
+TYPE(PROFILES, LIST_OF(PROFILE),
+     .wants = "a list of profiles: words, or paths of files")
 TYPE(COUNTS, LIST_OF(COUNT), .min = 1, .lone = true,
      .wants = "an integer of at least 1, or a list of them")
 TYPE(DEVICES, LIST_OF(DEVICE_ID), .min = 1, .words = word_devices,

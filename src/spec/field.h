@@ -54,6 +54,8 @@ struct jr_spec_type {
     bool is_profile;     /* PATH: the shorthand of a machine is none */
     bool is_shell;       /* ${...} belongs to the shell: literal */
     bool custom;         /* WORD: custom:NAME too */
+    bool or_file;        /* WORD: or a file's path, which is never linted: the
+                            file was taken in before */
     bool lone;           /* LIST: one item may stand without brackets */
     bool env;            /* NAMES: of environment variables */
     bool ranks;          /* NAMES: rank sets, no two of which overlap */

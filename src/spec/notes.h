@@ -102,7 +102,15 @@
       "Values are text as it is written: `SEED: 7` needs no quotes.",          \
       "env: {SEED: 7, OUT: \"out/%{rank}\", DATA_ROOT: \"???\", DEBUG: null}") \
     N("env_remove", "", "env_remove: [PYTHONPATH, \"NCCL_*\"]")                \
-    N("env_profiles", "", "env_profiles: [torch]")                             \
+    N("env_profiles",                                                          \
+      "A path names a profile of your own: a file with `env` and "             \
+      "`env_remove`, of the form that they have here. It is relative to the "  \
+      "file that states it, and below `--root`. Its variables come after "     \
+      "those of the words, whatever the order, later files over earlier "      \
+      "ones, and the spec's own `env` over them all. `paddle` gives every "    \
+      "rank a port of its own; under it `xpu` is Kunlun's. Under `mpi` "       \
+      "MPI_Init still sees a world of one: no process manager is there.",      \
+      "env_profiles: [torch, ./ours.yaml]")                                    \
     N("per_rank",                                                              \
       "No two sets may have a rank in common.",                                \
       "per_rank: {0: {args: [--verbose], env: {DEBUG: 1}}}")                   \

@@ -95,6 +95,9 @@ json_t *jr_schema_words(const struct jr_spec_type *type)
         (void)json_array_append_new(helps, json_string(row->help));
     }
     json_t *schema = enum_schema(words, helps);
+    if (type->or_file)
+        return jr_schema_either(
+            schema, jr_schema_pattern("^(?!.*\\$\\{).*(/.*|\\.ya?ml)$"));
     if (!type->custom)
         return schema;
     return jr_schema_either(schema,

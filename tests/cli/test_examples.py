@@ -14,6 +14,7 @@ EXAMPLES = {  # name: (exit status of the run, ranks)
     "function": (0, 4),
     "script": (0, 3),
     "library": (0, 4),
+    "profile": (0, 3),
 }
 
 

@@ -63,7 +63,7 @@ static int read_nothing(const struct jr_reader *reader,
 {
     (void)reader;
     (void)err;
-    jr_buf_str(&reading->text, "template: true\n");
+    jr_buf_str(&reading->text, "description: a file\n");
     reading->file = (struct jr_file){"base", "base", "/"};
     return 0;
 }
