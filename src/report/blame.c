@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "judge.h"
 #include "left.h"
+#include "run.h"
 #include "signame.h"
 #include "words.h"
 
@@ -157,6 +158,20 @@ static bool print_tail(const struct jr_page *page, const char *path,
     return true;
 }
 
+/* What was before a rank that has no process: its helper, and the setup. */
+static void print_beside(const struct jr_page *page)
+{
+    static const char *const names[] = {JR_HELPER_LOG, JR_SETUP_LOG};
+    JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        jr_buf_clear(&path);
+        jr_buf_printf(&path, "attempt_%u/%s", jr_words_attempt(page->plan),
+                      names[i]);
+        if (!path.failed && print_tail(page, path.data, names[i]))
+            return;
+    }
+}
+
 static void print_together(const struct jr_page *page)
 {
     JR_BUF_CLEANUP struct jr_buf set = JR_BUF_INIT;
@@ -173,7 +188,9 @@ void jr_print_cause(const struct jr_page *page)
     const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
     print_identity(page, i);
     print_exception(page, i);
-    if (!print_tail(page, rank->err_path, "stderr"))
+    if (page->outcome->ranks[i].pid == 0)
+        print_beside(page);
+    else if (!print_tail(page, rank->err_path, "stderr"))
         (void)print_tail(page, rank->out_path, "stdout");
     print_together(page);
 }

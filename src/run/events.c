@@ -50,6 +50,14 @@ const char *jr_events_signal(char out[static JR_EVENTS_SIGNAL], int sig)
     return out;
 }
 
+const char *jr_events_code(char out[static JR_EVENTS_SIGNAL], int code)
+{
+    if (code < 0)
+        return "null";
+    (void)snprintf(out, JR_EVENTS_SIGNAL, "%d", code);
+    return out;
+}
+
 void jr_events_flush(struct jr_events *events)
 {
     if (events->lines.len == 0)

@@ -28,6 +28,8 @@ void jr_events_add(struct jr_events *events, const char *name,
 #define JR_EVENTS_SIGNAL 20 /* bytes of it */
 const char *jr_events_signal(char out[static JR_EVENTS_SIGNAL], int sig);
 
+/* An exit code as the value of a member: null for what is negative. */
+const char *jr_events_code(char out[static JR_EVENTS_SIGNAL], int code);
 void jr_events_flush(struct jr_events *events);
 void jr_events_close(struct jr_events *events);
 

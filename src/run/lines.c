@@ -156,7 +156,7 @@ static void show(struct jr_feed *feed, bool careful, const char *line,
 {
     if (is_hidden(feed, line, len, end))
         return;
-    if (feed->lines->fold != NULL)
+    if (feed->lines->fold != NULL && feed->rank->around[0] != NULL)
         fold_line(feed, line, len, end);
     else if (careful)
         show_changed(feed, line, len, end);
@@ -302,9 +302,9 @@ int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
         .partial_ns = console->partial_ms * 1000000,
         .timestamps = console->timestamps,
         .color = color,
-        .feed_count = 2 * plan->count,
+        .feed_count = 2 * plan->count + 2,
         .iov = calloc(IOV_COUNT + 1, sizeof(struct iovec)),
-        .feeds = calloc(2 * (size_t)plan->count + 1, sizeof(struct jr_feed))};
+        .feeds = calloc(2 * (size_t)plan->count + 2, sizeof(struct jr_feed))};
     if (lines->iov == NULL || lines->feeds == NULL ||
         jr_filter_open(&lines->filter, console) != 0)
         return -1;
@@ -315,12 +315,13 @@ int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
     return lines->fold == NULL ? -1 : 0;
 }
 
-struct jr_feed *jr_lines_feed(struct jr_lines *lines, uint32_t i, int number)
+struct jr_feed *jr_lines_feed(struct jr_lines *lines, uint32_t i,
+                              const struct jr_plan_rank *rank, int number)
 {
     struct jr_feed *feed = &lines->feeds[2 * i + (uint32_t)number];
     *feed = (struct jr_feed){
         .lines = lines,
-        .rank = &lines->plan->ranks[lines->plan->first + i],
+        .rank = rank,
         .number = number};
     lines->open[number]++;
     return feed;

@@ -43,7 +43,7 @@ struct jr_lines {
     struct jr_buf changed; /* the same where they had to be changed */
     struct jr_buf line;    /* one that is going to be folded */
     char stamp[34];
-    struct jr_feed *feeds; /* 2 per rank */
+    struct jr_feed *feeds; /* 2 per rank, and 2 of the setup */
     uint32_t feed_count;
     uint32_t open[2]; /* feeds that are open, by stream */
 };
@@ -53,8 +53,10 @@ int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
                   struct jr_screen *screen, const struct jr_plan *plan,
                   bool color);
 
-/* Begin the stream `number` of the plan's rank `i`. */
-struct jr_feed *jr_lines_feed(struct jr_lines *lines, uint32_t i, int number);
+/* Begin the stream `number` of `rank`, the plan's number `i`; plan->count is its
+ * setup, whose lines are not folded (it has nothing around its number). */
+struct jr_feed *jr_lines_feed(struct jr_lines *lines, uint32_t i,
+                              const struct jr_plan_rank *rank, int number);
 
 /* What the stream wrote. */
 void jr_feed_add(struct jr_feed *feed, const char *bytes, size_t len);

@@ -13,6 +13,11 @@
 
 #include <jobrun/run.h>
 
+/* Files of an attempt's folder, beside the ranks' folders: all that the setup
+ * prints, and all that the helper does. */
+#define JR_SETUP_LOG  "setup.log"
+#define JR_HELPER_LOG "helper.log"
+
 struct jr_group;
 struct jr_rundir;
 

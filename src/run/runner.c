@@ -30,17 +30,19 @@ void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
 {
     for (uint32_t i = 0; i < runner->next; i++)
         (void)jr_rank_handle(&runner->ranks[i], event, sig);
+    if (event != JR_RANK_ON_FORWARD)
+        (void)jr_rank_handle(&runner->setup.run, event, sig);
 }
 
 static void record_end(struct jr_runner *runner, const struct jr_rank_run *rank)
 {
     const struct jr_rank_outcome *outcome = rank->outcome;
-    char code[16] = "null", name[JR_EVENTS_SIGNAL];
-    if (outcome->end == JR_END_EXITED)
-        (void)snprintf(code, sizeof code, "%d", outcome->exit_code);
+    char code[JR_EVENTS_SIGNAL], name[JR_EVENTS_SIGNAL];
+    bool exited = outcome->end == JR_END_EXITED;
     jr_events_add(&runner->events, "rank_ended",
                   "\"rank\":%u,\"pid\":%d,\"exit_code\":%s,\"signal\":%s",
-                  rank->plan->rank, outcome->pid, code,
+                  rank->plan->rank, outcome->pid,
+                  jr_events_code(code, exited ? outcome->exit_code : -1),
                   jr_events_signal(name, outcome->signal));
 }
 
@@ -160,8 +162,8 @@ static void start_one(struct jr_runner *runner)
 
 static bool may_start(const struct jr_runner *runner)
 {
-    return runner->next < runner->plan->count && !runner->stop.begun &&
-           runner->suspended_ns == 0 &&
+    return runner->setup.done && runner->next < runner->plan->count &&
+           !runner->stop.begun && runner->suspended_ns == 0 &&
            (runner->plan->helper.argv == NULL ||
             jr_helper_may_start(&runner->helper));
 }
@@ -221,13 +223,9 @@ static void on_helper_failed(void *owner, enum jr_stage stage, int error,
     jr_runner_no_start(owner, stage, error, text);
 }
 
-static void open_helper(struct jr_runner *runner)
+void jr_runner_set_up(struct jr_runner *runner)
 {
     enum jr_stage stage;
-    runner->helper = (struct jr_helper){
-        .socket = {.fd = -1},
-        .process = {.fd = -1},
-        .hooks = {runner, on_forked, on_helper_failed}};
     if (runner->plan->helper.argv != NULL && runner->plan->count > 0 &&
         jr_helper_open(&runner->helper, &runner->starter, runner->plan,
                        &runner->loop, &stage) != 0)
@@ -307,6 +305,8 @@ static void on_guard_end(void *owner, uint32_t events)
 static bool is_known(const struct jr_runner *runner, pid_t pid)
 {
     if (runner->helper.pid == pid && runner->helper.process.fd >= 0)
+        return true;
+    if (runner->setup.run.pid == pid && runner->setup.run.watch.fd >= 0)
         return true;
     for (uint32_t i = 0; i < runner->next; i++)
         if (runner->ranks[i].pid == pid && runner->ranks[i].watch.fd >= 0)
@@ -507,6 +507,10 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
         .proc_fd = -1,
     };
     runner.guard.owner = &runner;
+    runner.helper = (struct jr_helper){
+        .socket = {.fd = -1},
+        .process = {.fd = -1},
+        .hooks = {&runner, on_forked, on_helper_failed}};
     if (args->plan->policy->isolation == JR_ISOLATION_PID &&
         jr_isolate_settle(&runner.proc_fd, JR_SLOT_END) != 0) {
         (void)jr_error_sys(&args->shared->error, JR_STATUS_LAUNCH,
@@ -521,7 +525,7 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
         _exit(1);
     }
     args->shared->began = true;
-    open_helper(&runner);
+    jr_setup_open(&runner);
     while (goes_on(&runner))
         turn(&runner);
     runner.stop.run.at = 0;

@@ -12,6 +12,7 @@
 #include "outcome.h"
 #include "rank.h"
 #include "screen.h"
+#include "setup.h"
 #include "signals.h"
 #include "start.h"
 #include "start_helper.h"
@@ -42,6 +43,7 @@ struct jr_runner {
     struct jr_events events;
     struct jr_status_line status;
     struct jr_starter starter;
+    struct jr_setup setup;
     struct jr_helper helper;
     struct jr_linger linger;
     struct jr_stop stop;
@@ -69,9 +71,13 @@ struct jr_runner_args {
 /* The whole life of the runner: never returns. */
 _Noreturn void jr_runner_main(const struct jr_runner_args *args);
 
-/* Let `event` happen to every rank that was started, or waits. */
+/* Let `event` happen to every rank that was started, or waits, and to the
+ * setup, where it is not a signal for ranks. */
 void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
                         int sig);
+
+/* The setup is done: start the helper, if ranks are forked from one. */
+void jr_runner_set_up(struct jr_runner *runner);
 
 /* Whether ranks are still to come. */
 bool jr_runner_is_starting(const struct jr_runner *runner);

@@ -36,6 +36,8 @@ struct jr_start_cost jr_start_cost(const struct jr_plan *plan,
                                    const struct jr_run_options *options)
 {
     struct jr_start_cost cost = {0};
+    if (plan->setup.text != NULL)
+        cost.pipes = cost.files = 2;
     for (uint32_t i = 0; i < plan->count; i++) {
         const struct jr_plan_rank *rank = &plan->ranks[plan->first + i];
         for (int stream = 0; stream < 2; stream++) {

@@ -13,6 +13,7 @@
 
 #include "budget.h"
 #include "child.h"
+#include "exported.h"
 #include "run.h"
 
 /* Where a stream of a rank goes. A console that is closed, or does not show the
@@ -68,6 +69,7 @@ struct jr_starter {
     int reset[64];
     unsigned reset_count;
     struct jr_program program;
+    struct jr_exported exported; /* by the setup */
     cpu_set_t cpus[JR_CPUS / CPU_SETSIZE]; /* of the rank at hand */
 };
 
@@ -87,12 +89,20 @@ struct jr_started {
     enum jr_stage stage; /* JR_STAGE_NONE: it executes */
     int error;
 };
+#define JR_STARTED_NONE                                                        \
+    ((struct jr_started){                                                      \
+        .pidfd = -1, .control = -1, .pipes = {-1, -1}, .files = {-1, -1}})
 
 /* What the methods share. Fill what is the same for every child. */
 void jr_start_child(struct jr_starter *starter, struct jr_child *ret);
 
 /* Make a rank's folder and its streams, whose ends stand in their slots, and
- * fill `child` and *ret. -1 with ret->stage and errno. */
+ * fill those of `child` and *ret. -1 with ret->stage and errno. */
+int jr_start_streams(const struct jr_starter *starter,
+                     const struct jr_plan_rank *rank, struct jr_child *child,
+                     struct jr_started *ret);
+
+/* The same, and all else that makes a child a rank. */
 int jr_start_prepare(struct jr_starter *starter,
                      const struct jr_plan_rank *rank, struct jr_child *child,
                      struct jr_started *ret);
@@ -100,6 +110,10 @@ int jr_start_prepare(struct jr_starter *starter,
 /* Make a rank's folder, and the attempt's above it when it is the first. NULL
  * is none. 0, or -1 with errno. */
 int jr_start_folder(const struct jr_starter *starter, const char *path);
+
+/* The path of what lies beside the rank's folder. */
+void jr_start_beside(const struct jr_plan_rank *rank, const char *name,
+                     char *ret, size_t size);
 
 /* A log file of the run folder, to append to; -1 with errno. */
 int jr_start_log(const struct jr_starter *starter, const char *path);

@@ -130,19 +130,6 @@ static void on_message(void *owner, uint32_t events)
     jr_helper_hear(owner);
 }
 
-/* The attempt's folder is the rank's, less its last component. */
-static int open_log(const struct jr_starter *starter,
-                    const struct jr_plan_rank *rank, char path[PATH_MAX])
-{
-    const char *slash = rank->dir == NULL ? NULL : strrchr(rank->dir, '/');
-    int len = slash == NULL ? 0 : (int)(slash + 1 - rank->dir);
-    if (rank->dir != NULL && jr_start_folder(starter, rank->dir) != 0)
-        return -1;
-    (void)snprintf(path, PATH_MAX, "%.*s%s", len,
-                   rank->dir == NULL ? "" : rank->dir, JR_HELPER_LOG);
-    return 0;
-}
-
 int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
                    const struct jr_plan *plan, struct jr_loop *loop,
                    enum jr_stage *ret_stage)
@@ -150,7 +137,7 @@ int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
     const struct jr_plan_rank *first = &plan->ranks[plan->first];
     struct jr_started started = {.pidfd = -1};
     struct jr_child child;
-    char log[PATH_MAX];
+    char log[64];
     int ends[2];
     *ret_stage = JR_STAGE_CLONE;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
@@ -159,11 +146,13 @@ int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
     (void)close(ends[1]);
     jr_start_child(starter, &child);
     child.argv = plan->helper.argv;
-    child.env = plan->helper.env;
+    child.env = jr_exported_join(&starter->exported, plan->helper.env,
+                                 plan->helper.env_own, NULL);
     child.workdir = first->workdir;
     child.extra = true;
     child.streams[0].path = child.streams[1].path = log;
-    if (open_log(starter, first, log) != 0)
+    jr_start_beside(first, JR_HELPER_LOG, log, sizeof log);
+    if (child.env == NULL || jr_start_folder(starter, first->dir) != 0)
         started.stage = JR_STAGE_FOLDER;
     else
         (void)jr_start_program(starter, &child, &started);

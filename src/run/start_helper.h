@@ -33,7 +33,6 @@
 #include "start.h"
 
 #define JR_HELPER_BATCH 16 /* ranks asked for and not told of yet, at most */
-#define JR_HELPER_LOG   "helper.log" /* of the attempt: all that it prints */
 
 /* What happened, told to the runner. */
 struct jr_helper_hooks {

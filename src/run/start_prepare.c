@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -55,10 +56,14 @@ static int open_pipe(const struct jr_starter *starter,
     return slot < 0 ? -1 : 0;
 }
 
-static int open_streams(const struct jr_starter *starter,
-                        const struct jr_plan_rank *rank, struct jr_child *child,
-                        struct jr_started *ret)
+int jr_start_streams(const struct jr_starter *starter,
+                     const struct jr_plan_rank *rank, struct jr_child *child,
+                     struct jr_started *ret)
 {
+    if (jr_start_folder(starter, rank->dir) != 0) {
+        ret->stage = JR_STAGE_FOLDER;
+        return -1;
+    }
     for (int stream = 0; stream < 2; stream++) {
         struct jr_child_stream *to = &child->streams[stream];
         switch (jr_start_route(rank, stream, starter->options)) {
@@ -117,6 +122,15 @@ static int open_control(struct jr_child *child, struct jr_started *ret)
     return slot < 0 ? -1 : 0;
 }
 
+void jr_start_beside(const struct jr_plan_rank *rank, const char *name,
+                     char *ret, size_t size)
+{
+    const char *dir = rank->dir == NULL ? "" : rank->dir;
+    const char *slash = strrchr(dir, '/');
+    int len = slash == NULL ? 0 : (int)(slash + 1 - dir);
+    (void)snprintf(ret, size, "%.*s%s", len, dir, name);
+}
+
 int jr_start_log(const struct jr_starter *starter, const char *path)
 {
     return openat(JR_SLOT_DIR, path,
@@ -142,22 +156,19 @@ int jr_start_prepare(struct jr_starter *starter,
                      const struct jr_plan_rank *rank, struct jr_child *child,
                      struct jr_started *ret)
 {
-    *ret = (struct jr_started){.pidfd = -1,
-                               .control = -1,
-                               .pipes = {-1, -1},
-                               .files = {-1, -1}};
+    *ret = JR_STARTED_NONE;
     jr_start_child(starter, child);
     child->argv = rank->argv;
-    child->env = rank->env;
+    child->env = jr_exported_join(&starter->exported, rank->env, rank->env_own,
+                                  rank->drop);
     child->workdir = rank->workdir;
     if (rank->cpus != NULL && read_cpus(starter, rank->cpus, child) != 0)
         ret->stage = JR_STAGE_CPUS;
-    else if (jr_start_folder(starter, rank->dir) != 0)
-        ret->stage = JR_STAGE_FOLDER;
-    else if (starter->controls && open_control(child, ret) != 0)
+    else if (child->env == NULL ||
+             (starter->controls && open_control(child, ret) != 0))
         ret->stage = JR_STAGE_CLONE;
     else
-        return open_streams(starter, rank, child, ret);
+        return jr_start_streams(starter, rank, child, ret);
     return -1;
 }
 

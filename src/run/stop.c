@@ -32,10 +32,12 @@ static void on_start_timeout(void *owner)
 {
     struct jr_runner *runner = owner;
     bool importing = runner->plan->helper.argv != NULL && !runner->helper.ready;
+    static const char *const text = "it was not done within timeouts.start";
     jr_events_add(&runner->events, "timeout", "\"timeout\":\"start\"");
-    if (importing)
-        jr_runner_no_start(runner, JR_STAGE_IMPORT, 0,
-                           "it was not done within timeouts.start");
+    if (!runner->setup.done)
+        jr_runner_no_start(runner, JR_STAGE_SETUP, 0, text);
+    else if (importing)
+        jr_runner_no_start(runner, JR_STAGE_IMPORT, 0, text);
     else
         jr_runner_no_start(runner, JR_STAGE_LATE, 0, "");
 }
@@ -125,17 +127,20 @@ void jr_stop_force(struct jr_runner *runner)
 
 /* The number of a group is not given away as long as the group has a process;
  * later it may be another's, which costs a wait within the grace. */
+static bool has_group(const struct jr_rank_run *rank)
+{
+    return rank->group && rank->pid > 0 && rank->outcome->stopped_with != 0 &&
+           kill(-rank->pid, 0) == 0;
+}
+
 bool jr_stop_waits(const struct jr_runner *runner)
 {
     if (!runner->stop.begun || runner->stop.forced)
         return false;
-    for (uint32_t i = 0; i < runner->next; i++) {
-        const struct jr_rank_run *rank = &runner->ranks[i];
-        if (rank->group && rank->pid > 0 && rank->outcome->stopped_with != 0 &&
-            kill(-rank->pid, 0) == 0)
+    for (uint32_t i = 0; i < runner->next; i++)
+        if (has_group(&runner->ranks[i]))
             return true;
-    }
-    return false;
+    return has_group(&runner->setup.run);
 }
 
 void jr_stop_signal(struct jr_runner *runner, int sig)

@@ -87,9 +87,9 @@ int jr_tee_open(struct jr_tee *tee, struct jr_loop *loop,
     *tee = (struct jr_tee){.loop = loop,
                            .screen = screen,
                            .events = events,
-                           .stream_count = 2 * plan->count,
+                           .stream_count = 2 * plan->count + 2,
                            .bytes = malloc(READ_SIZE),
-                           .streams = calloc(2 * (size_t)plan->count + 1,
+                           .streams = calloc(2 * (size_t)plan->count + 2,
                                              sizeof(struct jr_stream))};
     if (tee->bytes == NULL || tee->streams == NULL ||
         jr_lines_open(&tee->lines, loop, screen, plan, color) != 0)
@@ -118,7 +118,7 @@ int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
                                      .outcome = outcome,
                                      .tee = tee,
                                      .feed = jr_lines_feed(&tee->lines, i,
-                                                           number)};
+                                                           rank, number)};
         tee->open++;
         failed |= jr_loop_add(tee->loop, &stream->watch, EPOLLIN);
     }

@@ -37,13 +37,13 @@ struct jr_tee {
     uint32_t open; /* streams that have not come to their end */
 };
 
-/* Room for the streams of `ranks` ranks. Returns 0, or -1 with errno. */
+/* Room for the streams of the plan's ranks, and of its setup. Returns 0, or -1 with errno. */
 int jr_tee_open(struct jr_tee *tee, struct jr_loop *loop,
                 struct jr_screen *screen, struct jr_events *events,
                 const struct jr_plan *plan, bool color);
 
 /* Take over the piped streams of the plan's rank `i`, which was started; the
- * descriptors are the tee's from here on. Returns 0, or -1 with errno. */
+ * descriptors are the tee's from here on; plan->count is the setup. Returns 0, or -1 with errno. */
 int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
                const struct jr_plan_rank *rank,
                struct jr_rank_outcome *outcome);

@@ -48,7 +48,7 @@
     X("workdir", WORKDIR, OPTIONAL, STR(workdir), ".", NULL,                   \
       "the spec's folder",                                                     \
       "where ranks run, relative to the spec's folder")                        \
-    L("setup", SETUP, OPTIONAL, NULL, "none",                                  \
+    X("setup", SETUP, OPTIONAL, STR(setup), NULL, NULL, "none",                \
       "shell text that is run once per node before the ranks")                 \
     X("env", ENV, OPTIONAL, SEQ(env, bind_env), NULL, NULL, "none",            \
       "variables for the ranks; null unsets one, ??? wants it set outside")    \

@@ -96,7 +96,10 @@
     N("workdir", "", "workdir: ../data")                                       \
     N("setup",                                                                 \
       "What it exports is the base of the ranks' environment: modules, "       \
-      "conda, a virtual environment.",                                         \
+      "conda, a virtual environment. /bin/sh runs it, in the working "         \
+      "directory of the first rank; what it prints is on the console and in "  \
+      "setup.log. If its last command fails (or any, after `set -e`), no "     \
+      "rank starts. It has to come to its end: no `exit`, no `exec`.",         \
       "setup: . venv/bin/activate")                                            \
     N("env",                                                                   \
       "Values are text as it is written: `SEED: 7` needs no quotes.",          \

@@ -141,7 +141,8 @@ class Events(Case):
         self.start("true").wait(LIMIT)
         self.start("sh", "-c", "kill -9 $$").wait(LIMIT)
         self.start("/nonexistent/program").wait(LIMIT)
-        self.start(spec="entrypoint: {shell: sleep 60}\n"
+        self.start(spec="entrypoint: [true]\nsetup: kill $$\n").wait(LIMIT)
+        self.start(spec="entrypoint: {shell: sleep 60}\nsetup: echo\n"
                    "timeouts: {run: 100ms}\n").wait(LIMIT)
         self.start(spec="entrypoint: {python: {function: 'json:dumps'},"
                    " args: [1]}\n").wait(LIMIT)

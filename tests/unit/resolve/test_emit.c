@@ -55,7 +55,7 @@ static const struct trip trips[] = {
      "results: {file: \"${env:HF_TOKEN}/%{rank}\"}\n"
      "per_rank: {0: {args: [\"--t=${env:HF_TOKEN}\"], env: {MY_TOKEN: x}}}\n",
      {.environ = environment}},
-    {"results: {required: all}\n",
+    {"setup: export A=\"${B}\" %{c}\nresults: {required: all}\n",
      {.environ = environment, .sets = calls}},
     {"", {.sets = libraries}},
 };

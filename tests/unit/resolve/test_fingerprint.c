@@ -80,6 +80,7 @@ static const struct {
     {"start_method", CALL "}\n", CALL "}\nstart_method: fork\n"},
     {"preload", CALL "}\nstart_method: fork\n",
      CALL "}\nstart_method: fork\npreload: [a]\n"},
+    {"setup", ENTRY, ENTRY "setup: export A=1\n"},
     {"entrypoint.kwargs", CALL ", kwargs: {a: 1}}\n",
      CALL ", kwargs: {a: \"1\"}}\n"},
     {"entrypoint.python.script", PYTHON "script: a}}\n",

@@ -160,7 +160,7 @@ static void binds_functions(void)
                   "  args: [1, '1', ~, True, [2.50, {a: , '%{b': '%{rank}'}]]\n"
                   "  kwargs: {x: 1e1, y: '\\'}\n"
                   "per_rank: {1: {args: [x], kwargs: {x: null}}}\n"
-                  "start_method: fork\npreload: [json]\n");
+                  "start_method: fork\npreload: [json]\nsetup: a %{b\n");
     const struct jr_spec *spec = case_spec(&c);
     CU_ASSERT_PTR_NOT_NULL_FATAL(spec);
     const struct jr_entrypoint *entry = &spec->entrypoint;
@@ -180,6 +180,7 @@ static void binds_functions(void)
     JR_ASSERT_TEXT(spec->per_rank[0].kwargs[0].value, "null");
     CU_ASSERT_EQUAL(spec->start_method, JR_START_FORK);
     JR_ASSERT_TEXT(spec->preload[0], "json");
+    JR_ASSERT_TEXT(spec->setup, "a %{b");
     CU_ASSERT_TRUE(spec->policy.results.stated);
     CU_ASSERT_EQUAL(spec->policy.results.from, JR_FROM_RETURN);
     case_close(&c);
