@@ -244,6 +244,7 @@ static void fill_paths(struct build *build, struct jr_plan_rank *rank,
         rank->out_path = jr_arena_printf(arena, "%s/stdout.log", rank->dir);
     if (rank->err & JR_SINK_FILE)
         rank->err_path = jr_arena_printf(arena, "%s/stderr.log", rank->dir);
+    rank->limited = build->job->policy->log_limit != NULL;
     rank->error_path = jr_arena_printf(arena, "%s/error.json", rank->dir);
     scope->text[JR_TEMPLATE_RANK_DIR] =
         jr_arena_printf(scratch, "%s/%s", run_dir, rank->dir);

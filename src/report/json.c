@@ -104,6 +104,11 @@ static void add_result(json_t *object, const struct line *line)
     const struct jr_rank_report *report = line->report;
     jr_json_set_str(object, "stdout", rank->out_path);
     jr_json_set_str(object, "stderr", rank->err_path);
+    json_object_set_new(
+        object, "dropped_bytes",
+        json_pack("{s:I,s:I}", "stdout",
+                  (json_int_t)line->outcome->dropped[0], "stderr",
+                  (json_int_t)line->outcome->dropped[1]));
     jr_json_set_str(object, "error_file",
                     report->error_file ? rank->error_path : NULL);
     jr_json_set_str(object, "error",

@@ -76,6 +76,11 @@ static void load_end(struct jr_rank_outcome *rank, const json_t *line,
     rank->ended_ns = ns_of(line, "seconds");
     rank->max_rss_bytes =
         (uint64_t)json_integer_value(json_object_get(line, "max_rss_bytes"));
+    const json_t *dropped = json_object_get(line, "dropped_bytes");
+    rank->dropped[0] =
+        (uint64_t)json_integer_value(json_object_get(dropped, "stdout"));
+    rank->dropped[1] =
+        (uint64_t)json_integer_value(json_object_get(dropped, "stderr"));
     if (json_is_integer(code)) {
         rank->end = JR_END_EXITED;
         rank->exit_code = (int32_t)json_integer_value(code);

@@ -1,5 +1,6 @@
 #include "print.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -307,6 +308,23 @@ static void print_lingering(const struct jr_page *page)
     }
 }
 
+/* What log_limit left out, by the streams of all ranks. */
+static void print_dropped(const struct jr_page *page)
+{
+    uint64_t bytes = 0;
+    unsigned streams = 0;
+    for (size_t i = 0; i < 2 * (size_t)page->outcome->count; i++) {
+        uint64_t dropped = page->outcome->ranks[i / 2].dropped[i % 2];
+        bytes += dropped;
+        streams += dropped > 0;
+    }
+    if (streams > 0)
+        jr_buf_printf(page->out,
+                      "  log_limit: %" PRIu64 " bytes left out of the middle "
+                      "of %u log%s; beginning and end are there\n",
+                      bytes, streams, streams == 1 ? "" : "s");
+}
+
 static void print_patterns(const struct jr_page *page)
 {
     if (page->outcome->pattern_limits > 0)
@@ -342,6 +360,7 @@ void jr_print_page(const struct jr_page *page)
     print_verdict(page);
     print_lingering(page);
     print_patterns(page);
+    print_dropped(page);
     if (page->report->status == JR_RUN_SUCCEEDED)
         jr_print_fields(page);
     else

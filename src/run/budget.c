@@ -14,30 +14,36 @@
 
 #define OWN_FDS   64 /* the runner's, and what it inherited */
 #define OWN_PROCS 2  /* guard and runner */
+/* Log files that are open at once at least, where there are so many; the others
+ * take turns, see logfile.h. A file with a limit is two. */
+#define FILES_LEAST 64
 
 static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
                              const struct jr_run_options *options,
                              struct jr_error *err)
 {
     struct jr_start_cost cost = jr_start_cost(plan, options);
-    uint64_t needed = OWN_FDS + plan->rank_ports + plan->count + cost.pipes +
-                      cost.files;
+    uint64_t files = cost.files * (plan->policy->log_limit != NULL ? 2 : 1);
+    uint64_t least = files < FILES_LEAST ? files : FILES_LEAST;
+    uint64_t needed = OWN_FDS + plan->rank_ports + plan->count + cost.pipes;
     if (jr_linger_wanted(plan))
         needed += plan->count;
     if (getrlimit(RLIMIT_NOFILE, &ret->nofile) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "RLIMIT_NOFILE");
     ret->wanted = ret->nofile;
-    if (needed <= ret->nofile.rlim_cur)
-        return 0;
-    ret->raise = true;
-    ret->wanted.rlim_cur = ret->nofile.rlim_max;
-    if (needed <= ret->nofile.rlim_max)
+    if (needed + files > ret->nofile.rlim_cur) {
+        ret->raise = true;
+        ret->wanted.rlim_cur = ret->nofile.rlim_max;
+    }
+    uint64_t left = ret->wanted.rlim_cur - needed;
+    ret->files = (unsigned)(files < left ? files : left);
+    if (needed + least <= ret->wanted.rlim_cur)
         return 0;
     return jr_error_set(
         err, JR_STATUS_LAUNCH,
         "%u ranks need %" PRIu64 " file descriptors, and the hard limit is %ju:"
         " raise it (ulimit -Hn), or redirect more ranks to files only",
-        plan->count, needed, (uintmax_t)ret->nofile.rlim_max);
+        plan->count, needed + least, (uintmax_t)ret->nofile.rlim_max);
 }
 
 /* A limit on processes and how much of it is used (0: nobody knows); `max` 0:

@@ -421,8 +421,13 @@ static int open_runner(struct jr_runner *runner,
     jr_screen_open(&runner->screen, &runner->loop,
                    options->out_fd < 0 ? -1 : JR_SLOT_OUT,
                    options->err_fd < 0 ? -1 : JR_SLOT_ERR);
-    if (jr_tee_open(&runner->tee, &runner->loop, &runner->screen,
-                    &runner->events, args->plan, options->color) != 0)
+    const struct jr_tee_setup tee = {.loop = &runner->loop,
+                                     .screen = &runner->screen,
+                                     .events = &runner->events,
+                                     .plan = args->plan,
+                                     .options = options,
+                                     .files = args->budget->files};
+    if (jr_tee_open(&runner->tee, &tee) != 0)
         return -1;
     jr_linger_open(runner);
     jr_stop_open(runner);

@@ -20,6 +20,14 @@
 #define PIPE_MOST      (1024 * 1024)
 #define PIPE_USUAL     (64 * 1024)
 
+bool jr_start_is_shown(const struct jr_plan_rank *rank, int stream,
+                       const struct jr_run_options *options)
+{
+    enum jr_sink sink = stream == 0 ? rank->out : rank->err;
+    int console = stream == 0 ? options->out_fd : options->err_fd;
+    return (sink & JR_SINK_CONSOLE) != 0 && rank->on_console && console >= 0;
+}
+
 enum jr_route jr_start_route(const struct jr_plan_rank *rank, int stream,
                              const struct jr_run_options *options)
 {
@@ -27,9 +35,11 @@ enum jr_route jr_start_route(const struct jr_plan_rank *rank, int stream,
     int console = stream == 0 ? options->out_fd : options->err_fd;
     if (sink == JR_SINK_INHERIT)
         return console < 0 ? JR_ROUTE_NULL : JR_ROUTE_INHERIT;
-    if ((sink & JR_SINK_CONSOLE) != 0 && rank->on_console && console >= 0)
+    if (jr_start_is_shown(rank, stream, options))
         return JR_ROUTE_PIPE;
-    return (sink & JR_SINK_FILE) != 0 ? JR_ROUTE_FILE : JR_ROUTE_NULL;
+    if ((sink & JR_SINK_FILE) == 0)
+        return JR_ROUTE_NULL;
+    return rank->limited ? JR_ROUTE_PIPE : JR_ROUTE_FILE;
 }
 
 struct jr_start_cost jr_start_cost(const struct jr_plan *plan,

@@ -25,9 +25,14 @@ enum jr_route {
     JR_ROUTE_NULL
 };
 
-/* `stream` is 0 for standard output, 1 for standard error. */
+/* `stream` is 0 for standard output, 1 for standard error. A file with a limit
+ * is written by the runner, too. */
 enum jr_route jr_start_route(const struct jr_plan_rank *rank, int stream,
                              const struct jr_run_options *options);
+
+/* Whether the console shows it. */
+bool jr_start_is_shown(const struct jr_plan_rank *rank, int stream,
+                       const struct jr_run_options *options);
 
 /* How many of the plan's streams go through the runner, and how many of those
  * into a file as well: what the start will cost in descriptors. */

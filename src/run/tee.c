@@ -5,7 +5,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "io.h"
+#include "num.h"
+#include "rundir.h"
 
 #include "banned.h"
 
@@ -18,8 +19,12 @@ static void file_failed(struct jr_stream *stream)
     jr_events_add(stream->tee->events, "log_failed",
                   "\"rank\":%u,\"stream\":%d,\"errno\":%d", stream->rank->rank,
                   stream->number + 1, errno);
-    (void)close(stream->file_fd);
-    stream->file_fd = -1;
+    jr_logfile_end(&stream->file);
+}
+
+static bool is_held(const struct jr_stream *stream)
+{
+    return stream->feed != NULL && stream->feed->held;
 }
 
 static void close_stream(struct jr_stream *stream)
@@ -27,14 +32,13 @@ static void close_stream(struct jr_stream *stream)
     struct jr_tee *tee = stream->tee;
     if (stream->watch.fd < 0)
         return;
-    if (!stream->feed->held)
+    if (!is_held(stream))
         jr_loop_remove(tee->loop, &stream->watch);
     (void)close(stream->watch.fd);
     stream->watch.fd = -1;
-    jr_feed_end(stream->feed);
-    if (stream->file_fd >= 0)
-        (void)close(stream->file_fd);
-    stream->file_fd = -1;
+    if (stream->feed != NULL)
+        jr_feed_end(stream->feed);
+    jr_logfile_end(&stream->file);
     tee->open--;
 }
 
@@ -47,12 +51,24 @@ static void pause_stream(struct jr_stream *stream)
     tee->paused = stream;
 }
 
+/* What was read just now. */
+static void write_file(struct jr_stream *stream, size_t len)
+{
+    if (stream->file.all == NULL)
+        return;
+    if (jr_logfile_write(&stream->file, stream->tee->bytes, len) != 0)
+        file_failed(stream);
+    else
+        stream->outcome->dropped[stream->number] =
+            jr_logfile_dropped(&stream->file);
+}
+
 static void on_readable(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_stream *stream = owner;
     struct jr_tee *tee = stream->tee;
-    if (jr_screen_is_full(tee->screen)) {
+    if (stream->feed != NULL && jr_screen_is_full(tee->screen)) {
         pause_stream(stream);
         return;
     }
@@ -63,10 +79,9 @@ static void on_readable(void *owner, uint32_t events)
         close_stream(stream);
         return;
     }
-    if (stream->file_fd >= 0 &&
-        jr_io_write_all(stream->file_fd, tee->bytes, (size_t)len) != 0)
-        file_failed(stream);
-    jr_feed_add(stream->feed, tee->bytes, (size_t)len);
+    write_file(stream, (size_t)len);
+    if (stream->feed != NULL)
+        jr_feed_add(stream->feed, tee->bytes, (size_t)len);
 }
 
 static void on_relief(void *owner)
@@ -80,25 +95,52 @@ static void on_relief(void *owner)
     }
 }
 
-int jr_tee_open(struct jr_tee *tee, struct jr_loop *loop,
-                struct jr_screen *screen, struct jr_events *events,
-                const struct jr_plan *plan, bool color)
+int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup)
 {
-    *tee = (struct jr_tee){.loop = loop,
-                           .screen = screen,
-                           .events = events,
+    const struct jr_plan *plan = setup->plan;
+    const char *limit = plan->policy->log_limit;
+    *tee = (struct jr_tee){.loop = setup->loop,
+                           .screen = setup->screen,
+                           .events = setup->events,
+                           .options = setup->options,
+                           .files = {.dir_fd = JR_SLOT_DIR,
+                                     .mode = setup->options->dir->file_mode,
+                                     .most = setup->files},
                            .stream_count = 2 * plan->count + 2,
                            .bytes = malloc(READ_SIZE),
                            .streams = calloc(2 * (size_t)plan->count + 2,
                                              sizeof(struct jr_stream))};
+    if (limit != NULL)
+        (void)jr_num_size(limit, &tee->limit);
     if (tee->bytes == NULL || tee->streams == NULL ||
-        jr_lines_open(&tee->lines, loop, screen, plan, color) != 0)
+        jr_lines_open(&tee->lines, setup->loop, setup->screen, plan,
+                      setup->options->color) != 0)
         return -1;
     for (uint32_t i = 0; i < tee->stream_count; i++)
-        tee->streams[i].watch.fd = tee->streams[i].file_fd = -1;
-    screen->relieved = on_relief;
-    screen->owner = tee;
+        tee->streams[i].watch.fd = -1;
+    setup->screen->relieved = on_relief;
+    setup->screen->owner = tee;
     return 0;
+}
+
+static int add_stream(struct jr_stream *stream, struct jr_tee *tee, uint32_t i,
+                      const struct jr_started *started)
+{
+    int number = stream->number;
+    const char *path =
+        number == 0 ? stream->rank->out_path : stream->rank->err_path;
+    stream->tee = tee;
+    stream->watch = (struct jr_watch){.fd = started->pipes[number],
+                                      .ready = on_readable,
+                                      .owner = stream};
+    if (started->files[number] >= 0)
+        jr_logfile_begin(&stream->file, &tee->files, path,
+                         started->files[number],
+                         stream->rank->limited ? tee->limit : 0);
+    if (jr_start_is_shown(stream->rank, number, tee->options))
+        stream->feed = jr_lines_feed(&tee->lines, i, stream->rank, number);
+    tee->open++;
+    return jr_loop_add(tee->loop, &stream->watch, EPOLLIN);
 }
 
 int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
@@ -109,18 +151,11 @@ int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
         struct jr_stream *stream = &tee->streams[2 * i + (uint32_t)number];
         if (started->pipes[number] < 0)
             continue;
-        *stream = (struct jr_stream){.watch = {.fd = started->pipes[number],
-                                               .ready = on_readable,
-                                               .owner = stream},
-                                     .file_fd = started->files[number],
+        *stream = (struct jr_stream){.file = JR_LOGFILE_NONE,
                                      .number = number,
                                      .rank = rank,
-                                     .outcome = outcome,
-                                     .tee = tee,
-                                     .feed = jr_lines_feed(&tee->lines, i,
-                                                           rank, number)};
-        tee->open++;
-        failed |= jr_loop_add(tee->loop, &stream->watch, EPOLLIN);
+                                     .outcome = outcome};
+        failed |= add_stream(stream, tee, i, started);
     }
     return failed;
 }

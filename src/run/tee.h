@@ -10,18 +10,19 @@
 
 #include "events.h"
 #include "lines.h"
+#include "logfile.h"
 #include "loop.h"
 #include "start.h"
 
 /* One stream of one rank. */
 struct jr_stream {
     struct jr_watch watch; /* the read end; -1: closed */
-    int file_fd;           /* -1: none, or given up */
+    struct jr_logfile file; /* none, or given up, where that has none */
     int number;            /* 0 standard output, 1 standard error */
     const struct jr_plan_rank *rank;
     struct jr_rank_outcome *outcome;
     struct jr_tee *tee;
-    struct jr_feed *feed; /* where it goes on to the console */
+    struct jr_feed *feed; /* where it goes on to the console; NULL: nowhere */
     struct jr_stream *next_paused;
 };
 
@@ -30,6 +31,9 @@ struct jr_tee {
     struct jr_screen *screen;
     struct jr_events *events;
     struct jr_lines lines;
+    struct jr_logfiles files;
+    uint64_t limit; /* of a file; 0: none */
+    const struct jr_run_options *options;
     char *bytes; /* what was read just now */
     struct jr_stream *streams; /* 2 per rank */
     uint32_t stream_count;
@@ -37,13 +41,22 @@ struct jr_tee {
     uint32_t open; /* streams that have not come to their end */
 };
 
-/* Room for the streams of the plan's ranks, and of its setup. Returns 0, or -1 with errno. */
-int jr_tee_open(struct jr_tee *tee, struct jr_loop *loop,
-                struct jr_screen *screen, struct jr_events *events,
-                const struct jr_plan *plan, bool color);
+struct jr_tee_setup {
+    struct jr_loop *loop;
+    struct jr_screen *screen;
+    struct jr_events *events;
+    const struct jr_plan *plan;
+    const struct jr_run_options *options;
+    unsigned files; /* log files that may be open at once; at least 2 */
+};
+
+/* Room for the streams of the plan's ranks and of its setup. Returns 0,
+ * or -1 with errno. */
+int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup);
 
 /* Take over the piped streams of the plan's rank `i`, which was started; the
- * descriptors are the tee's from here on; plan->count is the setup. Returns 0, or -1 with errno. */
+ * descriptors are the tee's from here on; plan->count is the setup. Returns 0,
+ * or -1 with errno. */
 int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
                const struct jr_plan_rank *rank,
                struct jr_rank_outcome *outcome);

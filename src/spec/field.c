@@ -115,6 +115,12 @@ TYPE(LIMIT_COUNT, .kind = JR_KIND_TEXT, .wants = "a whole number or unlimited",
 TYPE(LIMIT_SIZE, .kind = JR_KIND_TEXT,
      .wants = "bytes, a size such as 8MiB, or unlimited",
      .pattern = "^(unlimited|0|[1-9][0-9]{0,17}|[1-9][0-9]{0,5}[KMGT]iB)$")
+TYPE(LOG_LIMIT, .kind = JR_KIND_TEXT, .min = 65536,
+     .wants = "a size of at least 64KiB, such as 64MiB",
+     .pattern = "^((6[4-9]|[7-9][0-9]|[1-9][0-9]{2,5})KiB|"
+                "[1-9][0-9]{0,5}[MGT]iB|6553[6-9]|655[4-9][0-9]|"
+                "65[6-9][0-9]{2}|6[6-9][0-9]{3}|[7-9][0-9]{4}|"
+                "[1-9][0-9]{5,17})$")
 TYPE(LOG_MODE, ONE_OF(word_mode))
 TYPE(RESULT_FROM, ONE_OF(word_from))
 TYPE(JSON_TYPE, ONE_OF(word_json))

@@ -123,8 +123,8 @@
       "where run folders are made, relative to the spec's folder")             \
     X("log_mode", LOG_MODE, OPTIONAL, WORDS(policy.log_mode, log_modes),       \
       "private", NULL, "private", "who may read what a run writes")            \
-    L("log_limit", ANY, OPTIONAL, NULL, "none",                                \
-      "how much of each stream is kept")                                       \
+    X("log_limit", LOG_LIMIT, OPTIONAL, STR(policy.log_limit), NULL, "bytes",  \
+      "none", "how large the log file of a stream may become")                 \
     X("results", RESULTS, OPTIONAL, MAP(policy.results, RESULTS), NULL, NULL,  \
       "functions and libraries must return, else exit code 0 is enough",       \
       "what each rank must deliver")                                           \

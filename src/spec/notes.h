@@ -186,7 +186,11 @@
     N("log_dir", "", "log_dir: /scratch/runs")                                 \
     N("log_mode", "", "log_mode: group")                                       \
     N("log_limit",                                                             \
-      "The first MiB and the end are kept, and the report says so.",           \
+      "The first MiB of the stream, or half of the limit, and its end are "    \
+      "kept; a line of the file tells how many bytes are left out between "    \
+      "them, and so do the report and results.json. What is redirected to a "  \
+      "file goes through jobrun then. While a stream outgrows its limit, "     \
+      "half as much again is on the disk, as FILE.next.",                      \
       "log_limit: 64MiB")                                                      \
     N("results", "",                                                           \
       "results:\n"                                                             \

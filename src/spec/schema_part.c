@@ -1,5 +1,6 @@
 #include "schema_part.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <jobrun/types.h>
@@ -47,14 +48,16 @@ static json_t *text_schema(const struct jr_spec_type *type)
 {
     const char *pattern = type->pattern;
     bool path = type->kind == JR_KIND_PATH;
+    char whole[16];
+    (void)snprintf(whole, sizeof whole, "%u", type->min > 0 ? type->min : 2);
     json_t *types = json_pack("[s]", "string");
     json_t *schema = json_pack("{s:o}", "type", types);
     if (fits(pattern, "2.5"))
         (void)json_array_append_new(types, json_string("number"));
-    else if (fits(pattern, "2"))
+    else if (fits(pattern, whole))
         (void)json_array_append_new(types, json_string("integer"));
-    if (fits(pattern, "2") && !fits(pattern, "-2"))
-        jr_json_set_int(schema, "minimum", 0);
+    if (fits(pattern, whole) && !fits(pattern, "-2"))
+        jr_json_set_int(schema, "minimum", type->min);
     if (fits(pattern, "true"))
         (void)json_array_append_new(types, json_string("boolean"));
     if (path) /* what only a shell knows is no path */

@@ -8,6 +8,7 @@
  *   policy=stop|continue  target=leader|group   grace=MS     run=MS
  *   start=MS exit=MS  returns=1 barrier=1  (with a worker as the command)
  *   partial=MS  timestamps=1  live=1  color=1
+ *   limit=SIZE     log_limit
  *   collapse=1  show=REGEX  hide=REGEX
  *   outcome=PATH   where to print it            workdir=PATH
  *   path=PATH      the ranks' PATH              quiet=N      rank not shown
@@ -39,7 +40,7 @@
 struct setup {
     uint32_t ranks, quiet, missing, nofile, hard, fsize, repeat, returns, barrier;
     const char *dir, *id, *outcome, *workdir, *path, *cpus;
-    const char *show, *hide;
+    const char *show, *hide, *limit;
     const char *out, *err, *on_failure, *target, *helper;
     uint32_t collapse, timestamps, live, color, group, isolate;
     struct jr_policy policy;
@@ -87,6 +88,7 @@ static void set_option(struct setup *setup, const char *name, const char *value)
         {"group", NULL, &setup->group, NULL},
         {"isolate", NULL, &setup->isolate, NULL},
         {"collapse", NULL, &setup->collapse, NULL},
+        {"limit", &setup->limit, NULL, NULL},
         {"show", &setup->show, NULL, NULL},
         {"hide", &setup->hide, NULL, NULL},
         {"live", NULL, &setup->live, NULL},
@@ -136,6 +138,7 @@ static int read_options(struct setup *setup, int argc, char **argv)
     }
     struct jr_policy *policy = &setup->policy;
     policy->console.collapse = setup->collapse != 0;
+    policy->log_limit = (char *)setup->limit;
     policy->console.show = (char *)setup->show;
     policy->console.hide = (char *)setup->hide;
     policy->console.timestamps = setup->timestamps != 0;
@@ -174,6 +177,7 @@ static void make_rank(struct jr_plan_rank *rank, uint32_t i,
         .workdir = setup->workdir,
         .cpus = setup->cpus,
         .prefix = jr_arena_printf(arena, "[%u] ", i),
+        .limited = setup->limit != NULL,
         .around = {"[", "] "},
         .on_console = i != setup->quiet,
         .out = sink_of(setup->out),
@@ -218,12 +222,13 @@ static void print_outcome(FILE *to, const struct jr_outcome *outcome)
             to,
             "rank %u end=%s code=%d signal=%d stage=%s errno=%s "
             "stopped_with=%d killed=%d order=%u log=%d:%d "
+            "dropped=%" PRIu64 ",%" PRIu64 " "
             "started=%d ended=%d rss=%d returned=%d lingered=%d\n",
             i, end_word(rank->end), rank->exit_code, rank->signal,
             stages[rank->stage],
             rank->start_errno == 0 ? "0" : strerrorname_np(rank->start_errno),
             rank->stopped_with, rank->killed, rank->order, rank->log_failed,
-            rank->log_errno, rank->pid > 0, rank->ended_ns >= rank->started_ns,
+            rank->log_errno, rank->dropped[0], rank->dropped[1], rank->pid > 0, rank->ended_ns >= rank->started_ns,
             rank->max_rss_bytes > 0, rank->returned, rank->lingered);
     }
 }

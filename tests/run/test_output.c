@@ -464,6 +464,61 @@ static void folds_floods_without_tearing_them(void)
     jr_drive_close(&drive);
 }
 
+/* Teed or redirected, a log stays within its limit, and ends with the stream's
+ * end. */
+static void limits_logs(void)
+{
+    static const char *const words[] = {
+        "out=tee limit=100000 -- %F flood=3000000 print=end",
+        "out=file limit=64KiB -- %F flood=3000000 print=end",
+    };
+    for (int i = 0; i < 2; i++) {
+        struct jr_drive drive;
+        size_t len = 0;
+        CU_ASSERT_TRUE(jr_drive_run(&drive, words[i]));
+        char *held = jr_drive_read(&drive, LOG(0, "stdout"), &len);
+        CU_ASSERT_TRUE(len > 40000 && len <= 100000);
+        CU_ASSERT_EQUAL(strncmp(held, "00000000000", 11), 0);
+        JR_ASSERT_TEXT(held + len - 5, "\nend\n");
+        char *mark = strstr(held, "\n[jobrun: log_limit: ");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(mark);
+        char wanted[64];
+        (void)snprintf(wanted, sizeof wanted, "dropped=%lu,0",
+                       strtoul(mark + 21, NULL, 10));
+        CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", wanted));
+        free(held);
+        held = jr_drive_read(&drive, LOG(0, "stdout.log.next"), NULL);
+        JR_ASSERT_TEXT(held, "");
+        free(held);
+        held = jr_drive_read(&drive, "out", &len);
+        CU_ASSERT_EQUAL(len, i == 0 ? 30000 * 104 + 8 : 0);
+        free(held);
+        jr_drive_close(&drive);
+    }
+}
+
+/* More logs than descriptors: they take turns. */
+static void captures_more_than_it_can_hold_open(void)
+{
+    struct jr_drive drive;
+    CU_ASSERT_TRUE(jr_drive_run(
+        &drive, "ranks=100 out=tee err=tee nofile=440 hard=440 -- %F "
+                "print=a error=b print=c"));
+    char *held = jr_drive_read(&drive, "outcome", NULL);
+    CU_ASSERT_PTR_NULL(strstr(held, "error"));
+    CU_ASSERT_PTR_NULL(strstr(held, "log=1"));
+    free(held);
+    for (int i = 0; i < 100; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof name, "runs/run-0000/attempt_0/%d/%s", i,
+                       "stdout.log");
+        held = jr_drive_read(&drive, name, NULL);
+        JR_ASSERT_TEXT(held, "a\nc\n");
+        free(held);
+    }
+    jr_drive_close(&drive);
+}
+
 JR_UNIT_MAIN("output", CASE(goes_where_it_should), CASE(keeps_lines_whole),
              CASE(shows_an_unfinished_line_in_time),
              CASE(keeps_every_byte_in_the_file),
@@ -476,4 +531,5 @@ JR_UNIT_MAIN("output", CASE(goes_where_it_should), CASE(keeps_lines_whole),
              CASE(shows_and_hides_lines), CASE(filters_whole_lines_only),
              CASE(gives_hard_patterns_up),
              CASE(folds_what_ranks_have_in_common),
-             CASE(folds_floods_without_tearing_them))
+             CASE(folds_floods_without_tearing_them), CASE(limits_logs),
+             CASE(captures_more_than_it_can_hold_open))

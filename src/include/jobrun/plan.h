@@ -38,6 +38,7 @@ struct jr_plan_rank {
     const char *dir;      /* attempt_0/3 */
     const char *out_path; /* attempt_0/3/stdout.log; NULL: no file */
     const char *err_path;
+    bool limited; /* these files have a limit, see log_limit */
     const char *result_path; /* attempt_0/3/result.json, or results.file */
     const char *error_path;
     char **artifacts;        /* absolute or relative to workdir */

@@ -62,6 +62,8 @@ struct jr_rank_outcome {
     uint64_t max_rss_bytes;
     bool log_failed; /* a log file of this rank is incomplete */
     int32_t log_errno;
+    uint64_t dropped[2]; /* bytes that stdout.log and stderr.log lack for the
+                            sake of log_limit */
 };
 
 struct jr_outcome {

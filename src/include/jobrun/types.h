@@ -372,6 +372,7 @@ struct jr_policy {
     bool exit_barrier; /* ranks that returned stay until all have */
     enum jr_exit_status exit_status;
     enum jr_log_mode log_mode;
+    char *log_limit; /* see jr_num_size; NULL: none */
     enum jr_isolation isolation;
     struct jr_timeouts timeouts;
     struct jr_limits limits;

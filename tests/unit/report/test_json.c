@@ -90,6 +90,7 @@ static void a_good_run(void)
     fake_write_rank(&fake, 0, "result.json", "{\"b\": [1, null], \"a\": 0.1}");
     fake.ranks[1].device = "GPU-5";
     fake.ends[1].max_rss_bytes = 4096;
+    fake.ends[1].dropped[1] = 5000000000;
     EXPECT(
         &fake, {"format_version", "1"},
         {"run_id", "\"20261121-063012-digits-3f9c\""}, {"name", "\"digits\""},
@@ -103,6 +104,7 @@ static void a_good_run(void)
         {"ranks.1.state", "\"succeeded\""}, {"ranks.1.exit_code", "0"},
         {"ranks.1.signal", "null"}, {"ranks.1.core_dumped", "false"},
         {"ranks.1.seconds", "2.0"}, {"ranks.1.max_rss_bytes", "4096"},
+        {"ranks.1.dropped_bytes", "{\"stdout\": 0, \"stderr\": 5000000000}"},
         {"ranks.0.max_rss_bytes", "null"},
         {"ranks.1.stdout", "\"attempt_0/1/stdout.log\""},
         {"ranks.1.error_file", "null"}, {"ranks.1.error", "null"},

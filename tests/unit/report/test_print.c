@@ -201,6 +201,24 @@ static void a_console_that_is_not_whole(void)
            "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
 }
 
+static void logs_that_were_cut(void)
+{
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake.outcome.console_errno = 28;
+    fake.ends[0].dropped[0] = 5000000000;
+    fake.ends[0].dropped[1] = 7;
+    fake.ends[1].dropped[1] = 1;
+    expect(&fake, false,
+           "jobrun: INCOMPLETE: every rank did well, but logs are not whole   "
+           "exit status 7\n"
+           "  log_limit: 5000000008 bytes left out of the middle of 3 logs; "
+           "beginning and end are there\n"
+           "  the console is not whole: No space left on device\n"
+           "  0 processes left\n"
+           "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
+}
+
 static void patterns_that_were_too_hard(void)
 {
     struct fake fake;
@@ -286,5 +304,5 @@ JR_UNIT_MAIN("print", CASE(success), CASE(success_of_one_rank_without_results),
              CASE(a_rank_that_failed), CASE(all_kinds_of_others),
              CASE(incomplete), CASE(first_lines),
              CASE(a_console_that_is_not_whole),
-             CASE(patterns_that_were_too_hard), CASE(stopped_after_a_failure),
+             CASE(logs_that_were_cut), CASE(patterns_that_were_too_hard), CASE(stopped_after_a_failure),
              CASE(large_worlds_stay_short))

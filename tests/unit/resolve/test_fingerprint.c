@@ -113,6 +113,7 @@ static const struct {
     {"console.show", ENTRY, ENTRY "console: {show: a}\n"},
     {"console.hide", ENTRY, ENTRY "console: {hide: a}\n"},
     {"console.partial", ENTRY, ENTRY "console: {partial: 1s}\n"},
+    {"log_limit", ENTRY, ENTRY "log_limit: 1MiB\n"},
     {"log_dir", ENTRY, ENTRY "log_dir: b\n"},
     {"log_mode", ENTRY, ENTRY "log_mode: group\n"},
     {"isolation", ENTRY, ENTRY "isolation: pid\n"},

@@ -158,6 +158,13 @@ static void routes_streams(void)
         for (int stream = 0; stream < 2; stream++)
             CU_ASSERT_EQUAL(jr_start_route(&rank, stream, &options),
                             vectors[i].route);
+        /* With a limit the runner writes what would be a file's own. */
+        rank.limited = true;
+        CU_ASSERT_EQUAL(jr_start_route(&rank, 0, &options),
+                        vectors[i].route == JR_ROUTE_FILE ? JR_ROUTE_PIPE
+                                                          : vectors[i].route);
+        CU_ASSERT_EQUAL(jr_start_is_shown(&rank, 0, &options),
+                        vectors[i].route == JR_ROUTE_PIPE);
     }
 }
 

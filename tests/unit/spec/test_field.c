@@ -88,7 +88,6 @@ static void has_every_field_of_the_contract(void)
         "console.hide",
         "log_dir",
         "log_mode",
-        "log_limit",
         "results.required",
         "results.from",
         "results.file",
@@ -227,7 +226,7 @@ static void prints_a_schema(void)
     CU_ASSERT_PTR_NOT_NULL(property(schema, "world_size"));
     CU_ASSERT_PTR_NOT_NULL(property(schema, "extends"));
     CU_ASSERT_PTR_NOT_NULL(property(schema, "signals"));
-    CU_ASSERT_PTR_NULL(property(schema, "log_limit"));
+    CU_ASSERT_PTR_NULL(property(schema, "restart"));
     json_decref(schema);
     jr_buf_release(&out);
 }

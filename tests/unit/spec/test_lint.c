@@ -42,7 +42,6 @@ static void refuses_what_is_not_built(void)
 {
     static const struct vector vectors[] = {
         {"engine: {slurm: {}}", "JR0205@3:1 engine"},
-        {"log_limit:", "JR0205@3:1 log_limit"},
         {"restart: {max: 1}", "JR0205@3:1 restart"},
         {"on_hang: {}", "JR0205@3:1 on_hang"},
         {"timeouts: {silence: 1s}", "JR0205@3:12 timeouts.silence"},
@@ -50,6 +49,26 @@ static void refuses_what_is_not_built(void)
         {"bind: none\ntemplate: false", ""},
         {"timeouts: {exit: 30s}\nconsole: {collapse: false}", ""},
         {"bind: auto", ""},
+    };
+    CHECK_VECTORS(vectors);
+}
+
+static void knows_limits_of_logs(void)
+{
+    static const struct vector vectors[] = {
+        {"log_limit: 10", "JR0211@3:12 log_limit"},
+        {"log_limit: 65535", "JR0211@3:12 log_limit"},
+        {"log_limit: 63KiB", "JR0211@3:12 log_limit"},
+        {"log_limit: 0", "JR0211@3:12 log_limit"},
+        {"log_limit: -1", "JR0211@3:12 log_limit"},
+        {"log_limit: 1MB", "JR0211@3:12 log_limit"},
+        {"log_limit: 1.5MiB", "JR0211@3:12 log_limit"},
+        {"log_limit: 099999", "JR0211@3:12 log_limit"},
+        {"log_limit: 65536", ""},
+        {"log_limit: 64KiB", ""},
+        {"log_limit: 1MiB", ""},
+        {"log_limit: \"2TiB\"", ""},
+        {"log_limit: 123456789012", ""},
     };
     CHECK_VECTORS(vectors);
 }
@@ -132,5 +151,6 @@ static void stays_silent_about_holes(void)
 
 JR_UNIT_MAIN("spec.lint", CASE(wants_what_is_required),
              CASE(refuses_unknown_keys), CASE(refuses_what_is_not_built),
+             CASE(knows_limits_of_logs),
              CASE(knows_missing), CASE(knows_lists_from_scalars),
              CASE(finds_all_in_one_pass), CASE(stays_silent_about_holes))
