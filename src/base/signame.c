@@ -6,22 +6,22 @@
 
 #include "banned.h"
 
-void jr_signal_name(char out[static 16], int signal)
+void jr_signal_name(char out[static JR_SIGNAL_NAME], int signal)
 {
     const char *name = sigabbrev_np(signal);
     if (name != NULL)
-        (void)snprintf(out, 16, "SIG%s", name);
+        (void)snprintf(out, JR_SIGNAL_NAME, "SIG%s", name);
     else if (signal == SIGRTMIN)
-        (void)snprintf(out, 16, "SIGRTMIN");
+        (void)snprintf(out, JR_SIGNAL_NAME, "SIGRTMIN");
     else if (signal > SIGRTMIN && signal <= SIGRTMAX)
-        (void)snprintf(out, 16, "SIGRTMIN+%d", signal - SIGRTMIN);
+        (void)snprintf(out, JR_SIGNAL_NAME, "SIGRTMIN+%d", signal - SIGRTMIN);
     else
-        (void)snprintf(out, 16, "signal %d", signal);
+        (void)snprintf(out, JR_SIGNAL_NAME, "signal %d", signal);
 }
 
 int jr_signal_of(const char *name)
 {
-    char candidate[16];
+    char candidate[JR_SIGNAL_NAME];
     for (int signal = 1; signal <= SIGRTMAX; signal++) {
         jr_signal_name(candidate, signal);
         if (strcmp(candidate, name) == 0)

@@ -4,7 +4,8 @@
 
 /* "SIGTERM", "SIGRTMIN+3", or "signal 99" for what is none; and back, 0 when
  * unknown. */
-void jr_signal_name(char out[static 16], int signal);
+#define JR_SIGNAL_NAME 24 /* bytes of it */
+void jr_signal_name(char out[static JR_SIGNAL_NAME], int signal);
 int jr_signal_of(const char *name);
 
 #endif

@@ -211,7 +211,7 @@ static void add_stopped(struct jr_buf *out, const struct jr_page *page,
     (void)count;
     JR_BUF_CLEANUP struct jr_buf killed = JR_BUF_INIT;
     int signal = 0;
-    char name[16];
+    char name[JR_SIGNAL_NAME];
     for (size_t i = 0; signal == 0 && i < page->report->count; i++)
         if (page->report->ranks[i].state == JR_RANK_STOPPED)
             signal = page->outcome->ranks[i].stopped_with;

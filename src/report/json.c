@@ -30,7 +30,7 @@ static double seconds(uint64_t ns)
 
 static void set_signal(json_t *object, const char *key, int signal)
 {
-    char name[16];
+    char name[JR_SIGNAL_NAME];
     if (signal != 0)
         jr_signal_name(name, signal);
     jr_json_set_str(object, key, signal == 0 ? NULL : name);
@@ -39,7 +39,7 @@ static void set_signal(json_t *object, const char *key, int signal)
 /* What jobrun sent it to end it, in that order. */
 static json_t *stop_signals(const struct jr_rank_outcome *end)
 {
-    char name[16];
+    char name[JR_SIGNAL_NAME];
     json_t *names = json_array();
     jr_signal_name(name, end->stopped_with);
     if (end->stopped_with != 0)
@@ -148,7 +148,7 @@ static const char *kind_of(const struct line *line)
 static json_t *cause_without_rank(const struct jr_report *report,
                                   const struct jr_outcome *outcome)
 {
-    char name[16] = "", text[64];
+    char name[JR_SIGNAL_NAME] = "", text[64];
     const char *message = text;
     const char *kind = "signal";
     int signal = outcome->stop_signal;

@@ -103,7 +103,7 @@ static void tell_cause(const struct jr_page *page)
 
 static void tell_failure(const struct jr_page *page)
 {
-    char name[16];
+    char name[JR_SIGNAL_NAME];
     if (page->report->error == NULL)
         add_failed_after(page);
     jr_buf_str(page->out, ": ");
@@ -132,7 +132,7 @@ static void tell_timeout(const struct jr_page *page)
 
 static void tell_stop(const struct jr_page *page)
 {
-    char name[16];
+    char name[JR_SIGNAL_NAME];
     jr_signal_name(name, page->outcome->stop_signal);
     jr_buf_printf(page->out, " by %s", name);
     add_elapsed(page, " after ");

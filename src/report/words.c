@@ -46,7 +46,7 @@ DEFINE_WORDS(result_error, JR_RESULT_ERRORS)
 
 static void signaled(struct jr_buf *out, const struct jr_rank_outcome *rank)
 {
-    char name[16];
+    char name[JR_SIGNAL_NAME];
     jr_signal_name(name, rank->signal);
     bool ours = rank->stopped_with != 0 || rank->killed;
     if (rank->oom)

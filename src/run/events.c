@@ -42,7 +42,7 @@ void jr_events_add(struct jr_events *events, const char *name,
 
 const char *jr_events_signal(char out[static JR_EVENTS_SIGNAL], int sig)
 {
-    char name[16];
+    char name[JR_SIGNAL_NAME];
     if (sig == 0)
         return "null";
     jr_signal_name(name, sig);

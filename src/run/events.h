@@ -25,7 +25,7 @@ void jr_events_add(struct jr_events *events, const char *name,
     __attribute__((format(printf, 3, 4)));
 
 /* A signal as the value of a member: its name in quotes, null for 0. */
-#define JR_EVENTS_SIGNAL 20 /* bytes of it */
+#define JR_EVENTS_SIGNAL 28 /* bytes of it */
 const char *jr_events_signal(char out[static JR_EVENTS_SIGNAL], int sig);
 
 /* An exit code as the value of a member: null for what is negative. */

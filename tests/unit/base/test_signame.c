@@ -9,7 +9,7 @@ static void signals_have_names(void)
         int signal;
         const char *name;
     } cases[] = {{9, "SIGKILL"}, {11, "SIGSEGV"}, {6, "SIGABRT"}};
-    char name[16];
+    char name[JR_SIGNAL_NAME];
     for (size_t c = 0; c < 3; c++) {
         jr_signal_name(name, cases[c].signal);
         JR_ASSERT_TEXT(name, cases[c].name);
@@ -29,7 +29,7 @@ static void names_mean_signals(void)
     for (size_t i = 0; i < 5; i++)
         CU_ASSERT_EQUAL(jr_signal_of(unknown[i]), 0);
     for (int signal = 1; signal <= SIGRTMAX; signal++) {
-        char name[16];
+        char name[JR_SIGNAL_NAME];
         jr_signal_name(name, signal);
         CU_ASSERT_EQUAL(jr_signal_of(name), signal);
     }

@@ -383,7 +383,12 @@ static void facts_survive_a_file(void)
     const struct jr_hw hw = {
         .hostname = "4711",
         .nodes = 5,
-        .cpus = {8, 6, 3, 1.0 / 3, "/sys/fs/cgroup/a b/cpu.max", "1-6"},
+        .cpus = {.online = 8,
+                 .usable = 6,
+                 .usable_cores = 3,
+                 .quota = 1.0 / 3,
+                 .quota_from = "/sys/fs/cgroup/a b/cpu.max",
+                 .set = "1-6"},
         .memory = UINT64_C(123456789012),
         .devices = devices,
         .devices_count = 2,
