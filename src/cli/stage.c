@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "detach.h"
+#include "hold.h"
 #include "session.h"
 
 #include "banned.h"
@@ -139,7 +140,10 @@ static int begin(struct jr_session *session, const struct jr_cli *cli)
     int failed = jr_stage_facts(session, cli);
     if (failed != 0)
         return failed;
+    jr_hold_signals(NULL);
     enum jr_status status = jr_session_begin(session, &err);
+    if (status != JR_STATUS_OK)
+        jr_hold_end();
     return jr_stage_told(session, cli, status, &err);
 }
 
@@ -162,8 +166,10 @@ static int run(struct jr_session *session, const struct jr_cli *cli)
         .color = cli->color_err,
     };
     struct jr_error err = {0};
+    jr_hold_signals(jr_session_plan(session)->policy);
     tell_start(session, cli);
     enum jr_status status = jr_session_run(session, &console, &err);
+    jr_hold_end();
     if (status != JR_STATUS_OK)
         return jr_stage_told(session, cli, status, &err);
     tell(session, cli, cli->color_err ? JR_TEXT_REPORT_COLOR : JR_TEXT_REPORT);

@@ -1,6 +1,7 @@
 """What a spec says of signals, limits and isolation."""
 import os
 import pathlib
+import re
 import resource
 import signal
 import subprocess
@@ -71,6 +72,59 @@ class Signals(Case):
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(harness.LIMIT), 130)
+
+    def pipe(self):
+        out, into = (os.fdopen(fd, mode, buffering=0)
+                     for fd, mode in zip(os.pipe(), ("rb", "wb")))
+        self.addCleanup(out.close)
+        self.addCleanup(into.close)
+        return out, into
+
+    @staticmethod
+    def fill(into):
+        """Nothing more can be written until the other end is read."""
+        fd = os.open(f"/proc/self/fd/{into.fileno()}",
+                     os.O_WRONLY | os.O_NONBLOCK)
+        try:
+            while os.write(fd, b"\n"):
+                pass
+        except BlockingIOError:
+            os.close(fd)
+
+    def test_before_the_ranks_are_there(self):
+        """The run has its folder, and jobrun cannot write its first line."""
+        out, into = self.pipe()
+        self.fill(into)
+        self.spec("entrypoint: [sleep, 1000]\n")
+        process = self.start("s.jobrun.yaml", stderr=into)
+        self.assertTrue(until(
+            (self.folder / "runs/latest/run.json").exists))
+        process.send_signal(signal.SIGINT)
+        into.close()
+        self.assertIn(b"STOPPED by SIGINT", out.read().lstrip())
+        self.assertEqual(process.wait(harness.LIMIT), 130)
+        self.assertEqual(self.results()["status"], "stopped")
+
+    def test_while_the_end_is_told(self):
+        """The judgement is written, and the report cannot be."""
+        out, into = self.pipe()
+        os.mkfifo(self.folder / "fifo")
+        process = self.run_of("name: s", "touch ready.$RANK; read x < fifo",
+                              stderr=into)
+        self.fill(into)
+        go = os.open(self.folder / "fifo", os.O_RDWR)
+        self.addCleanup(os.close, go)
+        os.write(go, b"now\nnow\n")  # a line for each
+
+        def interruptible():
+            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+            blocked, = re.findall(r"SigBlk:\s*(\w+)", status)
+            return not int(blocked, 16) & 1 << signal.SIGINT - 1
+        self.assertTrue(until(interruptible))
+        for sig in (signal.SIGUSR1, signal.SIGINT):
+            process.send_signal(sig)
+        self.assertEqual(process.wait(harness.LIMIT), 130)
+        self.assertEqual(self.results()["status"], "succeeded")
 
     GROUP = ("( trap '{0}' TERM; touch ready.$RANK; "
              "while :; do sleep 1000 & wait; done ) &\nwait")
