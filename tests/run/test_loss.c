@@ -17,6 +17,9 @@ static void survives_the_runner(void)
     jr_drive_start(&drive, JR_DRIVE_FILES, STUBBORN);
     CU_ASSERT_TRUE(jr_drive_ready(&drive, 4));
     CU_ASSERT_TRUE(jr_drive_survivors(&drive, 0) >= 14);
+    /* The rank can be ready before the runner has noted that there is one. */
+    CU_ASSERT_TRUE(jr_drive_await(&drive, "runs/run-0000/events.jsonl",
+                                  "\"event\":\"rank_started\",\"rank\":3"));
     jr_drive_kill(jr_drive_runner(&drive), SIGKILL);
     CU_ASSERT_TRUE(jr_drive_end(&drive));
     CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
