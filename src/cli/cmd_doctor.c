@@ -125,6 +125,20 @@ static void print_findings(struct jr_buf *out, const struct jr_hw *hw,
     jr_arena_release(&arena);
 }
 
+/* Where Python finds `import jobrun` outside of ranks. */
+static void print_package(struct jr_buf *out)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    const char *support = jr_support_find(&arena);
+    if (support != NULL) {
+        jr_buf_str(out, "python   ");
+        jr_buf_safe(out, support);
+        jr_buf_str(out, "/python, for PYTHONPATH: has jobrun.launch()\n");
+    }
+    out->failed = out->failed || arena.failed;
+    jr_arena_release(&arena);
+}
+
 static int print(const struct jr_session *session, const struct jr_cli *cli)
 {
     const struct jr_hw *hw = jr_session_hw(session);
@@ -135,6 +149,7 @@ static int print(const struct jr_session *session, const struct jr_cli *cli)
     print_devices(&out, hw);
     print_environment(&out, hw);
     print_scheduler(&out, hw);
+    print_package(&out);
     print_findings(&out, hw, cli->environ);
     return jr_cli_out(cli, &out);
 }

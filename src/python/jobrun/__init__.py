@@ -13,12 +13,26 @@ With `init: torch`, or after jobrun.init("torch"), besides:
 
 Everything is read from the environment of the contract, so it is the same in
 scripts, modules and functions.
+
+And from outside of ranks, to start a job of them:
+
+    results = jobrun.launch(train, args=(0.1,), nprocs=4)
+
+which raises jobrun.JobError where the job does not succeed; see _launch.py.
 """
 import os
 
 AXES = ("model", "pipeline", "data")  # the fastest first
 
 _made = None  # what init("torch") made; see _torch.py
+
+
+def __getattr__(name):
+    # Ranks need none of this.
+    if name in ("launch", "Job", "JobError"):
+        from jobrun import _launch
+        return getattr(_launch, name)
+    raise AttributeError("module 'jobrun' has no attribute %r" % name)
 
 
 def _number(name):

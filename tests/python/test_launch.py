@@ -1,0 +1,329 @@
+"""jobrun.launch: from Python to the ranks and back."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+JOBRUN = os.environ["JOBRUN"]
+PYTHON = os.environ.get("INTERPRETER", sys.executable)
+PACKAGE = os.path.join(os.environ["SUPPORT"], "python")
+LIMIT = 120
+
+WORK = """\
+    import os, sys
+    import jobrun
+
+    def report(value, *more, tag=None):
+        return {"rank": jobrun.rank(), "world": jobrun.world_size(),
+                "value": value, "more": more, "tag": tag}
+
+    def nothing():
+        pass
+
+    def fails(at, how):
+        if jobrun.rank() != at:
+            sys.stdin.close()
+            import threading
+            threading.Event().wait(100)
+        if how == "raise":
+            raise ValueError("loss is NaN")
+        if how == "exit":
+            sys.exit(3)
+        os.kill(os.getpid(), 9)
+
+    def waits(path):
+        with open(path % jobrun.rank(), "w") as file:
+            file.write(str(os.getpid()))
+        import threading
+        threading.Event().wait(100)
+
+    def not_json():
+        return {"x": [1, {2}]}
+
+    class Model:
+        @staticmethod
+        def fit(x):
+            return x
+
+        def step(self):
+            return 1
+    """
+
+
+class Launch(unittest.TestCase):
+    def setUp(self):
+        self.dir = os.path.realpath(tempfile.mkdtemp(prefix="jobrun ${a} "))
+        self.addCleanup(shutil.rmtree, self.dir)
+        self.write("work.py", WORK)
+
+    def write(self, name, text):
+        with open(os.path.join(self.dir, name), "w") as file:
+            file.write(textwrap.dedent(text))
+
+    def environment(self):
+        env = {name: value for name, value in os.environ.items()
+               if name not in ("JOBRUN", "RANK", "WORLD_SIZE")}
+        return dict(env, PYTHONPATH=PACKAGE, TMPDIR=self.dir)
+
+    def start(self, *words, **more):
+        return subprocess.Popen([PYTHON, *words], cwd=self.dir, text=True,
+                                env=self.environment(), stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                **more)
+
+    def python(self, *words):
+        process = self.start(*words)
+        try:
+            out, err = process.communicate(timeout=LIMIT)
+        finally:
+            process.kill()
+        self.err = err
+        # Nothing of it is left, whatever became of it.
+        self.assertEqual([name for name in os.listdir(self.dir)
+                          if name.startswith("jobrun-launch")], [])
+        return process.returncode, out
+
+    def evaluate(self, text):
+        """What a program prints last, as JSON; jobrun and work are there."""
+        self.write("main.py", "import json, sys, jobrun, work\n"
+                   + textwrap.dedent(text))
+        status, out = self.python("main.py")
+        self.assertEqual(status, 0, self.err)
+        return json.loads(out.splitlines()[-1])
+
+    def caught(self, call):
+        """The members of the exception that a call raises."""
+        return self.evaluate("""\
+            try:
+                %s
+            except Exception as error:
+                facts = dict(vars(error), type=type(error).__name__,
+                             text=str(error))
+                print(json.dumps(facts))
+            """ % call)
+
+    def test_returns_in_the_order_of_the_ranks(self):
+        got = self.evaluate("""\
+            print(json.dumps(jobrun.launch(
+                work.report, (1.5, [None, True]), {"tag": {"a": "b"}},
+                nprocs=3, device="cpu", oversubscribe=True)))""")
+        self.assertEqual(got, [
+            {"rank": rank, "world": 3, "value": 1.5, "more": [[None, True]],
+             "tag": {"a": "b"}} for rank in range(3)])
+
+    def test_none_is_a_result(self):
+        self.assertEqual(self.evaluate(
+            "print(json.dumps(jobrun.launch('work:nothing', nprocs=1)))"),
+            [None])
+
+    def test_texts_arrive_as_they_are(self):
+        odd = ["${vars.x} $${", "%{rank} %%{", "???", "null", "é\U0001F600",
+               "\u2028\x85\x7f\ufeff", "a\nb\\\"'", "x" * 300000]
+        got = self.evaluate("""\
+            odd = json.loads(%r)
+            print(json.dumps(jobrun.launch(work.Model.fit, (odd,),
+                                           nprocs=1)))""" % json.dumps(odd))
+        self.assertEqual(got, [odd])
+
+    def test_the_main_script(self):
+        self.write("script.py", """\
+            import json, sys
+            import jobrun
+            LOADED = __name__
+
+            def shard(n):
+                print("a rank speaks")
+                return [n, LOADED, sys.argv[1:]]
+
+            if __name__ == "__main__":
+                print(json.dumps(jobrun.launch(shard, (4,), nprocs=2,
+                                               device="cpu",
+                                               oversubscribe=True)))
+            """)
+        for words in (["script.py"], ["-m", "script"]):
+            with self.subTest(words):
+                status, out = self.python(*words, "one", "two")
+                self.assertEqual(status, 0, self.err)
+                self.assertEqual(json.loads(out.splitlines()[-1]),
+                                 [[4, "__mp_main__", ["one", "two"]]] * 2)
+                self.assertIn("a rank speaks", out)
+
+    def test_a_script_without_a_guard_is_told(self):
+        self.write("script.py", """\
+            import jobrun
+            def f(): pass
+            jobrun.launch(f, nprocs=1)
+            """)
+        status, _ = self.python("script.py")
+        self.assertEqual(status, 1)
+        self.assertIn('if __name__ == "__main__":', self.err)
+
+    def test_from_a_command_line(self):
+        status, out = self.python(
+            "-c", "import jobrun, work\n"
+            "print(jobrun.launch(work.Model.fit, [7], n_gpus=1)[0])")
+        self.assertEqual((status, out.splitlines()[-1]), (0, "7"), self.err)
+        status, _ = self.python("-c", "import jobrun\ndef f(): pass\n"
+                                "jobrun.launch(f)")
+        self.assertEqual(status, 1)
+        self.assertIn("put it into a file", self.err)
+
+    def test_start_methods_import_the_module_once(self):
+        for method in ("fork", "forkserver"):
+            with self.subTest(method):
+                got = self.evaluate("""\
+                    print(json.dumps(jobrun.launch(
+                        work.report, [1], nprocs=2, start_method=%r,
+                        device="cpu", oversubscribe=True)))""" % method)
+                self.assertEqual([row["rank"] for row in got], [0, 1])
+
+    def test_an_exception_is_the_cause(self):
+        got = self.caught("jobrun.launch(work.fails, (1, 'raise'), nprocs=2,"
+                          " device='cpu', oversubscribe=True)")
+        self.assertEqual(got["type"], "JobError")
+        self.assertEqual((got["rank"], got["kind"], got["exit_code"]),
+                         (1, "exit", 1))
+        self.assertEqual(got["message"], "ValueError: loss is NaN")
+        self.assertIn('work.py", line', got["traceback"])
+        self.assertTrue(got["text"].startswith("rank 1: ValueError: loss"))
+        self.assertEqual(got["results"], [None, None])
+        self.assertTrue(os.path.isdir(got["run_dir"]))
+
+    def test_other_ends(self):
+        got = self.caught("jobrun.launch(work.fails, (0, 'exit'), nprocs=1)")
+        self.assertEqual((got["kind"], got["exit_code"]), ("exit", 3))
+        got = self.caught("jobrun.launch(work.fails, (0, 'kill'), nprocs=1)")
+        self.assertEqual((got["signal"], got["exit_code"], got["status"]),
+                         ("SIGKILL", None, 1))
+        got = self.caught("jobrun.launch(work.not_json, nprocs=1)")
+        self.assertIn("result.x[1]: set is not JSON", got["message"])
+        got = self.caught("jobrun.launch(work.waits, [%r], nprocs=1,"
+                          " timeout=0.2)" % (self.dir + "/%d"))
+        self.assertEqual((got["kind"], got["status"]), ("timeout", 6))
+
+    def test_what_cannot_be_started(self):
+        for call, kind, said in (
+                ("lambda: 1", "ValueError", "a lambda"),
+                ("(lambda: (lambda f: f)(lambda: 1))()", "ValueError",
+                 "a lambda"),
+                ("json", "TypeError", "wants a function of a module"),
+                ("work.Model().step, nprocs=1", "ValueError",
+                 "another function"),
+                ("'work'", "ValueError", "no MODULE:FUNCTION"),
+                ("'work:gone'", "ValueError", "could not find work:gone"),
+                ("'gone:f'", "ValueError", "No module named 'gone'"),
+                ("work.report", "TypeError", "'value'"),
+                ("work.report, (1,), {'x': 1}", "TypeError", "'x'"),
+                ("work.report, ([1, {2}],)", "NotJson",
+                 "args[0][1]: set is not JSON"),
+                ("work.report, (1,), {'tag': object()}", "NotJson",
+                 "kwargs.tag: object is not JSON"),
+                ("work.report, (1,), nproc=2", "TypeError",
+                 "did you mean 'nprocs'?"),
+                ("work.report, (1,), daemon=True", "TypeError", "no daemon"),
+                ("work.report, (1,), n_gpus=1, nprocs=1", "TypeError",
+                 "are the same"),
+                ("work.report, (1,), n_gpus=2, world_size=4, rank_start=3",
+                 "ValueError", "no multiple of 2"),
+                ("work.report, (1,), program='/none'", "FileNotFoundError",
+                 "/none")):
+            with self.subTest(call):
+                got = self.caught("jobrun.launch(%s)" % call)
+                self.assertEqual(got["type"], kind, got)
+                self.assertIn(said, got["text"])
+
+    def test_what_jobrun_refuses(self):
+        got = self.caught("jobrun.launch(work.nothing, device='gpuu')")
+        self.assertEqual((got["type"], got["kind"], got["status"]),
+                         ("JobError", "spec", 3))
+        self.assertIn("JR0211", got["message"])
+        got = self.caught("jobrun.launch(work.nothing, nprocs=2, nodes=2,"
+                          " device='cpu')")
+        self.assertEqual((got["kind"], got["status"]), ("resolve", 4))
+
+    def test_names_of_other_launchers(self):
+        got = self.evaluate("""\
+            from jobrun import _launch
+            spec = _launch._spec("m", "f", "/t", dict(
+                n_gpus=2, world_size=8, rank_start=4, master_ip="a", port=1234,
+                device_type="cuda", backend="nccl", timeout=1.5,
+                model_parallelism=2, data_parallel_backend="gloo",
+                launch_method="forkserver", env={"A": 1, "B": None}),
+                {"threads": 3, "backends": {"model": "gloo"}})
+            print(json.dumps(spec))""")
+        path = got["env"].pop("PYTHONPATH")
+        self.assertEqual(path.split(":")[0],
+                         self.dir.replace("${", "$${"))
+        self.assertNotIn("site-packages", path)
+        for key in ("name", "version", "workdir", "log_dir", "entrypoint"):
+            del got[key]
+        self.assertEqual(got, {
+            "local_world_size": 2, "world_size": 8, "rank_start": 4,
+            "node_rank": 2, "master_addr": "a", "master_port": 1234,
+            "device": "cuda", "timeouts": {"run": "1500ms"},
+            "backends": {"default": "nccl", "data": "gloo", "model": "gloo"},
+            "parallelism": {"model": 2}, "start_method": "forkserver",
+            "preload": ["m"], "env": {"A": "1", "B": None}, "threads": 3})
+
+    def test_doctor_says_where_it_is(self):
+        told = subprocess.run([JOBRUN, "doctor"], text=True, timeout=LIMIT,
+                              capture_output=True).stdout
+        self.assertIn("python   %s, for PYTHONPATH" % PACKAGE, told)
+
+    def test_join_later(self):
+        got = self.evaluate("""\
+            import subprocess
+            job = jobrun.launch(work.waits, (%r,), nprocs=1, join=False)
+            try:
+                job.join(timeout=0.01)
+            except subprocess.TimeoutExpired:
+                pass
+            alive = job.is_alive()
+            job.stop()
+            try:
+                job.join()
+            except jobrun.JobError as error:
+                print(json.dumps([alive, error.status]))
+            """ % (self.dir + "/pid.%d"))
+        self.assertEqual(got, [True, 143])
+
+    def running(self):
+        """A program whose job has begun, by a line from its rank."""
+        self.write("main.py", """\
+            import jobrun
+            def f():
+                print("begun", flush=True)
+                import threading
+                threading.Event().wait(1000)
+            if __name__ == "__main__":
+                jobrun.launch(f, nprocs=1)
+            """)
+        process = self.start("main.py")
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        self.assertIn("begun", process.stdout.readline())
+        return process
+
+    def test_an_interrupt_stops_the_job(self):
+        process = self.running()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=LIMIT)
+        self.assertIn("KeyboardInterrupt", err)
+        self.assertIn("0 processes left", err)
+
+    def test_the_job_ends_with_its_caller(self):
+        process = self.running()
+        process.kill()
+        # Its end of standard output is closed by the last of the job.
+        process.communicate(timeout=LIMIT)
+        with open(self.dir + "/runs/latest/results.json") as file:
+            self.assertEqual(json.load(file)["status"], "stopped")
+
+
+if __name__ == "__main__":
+    unittest.main()
