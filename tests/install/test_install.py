@@ -5,6 +5,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -184,6 +185,15 @@ class Install(unittest.TestCase):
         self.write_function()
         done = self.good(self.prefix / "bin" / "jobrun", "function.yaml")
         self.assertIn("2 of 2 ranks delivered", done.stderr)
+
+    def test_python_finds_the_program(self):
+        self.write_function()
+        python = self.under(os.environ["LIBEXEC"]) / "jobrun" / "python"
+        done = run(sys.executable, "-c", "import jobrun, job; "
+                   "print(jobrun.launch(job.main, nprocs=2, device='cpu', "
+                   "oversubscribe=True))", cwd=self.folder,
+                   env={**self.env, "PYTHONPATH": str(python)})
+        self.assertEqual(done.stdout, "[40, 41]\n", done.stderr)
 
 
 if __name__ == "__main__":
