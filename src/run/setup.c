@@ -40,7 +40,7 @@ static void judge(struct jr_runner *runner)
     struct jr_setup *setup = &runner->setup;
     const struct jr_rank_outcome *outcome = &setup->outcome;
     struct jr_error err = {0};
-    char text[64], name[16];
+    char text[64], name[JR_SIGNAL_NAME];
     if (runner->stop.begun)
         return;
     if (outcome->end == JR_END_SIGNALED) {
