@@ -14,6 +14,7 @@ EXAMPLES = {  # name: (exit status of the run, ranks)
     "function": (0, 4),
     "script": (0, 3),
     "library": (0, 4),
+    "preload": (0, 4),
     "profile": (0, 3),
 }
 
@@ -54,6 +55,25 @@ class Examples(harness.Case):
         started = [e["rank"] for e in self.events(run_id)
                    if e["event"] == "rank_started"]
         self.assertEqual(started, [r["rank"] for r in plan["ranks"]])
+
+    def test_start_methods(self):
+        """A library is loaded, or a module imported, in all of them."""
+        names = ["function", "library", "preload"]
+        if (self.jobs.parents[1] / "build/examples/jobs/groups.so").exists():
+            names.append("groups")
+        for name in names:
+            for method in "spawn", "forkserver", "fork":
+                with self.subTest(name, method=method):
+                    # Only a helper can preload.
+                    if (name, method) == ("preload", "spawn"):
+                        continue
+                    spec = self.jobs / f"{name}.jobrun.yaml"
+                    self.expect(self.jobrun(
+                        spec, "--set", f"start_method={method}"), 0)
+        groups = [rank["result"] for rank in self.results()["ranks"]]
+        if "groups" in names:
+            self.assertEqual(groups[5], {"model": [4, 5], "pipeline": [5, 7],
+                                         "data": [1, 5]})
 
     def test_digits_learns_the_same_everywhere(self):
         self.expect(self.jobrun(self.jobs / "digits.jobrun.yaml"), 0)
