@@ -203,3 +203,19 @@ void jr_set_print(struct jr_buf *out, const uint32_t *ranks, size_t count)
         i = end;
     }
 }
+
+bool jr_set_cpus(cpu_set_t *ret, size_t size, const char *text)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_set set = {0};
+    const char *bad;
+    uint32_t last = 0;
+    bool good = jr_set_parse(&set, &arena, text, &bad) &&
+                jr_set_max(&set, &last) && last < size * 8;
+    CPU_ZERO_S(size, ret);
+    for (uint32_t cpu = 0; good && cpu <= last; cpu++)
+        if (jr_set_has(&set, cpu))
+            CPU_SET_S(cpu, size, ret);
+    jr_arena_release(&arena);
+    return good;
+}

@@ -4,6 +4,7 @@
 #ifndef JR_SET_H
 #define JR_SET_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -37,5 +38,9 @@ bool jr_set_overlap(const struct jr_set *a, const struct jr_set *b,
 
 /* Ascending ranks as compact text: "0-2,4,6-7"; "none" for no rank. */
 void jr_set_print(struct jr_buf *out, const uint32_t *ranks, size_t count);
+
+/* CPUs as text, for sched_setaffinity(2) with a mask of `size` bytes. False for
+ * what is no set of numbers, or names one beyond the mask. */
+bool jr_set_cpus(cpu_set_t *ret, size_t size, const char *text);
 
 #endif

@@ -536,6 +536,7 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
     runner.stop.run.at = 0;
     jr_status_close(&runner.status);
     sweep(&runner);
+    jr_helper_tidy(&runner.helper);
     jr_tee_drain(&runner.tee);
     while (jr_screen_is_waiting(&runner.screen))
         (void)jr_loop_turn(&runner.loop, false);

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "buf.h"
@@ -137,7 +138,6 @@ int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
     const struct jr_plan_rank *first = &plan->ranks[plan->first];
     struct jr_started started = {.pidfd = -1};
     struct jr_child child;
-    char log[64];
     int ends[2];
     *ret_stage = JR_STAGE_CLONE;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
@@ -150,8 +150,8 @@ int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
                                  plan->helper.env_own, NULL);
     child.workdir = first->workdir;
     child.extra = true;
-    child.streams[0].path = child.streams[1].path = log;
-    jr_start_beside(first, JR_HELPER_LOG, log, sizeof log);
+    child.streams[0].path = child.streams[1].path = helper->log;
+    jr_start_beside(first, JR_HELPER_LOG, helper->log, sizeof helper->log);
     if (child.env == NULL || jr_start_folder(starter, first->dir) != 0)
         started.stage = JR_STAGE_FOLDER;
     else
@@ -304,4 +304,13 @@ void jr_helper_kill(struct jr_helper *helper)
     helper->ready = false;
     if (helper->process.fd >= 0)
         (void)jr_pidfd_signal(helper->process.fd, SIGKILL);
+}
+
+void jr_helper_tidy(const struct jr_helper *helper)
+{
+    struct stat st;
+    if (helper->log[0] != '\0' &&
+        fstatat(JR_SLOT_DIR, helper->log, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        st.st_size == 0)
+        (void)unlinkat(JR_SLOT_DIR, helper->log, 0);
 }

@@ -49,6 +49,7 @@ struct jr_helper {
     struct jr_loop *loop;
     struct jr_helper_hooks hooks;
     pid_t pid;
+    char log[64]; /* the path of what it prints, in the run folder */
     bool ready;
     bool failed;      /* that was told */
     bool flying;      /* `go` was sent, and no `done` has come */
@@ -83,5 +84,8 @@ void jr_helper_close(struct jr_helper *helper);
 
 /* SIGKILL. Ranks that were asked for may yet be told. */
 void jr_helper_kill(struct jr_helper *helper);
+
+/* Once it has ended: remove its log if it is empty. */
+void jr_helper_tidy(const struct jr_helper *helper);
 
 #endif

@@ -91,21 +91,10 @@ int jr_start_streams(const struct jr_starter *starter,
 static int read_cpus(struct jr_starter *starter, const char *text,
                      struct jr_child *child)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_set set = {0};
-    const char *bad;
-    uint32_t last = 0;
-    bool good = jr_set_parse(&set, &arena, text, &bad) &&
-                jr_set_max(&set, &last) && last < JR_CPUS;
     child->cpus = starter->cpus;
     child->cpus_size = sizeof starter->cpus;
-    CPU_ZERO_S(child->cpus_size, starter->cpus);
-    for (uint32_t cpu = 0; good && cpu <= last; cpu++)
-        if (jr_set_has(&set, cpu))
-            CPU_SET_S(cpu, child->cpus_size, starter->cpus);
-    jr_arena_release(&arena);
     errno = EINVAL;
-    return good ? 0 : -1;
+    return jr_set_cpus(starter->cpus, child->cpus_size, text) ? 0 : -1;
 }
 
 /* The rank's end stands in its slot. */

@@ -2,6 +2,7 @@
  * jobrun-step: what jobrun executes for a rank whose entrypoint is `library`.
  *
  *     jobrun-step PATH SYMBOL [ARG]...
+ *     jobrun-step serve PATH           (the helper that its ranks are forks of)
  *
  * It does for a shared library what python/jobrun/_worker.py does for a Python
  * function, with the same files, the same exit code for what could not be
@@ -36,6 +37,15 @@ int jr_step_run(const struct jr_step *step);
 /* Tell that the rank could not be started, on standard error and in its
  * error.json; returns JR_STEP_UNSTARTED. */
 int jr_step_refuse(const struct jr_error *err);
+
+/* The words of a command line. */
+struct jr_step_words {
+    int argc;
+    char **argv;
+};
+
+/* Be the helper; returns in each rank, with the rank's words. */
+void jr_step_serve(const char *path, struct jr_step_words *ret);
 
 /* dlopen(3); NULL with `err`. */
 void *jr_step_load(const char *path, struct jr_error *err);

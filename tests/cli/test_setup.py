@@ -37,7 +37,8 @@ class Setup(harness.Case):
     def fails(self, setup, text, more=""):
         done = self.expect(self.jobrun(self.spec(setup, "[touch, started]",
                                                  more)), 7)
-        self.assertIn("its setup failed: " + text, done.stderr)
+        self.assertIn("rank 0 did not start: its setup failed: " + text,
+                      done.stderr)
         self.assertFalse((self.folder / "started").exists())
         results = self.results()
         self.assertEqual(results["root_cause"]["kind"], "start")

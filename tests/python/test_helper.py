@@ -141,7 +141,7 @@ class Ranks(Case):
         self.write("threads.py", "import threading\n"
                    "stop = threading.Event()\n"
                    "threading.Thread(target=stop.wait, daemon=True).start()\n")
-        self.refused("fork", "text=the imports started 1 threads",
+        self.refused("fork", "text=the imports started 1 thread,",
                      "--preload", "threads")
         self.write("torch/__init__.py", "")
         self.write("torch/cuda.py", "def is_initialized():\n    return True\n")

@@ -1,9 +1,11 @@
 """jobrun-step by itself: what a library's step does, its rank did."""
+import json
 import os
+import shutil
 import signal
 import unittest
 
-from test_worker import SUPPORT, Case
+from test_worker import SUPPORT, WAIT, Case
 
 STEP = os.path.join(SUPPORT, "jobrun-step")
 STEPS = os.environ["STEPS"]
@@ -63,16 +65,83 @@ class Steps(Case):
         self.assertEqual(self.run_words("env", "-i", STEP, ODD, "silent"), 126)
         self.assertIn("this is no rank of jobrun", self.err)
 
-    def test_no_helper(self):
-        """Said in the runner's words, and not of a library named serve."""
-        driver = self.start([os.environ["RUNDRIVER"], "outcome=outcome",
-                             "helper=%s,serve,%s" % (STEP, ODD), "--", STEP,
-                             ODD, "silent"])
-        driver.communicate(timeout=60)
+
+class Served(Case):
+    """Ranks that are forks of a helper which has loaded the library."""
+
+    def drive(self, *words, ranks=1, options=(), library=ODD):
+        shutil.rmtree(self.dir + "/runs", ignore_errors=True)
+        driver = self.start(
+            ["env", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8", "NODE_RANK=0",
+             "GROUP_WORLD_SIZE=1", "JOBRUN_ATTEMPT=0", "MASTER_PORT=29500",
+             os.environ["RUNDRIVER"], "ranks=%d" % ranks, "outcome=outcome",
+             "out=tee", "err=tee", "workdir=" + self.dir,
+             "helper=%s,serve,%s" % (STEP, library), *options, "--", STEP,
+             library, *words])
+        self.out, self.err = driver.communicate(timeout=WAIT)
         with open(self.dir + "/outcome") as file:
-            outcome = file.read()
-        self.assertIn("stage=import", outcome)
-        self.assertIn("text=a library is not loaded by a helper yet", outcome)
+            self.outcome = file.read()
+
+    def log(self):
+        try:
+            with open(self.dir + "/runs/run-0000/attempt_0/helper.log") as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+
+    def test_ranks_are_forks(self):
+        self.drive("where", ranks=20, options=["returns=1", "barrier=1"])
+        self.assertEqual(self.outcome.count("end=exited code=0"), 20, self.err)
+        self.assertEqual(self.outcome.count("returned=1"), 20)
+        told = sorted(json.loads(line.split(" ", 1)[1])
+                      for line in self.out.splitlines())
+        # Descriptors: ".", "..", 0 to 2, the control socket, the listing's.
+        self.assertEqual([rank[:5] for rank in told],
+                         [[i, 1, 1, signal.SIGKILL, 7] for i in range(20)])
+        self.assertEqual(len({rank[5] for rank in told}), 1)
+        self.assertEqual(self.json("result.json"),
+                         os.path.basename(self.dir))
+        self.assertIsNone(self.log())
+
+    def test_cpus(self):
+        cpu = min(os.sched_getaffinity(0))
+        self.drive("silent", options=["cpus=%d" % cpu])
+        self.assertIn("end=exited code=0", self.outcome)
+
+    def test_what_loading_prints_is_the_helpers(self):
+        os.environ["ODD"] = "prints"
+        self.addCleanup(os.environ.pop, "ODD")
+        self.drive("silent", ranks=3)
+        self.assertEqual((self.log(), self.out), ("loading prints", ""))
+
+    def test_ends(self):
+        self.drive("code", "3")
+        self.assertIn("end=exited code=3", self.outcome)
+        self.drive("die")
+        self.assertIn("signal=9", self.outcome)
+        self.drive("none")
+        self.assertIn("code=126", self.outcome)
+        self.assertIn("has no symbol 'none'", self.err)
+
+    def refused(self, stage, text, **more):
+        self.drive("silent", ranks=4, **more)
+        self.assertIn("stage=" + stage, self.outcome)
+        self.assertIn("text=" + text, self.outcome)
+        self.assertEqual(self.outcome.count("end=none"), 3)
+
+    def test_bad_loads(self):
+        self.write("text.so", "no library")
+        for name in "none.so", "text.so":
+            self.refused("import", "could not load the library: " + self.dir,
+                         library=self.dir + "/" + name)
+        self.addCleanup(os.environ.pop, "ODD")
+        for odd, stage, text, options in (
+                ("thread", "fork", "loading the library started 1 thread", ()),
+                ("die", "import", "it was killed by signal 9", ()),
+                ("hang", "import", "it was not done within timeouts.start",
+                 ["start=300"])):
+            os.environ["ODD"] = odd
+            self.refused(stage, text, options=options)
 
 
 if __name__ == "__main__":

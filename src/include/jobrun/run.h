@@ -13,7 +13,7 @@
     X(NONE, "none", "")                                                        \
     X(CLONE, "clone", "could not make a process")                              \
     X(SESSION, "session", "could not make a session")                          \
-    X(PARENT, "parent", "its runner was gone")                                 \
+    X(PARENT, "parent", "did not start: its runner was gone")                  \
     X(SIGNALS, "signals", "could not set up signals")                          \
     X(FOLDER, "folder", "could not make its folder")                           \
     X(STDIN, "stdin", "could not open /dev/null")                              \
@@ -23,10 +23,10 @@
     X(CPUS, "cpus", "could not bind to its CPUs")                              \
     X(WORKDIR, "workdir", "could not enter the working directory")             \
     X(EXEC, "exec", "could not execute")                                       \
-    X(SETUP, "setup", "its setup failed")                                      \
-    X(IMPORT, "import", "its helper could not import")                         \
-    X(FORK, "fork", "its helper could not fork it")                            \
-    X(LATE, "late", "it was not started within timeouts.start")
+    X(SETUP, "setup", "did not start: its setup failed")                       \
+    X(IMPORT, "import", "did not start: its helper could not import")          \
+    X(FORK, "fork", "did not start: its helper could not fork it")             \
+    X(LATE, "late", "did not start within timeouts.start")
 
 #define JR_STAGE_ENUM(name, word, text) JR_STAGE_##name,
 enum jr_stage { JR_STAGES(JR_STAGE_ENUM) };

@@ -84,11 +84,11 @@ def _unfit():
     """Why nothing should be forked from this process; None: it may be."""
     threads = len(os.listdir("/proc/self/task"))
     if threads > 1:
-        return ("the imports started %d threads, and a fork has only one: what "
+        return ("the imports started %d thread%s, and a fork has only one: what "
                 "waits for the others would hang. Set `threads: 1` or "
                 "OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1 where it is a "
                 "library's pool, do not preload what starts them, or use "
-                "start_method: spawn" % (threads - 1))
+                "start_method: spawn" % (threads - 1, "s" * (threads > 2)))
     device = _device_in_use()
     if device is not None:
         return ("the imports initialised a device (%s), which does not survive "

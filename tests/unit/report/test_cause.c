@@ -239,7 +239,7 @@ static void a_helper_that_failed_says_why(void)
     fake_judge(&fake);
     JR_ASSERT_TEXT(
         fake.report.ranks[0].error,
-        "its helper could not import: KeyError: 'lr' (/x/raises.py:2)");
+        "did not start: its helper could not import: KeyError: 'lr' (/x/raises.py:2)");
     CU_ASSERT_EQUAL(fake.report.exit_code, 7);
     fake_end(&fake);
 }
