@@ -53,7 +53,7 @@ OWNERS = {
     "sha256.h": "base/hash.c",
 }
 
-GENERATED = ("version.h", "scripts.h")
+GENERATED = ("version.h", "scripts.h", "sheets.h")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
 NO_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"'

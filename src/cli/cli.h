@@ -77,6 +77,8 @@ int jr_cli_format(const struct jr_cli *cli, const char *const *words);
 
 /* Data to standard output: 0, or the exit status of a failed write. */
 int jr_cli_out(const struct jr_cli *cli, struct jr_buf *text);
+/* The same, or to the new file of --output. */
+int jr_cli_deliver(const struct jr_cli *cli, struct jr_buf *text);
 /* Anything else to standard error; a failure there has no one to be told. */
 void jr_cli_err(const struct jr_cli *cli, struct jr_buf *text);
 /* "jobrun: " and one line. Returns `status`. */
@@ -97,6 +99,7 @@ int jr_cmd_resolve(struct jr_cli *cli);
 int jr_cmd_plan(struct jr_cli *cli);
 int jr_cmd_runs(struct jr_cli *cli);
 int jr_cmd_show(struct jr_cli *cli);
+int jr_cmd_report(struct jr_cli *cli);
 int jr_cmd_logs(struct jr_cli *cli);
 int jr_cmd_wait(struct jr_cli *cli);
 int jr_cmd_stop(struct jr_cli *cli);

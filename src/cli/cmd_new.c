@@ -3,40 +3,14 @@
  * one. What the line said and no spec can say is named in the spec's comments,
  * and on standard error.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cleanup.h"
 #include "cli.h"
-#include "io.h"
 #include "load.h"
 #include "starter.h"
 #include "translate.h"
 
 #include "banned.h"
-
-/* To a new file, or to standard output. Takes `text`. */
-static int deliver(const struct jr_cli *cli, struct jr_buf *text)
-{
-    const char *path = cli->output;
-    if (path == NULL || text->failed)
-        return jr_cli_out(cli, text);
-    JR_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    int status = JR_STATUS_OK;
-    if (fd < 0 && errno == EEXIST)
-        status = jr_cli_say(cli, JR_STATUS_USAGE,
-                            "%s is there already, and is left as it is", path);
-    else if (fd < 0)
-        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot make %s: %s", path,
-                            strerror(errno));
-    else if (jr_io_write_all(fd, text->data, text->len) != 0)
-        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot write to %s: %s",
-                            path, strerror(errno));
-    jr_buf_release(text);
-    return status;
-}
 
 static int print_starter(const struct jr_cli *cli)
 {
@@ -45,7 +19,7 @@ static int print_starter(const struct jr_cli *cli)
     const struct jr_starter *starter = jr_starter_find(word);
     if (starter != NULL) {
         jr_starter_print(&out, starter);
-        return deliver(cli, &out);
+        return jr_cli_deliver(cli, &out);
     }
     for (starter = jr_starters; starter->word != NULL; starter++)
         jr_buf_printf(&out, "%s%s", out.len == 0 ? "" : ", ", starter->word);
@@ -103,7 +77,7 @@ static int print_translation(const struct jr_cli *cli,
         return status;
     }
     tell_notes(cli, translation);
-    return deliver(cli, &out);
+    return jr_cli_deliver(cli, &out);
 }
 
 static int translate(const struct jr_cli *cli)

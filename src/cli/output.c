@@ -1,9 +1,11 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "cli.h"
 #include "io.h"
 
@@ -22,6 +24,26 @@ int jr_cli_out(const struct jr_cli *cli, struct jr_buf *text)
         status =
             jr_cli_say(cli, JR_STATUS_LAUNCH,
                        "cannot write to standard output: %s", strerror(errno));
+    jr_buf_release(text);
+    return status;
+}
+
+int jr_cli_deliver(const struct jr_cli *cli, struct jr_buf *text)
+{
+    const char *path = cli->output;
+    if (path == NULL || text->failed)
+        return jr_cli_out(cli, text);
+    JR_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int status = JR_STATUS_OK;
+    if (fd < 0 && errno == EEXIST)
+        status = jr_cli_say(cli, JR_STATUS_USAGE,
+                            "%s is there already, and is left as it is", path);
+    else if (fd < 0)
+        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot make %s: %s", path,
+                            strerror(errno));
+    else if (jr_io_write_all(fd, text->data, text->len) != 0)
+        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot write to %s: %s",
+                            path, strerror(errno));
     jr_buf_release(text);
     return status;
 }

@@ -55,9 +55,19 @@ static const struct jr_usage usages[] = {
      "status, ranks, start, duration and id.",
      "jobrun runs --log-dir /scratch/runs"},
     {"show",
-     "Prints the report of a run again, or how it stands. RUN is an id, the "
-     "beginning of one, or `latest`, which is the default.",
+     "Tells in a few lines how a run went, or how it stands while it has not "
+     "ended; with `--json`, its results. RUN is an id, the beginning of one, or "
+     "`latest`, which is the default. See `report` for something to hand on.",
      "jobrun show latest"},
+    {"report",
+     "Prints the report of a run that has ended, as it told it then; a run "
+     "without results has none (status 7). With `--format html` it is one "
+     "file that needs nothing else and fetches nothing: outcome and cause, a "
+     "timeline of the ranks, results, mesh, resources, where each value of the "
+     "spec came from, and what ran where. It links to the logs by paths from "
+     "where the file is: the folder of `-o`, else the current one.",
+     "jobrun report latest --format html -o report.html\n"
+     "jobrun report 20261121-06"},
     {"logs",
      "Prints what the ranks wrote, byte for byte, with a heading for each "
      "file where there are several.",

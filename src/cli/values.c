@@ -17,6 +17,7 @@ WORDS(diag_formats, JR_DIAG_FORMATS(FORMAT_ROW))
 WORDS(doctor_formats, PLAIN("text") PLAIN("yaml"))
 WORDS(formats, PLAIN("text") PLAIN("json"))
 WORDS(diff_formats, PLAIN("text") PLAIN("json") PLAIN("markdown"))
+WORDS(report_formats, PLAIN("text") PLAIN("html"))
 WORDS(when, PLAIN("auto") PLAIN("always") PLAIN("never"))
 WORDS(engines, PLAIN("slurm") PLAIN("kubernetes") PLAIN("mpi"))
 WORDS(shells, PLAIN("bash") PLAIN("zsh") PLAIN("fish"))
@@ -26,6 +27,7 @@ static const struct jr_value values[] = {
     {"FORMAT", "validate", JR_VALUE_WORD, diag_formats},
     {"FORMAT", "doctor", JR_VALUE_WORD, doctor_formats},
     {"FORMAT", "diff", JR_VALUE_WORD, diff_formats},
+    {"FORMAT", "report", JR_VALUE_WORD, report_formats},
     {"FORMAT", NULL, JR_VALUE_WORD, formats},
     {"KIND", NULL, JR_VALUE_WORD, kinds},
     {"WHEN", NULL, JR_VALUE_WORD, when},

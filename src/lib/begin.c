@@ -38,6 +38,9 @@ static int write_inputs(struct jr_session *session, struct jr_error *err)
     jr_resolution_emit(&bytes, &session->resolution, session->file);
     if (jr_session_write(session, "resolved.yaml", &bytes, err) != 0)
         return -1;
+    jr_resolution_explain(&bytes, &session->resolution, true);
+    if (jr_session_write(session, "explain.json", &bytes, err) != 0)
+        return -1;
     jr_plan_json(&bytes, &session->plan);
     if (jr_session_write(session, "plan.json", &bytes, err) != 0)
         return -1;

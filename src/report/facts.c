@@ -18,7 +18,7 @@
 
 #include "banned.h"
 
-enum { FORMAT_VERSION = 1, MOST_CMDLINE = 4 << 20 };
+enum { FORMAT_VERSION = 1, MOST_CMDLINE = 4 << 20, MOST_OS = 64 << 10 };
 
 /* `-s env.API_KEY=abc`, `--token=abc`: an argument whose name, behind its last
  * dot or first dashes, is a secret's keeps the name only. */
@@ -66,6 +66,22 @@ static const char *read_cwd(struct jr_arena *arena)
     return jr_arena_strdup(arena, cwd);
 }
 
+/* PRETTY_NAME of os-release(5), without its quotes. */
+static const char *read_os(struct jr_arena *arena)
+{
+    static const char key[] = "\nPRETTY_NAME=";
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    jr_buf_char(&text, '\n');
+    if (jr_io_read_file(&text, AT_FDCWD, "/etc/os-release", MOST_OS, NULL) != 0)
+        return NULL;
+    const char *name = strstr(text.data, key);
+    if (name == NULL)
+        return NULL;
+    name += sizeof key - 1;
+    name += strspn(name, "\"'");
+    return jr_arena_strndup(arena, name, strcspn(name, "\"'\n"));
+}
+
 int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
                          const struct jr_plan *plan, struct jr_error *err)
 {
@@ -78,6 +94,9 @@ int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
         .version = JR_VERSION,
         .host = jr_arena_strdup(arena, here.nodename),
         .user = jr_record_user(arena),
+        .os = read_os(arena),
+        .kernel = jr_arena_strdup(arena, here.release),
+        .arch = jr_arena_strdup(arena, here.machine),
         .boot_id = jr_arena_strdup(arena, boot_id.data),
         .cwd = read_cwd(arena),
         .pid = getpid(),
@@ -143,6 +162,9 @@ void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
     jr_json_set_str(run, "version", facts->version);
     jr_json_set_str(run, "host", facts->host);
     jr_json_set_str(run, "user", facts->user);
+    jr_json_set_str(run, "os", facts->os);
+    jr_json_set_str(run, "kernel", facts->kernel);
+    jr_json_set_str(run, "arch", facts->arch);
     jr_json_set_int(run, "pid", facts->pid);
     jr_json_set_int(run, "start_ticks", (int64_t)facts->start_ticks);
     jr_json_set_str(run, "boot_id", facts->boot_id);

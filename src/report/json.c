@@ -96,6 +96,10 @@ static void add_end(json_t *object, const struct line *line)
         jr_json_set_null(object, "seconds");
     set_int_or_null(object, "max_rss_bytes", end->max_rss_bytes != 0,
                     (json_int_t)end->max_rss_bytes);
+    if (lived)
+        jr_json_set_real(object, "cpu_seconds", seconds(end->cpu_ns));
+    else
+        jr_json_set_null(object, "cpu_seconds");
 }
 
 static void add_result(json_t *object, const struct line *line)

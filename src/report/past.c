@@ -89,6 +89,7 @@ static void load_end(struct jr_rank_outcome *rank, const json_t *line,
     } else if (state != JR_RANK_NOT_STARTED && rank->pid == 0) {
         rank->end = JR_END_START;
     }
+    rank->cpu_ns = ns_of(line, "cpu_seconds");
     const json_t *sent = json_object_get(line, "stop_signals");
     rank->stopped_with = signal_by(json_array_get(sent, 0));
     rank->killed = rank->stopped_with == SIGKILL ||

@@ -21,6 +21,7 @@ enum {
 #define RED    "\033[1;31m"
 #define GREEN  "\033[1;32m"
 #define YELLOW "\033[1;33m"
+#define PLAIN  "\033[0m"
 
 /* The first word of the page, and what the rest of its line says. */
 struct verdict {
@@ -160,17 +161,24 @@ static const struct verdict verdicts[] = {
     [JR_RUN_LAUNCH_FAILED] = {"FAILED", RED, tell_failure},
 };
 
+void jr_print_headline(const struct jr_page *page)
+{
+    const struct verdict *verdict = &verdicts[page->report->status];
+    jr_buf_printf(page->out, "%s%s%s", page->color ? verdict->color : "",
+                  verdict->word, page->color ? PLAIN : "");
+    verdict->tell(page);
+}
+
 /* The first line; what went wrong ends with the exit status at the right. */
 static void print_verdict(const struct jr_page *page)
 {
     const struct verdict *verdict = &verdicts[page->report->status];
-    jr_buf_str(page->out, "jobrun: ");
-    jr_buf_printf(page->out, "%s%s%s", page->color ? verdict->color : "",
-                  verdict->word, page->color ? "\033[0m" : "");
     size_t start = page->out->len;
-    verdict->tell(page);
-    size_t width =
-        strlen("jobrun: ") + strlen(verdict->word) + (page->out->len - start);
+    jr_buf_str(page->out, "jobrun: ");
+    jr_print_headline(page);
+    size_t width = page->out->len - start;
+    if (page->color)
+        width -= strlen(verdict->color) + strlen(PLAIN);
     if (page->report->exit_code != 0) {
         jr_buf_fill(page->out, ' ',
                     width + 3 < EXIT_COLUMN ? EXIT_COLUMN - width : 3);
@@ -355,9 +363,8 @@ static void print_body(const struct jr_page *page)
     jr_buf_char(page->out, '\n');
 }
 
-void jr_print_page(const struct jr_page *page)
+void jr_print_account(const struct jr_page *page)
 {
-    print_verdict(page);
     print_lingering(page);
     print_patterns(page);
     print_dropped(page);
@@ -366,6 +373,12 @@ void jr_print_page(const struct jr_page *page)
     else
         print_body(page);
     print_place(page);
+}
+
+void jr_print_page(const struct jr_page *page)
+{
+    print_verdict(page);
+    jr_print_account(page);
 }
 
 void jr_report_print(struct jr_buf *out, const struct jr_report *report,

@@ -15,8 +15,11 @@ struct jr_page {
     const char *run; /* what the commands that are offered call the run */
 };
 
-/* print.c: all of it. */
+/* print.c: all of it, or its two halves: the verdict, as "FAILED after 14.2 s:
+ * rank 3 exited with code 1", and the lines below it. */
 void jr_print_page(const struct jr_page *page);
+void jr_print_headline(const struct jr_page *page);
+void jr_print_account(const struct jr_page *page);
 
 /* fields.c: the line of what the ranks delivered, with its newline: "accuracy
  * 0.953 .. 0.961   weights_sha equal". Nothing when there are no fields. */

@@ -13,6 +13,7 @@
 /* What run.json says. Strings are borrowed; NULL is null. */
 struct jr_record_facts {
     const char *run_id, *version, *host, *user, *boot_id, *cwd;
+    const char *os, *kernel, *arch; /* "Debian GNU/Linux 12", "6.1.0" */
     int32_t pid;
     uint64_t start_ticks; /* when that process began, since the boot */
     char **argv;        /* NULL-terminated, secrets redacted */
@@ -84,6 +85,19 @@ int jr_record_find(char ret_id[static 256], const char *log_dir,
  * come; from its files alone. */
 int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
                    bool color, struct jr_error *err);
+
+/* How a report is to be. */
+struct jr_record_look {
+    bool html;
+    bool color;       /* of text */
+    const char *base; /* of HTML: the run folder, from where the file will be */
+};
+
+/* Append the report of a run that has results: the lines that it ended with,
+ * or one HTML file with all that its folder says, which loads and runs
+ * nothing. Fails where there are no results. */
+int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
+                     const struct jr_record_look *look, struct jr_error *err);
 
 /* What became of two runs, side by side: status, cause, times, where and by
  * whom they ran where that is not the same, and each field that their ranks

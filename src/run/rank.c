@@ -133,6 +133,11 @@ bool jr_rank_handle(struct jr_rank_run *rank, enum jr_rank_event event, int sig)
     return changed;
 }
 
+static uint64_t ns_of(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
+}
+
 bool jr_rank_reap(struct jr_rank_run *rank)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
@@ -142,6 +147,7 @@ bool jr_rank_reap(struct jr_rank_run *rank)
         return false;
     outcome->ended_ns = jr_clock_ns();
     outcome->max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+    outcome->cpu_ns = ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime);
     outcome->core_dumped = info.si_code == CLD_DUMPED;
     if (info.si_code == CLD_EXITED)
         outcome->exit_code = info.si_status;

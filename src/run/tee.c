@@ -63,6 +63,16 @@ static void write_file(struct jr_stream *stream, size_t len)
             jr_logfile_dropped(&stream->file);
 }
 
+static void note_first(struct jr_stream *stream)
+{
+    if (stream->heard)
+        return;
+    stream->heard = true;
+    jr_events_add(stream->tee->events, "first_output",
+                  "\"rank\":%u,\"stream\":%d", stream->rank->rank,
+                  stream->number + 1);
+}
+
 static void on_readable(void *owner, uint32_t events)
 {
     (void)events;
@@ -79,6 +89,7 @@ static void on_readable(void *owner, uint32_t events)
         close_stream(stream);
         return;
     }
+    note_first(stream);
     write_file(stream, (size_t)len);
     if (stream->feed != NULL)
         jr_feed_add(stream->feed, tee->bytes, (size_t)len);

@@ -23,6 +23,7 @@ struct jr_stream {
     struct jr_rank_outcome *outcome;
     struct jr_tee *tee;
     struct jr_feed *feed; /* where it goes on to the console; NULL: nowhere */
+    bool heard; /* something was read */
     struct jr_stream *next_paused;
 };
 

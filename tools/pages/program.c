@@ -37,6 +37,7 @@ static const struct entry environment[] = {
 static const struct entry files[] = {
     {"spec.yaml", "the spec as it was read"},
     {"resolved.yaml", "the spec as it was run"},
+    {"explain.json", "where each of its values came from, and why"},
     {"plan.json", "what was to be started"},
     {"events.jsonl", "what happened, one line each"},
     {"run.json", "the record: host, versions, git commit, times, outcome"},

@@ -60,6 +60,7 @@ struct jr_rank_outcome {
                              own order; 0 while it has not */
     uint64_t started_ns, ended_ns;
     uint64_t max_rss_bytes;
+    uint64_t cpu_ns; /* user and system, with what it waited for */
     bool log_failed; /* a log file of this rank is incomplete */
     int32_t log_errno;
     uint64_t dropped[2]; /* bytes that stdout.log and stderr.log lack for the
