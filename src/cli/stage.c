@@ -36,6 +36,8 @@ struct jr_session_options jr_stage_options(struct jr_cli *cli)
         .root = cli->root,
         .args = cli->words_count == 0 ? NULL : cli->rest,
         .node_rank = cli->node_rank,
+        .debug_rank = cli->debug_rank,
+        .stdin_rank = cli->stdin_rank,
         .local = cli->local,
         .end_children = true,
         .run_id = cli->run_id,
@@ -151,6 +153,11 @@ static void tell_start(const struct jr_session *session,
                        const struct jr_cli *cli)
 {
     tell(session, cli, JR_TEXT_HEADLINE);
+    if (cli->debug_rank != NULL)
+        (void)jr_cli_say(cli, 0,
+                         "rank %u has this terminal and its Ctrl-C; `jobrun "
+                         "stop %s` in another one ends the run",
+                         cli->debug_rank_value, session->dir.id);
     if (cli->out_closed)
         (void)jr_cli_say(cli, 0,
                          "standard output is closed: what the ranks print "
@@ -162,6 +169,7 @@ static int run(struct jr_session *session, const struct jr_cli *cli)
     const struct jr_session_console console = {
         .out_fd = cli->out_closed ? -1 : STDOUT_FILENO,
         .err_fd = cli->err_closed ? -1 : STDERR_FILENO,
+        .in_fd = STDIN_FILENO,
         .live = !cli->err_closed && isatty(STDERR_FILENO) == 1,
         .color = cli->color_err,
     };
@@ -176,10 +184,31 @@ static int run(struct jr_session *session, const struct jr_cli *cli)
     return jr_session_exit_code(session);
 }
 
+/* There is one standard input. */
+static int check_input(const struct jr_cli *cli)
+{
+    const char *other = cli->detach ? "--detach" : "--stdin";
+    if (cli->debug_rank != NULL && (cli->detach || cli->stdin_rank != NULL))
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--debug gives the terminal to a rank, and %s takes "
+                          "it away: only one of them",
+                          other);
+    if (cli->stdin_rank != NULL && cli->detach)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "a run that is detached has no standard input: not "
+                          "--stdin with --detach");
+    if (cli->debug_rank != NULL && isatty(STDIN_FILENO) != 1)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--debug needs a terminal as standard input");
+    return 0;
+}
+
 int jr_stage_run(struct jr_session *session, struct jr_cli *cli)
 {
     struct jr_detach detach = JR_DETACH_INIT;
-    int status;
+    int status = check_input(cli);
+    if (status != 0)
+        return status;
     if (cli->detach && jr_detach_fork(&detach, cli, &status))
         return status;
     status = begin(session, cli);

@@ -95,6 +95,43 @@ static void note(void *data, const char *line)
     jr_session_note(data, line);
 }
 
+/* A rank that was named has to be one that this machine starts. */
+static int check_rank(const struct jr_session *session, const uint32_t *rank,
+                      const char *option, struct jr_error *err)
+{
+    const struct jr_job *job = &session->resolution.job;
+    uint32_t first = session->options.local ? 0 : job->rank_start;
+    uint32_t count = session->options.local
+                         ? job->world_size
+                         : job->local_world_sizes[job->node_rank];
+    if (rank == NULL || *rank - first < count)
+        return 0;
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        "%s %u: this machine starts ranks %u to %u", option,
+                        *rank, first, first + count - 1);
+}
+
+/* Who looks at a rank takes the time that it takes. */
+static int prepare_debug(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_job *job = &session->resolution.job;
+    const struct jr_session_options *options = &session->options;
+    if (check_rank(session, options->debug_rank, "--debug", err) != 0 ||
+        check_rank(session, options->stdin_rank, "--stdin", err) != 0)
+        return -1;
+    if (options->debug_rank == NULL)
+        return 0;
+    struct jr_policy *policy =
+        jr_arena_array(&session->arena, 1, sizeof *policy);
+    if (policy == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    *policy = *job->policy;
+    policy->timeouts = (struct jr_timeouts){
+        .stop_grace_ms = job->policy->timeouts.stop_grace_ms};
+    job->policy = policy;
+    return 0;
+}
+
 enum jr_status jr_session_begin(struct jr_session *session,
                                 struct jr_error *err)
 {
@@ -108,6 +145,10 @@ enum jr_status jr_session_begin(struct jr_session *session,
     enum jr_status status = jr_session_settle(session, err);
     if (status != JR_STATUS_OK)
         return status;
+    if (prepare_debug(session, &why) != 0) {
+        (void)jr_error_set(err, why.status, "%s", why.text);
+        return why.status;
+    }
     jr_lost_sweep_all(session->resolution.job.log_dir, note, session);
     jr_git_start(&session->git, session->resolution.job.workdir,
                  session->options.envp);

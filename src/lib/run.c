@@ -16,7 +16,9 @@ static int execute(struct jr_session *session,
         .group = &session->group,
         .out_fd = console == NULL ? -1 : console->out_fd,
         .err_fd = console == NULL ? -1 : console->err_fd,
-        .live = console != NULL && console->live,
+        .in_fd = console == NULL ? -1 : console->in_fd,
+        .live = console != NULL && console->live &&
+                session->options.debug_rank == NULL,
         .color = console != NULL && console->color,
     };
     jr_signals_ignored(&options.ignored);

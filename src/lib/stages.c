@@ -228,6 +228,8 @@ enum jr_status jr_session_plan_as(struct jr_session *session,
         .run_id = run_id,
         .environ = session->options.envp,
         .local = session->options.local,
+        .debug_rank = session->options.debug_rank,
+        .stdin_rank = session->options.stdin_rank,
         .support =
             support != NULL ? support : jr_support_find(&session->arena),
     };

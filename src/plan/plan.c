@@ -198,6 +198,22 @@ static const char *slot_of(const struct build *build,
     return job->slots_count == local ? job->slots[rank->local_rank] : NULL;
 }
 
+/* What the command line says of its streams. */
+static void fill_streams(const struct build *build, struct jr_plan_rank *rank)
+{
+    const uint32_t *debug = build->options->debug_rank;
+    const uint32_t *reads = build->options->stdin_rank;
+    if (reads != NULL && *reads == rank->rank)
+        rank->input = JR_INPUT_STDIN;
+    if (debug == NULL)
+        return;
+    bool chosen = *debug == rank->rank;
+    rank->out = rank->err = chosen ? JR_SINK_INHERIT : JR_SINK_FILE;
+    rank->on_console = false;
+    if (chosen)
+        rank->input = JR_INPUT_TERMINAL;
+}
+
 static void fill_place(const struct build *build, struct jr_plan_rank *rank)
 {
     const struct jr_job *job = build->job;
@@ -214,6 +230,7 @@ static void fill_place(const struct build *build, struct jr_plan_rank *rank)
     rank->out = sinks->out;
     rank->err = sinks->err;
     rank->on_console = jr_set_has(&build->mould.console, rank->rank);
+    fill_streams(build, rank);
 }
 
 /* results.file is relative to the working directory, and may say

@@ -17,6 +17,9 @@ struct jr_plan_options {
     char *const *environ; /* jobrun's own environment, NULL-terminated */
     bool local;           /* every node's ranks on this machine */
     uint32_t attempt;
+    const uint32_t *debug_rank; /* it gets a terminal, the others write to files
+                                   only; NULL: none */
+    const uint32_t *stdin_rank; /* it gets jobrun's standard input */
     const char *support; /* absolute: the folder with python/jobrun and
                             jobrun-step; NULL: there is none, and Python and
                             libraries cannot be planned */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,10 +36,14 @@ static int die_with_runner(const struct jr_child *child)
     return -1;
 }
 
+/* A terminal of its own is also the one that controls its session. */
 static int open_stdin(const struct jr_child *child)
 {
-    (void)child;
-    return dup2(JR_SLOT_NULL, STDIN_FILENO) < 0 ? -1 : 0;
+    int slot = child->input == JR_INPUT_NONE ? JR_SLOT_NULL : JR_SLOT_IN;
+    if (child->input == JR_INPUT_TERMINAL &&
+        ioctl(JR_SLOT_IN, TIOCSCTTY, 0) != 0)
+        return -1;
+    return dup2(slot, STDIN_FILENO) < 0 ? -1 : 0;
 }
 
 static int open_stream(const struct jr_child *child, int stream)

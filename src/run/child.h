@@ -26,6 +26,7 @@ enum jr_slot {
     JR_SLOT_ERR,
     JR_SLOT_PIPE_OUT, /* write ends of the pipes of the rank at hand */
     JR_SLOT_PIPE_ERR,
+    JR_SLOT_IN, /* what one rank is to have as its standard input */
     JR_SLOT_EXTRA, /* what the child is to have as descriptor 3 */
     JR_SLOT_END
 };
@@ -47,6 +48,7 @@ struct jr_child {
     struct jr_child_stream streams[2]; /* standard output and error */
     mode_t file_mode, umask;
     bool extra; /* descriptor 3 is wanted */
+    enum jr_input input;
     const int *reset; /* ignored signals that are to be default again */
     unsigned reset_count;
     const struct jr_limit_list *limits;

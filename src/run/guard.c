@@ -22,6 +22,7 @@
 #include "rundir.h"
 #include "signals.h"
 #include "sweep.h"
+#include "terminal.h"
 
 #include "banned.h"
 
@@ -34,10 +35,31 @@ struct guard {
     int alive_fd;  /* has an end once the runner, init of a namespace, goes */
     int signal_fd;
     struct jr_signals signals;
+    struct jr_terminal terminal; /* --debug */
+    struct jr_run_options own;   /* with the rank's end of it */
     int subreaper; /* as it was, like those below */
     sigset_t mask;
     struct sigaction on_pipe, on_child;
 };
+
+/* The plan's rank with a terminal of its own, if there is one. */
+static int open_terminal(struct guard *guard, const struct jr_plan *plan,
+                         struct jr_error *err)
+{
+    uint32_t i = 0;
+    guard->terminal = (struct jr_terminal)JR_TERMINAL_NONE;
+    while (i < plan->count &&
+           plan->ranks[plan->first + i].input != JR_INPUT_TERMINAL)
+        i++;
+    if (i == plan->count)
+        return 0;
+    if (jr_terminal_open(&guard->terminal, guard->options->in_fd, err) != 0)
+        return -1;
+    guard->own = *guard->options;
+    guard->own.in_fd = guard->terminal.slave;
+    guard->options = &guard->own;
+    return 0;
+}
 
 static int open_guard(struct guard *guard, const struct jr_plan *plan)
 {
@@ -46,6 +68,8 @@ static int open_guard(struct guard *guard, const struct jr_plan *plan)
     guard->self_fd = jr_pidfd_open(getpid());
     jr_signals_make(&guard->signals, plan->policy, &guard->options->ignored);
     jr_signals_set(&guard->signals, &taken);
+    if (guard->terminal.fd >= 0)
+        (void)sigaddset(&taken, SIGWINCH);
     guard->signal_fd = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
     (void)sigaddset(&taken, SIGCHLD);
     (void)sigprocmask(SIG_BLOCK, &taken, &guard->mask);
@@ -77,6 +101,7 @@ static void drop_pending(const struct guard *guard)
 
 static void close_guard(struct guard *guard)
 {
+    jr_terminal_close(&guard->terminal);
     close_fd(guard->self_fd);
     close_fd(guard->runner_fd);
     close_fd(guard->alive_fd);
@@ -112,6 +137,7 @@ static int fork_runner(struct guard *guard, const struct jr_plan *plan,
                                   .shared = guard->shared,
                                   .budget = budget,
                                   .guard_fd = guard->self_fd,
+                                  .terminal = &guard->terminal,
                                   .alive_fd = -1};
     int ends[2] = {-1, -1};
     if (plan->policy->isolation == JR_ISOLATION_PID &&
@@ -121,6 +147,8 @@ static int fork_runner(struct guard *guard, const struct jr_plan *plan,
     args.alive_fd = ends[1];
     pid_t runner = fork_into(guard, &args, err);
     close_fd(ends[1]);
+    close_fd(guard->terminal.slave);
+    guard->terminal.slave = -1;
     if (runner < 0)
         return -1;
     guard->runner = runner;
@@ -133,6 +161,20 @@ static int fork_runner(struct guard *guard, const struct jr_plan *plan,
     return -1;
 }
 
+/* A shell that we give the terminal to wants it as it was; with SIGCONT we
+ * have it again. */
+static void suspend(const struct guard *guard)
+{
+    struct termios mode;
+    bool changed = guard->terminal.fd >= 0 &&
+                   tcgetattr(guard->terminal.fd, &mode) == 0;
+    jr_terminal_restore(&guard->terminal);
+    (void)kill(getpid(), SIGSTOP);
+    if (changed)
+        (void)tcsetattr(guard->terminal.fd, TCSANOW, &mode);
+    jr_terminal_resize(&guard->terminal);
+}
+
 /* The runner sits in a session of its own, so that it hears a signal from the
  * terminal only once, and from us. SIGCONT behind a stop wakes a runner that
  * somebody stopped. SIGTSTP stops us too, as a shell expects of its job. */
@@ -141,13 +183,15 @@ static void relay(const struct guard *guard)
     pid_t pid;
     int sig = jr_signal_read(guard->signal_fd, &pid);
     enum jr_signal_use use = guard->signals.use[sig];
+    if (sig == SIGWINCH)
+        jr_terminal_resize(&guard->terminal);
     if (use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
         return;
     (void)jr_pidfd_signal(guard->runner_fd, sig);
     if (use == JR_SIGNAL_STOP)
         (void)jr_pidfd_signal(guard->runner_fd, SIGCONT);
     if (use == JR_SIGNAL_SUSPEND)
-        (void)kill(getpid(), SIGSTOP);
+        suspend(guard);
 }
 
 /* The init of a namespace ends once all in it have; so it is only its wait for
@@ -282,7 +326,8 @@ int jr_run(struct jr_outcome *ret, const struct jr_plan *plan,
         .signal_fd = -1};
     struct jr_budget budget;
     if (check_kernel(err) != 0 ||
-        jr_budget_check(&budget, plan, options, err) != 0)
+        jr_budget_check(&budget, plan, options, err) != 0 ||
+        open_terminal(&guard, plan, err) != 0)
         return -1;
     int result = -1;
     if (open_guard(&guard, plan) != 0)

@@ -24,6 +24,7 @@ struct jr_rundir;
 struct jr_run_options {
     struct jr_rundir *dir;
     const struct jr_group *group; /* the run's control group; NULL: none */
+    int in_fd; /* for the rank whose input says so; -1: /dev/null */
     int out_fd, err_fd; /* console; -1: closed, lines go nowhere */
     bool live;          /* err_fd is a terminal that wants a status line */
     bool color;

@@ -75,6 +75,8 @@ static void on_exit_of_rank(void *owner, uint32_t events)
     (void)close(rank->watch.fd);
     rank->watch.fd = -1;
     runner->running--;
+    if (rank->plan->input == JR_INPUT_TERMINAL)
+        jr_terminal_end(runner->terminal);
     explain_kill(runner, rank->outcome);
     (void)jr_rank_handle(rank, JR_RANK_ON_EXIT, 0);
     rank_ended(runner, rank);
@@ -121,6 +123,14 @@ static pid_t host_pid(const struct jr_runner *runner, int pidfd, pid_t pid)
     return number > 0 ? number : pid;
 }
 
+/* The rank has its end of the terminal; ours would keep it from ending. */
+static void begin_terminal(struct jr_runner *runner)
+{
+    (void)dup3(JR_SLOT_NULL, JR_SLOT_IN, O_CLOEXEC);
+    if (jr_terminal_begin(runner->terminal, &runner->loop) != 0)
+        jr_stop_force(runner);
+}
+
 /* A rank has a process: watch it. */
 static void rank_started(struct jr_runner *runner, struct jr_rank_run *rank,
                          pid_t pid, int pidfd)
@@ -133,6 +143,8 @@ static void rank_started(struct jr_runner *runner, struct jr_rank_run *rank,
     rank->state = JR_LIFE_WAITING;
     (void)jr_rank_handle(rank, JR_RANK_ON_STARTED, 0);
     runner->running++;
+    if (rank->plan->input == JR_INPUT_TERMINAL)
+        begin_terminal(runner);
     jr_events_add(&runner->events, "rank_started", "\"rank\":%u,\"pid\":%d",
                   rank->plan->rank, rank->outcome->pid);
     if (jr_loop_add(&runner->loop, &rank->watch, EPOLLIN) != 0)
@@ -509,6 +521,7 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
         .shared = args->shared,
         .outcome = &args->shared->outcome,
         .guard = {.fd = -1, .ready = on_guard_end},
+        .terminal = args->terminal,
         .proc_fd = -1,
     };
     runner.guard.owner = &runner;
@@ -533,6 +546,7 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
     jr_setup_open(&runner);
     while (goes_on(&runner))
         turn(&runner);
+    jr_terminal_end(runner.terminal);
     runner.stop.run.at = 0;
     jr_status_close(&runner.status);
     sweep(&runner);

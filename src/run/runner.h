@@ -18,6 +18,7 @@
 #include "start_helper.h"
 #include "status.h"
 #include "tee.h"
+#include "terminal.h"
 
 #define JR_KILL_WAIT_NS (10 * UINT64_C(1000000000)) /* for unkillable ones */
 
@@ -43,6 +44,7 @@ struct jr_runner {
     struct jr_events events;
     struct jr_status_line status;
     struct jr_starter starter;
+    struct jr_terminal *terminal;
     struct jr_setup setup;
     struct jr_helper helper;
     struct jr_linger linger;
@@ -64,6 +66,7 @@ struct jr_runner_args {
     const struct jr_run_options *options;
     struct jr_shared *shared;
     const struct jr_budget *budget;
+    struct jr_terminal *terminal; /* of the rank with JR_INPUT_TERMINAL */
     int guard_fd; /* pidfd of the guard */
     int alive_fd; /* open as long as the runner lives; -1: none */
 };

@@ -33,6 +33,8 @@ enum jr_route jr_start_route(const struct jr_plan_rank *rank, int stream,
 {
     enum jr_sink sink = stream == 0 ? rank->out : rank->err;
     int console = stream == 0 ? options->out_fd : options->err_fd;
+    if (rank->input == JR_INPUT_TERMINAL)
+        return JR_ROUTE_TERMINAL;
     if (sink == JR_SINK_INHERIT)
         return console < 0 ? JR_ROUTE_NULL : JR_ROUTE_INHERIT;
     if (jr_start_is_shown(rank, stream, options))
@@ -97,6 +99,8 @@ static int fill_slots(const struct jr_run_options *options)
     int dir = move_away(options->dir->fd);
     int out = move_away(options->out_fd);
     int err = move_away(options->err_fd);
+    int in = fcntl(options->in_fd, F_GETFD) < 0 ? -1 : options->in_fd;
+    in = move_away(in);
     for (int fd = JR_SLOT_DIR; fd < JR_SLOT_END; fd++)
         (void)move_away(fd);
     if (fill_slot(JR_SLOT_DIR, dir) != 0 || fill_slot(JR_SLOT_NULL, -1) != 0 ||
@@ -104,7 +108,7 @@ static int fill_slots(const struct jr_run_options *options)
         return -1;
     if (fill_slot(JR_SLOT_PIPE_OUT, -1) != 0 ||
         fill_slot(JR_SLOT_PIPE_ERR, -1) != 0 ||
-        fill_slot(JR_SLOT_EXTRA, -1) != 0)
+        fill_slot(JR_SLOT_IN, in) != 0 || fill_slot(JR_SLOT_EXTRA, -1) != 0)
         return -1;
     return 0;
 }

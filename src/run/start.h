@@ -22,6 +22,7 @@ enum jr_route {
     JR_ROUTE_INHERIT, /* jobrun's own descriptor */
     JR_ROUTE_FILE,    /* a file that the child side opens */
     JR_ROUTE_PIPE,    /* to the runner: console, and file if there is a path */
+    JR_ROUTE_TERMINAL, /* the rank's own */
     JR_ROUTE_NULL
 };
 

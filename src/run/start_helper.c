@@ -244,7 +244,8 @@ static int ask(struct jr_helper *helper, const struct jr_starter *starter,
 {
     JR_CLOSE int request = write_request(child);
     int opened[2] = {-1, -1};
-    int fds[RANK_FDS] = {request, JR_SLOT_NULL, -1, -1, JR_SLOT_EXTRA};
+    int in = child->input == JR_INPUT_NONE ? JR_SLOT_NULL : JR_SLOT_IN;
+    int fds[RANK_FDS] = {request, in, -1, -1, JR_SLOT_EXTRA};
     bool good = request >= 0;
     for (int stream = 0; stream < 2 && good; stream++) {
         const struct jr_child_stream *to = &child->streams[stream];

@@ -79,6 +79,9 @@ int jr_start_streams(const struct jr_starter *starter,
                 break;
             ret->stage = stream == 0 ? JR_STAGE_STDOUT : JR_STAGE_STDERR;
             return -1;
+        case JR_ROUTE_TERMINAL:
+            to->slot = JR_SLOT_IN;
+            break;
         case JR_ROUTE_NULL:
             to->slot = JR_SLOT_NULL;
             break;
@@ -151,6 +154,7 @@ int jr_start_prepare(struct jr_starter *starter,
     child->env = jr_exported_join(&starter->exported, rank->env, rank->env_own,
                                   rank->drop);
     child->workdir = rank->workdir;
+    child->input = rank->input;
     if (rank->cpus != NULL && read_cpus(starter, rank->cpus, child) != 0)
         ret->stage = JR_STAGE_CPUS;
     else if (child->env == NULL ||

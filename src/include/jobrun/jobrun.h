@@ -46,6 +46,10 @@ struct jr_session_options {
     char *const *args; /* words behind the entrypoint's own, NULL-terminated;
                           NULL: none */
     const uint32_t *node_rank; /* NULL: not given */
+    const uint32_t *debug_rank; /* gets a terminal of its own, for which
+                                   console.in_fd has to be one; the others write
+                                   to files only, timeouts are off; NULL: none */
+    const uint32_t *stdin_rank; /* reads console.in_fd; NULL: none does */
     bool local;                /* every node's ranks on this machine */
     bool check;   /* validate only: what has to come from outside is unknown,
                      and that is no mistake; templates are good */
@@ -104,6 +108,7 @@ JR_API enum jr_status jr_session_begin(struct jr_session *session,
 /* Where the ranks' lines go; they are in the run's files in any case. */
 struct jr_session_console {
     int out_fd, err_fd; /* -1: nowhere */
+    int in_fd;          /* for debug_rank or stdin_rank; else not looked at */
     bool live;          /* err_fd is a terminal that wants a status line */
     bool color;
 };

@@ -15,6 +15,13 @@
  * inherited from jobrun as it is. */
 enum jr_sink { JR_SINK_INHERIT = 0, JR_SINK_FILE = 1, JR_SINK_CONSOLE = 2 };
 
+/* What a rank has as its standard input. */
+enum jr_input {
+    JR_INPUT_NONE,    /* /dev/null */
+    JR_INPUT_STDIN,   /* jobrun's own */
+    JR_INPUT_TERMINAL /* a terminal, and so are its outputs: --debug */
+};
+
 /* One rank. Paths are relative to the run folder unless absolute. */
 struct jr_plan_rank {
     uint32_t rank, local_rank, node_rank;
@@ -35,6 +42,7 @@ struct jr_plan_rank {
                                       of them wrote, never NULL */
     bool on_console;               /* its lines are shown */
     enum jr_sink out, err;
+    enum jr_input input;
     const char *dir;      /* attempt_0/3 */
     const char *out_path; /* attempt_0/3/stdout.log; NULL: no file */
     const char *err_path;

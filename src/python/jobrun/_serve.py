@@ -2,12 +2,15 @@
 every rank is a fork of it. What it and the runner say to each other stands in
 src/run/start_helper.h."""
 import array
+import contextlib
 import ctypes
+import fcntl
 import importlib
 import os
 import signal
 import socket
 import sys
+import termios
 import time
 import traceback
 
@@ -172,6 +175,9 @@ def _dress(fds):
         os.environb[name] = value
     for number in range(3):
         os.dup2(fds[1 + number], number)
+    if os.isatty(0) and os.isatty(1):
+        with contextlib.suppress(OSError):  # somebody else's
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     control = _main.CONTROL if len(fds) > 4 else -1
     if len(fds) > 4:
         os.dup2(fds[4], _main.CONTROL, False)

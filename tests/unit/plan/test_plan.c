@@ -199,6 +199,28 @@ static void cuts_prefixes_for_several_ranks(void)
     }
 }
 
+/* --debug: a terminal for one rank, files for the others. */
+static void gives_terminals_and_input(void)
+{
+    struct sample s;
+    const uint32_t debug = 1, reads = 0;
+    sample_init(&s, 1, 1, 3);
+    s.options.debug_rank = &debug;
+    s.options.stdin_rank = &reads;
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct jr_plan_rank *rank = &s.plan.ranks[i];
+        CU_ASSERT_FALSE(rank->on_console);
+        CU_ASSERT_EQUAL(rank->out, i == 1 ? JR_SINK_INHERIT : JR_SINK_FILE);
+        CU_ASSERT_EQUAL(rank->out_path == NULL, i == 1);
+        CU_ASSERT_EQUAL(rank->err_path == NULL, i == 1);
+    }
+    CU_ASSERT_EQUAL(s.plan.ranks[0].input, JR_INPUT_STDIN);
+    CU_ASSERT_EQUAL(s.plan.ranks[1].input, JR_INPUT_TERMINAL);
+    CU_ASSERT_EQUAL(s.plan.ranks[2].input, JR_INPUT_NONE);
+    sample_release(&s);
+}
+
 static void expands_stated_paths(void)
 {
     static const struct {
@@ -346,7 +368,7 @@ JR_UNIT_MAIN("plan", CASE(refuses_a_world_that_does_not_add_up),
              CASE(refuses_ranks_that_are_none),
              CASE(places_ranks_on_their_nodes),
              CASE(names_files_below_the_run_folder),
-             CASE(refuses_a_result_file_of_two_ranks), CASE(escapes_prefixes),
+             CASE(refuses_a_result_file_of_two_ranks), CASE(escapes_prefixes), CASE(gives_terminals_and_input),
              CASE(cuts_prefixes_for_several_ranks),
              CASE(expands_stated_paths), CASE(makes_the_command_line),
              CASE(hands_text_to_the_shell), CASE(shows_whom_the_console_shows),
