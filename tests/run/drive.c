@@ -126,6 +126,16 @@ void jr_drive_go(const struct jr_drive *drive)
     (void)close(open(path, O_WRONLY | O_CLOEXEC));
 }
 
+void jr_drive_go_all(const struct jr_drive *drive)
+{
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/go", drive->folder);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    /* Who opens it until here has a writer, and who is later finds nothing. */
+    (void)unlink(path);
+    (void)close(fd);
+}
+
 bool jr_drive_end(struct jr_drive *drive)
 {
     int pidfd = (int)syscall(SYS_pidfd_open, drive->pid, 0);

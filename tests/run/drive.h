@@ -44,6 +44,9 @@ bool jr_drive_ready(struct jr_drive *drive, unsigned count);
 /* Let one rank go on that awaits "go". */
 void jr_drive_go(const struct jr_drive *drive);
 
+/* Let all ranks go on that await "go", or are about to. */
+void jr_drive_go_all(const struct jr_drive *drive);
+
 /* Wait until the guard has ended; kills it when it takes too long. */
 bool jr_drive_end(struct jr_drive *drive);
 

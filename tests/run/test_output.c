@@ -378,7 +378,7 @@ static void filters_whole_lines_only(void)
                    "0:say=top 0:tell=ready 0:await=go 0:print=secret "
                    "0:print=end 1:say=x 1:tell=ready 1:await=go 1:print=y");
     CU_ASSERT_TRUE(jr_drive_ready(&drive, 2));
-    jr_drive_go(&drive);
+    jr_drive_go_all(&drive);
     CU_ASSERT_TRUE(jr_drive_end(&drive));
     ssize_t len = read(drive.from, shown, sizeof shown - 1);
     shown[len > 0 ? len : 0] = '\0';
