@@ -361,8 +361,9 @@
       "\n"                                                                     \
       "  before   {device: cpu, backends: nccl}\n"                             \
       "  after    {device: cpu, backends: gloo}\n")                            \
-    X(309, "a result that nothing keeps",                                      \
-      "Results are read from a stream that jobrun keeps in a file. With\n"     \
+    X(309, "a stream that nothing keeps",                                      \
+      "Results, and causes of a restart such as stderr:/REGEX/, are read\n"    \
+      "from a stream that jobrun keeps in a file. With\n"                      \
       "`tee` stated, a stream that neither it nor `redirects` takes is\n"      \
       "inherited as it is, and jobrun never sees it.\n"                        \
       "\n"                                                                     \
@@ -444,6 +445,13 @@
       "\n"                                                                     \
       "  before   kwargs: {shuffle: no}\n"                                     \
       "  after    kwargs: {shuffle: false}\n")                                 \
+    X(325, "a restart that never comes",                                       \
+      "A warning: a job starts again at most `restart.max` times, which is 0\n"\
+      "where nobody states it; and nothing is taken for a hang but silence\n"  \
+      "for as long as timeouts.silence.\n"                                     \
+      "\n"                                                                     \
+      "  before   restart: {on: [oom, exit:75]}\n"                             \
+      "  after    restart: {max: 3, on: [oom, exit:75]}\n")                    \
     X(401, "two statements contradict each other",                             \
       "Sizes that the spec states, or that follow from what it states, do\n"   \
       "not go together: world_size is nodes x local_world_size and data x\n"   \

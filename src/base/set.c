@@ -189,6 +189,20 @@ bool jr_set_overlap(const struct jr_set *a, const struct jr_set *b,
     return false;
 }
 
+void jr_set_write(struct jr_buf *out, const struct jr_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        const struct jr_range *range = &set->ranges[i];
+        jr_buf_printf(out, i == 0 ? "%u" : ",%u", range->first);
+        if (range->last > range->first)
+            jr_buf_printf(out, "-%u", range->last);
+        if (range->last > range->first && range->step > 1)
+            jr_buf_printf(out, "/%u", range->step);
+    }
+    if (set->count == 0)
+        jr_buf_str(out, set->all ? "all" : "none");
+}
+
 void jr_set_print(struct jr_buf *out, const uint32_t *ranks, size_t count)
 {
     if (count == 0)

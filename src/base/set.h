@@ -36,6 +36,9 @@ bool jr_set_max(const struct jr_set *set, uint32_t *ret);
 bool jr_set_overlap(const struct jr_set *a, const struct jr_set *b,
                     uint32_t *ret);
 
+/* Append a set as it is read, in normal form: "0-3,8,10-14/2", all, none. */
+void jr_set_write(struct jr_buf *out, const struct jr_set *set);
+
 /* Ascending ranks as compact text: "0-2,4,6-7"; "none" for no rank. */
 void jr_set_print(struct jr_buf *out, const uint32_t *ranks, size_t count);
 

@@ -48,7 +48,8 @@ struct jr_cli {
     uint32_t *debug_rank, *stdin_rank; /* --debug, --stdin */
     uint32_t *keep;      /* prune --keep */
     uint32_t debug_rank_value, stdin_rank_value;
-    uint32_t count_value, node_rank_value, keep_value;
+    uint32_t *attempt; /* show, logs */
+    uint32_t count_value, node_rank_value, keep_value, attempt_value;
 };
 
 /* A verb: `words` is its synopsis. A NULL `run` is not built yet. */

@@ -259,8 +259,9 @@ int jr_cmd_logs(struct jr_cli *cli)
     int status = jr_cli_find_run(cli, id);
     if (status != 0)
         return status;
-    if (jr_record_logs_load(&logs, jr_cli_log_dir(cli), id, &err) != 0)
-        return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
+    if (jr_record_logs_load(&logs, jr_cli_log_dir(cli), id, cli->attempt,
+                            &err) != 0)
+        return jr_cli_say(cli, (int)err.status, "%s", err.text);
     tails.run_dir =
         jr_arena_printf(&tails.arena, "%s/%s", jr_cli_log_dir(cli), id);
     status = choose(&tails, cli, &logs);

@@ -1,9 +1,7 @@
 /* jobrun runs and show: what happened, from the run folders alone. */
-#include <fcntl.h>
 
 #include "cli.h"
 #include "clock.h"
-#include "io.h"
 #include "record.h"
 
 #include "banned.h"
@@ -103,17 +101,6 @@ int jr_cmd_runs(struct jr_cli *cli)
     return jr_cli_out(cli, &out);
 }
 
-/* The judgement as it was written. */
-static int results(struct jr_buf *out, const struct jr_cli *cli, const char *id,
-                   struct jr_error *err)
-{
-    JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
-    jr_buf_printf(&path, "%s/%s/results.json", jr_cli_log_dir(cli), id);
-    if (path.failed)
-        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    return jr_io_read_file(out, AT_FDCWD, path.data, SIZE_MAX, err);
-}
-
 int jr_cmd_show(struct jr_cli *cli)
 {
     static const char *const formats[] = {"text", "json", NULL};
@@ -124,10 +111,13 @@ int jr_cmd_show(struct jr_cli *cli)
     int status = format < 0 ? JR_STATUS_USAGE : jr_cli_find_run(cli, id);
     if (status != 0)
         return status;
-    int failed = format == 1 ? results(&out, cli, id, &err)
-                             : jr_record_show(&out, jr_cli_log_dir(cli), id,
-                                              cli->color_out, &err);
+    const struct jr_record_view view = {.attempt = cli->attempt,
+                                        .color = cli->color_out};
+    const char *log_dir = jr_cli_log_dir(cli);
+    int failed = format == 1
+                     ? jr_record_results(&out, log_dir, id, cli->attempt, &err)
+                     : jr_record_show(&out, log_dir, id, &view, &err);
     if (failed)
-        return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
+        return jr_cli_say(cli, (int)err.status, "%s", err.text);
     return jr_cli_out(cli, &out);
 }

@@ -17,8 +17,8 @@ static void show(const struct jr_cli *cli, const char *id)
 {
     struct jr_buf out = JR_BUF_INIT;
     struct jr_error err = {0};
-    if (jr_record_show(&out, jr_cli_log_dir(cli), id, cli->color_err, &err) !=
-        0)
+    const struct jr_record_view view = {.color = cli->color_err};
+    if (jr_record_show(&out, jr_cli_log_dir(cli), id, &view, &err) != 0)
         (void)jr_cli_say(cli, 0, "%s", err.text);
     jr_cli_err(cli, &out);
 }

@@ -76,6 +76,8 @@ const struct jr_option jr_options[] = {
     TEXT(0, "log-dir", "DIR", log_dir,
          "runs show report logs wait stop prune rerun diff",
          "where the runs are (default: runs)"),
+    NUMBER(0, "attempt", "N", attempt, "show logs",
+           "of that attempt (default: the last)"),
     TEXT(0, "rank", "RANKS", ranks, "logs", "only these ranks: 0-3,8"),
     FLAG('f', "follow", follow, "logs", "go on until the run has ended"),
     FLAG(0, "exact", exact, "rerun",

@@ -28,6 +28,13 @@ int jr_session_write_record(struct jr_session *session, struct jr_error *err)
     return jr_session_write(session, "run.json", &bytes, err);
 }
 
+int jr_session_write_plan(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_buf bytes = JR_BUF_INIT;
+    jr_plan_json(&bytes, &session->plan);
+    return jr_session_write(session, "plan.json", &bytes, err);
+}
+
 static int write_inputs(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_source *source = jr_spec_doc(session->file)->source;
@@ -39,10 +46,8 @@ static int write_inputs(struct jr_session *session, struct jr_error *err)
     if (jr_session_write(session, "resolved.yaml", &bytes, err) != 0)
         return -1;
     jr_resolution_explain(&bytes, &session->resolution, true);
-    if (jr_session_write(session, "explain.json", &bytes, err) != 0)
-        return -1;
-    jr_plan_json(&bytes, &session->plan);
-    if (jr_session_write(session, "plan.json", &bytes, err) != 0)
+    if (jr_session_write(session, "explain.json", &bytes, err) != 0 ||
+        jr_session_write_plan(session, err) != 0)
         return -1;
     return jr_session_write_record(session, err);
 }

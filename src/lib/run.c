@@ -2,32 +2,8 @@
 
 #include "json.h"
 #include "session.h"
-#include "signals.h"
 
 #include "banned.h"
-
-/* A run that could not begin has an outcome too: no rank was started. */
-static int execute(struct jr_session *session,
-                   const struct jr_session_console *console,
-                   struct jr_error *err)
-{
-    struct jr_run_options options = {
-        .dir = &session->dir,
-        .group = &session->group,
-        .out_fd = console == NULL ? -1 : console->out_fd,
-        .err_fd = console == NULL ? -1 : console->err_fd,
-        .in_fd = console == NULL ? -1 : console->in_fd,
-        .live = console != NULL && console->live &&
-                session->options.debug_rank == NULL,
-        .color = console != NULL && console->color,
-    };
-    jr_signals_ignored(&options.ignored);
-    if (jr_run(&session->outcome, &session->plan, &options,
-               &session->refusal) == 0 ||
-        jr_outcome_none(&session->outcome, &session->plan) == 0)
-        return 0;
-    return jr_error_set(err, JR_STATUS_LAUNCH, "%s", session->refusal.text);
-}
 
 static const char *json_text(struct jr_arena *arena, const json_t *json)
 {
@@ -88,13 +64,9 @@ static void write_judgement(struct jr_session *session)
         session->exit_code = JR_STATUS_LAUNCH;
 }
 
-static int judge(struct jr_session *session, struct jr_error *err)
+int jr_session_write_judgement(struct jr_session *session,
+                               struct jr_error *err)
 {
-    if (jr_report_make(&session->report, &session->plan, &session->outcome,
-                       session->before, session->dir.fd, err) != 0)
-        return -1;
-    if (session->refusal.text[0] != '\0')
-        session->report.error = session->refusal.text;
     write_judgement(session);
     return fill_ranks(session, err);
 }
@@ -125,7 +97,6 @@ enum jr_status jr_session_run(struct jr_session *session,
     if (status != JR_STATUS_OK)
         return status;
     session->progress = JR_PROGRESS_DONE;
-    if (execute(session, console, err) != 0 || judge(session, err) != 0)
-        return JR_STATUS_LAUNCH;
-    return JR_STATUS_OK;
+    return jr_session_attempts(session, console, err) == 0 ? JR_STATUS_OK
+                                                           : JR_STATUS_LAUNCH;
 }

@@ -1,7 +1,7 @@
 /*
- * The session of jobrun.h, in four files: stages.c takes it from a text to a
- * plan, begin.c opens the run folder, run.c executes and judges, tell.c hands
- * out what there is.
+ * The session of jobrun.h, in five files: stages.c takes it from a text to a
+ * plan, begin.c opens the run folder, attempts.c executes and judges, run.c
+ * writes the judgement down, tell.c hands out what there is.
  *
  * What is written before the first rank starts is the spec, what it resolved
  * to, the plan and a record that says `running`; what is written at the end is
@@ -20,6 +20,7 @@
 #include "record.h"
 #include "report.h"
 #include "resolve.h"
+#include "restart.h"
 #include "run.h"
 #include "rundir.h"
 
@@ -43,6 +44,8 @@ struct jr_session {
     struct jr_hw hw;
     struct jr_resolution resolution;
     struct jr_plan plan;
+    struct jr_arena plans; /* that plan's, after the first attempt */
+    uint32_t attempt;
 
     bool begun;
     struct jr_rundir dir;
@@ -53,6 +56,7 @@ struct jr_session {
     struct jr_outcome outcome;
     struct jr_error refusal; /* why the run could not begin; no text: it did */
     struct jr_report report;
+    struct jr_history history;
     struct jr_rank_result *ranks; /* outcome.count of them */
     int exit_code;
 };
@@ -71,9 +75,25 @@ enum jr_status jr_session_settle(struct jr_session *session,
 enum jr_status jr_session_plan_as(struct jr_session *session,
                                   const char *run_id, struct jr_error *err);
 
+/* The next attempt: the plan for it, and artifacts as they stand. Where that
+ * cannot be, all stays as it was. */
+enum jr_status jr_session_plan_again(struct jr_session *session,
+                                     struct jr_error *err);
+
+/* Launch and judge, attempt after attempt; attempts.c. The last one's outcome
+ * and report stay in the session. */
+int jr_session_attempts(struct jr_session *session,
+                        const struct jr_session_console *console,
+                        struct jr_error *err);
+
+/* Complete the run folder, and fill session->ranks; run.c. */
+int jr_session_write_judgement(struct jr_session *session,
+                               struct jr_error *err);
+
 /* Write a file of the run folder and empty the buffer. 0 or -1. */
 int jr_session_write(struct jr_session *session, const char *name,
                      struct jr_buf *bytes, struct jr_error *err);
+int jr_session_write_plan(struct jr_session *session, struct jr_error *err);
 int jr_session_write_record(struct jr_session *session, struct jr_error *err);
 
 /* Tell what stops nothing. */

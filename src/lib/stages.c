@@ -41,6 +41,8 @@ void jr_session_close(struct jr_session *session)
     jr_resolution_release(&session->resolution);
     jr_diags_release(&session->diags);
     jr_spec_free(session->file);
+    jr_history_release(&session->history);
+    jr_arena_release(&session->plans);
     jr_arena_release(&session->arena);
     free(session);
 }
@@ -219,10 +221,9 @@ static struct jr_span place_of(const struct jr_spec_file *file,
     return span;
 }
 
-enum jr_status jr_session_plan_as(struct jr_session *session,
-                                  const char *run_id, struct jr_error *err)
+static enum jr_status build(struct jr_session *session, struct jr_plan *ret,
+                            struct jr_arena *arena, const char *run_id)
 {
-    size_t first = session->diags.count;
     const char *support = session->options.support;
     const struct jr_plan_options options = {
         .run_id = run_id,
@@ -230,12 +231,20 @@ enum jr_status jr_session_plan_as(struct jr_session *session,
         .local = session->options.local,
         .debug_rank = session->options.debug_rank,
         .stdin_rank = session->options.stdin_rank,
+        .attempt = session->attempt,
         .support =
             support != NULL ? support : jr_support_find(&session->arena),
     };
+    return jr_plan_build(ret, arena, &session->resolution.job, &options,
+                         &session->diags);
+}
+
+enum jr_status jr_session_plan_as(struct jr_session *session,
+                                  const char *run_id, struct jr_error *err)
+{
+    size_t first = session->diags.count;
     enum jr_status status =
-        jr_plan_build(&session->plan, &session->arena, &session->resolution.job,
-                      &options, &session->diags);
+        build(session, &session->plan, &session->arena, run_id);
     /* The plan knows fields, not texts. */
     for (size_t i = first; i < session->diags.count; i++) {
         struct jr_diag *diag = &session->diags.items[i];
@@ -245,6 +254,35 @@ enum jr_status jr_session_plan_as(struct jr_session *session,
     if (status == JR_STATUS_OK)
         session->progress = JR_PROGRESS_PLANNED;
     return jr_session_end_stage(session, first, status, err);
+}
+
+enum jr_status jr_session_plan_again(struct jr_session *session,
+                                     struct jr_error *err)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_diags told = session->diags; /* each warning once */
+    struct jr_artifacts *before = NULL;
+    struct jr_plan plan;
+    session->attempt++;
+    session->diags = (struct jr_diags){0};
+    enum jr_status status = build(session, &plan, &arena, session->dir.id);
+    jr_diags_release(&session->diags);
+    session->diags = told;
+    if (status != JR_STATUS_OK)
+        (void)jr_error_set(err, status, "the plan could not be made again");
+    else if (jr_artifacts_before(&before, &plan, err) != 0)
+        status = JR_STATUS_LAUNCH;
+    if (status != JR_STATUS_OK) {
+        jr_arena_release(&arena);
+        session->attempt--;
+        return status;
+    }
+    jr_artifacts_free(session->before);
+    session->before = before;
+    jr_arena_release(&session->plans);
+    session->plans = arena;
+    session->plan = plan;
+    return JR_STATUS_OK;
 }
 
 enum jr_status jr_session_make_plan(struct jr_session *session,

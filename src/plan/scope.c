@@ -150,6 +150,8 @@ static void fill_common(struct jr_scopes *scopes)
     text[JR_TEMPLATE_RUN_DIR] =
         jr_arena_printf(arena, "%s/%s", job->log_dir, options->run_id);
     text[JR_TEMPLATE_ATTEMPT] = jr_arena_printf(arena, "%u", options->attempt);
+    text[JR_TEMPLATE_MAX_RESTARTS] =
+        jr_arena_printf(arena, "%u", job->policy->restart.max);
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
         text[axis_words[axis].size] = decimal(scopes, job->axis_size[axis]);
         text[axis_words[axis].backend] = job->axis_backend[axis];

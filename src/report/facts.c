@@ -115,7 +115,7 @@ void jr_record_facts_finish(struct jr_record_facts *facts,
                             const struct jr_report *report,
                             const struct jr_outcome *outcome)
 {
-    facts->started_ns = outcome->started_wall_ns;
+    facts->started_ns = jr_report_began_wall_ns(report, outcome);
     facts->finished_ns = outcome->ended_wall_ns;
     facts->status = jr_run_status_word(report->status);
     facts->exit_code = report->exit_code;
@@ -175,6 +175,7 @@ void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
     jr_json_set_str(run, "spec", facts->spec);
     jr_json_set_str(run, "rerun_of", facts->rerun_of);
     jr_json_set_bool(run, "local", facts->local);
+    jr_json_set_int(run, "attempt", facts->attempt);
     add_times(run, facts);
     jr_json_set_str(run, "cgroup", facts->cgroup);
     jr_json_print(out, run, 2);

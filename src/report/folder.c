@@ -55,6 +55,28 @@ json_t *jr_folder_head(int fd, const char *name)
     return jr_json_parse(text, len + 2, NULL);
 }
 
+/* An attempt before the last has results of its own. */
+int jr_folder_results(struct jr_buf *ret, int fd, const char *id,
+                      const uint32_t *attempt, struct jr_error *err)
+{
+    if (attempt != NULL)
+        jr_buf_printf(ret, "attempt_%u/", *attempt);
+    jr_buf_str(ret, "results.json");
+    if (ret->failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    if (attempt == NULL || faccessat(fd, ret->data, F_OK, 0) == 0)
+        return 0;
+    json_t *run = jr_folder_json(fd, "run.json", NULL);
+    bool last = json_integer_value(json_object_get(run, "attempt")) == *attempt;
+    json_decref(run);
+    if (!last)
+        return jr_error_set(err, JR_STATUS_USAGE, "run '%s' has no attempt %u",
+                            id, *attempt);
+    jr_buf_clear(ret);
+    jr_buf_str(ret, "results.json");
+    return 0;
+}
+
 /* Field 22 of /proc/PID/stat; the name in field 2 may hold anything, so fields
  * are counted from its last ')'. */
 uint64_t jr_folder_ticks(int64_t pid)

@@ -3,6 +3,7 @@
 #define JR_FOLDER_H
 
 #include "arena.h"
+#include "buf.h"
 #include "json.h"
 
 /* Open LOG_DIR/ID; -1 with `err` when there is no such run. */
@@ -14,6 +15,11 @@ json_t *jr_folder_json(int fd, const char *name, struct jr_error *err);
 /* The same without what stands in its `ranks`, which come last and can be
  * many: only the head of a file that jobrun wrote is read. */
 json_t *jr_folder_head(int fd, const char *name);
+
+/* Append the name of the results of an attempt; NULL: the one that decided. Fails
+ * when the run `id` has no such attempt. */
+int jr_folder_results(struct jr_buf *ret, int fd, const char *id,
+                      const uint32_t *attempt, struct jr_error *err);
 
 /* When process `pid` began, in clock ticks since the boot; 0 when there is none,
  * or only its zombie. With the boot's id it is what makes a pid unique. */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "earlier.h"
 #include "judge.h"
 #include "signame.h"
 #include "words.h"
@@ -282,14 +283,19 @@ static void add_head(const struct writer *writer)
     jr_json_set_str(head, "status", jr_run_status_word(report->status));
     jr_json_set_int(head, "exit_code", report->exit_code);
     jr_json_set_int(head, "attempt", jr_words_attempt(writer->plan));
-    jr_json_set_real(head, "started", jr_words_wall(run->started_wall_ns));
+    jr_json_set_real(head, "started",
+                     jr_words_wall(jr_report_began_wall_ns(report, run)));
     jr_json_set_real(head, "finished", jr_words_wall(run->ended_wall_ns));
-    jr_json_set_real(head, "seconds", seconds(run->ended_ns - run->started_ns));
+    jr_json_set_real(head, "seconds",
+                     seconds(run->ended_ns - jr_report_began_ns(report, run)));
     jr_json_set_int(head, "world_size", writer->plan->world_size);
     jr_json_set_int(head, "processes_left", run->left);
     json_t *cause = root_cause(writer);
     json_object_set_new(head, "root_cause",
                         cause == NULL ? json_null() : cause);
+    jr_json_set(head, "attempts", jr_earlier_json(report));
+    jr_json_set_int(head, "failed_alike", (json_int_t)report->idle);
+    jr_json_set_str(head, "not_restarted", report->not_again);
     const char *key = NULL;
     json_t *value = NULL;
     json_object_foreach(head, key, value)

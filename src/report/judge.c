@@ -27,21 +27,28 @@ static int init_field(struct jr_judge *judge, uint32_t f, struct jr_error *err)
     return 0;
 }
 
-/* Compile results.pattern so that ^ and $ match at lines; a pattern that
- * begins with a verb of its own (*...) stays as it is. */
+struct jr_regex *jr_judge_regex(const char *pattern, struct jr_error *err)
+{
+    const char *head = strncmp(pattern, "(*", 2) == 0 ? "" : "(?m)";
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_regex *regex = NULL;
+    size_t offset = 0;
+    jr_buf_printf(&text, "%s%s", head, pattern);
+    if (text.failed)
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    else
+        (void)jr_regex_new(&regex, text.data, &offset, err);
+    return regex;
+}
+
 static int init_pattern(struct jr_judge *judge, struct jr_error *err)
 {
     const char *pattern = judge->wants->pattern;
     if (pattern == NULL)
         return 0;
-    const char *head = strncmp(pattern, "(*", 2) == 0 ? "" : "(?m)";
-    char *text = jr_arena_printf(&judge->report->arena, "%s%s", head, pattern);
-    size_t offset = 0;
-    if (text == NULL)
-        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    if (jr_regex_new(&judge->pattern, text, &offset, err) != 0)
-        return jr_error_wrap(err, "results.pattern");
-    return 0;
+    judge->pattern = jr_judge_regex(pattern, err);
+    return judge->pattern != NULL ? 0
+                                  : jr_error_wrap(err, "results.pattern");
 }
 
 int jr_judge_init(struct jr_judge *judge, struct jr_error *err)

@@ -38,6 +38,10 @@ static inline const struct jr_plan_rank *jr_plan_of(const struct jr_plan *plan,
 int jr_judge_init(struct jr_judge *judge, struct jr_error *err);
 void jr_judge_release(struct jr_judge *judge);
 
+/* A pattern for a log, where ^ and $ match at lines; one that begins with a verb
+ * of its own (*...) stays as it is. NULL with `err`. */
+struct jr_regex *jr_judge_regex(const char *pattern, struct jr_error *err);
+
 /* Whether rank `i` of the outcome must deliver. */
 bool jr_judge_required(const struct jr_judge *judge, size_t i);
 
@@ -66,6 +70,9 @@ const char *jr_result_source(const struct jr_judge *judge, size_t i);
  * `path`, or NULL with the rank's fault noted. Memory is bounded: a match may
  * be 64 KiB long. `^` and `$` match at lines. */
 json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path);
+
+/* Whether the log `path` holds a match of `pattern`; NULL is no log. */
+bool jr_pattern_holds(const char *pattern, int run_fd, const char *path);
 
 /* check.c: hold the result of rank `i` to `fields`. */
 void jr_judge_fields(struct jr_judge *judge, size_t i);

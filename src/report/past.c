@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "earlier.h"
 #include "exception.h"
 #include "folder.h"
 #include "signame.h"
@@ -186,6 +187,9 @@ static void load_run(struct jr_past *past)
     outcome->ended_wall_ns = ns_of(json, "finished");
     outcome->ended_ns = ns_of(json, "seconds");
     outcome->left = u32_of(json, "processes_left");
+    jr_earlier_load(report, &past->arena, json_object_get(json, "attempts"));
+    report->idle = u32_of(json, "failed_alike");
+    report->not_again = jr_json_get_str(json, "not_restarted");
     outcome->timed_out = report->status == JR_RUN_TIMED_OUT;
     if (report->status == JR_RUN_STOPPED)
         outcome->stop_signal = report->exit_code - 128;
@@ -219,10 +223,10 @@ static bool make_room(struct jr_past *past, size_t count)
     return !arena->failed;
 }
 
-int jr_past_load(struct jr_past *ret, int fd, const char *run_dir,
-                 struct jr_error *err)
+int jr_past_load(struct jr_past *ret, int fd, const char *name,
+                 const char *run_dir, struct jr_error *err)
 {
-    *ret = (struct jr_past){.json = jr_folder_json(fd, "results.json", err)};
+    *ret = (struct jr_past){.json = jr_folder_json(fd, name, err)};
     if (ret->json == NULL)
         return -1;
     const json_t *ranks = json_object_get(ret->json, "ranks");

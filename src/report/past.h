@@ -18,10 +18,10 @@ struct jr_past {
     json_t *json; /* what the strings were copied from */
 };
 
-/* Read the results in the run folder `fd`, which is LOG_DIR/ID. Fails when
+/* Read the results `name` in the run folder `fd`, which is LOG_DIR/ID. Fails when
  * they are not there or not what jobrun writes. */
-int jr_past_load(struct jr_past *ret, int fd, const char *run_dir,
-                 struct jr_error *err);
+int jr_past_load(struct jr_past *ret, int fd, const char *name,
+                 const char *run_dir, struct jr_error *err);
 void jr_past_release(struct jr_past *past);
 
 #endif

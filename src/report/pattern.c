@@ -231,3 +231,21 @@ json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path)
     jr_buf_release(&scan.text);
     return result;
 }
+
+bool jr_pattern_holds(const char *pattern, int run_fd, const char *path)
+{
+    JR_CLOSE int fd = path == NULL ? -1 : jr_left_open(run_fd, path, NULL);
+    struct jr_regex *regex = fd < 0 ? NULL : jr_judge_regex(pattern, NULL);
+    if (regex == NULL)
+        return false;
+    JR_FREE char *data = malloc(CHUNK + OVERLAP + CONTEXT);
+    JR_FREE struct group *groups =
+        calloc(jr_regex_group_count(regex) + 1, sizeof *groups);
+    struct scan scan = {
+        .regex = regex, .fd = fd, .data = data, .groups = groups};
+    bool found = data != NULL && groups != NULL && scan_all(&scan) == 0 &&
+                 scan.found;
+    jr_buf_release(&scan.text);
+    jr_regex_free(regex);
+    return found;
+}

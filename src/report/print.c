@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "earlier.h"
 #include "judge.h"
 #include "num.h"
 #include "signame.h"
@@ -33,7 +34,8 @@ static void add_elapsed(const struct jr_page *page, const char *before)
 {
     jr_buf_str(page->out, before);
     jr_clock_human(page->out,
-                   page->outcome->ended_ns - page->outcome->started_ns);
+                   page->outcome->ended_ns -
+                       jr_report_began_ns(page->report, page->outcome));
 }
 
 /* How long the first cause lived, where it did: the run may have gone on. */
@@ -124,7 +126,11 @@ static void tell_timeout(const struct jr_page *page)
 {
     add_elapsed(page, " after ");
     uint64_t limit = page->plan->policy->timeouts.run_ms;
-    jr_buf_str(page->out, ": longer than timeouts.run");
+    jr_buf_str(page->out, ": ");
+    if (page->report->earlier_count > 0)
+        jr_buf_printf(page->out, "attempt %u was ",
+                      jr_words_attempt(page->plan));
+    jr_buf_str(page->out, "longer than timeouts.run");
     if (limit == 0)
         return;
     jr_buf_str(page->out, ", which is ");
@@ -262,6 +268,8 @@ static void add_log_dir(const struct jr_page *page)
 static void offer(const struct jr_page *page, const char *verb)
 {
     jr_buf_printf(page->out, "(jobrun %s %s", verb, page->run);
+    if (page->attempt != NULL)
+        jr_buf_printf(page->out, " --attempt %u", *page->attempt);
     add_log_dir(page);
 }
 
@@ -354,6 +362,7 @@ static void print_body(const struct jr_page *page)
         print_reasons(page);
     else
         jr_print_others(page, blamed ? "after it:" : "ranks:");
+    jr_print_earlier(page, "  ");
     print_log_errors(page);
     if (page->outcome->console_errno != 0)
         add_errno(page,
@@ -368,10 +377,12 @@ void jr_print_account(const struct jr_page *page)
     print_lingering(page);
     print_patterns(page);
     print_dropped(page);
-    if (page->report->status == JR_RUN_SUCCEEDED)
+    if (page->report->status == JR_RUN_SUCCEEDED) {
+        jr_print_earlier(page, "        ");
         jr_print_fields(page);
-    else
+    } else {
         print_body(page);
+    }
     print_place(page);
 }
 

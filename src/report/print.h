@@ -12,6 +12,7 @@ struct jr_page {
     const struct jr_outcome *outcome;
     int run_fd;
     bool color;
+    const uint32_t *attempt; /* that was asked for; NULL: none */
     const char *run; /* what the commands that are offered call the run */
 };
 

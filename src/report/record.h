@@ -22,6 +22,7 @@ struct jr_record_facts {
     const char *fingerprint;
     const char *spec;                 /* as the user named it */
     const char *rerun_of;             /* the id of the run that it repeats */
+    uint32_t attempt;                 /* the one that runs, or decided */
     bool local;                       /* every node's ranks on this machine */
     uint64_t started_ns, finished_ns; /* wall time; finished 0: not yet */
     const char *status, *cgroup;      /* status NULL: not yet */
@@ -83,8 +84,17 @@ int jr_record_find(char ret_id[static 256], const char *log_dir,
 
 /* Append what the run told at its end, or how it stands where that has not
  * come; from its files alone. */
+struct jr_record_view {
+    const uint32_t *attempt; /* NULL: the one that decided */
+    bool color;
+};
 int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
-                   bool color, struct jr_error *err);
+                   const struct jr_record_view *view, struct jr_error *err);
+
+/* Append the results as they were written, of an attempt (NULL: of the one that
+ * decided). */
+int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
+                      const uint32_t *attempt, struct jr_error *err);
 
 /* How a report is to be. */
 struct jr_record_look {
@@ -134,9 +144,11 @@ struct jr_record_logs {
         0                                                                      \
     }
 
-/* Where a run's logs are: by its results, or while it has none by its plan. */
+/* Where a run's logs are: by its results, or while it has none by its plan; of an
+ * attempt, or of the last one there is (NULL). */
 int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir,
-                        const char *id, struct jr_error *err);
+                        const char *id, const uint32_t *attempt,
+                        struct jr_error *err);
 void jr_record_logs_release(struct jr_record_logs *logs);
 
 #endif

@@ -31,6 +31,10 @@ struct jr_report {
     enum jr_run_status status;
     int exit_code;
     const char *error;    /* why the run could not begin; NULL: it began */
+    const struct jr_attempt *earlier; /* attempts before this one; restart.h */
+    size_t earlier_count;
+    size_t idle;           /* attempts in a row that failed like it at once */
+    const char *not_again; /* why it was not started again; NULL: nobody asks */
     bool logs_incomplete; /* a log file, or the console, is not whole */
     uint32_t *causes;     /* indices into ranks: the root cause, and what failed
                              together with it */
@@ -38,6 +42,12 @@ struct jr_report {
     struct jr_rank_report *ranks; /* outcome->count of them */
     size_t count;
 };
+
+/* When the whole run began, its first attempt; monotonic and wall time. */
+uint64_t jr_report_began_ns(const struct jr_report *report,
+                            const struct jr_outcome *outcome);
+uint64_t jr_report_began_wall_ns(const struct jr_report *report,
+                                 const struct jr_outcome *outcome);
 
 /* Artifacts as they stood before the start, to tell a stale one. */
 struct jr_artifacts;

@@ -6,13 +6,14 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "folder.h"
+#include "left.h"
 #include "past.h"
 #include "print.h"
 
 #include "banned.h"
 
 static void show_past(struct jr_buf *out, const struct jr_past *past, int fd,
-                      bool color)
+                      const struct jr_record_view *view)
 {
     struct jr_page page = {
         .out = out,
@@ -20,7 +21,8 @@ static void show_past(struct jr_buf *out, const struct jr_past *past, int fd,
         .plan = &past->plan,
         .outcome = &past->outcome,
         .run_fd = fd,
-        .color = color,
+        .color = view->color,
+        .attempt = view->attempt,
         .run = past->plan.run_id == NULL ? "latest" : past->plan.run_id,
     };
     jr_print_page(&page);
@@ -46,6 +48,9 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
         jr_buf_str(out, " for ");
         jr_clock_human(out, (uint64_t)((now - started) * 1e9));
     }
+    long long attempt = json_integer_value(json_object_get(run, "attempt"));
+    if (attempt > 0)
+        jr_buf_printf(out, ", attempt %lld", attempt);
     jr_buf_printf(out, ": pid %lld on ",
                   (long long)json_integer_value(json_object_get(run, "pid")));
     add_escaped(out, run, "host");
@@ -57,18 +62,19 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
 }
 
 int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
-                   bool color, struct jr_error *err)
+                   const struct jr_record_view *view, struct jr_error *err)
 {
     JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
-    if (fd < 0)
+    JR_BUF_CLEANUP struct jr_buf run_dir = JR_BUF_INIT, name = JR_BUF_INIT;
+    if (fd < 0 ||
+        jr_folder_results(&name, fd, id, view->attempt, err) != 0)
         return -1;
-    JR_BUF_CLEANUP struct jr_buf run_dir = JR_BUF_INIT;
     jr_buf_printf(&run_dir, "%s/%s", log_dir, id);
     struct jr_past past;
     struct jr_error missing = {0};
     if (!run_dir.failed &&
-        jr_past_load(&past, fd, run_dir.data, &missing) == 0) {
-        show_past(out, &past, fd, color);
+        jr_past_load(&past, fd, name.data, run_dir.data, &missing) == 0) {
+        show_past(out, &past, fd, view);
         jr_past_release(&past);
         return 0;
     }
@@ -78,6 +84,16 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
     show_unfinished(out, run, run_dir.data);
     json_decref(run);
     return 0;
+}
+
+int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
+                      const uint32_t *attempt, struct jr_error *err)
+{
+    JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
+    JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
+    if (fd < 0 || jr_folder_results(&name, fd, id, attempt, err) != 0)
+        return -1;
+    return jr_left_read(out, fd, name.data, SIZE_MAX, err);
 }
 
 /* The file of one stream: results say its path, a plan how it goes there. */
@@ -105,13 +121,15 @@ static void add_log(struct jr_record_logs *logs, const json_t *rank)
 }
 
 int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir,
-                        const char *id, struct jr_error *err)
+                        const char *id, const uint32_t *attempt,
+                        struct jr_error *err)
 {
     struct jr_record_logs logs = JR_RECORD_LOGS_INIT;
     JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
-    if (fd < 0)
+    JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
+    if (fd < 0 || jr_folder_results(&name, fd, id, attempt, err) != 0)
         return -1;
-    json_t *file = jr_folder_json(fd, "results.json", NULL);
+    json_t *file = jr_folder_json(fd, name.data, NULL);
     logs.finished = file != NULL;
     if (file == NULL)
         file = jr_folder_json(fd, "plan.json", err);

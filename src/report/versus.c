@@ -28,7 +28,7 @@ static int load(struct run *run, const char *log_dir, const char *id,
     run->record = fd < 0 ? NULL : jr_folder_json(fd, "run.json", err);
     if (run->record == NULL)
         return -1;
-    (void)jr_past_load(&run->past, fd, id, &none);
+    (void)jr_past_load(&run->past, fd, "results.json", id, &none);
     return 0;
 }
 

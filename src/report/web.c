@@ -200,7 +200,8 @@ static int load(struct jr_past *past, int fd, const char *log_dir,
                             "%s has no results (jobrun show %s tells how it "
                             "stands)",
                             id, id);
-    return jr_past_load(past, fd, run_dir.failed ? id : run_dir.data, err);
+    return jr_past_load(past, fd, "results.json",
+                        run_dir.failed ? id : run_dir.data, err);
 }
 
 int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,

@@ -1,6 +1,7 @@
 #include "rules.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 #include "lease.h"
@@ -77,8 +78,26 @@ static enum jr_fired any_port(struct jr_resolver *r, struct jr_cell *out)
     if (fd < 0)
         return refuse(r, out, &err);
     keep(r, fd);
+    r->out->port_choice = JR_PORT_ANY;
     out->rule = "any free one, as master_port 0 asks";
     return JR_FIRED;
+}
+
+/* The first free one from 29500 on and before `end`; -1 with why the last, and
+ * in *ret_first why the first could not be had. */
+static int lease_first(uint32_t *ret_port, uint32_t end,
+                       struct jr_error *ret_first, struct jr_error *err)
+{
+    int fd = -1;
+    for (uint32_t port = FIRST_PORT; port < end && fd < 0; port++) {
+        *ret_port = port;
+        fd = jr_lease_take(port, err);
+        if (port == FIRST_PORT)
+            *ret_first = *err;
+        if (fd < 0 && err->sys != EADDRINUSE)
+            break;
+    }
+    return fd;
 }
 
 /* The first free one from 29500 up to the ephemeral range; where that leaves no
@@ -87,15 +106,9 @@ static enum jr_fired search(struct jr_resolver *r, struct jr_cell *out)
 {
     struct jr_error first = {0}, err = {0};
     uint32_t end = r->hw->port_low > FIRST_PORT ? r->hw->port_low : PORT_END;
-    int fd = -1;
-    for (uint32_t port = FIRST_PORT; port < end && fd < 0; port++) {
-        out->number = port;
-        fd = jr_lease_take(port, &err);
-        if (port == FIRST_PORT)
-            first = err;
-        if (fd < 0 && err.sys != EADDRINUSE)
-            break;
-    }
+    int fd = lease_first(&out->number, end, &first, &err);
+    r->out->port_choice = JR_PORT_FIRST_FREE;
+    r->out->port_end = end;
     if (fd < 0)
         return refuse(r, out, &err);
     keep(r, fd);
@@ -134,4 +147,28 @@ enum jr_fired jr_rule_master_port(struct jr_resolver *r, struct jr_cell *out)
     out->rule = several(r) ? "29500 on several nodes: never moved"
                            : "29500; ports are not tried under --on";
     return insist(r, out);
+}
+
+int jr_resolution_renew_port(struct jr_resolution *resolution,
+                             struct jr_error *err)
+{
+    struct jr_error first, last = {0};
+    uint32_t port = resolution->job.master_port;
+    int fd = -1;
+    if (resolution->port_choice == JR_PORT_GIVEN || resolution->lease_fd < 0)
+        return 0;
+    if (resolution->port_choice == JR_PORT_ANY)
+        fd = jr_lease_any(&port, &last);
+    else
+        fd = lease_first(&port, resolution->port_end, &first, &last);
+    if (fd < 0) {
+        if (err != NULL)
+            *err = last;
+        return -1;
+    }
+    (void)close(resolution->lease_fd);
+    resolution->lease_fd = fd;
+    resolution->job.master_port = port;
+    jr_rank_ports_renew(resolution);
+    return 0;
 }

@@ -105,6 +105,23 @@ void jr_rank_ports_release(struct jr_resolution *resolution)
     resolution->rank_leases_count = 0;
 }
 
+void jr_rank_ports_renew(struct jr_resolution *resolution)
+{
+    struct jr_job *job = &resolution->job;
+    struct jr_error err = {.sys = EADDRINUSE};
+    uint32_t port = job->master_port, i = 0;
+    while (i < resolution->rank_leases_count && port < LAST_PORT &&
+           err.sys == EADDRINUSE) {
+        int fd = jr_lease_take(++port, &err);
+        if (fd < 0)
+            continue;
+        (void)close(resolution->rank_leases[i]);
+        resolution->rank_leases[i] = fd;
+        job->rank_ports[i++] = port;
+        err.sys = EADDRINUSE;
+    }
+}
+
 bool jr_rank_ports_fill(struct jr_resolver *r)
 {
     struct jr_job *job = &r->out->job;

@@ -30,6 +30,13 @@ struct jr_resolve_options {
     struct jr_span target_at;
 };
 
+/* Who chose the port, which says where another one can be found. */
+enum jr_port_choice {
+    JR_PORT_GIVEN, /* not jobrun: it stays */
+    JR_PORT_ANY,
+    JR_PORT_FIRST_FREE
+};
+
 /* A job with its provenance and its port lease. */
 struct jr_resolution {
     struct jr_arena arena;
@@ -41,6 +48,8 @@ struct jr_resolution {
     int lease_fd;      /* held until release; -1: none */
     int *rank_leases;  /* those of job.rank_ports, held as long; NULL: none */
     uint32_t rank_leases_count;
+    enum jr_port_choice port_choice;
+    uint32_t port_end; /* FIRST_FREE: the search ends before it */
 };
 
 #define JR_RESOLUTION_INIT ((struct jr_resolution){.lease_fd = -1})
@@ -54,6 +63,12 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
                           const struct jr_hw *hw,
                           const struct jr_resolve_options *options,
                           struct jr_diags *diags);
+
+/* Put another port in the place of the one that was leased, where jobrun chose
+ * it; the old lease is held until the new one is there. -1 where there is none,
+ * and all stays as it is. */
+int jr_resolution_renew_port(struct jr_resolution *resolution,
+                             struct jr_error *err);
 
 void jr_resolution_release(struct jr_resolution *resolution);
 

@@ -201,6 +201,8 @@ void jr_check_backends(struct jr_resolver *r);
  * are known: rank_ports.c. False after a complaint, or without memory. */
 bool jr_rank_ports_fill(struct jr_resolver *r);
 void jr_rank_ports_release(struct jr_resolution *resolution);
+/* Others in their place, where there are as many. */
+void jr_rank_ports_renew(struct jr_resolution *resolution);
 
 /* Whether the spec asks for a profile of variables. */
 bool jr_spec_has_profile(const struct jr_spec *spec, const char *name);

@@ -41,10 +41,11 @@ static struct jr_node *absent(struct jr_arena *arena,
     }
     if (field->fallback == NULL)
         return NULL;
-    return field->type->kind == JR_KIND_LIST
+    enum jr_spec_kind kind = field->type->kind;
+    bool plain = kind == JR_KIND_BOOLEAN || kind == JR_KIND_INTEGER;
+    return kind == JR_KIND_LIST
                ? split(arena, field->fallback)
-               : jr_node_scalar(arena, field->fallback,
-                                field->type->kind == JR_KIND_BOOLEAN);
+               : jr_node_scalar(arena, field->fallback, plain);
 }
 
 /* A list without items, or no names at all, says as much as no field. */

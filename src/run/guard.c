@@ -90,16 +90,18 @@ static void close_fd(int fd)
         (void)close(fd);
 }
 
-/* Signals that came while the run was ending were for the run. */
-static void drop_pending(const struct guard *guard)
+/* Signals that came while the run was ending were for the run. Returns the
+ * first of them that means stop; 0. */
+static int drop_pending(const struct guard *guard)
 {
-    sigset_t taken;
-    jr_signals_set(&guard->signals, &taken);
-    while (sigtimedwait(&taken, NULL, &(struct timespec){0}) > 0)
+    int first = jr_signals_await(&guard->signals, 0);
+    while (jr_signals_await(&guard->signals, 0) != 0)
         continue;
+    return first;
 }
 
-static void close_guard(struct guard *guard)
+/* Returns the signal that came too late to stop the run; 0. */
+static int close_guard(struct guard *guard)
 {
     jr_terminal_close(&guard->terminal);
     close_fd(guard->self_fd);
@@ -107,11 +109,12 @@ static void close_guard(struct guard *guard)
     close_fd(guard->alive_fd);
     close_fd(guard->signal_fd);
     jr_shared_free(guard->shared);
-    drop_pending(guard);
+    int late = drop_pending(guard);
     (void)prctl(PR_SET_CHILD_SUBREAPER, guard->subreaper);
     (void)sigaction(SIGPIPE, &guard->on_pipe, NULL);
     (void)sigaction(SIGCHLD, &guard->on_child, NULL);
     (void)sigprocmask(SIG_SETMASK, &guard->mask, NULL);
+    return late;
 }
 
 /* Returns the runner's pid; 0 never, for the runner does not come back. */
@@ -334,6 +337,8 @@ int jr_run(struct jr_outcome *ret, const struct jr_plan *plan,
         (void)jr_error_sys(err, JR_STATUS_LAUNCH, "could not set up the run");
     else
         result = run_guarded(&guard, plan, &budget, ret, err);
-    close_guard(&guard);
+    int late = close_guard(&guard);
+    if (result == 0)
+        ret->late_signal = late;
     return result;
 }

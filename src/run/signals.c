@@ -1,12 +1,17 @@
 #include "signals.h"
 
+#include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "signame.h"
 
 #include "banned.h"
+
+#define NS UINT64_C(1000000000) /* a second */
 
 struct row {
     int sig;
@@ -74,6 +79,26 @@ void jr_signals_set(const struct jr_signals *signals, sigset_t *ret)
     for (int sig = 1; sig < NSIG; sig++)
         if (signals->use[sig] != JR_SIGNAL_NONE)
             (void)sigaddset(ret, sig);
+}
+
+int jr_signals_await(const struct jr_signals *signals, uint64_t until_ns)
+{
+    sigset_t taken;
+    jr_signals_set(signals, &taken);
+    for (;;) {
+        uint64_t now = until_ns == 0 ? 0 : jr_clock_ns();
+        uint64_t left = until_ns > now ? until_ns - now : 0;
+        struct timespec time = {.tv_sec = (time_t)(left / NS),
+                                .tv_nsec = (long)(left % NS)};
+        int sig = sigtimedwait(&taken, NULL, &time);
+        if (sig < 0 && errno != EINTR)
+            return 0;
+        enum jr_signal_use use = sig < 0 ? JR_SIGNAL_NONE : signals->use[sig];
+        if (use == JR_SIGNAL_STOP)
+            return sig;
+        if (use == JR_SIGNAL_SUSPEND && until_ns != 0)
+            (void)kill(getpid(), SIGSTOP);
+    }
 }
 
 int jr_signal_read(int fd, pid_t *ret_pid)

@@ -37,6 +37,11 @@ int jr_signals_number(const char *name);
 /* The signals to block and read. */
 void jr_signals_set(const struct jr_signals *signals, sigset_t *ret);
 
+/* Wait for a signal that stops a run, while all that jr_signals_set names are
+ * blocked: until `until_ns` (CLOCK_MONOTONIC; 0: take what is pending), then
+ * returns 0. Suspends the process where a signal says so; others are lost. */
+int jr_signals_await(const struct jr_signals *signals, uint64_t until_ns);
+
 /* The next signal of a signalfd(2), 0 when there is none; *ret_pid is whose
  * it speaks of. */
 int jr_signal_read(int fd, pid_t *ret_pid);

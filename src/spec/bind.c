@@ -25,6 +25,7 @@
 #define STR(m)                                                                 \
     AT(m), .value = {CYAML_VALUE_STRING(PTR, char, 0, CYAML_UNLIMITED)}
 #define U32P(m) AT(m), .value = {CYAML_VALUE_UINT(PTR, uint32_t)}
+#define U32(m)  AT(m), .value = {CYAML_VALUE_UINT(OPT, uint32_t)}
 #define U64(m)  AT(m), .value = {CYAML_VALUE_UINT(OPT, uint64_t)}
 #define F64P(m) AT(m), .value = {CYAML_VALUE_FLOAT(PTR, double)}
 #define FLAG(m) AT(m), .value = {CYAML_VALUE_BOOL(OPT, bool)}
@@ -194,6 +195,12 @@ static const cyaml_schema_field_t fields_TIMEOUTS[] = {
 #define OF struct jr_limits
 static const cyaml_schema_field_t fields_LIMITS[] = {
     JR_FIELDS_LIMITS(BIND_X, BIND_L) CYAML_FIELD_END,
+};
+#undef OF
+
+#define OF struct jr_restart
+static const cyaml_schema_field_t fields_RESTART[] = {
+    JR_FIELDS_RESTART(BIND_X, BIND_L) CYAML_FIELD_END,
 };
 #undef OF
 

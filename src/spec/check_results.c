@@ -311,26 +311,33 @@ static bool takes(const struct jr_check *check, const struct jr_node *rules,
     return false;
 }
 
-/* A stream that results are read from has to be kept. Without `tee` it is. */
-void jr_check_capture(const struct jr_check *check)
+/* Without `tee` both streams are. */
+void jr_check_kept(const struct jr_check *check, const struct jr_node *at,
+                   const char *stream)
 {
-    const char *from = source_of(check);
-    const char *required = jr_check_text(check, "results.required");
-    const char *word = strcmp(from, "stderr") == 0 ? "err" : "out";
+    const char *word = strcmp(stream, "stderr") == 0 ? "err" : "out";
     const struct jr_node *tee = jr_doc_get(check->tree, "tee");
     const struct jr_node *redirects = jr_doc_get(check->tree, "redirects");
     struct jr_stated local = jr_check_number(check, "local_world_size");
     uint64_t ranks = local.node == NULL ? 1 : local.value;
-    if (tee == NULL || !is_stream(from) ||
-        (required != NULL && strcmp(required, "all") != 0))
-        return;
-    for (uint32_t rank = 0; rank < ranks && rank < MOST_FOLLOWED; rank++) {
+    for (uint32_t rank = 0;
+         tee != NULL && rank < ranks && rank < MOST_FOLLOWED; rank++) {
         if (takes(check, tee, word, rank) ||
             takes(check, redirects, word, rank))
             continue;
-        (void)jr_check_clash(
-            check, 309, jr_doc_find(check->tree, "results.from"), tee,
-            "nothing keeps the %s of local rank %u", from, rank);
+        (void)jr_check_clash(check, 309, at, tee,
+                             "nothing keeps the %s of local rank %u", stream,
+                             rank);
         return;
     }
+}
+
+/* A stream that results are read from has to be kept. */
+void jr_check_capture(const struct jr_check *check)
+{
+    const char *from = source_of(check);
+    const char *required = jr_check_text(check, "results.required");
+    if (is_stream(from) &&
+        (required == NULL || strcmp(required, "all") == 0))
+        jr_check_kept(check, jr_doc_find(check->tree, "results.from"), from);
 }

@@ -56,6 +56,9 @@ TYPE(BASE, .kind = JR_KIND_BOOLEAN, .wants = "true or false", .literal = true,
 TYPE(DURATION, .kind = JR_KIND_DURATION,
      .wants = "a duration such as 500ms, 30s or 1h30m")
 TYPE(RANKS, .kind = JR_KIND_RANKS, .wants = "ranks such as 0-3,8, all or none")
+TYPE(TRIGGER, .kind = JR_KIND_TRIGGER,
+     .wants = "exit:CODES, signal:NAMES, oom, hang, timeout, start, result or "
+              "stderr:/REGEX/")
 TYPE(PATTERN, .kind = JR_KIND_PATTERN, .wants = "a regular expression")
 TYPE(SCALAR, .kind = JR_KIND_SCALAR, .wants = "a string, number or boolean")
 
@@ -131,6 +134,8 @@ TYPE(STREAMS, .kind = JR_KIND_STREAMS,
      .wants = "none, out, err or all, or RANKS:STREAMS such as 0:all,1-3:err")
 
 TYPE(TEXTS, LIST_OF(TEXT), .wants = "a list of strings")
+TYPE(TRIGGERS, LIST_OF(TRIGGER), .lone = true,
+     .wants = "a cause such as exit:75, or a list of them")
 TYPE(EXTENDS, LIST_OF(TEXT), .lone = true, .literal = true, .early = true,
      .gone = true, .wants = "a path or a list of paths")
 TYPE(TEMPLATES, LIST_OF(TEMPLATE), .wants = "a list of strings")
@@ -180,6 +185,7 @@ TYPE(RANK_ENTRIES, NAMES_OF(RANK_ENTRY), .ranks = true,
      .wants = "a mapping of rank sets to args, kwargs and env")
 MAPPING(RESULT_FIELD, .wants = "a mapping with `type`")
 TYPE(RESULT_FIELDS, NAMES_OF(RESULT_FIELD))
+MAPPING(RESTART, .stated = true, .wants = "a mapping with `max`")
 MAPPING(PARALLELISM, .wants = "a mapping of model, pipeline and data")
 MAPPING(BACKENDS, .shorthand = "default", .wants = "a backend or a mapping")
 MAPPING(CONSOLE, .wants = "a mapping")

@@ -25,6 +25,7 @@ enum jr_spec_kind {
     JR_KIND_DURATION,
     JR_KIND_RANKS,
     JR_KIND_PATTERN,
+    JR_KIND_TRIGGER, /* a cause: see trigger.h */
     JR_KIND_SCALAR,  /* as it stands */
     JR_KIND_LIST,    /* of `item` */
     JR_KIND_MAP,     /* of `fields` */

@@ -147,8 +147,8 @@
     X("exit_barrier", FLAG, OPTIONAL, FLAG(policy.exit_barrier), NULL, NULL,   \
       "true for functions and libraries, else false",                          \
       "whether ranks that returned stay until all of their node have")         \
-    L("restart", ANY, OPTIONAL, NULL, "never",                                 \
-      "when and how often the whole job is started again")                     \
+    X("restart", RESTART, OPTIONAL, MAP(policy.restart, RESTART), NULL, NULL,  \
+      "never", "when and how often the whole job is started again")            \
     X("limits", LIMITS, OPTIONAL, MAP(policy.limits, LIMITS), NULL, NULL,      \
       "inherited", "resource limits of the ranks")                             \
     X("exit_status", EXIT_STATUS, OPTIONAL,                                    \
@@ -266,6 +266,18 @@
     X("nproc", LIMIT_COUNT, OPTIONAL, STR(nproc), NULL, NULL, "inherited",     \
       "processes and threads of the user, all together")
 
+#define JR_FIELDS_RESTART(X, L)                                                \
+    X("max", INDEX, OPTIONAL, U32(max), "0", "restarts", "0",                  \
+      "restarts at most, after the first attempt; 0 is none")                  \
+    X("backoff", DURATION, OPTIONAL, U64(backoff_ms), "1s", "milliseconds",    \
+      "1s", "the wait before the first restart; then twice as long each time") \
+    X("window", DURATION, OPTIONAL, U64(window_ms), "0", "milliseconds",       \
+      "the whole run", "only restarts of the last so long count; 0 is all")    \
+    X("on", TRIGGERS, OPTIONAL, STRS(on), NULL, NULL, "any failure",           \
+      "the causes that a restart may help against")                            \
+    X("never", TRIGGERS, OPTIONAL, STRS(never), NULL, NULL, "none",            \
+      "causes that end the run, whatever `on` says")
+
 #define JR_FIELDS_RESULTS(X, L)                                                \
     X("required", RANKS, OPTIONAL, STR(required), "all", NULL, "all",          \
       "the ranks that must deliver")                                           \
@@ -315,6 +327,7 @@
     X(CONSOLE, "console")                                                      \
     X(TIMEOUTS, "timeouts")                                                    \
     X(LIMITS, "limits")                                                        \
+    X(RESTART, "restart")                                                      \
     X(RESULTS, "results")                                                      \
     X(RESULT_FIELD, "results.fields.*")
 

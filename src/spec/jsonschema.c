@@ -167,7 +167,7 @@ static json_t *value_schema(const struct jr_spec_type *type)
         [JR_KIND_INTEGER] = true,  [JR_KIND_NUMBER] = true,
         [JR_KIND_BOOLEAN] = true,  [JR_KIND_WORD] = true,
         [JR_KIND_DURATION] = true, [JR_KIND_RANKS] = true,
-        [JR_KIND_STREAMS] = true,
+        [JR_KIND_STREAMS] = true,  [JR_KIND_TRIGGER] = true,
     };
     json_t *schema = NULL;
     if (type->kind == JR_KIND_LIST)

@@ -297,6 +297,7 @@ jr_reader *jr_lint_reader(enum jr_spec_kind kind)
         [JR_KIND_DURATION] = jr_read_duration,
         [JR_KIND_RANKS] = jr_read_ranks,
         [JR_KIND_PATTERN] = jr_read_pattern,
+        [JR_KIND_TRIGGER] = jr_read_trigger,
         [JR_KIND_SCALAR] = jr_read_scalar,
         [JR_KIND_LIST] = read_list,
         [JR_KIND_MAP] = read_map,

@@ -8,6 +8,7 @@
  *   jr_read_value    a function's argument   call.c
  *   jr_read_*        a scalar of one kind    value.c number.c duration.c
  *   jr_read_streams  redirects and tee       redirect.c
+ *   jr_read_trigger  a cause of a restart    restart.c
  *   jr_lint_error    a mistake at a node     point.c
  *   jr_lint_suggest  what may be meant       suggest.c kind.c
  *
@@ -166,6 +167,7 @@ jr_reader jr_read_integer, jr_read_number, jr_read_boolean; /* number.c */
 jr_reader jr_read_text, jr_read_path, jr_read_word;         /* value.c */
 jr_reader jr_read_ranks, jr_read_pattern, jr_read_scalar;
 jr_reader jr_read_duration; /* duration.c */
+jr_reader jr_read_trigger;  /* restart.c */
 jr_reader jr_read_streams; /* redirect.c: any node */
 jr_reader jr_read_value;   /* call.c: any node */
 

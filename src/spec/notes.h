@@ -221,9 +221,12 @@
       "entrypoint: {python: {module: pkg.train}}\n"                            \
       "exit_barrier: true")                                                    \
     N("restart",                                                               \
-      "All ranks of all nodes stop and start again, with new ports, and only " \
-      "the last attempt's results count.",                                     \
-      "restart: {max: 3, on: [oom, \"exit:75\"]}")                             \
+      "All ranks of all nodes stop and start again, with new ports where "     \
+      "jobrun chose them, and only the last attempt's results count. "         \
+      "`timeouts.run` is for each attempt. What jobrun was told to stop, or "  \
+      "failed at itself, does not start again; nor do nodes that each have a "  \
+      "jobrun of their own.",                               \
+      "restart: {max: 3, on: [oom, exit:75], never: \"stderr:/NaN/\"}")         \
     N("limits",                                                                \
       "What is stated is the soft limit. The hard one is raised where it is "  \
       "less, where jobrun may do that.",                                       \
@@ -323,6 +326,23 @@
       "keep, is killed. It has delivered all the same; the report warns.",     \
       "timeouts: {exit: 5s}")                                                  \
     N("timeouts.stop_grace", "", "timeouts: {stop_grace: 5s}")                 \
+    N("restart.max",                                                           \
+      "Ranks find it in TORCHELASTIC_MAX_RESTARTS.", "restart: {max: 3}")      \
+    N("restart.backoff",                                                       \
+      "It doubles with each restart that counts, up to five minutes or itself.",\
+      "restart: {max: 5, backoff: 10s}")                                       \
+    N("restart.window",                                                        \
+      "With it a job that runs for weeks may start again now and then.",       \
+      "restart: {max: 3, window: 1h}")                                         \
+    N("restart.on",                                                            \
+      "exit:CODES and signal:NAMES (alone: any), oom, hang (timeouts.silence), "\
+      "timeout (timeouts.run), start (a rank could not be started), result "   \
+      "(all ended with 0 and did not deliver), or stderr:/REGEX/ that the "    \
+      "standard error of the first rank that failed holds. Where several "     \
+      "failed together, one of them will do.",                                 \
+      "restart: {max: 3, on: [exit:75, signal:SEGV, \"stderr:/NCCL/\"]}")       \
+    N("restart.never", "It wins over `on`.",                                   \
+      "restart: {max: 3, never: [exit:2, start]}")                             \
     N("results.required", "", "results: {required: 0}")                        \
     N("results.from", "",                                                      \
       "results: {from: stdout, pattern: 'loss=(?<loss>[0-9.]+)'}")             \

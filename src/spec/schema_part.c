@@ -136,6 +136,17 @@ static json_t *anything_schema(const struct jr_spec_type *type)
     return json_object();
 }
 
+/* Near enough: what is not seen here, `validate` tells. */
+static json_t *trigger_schema(const struct jr_spec_type *type)
+{
+#define SIGNAL "(SIG)?[A-Z][A-Z0-9+]*"
+    (void)type;
+    return jr_schema_pattern("^(exit(:" JR_SCHEMA_RANGES ")?"
+                             "|signal(:" SIGNAL "(," SIGNAL ")*)?"
+                             "|oom|hang|timeout|start|result"
+                             "|stderr:/.+/)$");
+}
+
 /* One value for all, rules as a string, or rules as a mapping. */
 static json_t *streams_schema(const struct jr_spec_type *type)
 {
@@ -174,6 +185,7 @@ json_t *jr_schema_scalar(const struct jr_spec_type *type)
         [JR_KIND_TEXT] = text_schema,     [JR_KIND_PATH] = text_schema,
         [JR_KIND_WORD] = jr_schema_words, [JR_KIND_DURATION] = duration_schema,
         [JR_KIND_RANKS] = ranks_schema,   [JR_KIND_PATTERN] = text_schema,
+        [JR_KIND_TRIGGER] = trigger_schema,
         [JR_KIND_SCALAR] = any_schema,    [JR_KIND_STREAMS] = streams_schema,
         [JR_KIND_VALUE] = anything_schema,
     };

@@ -194,16 +194,7 @@ struct jr_node *jr_read_word(struct jr_lint *lint,
 const char *jr_ranks_text(struct jr_lint *lint, const struct jr_set *set)
 {
     struct jr_buf text = JR_BUF_INIT;
-    for (size_t i = 0; i < set->count; i++) {
-        const struct jr_range *range = &set->ranges[i];
-        jr_buf_printf(&text, i == 0 ? "%u" : ",%u", range->first);
-        if (range->last > range->first)
-            jr_buf_printf(&text, "-%u", range->last);
-        if (range->last > range->first && range->step > 1)
-            jr_buf_printf(&text, "/%u", range->step);
-    }
-    if (set->count == 0)
-        jr_buf_str(&text, set->all ? "all" : "none");
+    jr_set_write(&text, set);
     const char *ret = jr_arena_strdup(lint->arena, text.data);
     lint->arena->failed |= text.failed;
     jr_buf_release(&text);

@@ -33,7 +33,7 @@ MISTAKES = [
     ("tee: {0:3}", "JR0215", 7),
     ("results: {fields: {x: {type: integr}}}", "JR0211", 30),
     ("console: {ranks: 5-1}", "JR0211", 20),
-    ("restart: {max: 2}", "JR0205", 1),
+    ("restart: {max: 2, on: [exit:x]}", "JR0211", 29),
     ("nodes: 3\nhosts: [a, b]", "JR0313", 8),
     ("world_size: 3\nparallelism: {model: 2}", "JR0310", 22),
     ("entrypoint: [./other]", "JR0106", 1),

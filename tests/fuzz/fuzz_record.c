@@ -62,7 +62,8 @@ static void show(const char *log_dir)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
-    int got = jr_record_show(&text, log_dir, "run", true, &err);
+    int got = jr_record_show(
+        &text, log_dir, "run", &(struct jr_record_view){.color = true}, &err);
     require(got == 0 ? text.len > 0 : err.text[0] != '\0');
 }
 
@@ -70,7 +71,7 @@ static void follow(const char *log_dir)
 {
     struct jr_record_logs logs = JR_RECORD_LOGS_INIT;
     struct jr_error err = {0};
-    if (jr_record_logs_load(&logs, log_dir, "run", &err) != 0)
+    if (jr_record_logs_load(&logs, log_dir, "run", NULL, &err) != 0)
         require(err.text[0] != '\0');
     jr_record_logs_release(&logs);
 }

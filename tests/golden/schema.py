@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "interop"))
 program, schema_path, golden, examples = map(pathlib.Path, sys.argv[1:])
 printed = subprocess.run([program, "schema"], capture_output=True, check=True).stdout
 if printed != schema_path.read_bytes():
@@ -18,7 +19,7 @@ if printed != schema_path.read_bytes():
 
 try:
     import jsonschema
-    import yaml
+    from instance import read
 except ImportError:
     sys.exit(77)
 
@@ -39,11 +40,11 @@ for path in sorted(golden.glob("ok/*/expected.yaml")):
         good_specs.append(path)
 good_specs += sorted(examples.glob("*.jobrun.yaml"))
 for path in good_specs:
-    for error in validator.iter_errors(yaml.safe_load(path.read_text("utf-8-sig"))):
+    for error in validator.iter_errors(read(path.read_text("utf-8-sig"))):
         print(f"{path}: {error.json_path}: {error.message}")
         bad += 1
 for path in sorted(golden.glob("err/*/spec.yaml")):
-    if path.parent.name in SEEN and validator.is_valid(yaml.safe_load(path.read_text())):
+    if path.parent.name in SEEN and validator.is_valid(read(path.read_text())):
         print(f"{path}: taken by the schema")
         bad += 1
 print(f"{len(good_specs)} specs")

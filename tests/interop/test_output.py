@@ -100,8 +100,8 @@ class Events(Case):
                 for row in self.schema["oneOf"]}
 
     def test_the_schema_knows_each_event_of_the_source(self):
-        source = "".join(path.read_text()
-                         for path in sorted(ROOT.glob("src/run/*.c")))
+        source = "".join(path.read_text() for layer in ("run", "lib")
+                         for path in sorted(ROOT.glob(f"src/{layer}/*.c")))
         added = set(re.findall(
             r'jr_events_add\([^"]*?"(\w+)"(?:\s*:\s*"(\w+)")?', source))
         added = {name for names in added for name in names if name}
@@ -142,6 +142,8 @@ class Events(Case):
         self.start("sh", "-c", "kill -9 $$").wait(LIMIT)
         self.start("/nonexistent/program").wait(LIMIT)
         self.start(spec="entrypoint: [true]\nsetup: kill $$\n").wait(LIMIT)
+        self.start(spec="entrypoint: [false]\n"
+                   "restart: {max: 1, backoff: 1ms}\n").wait(LIMIT)
         self.start(spec="entrypoint: {shell: sleep 60}\nsetup: echo\n"
                    "timeouts: {run: 100ms}\n").wait(LIMIT)
         self.start(spec="entrypoint: {python: {function: 'json:dumps'},"

@@ -59,7 +59,7 @@ static inline bool jr_profile_is_shorthand(const char *profile)
     X("ROLE_NAME", "default", "")                                              \
     X("TORCHELASTIC_RUN_ID", "%{run_id}", "")                                  \
     X("TORCHELASTIC_RESTART_COUNT", "%{attempt}", "")                          \
-    X("TORCHELASTIC_MAX_RESTARTS", "0", "")                                    \
+    X("TORCHELASTIC_MAX_RESTARTS", "%{max_restarts}", "restart.max")           \
     X("TORCHELASTIC_ERROR_FILE", "%{error_file}", "")                          \
     X("TORCH_DISTRIBUTED_BACKEND", "%{backend}", "backends")
 

@@ -72,6 +72,7 @@ struct jr_outcome {
     uint64_t started_wall_ns, ended_wall_ns;
     bool timed_out;       /* timeouts.run */
     int32_t stop_signal;  /* jobrun was told to stop by this signal; 0 */
+    int32_t late_signal;  /* the same when there was nothing left to stop; 0 */
     int32_t runner_signal; /* the runner died of this signal; 0 */
     bool console_failed;  /* the console went away or was full */
     int32_t console_errno; /* why it is not whole, where somebody may miss it */

@@ -171,6 +171,7 @@
 #define JR_TEMPLATE_INTERNALS(X)                                               \
     X(INIT_METHOD, "init_method", "how process groups find each other")        \
     X(RESULT_FILE, "result_file", "where its result belongs")                  \
+    X(MAX_RESTARTS, "max_restarts", "restart.max")                             \
     X(ERROR_FILE, "error_file",                                                \
       "where its exception belongs, in the form of torch")                     \
     X(BACKEND, "backend", "the backend of the whole world")                    \
@@ -336,6 +337,17 @@ struct jr_limits {
     char *nofile, *core, *memlock, *stack, *as, *nproc;
 };
 
+/* When the whole job starts again. */
+struct jr_restart {
+    uint32_t max;        /* restarts, within the window */
+    uint64_t backoff_ms; /* before the first; twice as long before each next */
+    uint64_t window_ms;  /* 0: the whole run */
+    char **on;           /* causes, as base/trigger.h reads them; none: any */
+    uint32_t on_count;
+    char **never; /* wins over `on` */
+    uint32_t never_count;
+};
+
 /* What one field of a result must be. NULL bounds are none. */
 struct jr_result_field {
     char *name;
@@ -378,6 +390,7 @@ struct jr_policy {
     struct jr_limits limits;
     struct jr_signal_rule *signals;
     uint32_t signals_count;
+    struct jr_restart restart;
     struct jr_console console;
     struct jr_results results;
 };

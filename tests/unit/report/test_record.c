@@ -219,7 +219,7 @@ static void check_shown(struct fake *fake)
     jr_report_print(&told, &fake->report, &fake->plan, &fake->outcome, fd,
                     false);
     CU_ASSERT_EQUAL(
-        jr_record_show(&shown, fake->dir, "latest-run", false, &err), 0);
+        jr_record_show(&shown, fake->dir, "latest-run", &(struct jr_record_view){0}, &err), 0);
     char *at = strstr(shown.data, " latest-run");
     CU_ASSERT_PTR_NOT_NULL_FATAL(at);
     (void)memmove(at + 7, at + 11, strlen(at + 11) + 1);
@@ -317,10 +317,10 @@ static void an_unfinished_run_is_shown(void)
     struct jr_record_facts facts = facts_of(&fake);
     facts.pid = 2000000000;
     print_record(&fake, "lost", &facts);
-    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "nope", false, &err), -1);
-    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "attempt_0", false, &err),
+    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "nope", &(struct jr_record_view){0}, &err), -1);
+    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "attempt_0", &(struct jr_record_view){0}, &err),
                     -1);
-    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "lost", false, &err), 0);
+    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "lost", &(struct jr_record_view){0}, &err), 0);
     CU_ASSERT_PTR_NOT_NULL(
         strstr(out.data, "jobrun: lost: pid 2000000000 on "));
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, " is gone and left no results\n"));
@@ -351,7 +351,7 @@ static void results_that_jobrun_did_not_write(void)
         struct jr_record_facts facts = facts_of(&fake);
         print_record(&fake, "r", &facts);
         add_run(&fake, "r", "results.json", texts[t]);
-        CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "r", false, &err), 0);
+        CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "r", &(struct jr_record_view){0}, &err), 0);
         CU_ASSERT_EQUAL(strncmp(out.data, "jobrun: ", 8), 0);
         jr_buf_release(&out);
         fake_end(&fake);
@@ -364,12 +364,12 @@ static void logs_by_results_or_by_plan(void)
     struct jr_record_logs logs;
     struct jr_error err = {0};
     fake_start(&fake, 2);
-    CU_ASSERT_EQUAL(jr_record_logs_load(&logs, fake.dir, "r", &err), -1);
+    CU_ASSERT_EQUAL(jr_record_logs_load(&logs, fake.dir, "r", NULL, &err), -1);
     add_run(
         &fake, "r", "plan.json",
         "{\"ranks\": [{\"rank\": 4, \"stdout\": {\"file\": \"o\", \"console\": "
         "true}, \"stderr\": {\"file\": null, \"console\": true}}]}");
-    CU_ASSERT_EQUAL_FATAL(jr_record_logs_load(&logs, fake.dir, "r", &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_record_logs_load(&logs, fake.dir, "r", NULL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(logs.count, 1);
     CU_ASSERT_FALSE(logs.finished);
     CU_ASSERT_EQUAL(logs.items[0].rank, 4);
@@ -377,7 +377,7 @@ static void logs_by_results_or_by_plan(void)
     CU_ASSERT_PTR_NULL(logs.items[0].err);
     jr_record_logs_release(&logs);
     finish_run(&fake, "r", 1000);
-    CU_ASSERT_EQUAL_FATAL(jr_record_logs_load(&logs, fake.dir, "r", &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_record_logs_load(&logs, fake.dir, "r", NULL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(logs.count, 2);
     CU_ASSERT_TRUE(logs.finished);
     JR_ASSERT_TEXT(logs.items[1].err, "attempt_0/1/stderr.log");

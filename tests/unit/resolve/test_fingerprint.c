@@ -152,6 +152,15 @@ static const struct {
     {"timeouts.stop_grace", ENTRY, ENTRY "timeouts: {stop_grace: 1s}\n"},
     {"stop_target", ENTRY, ENTRY "stop_target: group\n"},
     {"on_failure", ENTRY, ENTRY "on_failure: continue\n"},
+    {"restart.max", ENTRY, ENTRY "restart: {max: 3}\n"},
+    {"restart.backoff", ENTRY "restart: {max: 3}\n",
+     ENTRY "restart: {max: 3, backoff: 2s}\n"},
+    {"restart.window", ENTRY "restart: {max: 3}\n",
+     ENTRY "restart: {max: 3, window: 1h}\n"},
+    {"restart.on", ENTRY "restart: {max: 3}\n",
+     ENTRY "restart: {max: 3, on: oom}\n"},
+    {"restart.never", ENTRY "restart: {max: 3}\n",
+     ENTRY "restart: {max: 3, never: oom}\n"},
     {"exit_status", ENTRY, ENTRY "exit_status: rank\n"},
 };
 

@@ -1,0 +1,228 @@
+/*
+ * A run is one attempt, or several under `restart`. Each is a jr_run of a plan
+ * made for it: the same run folder, a port of its own, attempt_N for its ranks.
+ * What restart.c decides is told, kept in attempt_N/results.json, and waited
+ * for here.
+ */
+#include "session.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "clock.h"
+#include "events.h"
+#include "pause.h"
+#include "io.h"
+#include "num.h"
+
+#include "banned.h"
+
+static struct jr_run_options options_of(struct jr_session *session,
+                                        const struct jr_session_console *console)
+{
+    struct jr_run_options options = {
+        .dir = &session->dir,
+        .group = &session->group,
+        .out_fd = console == NULL ? -1 : console->out_fd,
+        .err_fd = console == NULL ? -1 : console->err_fd,
+        .in_fd = console == NULL ? -1 : console->in_fd,
+        .live = console != NULL && console->live &&
+                session->options.debug_rank == NULL,
+        .color = console != NULL && console->color,
+    };
+    jr_signals_ignored(&options.ignored);
+    return options;
+}
+
+/* A run that could not begin has an outcome too: no rank was started. */
+static int execute(struct jr_session *session,
+                   const struct jr_run_options *options, struct jr_error *err)
+{
+    if (jr_run(&session->outcome, &session->plan, options,
+               &session->refusal) == 0 ||
+        jr_outcome_none(&session->outcome, &session->plan) == 0)
+        return 0;
+    return jr_error_set(err, JR_STATUS_LAUNCH, "%s", session->refusal.text);
+}
+
+static int judge(struct jr_session *session, struct jr_error *err)
+{
+    if (jr_report_make(&session->report, &session->plan, &session->outcome,
+                       session->before, session->dir.fd, err) != 0)
+        return -1;
+    if (session->refusal.text[0] != '\0')
+        session->report.error = session->refusal.text;
+    return 0;
+}
+
+static int attempt(struct jr_session *session,
+                   const struct jr_run_options *options, struct jr_error *err)
+{
+    if (execute(session, options, err) != 0 || judge(session, err) != 0)
+        return -1;
+    if (jr_history_add(&session->history, &session->report, &session->plan,
+                       &session->outcome, session->dir.fd) != 0)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    session->report.earlier = session->history.items;
+    session->report.earlier_count = session->history.count - 1;
+    return 0;
+}
+
+/* "attempt 0 failed: rank 3 exited with code 1; all ranks start again in 2s
+ * (restart 1 of 3)" */
+static void tell(const struct jr_session *session,
+                 const struct jr_verdict *verdict)
+{
+    const struct jr_restart *spec = &session->plan.policy->restart;
+    const struct jr_attempt *last =
+        &session->history.items[session->history.count - 1];
+    size_t idle = jr_restart_idle(&session->history);
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&line, "attempt %u failed: ", last->number);
+    jr_buf_safe(&line, last->cause);
+    jr_buf_str(&line, "; all ranks start again");
+    if (verdict->wait_ms > 0) {
+        jr_buf_str(&line, " in ");
+        jr_num_add_duration(&line, verdict->wait_ms);
+    }
+    jr_buf_printf(&line, " (restart %u of %u", verdict->counted + 1, spec->max);
+    if (spec->window_ms > 0) {
+        jr_buf_str(&line, " within ");
+        jr_num_add_duration(&line, spec->window_ms);
+    }
+    jr_buf_char(&line, ')');
+    if (idle > 1)
+        jr_buf_printf(&line, "; no progress: %zu attempts failed the same way, "
+                             "at once",
+                      idle);
+    if (!line.failed)
+        jr_session_note(session, line.data);
+}
+
+static void record_failure(const struct jr_session *session,
+                           const struct jr_verdict *verdict)
+{
+    struct jr_events events;
+    jr_events_open(&events, session->dir.fd, session->dir.file_mode);
+    jr_events_add(&events, "attempt_failed", "\"attempt\":%u,\"wait\":%.15g",
+                  session->attempt, (double)verdict->wait_ms / 1e3);
+    jr_events_close(&events);
+}
+
+static void record_restart(const struct jr_session *session)
+{
+    struct jr_events events;
+    jr_events_open(&events, session->dir.fd, session->dir.file_mode);
+    jr_events_add(&events, "restart", "\"attempt\":%u,\"master_port\":%u",
+                  session->attempt, session->plan.master_port);
+    jr_events_close(&events);
+}
+
+/* What this attempt would have been judged by. An attempt without a rank has no
+ * folder, and nothing to keep. */
+static void keep_results(struct jr_session *session)
+{
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf bytes JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_error err = {0};
+    jr_buf_printf(&name, "attempt_%u", session->attempt);
+    if (name.failed)
+        return;
+    JR_CLOSE int fd =
+        openat(session->dir.fd, name.data,
+               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    jr_report_json(&bytes, &session->report, &session->plan,
+                   &session->outcome);
+    if (!bytes.failed &&
+        jr_io_replace(fd, "results.json", bytes.data, bytes.len,
+                      session->dir.file_mode, &err) != 0)
+        jr_session_note(session, err.text);
+}
+
+/* Everything that an attempt needs is made before what the last one left is
+ * forgotten: where it cannot be, that one decides. */
+static int prepare(struct jr_session *session, struct jr_error *err)
+{
+    if (jr_resolution_renew_port(&session->resolution, err) != 0)
+        jr_session_note(session, err->text); /* the old one may do */
+    if (jr_session_plan_again(session, err) != JR_STATUS_OK)
+        return -1;
+    jr_report_release(&session->report);
+    jr_outcome_release(&session->outcome);
+    session->record.attempt = session->attempt;
+    if (jr_session_write_plan(session, err) != 0 ||
+        jr_session_write_record(session, err) != 0)
+        jr_session_note(session, err->text);
+    return 0;
+}
+
+/* jobrun was told to stop when no rank was there to be stopped. */
+static void stop(struct jr_session *session, int sig)
+{
+    struct jr_report last = session->report;
+    session->outcome.stop_signal = sig;
+    session->outcome.ended_ns = jr_clock_ns();
+    session->outcome.ended_wall_ns = jr_clock_wall_ns();
+    session->report = (struct jr_report){0};
+    if (judge(session, NULL) != 0) {
+        session->report = last;
+        return;
+    }
+    session->report.earlier = last.earlier;
+    session->report.earlier_count = last.earlier_count;
+    jr_report_release(&last);
+}
+
+/* Whether there is another attempt, for which all is ready. */
+static bool again(struct jr_session *session, const struct jr_pause *pause)
+{
+    struct jr_history *history = &session->history;
+    struct jr_verdict verdict;
+    struct jr_error err = {0};
+    jr_restart_decide(&verdict, &session->plan.policy->restart, history);
+    if (verdict.why[0] != '\0')
+        session->report.not_again =
+            jr_arena_strdup(&session->report.arena, verdict.why);
+    if (session->plan.policy->restart.max > 0)
+        session->report.idle = jr_restart_idle(history);
+    if (!verdict.again)
+        return false;
+    history->items[history->count - 1].wait_ms = verdict.wait_ms;
+    tell(session, &verdict);
+    keep_results(session);
+    record_failure(session, &verdict);
+    int sig = session->outcome.late_signal;
+    if (sig == 0)
+        sig = jr_pause_wait(pause, verdict.wait_ms);
+    if (sig != 0) {
+        stop(session, sig);
+        return false;
+    }
+    if (prepare(session, &err) == 0) {
+        record_restart(session);
+        return true;
+    }
+    session->report.not_again =
+        jr_arena_strdup(&session->report.arena, err.text);
+    return false;
+}
+
+int jr_session_attempts(struct jr_session *session,
+                        const struct jr_session_console *console,
+                        struct jr_error *err)
+{
+    const struct jr_run_options options = options_of(session, console);
+    struct jr_pause pause;
+    int result;
+    jr_pause_open(&pause, session->plan.policy, &options.ignored);
+    do
+        result = attempt(session, &options, err);
+    while (result == 0 && again(session, &pause));
+    if (result == 0)
+        result = jr_session_write_judgement(session, err);
+    jr_pause_close(&pause);
+    return result;
+}

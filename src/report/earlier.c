@@ -1,0 +1,110 @@
+/* The attempts before the one that decided: in results.json, read from there
+ * again, and told. */
+#include "earlier.h"
+
+#include "clock.h"
+#include "restart.h"
+#include "words.h"
+
+#include "banned.h"
+
+enum { MOST_TOLD = 8 }; /* the last so many */
+
+uint64_t jr_report_began_ns(const struct jr_report *report,
+                            const struct jr_outcome *outcome)
+{
+    return report->earlier_count > 0 ? report->earlier[0].started_ns
+                                     : outcome->started_ns;
+}
+
+uint64_t jr_report_began_wall_ns(const struct jr_report *report,
+                                 const struct jr_outcome *outcome)
+{
+    return report->earlier_count > 0 ? report->earlier[0].started_wall_ns
+                                     : outcome->started_wall_ns;
+}
+
+json_t *jr_earlier_json(const struct jr_report *report)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < report->earlier_count; i++) {
+        const struct jr_attempt *attempt = &report->earlier[i];
+        json_t *object = json_object();
+        jr_json_set_int(object, "attempt", attempt->number);
+        jr_json_set_str(object, "status", jr_run_status_word(attempt->status));
+        jr_json_set_int(object, "exit_code", attempt->exit_code);
+        jr_json_set_real(object, "started",
+                         jr_words_wall(attempt->started_wall_ns));
+        jr_json_set_real(object, "seconds",
+                         jr_words_wall(attempt->ended_ns - attempt->started_ns));
+        jr_json_set_str(object, "cause", attempt->cause);
+        jr_json_set_real(object, "wait", (double)attempt->wait_ms / 1e3);
+        jr_json_append(array, object);
+    }
+    return array;
+}
+
+static uint64_t ns_of(const json_t *object, const char *key)
+{
+    double value = json_number_value(json_object_get(object, key));
+    if (value < 0 || value > 1e10)
+        return 0;
+    return (uint64_t)(value * 1e3 + 0.5) * 1000000;
+}
+
+void jr_earlier_load(struct jr_report *ret, struct jr_arena *arena,
+                     const json_t *array)
+{
+    size_t count = json_array_size(array);
+    struct jr_attempt *attempts =
+        jr_arena_array(arena, count, sizeof *attempts);
+    ret->earlier = attempts;
+    ret->earlier_count = attempts == NULL ? 0 : count;
+    for (size_t i = 0; i < ret->earlier_count; i++) {
+        const json_t *object = json_array_get(array, i);
+        const char *status = jr_json_get_str(object, "status");
+        const char *cause = jr_json_get_str(object, "cause");
+        json_int_t number =
+            json_integer_value(json_object_get(object, "attempt"));
+        attempts[i].number = number < 0 ? 0 : (uint32_t)number;
+        attempts[i].cause = cause == NULL ? "" : cause;
+        attempts[i].started_wall_ns = ns_of(object, "started");
+        attempts[i].ended_ns = ns_of(object, "seconds");
+        if (status != NULL)
+            (void)jr_run_status_of(status, &attempts[i].status);
+    }
+}
+
+static void print_one(const struct jr_page *page, const char *indent,
+                      const struct jr_attempt *attempt)
+{
+    jr_buf_printf(page->out, "%sattempt %u   ", indent, attempt->number);
+    jr_print_text(page, attempt->cause);
+    jr_buf_str(page->out, ", after ");
+    jr_clock_human(page->out, attempt->ended_ns - attempt->started_ns);
+    jr_buf_char(page->out, '\n');
+}
+
+void jr_print_earlier(const struct jr_page *page, const char *indent)
+{
+    const struct jr_report *report = page->report;
+    size_t first = report->earlier_count > MOST_TOLD
+                       ? report->earlier_count - MOST_TOLD
+                       : 0;
+    if (first > 0)
+        jr_buf_printf(page->out, "%s%zu earlier attempts failed, of which the "
+                                 "last %d:\n",
+                      indent, report->earlier_count, MOST_TOLD);
+    for (size_t i = first; i < report->earlier_count; i++)
+        print_one(page, indent, &report->earlier[i]);
+    if (report->idle > 1)
+        jr_buf_printf(page->out,
+                      "%sno progress: the last %zu attempts failed the same "
+                      "way, at once\n",
+                      indent, report->idle);
+    if (report->not_again == NULL)
+        return;
+    jr_buf_printf(page->out, "%snot started again: ", indent);
+    jr_print_text(page, report->not_again);
+    jr_buf_char(page->out, '\n');
+}

@@ -1,0 +1,18 @@
+/* The attempts before the one that decided: in results.json and on the page. */
+#ifndef JR_EARLIER_H
+#define JR_EARLIER_H
+
+#include "print.h"
+
+/* The member `attempts` of results.json; a new reference. */
+json_t *jr_earlier_json(const struct jr_report *report);
+
+/* The same, read; `array` is borrowed as long as the report, and may be
+ * anything. Times are those of a report whose run began at 0. */
+void jr_earlier_load(struct jr_report *ret, struct jr_arena *arena,
+                     const json_t *array);
+
+/* A line for each, whether there was progress, and why it ended. */
+void jr_print_earlier(const struct jr_page *page, const char *indent);
+
+#endif
