@@ -133,6 +133,7 @@ static int prepare_debug(struct jr_session *session, struct jr_error *err)
     *policy = *job->policy;
     policy->timeouts = (struct jr_timeouts){
         .stop_grace_ms = job->policy->timeouts.stop_grace_ms};
+    policy->restart = (struct jr_restart){0};
     job->policy = policy;
     return 0;
 }

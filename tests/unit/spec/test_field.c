@@ -226,7 +226,7 @@ static void prints_a_schema(void)
     CU_ASSERT_PTR_NOT_NULL(property(schema, "world_size"));
     CU_ASSERT_PTR_NOT_NULL(property(schema, "extends"));
     CU_ASSERT_PTR_NOT_NULL(property(schema, "signals"));
-    CU_ASSERT_PTR_NULL(property(schema, "restart"));
+    CU_ASSERT_PTR_NULL(property(schema, "engine"));
     json_decref(schema);
     jr_buf_release(&out);
 }
