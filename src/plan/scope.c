@@ -191,15 +191,16 @@ void jr_scopes_init(struct jr_scopes *ret, struct jr_arena *scratch,
     fill_endpoints(ret);
 }
 
-/* The index of a local rank's device among those that the rank sees. */
+/* The index of a local rank's device among those that the rank sees; where
+ * nobody knows the devices, its own index has to do. */
 static const char *device_index(const struct jr_scopes *scopes, uint32_t local)
 {
     const struct jr_job *job = scopes->job;
     if (job->devices_count == 0)
-        return NULL;
-    return job->device_visibility == JR_VISIBLE_ONE
-               ? decimal(scopes, 0)
-               : decimal(scopes, local % job->devices_count);
+        return decimal(scopes, local);
+    if (job->device_visibility == JR_VISIBLE_ONE)
+        return decimal(scopes, 0);
+    return decimal(scopes, local % job->devices_count);
 }
 
 void jr_scopes_pick(const struct jr_scopes *scopes,

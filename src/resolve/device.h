@@ -4,6 +4,9 @@
 
 #include "hw.h"
 
+struct jr_resolver;
+struct jr_spec;
+
 /* What there is to know about a kind of device. */
 struct jr_device_kind {
     const char *vendor;     /* "NVIDIA" */
@@ -16,6 +19,15 @@ const char *jr_device_name(enum jr_device kind);
 /* The kind of a spelled device ("cuda", "custom:foo"); false for other words.
  */
 bool jr_device_parse(const char *name, enum jr_device *ret);
+
+/* The vendor of a kind, and the variable that narrows which devices of the
+ * job's kind are seen: under the paddle profile an xpu is Kunlun's. NULL:
+ * none. */
+const char *jr_device_vendor(const struct jr_resolver *r, enum jr_device kind);
+const char *jr_device_variable(const struct jr_resolver *r);
+
+/* Whether the spec asks for a profile of variables. */
+bool jr_spec_has_profile(const struct jr_spec *spec, const char *name);
 
 /* The device of a kind that an entry of `devices` names; NULL: none. */
 const struct jr_hw_device *jr_device_find(const struct jr_hw *hw,

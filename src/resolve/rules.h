@@ -204,12 +204,4 @@ void jr_rank_ports_release(struct jr_resolution *resolution);
 /* Others in their place, where there are as many. */
 void jr_rank_ports_renew(struct jr_resolution *resolution);
 
-/* Whether the spec asks for a profile of variables. */
-bool jr_spec_has_profile(const struct jr_spec *spec, const char *name);
-/* The vendor of a kind, and the variable that narrows which devices of the
- * job's kind are seen: under the paddle profile an xpu is Kunlun's. NULL:
- * none. */
-const char *jr_device_vendor(const struct jr_resolver *r, enum jr_device kind);
-const char *jr_device_variable(const struct jr_resolver *r);
-
 #endif

@@ -1,8 +1,10 @@
 """env_profiles: what each framework documents is found by a program that was
 written against its documentation, and only where the profile asks for it."""
 import json
+import os
 import pathlib
 import shutil
+import time
 
 import harness
 
@@ -50,6 +52,12 @@ class Profiles(harness.Case):
         self.assertIn("OMPI_COMM_WORLD_RANK is not set", done.stdout +
                       done.stderr)
 
+    def await_file(self, name):
+        until = time.monotonic() + harness.LIMIT
+        while not (self.folder / name).exists():
+            self.assertLess(time.monotonic(), until, name)
+            time.sleep(0.01)
+
     def plan(self, *words):
         done = self.expect(self.jobrun("plan", "job.yaml", "--json", *words), 0)
         return [rank["env"] for rank in json.loads(done.stdout)["ranks"]]
@@ -91,6 +99,29 @@ class Profiles(harness.Case):
                 ranks = self.plan("--on", machine,
                                   "-s", "device_visibility=one")
                 self.assertEqual([rank[flag] for rank in ranks], ["0"] * 4)
+
+    def test_devices_that_nobody_can_count(self):
+        self.write("job.yaml", SPEC.format(profile="paddle").replace(
+            "device: cpu", "device: xpu"))
+        self.assertEqual([rank["FLAGS_selected_xpus"] for rank in self.plan()],
+                         ["0", "1", "2"])
+
+    def test_two_jobs_at_once_share_no_port(self):
+        """The first holds its ports while the second takes its own."""
+        self.write("job.yaml", SPEC.format(profile="paddle").replace(
+            "[python3, finds.py, paddle]",
+            '{shell: "echo $PADDLE_TRAINER_ENDPOINTS >ends.%{rank}; '
+            'mv ends.%{rank} $1.%{rank}; read x <fifo; :"}').replace(
+            "$1", "first"))
+        os.mkfifo(self.folder / "fifo")
+        first = self.start("job.yaml")
+        self.await_file("first.0")
+        second = self.plan()[0]
+        ends = (self.folder / "first.0").read_text().strip().split(",")
+        theirs = second["PADDLE_TRAINER_ENDPOINTS"].split(",")
+        self.assertEqual(len(set(ends + theirs)), 6)
+        self.assertNotIn(second["PADDLE_MASTER"], ends)
+        self.end(first)
 
     def test_xpu_is_kunlun_for_paddle_alone(self):
         self.write("job.yaml", SPEC.format(profile="paddle").replace(

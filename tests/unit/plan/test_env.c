@@ -133,25 +133,67 @@ static void sets_the_contract(void)
     sample_release(&s);
 }
 
-/* Every row of contract.h reaches the ranks, and without torch only those that
- * are always there. */
+/* A profile and the names of its rows. */
+struct profile {
+    char *name; /* NULL: none is asked for */
+    const char *const *names;
+    size_t count;
+};
+
+/* Every row of contract.h reaches the ranks of its profile, and no others. */
 static void sets_every_row_of_the_tables(void)
 {
 #define NAME(name, text, field) name,
+#define PROFILE(name, names)                                                   \
+    {                                                                          \
+        TEXT(name), names, LENGTH(names)                                       \
+    }
     static const char *const always[] = {JR_CONTRACT_VARIABLES(NAME)};
     static const char *const torch[] = {JR_CONTRACT_TORCH(NAME)};
-    for (uint32_t profiles = 0; profiles < 2; profiles++) {
+    static const char *const paddle[] = {JR_CONTRACT_PADDLE(NAME)};
+    static const char *const megengine[] = {JR_CONTRACT_MEGENGINE(NAME)};
+    static const char *const mpi[] = {JR_CONTRACT_MPI(NAME)};
+    const struct profile profiles[] = {
+        PROFILE("torch", torch), PROFILE("paddle", paddle),
+        PROFILE("megengine", megengine), PROFILE("mpi", mpi),
+        {NULL, always, LENGTH(always)}};
+    for (size_t chosen = 0; chosen < LENGTH(profiles); chosen++) {
+        uint32_t ports[] = {29501};
+        char *names[] = {profiles[chosen].name};
         struct sample s;
         sample_init(&s, 1, 1, 1);
-        s.job.env_profiles_count = profiles;
+        s.job.env_profiles = names;
+        s.job.env_profiles_count = names[0] != NULL;
+        s.job.rank_ports = ports;
         CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-        for (size_t i = 0; i < LENGTH(always); i++)
-            CU_ASSERT_PTR_NOT_NULL(sample_env(&s, 0, always[i]));
-        for (size_t i = 0; i < LENGTH(torch); i++)
-            CU_ASSERT_EQUAL(sample_env(&s, 0, torch[i]) != NULL, profiles == 1);
+        for (size_t i = 0; i < LENGTH(profiles); i++)
+            for (size_t j = 0; j < profiles[i].count; j++)
+                CU_ASSERT_EQUAL(
+                    sample_env(&s, 0, profiles[i].names[j]) != NULL,
+                    i == chosen || profiles[i].name == NULL);
         check_whole(&s, 0);
         sample_release(&s);
     }
+}
+
+/* What is too long for a variable is nobody's. */
+static void leaves_out_endpoints_that_do_not_fit(void)
+{
+    char *names[] = {TEXT("paddle")};
+    char host[220];
+    struct sample s;
+    sample_init(&s, 1, 1, 500);
+    uint32_t ports[500] = {0};
+    memset(host, 'a', sizeof host - 1);
+    host[sizeof host - 1] = '\0';
+    s.hosts[0] = host;
+    s.job.env_profiles = names;
+    s.job.rank_ports = ports;
+    CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+    CU_ASSERT_PTR_NULL(sample_env(&s, 0, "PADDLE_TRAINER_ENDPOINTS"));
+    CU_ASSERT_PTR_NOT_NULL(sample_env(&s, 0, "PADDLE_CURRENT_ENDPOINT"));
+    CU_ASSERT_TRUE(sample_found(&s, "JR0504", "a list of 500 ranks"));
+    sample_release(&s);
 }
 
 static void cleans_what_it_inherits(void)
@@ -450,7 +492,9 @@ static void leaves_out_a_list_that_is_too_long(void)
 
 JR_UNIT_MAIN("env", CASE(refuses_a_missing_variable),
              CASE(refuses_a_bad_template), CASE(sets_the_contract),
-             CASE(sets_every_row_of_the_tables), CASE(cleans_what_it_inherits),
+             CASE(sets_every_row_of_the_tables),
+             CASE(leaves_out_endpoints_that_do_not_fit),
+             CASE(cleans_what_it_inherits),
              CASE(lets_the_spec_have_the_last_word),
              CASE(sets_what_devices_are_seen),
              CASE(leaves_devices_alone_where_there_are_none),

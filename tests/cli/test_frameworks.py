@@ -1,0 +1,145 @@
+"""Ranks of frameworks as they are today, from PyPI: PaddlePaddle under the
+profile paddle, mpi4py over MPICH under the profile mpi and under mpiexec, and
+torch where its package can be had without a GPU's libraries.
+
+COUNTERPARTS names the folder where they are kept once they were fetched; what
+cannot be fetched is skipped.
+"""
+import json
+import os
+import pathlib
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import venv
+
+import harness
+
+FOLDER = pathlib.Path(os.environ["COUNTERPARTS"]) / "frameworks"
+PYTHON = FOLDER / "bin" / "python"
+MPICH = "libmpich.so.12"
+LIMIT = 600  # seconds for a download
+
+
+def install(*packages, check):
+    """Into the virtual environment, unless `check` can be imported there."""
+    if not PYTHON.exists():
+        venv.create(FOLDER, with_pip=True)
+    if subprocess.run([PYTHON, "-c", "import " + check], capture_output=True,
+                      stdin=subprocess.DEVNULL).returncode == 0:
+        return
+    try:
+        subprocess.run([PYTHON, "-m", "pip", "install", "-q", *packages],
+                       check=True, timeout=LIMIT, capture_output=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise harness.unittest.SkipTest(
+            f"cannot install {packages}: {error}") from error
+
+
+def library(name):
+    """The path of a shared library of the system."""
+    told = subprocess.run(["/sbin/ldconfig", "-p"], text=True,
+                          capture_output=True).stdout
+    found = re.search(r"%s .*=> (\S+)" % re.escape(name), told)
+    return found and found.group(1)
+
+
+class Frameworks(harness.Case):
+    def job(self, program, spec, *words, env=None):
+        self.write("job.py", program)
+        self.write("job.yaml", "version: 1\ndevice: cpu\noversubscribe: true\n"
+                   "timeouts: {run: 4m}\n" + spec)
+        done = subprocess.run(
+            [harness.JOBRUN, "job.yaml", *words], cwd=self.folder, text=True,
+            env=harness.clean_environment(**(env or {})), timeout=300,
+            stdin=subprocess.DEVNULL, capture_output=True)
+        self.expect(done, 0)
+        return [rank["result"] for rank in self.results()["ranks"]]
+
+    def test_pages(self):
+        """What the pages show of a framework, with that framework."""
+        install("paddlepaddle", check="paddle")
+        done = subprocess.run(
+            [sys.executable, pathlib.Path(__file__).parent / "test_moving.py",
+             "-v", "Moving.test_paddle"], text=True, capture_output=True,
+            env={**os.environ, "LONG": "1", "INTERPRETER": str(PYTHON)})
+        self.expect(done, 0)
+        self.assertNotIn("skipped", done.stderr)
+
+    def test_paddle(self):
+        install("paddlepaddle", check="paddle")
+        results = self.job(
+            "import paddle, paddle.distributed as dist\n"
+            "def main():\n"
+            "    dist.init_parallel_env()\n"
+            "    value = paddle.to_tensor([2.0 ** dist.get_rank()])\n"
+            "    dist.all_reduce(value)\n"
+            "    return [dist.get_rank(), dist.get_world_size(),"
+            " value.item()]\n",
+            "entrypoint:\n"
+            '  python: {function: "job:main", interpreter: %s}\n'
+            "env_profiles: [paddle]\nnodes: 2\nlocal_world_size: 2\n"
+            % json.dumps(str(PYTHON)), "--local")
+        self.assertEqual(results, [[rank, 4, 15.0] for rank in range(4)])
+
+    def with_mpich(self):
+        path = library(MPICH)
+        if path is None or shutil.which("mpiexec") is None:
+            self.skipTest("no MPICH here")
+        install("mpi4py", check="mpi4py")
+        # mpi4py knows the library by the name that MPICH's own build has.
+        (self.folder / "lib").mkdir()
+        (self.folder / "lib" / "libmpi.so.12").symlink_to(path)
+        return {"LD_LIBRARY_PATH": str(self.folder / "lib")}
+
+    def test_mpi_profile(self):
+        """The variables tell the ranks apart; to MPI each is alone."""
+        env = self.with_mpich()
+        results = self.job(
+            "import os\n"
+            "def main():\n"
+            "    before = [int(os.environ[name]) for name in"
+            " ('OMPI_COMM_WORLD_RANK', 'PMI_RANK', 'PMI_SIZE')]\n"
+            "    from mpi4py import MPI\n"
+            "    return before + [MPI.COMM_WORLD.size]\n",
+            "entrypoint:\n"
+            '  python: {function: "job:main", interpreter: %s}\n'
+            "env_profiles: [mpi]\nworld_size: 3\n" % json.dumps(str(PYTHON)),
+            env=env)
+        self.assertEqual(results, [[rank, rank, 3, 1] for rank in range(3)])
+
+    def test_mpiexec_as_a_rank(self):
+        """A real MPI job, held to its word by jobrun."""
+        env = self.with_mpich()
+        results = self.job(
+            "import json, os\n"
+            "from mpi4py import MPI\n"
+            "world = MPI.COMM_WORLD\n"
+            "sum = world.allreduce(world.rank + 1)\n"
+            "if world.rank == 0:\n"
+            "    with open(os.environ['JOBRUN_RESULT_FILE'], 'w') as file:\n"
+            "        json.dump([world.size, sum], file)\n",
+            "entrypoint: [mpiexec, -n, 3, %s, job.py]\n"
+            "world_size: 1\nresults: {from: file}\n" % json.dumps(str(PYTHON)),
+            env=env)
+        self.assertEqual(results, [[3, 6]])
+
+    def test_current_torch(self):
+        if platform.machine() == "x86_64":
+            self.skipTest("PyPI's torch for x86_64 cannot be imported without "
+                          "gigabytes of CUDA libraries; cli.moving_long and "
+                          "python.torch try the distribution's")
+        install("torch", "numpy", check="torch")
+        done = subprocess.run(
+            [sys.executable, pathlib.Path(__file__).parent / "test_moving.py",
+             "-v", "Moving.test_torchrun", "Moving.test_ml"], text=True,
+            env={**os.environ, "LONG": "1", "INTERPRETER": str(PYTHON)},
+            capture_output=True)
+        self.expect(done, 0)
+        self.assertNotIn("skipped", done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
