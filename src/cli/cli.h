@@ -45,10 +45,11 @@ struct jr_cli {
     const char *log_dir, *older;
     uint32_t *count;     /* -n */
     uint32_t *node_rank; /* --node-rank */
+    uint32_t *tail;      /* logs --tail */
     uint32_t *debug_rank, *stdin_rank; /* --debug, --stdin */
     uint32_t *keep;      /* prune --keep */
-    uint32_t debug_rank_value, stdin_rank_value;
-    uint32_t *attempt; /* show, logs */
+    uint32_t *attempt;   /* show, logs */
+    uint32_t tail_value, debug_rank_value, stdin_rank_value;
     uint32_t count_value, node_rank_value, keep_value, attempt_value;
 };
 

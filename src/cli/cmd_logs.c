@@ -1,22 +1,27 @@
 /*
  * jobrun logs: the bytes that the ranks wrote, as they wrote them, but for what
  * would move a terminal's cursor or set its title; with a heading for each file
- * where there are several, as tail(1) does it. With
- * --follow it goes on until the run has its results, or is gone without them,
- * woken by inotify(7) and a pidfd.
+ * where there are several, as tail(1) does it.
+ *
+ * With --follow it goes on, through the attempts of a run, until that has its
+ * results, or is gone without them, woken by inotify(7) and a pidfd; then it is
+ * lines with the rank before them where there are several files.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "cli.h"
 #include "io.h"
 #include "live.h"
+#include "logfile.h"
 #include "record.h"
 #include "safe.h"
 #include "set.h"
@@ -28,8 +33,12 @@ enum { LINE_MOST = 64 * 1024 }; /* a longer one is shown in pieces */
 /* One log file, read as far as `fd` stands. */
 struct tail {
     const char *path;   /* relative to the run folder */
+    uint32_t rank;
     int fd;             /* -1: not there yet */
-    struct jr_buf rest; /* for a terminal: a line without its end so far */
+    uint64_t at;        /* bytes of the file that were read */
+    struct jr_logfile_gap gap;
+    char last; /* byte that was read */
+    struct jr_buf rest; /* where lines are shown: one without its end so far */
 };
 
 struct tails {
@@ -42,19 +51,25 @@ struct tails {
     bool live;     /* more may come */
     bool terminal; /* it is one that is printed to */
     bool color;
-    bool named; /* more than one file: headings */
+    bool named;    /* more than one file: headings */
+    bool prefixed; /* or lines with the rank before them */
+    uint32_t last_lines; /* with which to begin; UINT32_MAX: all */
+    uint32_t attempt;    /* whose files are the last ones here */
+    size_t per_attempt;  /* files */
+    bool one_attempt;    /* later ones are not asked for */
     int error;  /* errno of the printing; EPIPE: the reader went away */
 };
 
-static void add(struct tails *tails, const char *path)
+static void add(struct tails *tails, uint32_t rank, const char *path)
 {
     if (path == NULL)
         return;
     struct tail *tail = jr_arena_push(&tails->arena, &tails->items,
                                       &tails->count, sizeof *tail);
     if (tail != NULL)
-        *tail = (struct tail){jr_arena_strdup(&tails->arena, path), -1,
-                              JR_BUF_INIT};
+        *tail = (struct tail){.path = jr_arena_strdup(&tails->arena, path),
+                              .rank = rank,
+                              .fd = -1};
 }
 
 /* The files of the ranks that were asked for. */
@@ -71,8 +86,8 @@ static int choose(struct tails *tails, const struct jr_cli *cli,
     for (size_t i = 0; i < logs->count; i++) {
         if (!jr_set_has(&set, logs->items[i].rank))
             continue;
-        add(tails, logs->items[i].out);
-        add(tails, logs->items[i].err);
+        add(tails, logs->items[i].rank, logs->items[i].out);
+        add(tails, logs->items[i].rank, logs->items[i].err);
     }
     if (tails->arena.failed)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
@@ -80,7 +95,10 @@ static int choose(struct tails *tails, const struct jr_cli *cli,
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "no such logs: these ranks' output went to the "
                           "console only");
-    tails->named = tails->count > 1;
+    tails->named = tails->count > 1 && !cli->follow;
+    tails->prefixed = tails->count > 1 && cli->follow;
+    tails->per_attempt = tails->count;
+    (void)sscanf(tails->items[0].path, "attempt_%" SCNu32 "/", &tails->attempt);
     return 0;
 }
 
@@ -101,15 +119,22 @@ static void heading(struct tails *tails, const struct tail *tail)
     tails->last = tail;
 }
 
-/* The first `len` bytes of the rest, as a terminal may have them. */
+/* The first `len` bytes of the rest: as a terminal may have them, if it is one.
+ */
 static void show_line(struct tails *tails, struct tail *tail, size_t len,
                       const char *end)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     size_t shown = len;
     const char *text = len == 0 ? "" : tail->rest.data;
-    const char *line = jr_safe_redrawn(text, &shown);
-    jr_safe_line(&out, line, shown, tails->color);
+    if (tails->prefixed)
+        jr_buf_printf(&out, "[%u] ", tail->rank);
+    if (tails->terminal) {
+        const char *line = jr_safe_redrawn(text, &shown);
+        jr_safe_line(&out, line, shown, tails->color);
+    } else {
+        jr_buf_add(&out, text, len);
+    }
     jr_buf_str(&out, end);
     if (!out.failed)
         emit(tails, out.data, out.len);
@@ -125,27 +150,130 @@ static void show(struct tails *tails, struct tail *tail, const char *bytes,
         jr_buf_add(rest, bytes, size);
         if (rest->failed || (line == NULL && rest->len < LINE_MOST))
             return;
-        show_line(tails, tail, rest->len, line == NULL ? "" : "\n");
+        show_line(tails, tail, rest->len,
+                  line == NULL && !tails->prefixed ? "" : "\n");
         bytes += size + (line != NULL);
         len -= size + (line != NULL);
     }
 }
 
+/* Where the last so many lines of a file begin. An unfinished one counts. */
+static uint64_t find_last(int fd, uint64_t lines)
+{
+    char bytes[65536];
+    off_t end = lseek(fd, 0, SEEK_END);
+    for (off_t at = end; at > 0;) {
+        size_t size = at < (off_t)sizeof bytes ? (size_t)at : sizeof bytes;
+        at -= (off_t)size;
+        if (pread(fd, bytes, size, at) != (ssize_t)size)
+            return 0;
+        for (size_t i = size; i-- > 0;)
+            if (bytes[i] == '\n' && at + (off_t)i + 1 < end && --lines == 0)
+                return (uint64_t)at + i + 1;
+    }
+    return 0;
+}
+
+static int open_log(const struct tails *tails, const struct tail *tail)
+{
+    return openat(tails->run_fd, tail->path,
+                  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+static void begin(struct tails *tails, struct tail *tail)
+{
+    tail->fd = open_log(tails, tail);
+    if (tail->fd < 0)
+        return;
+    if (tails->last_lines == 0)
+        tail->at = (uint64_t)lseek(tail->fd, 0, SEEK_END);
+    else if (tails->last_lines != UINT32_MAX)
+        tail->at = find_last(tail->fd, tails->last_lines);
+    (void)jr_logfile_find_gap(tail->fd, &tail->gap);
+}
+
+static void put(struct tails *tails, struct tail *tail, const char *bytes,
+                size_t len)
+{
+    heading(tails, tail);
+    tail->last = bytes[len - 1];
+    if (tails->terminal || tails->prefixed)
+        show(tails, tail, bytes, len);
+    else
+        emit(tails, bytes, len);
+}
+
 /* Print what has been added to one file. */
-static void pump(struct tails *tails, struct tail *tail)
+static void read_on(struct tails *tails, struct tail *tail)
 {
     char bytes[65536];
     ssize_t n;
+    while (tails->error == 0 && (n = pread(tail->fd, bytes, sizeof bytes,
+                                           (off_t)tail->at)) > 0) {
+        tail->at += (uint64_t)n;
+        put(tails, tail, bytes, (size_t)n);
+    }
+}
+
+/* A log that outgrew its limit is another file now, which lacks more of the
+ * stream: go on in it where we are in the stream, or at what it lacks. */
+static bool change_over(struct tails *tails, struct tail *tail)
+{
+    struct stat held, there;
+    if (fstat(tail->fd, &held) != 0 ||
+        fstatat(tails->run_fd, tail->path, &there, AT_SYMLINK_NOFOLLOW) != 0 ||
+        (held.st_ino == there.st_ino && held.st_dev == there.st_dev))
+        return false;
+    int fd = open_log(tails, tail);
+    struct jr_logfile_gap *gap = &tail->gap;
+    if (fd < 0)
+        return false;
+    read_on(tails, tail); /* what came before the change */
+    if (gap->len > 0 && tail->at > gap->at)
+        tail->at += gap->dropped - gap->len;
+    (void)close(tail->fd);
+    tail->fd = fd;
+    if (!jr_logfile_find_gap(fd, gap) || tail->at <= gap->at)
+        return true;
+    if (tail->at >= gap->at + gap->dropped) {
+        tail->at -= gap->dropped - gap->len;
+        return true;
+    }
+    tail->at = gap->at;
+    if (tail->last != '\n')
+        put(tails, tail, "\n", 1);
+    return true;
+}
+
+static void pump(struct tails *tails, struct tail *tail)
+{
     if (tail->fd < 0)
-        tail->fd = openat(tails->run_fd, tail->path,
-                          O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    while (tail->fd >= 0 && tails->error == 0 &&
-           (n = read(tail->fd, bytes, sizeof bytes)) > 0) {
-        heading(tails, tail);
-        if (tails->terminal)
-            show(tails, tail, bytes, (size_t)n);
-        else
-            emit(tails, bytes, (size_t)n);
+        begin(tails, tail);
+    if (tail->fd < 0)
+        return;
+    do
+        read_on(tails, tail);
+    while (tails->error == 0 && change_over(tails, tail));
+}
+
+/* The files of attempts that have begun since. */
+static void add_attempts(struct tails *tails)
+{
+    char folder[32];
+    while (!tails->one_attempt) {
+        (void)snprintf(folder, sizeof folder, "attempt_%" PRIu32,
+                       tails->attempt + 1);
+        if (faccessat(tails->run_fd, folder, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+            return;
+        tails->attempt++;
+        tails->last = NULL;
+        for (size_t i = 0; i < tails->per_attempt; i++) {
+            const struct tail *first = &tails->items[i];
+            const char *rest = strchr(first->path, '/');
+            if (rest != NULL)
+                add(tails, first->rank,
+                    jr_arena_printf(&tails->arena, "%s%s", folder, rest));
+        }
     }
 }
 
@@ -199,9 +327,11 @@ static void follow(struct tails *tails)
 {
     tails->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     for (bool last = false; !last && tails->error == 0;) {
+        add_attempts(tails);
         watch(tails);
         last = !tails->live || finished(tails);
         pump_all(tails);
+        tails->last_lines = UINT32_MAX; /* what comes now is new */
         if (!last && tails->error == 0)
             wait_for_more(tails);
     }
@@ -210,7 +340,7 @@ static void follow(struct tails *tails)
 static void end(struct tails *tails, struct tail *tail)
 {
     if (tail->rest.len > 0)
-        show_line(tails, tail, tail->rest.len, "");
+        show_line(tails, tail, tail->rest.len, tails->prefixed ? "\n" : "");
     jr_buf_release(&tail->rest);
     if (tail->fd >= 0)
         (void)close(tail->fd);
@@ -267,6 +397,8 @@ int jr_cmd_logs(struct jr_cli *cli)
     status = choose(&tails, cli, &logs);
     tails.terminal = isatty(STDOUT_FILENO) == 1;
     tails.color = cli->color_out;
+    tails.one_attempt = cli->attempt != NULL;
+    tails.last_lines = cli->tail == NULL ? UINT32_MAX : cli->tail_value;
     watch_run(&tails, cli, id);
     if (status == 0)
         status = print(&tails, cli);

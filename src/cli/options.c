@@ -79,6 +79,8 @@ const struct jr_option jr_options[] = {
     NUMBER(0, "attempt", "N", attempt, "show logs",
            "of that attempt (default: the last)"),
     TEXT(0, "rank", "RANKS", ranks, "logs", "only these ranks: 0-3,8"),
+    NUMBER(0, "tail", "N", tail, "logs",
+           "begin with the last N lines of each log"),
     FLAG('f', "follow", follow, "logs", "go on until the run has ended"),
     FLAG(0, "exact", exact, "rerun",
          "where it ran then: the same nodes, devices and ports"),

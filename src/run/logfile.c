@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +19,8 @@
 #define MARKER_MOST 128
 
 static const char next_suffix[] = ".next";
+static const char marker_begin[] = "[jobrun: log_limit: ";
+static const char marker_end[] = " bytes left out here]\n";
 
 /* The pool of descriptors. */
 
@@ -179,10 +182,9 @@ static int write_marker(const struct jr_logfile *file, int from, int to)
 {
     char text[MARKER_MOST], last = '\n';
     (void)pread(from, &last, 1, (off_t)file->head - 1);
-    int len = snprintf(text, sizeof text,
-                       "%s[jobrun: log_limit: %" PRIu64
-                       " bytes left out here]\n",
-                       last == '\n' ? "" : "\n", file->total - file->head);
+    int len = snprintf(text, sizeof text, "%s%s%" PRIu64 "%s",
+                       last == '\n' ? "" : "\n", marker_begin,
+                       file->total - file->head, marker_end);
     return jr_io_write_all(to, text, (size_t)len);
 }
 
@@ -285,6 +287,42 @@ int jr_logfile_write(struct jr_logfile *file, const char *bytes, size_t len)
 uint64_t jr_logfile_dropped(const struct jr_logfile *file)
 {
     return file->cut == 0 ? 0 : file->cut - file->head;
+}
+
+/* A line that begins at `line`, in a text that ends with NUL. */
+static bool read_marker(const char *line, struct jr_logfile_gap *ret)
+{
+    size_t begin = sizeof marker_begin - 1, end = sizeof marker_end - 1;
+    char *after;
+    if (strncmp(line, marker_begin, begin) != 0)
+        return false;
+    ret->dropped = strtoull(line + begin, &after, 10);
+    if (after == line + begin || strncmp(after, marker_end, end) != 0)
+        return false;
+    ret->len = (uint64_t)(after + end - line);
+    return true;
+}
+
+bool jr_logfile_find_gap(int fd, struct jr_logfile_gap *ret)
+{
+    const size_t most = JR_LOG_HEAD + SLACK;
+    char *text = malloc(most + 1);
+    bool found = false;
+    *ret = (struct jr_logfile_gap){0};
+    ssize_t len = text == NULL ? -1 : pread(fd, text, most, 0);
+    const char *line = len > 0 ? text : NULL;
+    if (len > 0)
+        text[len] = '\0';
+    while (line != NULL && !found) {
+        ret->at = (uint64_t)(line - text);
+        found = read_marker(line, ret);
+        line = memchr(line, '\n', (size_t)(text + len - line));
+        line = line == NULL ? NULL : line + 1;
+    }
+    free(text);
+    if (!found)
+        *ret = (struct jr_logfile_gap){0};
+    return found;
 }
 
 void jr_logfile_end(struct jr_logfile *file)

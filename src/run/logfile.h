@@ -16,6 +16,7 @@
 #ifndef JR_LOGFILE_H
 #define JR_LOGFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -63,6 +64,15 @@ int jr_logfile_write(struct jr_logfile *file, const char *bytes, size_t len);
 
 /* How many bytes the file lacks for the limit's sake. */
 uint64_t jr_logfile_dropped(const struct jr_logfile *file);
+
+/* The line of a file that tells what is left out there, for readers: `len`
+ * bytes at `at` stand for `dropped` of the stream. */
+struct jr_logfile_gap {
+    uint64_t at, len, dropped;
+};
+
+/* Find it in the file `fd`. False where there is none: *ret is all zeros. */
+bool jr_logfile_find_gap(int fd, struct jr_logfile_gap *ret);
 
 /* Close. A file that was never begun, or has ended, is none: nothing happens.
  */

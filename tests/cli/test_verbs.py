@@ -307,6 +307,76 @@ class Following(harness.Case):
         rest, _ = logs.communicate(timeout=harness.LIMIT)
         self.assertEqual(rest, "")
 
+    def test_several_ranks_have_prefixes(self):
+        run = self.live()
+        logs = self.follow("--rank", "0-1")
+        first = {logs.stdout.readline(), logs.stdout.readline()}
+        self.assertEqual(first, {"[0] begin 0\n", "[1] begin 1\n"})
+        (self.folder / "go").touch()
+        lines = logs.communicate(timeout=harness.LIMIT)[0].splitlines()
+        wanted = [str(i) for i in range(1, 1001)] + ["no newline"]
+        for rank in "01":
+            self.assertEqual([line[4:] for line in lines
+                              if line.startswith(f"[{rank}] ")], wanted)
+        self.assertEqual(len(lines), 2002)
+        self.assertEqual(run.wait(harness.LIMIT), 0)
+
+    def test_the_last_lines(self):
+        run = self.live()
+        logs = self.follow("--rank", "0", "--tail", "0")
+        (self.folder / "go").touch()
+        rest, _ = logs.communicate(timeout=harness.LIMIT)
+        self.assertTrue(rest.endswith("\n1000\nno newline"))
+        self.assertEqual(run.wait(harness.LIMIT), 0)
+        for count, wanted in (("1", "no newline"), ("0", ""),
+                              ("2", "1000\nno newline"),
+                              ("3", "999\n1000\nno newline")):
+            done = self.expect(self.jobrun("logs", "live", "--rank", "0",
+                                           "--tail", count), 0)
+            self.assertEqual(done.stdout, wanted)
+        for words in ((), ("--tail", "5000")):
+            done = self.expect(self.jobrun("logs", "live", "--rank", "0",
+                                           *words), 0)
+            self.assertTrue(done.stdout.startswith("begin 0\n1\n"))
+            self.assertEqual(done.stdout.count("\n"), 1001)
+
+    def test_it_goes_on_in_the_next_attempt(self):
+        run = self.live()
+        logs = self.follow("--rank", "0")
+        self.assertEqual(logs.stdout.readline(), "begin 0\n")
+        folder = self.folder / "runs/live/attempt_1/0"
+        folder.mkdir(parents=True)
+        (folder / "stdout.log").write_text("again\n")
+        self.assertEqual(logs.stdout.readline(), "again\n")
+        (self.folder / "go").touch()
+        logs.communicate(timeout=harness.LIMIT)
+        self.assertEqual(run.wait(harness.LIMIT), 0)
+
+    def test_it_follows_a_log_that_is_cut(self):
+        """More than the limit comes while it waits: it tells what it missed,
+        or it has all of it."""
+        self.write("t.jobrun.yaml", shell(
+            "echo begin $RANK\nwhile [ ! -e go ]; do sleep 0.02; done\n"
+            "seq 200000\n", 2, "tee: none\nredirects: out\n"
+            "log_limit: 64KiB\n"))
+        run = self.live()
+        logs = self.follow("--rank", "0")
+        self.assertEqual(logs.stdout.readline(), "begin 0\n")
+        (self.folder / "go").touch()
+        lines = logs.communicate(timeout=harness.LIMIT)[0].splitlines()
+        self.assertEqual(run.wait(harness.LIMIT), 0)
+        self.assertEqual(lines[-1], "200000")
+        gaps = [line for line in lines if not line.isdigit()]
+        # Where it stood may have been within a line.
+        numbers = [int(line) for line, after in zip(lines, lines[1:] + [""])
+                   if line.isdigit() and not after.startswith("[")]
+        self.assertTrue(all(a < b for a, b in zip(numbers, numbers[1:])))
+        missed = sum(b - a > 1 for a, b in zip(numbers, numbers[1:]))
+        self.assertEqual(len(gaps), missed, gaps)
+        for line in gaps:
+            self.assertRegex(line, r"^\[jobrun: log_limit: \d+ bytes left out "
+                             r"here\]$")
+
     def test_a_reader_that_goes_away_ends_it(self):
         run = self.live()
         logs = self.follow()

@@ -75,6 +75,13 @@ static uint64_t check_file(const struct fixture *fixture, bool lines)
     }
     CU_ASSERT_EQUAL(sscanf(mark, "[jobrun: log_limit: %" SCNu64, &dropped), 1);
     CU_ASSERT_EQUAL(mark[-1], '\n');
+    struct jr_logfile_gap gap;
+    int fd = openat(fixture->all.dir_fd, NAME, O_RDONLY | O_CLOEXEC);
+    CU_ASSERT_TRUE(jr_logfile_find_gap(fd, &gap));
+    CU_ASSERT_EQUAL(gap.at, (uint64_t)(mark - held.data));
+    CU_ASSERT_EQUAL(gap.dropped, dropped);
+    CU_ASSERT_EQUAL(mark[gap.len - 1], '\n');
+    (void)close(fd);
     size_t head = (size_t)(mark - held.data) - !lines;
     const char *tail = strchr(mark, '\n') + 1;
     size_t tail_len = (size_t)(held.data + held.len - tail);
