@@ -190,7 +190,8 @@ void jr_print_cause(const struct jr_page *page)
     print_exception(page, i);
     if (page->outcome->ranks[i].pid == 0)
         print_beside(page);
-    else if (!print_tail(page, rank->err_path, "stderr"))
+    else if (!page->report->ranks[i].unstarted && /* it has said no more */
+             !print_tail(page, rank->err_path, "stderr"))
         (void)print_tail(page, rank->out_path, "stdout");
     print_together(page);
 }

@@ -22,10 +22,6 @@
  * another one is gone and to end because of it. */
 static const uint64_t TOGETHER_NS = 100000;
 
-/* What the worker of a Python or library entrypoint exits with when it could
- * not call it; the shells' own code for what cannot be executed. */
-enum { UNSTARTED = 126 };
-
 struct candidate {
     uint32_t i;
     uint32_t order;
@@ -127,8 +123,7 @@ static uint64_t explain(struct jr_judge *judge, uint32_t i)
         report->where = exception.where;
         report->behind = exception.behind;
         report->error_file = true;
-        report->unstarted = exception.start && rank->end == JR_END_EXITED &&
-                            rank->exit_code == UNSTARTED;
+        report->unstarted = jr_exception_is_start(&exception, rank);
     }
     return time_of(judge, i, exception.wall_ns);
 }

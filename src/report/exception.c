@@ -2,10 +2,16 @@
 
 #include <string.h>
 
+#include <jobrun/run.h>
+
 #include "json.h"
 #include "left.h"
 
 #include "banned.h"
+
+/* What the worker of a Python or library entrypoint exits with when it could
+ * not call it; the shells' own code for what cannot be executed. */
+enum { UNSTARTED = 126 };
 
 /* More than any traceback; a foreign file of gigabytes is not read. */
 static const size_t MAX_ERROR_FILE = (size_t)4 << 20;
@@ -71,6 +77,50 @@ static const char *behind_of(struct jr_arena *arena, const json_t *causes)
     return text;
 }
 
+/* Where the next exception of a traceback begins, behind the sentence that
+ * Python puts between two; NULL where there is none. */
+static const char *next_exception(const char *stack)
+{
+    static const char *const betweens[] = {
+        "\n\nThe above exception was the direct cause of the following "
+        "exception:\n\n",
+        "\n\nDuring handling of the above exception, another exception "
+        "occurred:\n\n"};
+    const char *next = NULL;
+    for (size_t i = 0; i < sizeof betweens / sizeof *betweens; i++) {
+        const char *at = strstr(stack, betweens[i]);
+        if (at != NULL && (next == NULL || at + strlen(betweens[i]) < next))
+            next = at + strlen(betweens[i]);
+    }
+    return next;
+}
+
+/* The first line that is not indented, behind the one that says "Traceback",
+ * and before `end`. */
+static const char *headline(struct jr_arena *arena, const char *stack,
+                            const char *end)
+{
+    const char *line = strchr(stack, '\n');
+    while (line != NULL && line + 1 < end && line[1] == ' ')
+        line = strchr(line + 1, '\n');
+    return line == NULL || line + 1 >= end ? NULL : first_line(arena, line + 1);
+}
+
+/* What behind_of tells, from the text of a traceback, the deepest first. */
+static const char *behind_of_stack(struct jr_arena *arena, const char *stack)
+{
+    const char *text = NULL, *next;
+    for (; stack != NULL && (next = next_exception(stack)) != NULL;
+         stack = next) {
+        const char *one = headline(arena, stack, next);
+        if (one != NULL)
+            text = text == NULL
+                       ? one
+                       : jr_arena_printf(arena, "%s, from %s", one, text);
+    }
+    return text;
+}
+
 /* torch writes {"message": {"message": ..., "extraInfo": {...}}}, or flat
  * {"message": "..."} where it knows no more. */
 static bool from_json(struct jr_exception *ret, struct jr_arena *arena,
@@ -83,15 +133,24 @@ static bool from_json(struct jr_exception *ret, struct jr_arena *arena,
     const char *what = first_line(arena, json_string_value(text));
     if (what == NULL)
         return false;
-    const json_t *stack = json_object_get(extra, "py_callstack");
+    const char *stack = jr_json_get_str(extra, "py_callstack");
+    const json_t *causes = json_object_get(file, "causes");
     *ret = (struct jr_exception){
         .what = what,
-        .where = last_frame(arena, json_string_value(stack)),
-        .behind = behind_of(arena, json_object_get(file, "causes")),
+        .where = last_frame(arena, stack),
+        .behind = causes != NULL ? behind_of(arena, causes)
+                                 : behind_of_stack(arena, stack),
         .wall_ns = time_of(file, extra),
         .start = json_is_true(json_object_get(file, "start")),
     };
     return true;
+}
+
+bool jr_exception_is_start(const struct jr_exception *exception,
+                           const struct jr_rank_outcome *rank)
+{
+    bool left = rank->end == JR_END_EXITED && rank->exit_code == UNSTARTED;
+    return exception->start && (left || rank->stopped_with != 0);
 }
 
 enum jr_exception_found jr_exception_read(struct jr_exception *ret,

@@ -5,6 +5,7 @@
 #ifndef JR_EXCEPTION_H
 #define JR_EXCEPTION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "arena.h"
@@ -18,6 +19,12 @@ struct jr_exception {
     bool start;         /* no code of the user's ran: the entrypoint could not
                            be called */
 };
+
+struct jr_rank_outcome;
+
+/* Whether it is why the rank's entrypoint could not be called. */
+bool jr_exception_is_start(const struct jr_exception *exception,
+                           const struct jr_rank_outcome *rank);
 
 enum jr_exception_found {
     JR_EXCEPTION_NONE,   /* no such file, or an empty one */

@@ -133,6 +133,8 @@ static void load_exception(struct jr_past *past, size_t i, int fd)
             JR_EXCEPTION_READ) {
         past->report.ranks[i].where = exception.where;
         past->report.ranks[i].behind = exception.behind;
+        past->report.ranks[i].unstarted =
+            jr_exception_is_start(&exception, &past->outcome.ranks[i]);
     }
 }
 

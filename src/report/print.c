@@ -98,6 +98,8 @@ static void tell_cause(const struct jr_page *page)
     jr_buf_printf(page->out, "rank %u ", jr_plan_of(page->plan, i)->rank);
     if (rank->end == JR_END_START && error != NULL)
         jr_print_text(page, error);
+    else if (page->report->ranks[i].unstarted)
+        jr_buf_str(page->out, "could not call its entrypoint");
     else if (rank->stopped_with != 0)
         jr_buf_str(page->out, "raised an exception and was then stopped");
     else

@@ -15,6 +15,7 @@
 #include "cleanup.h"
 #include "io.h"
 #include "pidfd.h"
+#include "signame.h"
 
 #include "banned.h"
 
@@ -44,17 +45,19 @@ static void fail(struct jr_helper *helper, enum jr_stage stage, int error,
  * ended. What it forked may have the socket longer than itself. */
 static void judge_end(struct jr_helper *helper)
 {
-    char text[128];
+    char text[128], how[JR_SIGNAL_NAME + 16];
     if (helper->socket.fd >= 0 || helper->process.fd >= 0)
         return;
-    (void)snprintf(text, sizeof text, "it %s %d%s",
-                   helper->code == CLD_EXITED ? "ended with exit code"
-                                              : "was killed by signal",
-                   helper->status,
-                   helper->pending > 0 ? " while it forked ranks" : "");
-    fail(helper, helper->ready || helper->pending > 0 ? JR_STAGE_FORK
-                                                      : JR_STAGE_IMPORT,
-         0, text);
+    bool was_ready = helper->ready || helper->pending > 0;
+    if (helper->code == CLD_EXITED)
+        (void)snprintf(how, sizeof how, "exited with code %d", helper->status);
+    else
+        jr_signal_name(stpcpy(how, "was killed by "), helper->status);
+    (void)snprintf(text, sizeof text, "it %s%s", how,
+                   helper->pending > 0 ? " while it forked ranks"
+                   : was_ready         ? ""
+                                       : " before it was ready");
+    fail(helper, was_ready ? JR_STAGE_FORK : JR_STAGE_IMPORT, 0, text);
 }
 
 static void on_end(void *owner, uint32_t events)

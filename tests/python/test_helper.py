@@ -130,7 +130,7 @@ class Ranks(Case):
         self.refused("import", "text=KeyError: 'lr' .*raises.py:2",
                      "--preload", "raises")
         self.assertIn("Traceback", self.log())
-        self.refused("import", "text=it was killed by signal 9",
+        self.refused("import", "text=it was killed by SIGKILL before it was ready",
                      "--preload", "dies")
         self.refused("import", "text=SystemExit: 0", "--preload", "leaves")
         self.refused("import", "text=module 'f' .* has no 'g'",
@@ -253,6 +253,12 @@ class Ranks(Case):
         self.write("f.py", "def f(): pass\n")
         self.refused("import", "text=it was not done within timeouts.start",
                      "--preload", "hang", options=["start=300"])
+
+    def test_start_timeout_of_spawned_ranks(self):
+        self.drive(["function", "json:dumps", '{"args": [1]}'], ranks=300,
+                   helper=None, options=["start=1", "grace=5000"])
+        self.assertIn("stage=late", self.outcome)
+        self.assertNotIn("killed=1", self.outcome.split("\n", 1)[0])
 
     def test_chaos(self):
         """SIGKILL guard, runner or helper at any moment: nothing is left."""

@@ -137,7 +137,7 @@ class Served(Case):
         self.addCleanup(os.environ.pop, "ODD")
         for odd, stage, text, options in (
                 ("thread", "fork", "loading the library started 1 thread", ()),
-                ("die", "import", "it was killed by signal 9", ()),
+                ("die", "import", "it was killed by SIGKILL before it was ready", ()),
                 ("hang", "import", "it was not done within timeouts.start",
                  ["start=300"])):
             os.environ["ODD"] = odd

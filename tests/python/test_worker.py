@@ -307,7 +307,7 @@ class Functions(Case):
             (("g:main",), "no module named 'g'"),
             (("f.sub:main",), "no module named 'f.sub'"),
             (("f:mian", 1), "has no 'mian': did you mean 'main'?"),
-            (("f:x",), "'f:x' is no function: it is a int"),
+            (("f:x",), "'f:x' is no function: its type is int"),
             (("f:main",), "missing a required argument: 'epochs'"),
             (("f:main", 1, 2, 3), "too many positional arguments"),
         ]

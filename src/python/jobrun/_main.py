@@ -42,9 +42,8 @@ def read_script(path):
             return compile(file.read(), script_name(path), "exec",
                            dont_inherit=True)
     except OSError as error:
-        raise StartError("could not read the script '%s': %s (relative to the "
-                         "working directory %s)"
-                         % (path, error.strerror, os.getcwd())) from None
+        raise StartError("could not read the script '%s': %s"
+                         % (os.path.abspath(path), error.strerror)) from None
 
 
 def _run_script(words):
@@ -123,7 +122,7 @@ def find_function(target):
                 % (module_name, getattr(module, "__file__", "built in"), path,
                    ": did you mean '%s'?" % near[0] if near else "")) from None
     if not callable(found):
-        raise StartError("'%s' is no function: it is a %s"
+        raise StartError("'%s' is no function: its type is %s"
                          % (target, type(found).__name__))
     return found
 

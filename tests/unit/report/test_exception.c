@@ -58,6 +58,47 @@ static void torchs_form(void)
     fake_end(&fake);
 }
 
+#define TRACE "Traceback (most recent call last):\\n  File \\\"a.py\\\", line 1\\n"
+#define CAUSE                                                                  \
+    "\\n\\nThe above exception was the direct cause of the following "         \
+    "exception:\\n\\n"
+#define CONTEXT                                                                \
+    "\\n\\nDuring handling of the above exception, another exception "         \
+    "occurred:\\n\\n"
+
+/* As torch's `record` leaves it: format_exc() of the whole chain. */
+static void causes_of_a_traceback(void)
+{
+    static const struct {
+        const char *stack, *behind;
+    } vectors[] = {
+        {"", NULL},
+        {TRACE "V: bad", NULL},
+        {CAUSE, NULL},
+        {"x" CAUSE CAUSE, NULL},
+        {TRACE CAUSE TRACE "V: bad", NULL},
+        {TRACE "K: 'lr'" CAUSE TRACE "V: bad\\n", "K: 'lr'"},
+        {TRACE "O: gone\\nfar" CONTEXT TRACE "K" CAUSE TRACE "V: bad\\n",
+         "K, from O: gone"},
+    };
+    struct fake fake;
+    struct jr_exception exception;
+    char text[1024];
+    fake_start(&fake, 1);
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        (void)snprintf(text, sizeof text,
+                       "{\"message\": {\"message\": \"V: bad\", \"extraInfo\": "
+                       "{\"py_callstack\": \"%s\"}}}",
+                       vectors[i].stack);
+        CU_ASSERT_TRUE_FATAL(read_text(&fake, &exception, text));
+        if (vectors[i].behind == NULL)
+            CU_ASSERT_PTR_NULL(exception.behind)
+        else
+            JR_ASSERT_TEXT(exception.behind, vectors[i].behind);
+    }
+    fake_end(&fake);
+}
+
 static void causes_and_starts(void)
 {
     struct fake fake;
@@ -108,5 +149,5 @@ static void less_than_torchs_form(void)
 }
 
 JR_UNIT_MAIN("exception", CASE(torn_and_foreign_files_are_ignored),
-             CASE(torchs_form), CASE(causes_and_starts),
+             CASE(torchs_form), CASE(causes_and_starts), CASE(causes_of_a_traceback),
              CASE(less_than_torchs_form))
