@@ -452,6 +452,14 @@
       "\n"                                                                     \
       "  before   restart: {on: [oom, exit:75]}\n"                             \
       "  after    restart: {max: 3, on: [oom, exit:75]}\n")                    \
+    X(326, "silence that cannot be heard",                                     \
+      "A warning: timeouts.silence finds a run in which no rank writes\n"      \
+      "anything any more. It hears what goes through jobrun (tee) and sees\n"  \
+      "files grow (redirects). A stream that neither of them takes is\n"       \
+      "inherited as it is; then jobrun cannot tell, and finds no hang.\n"      \
+      "\n"                                                                     \
+      "  before   {tee: err, timeouts: {silence: 10m}}\n"                      \
+      "  after    {tee: err, redirects: out, timeouts: {silence: 10m}}\n")     \
     X(401, "two statements contradict each other",                             \
       "Sizes that the spec states, or that follow from what it states, do\n"   \
       "not go together: world_size is nodes x local_world_size and data x\n"   \

@@ -31,7 +31,7 @@ struct jr_cli {
     bool color_out, color_err;
 
     bool help, version;
-    bool explain, env, follow, local, json;
+    bool explain, env, follow, local, json, stacks;
     bool strict, quiet, fix; /* validate */
     bool exact;              /* rerun */
     bool exit_code;          /* diff */
@@ -39,7 +39,7 @@ struct jr_cli {
     struct jr_strv sets, allow_env;
     const char *root; /* of parents */
     const char *color, *format, *on, *run_id;
-    const char *ranks; /* logs --rank */
+    const char *ranks; /* --rank of logs and of show --stacks */
     const char *from, *output; /* new */
     const char *rev;           /* diff */
     const char *log_dir, *older;
@@ -95,6 +95,13 @@ void jr_cli_diags(const struct jr_cli *cli, struct jr_diags *diags);
  * latest). The latter returns the exit status, 0 to go on. */
 const char *jr_cli_log_dir(const struct jr_cli *cli);
 int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256]);
+
+/* What --rank says, in `arena`; all ranks without it. Returns the exit status,
+ * 0 to go on. */
+struct jr_arena;
+struct jr_set;
+int jr_cli_ranks(const struct jr_cli *cli, struct jr_arena *arena,
+                 struct jr_set *ret);
 
 /* The verbs' functions. Each returns the exit status. */
 int jr_cmd_run(struct jr_cli *cli);

@@ -76,13 +76,10 @@ static void add(struct tails *tails, uint32_t rank, const char *path)
 static int choose(struct tails *tails, const struct jr_cli *cli,
                   const struct jr_record_logs *logs)
 {
-    const char *bad;
-    struct jr_set set = {.all = true};
-    if (cli->ranks != NULL &&
-        !jr_set_parse(&set, &tails->arena, cli->ranks, &bad))
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--rank wants ranks like 0-3,8, not '%s'",
-                          cli->ranks);
+    struct jr_set set;
+    int status = jr_cli_ranks(cli, &tails->arena, &set);
+    if (status != 0)
+        return status;
     for (size_t i = 0; i < logs->count; i++) {
         if (!jr_set_has(&set, logs->items[i].rank))
             continue;

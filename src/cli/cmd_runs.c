@@ -1,8 +1,8 @@
-/* jobrun runs and show: what happened, from the run folders alone. */
-
+/* jobrun runs: what runs there are, from their folders alone. */
 #include "cli.h"
 #include "clock.h"
 #include "record.h"
+#include "set.h"
 
 #include "banned.h"
 
@@ -21,6 +21,17 @@ int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256])
     if (jr_record_find(ret_id, jr_cli_log_dir(cli), run, &err) != 0)
         return jr_cli_say(cli, JR_STATUS_USAGE, "%s", err.text);
     return 0;
+}
+
+int jr_cli_ranks(const struct jr_cli *cli, struct jr_arena *arena,
+                 struct jr_set *ret)
+{
+    const char *bad;
+    *ret = (struct jr_set){.all = true};
+    if (cli->ranks == NULL || jr_set_parse(ret, arena, cli->ranks, &bad))
+        return 0;
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "--rank wants ranks like 0-3,8, not '%s'", cli->ranks);
 }
 
 static void print_record(struct jr_buf *out, const struct jr_record *record)
@@ -98,26 +109,5 @@ int jr_cmd_runs(struct jr_cli *cli)
     else
         print_table(&out, &records);
     jr_records_release(&records);
-    return jr_cli_out(cli, &out);
-}
-
-int jr_cmd_show(struct jr_cli *cli)
-{
-    static const char *const formats[] = {"text", "json", NULL};
-    char id[256];
-    struct jr_error err = {0};
-    struct jr_buf out = JR_BUF_INIT;
-    int format = jr_cli_format(cli, formats);
-    int status = format < 0 ? JR_STATUS_USAGE : jr_cli_find_run(cli, id);
-    if (status != 0)
-        return status;
-    const struct jr_record_view view = {.attempt = cli->attempt,
-                                        .color = cli->color_out};
-    const char *log_dir = jr_cli_log_dir(cli);
-    int failed = format == 1
-                     ? jr_record_results(&out, log_dir, id, cli->attempt, &err)
-                     : jr_record_show(&out, log_dir, id, &view, &err);
-    if (failed)
-        return jr_cli_say(cli, (int)err.status, "%s", err.text);
     return jr_cli_out(cli, &out);
 }

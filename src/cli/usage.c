@@ -57,8 +57,15 @@ static const struct jr_usage usages[] = {
     {"show",
      "Tells in a few lines how a run went, or how it stands while it has not "
      "ended; with `--json`, its results. RUN is an id, the beginning of one, or "
-     "`latest`, which is the default. See `report` for something to hand on.",
-     "jobrun show latest"},
+     "`latest`, which is the default. See `report` for something to hand on.\n"
+     "\n"
+     "With `--stacks` it prints what the ranks of a run that goes on are "
+     "doing, without disturbing them: processes and threads, the state and "
+     "the system call of each, where in the kernel it waits, and the "
+     "processor time that it takes. How much of that the kernel tells depends "
+     "on who asks. Of a run that hung it prints what was found then.",
+     "jobrun show latest\n"
+     "jobrun show latest --stacks --rank 3"},
     {"report",
      "Prints the report of a run that has ended, as it told it then; a run "
      "without results has none (status 7). With `--format html` it is one "

@@ -182,9 +182,8 @@ static void print_together(const struct jr_page *page)
                       set.data);
 }
 
-void jr_print_cause(const struct jr_page *page)
+void jr_print_rank(const struct jr_page *page, size_t i)
 {
-    size_t i = page->report->causes[0];
     const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
     print_identity(page, i);
     print_exception(page, i);
@@ -193,6 +192,11 @@ void jr_print_cause(const struct jr_page *page)
     else if (!page->report->ranks[i].unstarted && /* it has said no more */
              !print_tail(page, rank->err_path, "stderr"))
         (void)print_tail(page, rank->out_path, "stdout");
+}
+
+void jr_print_cause(const struct jr_page *page)
+{
+    jr_print_rank(page, page->report->causes[0]);
     print_together(page);
 }
 

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include "cleanup.h"
 #include "io.h"
 #include "left.h"
+#include "proc.h"
 
 #include "banned.h"
 
@@ -77,25 +76,11 @@ int jr_folder_results(struct jr_buf *ret, int fd, const char *id,
     return 0;
 }
 
-/* Field 22 of /proc/PID/stat; the name in field 2 may hold anything, so fields
- * are counted from its last ')'. */
 uint64_t jr_folder_ticks(int64_t pid)
 {
-    char path[64], state = 'Z';
-    unsigned long long ticks = 0;
-    JR_BUF_CLEANUP struct jr_buf stat = JR_BUF_INIT;
-    (void)snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", pid);
-    if (!jr_io_fact(&stat, "", path))
-        return 0;
-    const char *rest = strrchr(stat.data, ')');
-    if (rest == NULL ||
-        sscanf(rest,
-               ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-               "%*s %*s %*s %*s %*s %*s %llu",
-               &state, &ticks) != 2 ||
-        state == 'Z')
-        return 0;
-    return ticks;
+    struct jr_proc proc;
+    bool there = jr_proc_of(&proc, pid) && proc.state != 'Z';
+    return there ? proc.start_ticks : 0;
 }
 
 static bool text_is(const json_t *object, const char *key, const char *text)

@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 
 #include "earlier.h"
+#include "hang_report.h"
 #include "judge.h"
 #include "signame.h"
 #include "words.h"
@@ -160,9 +161,6 @@ static json_t *cause_without_rank(const struct jr_report *report,
     if (report->error != NULL) {
         kind = "start";
         message = report->error;
-    } else if (report->status == JR_RUN_TIMED_OUT) {
-        kind = "timeout";
-        (void)snprintf(text, sizeof text, "longer than timeouts.run");
     } else if (signal != 0) {
         jr_signal_name(name, signal);
         (void)snprintf(text, sizeof text, "jobrun was stopped by %s", name);
@@ -254,9 +252,39 @@ static json_t *cause_incomplete(const struct writer *writer)
     return cause_of_ranks(&line, "result", together);
 }
 
+/* A run that met one of its timeouts, with who differs from the others. */
+static json_t *cause_of_time(const struct writer *writer)
+{
+    const struct jr_report *report = writer->report;
+    JR_BUF_CLEANUP struct jr_buf message = JR_BUF_INIT;
+    json_t *cause = json_object(), *together = json_array();
+    bool odd = report->odd_count > 0;
+    struct line line = {0};
+    if (odd)
+        line = line_of(writer, report->odd[0]);
+    for (size_t n = 1; n < report->odd_count; n++)
+        jr_json_append(
+            together,
+            json_integer(jr_plan_of(writer->plan, report->odd[n])->rank));
+    jr_hang_message(&message, report, writer->plan);
+    set_int_or_null(cause, "rank", odd, odd ? line.rank->rank : 0);
+    jr_json_set_str(cause, "host", line.host);
+    jr_json_set_str(cause, "kind",
+                    report->status == JR_RUN_HUNG ? "hang" : "timeout");
+    jr_json_set_null(cause, "exit_code");
+    jr_json_set_null(cause, "signal");
+    jr_json_set_str(cause, "message", message.failed ? NULL : message.data);
+    jr_json_set(cause, "together", together);
+    return cause;
+}
+
 static json_t *root_cause(const struct writer *writer)
 {
     const struct jr_report *report = writer->report;
+    bool timed = report->status == JR_RUN_HUNG ||
+                 report->status == JR_RUN_TIMED_OUT;
+    if (report->causes_count == 0 && timed && report->error == NULL)
+        return cause_of_time(writer);
     if (report->causes_count == 0)
         return report->status == JR_RUN_INCOMPLETE
                    ? cause_incomplete(writer)

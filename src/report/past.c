@@ -6,6 +6,7 @@
 #include "earlier.h"
 #include "exception.h"
 #include "folder.h"
+#include "hang_report.h"
 #include "signame.h"
 #include "words.h"
 
@@ -155,7 +156,8 @@ static void load_causes(struct jr_past *past, int fd)
     const json_t *cause = json_object_get(past->json, "root_cause");
     const json_t *together = json_object_get(cause, "together");
     const char *kind = jr_json_get_str(cause, "kind");
-    if (kind == NULL || strcmp(kind, "result") == 0)
+    if (kind == NULL || strcmp(kind, "result") == 0 ||
+        strcmp(kind, "hang") == 0 || strcmp(kind, "timeout") == 0)
         return;
     add_cause(past, json_object_get(cause, "rank"), fd);
     if (past->report.causes_count > 0 && strcmp(kind, "oom") == 0)
@@ -193,6 +195,7 @@ static void load_run(struct jr_past *past)
     report->idle = u32_of(json, "failed_alike");
     report->not_again = jr_json_get_str(json, "not_restarted");
     outcome->timed_out = report->status == JR_RUN_TIMED_OUT;
+    outcome->hung = report->status == JR_RUN_HUNG;
     if (report->status == JR_RUN_STOPPED)
         outcome->stop_signal = report->exit_code - 128;
 }
@@ -225,6 +228,26 @@ static bool make_room(struct jr_past *past, size_t count)
     return !arena->failed;
 }
 
+/* What the ranks of a run that met a timeout were doing. */
+static void load_hang(struct jr_past *past, int fd)
+{
+    const json_t *cause = json_object_get(past->json, "root_cause");
+    const char *kind = jr_json_get_str(cause, "kind");
+    const char *message = jr_json_get_str(cause, "message");
+    struct jr_judge judge = {.report = &past->report,
+                             .plan = &past->plan,
+                             .outcome = &past->outcome,
+                             .run_fd = fd};
+    bool timed = past->outcome.timed_out || past->outcome.hung;
+    if (timed && kind != NULL && message != NULL &&
+        (strcmp(kind, "timeout") == 0 || strcmp(kind, "hang") == 0)) {
+        past->report.overrun = jr_arena_strndup(&past->arena, message,
+                                                strcspn(message, ";"));
+        past->outcome.straggled = strstr(message, "after_first_exit") != NULL;
+    }
+    jr_hang_find(&judge);
+}
+
 int jr_past_load(struct jr_past *ret, int fd, const char *name,
                  const char *run_dir, struct jr_error *err)
 {
@@ -244,6 +267,7 @@ int jr_past_load(struct jr_past *ret, int fd, const char *name,
         load_rank(ret, i, json_array_get(ranks, i));
     load_hosts(ret, ranks);
     load_causes(ret, fd);
+    load_hang(ret, fd);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "earlier.h"
+#include "hang_report.h"
 #include "judge.h"
 #include "num.h"
 #include "signame.h"
@@ -127,16 +128,12 @@ static void tell_failure(const struct jr_page *page)
 static void tell_timeout(const struct jr_page *page)
 {
     add_elapsed(page, " after ");
-    uint64_t limit = page->plan->policy->timeouts.run_ms;
     jr_buf_str(page->out, ": ");
     if (page->report->earlier_count > 0)
-        jr_buf_printf(page->out, "attempt %u was ",
-                      jr_words_attempt(page->plan));
-    jr_buf_str(page->out, "longer than timeouts.run");
-    if (limit == 0)
-        return;
-    jr_buf_str(page->out, ", which is ");
-    jr_clock_human(page->out, limit * UINT64_C(1000000));
+        jr_buf_printf(page->out, "attempt %u%s",
+                      jr_words_attempt(page->plan),
+                      page->report->hang == NULL ? " was " : ": ");
+    jr_print_text(page, page->report->overrun);
 }
 
 static void tell_stop(const struct jr_page *page)
@@ -241,12 +238,21 @@ static void print_log_errors(const struct jr_page *page)
     add_errno(page, " are not whole: ", run->ranks[first].log_errno);
 }
 
-/* The log of the first cause; NULL where there is none, or nothing in it. */
+/* The rank whose log is looked at first: the first cause, or who differs. */
+static const uint32_t *suspect_of(const struct jr_page *page)
+{
+    if (page->report->causes_count > 0)
+        return page->report->causes;
+    return page->report->odd_count > 0 ? page->report->odd : NULL;
+}
+
+/* Its log; NULL where there is no such rank, or nothing in it. */
 static const char *log_of_cause(const struct jr_page *page)
 {
-    if (page->report->causes_count == 0)
+    const uint32_t *suspect = suspect_of(page);
+    if (suspect == NULL)
         return NULL;
-    size_t i = page->report->causes[0];
+    size_t i = *suspect;
     const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
     if (page->outcome->ranks[i].end == JR_END_START)
         return NULL;
@@ -296,14 +302,15 @@ static void print_place(const struct jr_page *page)
                 width + 3 < COMMAND_COLUMN ? COMMAND_COLUMN - width : 3);
     offer(page, "logs");
     jr_buf_printf(page->out, " --rank %u)\n",
-                  jr_plan_of(page->plan, page->report->causes[0])->rank);
+                  jr_plan_of(page->plan, *suspect_of(page))->rank);
 }
 
 /* A run that jobrun ended, with the rank that failed before that. */
 static void print_earlier(const struct jr_page *page)
 {
     if (page->report->status != JR_RUN_STOPPED &&
-        page->report->status != JR_RUN_TIMED_OUT)
+        page->report->status != JR_RUN_TIMED_OUT &&
+        page->report->status != JR_RUN_HUNG)
         return;
     jr_buf_str(page->out, "  before it:  ");
     tell_cause(page);
@@ -360,6 +367,8 @@ static void print_body(const struct jr_page *page)
         print_earlier(page);
         jr_print_cause(page);
     }
+    if (page->report->overrun != NULL)
+        jr_hang_print(page);
     if (page->report->status == JR_RUN_INCOMPLETE)
         print_reasons(page);
     else

@@ -34,8 +34,11 @@ void jr_print_field(struct jr_buf *out, const struct jr_report *report,
 /* The result of the lowest rank that delivered an object; borrowed, or NULL. */
 json_t *jr_print_first_result(const struct jr_report *report);
 
-/* blame.c: the first cause: who it was, its exception, its last lines, and who
- * failed together with it; then all others. */
+/* blame.c: rank `i` of the outcome: who it was, its exception, its last lines.
+ */
+void jr_print_rank(const struct jr_page *page, size_t i);
+
+/* The same of the first cause, and who failed together with it. */
 void jr_print_cause(const struct jr_page *page);
 
 /* What became of the ranks that are no cause, a line for each kind

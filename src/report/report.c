@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hang_report.h"
 #include "judge.h"
 
 #include "banned.h"
@@ -51,7 +52,12 @@ static bool was_not_launched(const struct jr_judge *judge)
 
 static bool was_timed_out(const struct jr_judge *judge)
 {
-    return judge->outcome->timed_out;
+    return judge->outcome->timed_out || judge->outcome->straggled;
+}
+
+static bool was_hung(const struct jr_judge *judge)
+{
+    return judge->outcome->hung;
 }
 
 static bool has_failed(const struct jr_judge *judge)
@@ -86,6 +92,7 @@ struct rule {
 static const struct rule rules[] = {
     {was_stopped, JR_RUN_STOPPED, JR_STATUS_OK}, /* 128 + the signal */
     {was_not_launched, JR_RUN_LAUNCH_FAILED, JR_STATUS_LAUNCH},
+    {was_hung, JR_RUN_HUNG, JR_STATUS_TIMEOUT},
     {was_timed_out, JR_RUN_TIMED_OUT, JR_STATUS_TIMEOUT},
     {has_failed, JR_RUN_FAILED, JR_STATUS_FAILED},
     {was_lost, JR_RUN_LAUNCH_FAILED, JR_STATUS_LAUNCH},
@@ -128,6 +135,7 @@ static void judge_all(struct jr_judge *judge)
         if (judge->outcome->ranks[i].log_failed)
             judge->report->logs_incomplete = true;
     jr_cause_find(judge);
+    jr_hang_find(judge);
     judge_results(judge);
     decide(judge);
 }

@@ -26,6 +26,8 @@ struct jr_rank_report {
                            user's ran */
 };
 
+struct jr_hang_group;
+
 struct jr_report {
     struct jr_arena arena;
     enum jr_run_status status;
@@ -39,6 +41,11 @@ struct jr_report {
     uint32_t *causes;     /* indices into ranks: the root cause, and what failed
                              together with it */
     size_t causes_count;
+    const char *overrun; /* which of `timeouts` ended it, in words; NULL */
+    struct jr_hang_group *hang; /* what hung ranks did, the fewest first; NULL */
+    uint32_t *odd; /* indices into ranks: who differs from the others then */
+    size_t odd_count;
+    bool odd_silent; /* only by having been silent longer */
     struct jr_rank_report *ranks; /* outcome->count of them */
     size_t count;
 };

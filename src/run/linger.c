@@ -132,9 +132,16 @@ static void on_time(void *owner)
 void jr_linger_open(struct jr_runner *runner)
 {
     runner->linger = (struct jr_linger){
-        .timer = {.due = on_time, .owner = runner},
+        .timer = {.due = on_time, .owner = runner, .pauses = true},
         .open = !runner->plan->policy->exit_barrier};
     jr_loop_timer(&runner->loop, &runner->linger.timer);
+}
+
+void jr_linger_shift(struct jr_runner *runner, uint64_t stood_ns)
+{
+    for (uint32_t i = 0; i < runner->next; i++)
+        if (runner->ranks[i].leave_by != 0)
+            runner->ranks[i].leave_by += stood_ns;
 }
 
 int jr_linger_add(struct jr_rank_run *rank, int fd)

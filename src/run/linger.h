@@ -29,6 +29,9 @@ void jr_linger_open(struct jr_runner *runner);
 /* Listen to a rank: `fd` is our end of its socket, which is taken over. */
 int jr_linger_add(struct jr_rank_run *rank, int fd);
 
+/* The run was suspended for so long. */
+void jr_linger_shift(struct jr_runner *runner, uint64_t stood_ns);
+
 /* A rank has ended, or could not start. */
 void jr_linger_ended(struct jr_rank_run *rank);
 

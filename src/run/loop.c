@@ -44,12 +44,35 @@ void jr_loop_timer(struct jr_loop *loop, struct jr_timer *timer)
         loop->timers[loop->timer_count++] = timer;
 }
 
+void jr_loop_pause(struct jr_loop *loop)
+{
+    if (loop->paused_ns == 0)
+        loop->paused_ns = jr_clock_ns();
+}
+
+uint64_t jr_loop_resume(struct jr_loop *loop)
+{
+    uint64_t stood =
+        loop->paused_ns == 0 ? 0 : jr_clock_ns() - loop->paused_ns;
+    for (unsigned i = 0; i < loop->timer_count; i++)
+        if (loop->timers[i]->pauses && loop->timers[i]->at != 0)
+            loop->timers[i]->at += stood;
+    loop->paused_ns = 0;
+    return stood;
+}
+
+/* When a timer is due; 0: not now. */
+static uint64_t due_at(const struct jr_loop *loop, const struct jr_timer *timer)
+{
+    return timer->pauses && loop->paused_ns != 0 ? 0 : timer->at;
+}
+
 /* Milliseconds until the nearest deadline, rounded up; -1: there is none. */
 static int patience(const struct jr_loop *loop)
 {
     uint64_t nearest = UINT64_MAX;
     for (unsigned i = 0; i < loop->timer_count; i++) {
-        uint64_t at = loop->timers[i]->at;
+        uint64_t at = due_at(loop, loop->timers[i]);
         if (at != 0 && at < nearest)
             nearest = at;
     }
@@ -66,7 +89,8 @@ static void call_due(struct jr_loop *loop)
 {
     for (unsigned i = 0; i < loop->timer_count; i++) {
         struct jr_timer *timer = loop->timers[i];
-        if (timer->at == 0 || timer->at > jr_clock_ns())
+        uint64_t at = due_at(loop, timer);
+        if (at == 0 || at > jr_clock_ns())
             continue;
         timer->at = 0;
         timer->due(timer->owner);

@@ -25,12 +25,14 @@ struct jr_timer {
     uint64_t at;
     void (*due)(void *owner);
     void *owner;
+    bool pauses; /* it stands still while the loop is paused */
 };
 
 struct jr_loop {
     int epoll_fd;
     struct jr_timer *timers[JR_LOOP_TIMERS];
     unsigned timer_count;
+    uint64_t paused_ns; /* since then; 0: it is not paused */
 };
 
 /* Returns 0, or -1 with errno. */
@@ -46,6 +48,11 @@ void jr_loop_remove(struct jr_loop *loop, struct jr_watch *watch);
 
 /* Make a timer known to the loop; it is armed by setting `at`. */
 void jr_loop_timer(struct jr_loop *loop, struct jr_timer *timer);
+
+/* Let the timers that pause stand still, and go on with what they had left.
+ * The latter returns for how long they stood; 0 when they did not. */
+void jr_loop_pause(struct jr_loop *loop);
+uint64_t jr_loop_resume(struct jr_loop *loop);
 
 /* One turn: wait (not at all with `busy`), call what is ready in the order in
  * which the kernel reported it, then what is due. Returns how many descriptors

@@ -11,6 +11,7 @@
 #define JR_RANK_ACTIONS(X)                                                     \
     X(NOTHING, "-")                                                            \
     X(SEND, "send")                                                            \
+    X(ASK, "send")  /* as a stop, without CONT */                              \
     X(HALT, "send STOP")                                                       \
     X(WAKE, "send CONT")                                                       \
     X(TELL, "send, CONT") /* a stopped process cannot obey */                  \
@@ -35,27 +36,33 @@ static const struct cell table[JR_LIFE_COUNT][JR_RANK_EVENT_COUNT] = {
     [JR_LIFE_WAITING] = {TO(RUNNING, NOTHING), TO(ENDED, NOTHING),
                          TO(ENDED, NOTHING), TO(ENDED, NOTHING),
                          TO(ENDED, NOTHING), TO(WAITING, NOTHING),
-                         TO(WAITING, NOTHING), TO(WAITING, NOTHING)},
+                         TO(WAITING, NOTHING), TO(WAITING, NOTHING),
+                         TO(WAITING, NOTHING)},
     [JR_LIFE_RUNNING] = {TO(RUNNING, NOTHING), TO(RUNNING, NOTHING),
                          TO(ENDED, NOTHING), TO(STOPPING, TELL),
                          TO(KILLING, END), TO(SUSPENDED, HALT),
-                         TO(RUNNING, NOTHING), TO(RUNNING, SEND)},
+                         TO(RUNNING, NOTHING), TO(RUNNING, SEND),
+                         TO(RUNNING, ASK)},
     [JR_LIFE_SUSPENDED] = {TO(SUSPENDED, NOTHING), TO(SUSPENDED, NOTHING),
                            TO(ENDED, NOTHING), TO(STOPPING, TELL),
                            TO(KILLING, END), TO(SUSPENDED, NOTHING),
-                           TO(RUNNING, WAKE), TO(SUSPENDED, SEND)},
+                           TO(RUNNING, WAKE), TO(SUSPENDED, SEND),
+                           TO(SUSPENDED, NOTHING)},
     [JR_LIFE_STOPPING] = {TO(STOPPING, NOTHING), TO(STOPPING, NOTHING),
                           TO(ENDED, NOTHING), TO(STOPPING, NOTHING),
                           TO(KILLING, END), TO(STOPPING, NOTHING),
-                          TO(STOPPING, NOTHING), TO(STOPPING, NOTHING)},
+                          TO(STOPPING, NOTHING), TO(STOPPING, NOTHING),
+                          TO(STOPPING, NOTHING)},
     [JR_LIFE_KILLING] = {TO(KILLING, NOTHING), TO(KILLING, NOTHING),
                          TO(ENDED, NOTHING), TO(KILLING, NOTHING),
                          TO(KILLING, NOTHING), TO(KILLING, NOTHING),
-                         TO(KILLING, NOTHING), TO(KILLING, NOTHING)},
+                         TO(KILLING, NOTHING), TO(KILLING, NOTHING),
+                         TO(KILLING, NOTHING)},
     [JR_LIFE_ENDED] = {TO(ENDED, NOTHING), TO(ENDED, NOTHING),
                        TO(ENDED, NOTHING), TO(ENDED, NOTHING),
                        TO(ENDED, NOTHING), TO(ENDED, NOTHING),
-                       TO(ENDED, NOTHING), TO(ENDED, NOTHING)},
+                       TO(ENDED, NOTHING), TO(ENDED, NOTHING),
+                       TO(ENDED, NOTHING)},
 };
 
 /* Its number is the rank's as long as its leader is not reaped, which is so in
@@ -78,15 +85,20 @@ static bool has_ended(const struct jr_rank_run *rank)
     return poll(&fd, 1, 0) > 0;
 }
 
-static void tell(struct jr_rank_run *rank, int sig)
+static void ask(struct jr_rank_run *rank, int sig)
 {
     if (has_ended(rank))
         return;
     void (*send)(const struct jr_rank_run *, int) =
         rank->group ? send_group : send_leader;
     send(rank, sig);
-    send_group(rank, SIGCONT);
     rank->outcome->stopped_with = sig;
+}
+
+static void tell(struct jr_rank_run *rank, int sig)
+{
+    ask(rank, sig);
+    send_group(rank, SIGCONT);
 }
 
 static void end(struct jr_rank_run *rank)
@@ -105,6 +117,9 @@ static void act(struct jr_rank_run *rank, enum action action, int sig)
     switch (action) {
     case ACTION_SEND:
         send_leader(rank, sig);
+        break;
+    case ACTION_ASK:
+        ask(rank, sig);
         break;
     case ACTION_HALT:
         send_group(rank, SIGSTOP);

@@ -30,7 +30,8 @@
     X(KILL, "kill")                                                            \
     X(SUSPEND, "suspend")                                                      \
     X(RESUME, "resume")                                                        \
-    X(FORWARD, "forward") /* a signal that is the rank's business */
+    X(FORWARD, "forward") /* a signal that is the rank's business */          \
+    X(ASK, "ask")         /* a signal that makes a hung rank tell; see hang.c */
 
 #define JR_LIFE_ENUM(name, word)       JR_LIFE_##name,
 #define JR_RANK_EVENT_ENUM(name, word) JR_RANK_ON_##name,
@@ -52,7 +53,7 @@ struct jr_rank_run {
     struct jr_rank_outcome *outcome;
 };
 
-/* Let `event` happen to the rank. `sig` is what STOP and FORWARD send. Returns
+/* Let `event` happen to the rank. `sig` is what STOP, FORWARD and ASK send. Returns
  * whether the rank's state changed. */
 bool jr_rank_handle(struct jr_rank_run *rank, enum jr_rank_event event,
                     int sig);

@@ -18,6 +18,7 @@
 #include "pidfd.h"
 #include "rundir.h"
 #include "signals.h"
+#include "suspend.h"
 #include "sweep.h"
 
 #include "banned.h"
@@ -175,7 +176,7 @@ static void start_one(struct jr_runner *runner)
 static bool may_start(const struct jr_runner *runner)
 {
     return runner->setup.done && runner->next < runner->plan->count &&
-           !runner->stop.begun && runner->suspended_ns == 0 &&
+           !runner->stop.begun && runner->loop.paused_ns == 0 &&
            (runner->plan->helper.argv == NULL ||
             jr_helper_may_start(&runner->helper));
 }
@@ -260,17 +261,6 @@ static void tend_helper(struct jr_runner *runner)
 
 /* Signals and the guard. */
 
-static void resume(struct jr_runner *runner)
-{
-    struct jr_timer *run = &runner->stop.run;
-    if (runner->suspended_ns != 0 && run->at != 0)
-        run->at += jr_clock_ns() - runner->suspended_ns;
-    if (runner->suspended_ns != 0)
-        jr_status_resume(&runner->status);
-    runner->suspended_ns = 0;
-    jr_runner_tell_all(runner, JR_RANK_ON_RESUME, 0);
-}
-
 static void on_signal(void *owner, uint32_t events)
 {
     (void)events;
@@ -288,12 +278,10 @@ static void on_signal(void *owner, uint32_t events)
         jr_runner_tell_all(runner, JR_RANK_ON_FORWARD, sig);
         break;
     case JR_SIGNAL_SUSPEND:
-        runner->suspended_ns = jr_clock_ns();
-        jr_status_pause(&runner->status);
-        jr_runner_tell_all(runner, JR_RANK_ON_SUSPEND, 0);
+        jr_suspend_begin(runner);
         break;
     case JR_SIGNAL_RESUME:
-        resume(runner);
+        jr_suspend_end(runner);
         break;
     case JR_SIGNAL_DROP:
         break;
@@ -323,7 +311,7 @@ static bool is_known(const struct jr_runner *runner, pid_t pid)
     for (uint32_t i = 0; i < runner->next; i++)
         if (runner->ranks[i].pid == pid && runner->ranks[i].watch.fd >= 0)
             return true;
-    return false;
+    return jr_hang_has(runner, pid);
 }
 
 /* Reap what daemonised and ended. Ranks are left to their pidfds, whose order
@@ -442,6 +430,10 @@ static int open_runner(struct jr_runner *runner,
     if (jr_tee_open(&runner->tee, &tee) != 0)
         return -1;
     jr_linger_open(runner);
+    jr_straggle_open(runner);
+    jr_hang_open(runner);
+    if (jr_silence_open(runner) != 0)
+        return -1;
     jr_stop_open(runner);
     jr_oom_open(&runner->oom, JR_SLOT_END);
     if (options->live)
@@ -547,7 +539,7 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
     while (goes_on(&runner))
         turn(&runner);
     jr_terminal_end(runner.terminal);
-    runner.stop.run.at = 0;
+    jr_stop_rest(&runner);
     jr_status_close(&runner.status);
     sweep(&runner);
     jr_helper_tidy(&runner.helper);

@@ -7,6 +7,7 @@
 
 #include "budget.h"
 #include "events.h"
+#include "hang.h"
 #include "loop.h"
 #include "oom.h"
 #include "outcome.h"
@@ -14,9 +15,11 @@
 #include "screen.h"
 #include "setup.h"
 #include "signals.h"
+#include "silence.h"
 #include "start.h"
 #include "start_helper.h"
 #include "status.h"
+#include "straggle.h"
 #include "tee.h"
 #include "terminal.h"
 
@@ -48,12 +51,14 @@ struct jr_runner {
     struct jr_setup setup;
     struct jr_helper helper;
     struct jr_linger linger;
+    struct jr_silence silence;
+    struct jr_straggle straggle;
+    struct jr_hang hang;
     struct jr_stop stop;
     struct jr_rank_run *ranks;
     uint32_t next;    /* the first that was not started */
     uint32_t running; /* started and not ended */
     uint32_t ended;   /* gives the order */
-    uint64_t suspended_ns;
     pid_t orphan; /* who SIGCHLD spoke of, when it may be no rank */
     bool guard_lost;
     struct jr_oom oom;
@@ -101,6 +106,8 @@ bool jr_stop_waits(const struct jr_runner *runner);
 void jr_stop_force(struct jr_runner *runner);
 /* jobrun was sent a signal that stops it: the first begins, another forces. */
 void jr_stop_signal(struct jr_runner *runner, int sig);
+/* Nothing is left to stop: no timeout counts any more. */
+void jr_stop_rest(struct jr_runner *runner);
 /* A rank ended: decide what that means to the others. */
 void jr_stop_judge(struct jr_runner *runner, const struct jr_rank_run *rank);
 

@@ -2,8 +2,9 @@
  * How a run is stopped.
  *
  * It begins when a rank fails under `on_failure: stop`, when a rank cannot be
- * started, or not within `timeouts.start`, when `timeouts.run` has passed, or
- * when jobrun is sent a signal that means stop. No further rank is started. Each running one gets SIGTERM,
+ * started, or not within `timeouts.start`, when `timeouts.run` has passed, once
+ * there is evidence of a hang (hang.c), or when jobrun is sent a signal that
+ * means stop. No further rank is started. Each running one gets SIGTERM,
  * its leader or its whole group by `stop_target`, then SIGCONT, for a stopped
  * process cannot obey. After `timeouts.stop_grace` SIGKILL goes to leader and
  * group; a second signal to jobrun does the same at once. The same signal
@@ -75,8 +76,8 @@ void jr_stop_open(struct jr_runner *runner)
 {
     struct jr_stop *stop = &runner->stop;
     *stop = (struct jr_stop){
-        .start = {.due = on_start_timeout, .owner = runner},
-        .run = {.due = on_run_timeout, .owner = runner},
+        .start = {.due = on_start_timeout, .owner = runner, .pauses = true},
+        .run = {.due = on_run_timeout, .owner = runner, .pauses = true},
         .grace = {.due = on_grace, .owner = runner},
         .kill = {.due = on_kill_wait, .owner = runner},
     };
@@ -91,6 +92,13 @@ void jr_stop_open(struct jr_runner *runner)
     jr_loop_timer(&runner->loop, &stop->kill);
 }
 
+void jr_stop_rest(struct jr_runner *runner)
+{
+    runner->stop.start.at = runner->stop.run.at = 0;
+    runner->silence.timer.at = runner->straggle.timer.at = 0;
+    jr_hang_end(runner);
+}
+
 void jr_stop_begin(struct jr_runner *runner)
 {
     struct jr_stop *stop = &runner->stop;
@@ -98,7 +106,7 @@ void jr_stop_begin(struct jr_runner *runner)
     if (stop->begun)
         return;
     stop->begun = true;
-    stop->start.at = stop->run.at = 0;
+    jr_stop_rest(runner);
     jr_linger_release(runner);
     stop->grace.at =
         jr_clock_ns() + runner->plan->policy->timeouts.stop_grace_ms * MS;
@@ -117,7 +125,8 @@ void jr_stop_force(struct jr_runner *runner)
     if (stop->forced)
         return;
     stop->begun = stop->forced = true;
-    stop->start.at = stop->run.at = stop->grace.at = 0;
+    stop->grace.at = 0;
+    jr_stop_rest(runner);
     stop->kill.at = jr_clock_ns() + JR_KILL_WAIT_NS;
     if (runner->running == 0)
         return;
@@ -167,6 +176,10 @@ void jr_stop_judge(struct jr_runner *runner, const struct jr_rank_run *rank)
     bool well = (outcome->end == JR_END_EXITED && outcome->exit_code == 0) ||
                 (outcome->lingered && outcome->returned);
     bool unstarted = outcome->end == JR_END_START;
+    if (runner->hang.begun)
+        return;
+    if (well)
+        jr_straggle_ended(rank);
     if (unstarted ||
         (!well && runner->plan->policy->on_failure == JR_ON_FAILURE_STOP))
         jr_stop_begin(runner);

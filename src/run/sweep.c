@@ -28,6 +28,7 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "num.h"
+#include "proc.h"
 
 #include "banned.h"
 
@@ -53,32 +54,15 @@ static bool visit_listed(child_visit *visit, void *data)
     return true;
 }
 
-/* The parent of a process by /proc/PID/stat; the name in it may hold anything,
- * so the fields count from the last parenthesis. */
-static pid_t parent_of(const char *pid)
-{
-    char path[64], text[512];
-    (void)snprintf(path, sizeof path, "/proc/%s/stat", pid);
-    JR_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (len <= 0)
-        return -1;
-    text[len] = '\0';
-    const char *end = strrchr(text, ')');
-    int parent = -1;
-    if (end == NULL || sscanf(end, ") %*c %d", &parent) != 1)
-        return -1;
-    return parent;
-}
-
 static void visit_scanned(child_visit *visit, void *data)
 {
     DIR *proc = opendir("/proc");
     const struct dirent *entry;
     while (proc != NULL && (entry = readdir(proc)) != NULL) {
         uint32_t pid;
-        if (jr_num_u32(entry->d_name, &pid) &&
-            parent_of(entry->d_name) == getpid())
+        struct jr_proc process;
+        if (jr_num_u32(entry->d_name, &pid) && jr_proc_of(&process, pid) &&
+            process.parent == getpid())
             visit((pid_t)pid, data);
     }
     if (proc != NULL)

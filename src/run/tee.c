@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "num.h"
 #include "rundir.h"
 
@@ -90,6 +91,7 @@ static void on_readable(void *owner, uint32_t events)
         return;
     }
     note_first(stream);
+    stream->outcome->heard_ns = jr_clock_ns();
     write_file(stream, (size_t)len);
     if (stream->feed != NULL)
         jr_feed_add(stream->feed, tee->bytes, (size_t)len);

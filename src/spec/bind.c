@@ -192,6 +192,12 @@ static const cyaml_schema_field_t fields_TIMEOUTS[] = {
 };
 #undef OF
 
+#define OF struct jr_on_hang
+static const cyaml_schema_field_t fields_ON_HANG[] = {
+    JR_FIELDS_ON_HANG(BIND_X, BIND_L) CYAML_FIELD_END,
+};
+#undef OF
+
 #define OF struct jr_limits
 static const cyaml_schema_field_t fields_LIMITS[] = {
     JR_FIELDS_LIMITS(BIND_X, BIND_L) CYAML_FIELD_END,

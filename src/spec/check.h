@@ -29,11 +29,17 @@ jr_check_rule jr_check_source, jr_check_fields;       /* check_results.c */
 jr_check_rule jr_check_comparisons, jr_check_capture; /* check_results.c */
 jr_check_rule jr_check_secrets;                       /* check_secrets.c */
 jr_check_rule jr_check_restart;                       /* restart.c */
+jr_check_rule jr_check_silence;                       /* check_silence.c */
 
 /* Complain at `at` where nothing keeps the stream, stdout or stderr, of some
  * rank in a file. check_results.c */
 void jr_check_kept(const struct jr_check *check, const struct jr_node *at,
                    const char *stream);
+
+/* Whether a rule of `redirects` or `tee` (NULL: not stated) takes the stream,
+ * "out" or "err", of a local rank. */
+bool jr_check_takes(const struct jr_check *check, const struct jr_node *rules,
+                    const char *word, uint32_t rank);
 
 /* A stated number; `node` is NULL when the spec has none there. */
 struct jr_stated {

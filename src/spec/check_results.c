@@ -289,9 +289,8 @@ void jr_check_comparisons(const struct jr_check *check)
     }
 }
 
-/* Whether a rule of redirects or tee takes the stream of a local rank. */
-static bool takes(const struct jr_check *check, const struct jr_node *rules,
-                  const char *word, uint32_t rank)
+bool jr_check_takes(const struct jr_check *check, const struct jr_node *rules,
+                    const char *word, uint32_t rank)
 {
     struct jr_set set;
     const char *bad;
@@ -322,8 +321,8 @@ void jr_check_kept(const struct jr_check *check, const struct jr_node *at,
     uint64_t ranks = local.node == NULL ? 1 : local.value;
     for (uint32_t rank = 0;
          tee != NULL && rank < ranks && rank < MOST_FOLLOWED; rank++) {
-        if (takes(check, tee, word, rank) ||
-            takes(check, redirects, word, rank))
+        if (jr_check_takes(check, tee, word, rank) ||
+            jr_check_takes(check, redirects, word, rank))
             continue;
         (void)jr_check_clash(check, 309, at, tee,
                              "nothing keeps the %s of local rank %u", stream,

@@ -113,6 +113,14 @@ TYPE(SIGNALS, NAMES_OF(ON_SIGNAL),
      .names = "signals such as USR1 or RTMIN+1",
      .pattern = "^(HUP|INT|QUIT|TERM|USR1|USR2|ALRM|WINCH|URG|PWR|TSTP|CONT|"
                 "RTMIN(\\+([1-9]|[12][0-9]|30))?)$")
+TYPE(HANG_SIGNAL, .kind = JR_KIND_TEXT,
+     .wants = "none, or a signal such as ABRT, USR1 or RTMIN+1",
+     .pattern = "^(none|HUP|INT|QUIT|ILL|TRAP|ABRT|BUS|FPE|USR1|SEGV|USR2|"
+                "ALRM|TERM|XCPU|XFSZ|WINCH|URG|PWR|SYS|"
+                "RTMIN(\\+([1-9]|[12][0-9]|30))?)$")
+TYPE(HANG_WORD, .kind = JR_KIND_TEXT,
+     .wants = "a word, whose only template can be %{pid}",
+     .pattern = "^([^%]|%(?!\\{)|%\\{pid\\})*$")
 TYPE(LIMIT_COUNT, .kind = JR_KIND_TEXT, .wants = "a whole number or unlimited",
      .pattern = "^(unlimited|0|[1-9][0-9]{0,17})$")
 TYPE(LIMIT_SIZE, .kind = JR_KIND_TEXT,
@@ -133,6 +141,8 @@ TYPE(INIT, ONE_OF(word_init))
 TYPE(STREAMS, .kind = JR_KIND_STREAMS,
      .wants = "none, out, err or all, or RANKS:STREAMS such as 0:all,1-3:err")
 
+TYPE(HANG_COMMAND, LIST_OF(HANG_WORD), .min = 1,
+     .wants = "a program and its arguments")
 TYPE(TEXTS, LIST_OF(TEXT), .wants = "a list of strings")
 TYPE(TRIGGERS, LIST_OF(TRIGGER), .lone = true,
      .wants = "a cause such as exit:75, or a list of them")
@@ -190,6 +200,7 @@ MAPPING(PARALLELISM, .wants = "a mapping of model, pipeline and data")
 MAPPING(BACKENDS, .shorthand = "default", .wants = "a backend or a mapping")
 MAPPING(CONSOLE, .wants = "a mapping")
 MAPPING(TIMEOUTS, .wants = "a mapping of durations")
+MAPPING(ON_HANG, .wants = "a mapping of signal, wait and command")
 MAPPING(LIMITS, .wants = "a mapping of limits")
 MAPPING(RESULTS, .wants = "a mapping")
 MAPPING(PYTHON, .forms = pythons, .stated = true,

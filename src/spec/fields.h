@@ -136,7 +136,8 @@
       WORDS(policy.stop_target, stop_targets), NULL, NULL,                     \
       "group for a shell entrypoint, else leader",                             \
       "who gets the stop signal")                                              \
-    L("on_hang", ANY, OPTIONAL, NULL, "ABRT where Python handles it, 10s",     \
+    X("on_hang", ON_HANG, OPTIONAL, MAP(policy.on_hang, ON_HANG), NULL, NULL,  \
+      "ABRT where Python handles it, 10s",                                     \
       "evidence that is gathered before a hung job is stopped")                \
     X("signals", SIGNALS, OPTIONAL, SEQ(policy.signals, bind_signal), NULL,    \
       NULL, "TERM INT HUP QUIT stop, USR1 USR2 forward",                       \
@@ -243,14 +244,24 @@
       "until the last rank is executing; 0 is for ever")                       \
     X("run", DURATION, OPTIONAL, U64(run_ms), "0", "milliseconds", "none",     \
       "how long the ranks may run; 0 is for ever")                             \
-    L("silence", DURATION, OPTIONAL, NULL, "none",                             \
-      "how long no rank may write a byte")                                     \
-    L("after_first_exit", DURATION, OPTIONAL, NULL, "none",                    \
-      "how long ranks may run on after the first has ended")                   \
+    X("silence", DURATION, OPTIONAL, U64(silence_ms), "0", "milliseconds",     \
+      "none", "how long no rank may write a byte; 0 is for ever")              \
+    X("after_first_exit", DURATION, OPTIONAL, U64(after_first_exit_ms), "0",   \
+      "milliseconds", "none",                                                  \
+      "how long ranks may go on after the first ended well")                   \
     X("exit", DURATION, OPTIONAL, U64(exit_ms), "30s", "milliseconds", "30s",  \
       "how long a function that returned may take to exit; 0: for ever")       \
     X("stop_grace", DURATION, OPTIONAL, U64(stop_grace_ms), "30s",             \
       "milliseconds", "30s", "from the stop signal to SIGKILL")
+
+#define JR_FIELDS_ON_HANG(X, L)                                                \
+    X("signal", HANG_SIGNAL, OPTIONAL, STR(signal), NULL, NULL,                \
+      "ABRT where Python's fault handler is on, else none",                    \
+      "what makes ranks tell what they do; none is nothing")                   \
+    X("wait", DURATION, OPTIONAL, U64(wait_ms), "10s", "milliseconds", "10s",  \
+      "how long gathering evidence may take in all")                           \
+    X("command", HANG_COMMAND, OPTIONAL, STRS(command), NULL, NULL, "none",    \
+      "what is run for each rank; %{pid} is its process")
 
 #define JR_FIELDS_LIMITS(X, L)                                                 \
     X("nofile", LIMIT_COUNT, OPTIONAL, STR(nofile), NULL, NULL, "inherited",   \
@@ -326,6 +337,7 @@
     X(BACKENDS, "backends")                                                    \
     X(CONSOLE, "console")                                                      \
     X(TIMEOUTS, "timeouts")                                                    \
+    X(ON_HANG, "on_hang")                                                      \
     X(LIMITS, "limits")                                                        \
     X(RESTART, "restart")                                                      \
     X(RESULTS, "results")                                                      \

@@ -37,7 +37,7 @@ struct jr_lint {
     struct {
         const struct jr_spec_type *type;
         struct jr_regex *regex;
-    } compiled[8]; /* the patterns of text types, as they are needed */
+    } compiled[32]; /* the patterns of text types, as they are needed */
 };
 
 /* Read the whole document. Returns its normal form, without what was wrong;

@@ -207,7 +207,29 @@
       "isolation: pid")                                                        \
     N("timeouts", "", "timeouts: {run: 2h, stop_grace: 30s}")                  \
     N("stop_target", "", "stop_target: group")                                 \
-    N("on_hang", "", "on_hang: {signal: ABRT, wait: 10s}")                     \
+    N("on_hang",                                                               \
+      "It is gathered when `timeouts.silence` or `timeouts.after_first_exit` " \
+      "has passed. In any case each rank's folder gets a hang.json: its "      \
+      "processes and threads, what each waits for, and the processor time "    \
+      "that they take. `jobrun show RUN --stacks` prints it, and the same of " \
+      "a run that goes on.",                                                   \
+      "on_hang: {signal: USR1, wait: 30s}")                                    \
+    N("on_hang.signal",                                                        \
+      "It is sent as the stop signal would be, after the command. Python "     \
+      "entrypoints, whose ranks have PYTHONFAULTHANDLER=1 unless it is set "   \
+      "otherwise, answer ABRT with the stacks of all threads on standard "     \
+      "error. No core is dumped, unless `limits.core` is stated.",             \
+      "on_hang: {signal: none}")                                               \
+    N("on_hang.wait",                                                          \
+      "Then the run is stopped, whoever has not answered yet. 0 stops it at "  \
+      "once.",                                                                 \
+      "on_hang: {wait: 30s}")                                                  \
+    N("on_hang.command",                                                       \
+      "No shell, the rank's environment, eight at a time; the output goes to " \
+      "hang.txt in the rank's folder. Debuggers may need leave to look at a "  \
+      "process that they did not start: kernel.yama.ptrace_scope, or "         \
+      "CAP_SYS_PTRACE.",                                                       \
+      "on_hang: {command: [py-spy, dump, --pid, \"%{pid}\"]}")                 \
     N("signals",                                                               \
       "What was ignored when jobrun began stays ignored, as HUP is under "     \
       "nohup. A second signal that stops does not wait for the grace. TSTP "   \
@@ -319,8 +341,17 @@
       "timeouts: {start: 2m}")                                                 \
     N("timeouts.run", "A run that times out ends with exit status 6.",         \
       "timeouts: {run: 2h}")                                                   \
-    N("timeouts.silence", "", "timeouts: {silence: 10m}")                      \
-    N("timeouts.after_first_exit", "", "timeouts: {after_first_exit: 1m}")     \
+    N("timeouts.silence",                                                      \
+      "A run in which no rank writes for so long hangs: exit status 6. Files " \
+      "that ranks write by themselves (`redirects`) are looked at by their "   \
+      "size, four times within the limit. Streams that ranks inherit "         \
+      "(`tee: none`) cannot be seen, and then no hang is found. See "          \
+      "`on_hang`.",                                                            \
+      "timeouts: {silence: 10m}")                                              \
+    N("timeouts.after_first_exit",                                             \
+      "It begins when the first rank has ended with 0. Ranks that run on "     \
+      "longer are told as a hang is: see `on_hang`. Exit status 6.",           \
+      "timeouts: {after_first_exit: 1m}")                                      \
     N("timeouts.exit",                                                         \
       "A rank that has returned, and that its threads or exit handlers\n"      \
       "keep, is killed. It has delivered all the same; the report warns.",     \

@@ -148,6 +148,11 @@ class Events(Case):
                    "timeouts: {run: 100ms}\n").wait(LIMIT)
         self.start(spec="entrypoint: {python: {function: 'json:dumps'},"
                    " args: [1]}\n").wait(LIMIT)
+        self.start(spec="entrypoint: {shell: sleep 60}\n"
+                   "timeouts: {silence: 100ms}\n"
+                   "on_hang: {command: [/nonexistent/program]}\n").wait(LIMIT)
+        for path in self.folder.glob("runs/2*/attempt_0/*/hang.json"):
+            self.check(load("hang"), json.loads(path.read_text()))
         self.signalled()
         self.killed()
         self.assertEqual(

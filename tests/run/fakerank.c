@@ -84,6 +84,14 @@ static void act_hang(const char *value)
         (void)pause();
 }
 
+/* Use a processor for ever. */
+static void act_spin(const char *value)
+{
+    (void)value;
+    for (volatile unsigned i = 0;; i++)
+        continue;
+}
+
 static void act_ignore(const char *value)
 {
     (void)signal((int)strtol(value, NULL, 10), SIG_IGN);
@@ -238,6 +246,7 @@ static const struct act acts[] = {
     {"wide", act_wide},
     {"bytes", act_bytes},
     {"hang", act_hang},
+    {"spin", act_spin},
     {"ignore", act_ignore},
     {"obey", act_obey},
     {"fork", act_fork},

@@ -6,6 +6,8 @@
  *   ranks=N        how many (1)                 dir=PATH     log folder
  *   out=S err=S    inherit, file, console, tee  id=ID        run id (run)
  *   policy=stop|continue  target=leader|group   grace=MS     run=MS
+ *   silence=MS after=MS  wait=MS ask=SIGNAL command=A,B...   of a hang
+ *   python=1       the ranks are Python, it is said
  *   start=MS exit=MS  returns=1 barrier=1  (with a worker as the command)
  *   partial=MS  timestamps=1  live=1  color=1
  *   limit=SIZE     log_limit
@@ -41,8 +43,8 @@ struct setup {
     uint32_t ranks, quiet, missing, nofile, hard, fsize, repeat, returns, barrier;
     const char *dir, *id, *outcome, *workdir, *path, *cpus;
     const char *show, *hide, *limit;
-    const char *out, *err, *on_failure, *target, *helper;
-    uint32_t collapse, timestamps, live, color, group, isolate;
+    const char *out, *err, *on_failure, *target, *helper, *ask, *command;
+    uint32_t collapse, timestamps, live, color, group, isolate, python;
     struct jr_policy policy;
 };
 
@@ -106,6 +108,12 @@ static void set_option(struct setup *setup, const char *name, const char *value)
         {"helper", &setup->helper, NULL, NULL},
         {"grace", NULL, NULL, &policy->timeouts.stop_grace_ms},
         {"run", NULL, NULL, &policy->timeouts.run_ms},
+        {"silence", NULL, NULL, &policy->timeouts.silence_ms},
+        {"after", NULL, NULL, &policy->timeouts.after_first_exit_ms},
+        {"wait", NULL, NULL, &policy->on_hang.wait_ms},
+        {"ask", &setup->ask, NULL, NULL},
+        {"command", &setup->command, NULL, NULL},
+        {"python", NULL, &setup->python, NULL},
         {"start", NULL, NULL, &policy->timeouts.start_ms},
         {"exit", NULL, NULL, &policy->timeouts.exit_ms},
         {"returns", NULL, &setup->returns, NULL},
@@ -209,10 +217,12 @@ static void print_outcome(FILE *to, const struct jr_outcome *outcome)
 {
     (void)fprintf(to,
                   "run stop_signal=%d runner_signal=%d timed_out=%d "
-                  "console_failed=%d left=%u limits=%u text=%s\n",
+                  "console_failed=%d left=%u hung=%d straggled=%d limits=%u "
+                  "text=%s\n",
                   outcome->stop_signal, outcome->runner_signal,
                   outcome->timed_out, outcome->console_failed, outcome->left,
-                  outcome->pattern_limits, outcome->start_text);
+                  outcome->hung, outcome->straggled, outcome->pattern_limits,
+                  outcome->start_text);
     for (uint32_t i = 0; i < outcome->count; i++) {
         const struct jr_rank_outcome *rank = &outcome->ranks[i];
         static const char *const stages[] = {
@@ -223,13 +233,16 @@ static void print_outcome(FILE *to, const struct jr_outcome *outcome)
             "rank %u end=%s code=%d signal=%d stage=%s errno=%s "
             "stopped_with=%d killed=%d order=%u log=%d:%d "
             "dropped=%" PRIu64 ",%" PRIu64 " "
-            "started=%d ended=%d rss=%d returned=%d lingered=%d\n",
+            "started=%d ended=%d rss=%d returned=%d lingered=%d core=%d "
+            "heard=%d\n",
             i, end_word(rank->end), rank->exit_code, rank->signal,
             stages[rank->stage],
             rank->start_errno == 0 ? "0" : strerrorname_np(rank->start_errno),
             rank->stopped_with, rank->killed, rank->order, rank->log_failed,
-            rank->log_errno, rank->dropped[0], rank->dropped[1], rank->pid > 0, rank->ended_ns >= rank->started_ns,
-            rank->max_rss_bytes > 0, rank->returned, rank->lingered);
+            rank->log_errno, rank->dropped[0], rank->dropped[1], rank->pid > 0,
+            rank->ended_ns >= rank->started_ns, rank->max_rss_bytes > 0,
+            rank->returned, rank->lingered, rank->core_dumped,
+            rank->heard_ns >= rank->started_ns);
     }
 }
 
@@ -296,6 +309,7 @@ int main(int argc, char **argv)
                           .on_failure = "stop",
                           .target = "leader",
                           .policy = {.timeouts = {.stop_grace_ms = 30000},
+                                     .on_hang = {.wait_ms = 10000},
                                      .console = {.partial_ms = 250}}};
     int command = read_options(&setup, argc, argv);
     if (command >= argc)
@@ -306,6 +320,13 @@ int main(int argc, char **argv)
                            .count = setup.ranks,
                            .policy = &setup.policy};
     plan.returns = setup.returns != 0;
+    plan.form = setup.python != 0 ? JR_FORM_PYTHON : JR_FORM_COMMAND;
+    setup.policy.on_hang.signal = (char *)(uintptr_t)setup.ask;
+    setup.policy.on_hang.command = split(&arena, setup.command);
+    while (setup.command != NULL &&
+           setup.policy.on_hang.command[setup.policy.on_hang.command_count] !=
+               NULL)
+        setup.policy.on_hang.command_count++;
     plan.helper.argv = split(&arena, setup.helper);
     plan.helper.env = environ;
     plan.ranks =

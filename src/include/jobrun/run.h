@@ -59,6 +59,7 @@ struct jr_rank_outcome {
     uint32_t order;       /* 1 for the first rank that ended, in the kernel's
                              own order; 0 while it has not */
     uint64_t started_ns, ended_ns;
+    uint64_t heard_ns; /* when its last byte was seen; 0: none was */
     uint64_t max_rss_bytes;
     uint64_t cpu_ns; /* user and system, with what it waited for */
     bool log_failed; /* a log file of this rank is incomplete */
@@ -71,6 +72,8 @@ struct jr_outcome {
     uint64_t started_ns, ended_ns; /* monotonic */
     uint64_t started_wall_ns, ended_wall_ns;
     bool timed_out;       /* timeouts.run */
+    bool straggled;       /* timeouts.after_first_exit */
+    bool hung;            /* timeouts.silence */
     int32_t stop_signal;  /* jobrun was told to stop by this signal; 0 */
     int32_t late_signal;  /* the same when there was nothing left to stop; 0 */
     int32_t runner_signal; /* the runner died of this signal; 0 */

@@ -321,8 +321,18 @@ struct jr_console {
 struct jr_timeouts {
     uint64_t start_ms; /* until the last rank is executing */
     uint64_t run_ms;
+    uint64_t silence_ms;          /* without a byte of any rank */
+    uint64_t after_first_exit_ms; /* of the ranks that run on */
     uint64_t exit_ms; /* of a rank that has returned */
     uint64_t stop_grace_ms;
+};
+
+/* How evidence of a hang is gathered before the stop. */
+struct jr_on_hang {
+    char *signal;     /* without SIG; NULL: ABRT where Python handles it */
+    uint64_t wait_ms; /* for all of it together */
+    char **command;   /* run for each rank; %{pid} is its process */
+    uint32_t command_count;
 };
 
 /* One entry of `signals`: the name is without SIG, as USR1 or RTMIN+1. */
@@ -388,6 +398,7 @@ struct jr_policy {
     enum jr_isolation isolation;
     struct jr_timeouts timeouts;
     struct jr_limits limits;
+    struct jr_on_hang on_hang;
     struct jr_signal_rule *signals;
     uint32_t signals_count;
     struct jr_restart restart;

@@ -142,5 +142,35 @@ static void calls_what_is_due(void)
     (void)close(loop.epoll_fd);
 }
 
+/* What pauses stands still, and has the same time left afterwards. */
+static void timers_stand_still(void)
+{
+    struct jr_loop loop;
+    struct record calls = {0}, others = {0};
+    struct jr_timer still = {.due = on_due, .owner = &calls, .pauses = true};
+    struct jr_timer moving = {.due = on_due, .owner = &others};
+    CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
+    jr_loop_timer(&loop, &still);
+    jr_loop_timer(&loop, &moving);
+    CU_ASSERT_EQUAL(jr_loop_resume(&loop), 0);
+    still.at = moving.at = 1;
+    jr_loop_pause(&loop);
+    (void)jr_loop_turn(&loop, true);
+    CU_ASSERT_EQUAL(calls.count, 0);
+    CU_ASSERT_EQUAL(others.count, 1);
+    jr_loop_pause(&loop); /* twice is once */
+    uint64_t stood = jr_loop_resume(&loop);
+    CU_ASSERT_TRUE(stood > 0);
+    CU_ASSERT_EQUAL(still.at, 1 + stood);
+    CU_ASSERT_EQUAL(moving.at, 0);
+    (void)jr_loop_turn(&loop, true);
+    CU_ASSERT_EQUAL(calls.count, 1);
+    jr_loop_pause(&loop);
+    CU_ASSERT_TRUE(jr_loop_resume(&loop) < 3600 * 1000 * MS);
+    CU_ASSERT_EQUAL(still.at, 0);
+    (void)close(loop.epoll_fd);
+}
+
 JR_UNIT_MAIN("loop", CASE(calls_in_the_kernels_order),
-             CASE(forgets_what_was_removed), CASE(calls_what_is_due))
+             CASE(forgets_what_was_removed), CASE(calls_what_is_due),
+             CASE(timers_stand_still))

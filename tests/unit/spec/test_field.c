@@ -10,7 +10,7 @@ static void rows_are_whole(void)
 {
     size_t count;
     const struct jr_spec_group *groups = jr_field_groups(&count);
-    CU_ASSERT_EQUAL(count, 13);
+    CU_ASSERT_EQUAL(count, 14);
     for (size_t i = 0; i < count; i++) {
         const struct jr_spec_field *row = groups[i].fields;
         CU_ASSERT_PTR_NOT_NULL(row->key);
@@ -111,6 +111,9 @@ static void has_every_field_of_the_contract(void)
         "timeouts.stop_grace",
         "stop_target",
         "on_hang",
+        "on_hang.signal",
+        "on_hang.wait",
+        "on_hang.command",
         "signals",
         "on_failure",
         "exit_barrier",

@@ -42,8 +42,6 @@ static void refuses_what_is_not_built(void)
 {
     static const struct vector vectors[] = {
         {"engine: {slurm: {}}", "JR0205@3:1 engine"},
-        {"on_hang: {}", "JR0205@3:1 on_hang"},
-        {"timeouts: {silence: 1s}", "JR0205@3:12 timeouts.silence"},
         /* what asks for nothing */
         {"bind: none\ntemplate: false", ""},
         {"timeouts: {exit: 30s}\nconsole: {collapse: false}", ""},

@@ -1,0 +1,128 @@
+#include "proc.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "num.h"
+
+#include "banned.h"
+
+/* The fields behind the name, which may hold anything, are counted from its
+ * last parenthesis. */
+static bool parse(struct jr_proc *proc, const char *text)
+{
+    uint64_t user = 0, system = 0, pages = 0;
+    const char *name = strchr(text, '('), *end = strrchr(text, ')');
+    if (name == NULL || end == NULL || end < name ||
+        sscanf(text, "%d", &proc->pid) != 1)
+        return false;
+    if (sscanf(end,
+               ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64
+               " %" SCNu64 " %*s %*s %*s %*s %" SCNu32 " %*s %" SCNu64
+               " %*s %" SCNu64,
+               &proc->state, &proc->parent, &user, &system, &proc->threads,
+               &proc->start_ticks, &pages) != 7)
+        return false;
+    size_t len = (size_t)(end - name) - 1;
+    if (len >= sizeof proc->name)
+        len = sizeof proc->name - 1;
+    memcpy(proc->name, name + 1, len);
+    proc->name[len] = '\0';
+    proc->cpu_ns =
+        (user + system) * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+    proc->rss_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    return true;
+}
+
+bool jr_proc_read(struct jr_proc *ret, const char *path)
+{
+    char text[1024];
+    struct jr_proc proc = {0};
+    JR_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (len <= 0)
+        return false;
+    text[len] = '\0';
+    if (!parse(&proc, text))
+        return false;
+    *ret = proc;
+    return true;
+}
+
+bool jr_proc_of(struct jr_proc *ret, int64_t pid)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", pid);
+    return jr_proc_read(ret, path);
+}
+
+static int by_parent(const void *a, const void *b)
+{
+    const struct jr_proc *x = a, *y = b;
+    if (x->parent != y->parent)
+        return x->parent < y->parent ? -1 : 1;
+    return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+struct jr_proc *jr_proc_all(size_t *ret_count)
+{
+    size_t count = 0, cap = 256;
+    DIR *proc = opendir("/proc");
+    struct jr_proc *all = proc == NULL ? NULL : calloc(cap, sizeof *all);
+    const struct dirent *entry;
+    uint32_t pid;
+    while (all != NULL && (entry = readdir(proc)) != NULL) {
+        if (!jr_num_u32(entry->d_name, &pid) || !jr_proc_of(&all[count], pid))
+            continue;
+        if (++count < cap)
+            continue;
+        cap *= 2;
+        struct jr_proc *grown = reallocarray(all, cap, sizeof *all);
+        if (grown == NULL)
+            free(all);
+        all = grown;
+    }
+    if (proc != NULL)
+        (void)closedir(proc);
+    if (all != NULL)
+        qsort(all, count, sizeof *all, by_parent);
+    *ret_count = count;
+    return all;
+}
+
+/* The first whose parent is not below `parent`. */
+static size_t first_child(const struct jr_proc *all, size_t count,
+                          pid_t parent)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (all[middle].parent < parent)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t jr_proc_family(const struct jr_proc *all, size_t count, pid_t pid,
+                      size_t *ret, size_t most)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count && found == 0 && most > 0; i++)
+        if (all[i].pid == pid)
+            ret[found++] = i;
+    for (size_t next = 0; next < found; next++) {
+        pid_t parent = all[ret[next]].pid;
+        size_t i = first_child(all, count, parent);
+        for (; i < count && all[i].parent == parent && found < most; i++)
+            ret[found++] = i;
+    }
+    return found;
+}

@@ -1,0 +1,40 @@
+/*
+ * What the kernel tells of processes and threads: proc(5), /proc/PID/stat.
+ */
+#ifndef JR_PROC_H
+#define JR_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A process, or a thread of one. */
+struct jr_proc {
+    pid_t pid, parent;
+    char state;    /* R running, S sleeping, D uninterruptible, T stopped... */
+    char name[64]; /* as the kernel has it; may hold any byte but NUL */
+    uint32_t threads;
+    uint64_t cpu_ns;      /* it has used, in clock ticks' steps */
+    uint64_t start_ticks; /* when it began, since the boot */
+    uint64_t rss_bytes;
+};
+
+/* Read the file `path`, /proc/PID/stat or /proc/PID/task/TID/stat. False when
+ * it is not there, or is none. */
+bool jr_proc_read(struct jr_proc *ret, const char *path);
+
+/* The same of a process by its number. */
+bool jr_proc_of(struct jr_proc *ret, int64_t pid);
+
+/* All processes that are seen, by parent and then by number; malloc'ed, NULL
+ * without memory or /proc. */
+struct jr_proc *jr_proc_all(size_t *ret_count);
+
+/* The process `pid` and its descendants out of such a list, parents before
+ * their children, as indices into it: at most `most`. Returns how many; 0 when
+ * it is not in the list. */
+size_t jr_proc_family(const struct jr_proc *all, size_t count, pid_t pid,
+                      size_t *ret, size_t most);
+
+#endif

@@ -1,0 +1,179 @@
+#include "crew.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "folder.h"
+#include "left.h"
+
+#include "banned.h"
+
+static const char *file_of(struct jr_crew *crew, const json_t *rank,
+                           const char *stream)
+{
+    const json_t *value = json_object_get(rank, stream);
+    return jr_arena_strdup(&crew->arena, jr_json_get_str(value, "file"));
+}
+
+/* Take the plan anew: paths are another attempt's. */
+static int load_plan(struct jr_crew *crew, struct jr_error *err)
+{
+    json_t *plan = jr_folder_json(crew->run_fd, "plan.json", err);
+    const json_t *ranks = json_object_get(plan, "ranks");
+    if (plan == NULL)
+        return -1;
+    crew->count = json_array_size(ranks);
+    crew->items =
+        jr_arena_array(&crew->arena, crew->count, sizeof *crew->items);
+    for (size_t i = 0; crew->items != NULL && i < crew->count; i++) {
+        const json_t *rank = json_array_get(ranks, i);
+        crew->items[i] = (struct jr_crew_rank){
+            .rank = (uint32_t)json_integer_value(json_object_get(rank, "rank")),
+            .out = file_of(crew, rank, "stdout"),
+            .err = file_of(crew, rank, "stderr")};
+    }
+    json_decref(plan);
+    return crew->arena.failed
+               ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+               : 0;
+}
+
+static void hear(struct jr_crew *crew, const char *line, size_t len)
+{
+    json_t *event = jr_json_parse(line, len, NULL);
+    const char *name = jr_json_get_str(event, "event");
+    json_int_t rank = json_integer_value(json_object_get(event, "rank"));
+    json_int_t pid = json_integer_value(json_object_get(event, "pid"));
+    if (name != NULL && strcmp(name, "restart") == 0)
+        (void)load_plan(crew, NULL);
+    for (size_t i = 0; name != NULL && i < crew->count; i++) {
+        struct jr_crew_rank *found = &crew->items[i];
+        if ((json_int_t)found->rank != rank)
+            continue;
+        if (strcmp(name, "rank_started") == 0)
+            found->pid = (int32_t)pid;
+        if (strcmp(name, "rank_ended") == 0)
+            found->ended = true;
+        break;
+    }
+    json_decref(event);
+}
+
+/* Lines that matter: all others are not even parsed. */
+static bool matters(const char *line, size_t len)
+{
+    static const char *const events[] = {"\"event\":\"rank_",
+                                         "\"event\":\"restart\""};
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        if (memmem(line, len, events[i], strlen(events[i])) != NULL)
+            return true;
+    return false;
+}
+
+/* Take the whole lines out of the rest. */
+static void hear_lines(struct jr_crew *crew)
+{
+    struct jr_buf *rest = &crew->rest;
+    size_t at = 0;
+    while (at < rest->len) {
+        const char *end = memchr(rest->data + at, '\n', rest->len - at);
+        if (end == NULL)
+            break;
+        size_t len = (size_t)(end - rest->data) - at;
+        if (matters(rest->data + at, len))
+            hear(crew, rest->data + at, len);
+        at += len + 1;
+    }
+    if (at == 0)
+        return;
+    memmove(rest->data, rest->data + at, rest->len - at);
+    rest->len -= at;
+}
+
+void jr_crew_update(struct jr_crew *crew)
+{
+    char bytes[65536];
+    ssize_t len;
+    if (crew->events_fd < 0)
+        crew->events_fd = jr_left_open(crew->run_fd, "events.jsonl", NULL);
+    while (crew->events_fd >= 0 &&
+           (len = read(crew->events_fd, bytes, sizeof bytes)) > 0) {
+        jr_buf_add(&crew->rest, bytes, (size_t)len);
+        if (!crew->rest.failed)
+            hear_lines(crew);
+    }
+}
+
+int jr_crew_open(struct jr_crew *ret, const char *log_dir, const char *id,
+                 int32_t guard, struct jr_error *err)
+{
+    *ret = (struct jr_crew){.run_fd = jr_folder_open(log_dir, id, err),
+                            .events_fd = -1,
+                            .guard = guard};
+    if (ret->run_fd < 0 || load_plan(ret, err) != 0) {
+        jr_crew_close(ret);
+        return -1;
+    }
+    jr_crew_update(ret);
+    return 0;
+}
+
+void jr_crew_close(struct jr_crew *crew)
+{
+    if (crew->run_fd >= 0)
+        (void)close(crew->run_fd);
+    if (crew->events_fd >= 0)
+        (void)close(crew->events_fd);
+    jr_buf_release(&crew->rest);
+    jr_arena_release(&crew->arena);
+    *crew = (struct jr_crew){.run_fd = -1, .events_fd = -1};
+}
+
+/* The parent of a process of the list; 0: it is not there. */
+static pid_t parent_in(const struct jr_proc *all, size_t count, pid_t pid)
+{
+    for (size_t i = 0; i < count; i++)
+        if (all[i].pid == pid)
+            return all[i].parent;
+    return 0;
+}
+
+bool jr_crew_lives(const struct jr_crew *crew, const struct jr_crew_rank *rank,
+                   const struct jr_proc *all, size_t count)
+{
+    if (rank->pid <= 0 || rank->ended)
+        return false;
+    pid_t runner = parent_in(all, count, rank->pid);
+    return runner > 0 && parent_in(all, count, runner) == crew->guard;
+}
+
+/* The wall time at which its logs were last written; 0: they are empty. */
+static uint64_t written_at(const struct jr_crew *crew,
+                           const struct jr_crew_rank *rank)
+{
+    const char *const paths[] = {rank->out, rank->err};
+    uint64_t last = 0;
+    for (size_t i = 0; i < 2; i++) {
+        struct stat file;
+        if (paths[i] == NULL ||
+            fstatat(crew->run_fd, paths[i], &file, AT_SYMLINK_NOFOLLOW) != 0 ||
+            file.st_size == 0)
+            continue;
+        uint64_t at = (uint64_t)file.st_mtim.tv_sec * UINT64_C(1000000000) +
+                      (uint64_t)file.st_mtim.tv_nsec;
+        last = at > last ? at : last;
+    }
+    return last;
+}
+
+double jr_crew_silence(const struct jr_crew *crew,
+                       const struct jr_crew_rank *rank)
+{
+    uint64_t now = jr_clock_wall_ns(), at = written_at(crew, rank);
+    if (at == 0)
+        return -1;
+    return at > now ? 0 : (double)((now - at) / 1000000) / 1e3;
+}

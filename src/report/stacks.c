@@ -1,0 +1,140 @@
+#include "stacks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "clock.h"
+#include "crew.h"
+#include "doing.h"
+#include "folder.h"
+#include "live.h"
+#include "past.h"
+#include "probe.h"
+
+#include "banned.h"
+
+static const long INTERVAL_NS = 500000000;
+
+/* What hung left in the folder of its last attempt. */
+static void add_past(json_t *list, const struct jr_past *past, int fd,
+                     const struct jr_set *ranks)
+{
+    for (size_t i = 0; i < past->plan.count; i++) {
+        const struct jr_plan_rank *rank = &past->plan.ranks[i];
+        char path[64];
+        (void)snprintf(path, sizeof path, "%s/hang.json", rank->dir);
+        if (jr_set_has(ranks, rank->rank))
+            jr_json_append(list, jr_folder_json(fd, path, NULL));
+    }
+}
+
+static json_t *of_past(const char *log_dir, const char *id,
+                       const struct jr_stacks_view *view, struct jr_error *err)
+{
+    struct jr_past past;
+    JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
+    JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
+    if (fd < 0 || jr_folder_results(&name, fd, id, view->attempt, err) != 0 ||
+        jr_past_load(&past, fd, name.data, log_dir, err) != 0)
+        return NULL;
+    json_t *list = json_array();
+    add_past(list, &past, fd, view->ranks);
+    jr_past_release(&past);
+    return list;
+}
+
+/* One look at all ranks: `probes` has one for each of the crew. */
+static void look(const struct jr_crew *crew, const struct jr_set *ranks,
+                 struct jr_probe *probes)
+{
+    size_t count = 0;
+    struct jr_proc *all = jr_proc_all(&count);
+    for (size_t i = 0; all != NULL && i < crew->count; i++) {
+        const struct jr_crew_rank *rank = &crew->items[i];
+        if (jr_set_has(ranks, rank->rank) &&
+            jr_crew_lives(crew, rank, all, count))
+            jr_probe_read(&probes[i], all, count, rank->pid);
+    }
+    free(all);
+}
+
+static json_t *evidence(const struct jr_crew *crew, size_t i,
+                        const struct jr_probe *now,
+                        const struct jr_probe *before, uint64_t took_ns)
+{
+    const struct jr_crew_rank *rank = &crew->items[i];
+    double silence = jr_crew_silence(crew, rank);
+    json_t *object = json_object();
+    char time[32];
+    jr_clock_rfc3339(time, jr_clock_wall_ns());
+    jr_json_set_int(object, "format_version", 1);
+    jr_json_set_int(object, "rank", rank->rank);
+    jr_json_set_int(object, "pid", rank->pid);
+    jr_json_set_str(object, "time", time);
+    jr_json_set(object, "silent_seconds",
+                silence < 0 ? json_null() : json_real(silence));
+    jr_json_set_real(object, "interval_seconds",
+                     (double)(took_ns / 1000000) / 1e3);
+    jr_json_set_real(object, "cpu_seconds",
+                     (double)(jr_probe_used(now, before) / 1000000) / 1e3);
+    jr_json_set(object, "processes", jr_probe_json(now, before));
+    return object;
+}
+
+static json_t *of_live(const struct jr_crew *crew, const struct jr_set *ranks)
+{
+    JR_FREE struct jr_probe *before = calloc(crew->count + 1, sizeof *before);
+    JR_FREE struct jr_probe *now = calloc(crew->count + 1, sizeof *now);
+    if (before == NULL || now == NULL)
+        return NULL;
+    json_t *list = json_array();
+    uint64_t began = jr_clock_ns();
+    look(crew, ranks, before);
+    (void)nanosleep(&(struct timespec){.tv_nsec = INTERVAL_NS}, NULL);
+    look(crew, ranks, now);
+    uint64_t took = jr_clock_ns() - began;
+    for (size_t i = 0; i < crew->count; i++) {
+        if (now[i].count > 0 && before[i].count > 0)
+            jr_json_append(list,
+                           evidence(crew, i, &now[i], &before[i], took));
+        jr_probe_release(&before[i]);
+        jr_probe_release(&now[i]);
+    }
+    return list;
+}
+
+json_t *jr_stacks_of(const char *log_dir, const char *id,
+                     const struct jr_stacks_view *view, struct jr_error *err)
+{
+    struct jr_live live;
+    struct jr_crew crew;
+    if (jr_live_open(&live, log_dir, id, err) != 0)
+        return NULL;
+    enum jr_standing standing = live.standing;
+    int32_t guard = live.pid;
+    jr_live_close(&live);
+    if (standing == JR_STANDING_FINISHED || view->attempt != NULL)
+        return of_past(log_dir, id, view, err);
+    if (standing != JR_STANDING_RUNNING) {
+        (void)jr_error_set(err, JR_STATUS_LAUNCH,
+                           "run '%s' has no results, and does not run here",
+                           id);
+        return NULL;
+    }
+    if (jr_crew_open(&crew, log_dir, id, guard, err) != 0)
+        return NULL;
+    json_t *list = of_live(&crew, view->ranks);
+    if (list == NULL)
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    jr_crew_close(&crew);
+    return list;
+}
+
+void jr_stacks_print(struct jr_buf *out, const json_t *stacks)
+{
+    for (size_t i = 0; i < json_array_size(stacks); i++)
+        jr_doing_stacks(out, json_array_get(stacks, i));
+}

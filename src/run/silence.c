@@ -1,0 +1,120 @@
+/*
+ * When nobody says anything any more: `timeouts.silence`.
+ *
+ * A run in which no rank has written a byte for so long hangs. Bytes that come
+ * through a pipe are seen as they come; a file that a rank writes by itself is
+ * looked at by its size, four times within the limit, so that such a hang is
+ * found after at most a quarter more of it. There is one timer, which is set
+ * to the earliest moment at which it could be too long; nothing is done for
+ * each byte but to note the time.
+ *
+ * The silence begins at the earliest when the last rank is executing. What a
+ * rank writes to a stream that it inherited, jobrun cannot see: where there is
+ * such a rank, nothing is found. `validate` says so.
+ *
+ * What happens then is up to hang.c.
+ */
+#include "silence.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "clock.h"
+#include "runner.h"
+
+#include "banned.h"
+
+#define MS    UINT64_C(1000000)
+#define LOOKS 4 /* at files, within the limit */
+
+static uint64_t limit_ns(const struct jr_runner *runner)
+{
+    return runner->plan->policy->timeouts.silence_ms * MS;
+}
+
+/* Note the files that have another size than before. */
+static void look_at(struct jr_runner *runner, uint32_t i)
+{
+    const struct jr_plan_rank *rank = runner->ranks[i].plan;
+    struct jr_silence_sizes *sizes = &runner->silence.sizes[i];
+    for (int stream = 0; stream < 2; stream++) {
+        const char *path = stream == 0 ? rank->out_path : rank->err_path;
+        struct stat file;
+        if (jr_start_route(rank, stream, runner->options) != JR_ROUTE_FILE ||
+            fstatat(JR_SLOT_DIR, path, &file, AT_SYMLINK_NOFOLLOW) != 0 ||
+            file.st_size == sizes->bytes[stream])
+            continue;
+        sizes->bytes[stream] = file.st_size;
+        runner->ranks[i].outcome->heard_ns = jr_clock_ns();
+    }
+}
+
+/* The last sign of life of any rank. */
+static uint64_t last_sign(const struct jr_runner *runner)
+{
+    uint64_t last = runner->silence.since_ns;
+    for (uint32_t i = 0; i < runner->next; i++) {
+        const struct jr_rank_outcome *rank = runner->ranks[i].outcome;
+        uint64_t sign = rank->heard_ns > rank->started_ns ? rank->heard_ns
+                                                          : rank->started_ns;
+        last = sign > last ? sign : last;
+    }
+    return last;
+}
+
+static void on_time(void *owner)
+{
+    struct jr_runner *runner = owner;
+    struct jr_silence *silence = &runner->silence;
+    for (uint32_t i = 0; silence->sizes != NULL && i < runner->next; i++)
+        look_at(runner, i);
+    uint64_t now = jr_clock_ns(), limit = limit_ns(runner);
+    uint64_t due = last_sign(runner) + limit;
+    if (jr_runner_is_starting(runner))
+        due = now + limit;
+    if (due <= now) {
+        jr_hang_begin(runner, JR_HANG_SILENCE);
+        return;
+    }
+    uint64_t look = now + limit / LOOKS;
+    silence->timer.at = silence->sizes != NULL && look < due ? look : due;
+}
+
+/* How many streams of the plan take a way. */
+static uint32_t count_routes(const struct jr_runner *runner,
+                             enum jr_route route)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < runner->plan->count; i++)
+        for (int stream = 0; stream < 2; stream++)
+            count += jr_start_route(runner->ranks[i].plan, stream,
+                                    runner->options) == route;
+    return count;
+}
+
+int jr_silence_open(struct jr_runner *runner)
+{
+    struct jr_silence *silence = &runner->silence;
+    uint64_t now = jr_clock_ns(), limit = limit_ns(runner);
+    *silence = (struct jr_silence){
+        .timer = {.due = on_time, .owner = runner, .pauses = true},
+        .since_ns = now};
+    if (limit == 0 || count_routes(runner, JR_ROUTE_INHERIT) > 0)
+        return 0;
+    if (count_routes(runner, JR_ROUTE_FILE) > 0) {
+        silence->sizes =
+            calloc((size_t)runner->plan->count + 1, sizeof *silence->sizes);
+        if (silence->sizes == NULL)
+            return -1;
+    }
+    jr_loop_timer(&runner->loop, &silence->timer);
+    silence->timer.at = now + (silence->sizes != NULL ? limit / LOOKS : limit);
+    return 0;
+}
+
+void jr_silence_shift(struct jr_runner *runner, uint64_t stood_ns)
+{
+    runner->silence.since_ns = last_sign(runner) + stood_ns;
+}

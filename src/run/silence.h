@@ -1,0 +1,27 @@
+/* `timeouts.silence`; see silence.c. */
+#ifndef JR_SILENCE_H
+#define JR_SILENCE_H
+
+#include "loop.h"
+
+struct jr_runner;
+
+/* How much stood in a rank's plain files when they were last looked at. */
+struct jr_silence_sizes {
+    int64_t bytes[2];
+};
+
+/* What the policy remembers. */
+struct jr_silence {
+    struct jr_timer timer;
+    uint64_t since_ns; /* no silence began before this */
+    struct jr_silence_sizes *sizes; /* one per rank; NULL: no plain files */
+};
+
+/* Returns 0, or -1 with errno. */
+int jr_silence_open(struct jr_runner *runner);
+
+/* The run was suspended for so long. */
+void jr_silence_shift(struct jr_runner *runner, uint64_t stood_ns);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * Ranks that run on when others are done: `timeouts.after_first_exit`.
+ *
+ * From the moment at which the first rank has ended well, the others have so
+ * long to end, too. A rank that waits for one that has left, as in a collective
+ * of which it is the last, would wait for ever. What is done to those that are
+ * left is told in hang.c.
+ */
+#include "straggle.h"
+
+#include "clock.h"
+#include "runner.h"
+
+#include "banned.h"
+
+#define MS UINT64_C(1000000)
+
+static void on_time(void *owner)
+{
+    jr_hang_begin(owner, JR_HANG_STRAGGLERS);
+}
+
+void jr_straggle_open(struct jr_runner *runner)
+{
+    runner->straggle = (struct jr_straggle){
+        .timer = {.due = on_time, .owner = runner, .pauses = true}};
+    jr_loop_timer(&runner->loop, &runner->straggle.timer);
+}
+
+void jr_straggle_ended(const struct jr_rank_run *rank)
+{
+    struct jr_runner *runner = rank->runner;
+    uint64_t limit_ms = runner->plan->policy->timeouts.after_first_exit_ms;
+    if (runner->straggle.begun || limit_ms == 0)
+        return;
+    runner->straggle.begun = true;
+    runner->straggle.timer.at = jr_clock_ns() + limit_ms * MS;
+}

@@ -1,0 +1,21 @@
+/* `timeouts.after_first_exit`; see straggle.c. */
+#ifndef JR_STRAGGLE_H
+#define JR_STRAGGLE_H
+
+#include "loop.h"
+
+struct jr_rank_run;
+struct jr_runner;
+
+/* What the policy remembers. */
+struct jr_straggle {
+    struct jr_timer timer;
+    bool begun; /* a rank has ended well */
+};
+
+void jr_straggle_open(struct jr_runner *runner);
+
+/* A rank has ended well. */
+void jr_straggle_ended(const struct jr_rank_run *rank);
+
+#endif

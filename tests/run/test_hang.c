@@ -1,0 +1,243 @@
+/* Runs that hang: how they are found, what is found out, and their end. */
+#include "drive.h"
+#include "unit.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define EVENTS   "runs/run-0000/events.jsonl"
+#define EVIDENCE "runs/run-0000/attempt_0/1/hang.json"
+#define OUTPUT   "runs/run-0000/attempt_0/1/hang.txt"
+#define MOST     8
+
+/* A run to its end, and texts of its files. */
+struct vector {
+    const char *words;
+    const char *want[MOST]; /* of the outcome */
+    const char *events[4];
+    const char *evidence[MOST]; /* of rank 1 */
+};
+
+static void expect(const struct jr_drive *drive, const char *file,
+                   const char *const *texts, size_t most)
+{
+    for (size_t i = 0; i < most && texts[i] != NULL; i++)
+        CU_ASSERT_TRUE(jr_drive_has(drive, file, texts[i]));
+}
+
+static void check(const struct vector *vectors, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct vector *vector = &vectors[i];
+        struct jr_drive drive;
+        CU_ASSERT_TRUE(jr_drive_run(&drive, vector->words));
+        expect(&drive, "outcome", vector->want, MOST);
+        expect(&drive, EVENTS, vector->events, 4);
+        expect(&drive, EVIDENCE, vector->evidence, MOST);
+        CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "left=0"));
+        CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
+        jr_drive_close(&drive);
+    }
+}
+#define CHECK(vectors) check(vectors, sizeof vectors / sizeof vectors[0])
+
+#define HUNG     "timed_out=0 console_failed=0 left=0 hung=1 straggled=0"
+#define STRAGGLE "timed_out=0 console_failed=0 left=0 hung=0 straggled=1"
+#define GOOD     "timed_out=0 console_failed=0 left=0 hung=0 straggled=0"
+#define STOPPED  "end=signaled code=0 signal=15 stage=none errno=0 stopped_with=15"
+#define ABORTED  "end=signaled code=0 signal=6 stage=none errno=0 stopped_with=6"
+#define SILENCE  "\"event\":\"timeout\",\"timeout\":\"silence\""
+
+static void silence_is_found(void)
+{
+    static const struct vector vectors[] = {
+        {"ranks=2 out=tee err=tee silence=400 -- %F print=x hang",
+         {HUNG, "rank 0 " STOPPED, "rank 1 " STOPPED},
+         {SILENCE, "\"event\":\"evidence\",\"signalled\":0", "\"SIGTERM\""},
+         {"\"format_version\": 1", "\"rank\": 1", "\"state\": \"S\"",
+          "\"name\": \"fakerank\"", "\"silent_seconds\": 0.",
+          "\"cpu_seconds\": 0.0"}},
+        {"ranks=2 out=file err=file silence=400 -- %F print=x hang",
+         {HUNG, "rank 0 " STOPPED},
+         {SILENCE},
+         {"\"silent_seconds\": 0."}},
+        {"ranks=2 out=file err=tee silence=400 -- %F hang",
+         {HUNG},
+         {SILENCE},
+         {"\"silent_seconds\": null"}},
+        {"ranks=2 out=tee err=tee silence=400 -- %F 1:stop spin",
+         {HUNG},
+         {SILENCE},
+         {"\"state\": \"T\""}},
+        {"ranks=2 out=tee err=tee silence=400 -- %F 1:spin hang",
+         {HUNG},
+         {SILENCE},
+         {"\"state\": \"R\""}},
+        {"ranks=2 out=tee err=tee silence=400 wait=0 -- %F hang",
+         {HUNG},
+         {SILENCE},
+         {"\"threads\": ["}},
+        {"ranks=2 out=tee err=tee silence=400 target=group -- %F fork hang",
+         {HUNG},
+         {SILENCE},
+         {"\"parent\": "}},
+        /* A rank that is gone is no reason to wait; nor is one that failed. */
+        {"ranks=3 out=tee err=tee silence=400 policy=continue -- "
+         "%F 0:exit=0 2:exit=3 hang",
+         {HUNG, "rank 0 end=exited code=0", "rank 1 " STOPPED,
+          "rank 2 end=exited code=3"},
+         {SILENCE},
+         {"\"rank\": 1"}},
+    };
+    CHECK(vectors);
+}
+
+static void what_speaks_does_not_hang(void)
+{
+    static const struct vector vectors[] = {
+        {"silence=60000 out=tee err=tee -- %F print=x", {GOOD}, {0}, {0}},
+        {"silence=60000 out=file err=file -- %F print=x", {GOOD}, {0}, {0}},
+        /* Seen through a pipe, and in a file; what ends them is another
+         * limit. */
+        {"silence=3000 run=5000 out=tee err=tee -- %F chatter=x hang",
+         {"timed_out=1 console_failed=0 left=0 hung=0"},
+         {0},
+         {0}},
+        {"silence=3000 run=5000 out=file err=file -- %F chatter=x hang",
+         {"timed_out=1 console_failed=0 left=0 hung=0"},
+         {0},
+         {0}},
+        /* What goes by jobrun is not seen, and no silence. */
+        {"silence=100 run=1000 out=inherit err=tee -- %F hang",
+         {"timed_out=1 console_failed=0 left=0 hung=0"},
+         {0},
+         {0}},
+    };
+    CHECK(vectors);
+}
+
+static void stragglers_are_found(void)
+{
+    static const struct vector vectors[] = {
+        {"ranks=3 out=tee err=tee after=300 -- %F 0:exit=0 hang",
+         {STRAGGLE, "rank 0 end=exited code=0", "rank 1 " STOPPED,
+          "rank 2 " STOPPED},
+         {"\"timeout\":\"after_first_exit\""},
+         {"\"state\": \"S\""}},
+        {"ranks=3 out=tee err=tee after=300 -- %F 0:exit=0 1:exit=3 hang",
+         {GOOD, "rank 1 end=exited code=3"},
+         {0},
+         {0}},
+        {"ranks=2 out=tee err=tee after=100 policy=continue run=1500 -- "
+         "%F 0:exit=3 hang",
+         {"timed_out=1 console_failed=0 left=0 hung=0 straggled=0"},
+         {0},
+         {0}},
+        {"ranks=2 after=60000 -- %F print=x", {GOOD}, {0}, {0}},
+    };
+    CHECK(vectors);
+}
+
+static void ranks_are_asked(void)
+{
+    static const struct vector vectors[] = {
+        {"ranks=3 out=tee err=tee silence=400 ask=ABRT -- %F hang",
+         {HUNG, "rank 0 " ABORTED, "rank 2 " ABORTED},
+         {"\"event\":\"evidence\",\"signalled\":3"},
+         {0}},
+        /* One that does not mind is stopped when the wait is over. */
+        {"ranks=2 out=tee err=tee silence=400 wait=800 ask=USR1 -- "
+         "%F ignore=10 hang",
+         {HUNG, "rank 0 " STOPPED},
+         {"\"signalled\":2"},
+         {0}},
+        {"ranks=2 out=tee err=tee silence=400 python=1 -- %F hang",
+         {HUNG, "rank 0 " ABORTED},
+         {"\"signalled\":2"},
+         {0}},
+        {"ranks=2 out=tee err=tee silence=400 -- %F hang",
+         {HUNG, "rank 0 " STOPPED},
+         {"\"signalled\":0"},
+         {0}},
+    };
+    struct rlimit found, all = {RLIM_INFINITY, RLIM_INFINITY};
+    (void)getrlimit(RLIMIT_CORE, &found);
+    all.rlim_cur = all.rlim_max = found.rlim_max;
+    (void)setrlimit(RLIMIT_CORE, &all);
+    (void)setenv("PYTHONFAULTHANDLER", "1", 1);
+    CHECK(vectors);
+    (void)unsetenv("PYTHONFAULTHANDLER");
+    (void)setrlimit(RLIMIT_CORE, &found);
+}
+
+/* None is dumped, whatever the limit is otherwise. */
+static void probing_leaves_no_core(void)
+{
+    struct jr_drive drive;
+    struct rlimit found, all;
+    (void)getrlimit(RLIMIT_CORE, &found);
+    all = (struct rlimit){found.rlim_max, found.rlim_max};
+    (void)setrlimit(RLIMIT_CORE, &all);
+    CU_ASSERT_TRUE(jr_drive_run(
+        &drive, "out=tee err=tee silence=400 ask=ABRT -- %F hang"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "core=0"));
+    jr_drive_close(&drive);
+    (void)setrlimit(RLIMIT_CORE, &found);
+}
+
+static void commands_are_run(void)
+{
+    struct jr_drive drive;
+    CU_ASSERT_TRUE(jr_drive_run(
+        &drive, "ranks=20 out=tee err=tee silence=400 "
+                "command=/bin/cat,/proc/%{pid}/comm,/proc/%{pid}/environ "
+                "ask=ABRT -- %F hang"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, OUTPUT, "fakerank"));
+    size_t len;
+    char *text = jr_drive_read(&drive, OUTPUT, &len);
+    CU_ASSERT_PTR_NOT_NULL(memmem(text, len, "RANK=1", 6));
+    free(text);
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 19 " ABORTED));
+    CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
+    jr_drive_close(&drive);
+}
+
+static void commands_are_bounded(void)
+{
+    static const struct vector vectors[] = {
+        {"ranks=2 out=tee err=tee silence=400 wait=1000 "
+         "command=/bin/sleep,1000 ask=ABRT -- %F hang",
+         {HUNG, "rank 0 " STOPPED},
+         {0},
+         {0}},
+        {"ranks=2 out=tee err=tee silence=400 wait=5000 "
+         "command=/no/such/program -- %F hang",
+         {HUNG, "rank 0 " STOPPED},
+         {"\"event\":\"evidence_failed\",\"rank\":1,\"errno\":2"},
+         {"\"state\": \"S\""}},
+    };
+    CHECK(vectors);
+}
+
+/* Ctrl-C while evidence is gathered. */
+static void a_stop_ends_the_asking(void)
+{
+    struct jr_drive drive;
+    jr_drive_start(&drive, JR_DRIVE_FILES,
+                   "ranks=2 out=tee err=tee silence=400 wait=50000 "
+                   "command=/bin/sh,-c,echo>ready;cat<go -- %F hang");
+    CU_ASSERT_TRUE(jr_drive_ready(&drive, 2));
+    jr_drive_kill(drive.pid, SIGTERM);
+    CU_ASSERT_TRUE(jr_drive_end(&drive));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "stop_signal=15"));
+    CU_ASSERT_TRUE(jr_drive_has(&drive, "outcome", "rank 0 " STOPPED));
+    CU_ASSERT_EQUAL(jr_drive_survivors(&drive, 0), 0);
+    jr_drive_close(&drive);
+}
+
+JR_UNIT_MAIN("hang", CASE(silence_is_found), CASE(what_speaks_does_not_hang),
+             CASE(stragglers_are_found), CASE(ranks_are_asked),
+             CASE(probing_leaves_no_core), CASE(commands_are_run),
+             CASE(commands_are_bounded), CASE(a_stop_ends_the_asking))
