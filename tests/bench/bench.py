@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measure jobrun beside a bare posix_spawn loop and the peers that are here.
 
-usage: bench.py [--build DIR] [--runs N] [--only launch|failure|output|memory]
+usage: bench.py [--build DIR] [--runs N] [--only launch|failure|output|memory|imports]
 
 Prints Markdown; how it measures is in common.py.
 """
@@ -16,10 +16,21 @@ import common
 
 SIZES = (4, 64, 512, 4096)
 LINE_BYTES = 200_000_000  # each of 4 ranks
-PARTS = ("launch", "failure", "output", "memory")
+PARTS = ("launch", "failure", "output", "memory", "imports")
 
 SHOWN = "version: 1\nname: bench\nentrypoint: {entry}\nworld_size: {n}\n" \
         "device: cpu\noversubscribe: true\n"
+PYTHON = "version: 1\nname: past\nworld_size: {n}\ndevice: cpu\n" \
+         "oversubscribe: true\nentrypoint: {{python: {entry[0]}}}\n"
+PAST = """\
+import os, time
+def past():
+    import torch
+    with open("past." + os.environ.get("RANK", "0"), "w") as file:
+        file.write(str(time.monotonic_ns()))
+if __name__ == "__main__":
+    past()
+"""
 QUIET = SHOWN + "redirects: none\ntee: none\n"
 
 
@@ -131,6 +142,44 @@ class Bench:
             return int(out.read_text()) / 1024
 
         yield ("peak memory of the launcher at 512 ranks", "MB",
+               self.in_turns(commands, measure))
+
+    def imports(self):
+        """Not the whole run: until the last rank is past its imports."""
+        python = next((found for found in map(shutil.which, (
+            "python3", "/usr/bin/python3")) if found and subprocess.run(
+                [found, "-c", "import torch"], capture_output=True,
+                check=False).returncode == 0), None)
+        script = self.folder / "past.py"
+        script.write_text(PAST)
+        call = {"function": "past:past", "interpreter": python}
+        forked = PYTHON + "start_method: forkserver\npreload: [torch]\n"
+        commands = {
+            "one import": [python, str(script)],
+            "jobrun, forkserver":
+                [self.jobrun, self.spec("forked", forked, 8, call)],
+            "jobrun, spawn":
+                [self.jobrun, self.spec("spawned", PYTHON, 8, call)],
+            # See launchers.
+            "torchrun": ["torchrun", "--redirects", "1", "--tee", "2",
+                         "--nproc_per_node", "8", str(script)]
+                        if shutil.which("torchrun") else common.NOT_INSTALLED,
+        }
+        if python is None:
+            commands = dict.fromkeys(commands, common.NOT_INSTALLED)
+
+        def measure(command):
+            for stamp in self.folder.glob("past.[0-9]"):
+                stamp.unlink()
+            start = time.monotonic_ns()
+            cost = self.run(command, limit=120)
+            if isinstance(cost, str):
+                return cost
+            last = max(int(stamp.read_text())
+                       for stamp in self.folder.glob("past.[0-9]"))
+            return (last - start) / 1e9
+
+        yield ("8 ranks past `import torch`", "s",
                self.in_turns(commands, measure))
 
 
