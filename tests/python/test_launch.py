@@ -270,6 +270,21 @@ class Launch(unittest.TestCase):
             "parallelism": {"model": 2}, "start_method": "forkserver",
             "preload": ["m"], "env": {"A": "1", "B": None}, "threads": 3})
 
+    def test_without_standard_streams(self):
+        self.write("main.py", """\
+            import jobrun, work
+            if __name__ == "__main__":
+                got = jobrun.launch(work.Model.fit, [7], nprocs=1)
+                with open("got", "w") as file:
+                    file.write(repr(got))
+            """)
+        done = subprocess.run(
+            ["/bin/sh", "-c", 'exec "$0" main.py <&- >&- 2>&-', PYTHON],
+            cwd=self.dir, env=self.environment(), timeout=LIMIT)
+        self.assertEqual(done.returncode, 0)
+        with open(self.dir + "/got") as file:
+            self.assertEqual(file.read(), "[7]")
+
     def test_doctor_says_where_it_is(self):
         told = subprocess.run([JOBRUN, "doctor"], text=True, timeout=LIMIT,
                               capture_output=True).stdout

@@ -343,6 +343,13 @@ def _die_with_us():
     return lambda: prctl(1, int(signal.SIGTERM), 0, 0, 0)
 
 
+def _flush():
+    """What was printed before the job comes before its output."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+
+
 class Job:
     """A job that runs; jobrun.launch(..., join=False) returns it."""
 
@@ -354,8 +361,7 @@ class Job:
         self.run_dir = os.path.join(self._log_dir, run_id)
         path = os.path.join(folder, spec["name"] + ".jobrun.yaml")
         _write(path, spec)
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _flush()
         # A session of its own: a Ctrl-C comes by way of this process, once.
         self._process = subprocess.Popen(
             [program, "run", path, "--run-id", run_id],
@@ -366,11 +372,12 @@ class Job:
         self._reader.start()
 
     def _copy(self):
-        """Its standard error to ours, and the end of it kept."""
+        """Its standard error to ours, if there is one, and the end of it
+        kept."""
         out = getattr(sys.stderr, "buffer", None)
         for line in self._process.stderr:
             self._tail = (self._tail + line)[-_TAIL:]
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
                 if out is not None:
                     out.write(line)
                 else:
