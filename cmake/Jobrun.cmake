@@ -45,6 +45,15 @@ function(jr_c_string name file)
   set(${name} "\"${text}\"" PARENT_SCOPE)
 endfunction()
 
+if(JR_MEMCHECK)
+  find_program(JR_VALGRIND valgrind REQUIRED)
+endif()
+# What cannot be held to its word in valgrind, which knows no pidfd_open(2) and
+# no close_range(2) (3.19), takes each process for valgrind in /proc, and sees
+# undefined values in what PCRE2 compiles at run time.
+set(JR_NO_MEMCHECK git.git git.revision lib.session report.facts report.pattern
+    report.record run.rank)
+
 # jr_unit_test(FOLDER MODULE LAYER ...): tests/unit/FOLDER/test_MODULE.c with
 # CUnit, which sees the headers of the named layers.
 function(jr_unit_test folder module)
@@ -63,4 +72,11 @@ function(jr_unit_test folder module)
   endforeach()
   add_test(NAME unit.${folder}.${module} COMMAND ${target})
   set_tests_properties(unit.${folder}.${module} PROPERTIES TIMEOUT 600)
+  if(JR_MEMCHECK AND NOT "${folder}.${module}" IN_LIST JR_NO_MEMCHECK)
+    add_test(NAME memcheck.${folder}.${module}
+      COMMAND ${JR_VALGRIND} -q --error-exitcode=9 --leak-check=full
+        $<TARGET_FILE:${target}>)
+    set_tests_properties(memcheck.${folder}.${module} PROPERTIES
+      TIMEOUT 3600 LABELS long)
+  endif()
 endfunction()
