@@ -746,7 +746,16 @@
       "A forkserver imports only what `preload` names.\n"                      \
       "\n"                                                                     \
       "  before   {device: cuda, start_method: fork}\n"                        \
-      "  after    {device: cuda, start_method: forkserver}\n")
+      "  after    {device: cuda, start_method: forkserver}\n")                    \
+    X(510, "not a failure to inject",                                          \
+      "--inject orders failures, to try what a job and its restarts make of\n" \
+      "them: KIND:RANKS, and behind it =CODE of `exit`, @TIME after the\n"     \
+      "rank's start, and #ATTEMPT (the first, 0, unless it says another, or\n" \
+      "* for all). Kinds are kill, exit, hang, stop, slow, noresult and oom.\n"\
+      "Items are separated by commas, so each has one range of ranks.\n"       \
+      "\n"                                                                     \
+      "  before   jobrun train.yaml --inject 'kill:0,3'\n"                     \
+      "  after    jobrun train.yaml --inject 'kill:0, kill:3@5s'\n")
 /* clang-format on */
 
 #endif

@@ -40,6 +40,7 @@ struct jr_cli {
     const char *root; /* of parents */
     const char *color, *format, *on, *run_id;
     const char *ranks; /* --rank of logs and of show --stacks */
+    const char *inject;
     const char *from, *output; /* new */
     const char *rev;           /* diff */
     const char *log_dir, *older;

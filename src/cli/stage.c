@@ -41,6 +41,7 @@ struct jr_session_options jr_stage_options(struct jr_cli *cli)
         .local = cli->local,
         .end_children = true,
         .run_id = cli->run_id,
+        .inject = cli->inject,
         .note = note,
         .data = cli,
     };

@@ -232,6 +232,7 @@ static enum jr_status build(struct jr_session *session, struct jr_plan *ret,
         .debug_rank = session->options.debug_rank,
         .stdin_rank = session->options.stdin_rank,
         .attempt = session->attempt,
+        .inject = session->options.inject,
         .support =
             support != NULL ? support : jr_support_find(&session->arena),
     };

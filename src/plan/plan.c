@@ -6,6 +6,7 @@
 #include "cleanup.h"
 #include "env.h"
 #include "helper.h"
+#include "inject.h"
 #include "io.h"
 #include "job.h"
 #include "per_rank.h"
@@ -484,6 +485,12 @@ static enum jr_status build_plan(struct build *build)
         return JR_STATUS_LAUNCH;
     warn(build);
     status = check_calls(build);
+    if (status != JR_STATUS_OK)
+        return status;
+    if (build->options->inject != NULL)
+        status = jr_inject_parse(build->plan, build->arena,
+                                 build->options->inject,
+                                 build->options->attempt, build->diags);
     if (status != JR_STATUS_OK)
         return status;
     return jr_share_check(build->plan, &build->scratch, build->diags);

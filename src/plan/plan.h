@@ -20,6 +20,7 @@ struct jr_plan_options {
     const uint32_t *debug_rank; /* it gets a terminal, the others write to files
                                    only; NULL: none */
     const uint32_t *stdin_rank; /* it gets jobrun's standard input */
+    const char *inject;  /* --inject; NULL: none */
     const char *support; /* absolute: the folder with python/jobrun and
                             jobrun-step; NULL: there is none, and Python and
                             libraries cannot be planned */

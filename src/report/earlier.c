@@ -102,6 +102,11 @@ void jr_print_earlier(const struct jr_page *page, const char *indent)
                       "%sno progress: the last %zu attempts failed the same "
                       "way, at once\n",
                       indent, report->idle);
+    if (page->plan->inject != NULL) {
+        jr_buf_printf(page->out, "%srehearsed with --inject '", indent);
+        jr_print_text(page, page->plan->inject);
+        jr_buf_str(page->out, "'\n");
+    }
     if (report->not_again == NULL)
         return;
     jr_buf_printf(page->out, "%snot started again: ", indent);

@@ -12,7 +12,8 @@ json_t *jr_earlier_json(const struct jr_report *report);
 void jr_earlier_load(struct jr_report *ret, struct jr_arena *arena,
                      const json_t *array);
 
-/* A line for each, whether there was progress, and why it ended. */
+/* A line for each, whether there was progress, what was rehearsed, and why it
+ * ended. */
 void jr_print_earlier(const struct jr_page *page, const char *indent);
 
 #endif

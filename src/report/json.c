@@ -80,6 +80,14 @@ static void add_identity(json_t *object, const struct line *line)
     json_object_set_new(object, "coordinates", coordinates(rank));
 }
 
+static void set_injected(json_t *object, const struct jr_rank_outcome *end)
+{
+#define WORD(name, word, help) word,
+    static const char *const words[] = {JR_INJECTS(WORD)};
+    jr_json_set_str(object, "injected",
+                    end->injected ? words[end->injection] : NULL);
+}
+
 static void add_end(json_t *object, const struct line *line)
 {
     const struct jr_rank_outcome *end = line->outcome;
@@ -91,6 +99,7 @@ static void add_end(json_t *object, const struct line *line)
     set_signal(object, "signal", signaled ? end->signal : 0);
     jr_json_set_bool(object, "core_dumped", signaled && end->core_dumped);
     json_object_set_new(object, "stop_signals", stop_signals(end));
+    set_injected(object, end);
     if (lived)
         jr_json_set_real(object, "seconds",
                          seconds(end->ended_ns - end->started_ns));
@@ -321,6 +330,7 @@ static void add_head(const struct writer *writer)
     json_t *cause = root_cause(writer);
     json_object_set_new(head, "root_cause",
                         cause == NULL ? json_null() : cause);
+    jr_json_set_str(head, "inject", writer->plan->inject);
     jr_json_set(head, "attempts", jr_earlier_json(report));
     jr_json_set_int(head, "failed_alike", (json_int_t)report->idle);
     jr_json_set_str(head, "not_restarted", report->not_again);

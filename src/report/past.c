@@ -94,6 +94,7 @@ static void load_end(struct jr_rank_outcome *rank, const json_t *line,
     rank->cpu_ns = ns_of(line, "cpu_seconds");
     const json_t *sent = json_object_get(line, "stop_signals");
     rank->stopped_with = signal_by(json_array_get(sent, 0));
+    rank->injected = jr_json_get_str(line, "injected") != NULL;
     rank->killed = rank->stopped_with == SIGKILL ||
                    signal_by(json_array_get(sent, 1)) == SIGKILL;
 }
@@ -183,6 +184,7 @@ static void load_run(struct jr_past *past)
     if (status != NULL)
         (void)jr_run_status_of(status, &report->status);
     report->exit_code = (int)below_of(json, "exit_code", EXIT_CODES);
+    past->plan.inject = jr_json_get_str(json, "inject");
     past->plan.name = jr_json_get_str(json, "name");
     past->plan.run_id = jr_json_get_str(json, "run_id");
     past->plan.fingerprint = jr_json_get_str(json, "fingerprint");

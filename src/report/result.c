@@ -80,10 +80,28 @@ static json_t *from_stream(struct jr_judge *judge, size_t i, const char *path,
     return NULL;
 }
 
+/* --inject noresult */
+static bool is_withheld(const struct jr_judge *judge, uint32_t rank)
+{
+    const struct jr_plan *plan = judge->plan;
+    for (uint32_t k = 0; k < plan->injections_count; k++) {
+        const struct jr_injection *row = &plan->injections[k];
+        if (row->what == JR_INJECT_NORESULT && rank >= row->first &&
+            rank <= row->last && (rank - row->first) % row->step == 0)
+            return true;
+    }
+    return false;
+}
+
 void jr_result_find(struct jr_judge *judge, size_t i)
 {
     const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
     struct jr_rank_report *report = &judge->report->ranks[i];
+    if (is_withheld(judge, rank->rank)) {
+        jr_judge_fault(judge, i, JR_RESULT_MISSING,
+                       "%s is withheld, injected", jr_result_source(judge, i));
+        return;
+    }
     switch (judge->wants->from) {
     case JR_FROM_FILE:
     case JR_FROM_RETURN: /* the worker writes it to the same file */

@@ -49,7 +49,11 @@ static void signaled(struct jr_buf *out, const struct jr_rank_outcome *rank)
     char name[JR_SIGNAL_NAME];
     jr_signal_name(name, rank->signal);
     bool ours = rank->stopped_with != 0 || rank->killed;
-    if (rank->oom)
+    if (rank->injected && rank->oom)
+        jr_buf_str(out, "was killed as if for want of memory");
+    else if (rank->injected && rank->signal == SIGKILL && !ours)
+        jr_buf_str(out, "was killed by SIGKILL");
+    else if (rank->oom)
         jr_buf_str(out, "was OOM-killed: the kernel had no memory for it");
     else if (rank->signal == SIGKILL && !ours)
         jr_buf_str(out, "was killed by SIGKILL, sender unknown");
@@ -74,7 +78,8 @@ void jr_words_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
     case JR_END_SIGNALED:
         signaled(out, rank);
         break;
-    }
+    }    if (rank->injected && rank->stopped_with == 0)
+        jr_buf_str(out, ", injected");
 }
 
 void jr_words_ranks(struct jr_buf *out, const uint32_t *ranks, size_t count)

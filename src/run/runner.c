@@ -79,6 +79,7 @@ static void on_exit_of_rank(void *owner, uint32_t events)
     if (rank->plan->input == JR_INPUT_TERMINAL)
         jr_terminal_end(runner->terminal);
     explain_kill(runner, rank->outcome);
+    jr_inject_ended(runner, rank);
     (void)jr_rank_handle(rank, JR_RANK_ON_EXIT, 0);
     rank_ended(runner, rank);
 }
@@ -148,6 +149,7 @@ static void rank_started(struct jr_runner *runner, struct jr_rank_run *rank,
         begin_terminal(runner);
     jr_events_add(&runner->events, "rank_started", "\"rank\":%u,\"pid\":%d",
                   rank->plan->rank, rank->outcome->pid);
+    jr_inject_started(runner, rank);
     if (jr_loop_add(&runner->loop, &rank->watch, EPOLLIN) != 0)
         watch_failed(runner, rank);
 }
@@ -428,6 +430,8 @@ static int open_runner(struct jr_runner *runner,
                                      .options = options,
                                      .files = args->budget->files};
     if (jr_tee_open(&runner->tee, &tee) != 0)
+        return -1;
+    if (jr_inject_open(runner) != 0)
         return -1;
     jr_linger_open(runner);
     jr_straggle_open(runner);

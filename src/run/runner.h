@@ -12,6 +12,7 @@
 #include "oom.h"
 #include "outcome.h"
 #include "rank.h"
+#include "rehearse.h"
 #include "screen.h"
 #include "setup.h"
 #include "signals.h"
@@ -54,6 +55,7 @@ struct jr_runner {
     struct jr_silence silence;
     struct jr_straggle straggle;
     struct jr_hang hang;
+    struct jr_injector injector;
     struct jr_stop stop;
     struct jr_rank_run *ranks;
     uint32_t next;    /* the first that was not started */

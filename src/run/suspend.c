@@ -26,4 +26,5 @@ void jr_suspend_end(struct jr_runner *runner)
     jr_linger_shift(runner, stood);
     jr_silence_shift(runner, stood);
     jr_runner_tell_all(runner, JR_RANK_ON_RESUME, 0);
+    jr_inject_resumed(runner);
 }

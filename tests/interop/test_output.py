@@ -107,12 +107,12 @@ class Events(Case):
         added = {name for names in added for name in names if name}
         self.assertEqual(added, self.known())
 
-    def start(self, *words, spec=""):
+    def start(self, *words, spec="", options=()):
         command = [JOBRUN, "-n", "2", "--", *words]
         if spec:
             path = self.folder / "a.jobrun.yaml"
             path.write_text("version: 1\nworld_size: 2\n" + spec)
-            command = [JOBRUN, path]
+            command = [JOBRUN, path, *options]
         process = subprocess.Popen(command, cwd=self.folder, text=True,
                                    stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE,
@@ -142,8 +142,9 @@ class Events(Case):
         self.start("sh", "-c", "kill -9 $$").wait(LIMIT)
         self.start("/nonexistent/program").wait(LIMIT)
         self.start(spec="entrypoint: [true]\nsetup: kill $$\n").wait(LIMIT)
-        self.start(spec="entrypoint: [false]\n"
-                   "restart: {max: 1, backoff: 1ms}\n").wait(LIMIT)
+        self.start(spec="entrypoint: {shell: exec sleep 60}\n"
+                   "restart: {max: 1, backoff: 1ms}\n",
+                   options=["--inject", "exit:0=3#*"]).wait(LIMIT)
         self.start(spec="entrypoint: {shell: sleep 60}\nsetup: echo\n"
                    "timeouts: {run: 100ms}\n").wait(LIMIT)
         self.start(spec="entrypoint: {python: {function: 'json:dumps'},"

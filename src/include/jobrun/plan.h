@@ -73,6 +73,14 @@ struct jr_plan_helper {
     uint32_t env_own; /* as that of a rank */
 };
 
+/* A failure that is rehearsed in this attempt. */
+struct jr_injection {
+    enum jr_inject what;
+    uint32_t first, last, step; /* ranks; last inclusive */
+    int32_t code;               /* of EXIT */
+    uint64_t after_ms;          /* the rank's start */
+};
+
 struct jr_plan {
     const char *name, *run_id;
     const char *run_dir;  /* absolute: LOG_DIR/RUN_ID */
@@ -95,6 +103,9 @@ struct jr_plan {
     char *const *hosts;      /* one per node; entries may be NULL */
     struct jr_plan_rank *ranks; /* all of the world, by rank */
     uint32_t first, count;   /* those that this jobrun starts */
+    const char *inject; /* what --inject says; NULL: it is no rehearsal */
+    struct jr_injection *injections; /* of it what is for this attempt */
+    uint32_t injections_count;
     const struct jr_policy *policy;
     char *const *secrets;    /* name globs */
     uint32_t secrets_count;

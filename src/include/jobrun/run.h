@@ -56,6 +56,9 @@ struct jr_rank_outcome {
     bool lingered;        /* it then, or after its exception, did not end within
                              timeouts.exit, and was killed */
     bool killed;          /* needed SIGKILL after the grace */
+    bool injected;        /* `injection` was done to it, a rehearsal */
+    enum jr_inject injection;
+    int32_t injected_code; /* of JR_INJECT_EXIT */
     uint32_t order;       /* 1 for the first rank that ended, in the kernel's
                              own order; 0 while it has not */
     uint64_t started_ns, ended_ns;

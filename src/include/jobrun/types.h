@@ -255,6 +255,19 @@ struct jr_library {
     char *symbol;
 };
 
+/* Failures that can be ordered, to rehearse what follows them. */
+#define JR_INJECTS(X)                                                          \
+    X(KILL, "kill", "SIGKILL")                                                 \
+    X(EXIT, "exit", "it ends with an exit code")                               \
+    X(HANG, "hang", "it stands still for good")                                \
+    X(STOP, "stop", "SIGSTOP")                                                 \
+    X(SLOW, "slow", "it stands still for four fifths of the time")             \
+    X(NORESULT, "noresult", "what it delivers does not count")                 \
+    X(OOM, "oom", "it is killed as if for want of memory")
+
+#define JR_ENUM_INJECT(name, word, help) JR_INJECT_##name,
+enum jr_inject { JR_INJECTS(JR_ENUM_INJECT) };
+
 /* A named argument of a function. */
 struct jr_kwarg {
     char *name;
