@@ -29,9 +29,10 @@ struct jr_cli {
     char **rest; /* what stood behind "--", NULL-terminated; NULL: no "--" */
     bool out_closed, err_closed; /* fd 1 or 2 was closed at the start */
     bool color_out, color_err;
+    bool moves_cursor; /* standard output is a terminal that can */
 
     bool help, version;
-    bool explain, env, follow, local, json, stacks;
+    bool explain, env, follow, local, json, stacks, once;
     bool strict, quiet, fix; /* validate */
     bool exact;              /* rerun */
     bool exit_code;          /* diff */
@@ -112,6 +113,7 @@ int jr_cmd_plan(struct jr_cli *cli);
 int jr_cmd_runs(struct jr_cli *cli);
 int jr_cmd_show(struct jr_cli *cli);
 int jr_cmd_report(struct jr_cli *cli);
+int jr_cmd_top(struct jr_cli *cli);
 int jr_cmd_logs(struct jr_cli *cli);
 int jr_cmd_wait(struct jr_cli *cli);
 int jr_cmd_stop(struct jr_cli *cli);

@@ -47,6 +47,7 @@ int jr_cli_color(struct jr_cli *cli)
                           cli->color);
     if (when == AUTO)
         when = wanted();
+    cli->moves_cursor = on_terminal(STDOUT_FILENO);
     cli->color_out =
         when == ALWAYS || (when == AUTO && on_terminal(STDOUT_FILENO));
     cli->color_err =

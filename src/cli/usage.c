@@ -75,6 +75,16 @@ static const struct jr_usage usages[] = {
      "where the file is: the folder of `-o`, else the current one.",
      "jobrun report latest --format html -o report.html\n"
      "jobrun report 20261121-06"},
+    {"top",
+     "Shows the ranks of a run that goes on, one a line: what each is doing, "
+     "the processors and the memory that it takes with all that it started, "
+     "for how long its logs have not grown, and the last line of them. On a "
+     "terminal the table is drawn anew every two seconds, with the ranks that "
+     "have been silent the longest where not all have room; elsewhere all of "
+     "it is printed every ten. It ends with the run, or with Ctrl-C, which "
+     "leaves the run alone.",
+     "jobrun top latest\n"
+     "jobrun top --once"},
     {"logs",
      "Prints what the ranks wrote, byte for byte, with a heading for each "
      "file where there are several.",

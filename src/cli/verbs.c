@@ -19,6 +19,8 @@ const struct jr_verb jr_verbs[] = {
     {"runs", "", "list the runs, newest first", jr_cmd_runs},
     {"show", "[RUN]", "tell how a run went (RUN: id, prefix, or `latest`)",
      jr_cmd_show},
+    {"top", "[RUN]", "the ranks of a run that goes on, until it ends",
+     jr_cmd_top},
     {"logs", "[RUN]", "print what the ranks of a run wrote", jr_cmd_logs},
     {"schema", "", "the JSON Schema of the spec", jr_cmd_schema},
     {"explain", "CODE|FIELD", "a diagnostic or a field, in a paragraph",

@@ -150,29 +150,33 @@ bool jr_crew_lives(const struct jr_crew *crew, const struct jr_crew_rank *rank,
     return runner > 0 && parent_in(all, count, runner) == crew->guard;
 }
 
-/* The wall time at which its logs were last written; 0: they are empty. */
-static uint64_t written_at(const struct jr_crew *crew,
+/* The wall time at which a log was last written; 0: it is empty. */
+static uint64_t written_at(const struct jr_crew *crew, const char *path)
+{
+    struct stat file;
+    if (path == NULL ||
+        fstatat(crew->run_fd, path, &file, AT_SYMLINK_NOFOLLOW) != 0 ||
+        file.st_size == 0)
+        return 0;
+    return (uint64_t)file.st_mtim.tv_sec * UINT64_C(1000000000) +
+           (uint64_t)file.st_mtim.tv_nsec;
+}
+
+const char *jr_crew_latest(const struct jr_crew *crew,
                            const struct jr_crew_rank *rank)
 {
-    const char *const paths[] = {rank->out, rank->err};
-    uint64_t last = 0;
-    for (size_t i = 0; i < 2; i++) {
-        struct stat file;
-        if (paths[i] == NULL ||
-            fstatat(crew->run_fd, paths[i], &file, AT_SYMLINK_NOFOLLOW) != 0 ||
-            file.st_size == 0)
-            continue;
-        uint64_t at = (uint64_t)file.st_mtim.tv_sec * UINT64_C(1000000000) +
-                      (uint64_t)file.st_mtim.tv_nsec;
-        last = at > last ? at : last;
-    }
-    return last;
+    uint64_t out = written_at(crew, rank->out);
+    uint64_t err = written_at(crew, rank->err);
+    if (out == 0 && err == 0)
+        return NULL;
+    return err > out ? rank->err : rank->out;
 }
 
 double jr_crew_silence(const struct jr_crew *crew,
                        const struct jr_crew_rank *rank)
 {
-    uint64_t now = jr_clock_wall_ns(), at = written_at(crew, rank);
+    uint64_t now = jr_clock_wall_ns();
+    uint64_t at = written_at(crew, jr_crew_latest(crew, rank));
     if (at == 0)
         return -1;
     return at > now ? 0 : (double)((now - at) / 1000000) / 1e3;

@@ -42,6 +42,10 @@ void jr_crew_update(struct jr_crew *crew);
 bool jr_crew_lives(const struct jr_crew *crew, const struct jr_crew_rank *rank,
                    const struct jr_proc *all, size_t count);
 
+/* The log of it that was written last; NULL: both are empty. */
+const char *jr_crew_latest(const struct jr_crew *crew,
+                           const struct jr_crew_rank *rank);
+
 /* For how many seconds its logs have not been written to, by the wall clock;
  * -1: they hold nothing. */
 double jr_crew_silence(const struct jr_crew *crew,

@@ -2,9 +2,11 @@
 that live."""
 import json
 import os
+import pty
+import subprocess
 
 import harness
-from test_supervise import until
+from test_supervise import WAIT, until
 
 # A rank that says that it is there, and then does what its rank tells it.
 SPEC = """\
@@ -114,7 +116,41 @@ class Live(Case):
         self.assertEqual(done.stdout, "")
         self.assertIn("none left a hang.json", done.stderr)
 
+    def test_top_ends_with_the_run(self):
+        self.spec(WAIT_OR_READ, "run: 10m")
+        run = self.expect(self.jobrun("stuck.jobrun.yaml", "--detach"),
+                          0).stdout.strip()
+        self.addCleanup(self.jobrun, "stop", run)
+        self.assertTrue(until(
+            lambda: len(list(self.folder.glob("ready.*"))) == 3))
+        table = self.expect(self.jobrun("top", run, "--once"), 0).stdout
+        self.assertIn("3 of 3 ranks live, ", table)
+        for rank in range(3):
+            self.assertRegex(table, rf"\n +{rank} +\d+  waiting .* begun\n")
+        plain = self.start("top")
+        self.assertIn("ranks live", plain.stdout.readline())
+        screen, inner = pty.openpty()
+        self.addCleanup(os.close, screen)
+        drawn = subprocess.Popen(
+            [harness.JOBRUN, "top"], cwd=self.folder, stdout=inner,
+            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+            env=harness.clean_environment(TERM="xterm"))
+        os.close(inner)
+        self.addCleanup(drawn.stderr.close)
+        self.addCleanup(drawn.kill)
+        seen = b""
+        while b"ranks live" not in seen:
+            seen += os.read(screen, 4096)
+        self.assertTrue(seen.startswith(b"\x1b[2J\x1b[H"))
+        self.expect(self.jobrun("stop", run), 0)
+        self.assertEqual(plain.wait(WAIT), 0)
+        self.assertEqual(drawn.wait(WAIT), 0)
+        self.assertIn("has ended: stopped", plain.stderr.read())
+        self.assertNotIn("\x1b", plain.stdout.read())
+        self.assertIn("has ended: stopped", self.jobrun("top").stderr)
+
     def test_what_is_no_use(self):
+        self.expect(self.jobrun("top"), 2)
         self.expect(self.jobrun("show", "--stacks"), 2)
         self.expect(self.jobrun("-n", "1", "--", "true"), 0)
         self.expect(self.jobrun("show", "--rank", "0"), 2)
