@@ -104,6 +104,15 @@ class Done(Case):
         done = self.inject("kill:1", 1)
         self.assertIn("restart.on does not name", done.stderr)
 
+    def test_a_hang_is_found_and_restarted(self):
+        self.spec("entrypoint: {shell: 'test $JOBRUN_ATTEMPT != 0 || "
+                  "while :; do echo; sleep 0.1; done'}\n"
+                  "restart: {max: 1, backoff: 0, on: hang}\n"
+                  "timeouts: {silence: 2s, stop_grace: 5s}\n")
+        done = self.inject("hang:*", 0)
+        self.assertIn("attempt 0   no rank wrote anything", done.stderr)
+        self.assertEqual(self.results()["attempts"][0]["status"], "hung")
+
     def test_each_attempt_has_its_own(self):
         self.spec("entrypoint: {shell: 'exec sleep 1000'}\n"
                   "restart: {max: 2, backoff: 0}\n")
