@@ -34,9 +34,9 @@ def until(condition):
         except (OSError, ValueError):
             return False
     limit = time.monotonic() + WAIT
-    while not holds() and time.monotonic() < limit:
+    while not (held := holds()) and time.monotonic() < limit:
         time.sleep(0.005)
-    return holds()
+    return held
 
 
 class Case(harness.Case):
