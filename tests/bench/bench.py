@@ -3,9 +3,11 @@
 
 usage: bench.py [--build DIR] [--runs N] [--only launch|failure|output|memory|imports]
 
-Prints Markdown; how it measures is in common.py.
+Prints Markdown; how it measures is in common.py, how to read it in
+docs/performance.md.
 """
 import argparse
+import os
 import pathlib
 import shutil
 import subprocess
@@ -193,6 +195,7 @@ def main():
         bench = Bench(pathlib.Path(options.build).resolve(), options.runs,
                       pathlib.Path(folder))
         print(f"{common.machine()}; medians of {options.runs} runs, in turns")
+        print(f"Load at the start: {os.getloadavg()[0]:.1f}")
         for part in PARTS:
             if options.only in (None, part):
                 for row in getattr(bench, part)():
