@@ -23,6 +23,7 @@ struct chart {
     uint32_t first, rows, per_row;
     uint32_t height; /* of a row */
     bool heard;      /* some rank: the notch needs a word */
+    bool again;      /* there were earlier attempts */
 };
 
 static struct chart chart_of(const struct jr_web *web)
@@ -38,8 +39,10 @@ static struct chart chart_of(const struct jr_web *web)
                    : chart.rows <= 64  ? 10
                    : chart.rows <= 128 ? 5
                                        : 1;
-    for (size_t i = 0; i < web->timeline.span_count; i++)
+    for (size_t i = 0; i < web->timeline.span_count; i++) {
         chart.heard = chart.heard || web->timeline.spans[i].heard >= 0;
+        chart.again = chart.again || !web->timeline.spans[i].last;
+    }
     return chart;
 }
 
@@ -176,6 +179,8 @@ static void add_chart(const struct chart *chart)
         jr_buf_printf(out, ", %u ranks in a row", chart->per_row);
     if (chart->heard && chart->height > 4)
         jr_buf_str(out, "; the light notch is its first output");
+    if (chart->again)
+        jr_buf_str(out, "; the pale bars are earlier attempts");
     jr_buf_str(out, ".");
     if (timeline->partial)
         jr_buf_str(out, " Some of events.jsonl is missing or unreadable.");
@@ -192,6 +197,10 @@ static const char *words_of(const char *event)
         {"stop", "told the ranks to stop"},
         {"kill", "killed the ranks that still ran"},
         {"swept", "ended what the ranks left behind"},
+        {"attempt_failed", "an attempt failed"},
+        {"restart", "started all ranks again"},
+        {"setup_started", "ran the setup"},
+        {"setup_ended", "the setup ended"},
         {"start_failed", "could not start a rank"},
         {"log_failed", "could not write a log any more"},
         {"runner_lost", "lost its runner"},
