@@ -182,6 +182,15 @@ static void print_together(const struct jr_page *page)
                       set.data);
 }
 
+static void print_output(const struct jr_page *page,
+                         const struct jr_plan_rank *rank)
+{
+    if (!print_tail(page, rank->err_path, "stderr") &&
+        !print_tail(page, rank->out_path, "stdout") &&
+        rank->err_path != NULL && rank->out_path != NULL)
+        jr_buf_str(page->out, "  it wrote nothing to stdout and stderr\n");
+}
+
 void jr_print_rank(const struct jr_page *page, size_t i)
 {
     const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
@@ -189,15 +198,30 @@ void jr_print_rank(const struct jr_page *page, size_t i)
     print_exception(page, i);
     if (page->outcome->ranks[i].pid == 0)
         print_beside(page);
-    else if (!page->report->ranks[i].unstarted && /* it has said no more */
-             !print_tail(page, rank->err_path, "stderr"))
-        (void)print_tail(page, rank->out_path, "stdout");
+    else if (!page->report->ranks[i].unstarted) /* else it has said no more */
+        print_output(page, rank);
 }
 
 void jr_print_cause(const struct jr_page *page)
 {
     jr_print_rank(page, page->report->causes[0]);
     print_together(page);
+}
+
+static bool holds_something(const struct jr_page *page, const char *path)
+{
+    JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
+    if (path != NULL)
+        jr_left_tail(&tail, page->run_fd, path, 1);
+    return tail.len > 0;
+}
+
+const char *jr_print_log(const struct jr_page *page,
+                         const struct jr_plan_rank *rank)
+{
+    if (holds_something(page, rank->err_path))
+        return rank->err_path;
+    return holds_something(page, rank->out_path) ? rank->out_path : NULL;
 }
 
 /* The first rank in the state, which stands for all of them. */
@@ -281,11 +305,11 @@ void jr_print_others(const struct jr_page *page, const char *label)
         size_t count = jr_print_ranks(&set, page, kinds[k].state);
         if (count == 0)
             continue;
-        jr_buf_printf(page->out, "  %-12s%s %s", label, set.data,
-                      kinds[k].text);
+        jr_buf_printf(page->out, "  %-*s%s %s", label == NULL ? 0 : 12,
+                      label == NULL ? "" : label, set.data, kinds[k].text);
         if (kinds[k].detail != NULL)
             kinds[k].detail(page->out, page, count);
         jr_buf_char(page->out, '\n');
-        label = "";
+        label = label == NULL ? NULL : "";
     }
 }

@@ -144,16 +144,29 @@ static void tell_stop(const struct jr_page *page)
     add_elapsed(page, " after ");
 }
 
+/* Whether those that do not count have all delivered something. */
+static bool delivered_wrongly(const struct jr_page *page)
+{
+    for (size_t i = 0; i < page->report->count; i++) {
+        enum jr_result_error error = page->report->ranks[i].result_error;
+        if (page->report->ranks[i].state == JR_RANK_INCOMPLETE &&
+            error != JR_RESULT_FIELD && error != JR_RESULT_UNEQUAL)
+            return false;
+    }
+    return true;
+}
+
 static void tell_incomplete(const struct jr_page *page)
 {
     size_t missing = count_of(page, JR_RANK_INCOMPLETE);
     if (missing == 0)
         jr_buf_str(page->out, ": every rank did well, but logs are not whole");
     else
-        jr_buf_printf(page->out,
-                      ": every rank exited with 0, but %zu of %zu did not "
-                      "deliver",
-                      missing, page->report->count);
+        jr_buf_printf(page->out, ": every rank exited with 0, but %zu of %zu %s",
+                      missing, page->report->count,
+                      delivered_wrongly(page)
+                          ? "delivered what `results` does not allow"
+                          : "did not deliver");
 }
 
 static const struct verdict verdicts[] = {
@@ -256,7 +269,23 @@ static const char *log_of_cause(const struct jr_page *page)
     const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
     if (page->outcome->ranks[i].end == JR_END_START)
         return NULL;
-    return rank->err_path != NULL ? rank->err_path : rank->out_path;
+    return jr_print_log(page, rank);
+}
+
+/* The rank whose logs are worth a look where no cause has any: the first that
+ * did not deliver, else the first that ran. NULL: nobody's. */
+static const struct jr_plan_rank *worth_a_look(const struct jr_page *page)
+{
+    const struct jr_plan_rank *found = NULL;
+    for (size_t i = page->report->count; i-- > 0;) {
+        const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
+        bool captured = rank->out_path != NULL || rank->err_path != NULL;
+        bool missed = page->report->ranks[i].state == JR_RANK_INCOMPLETE;
+        if (captured && page->outcome->ranks[i].pid != 0 &&
+            (missed || page->report->status != JR_RUN_INCOMPLETE))
+            found = rank;
+    }
+    return found;
 }
 
 /* The option that a command needs to find the run, where the run is not where
@@ -281,6 +310,18 @@ static void offer(const struct jr_page *page, const char *verb)
     add_log_dir(page);
 }
 
+/* What to do next where no log is to be named: of what went wrong, the lines
+ * above are all that `show` has. */
+static void offer_more(const struct jr_page *page)
+{
+    bool good = page->report->status == JR_RUN_SUCCEEDED;
+    const struct jr_plan_rank *rank = good ? NULL : worth_a_look(page);
+    offer(page, rank == NULL ? "show" : "logs");
+    if (rank != NULL && page->report->status == JR_RUN_INCOMPLETE)
+        jr_buf_printf(page->out, " --rank %u", rank->rank);
+    jr_buf_str(page->out, ")\n");
+}
+
 /* Where to look, and the command that looks there. */
 static void print_place(const struct jr_page *page)
 {
@@ -291,8 +332,7 @@ static void print_place(const struct jr_page *page)
     jr_print_text(page, page->plan->run_dir);
     if (log == NULL) {
         jr_buf_str(page->out, "   ");
-        offer(page, "show");
-        jr_buf_str(page->out, ")\n");
+        offer_more(page);
         return;
     }
     jr_buf_char(page->out, '/');
@@ -372,7 +412,7 @@ static void print_body(const struct jr_page *page)
     if (page->report->status == JR_RUN_INCOMPLETE)
         print_reasons(page);
     else
-        jr_print_others(page, blamed ? "after it:" : "ranks:");
+        jr_print_others(page, blamed ? "after it:" : NULL);
     jr_print_earlier(page, "  ");
     print_log_errors(page);
     if (page->outcome->console_errno != 0)

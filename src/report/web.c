@@ -163,8 +163,7 @@ static void add_account(const struct jr_web *web)
         size_t i = web->past->report.causes[0];
         const struct jr_plan_rank *rank =
             &web->past->plan.ranks[web->past->plan.first + i];
-        const char *log = rank->err_path != NULL ? rank->err_path
-                                                 : rank->out_path;
+        const char *log = jr_print_log(&page, rank);
         if (log != NULL && *log != '/') {
             jr_buf_str(web->out, "<p>");
             jr_html_link(web->out, web->base, log, log);

@@ -148,7 +148,7 @@ static void incomplete(void)
            "  rank 5    result.json has no '\\x1b[31mx'\n"
            "  rank 7    result.json was not written\n"
            "  0 processes left\n"
-           "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
+           "  runs/20261121-063012-digits-3f9c   (jobrun logs latest --rank 5)\n");
 }
 
 static void first_lines(void)
@@ -251,7 +251,7 @@ static void stopped_after_a_failure(void)
            "0\n"
            "  after it:   rank 1 stopped by jobrun (SIGTERM)\n"
            "  0 processes left\n"
-           "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
+           "  runs/20261121-063012-digits-3f9c   (jobrun logs latest)\n");
 }
 
 /* A world of 4,096 in which everything goes wrong. */

@@ -1,0 +1,138 @@
+"""What a person is told of each kind of end, word for word."""
+import re
+import signal
+import textwrap
+
+import harness
+from test_supervise import Case as Supervised
+
+# What is not the same twice, and what stands for it here.
+CHANGES = ((r"\d+ ms|\d+\.\d s", "TIME"), (r"pid \d+", "pid N"),
+           (r"runs/\d{8}-\d{6}-t-[0-9a-f]+", "runs/ID"),
+           (r"node 0 \([^)]*\)", "node 0 (HOST)"))
+
+
+class Told(Supervised):
+    maxDiff = None
+
+    def spec(self, script, more=""):
+        self.write("t.jobrun.yaml",
+                   "version: 1\nname: t\nworld_size: 2\ndevice: cpu\n"
+                   f"threads: 1\noversubscribe: true\n{more}"
+                   "console: {ranks: none}\ntee: all\n"
+                   "entrypoint:\n  shell: |\n" +
+                   textwrap.indent(script, "    ") + "\n")
+
+    def check(self, text, expected):
+        told = text[text.index("jobrun: ", 1):]
+        for pattern, word in CHANGES:
+            told = re.sub(pattern, word, told)
+        told = re.sub(r"(?<=\S) {3,}", "   ", told)
+        self.assertEqual(told, textwrap.dedent(expected).lstrip("\n"))
+
+    def told(self, code, expected):
+        done = self.expect(self.jobrun("t.jobrun.yaml"), code)
+        self.check(done.stderr, expected)
+
+    # Rank 1 ends in the way that is told; rank 0 waits to be stopped.
+    ONE = "[ $RANK = 1 ] || exec sleep 1000\n"
+
+    def test_exit(self):
+        self.spec(self.ONE + "echo bad input >&2; exit 9")
+        self.told(1, """
+            jobrun: FAILED after TIME: rank 1 exited with code 9   exit status 1
+              rank 1   node 0 (HOST)   local 1   data 1   pid N   attempt 0
+              last lines of stderr:
+                | bad input
+              after it:   rank 0 stopped by jobrun (SIGTERM)
+              0 processes left
+              runs/ID/attempt_0/1/stderr.log   (jobrun logs latest --rank 1)
+            """)
+
+    def test_signal(self):
+        self.spec(self.ONE + "kill -SEGV $$")
+        self.told(1, """
+            jobrun: FAILED after TIME: rank 1 died by SIGSEGV   exit status 1
+              rank 1   node 0 (HOST)   local 1   data 1   pid N   attempt 0
+              it wrote nothing to stdout and stderr
+              after it:   rank 0 stopped by jobrun (SIGTERM)
+              0 processes left
+              runs/ID   (jobrun logs latest)
+            """)
+
+    def test_a_kill_by_somebody_else(self):
+        self.spec(self.ONE + "echo here; kill -KILL $$")
+        self.told(1, """
+            jobrun: FAILED after TIME: rank 1 was killed by SIGKILL, sender \
+unknown   exit status 1
+              rank 1   node 0 (HOST)   local 1   data 1   pid N   attempt 0
+              last lines of stdout:
+                | here
+              after it:   rank 0 stopped by jobrun (SIGTERM)
+              0 processes left
+              runs/ID/attempt_0/1/stdout.log   (jobrun logs latest --rank 1)
+            """)
+
+    def test_start(self):
+        self.write("t.jobrun.yaml", "version: 1\nname: t\nworld_size: 2\n"
+                   "device: cpu\nthreads: 1\noversubscribe: true\n"
+                   "entrypoint: [./nosuch]\n")
+        self.told(7, """
+            jobrun: FAILED after TIME: rank 0 could not execute './nosuch': \
+No such file or directory   exit status 7
+              rank 0   node 0 (HOST)   local 0   data 0   attempt 0
+              after it:   rank 1 not started
+              0 processes left
+              runs/ID   (jobrun show latest)
+            """)
+
+    def test_a_missing_result(self):
+        self.spec("[ $RANK = 1 ] || echo 1 > $JOBRUN_RESULT_FILE",
+                  "results: {required: all}\n")
+        self.told(5, """
+            jobrun: INCOMPLETE: every rank exited with 0, but 1 of 2 did not \
+deliver   exit status 5
+              rank 1   result.json was not written
+              0 processes left
+              runs/ID   (jobrun logs latest --rank 1)
+            """)
+
+    def test_unequal_results(self):
+        self.spec("echo '{\"sha\": '$RANK'}' > $JOBRUN_RESULT_FILE",
+                  "results: {fields: {sha: {type: integer}}, equal: [sha]}\n")
+        self.told(5, """
+            jobrun: INCOMPLETE: every rank exited with 0, but 2 of 2 delivered \
+what `results` does not allow   exit status 5
+              rank 0   result.json: 'sha' is 0, but 1 on rank 1
+              rank 1   result.json: 'sha' is 1, but 0 on rank 0
+              0 processes left
+              runs/ID   (jobrun logs latest --rank 0)
+            """)
+
+    def test_a_timeout(self):
+        self.spec("exec sleep 1000", "timeouts: {run: 100ms}\n")
+        self.told(6, """
+            jobrun: TIMED OUT after TIME: longer than timeouts.run, which is \
+TIME   exit status 6
+              ranks 0-1 stopped by jobrun (SIGTERM)
+              0 processes left
+              runs/ID   (jobrun logs latest)
+            """)
+
+    def test_an_interrupt(self):
+        self.spec("touch ready.$RANK; exec sleep 1000")
+        process = self.start("t.jobrun.yaml")
+        self.ready()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=harness.LIMIT)
+        self.assertEqual(process.returncode, 130, err)
+        self.check(err, """
+            jobrun: STOPPED by SIGINT after TIME   exit status 130
+              ranks 0-1 stopped by jobrun (SIGTERM)
+              0 processes left
+              runs/ID   (jobrun logs latest)
+            """)
+
+
+if __name__ == "__main__":
+    harness.main()
