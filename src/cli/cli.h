@@ -37,6 +37,7 @@ struct jr_cli {
     bool exact;              /* rerun */
     bool exit_code;          /* diff */
     bool detach, dry_run;
+    bool wait; /* submit */
     struct jr_strv sets, allow_env;
     const char *root; /* of parents */
     const char *color, *format, *on, *run_id;
@@ -44,6 +45,7 @@ struct jr_cli {
     const char *inject;
     const char *from, *output; /* new */
     const char *rev;           /* diff */
+    const char *engine;        /* render, submit */
     const char *log_dir, *older;
     uint32_t *count;     /* -n */
     uint32_t *node_rank; /* --node-rank */
@@ -55,7 +57,7 @@ struct jr_cli {
     uint32_t count_value, node_rank_value, keep_value, attempt_value;
 };
 
-/* A verb: `words` is its synopsis. A NULL `run` is not built yet. */
+/* A verb: `words` is its synopsis. */
 struct jr_verb {
     const char *name, *words, *help;
     int (*run)(struct jr_cli *cli);
@@ -123,6 +125,8 @@ int jr_cmd_schema(struct jr_cli *cli);
 int jr_cmd_explain(struct jr_cli *cli);
 int jr_cmd_completion(struct jr_cli *cli);
 int jr_cmd_new(struct jr_cli *cli);
+int jr_cmd_render(struct jr_cli *cli);
+int jr_cmd_submit(struct jr_cli *cli);
 int jr_cmd_rerun(struct jr_cli *cli);
 int jr_cmd_diff(struct jr_cli *cli);
 int jr_cmd_migrate(struct jr_cli *cli);

@@ -55,8 +55,6 @@ static void print_verbs(struct jr_buf *out)
                "and succeeds only if every rank produced its result.\n\n"
                "verbs:\n");
     for (const struct jr_verb *verb = jr_verbs; verb->name != NULL; verb++) {
-        if (verb->run == NULL)
-            continue;
         size_t start = out->len;
         jr_buf_printf(out, "  %s", verb->name);
         pad(out, start, VERB_COLUMN);
@@ -141,10 +139,6 @@ static void print_verb(struct jr_buf *out, const struct jr_verb *verb)
     const struct jr_usage *usage = jr_usage_find(verb->name);
     jr_buf_printf(out, "usage: jobrun %s [OPTION...]%s%s\n", verb->name,
                   verb->words[0] != '\0' ? " " : "", verb->words);
-    if (usage == NULL) {
-        jr_buf_printf(out, "\n%s\n\nIt is not supported yet.\n", verb->help);
-        return;
-    }
     print_text(out, usage->text);
     print_options(out, verb->name);
     print_legends(out, verb);

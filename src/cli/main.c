@@ -39,9 +39,6 @@ static int dispatch(struct jr_cli *cli)
         return print_version(cli);
     if (cli->help)
         return print_help(cli);
-    if (cli->verb->run == NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE, "'%s' is not supported yet",
-                          cli->verb->name);
     return cli->verb->run(cli);
 }
 

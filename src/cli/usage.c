@@ -134,6 +134,26 @@ static const struct jr_usage usages[] = {
      "written down and have to be in the environment.",
      "jobrun rerun latest\n"
      "jobrun rerun 20261121-063012 --exact"},
+    {"render",
+     "Prints what an engine is handed. `slurm` is a batch script that runs "
+     "jobrun; it begins with the options of the spec's `engine`. `kubernetes` "
+     "is an Indexed Job with a headless service and the resolved spec. `mpi` "
+     "is a script with one command line, which starts the ranks themselves, "
+     "without jobrun: nobody judges results there.\n"
+     "\n"
+     "The machine that renders is not the one that runs, so it is asked "
+     "nothing: what the spec leaves out of `device` and of the number of "
+     "ranks, `--on` has to tell.",
+     "jobrun render train.jobrun.yaml --engine slurm --on 2x8:H100\n"
+     "jobrun render train.jobrun.yaml --engine kubernetes | kubectl apply -f -\n"
+     "jobrun render train.jobrun.yaml --engine mpi > train.sh"},
+    {"submit",
+     "Hands the script of `render --engine slurm` to sbatch, and prints the "
+     "job's id. With `--wait` it ends when the job does, with the exit status "
+     "that jobrun had there. The job reads the spec when it starts; jobrun and "
+     "the spec have to be where they are here.",
+     "jobrun submit train.jobrun.yaml --engine slurm\n"
+     "jobrun submit train.jobrun.yaml --engine slurm --wait"},
     {"diff",
      "Shows what differs between two specs once they are resolved, or between "
      "two runs: each field with both values and where they come from, and for "

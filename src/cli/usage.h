@@ -10,7 +10,7 @@ struct jr_usage {
     const char *example; /* command lines, without a final newline */
 };
 
-/* NULL for a verb that is not built yet. */
+/* Every verb has it. */
 const struct jr_usage *jr_usage_find(const char *verb);
 
 #endif

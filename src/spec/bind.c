@@ -65,7 +65,9 @@
 #define V_FORM(name, word, help)    {word, JR_FORM_##name},
 #define V_PYTHON(name, word, help)  {word, JR_PYTHON_##name},
 #define V_INIT(name, word, help)    {word, JR_INIT_##name},
+#define V_DIALECT(name, word, help) {word, JR_MPI_##name},
 
+static const cyaml_strval_t dialects[] = {JR_MPI_DIALECTS(V_DIALECT)};
 static const cyaml_strval_t start_methods[] = {JR_START_METHODS(V_START)};
 static const cyaml_strval_t visibilities[] = {JR_VISIBILITIES(V_VISIBLE)};
 static const cyaml_strval_t streams[] = {JR_STREAMS(V_STREAM)};
@@ -207,6 +209,24 @@ static const cyaml_schema_field_t fields_LIMITS[] = {
 #define OF struct jr_restart
 static const cyaml_schema_field_t fields_RESTART[] = {
     JR_FIELDS_RESTART(BIND_X, BIND_L) CYAML_FIELD_END,
+};
+#undef OF
+
+#define OF struct jr_kubernetes
+static const cyaml_schema_field_t fields_KUBERNETES[] = {
+    JR_FIELDS_KUBERNETES(BIND_X, BIND_L) CYAML_FIELD_END,
+};
+#undef OF
+
+#define OF struct jr_mpi
+static const cyaml_schema_field_t fields_MPI[] = {
+    JR_FIELDS_MPI(BIND_X, BIND_L) CYAML_FIELD_END,
+};
+#undef OF
+
+#define OF struct jr_engine
+static const cyaml_schema_field_t fields_ENGINE[] = {
+    JR_FIELDS_ENGINE(BIND_X, BIND_L) CYAML_FIELD_END,
 };
 #undef OF
 

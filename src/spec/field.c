@@ -24,6 +24,7 @@ static const struct jr_spec_word word_mode[] = {JR_LOG_MODES(WORD){0}};
 static const struct jr_spec_word word_from[] = {JR_RESULT_FROMS(WORD){0}};
 static const struct jr_spec_word word_json[] = {JR_JSON_TYPES(WORD){0}};
 static const struct jr_spec_word word_init[] = {JR_PYTHON_INITS(WORD){0}};
+static const struct jr_spec_word word_dialect[] = {JR_MPI_DIALECTS(WORD){0}};
 static const struct jr_spec_word word_devices[] = {
     {"all", "all that are visible"},
     {"none", "no device"},
@@ -132,6 +133,26 @@ TYPE(LOG_LIMIT, .kind = JR_KIND_TEXT, .min = 65536,
                 "[1-9][0-9]{0,5}[MGT]iB|6553[6-9]|655[4-9][0-9]|"
                 "65[6-9][0-9]{2}|6[6-9][0-9]{3}|[7-9][0-9]{4}|"
                 "[1-9][0-9]{5,17})$")
+
+/* What goes to engines stays on one line of a script. */
+#define ONE_LINE "[^\\x00-\\x1f\\x7f]"
+TYPE(OPTION, .kind = JR_KIND_TEXT, .wants = "text on one line, or a boolean",
+     .pattern = "^(?!(null|Null|NULL|~)$)" ONE_LINE "*$")
+TYPE(SLURM, NAMES_OF(OPTION), .outside = true,
+     .wants = "a mapping of options to values",
+     .names = "long options of sbatch, without dashes, but for what the job "
+              "itself decides (nodes, ntasks, array, wrap, ...)",
+     .pattern = "^(?!(nodes|ntasks.*|array|job-name|wrap|wait|test-only|"
+                "parsable|help|usage|version)$)[a-z][a-z0-9]*(-[a-z0-9]+)*$")
+TYPE(LINE, .kind = JR_KIND_TEXT, .wants = "text on one line",
+     .pattern = "^" ONE_LINE "+$")
+TYPE(LABEL, .kind = JR_KIND_TEXT,
+     .wants = "small letters, digits, '-' and '.', as Kubernetes has names",
+     .pattern = "^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")
+TYPE(QUANTITY, .kind = JR_KIND_TEXT,
+     .wants = "a quantity such as 500m, 16 or 64Gi",
+     .pattern = "^(0|[1-9][0-9]{0,17})(m|k|[KMGTPE]i?)?$")
+TYPE(MPI_DIALECT, ONE_OF(word_dialect))
 TYPE(LOG_MODE, ONE_OF(word_mode))
 TYPE(RESULT_FROM, ONE_OF(word_from))
 TYPE(JSON_TYPE, ONE_OF(word_json))
@@ -202,6 +223,9 @@ MAPPING(CONSOLE, .wants = "a mapping")
 MAPPING(TIMEOUTS, .wants = "a mapping of durations")
 MAPPING(ON_HANG, .wants = "a mapping of signal, wait and command")
 MAPPING(LIMITS, .wants = "a mapping of limits")
+MAPPING(KUBERNETES, .wants = "a mapping")
+MAPPING(MPI, .wants = "a mapping of dialect and launcher")
+MAPPING(ENGINE, .wants = "a mapping of slurm, kubernetes and mpi")
 MAPPING(RESULTS, .wants = "a mapping")
 MAPPING(PYTHON, .forms = pythons, .stated = true,
         .wants = "a mapping with script, module or function")

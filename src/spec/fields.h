@@ -155,8 +155,8 @@
     X("exit_status", EXIT_STATUS, OPTIONAL,                                    \
       WORDS(policy.exit_status, exit_statuses), "class", NULL, "class",        \
       "what exit code a failed rank becomes")                                  \
-    L("engine", ANY, OPTIONAL, NULL, "none",                                   \
-      "options for slurm, kubernetes or mpi")
+    X("engine", ENGINE, OPTIONAL, MAP(policy.engine, ENGINE), NULL, NULL,      \
+      "none", "what `render` and `submit` tell slurm, kubernetes or mpi")
 
 #define JR_FIELDS_ENTRYPOINT(X, L)                                             \
     X("command", ARGV, OPTIONAL, SKIP, NULL, NULL, "another form",             \
@@ -289,6 +289,47 @@
     X("never", TRIGGERS, OPTIONAL, STRS(never), NULL, NULL, "none",            \
       "causes that end the run, whatever `on` says")
 
+#define JR_FIELDS_ENGINE(X, L)                                                 \
+    X("slurm", SLURM, OPTIONAL, SEQ(slurm, bind_env), NULL, NULL, "none",      \
+      "options of sbatch, by their long names")                                \
+    X("kubernetes", KUBERNETES, OPTIONAL, MAP(kubernetes, KUBERNETES), NULL,   \
+      NULL, "none", "what the pods are made of")                               \
+    X("mpi", MPI, OPTIONAL, MAP(mpi, MPI), NULL, NULL, "none",                 \
+      "which MPI starts the ranks")
+
+#define JR_FIELDS_KUBERNETES(X, L)                                             \
+    X("image", LINE, OPTIONAL, STR(image), NULL, NULL,                         \
+      "`render` refuses", "the container image, which has jobrun in it")       \
+    X("namespace", LABEL, OPTIONAL, STR(name_space), NULL, NULL,               \
+      "that of who applies it", "the namespace of all objects")                \
+    X("service_account", LABEL, OPTIONAL, STR(service_account), NULL, NULL,    \
+      "the namespace's default", "what the pods run as")                       \
+    X("priority_class", LABEL, OPTIONAL, STR(priority_class), NULL, NULL,      \
+      "none", "how the pods stand against others")                             \
+    X("pull_secret", LABEL, OPTIONAL, STR(pull_secret), NULL, NULL, "none",    \
+      "the secret with which the image is pulled")                             \
+    X("secret", LABEL, OPTIONAL, STR(secret), NULL, NULL, "none",              \
+      "a secret whose entries are variables of jobrun")                        \
+    X("claim", LABEL, OPTIONAL, STR(claim), NULL, NULL, "none",                \
+      "a persistent volume claim that all pods share")                         \
+    X("mount", LINE, OPTIONAL, STR(mount), "/data", NULL, "/data",             \
+      "where the claim is mounted")                                            \
+    X("shm", QUANTITY, OPTIONAL, STR(shm), NULL, "bytes",                      \
+      "64Mi, as container engines have it", "the size of /dev/shm")            \
+    X("cpu", QUANTITY, OPTIONAL, STR(cpu), NULL, "CPUs", "not limited",        \
+      "the CPUs of each pod")                                                  \
+    X("memory", QUANTITY, OPTIONAL, STR(memory), NULL, "bytes",                \
+      "not limited", "the memory of each pod")                                 \
+    X("device_resource", LINE, OPTIONAL, STR(device_resource), NULL, NULL,     \
+      "by the device, as nvidia.com/gpu",                                      \
+      "what the cluster calls the devices")
+
+#define JR_FIELDS_MPI(X, L)                                                    \
+    X("dialect", MPI_DIALECT, OPTIONAL, WORDS(dialect, dialects), "openmpi",   \
+      NULL, "openmpi", "whose options the launcher takes")                     \
+    X("launcher", LINE, OPTIONAL, STR(launcher), "mpiexec", NULL, "mpiexec",   \
+      "the program that starts the ranks")
+
 #define JR_FIELDS_RESULTS(X, L)                                                \
     X("required", RANKS, OPTIONAL, STR(required), "all", NULL, "all",          \
       "the ranks that must deliver")                                           \
@@ -340,6 +381,9 @@
     X(ON_HANG, "on_hang")                                                      \
     X(LIMITS, "limits")                                                        \
     X(RESTART, "restart")                                                      \
+    X(ENGINE, "engine")                                                        \
+    X(KUBERNETES, "engine.kubernetes")                                         \
+    X(MPI, "engine.mpi")                                                       \
     X(RESULTS, "results")                                                      \
     X(RESULT_FIELD, "results.fields.*")
 

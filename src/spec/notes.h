@@ -260,7 +260,53 @@
     N("limits.as", "", "limits: {as: 16GiB}")                                  \
     N("limits.nproc", "", "limits: {nproc: 4096}")                             \
     N("exit_status", "", "exit_status: rank")                                  \
-    N("engine", "", "engine: {slurm: {partition: gpu}}")                       \
+    N("engine",                                                                \
+      "Only `render` and `submit` read it; a run does not.",                   \
+      "engine: {slurm: {partition: gpu}}")                                     \
+    N("engine.slurm",                                                          \
+      "`true` is an option without a value, `false` leaves one out that "      \
+      "jobrun would give. What the job itself decides cannot be given: "       \
+      "`nodes`, `ntasks`, `ntasks-per-node`, `job-name` and their like.",      \
+      "engine: {slurm: {partition: gpu, account: vision, exclusive: true}}")   \
+    N("engine.kubernetes",                                                     \
+      "`jobrun render SPEC --engine kubernetes | kubectl apply -f -`",         \
+      "engine: {kubernetes: {image: registry.example.org/train:7}}")           \
+    N("engine.kubernetes.image",                                               \
+      "The spec's `workdir` and its program are paths in the image.",          \
+      "engine: {kubernetes: {image: registry.example.org/train:7}}")           \
+    N("engine.kubernetes.namespace", "",                                       \
+      "engine: {kubernetes: {image: train, namespace: vision}}")               \
+    N("engine.kubernetes.service_account", "",                                 \
+      "engine: {kubernetes: {image: train, service_account: trainer}}")        \
+    N("engine.kubernetes.priority_class", "",                                  \
+      "engine: {kubernetes: {image: train, priority_class: batch}}")           \
+    N("engine.kubernetes.pull_secret", "",                                     \
+      "engine: {kubernetes: {image: train, pull_secret: registry}}")           \
+    N("engine.kubernetes.secret",                                              \
+      "Values that `secrets` matches are not written into the config map: "    \
+      "they come from here.",                                                  \
+      "engine: {kubernetes: {image: train, secret: tokens}}")                  \
+    N("engine.kubernetes.claim",                                               \
+      "State a `log_dir` below `mount` to keep the runs.",                     \
+      "log_dir: /data/runs\nengine: {kubernetes: {image: train, claim: "       \
+      "shared}}")                                                              \
+    N("engine.kubernetes.mount", "",                                           \
+      "engine: {kubernetes: {image: train, claim: shared, mount: /mnt}}")      \
+    N("engine.kubernetes.shm",                                                 \
+      "It counts as memory of the pod. Data loaders and NCCL want more than"   \
+      " the default.",                                                         \
+      "engine: {kubernetes: {image: train, shm: 16Gi}}")                       \
+    N("engine.kubernetes.cpu", "",                                             \
+      "engine: {kubernetes: {image: train, cpu: 16}}")                         \
+    N("engine.kubernetes.memory", "",                                          \
+      "engine: {kubernetes: {image: train, memory: 64Gi}}")                    \
+    N("engine.kubernetes.device_resource", "",                                 \
+      "engine: {kubernetes: {image: train, device_resource: "                  \
+      "nvidia.com/mig-1g.5gb}}")                                               \
+    N("engine.mpi", "", "engine: {mpi: {dialect: hydra}}")                     \
+    N("engine.mpi.dialect", "", "engine: {mpi: {dialect: hydra}}")             \
+    N("engine.mpi.launcher", "",                                               \
+      "engine: {mpi: {launcher: /opt/openmpi/bin/mpirun}}")                    \
     N("entrypoint.command", "", "entrypoint: {command: [./train, -v]}")        \
     N("entrypoint.shell",                                                      \
       "Its dollars are the shell's: `${...}` is not read by jobrun.",          \

@@ -124,9 +124,6 @@ class Help(Case):
                 for option in re.findall(r"--[a-z-]+", line):
                     self.assertIn(option, self.options(verb), line)
 
-    def test_a_verb_that_is_not_built_says_so(self):
-        self.assertIn("not supported yet", self.printed("submit", "--help"))
-
 
 class Explain(Case):
     def test_usage(self):

@@ -180,8 +180,7 @@ class WrongUsage(harness.Case):
                 (["-n", "x", "--", "true"], "whole number"),
                 (["-n", "0", "--", "true"], "at least 1"),
                 (["-n", "2", "t.yaml"], "world_size"),
-                (["validate", "--format", "xml", "x"], "human, short, json"),
-                (["submit", "a"], "not supported yet")):
+                (["validate", "--format", "xml", "x"], "human, short, json")):
             with self.subTest(words=words):
                 done = self.expect(self.jobrun(*words), 2)
                 self.assertIn(said, done.stderr)

@@ -23,7 +23,7 @@ try:
 except ImportError:
     sys.exit(77)
 
-SEEN = """booleans empty_lists extends_wrong not_supported_yet other_launchers
+SEEN = """booleans empty_lists extends_wrong engine_options other_launchers
     redirects_other required required_result_type shapes template_wrong
     unknown_fields words""".split()
 schema = json.loads(printed)

@@ -143,6 +143,11 @@
     X(MODULE, "module", "a module, run as `python -m` would")                  \
     X(FUNCTION, "function", "a function of a module, which is called")
 
+/* Whose options an MPI launcher takes. */
+#define JR_MPI_DIALECTS(X)                                                     \
+    X(OPENMPI, "openmpi", "Open MPI, PRRTE")                                   \
+    X(HYDRA, "hydra", "MPICH, Intel MPI, MVAPICH")
+
 /* What sets up a function's rank before the call. */
 #define JR_PYTHON_INITS(X)                                                     \
     X(NONE, "none", "nothing")                                                 \
@@ -214,6 +219,7 @@
 #define JR_ENUM_FORM(name, word, help)         JR_FORM_##name,
 #define JR_ENUM_PYTHON(name, word, help)       JR_PYTHON_##name,
 #define JR_ENUM_INIT(name, word, help)         JR_INIT_##name,
+#define JR_ENUM_DIALECT(name, word, help)      JR_MPI_##name,
 #define JR_ENUM_TEMPLATE(name, word, help)     JR_TEMPLATE_##name,
 
 enum jr_axis { JR_AXES(JR_ENUM_AXIS) JR_AXIS_COUNT };
@@ -234,6 +240,7 @@ enum jr_json_type { JR_JSON_TYPES(JR_ENUM_JSON_TYPE) };
 enum jr_form { JR_FORMS(JR_ENUM_FORM) };
 enum jr_python_form { JR_PYTHON_FORMS(JR_ENUM_PYTHON) };
 enum jr_python_init { JR_PYTHON_INITS(JR_ENUM_INIT) };
+enum jr_mpi_dialect { JR_MPI_DIALECTS(JR_ENUM_DIALECT) };
 enum jr_template {
     JR_TEMPLATE_NAMES(JR_ENUM_TEMPLATE) JR_TEMPLATE_INTERNALS(JR_ENUM_TEMPLATE)
         JR_TEMPLATE_COUNT
@@ -400,6 +407,28 @@ struct jr_results {
     uint32_t artifacts_count;
 };
 
+/* What the pods of a job are made of; NULL: not stated. */
+struct jr_kubernetes {
+    char *image, *name_space, *service_account, *priority_class;
+    char *pull_secret, *secret, *claim, *mount;
+    char *shm, *cpu, *memory; /* quantities of Kubernetes */
+    char *device_resource;
+};
+
+struct jr_mpi {
+    enum jr_mpi_dialect dialect;
+    char *launcher;
+};
+
+/* Each engine's own options. Those of sbatch are long ones without dashes; a
+ * NULL value takes one away that jobrun would give. */
+struct jr_engine {
+    struct jr_env_entry *slurm;
+    uint32_t slurm_count;
+    struct jr_kubernetes kubernetes;
+    struct jr_mpi mpi;
+};
+
 /* What the run does with a spec's wishes; plain values, defaults filled. */
 struct jr_policy {
     enum jr_on_failure on_failure;
@@ -417,6 +446,7 @@ struct jr_policy {
     struct jr_restart restart;
     struct jr_console console;
     struct jr_results results;
+    struct jr_engine engine;
 };
 
 #endif

@@ -10,7 +10,7 @@ static void rows_are_whole(void)
 {
     size_t count;
     const struct jr_spec_group *groups = jr_field_groups(&count);
-    CU_ASSERT_EQUAL(count, 14);
+    CU_ASSERT_EQUAL(count, 17);
     for (size_t i = 0; i < count; i++) {
         const struct jr_spec_field *row = groups[i].fields;
         CU_ASSERT_PTR_NOT_NULL(row->key);
@@ -120,7 +120,10 @@ static void has_every_field_of_the_contract(void)
         "restart",
         "limits",
         "exit_status",
-        "engine",
+        "engine.slurm",
+        "engine.kubernetes.image",
+        "engine.kubernetes.shm",
+        "engine.mpi.dialect",
     };
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         const struct jr_spec_field *field = jr_field_find(paths[i]);
@@ -229,7 +232,7 @@ static void prints_a_schema(void)
     CU_ASSERT_PTR_NOT_NULL(property(schema, "world_size"));
     CU_ASSERT_PTR_NOT_NULL(property(schema, "extends"));
     CU_ASSERT_PTR_NOT_NULL(property(schema, "signals"));
-    CU_ASSERT_PTR_NULL(property(schema, "engine"));
+    CU_ASSERT_PTR_NOT_NULL(property(schema, "engine"));
     json_decref(schema);
     jr_buf_release(&out);
 }

@@ -1,0 +1,113 @@
+/* jobrun render: what an engine would be handed, printed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "io.h"
+#include "render.h"
+#include "stage.h"
+
+#include "banned.h"
+
+/* A path as it is read from any folder. */
+static void push_path(struct jr_strv *words, struct jr_cli *cli,
+                      const char *path)
+{
+    char *here = jr_spec_folder(NULL);
+    char *absolute = here == NULL ? NULL : jr_io_absolute(here, path);
+    cli->arena.failed |= absolute == NULL;
+    jr_strv_push(words, &cli->arena, jr_arena_strdup(&cli->arena, absolute));
+    free(absolute);
+    free(here);
+}
+
+static void push(struct jr_strv *words, struct jr_cli *cli, const char *word)
+{
+    jr_strv_push(words, &cli->arena, jr_arena_strdup(&cli->arena, word));
+}
+
+/* The command line that does there what this one would do here. */
+static struct jr_strv command_of(struct jr_cli *cli)
+{
+    struct jr_strv words = {0};
+    push(&words, cli, "jobrun");
+    push(&words, cli, "run");
+    push_path(&words, cli, cli->words[0]);
+    for (size_t i = 0; i < cli->sets.count; i++) {
+        push(&words, cli, "--set");
+        push(&words, cli, cli->sets.items[i]);
+    }
+    if (cli->root != NULL) {
+        push(&words, cli, "--root");
+        push_path(&words, cli, cli->root);
+    }
+    for (char **word = cli->rest; word != NULL && *word != NULL; word++) {
+        if (word == cli->rest)
+            push(&words, cli, "--");
+        push(&words, cli, *word);
+    }
+    return words;
+}
+
+static int check(const struct jr_cli *cli, enum jr_engine_kind kind)
+{
+    if (kind == JR_ENGINE_COUNT)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--engine wants slurm, kubernetes or mpi%s%s%s",
+                          cli->engine != NULL ? ", not '" : "",
+                          cli->engine != NULL ? cli->engine : "",
+                          cli->engine != NULL ? "'" : "");
+    if (cli->words_count != 1)
+        return jr_cli_say(cli, JR_STATUS_USAGE, "%s wants one spec",
+                          cli->verb->name);
+    if (kind == JR_ENGINE_SLURM && strcmp(cli->words[0], "-") == 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "the job reads its spec when it starts, and standard "
+                          "input is gone by then: give a file");
+    return 0;
+}
+
+static int render(struct jr_session *session, struct jr_cli *cli,
+                  enum jr_engine_kind kind, struct jr_buf *out)
+{
+    const struct jr_strv command = command_of(cli);
+    struct jr_error err = {0};
+    int failed = jr_stage_load(session, cli);
+    if (failed == 0 && cli->on != NULL)
+        failed = jr_stage_facts(session, cli);
+    else if (failed == 0)
+        failed = jr_stage_told(session, cli, jr_session_imagine(session, &err),
+                               &err);
+    if (failed != 0)
+        return failed;
+    if (cli->arena.failed)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+    return jr_stage_told(
+        session, cli,
+        jr_session_render(session, kind, command.items, out, &err), &err);
+}
+
+int jr_stage_render(struct jr_cli *cli, struct jr_buf *out)
+{
+    struct jr_session_options options = jr_stage_options(cli);
+    struct jr_session *session = NULL;
+    enum jr_engine_kind kind =
+        jr_engine_find(cli->engine != NULL ? cli->engine : "");
+    int status = check(cli, kind);
+    options.dry_run = true;
+    if (status == 0)
+        status = jr_stage_open(&session, cli, &options);
+    if (status == 0)
+        status = render(session, cli, kind, out);
+    jr_session_close(session);
+    return status;
+}
+
+int jr_cmd_render(struct jr_cli *cli)
+{
+    struct jr_buf text = JR_BUF_INIT;
+    int status = jr_stage_render(cli, &text);
+    if (status == 0)
+        return jr_cli_out(cli, &text);
+    jr_buf_release(&text);
+    return status;
+}

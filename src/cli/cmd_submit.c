@@ -1,0 +1,134 @@
+/*
+ * jobrun submit: sbatch with the rendered script as its standard input. The job
+ * id, which sbatch prints before it waits, tells a job that went wrong from one
+ * that was never taken.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "io.h"
+#include "stage.h"
+
+#include "banned.h"
+
+/* What goes to sbatch and comes from it; -1: not open. */
+struct sbatch {
+    int script; /* a file in memory, so that nobody waits for a reader */
+    int in, out; /* the pipe of its standard output */
+    pid_t pid;
+};
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+static int prepare(struct sbatch *run, const struct jr_buf *script)
+{
+    int pipe_fds[2];
+    run->script = memfd_create("jobrun", MFD_CLOEXEC);
+    if (run->script < 0 ||
+        jr_io_write_all(run->script, script->data, script->len) != 0 ||
+        lseek(run->script, 0, SEEK_SET) != 0 || pipe2(pipe_fds, O_CLOEXEC) != 0)
+        return errno;
+    run->out = pipe_fds[0];
+    run->in = pipe_fds[1];
+    return 0;
+}
+
+static int start(struct sbatch *run, const struct jr_cli *cli)
+{
+    char *const words[] = {(char[]){"sbatch"}, (char[]){"--parsable"},
+                           cli->wait ? (char[]){"--wait"} : NULL, NULL};
+    posix_spawn_file_actions_t actions;
+    int failed = posix_spawn_file_actions_init(&actions);
+    if (failed != 0)
+        return failed;
+    failed = posix_spawn_file_actions_adddup2(&actions, run->script, 0);
+    if (failed == 0)
+        failed = posix_spawn_file_actions_adddup2(&actions, run->in, 1);
+    if (failed == 0)
+        failed = posix_spawnp(&run->pid, words[0], &actions, NULL, words,
+                              cli->environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return failed;
+}
+
+/* Hand on what it prints, at once; whether that was anything. */
+static bool relay(const struct sbatch *run)
+{
+    char bytes[256];
+    bool any = false;
+    for (;;) {
+        ssize_t len = read(run->out, bytes, sizeof bytes);
+        if (len < 0 && errno == EINTR)
+            continue;
+        if (len <= 0)
+            return any;
+        any = true;
+        (void)jr_io_write_all(STDOUT_FILENO, bytes, (size_t)len);
+    }
+}
+
+/* The job's own exit status where it was waited for. */
+static int finish(struct sbatch *run, const struct jr_cli *cli)
+{
+    int status = 0;
+    close_fd(&run->in);
+    bool taken = relay(run);
+    while (waitpid(run->pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return jr_cli_say(cli, JR_STATUS_LAUNCH,
+                              "sbatch was lost: %s", strerror(errno));
+    if (WIFSIGNALED(status))
+        return 128 + WTERMSIG(status);
+    if (WEXITSTATUS(status) != 0 && !taken)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH,
+                          "sbatch did not take the job (its exit status is "
+                          "%d); the script is that of jobrun render",
+                          WEXITSTATUS(status));
+    return WEXITSTATUS(status);
+}
+
+static int submit(const struct jr_cli *cli, const struct jr_buf *script)
+{
+    struct sbatch run = {-1, -1, -1, -1};
+    int failed = prepare(&run, script);
+    if (failed == 0)
+        failed = start(&run, cli);
+    int status;
+    if (failed == ENOENT)
+        status = jr_cli_say(cli, JR_STATUS_LAUNCH,
+                            "there is no sbatch in PATH: submit where the "
+                            "cluster's commands are");
+    else if (failed != 0)
+        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot start sbatch: %s",
+                            strerror(failed));
+    else
+        status = finish(&run, cli);
+    close_fd(&run.script);
+    close_fd(&run.in);
+    close_fd(&run.out);
+    return status;
+}
+
+int jr_cmd_submit(struct jr_cli *cli)
+{
+    struct jr_buf script = JR_BUF_INIT;
+    if (cli->engine != NULL && strcmp(cli->engine, "slurm") != 0)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "submit is for slurm; for kubernetes: jobrun render "
+                          "SPEC --engine kubernetes | kubectl apply -f -");
+    int status = jr_stage_render(cli, &script);
+    if (status == 0)
+        status = submit(cli, &script);
+    jr_buf_release(&script);
+    return status;
+}
