@@ -1,0 +1,39 @@
+"""The HTML report in a browser, where there is one: it is laid out at a wide
+and a narrow width and in print, and asks for nothing."""
+import shutil
+import subprocess
+import unittest
+
+import harness
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@unittest.skipUnless(BROWSER, "no Chromium: the report is seen by nobody")
+class Browser(harness.Case):
+    def browse(self, *words):
+        return subprocess.run(
+            [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu",
+             f"--user-data-dir={self.folder / 'profile'}", *words,
+             (self.folder / "r.html").as_uri()],
+            capture_output=True, text=True, timeout=harness.LIMIT, check=True)
+
+    def test_it_is_shown_and_printed(self):
+        self.write("t.jobrun.yaml", "version: 1\nname: seen\nworld_size: 2\n"
+                   "tee: all\nentrypoint: {shell: 'echo a; exit $RANK'}\n")
+        self.expect(self.jobrun("t.jobrun.yaml"), 1)
+        self.expect(self.jobrun("report", "--format", "html", "-o", "r.html"),
+                    0)
+        for size in ("1200,2000", "400,2000"):
+            shot = self.folder / "shot.png"
+            self.browse(f"--window-size={size}", f"--screenshot={shot}")
+            self.assertGreater(shot.stat().st_size, 10000)
+            shot.unlink()
+        paper = self.folder / "paper.pdf"
+        self.browse(f"--print-to-pdf={paper}")
+        self.assertEqual(paper.read_bytes()[:4], b"%PDF")
+        self.assertIn("<h1>seen</h1>", self.browse("--dump-dom").stdout)
+
+
+if __name__ == "__main__":
+    harness.main()
