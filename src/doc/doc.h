@@ -128,7 +128,8 @@ struct jr_pair *jr_doc_pair(const struct jr_node *mapping, const char *key);
  * "hosts[2]") from `node`; NULL where it ends early. */
 struct jr_node *jr_doc_find(const struct jr_node *node, const char *path);
 
-/* Building and changing trees, in `arena`. New nodes have no position. */
+/* Building and changing trees, in `arena`. New nodes have no position. A text
+ * of NULL is one for which there was no memory, and makes none. */
 struct jr_node *jr_node_scalar(struct jr_arena *arena, const char *text,
                                bool plain);
 struct jr_node *jr_node_mapping(struct jr_arena *arena);

@@ -29,7 +29,8 @@ struct jr_node *jr_node_scalar_n(struct jr_arena *arena, const char *text,
 struct jr_node *jr_node_scalar(struct jr_arena *arena, const char *text,
                                bool plain)
 {
-    return jr_node_scalar_n(arena, text, strlen(text), plain);
+    return text == NULL ? NULL
+                        : jr_node_scalar_n(arena, text, strlen(text), plain);
 }
 
 void jr_node_rewrite(struct jr_arena *arena, struct jr_node *node,

@@ -141,6 +141,7 @@ static void builds_a_tree(void)
     struct jr_node *root = jr_node_mapping(&arena);
     struct jr_node *list = jr_node_sequence(&arena);
     jr_node_set(&arena, root, "list", list);
+    CU_ASSERT_PTR_NULL(jr_node_scalar(&arena, NULL, false)); /* no memory */
     for (int i = 0; i < 20; i++)
         jr_node_append(&arena, list, jr_node_scalar(&arena, "x", false));
     jr_node_set(&arena, root, "a", jr_node_scalar(&arena, "1", true));
