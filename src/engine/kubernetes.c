@@ -73,7 +73,7 @@ static void end(struct jr_buf *out, const struct object *made)
 /* A label of DNS, which is what hosts are called: RFC 1123, 2.1. */
 static const char *host_name(struct jr_arena *arena, const char *name)
 {
-    char *made = jr_arena_strndup(arena, name, LONGEST);
+    char *made = jr_arena_strndup(arena, name, strnlen(name, LONGEST));
     for (char *at = made; at != NULL && *at != '\0'; at++)
         *at = isalnum((unsigned char)*at) ? (char)tolower((unsigned char)*at)
                                           : '-';

@@ -323,7 +323,8 @@ class Following(harness.Case):
 
     def test_the_last_lines(self):
         run = self.live()
-        logs = self.follow("--rank", "0", "--tail", "0")
+        logs = self.follow("--rank", "0", "--tail", "1")
+        self.assertEqual(logs.stdout.readline(), "begin 0\n")
         (self.folder / "go").touch()
         rest, _ = logs.communicate(timeout=harness.LIMIT)
         self.assertTrue(rest.endswith("\n1000\nno newline"))
