@@ -27,8 +27,9 @@ pid_t jr_isolate_fork(const struct jr_group *group, struct jr_error *err);
  * *ret_proc, at least `at_least`. 0, or -1 with errno. */
 int jr_isolate_settle(int *ret_proc, int at_least);
 
-/* The number on the machine of the process of a pidfd, by the machine's /proc
- * in `proc_fd`; 0 when it is not to be had. */
-pid_t jr_isolate_host_pid(int proc_fd, int pidfd);
+/* The number that a process has on the machine, which is what people see, by
+ * its pidfd and the machine's /proc in `proc_fd`; `pid`, its number here, where
+ * `proc_fd` is -1 or the other is not to be had. */
+pid_t jr_isolate_host_pid(int proc_fd, int pidfd, pid_t pid);
 
 #endif

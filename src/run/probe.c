@@ -13,10 +13,12 @@
 #include "banned.h"
 
 /* The system calls that wait, by name; others are told by number. */
-static const struct {
+struct call {
     long number;
     const char *name;
-} calls[] = {
+};
+
+static const struct call calls[] = {
 #define CALL(name) {SYS_##name, #name}
     CALL(read),        CALL(write),         CALL(readv),
     CALL(writev),      CALL(pread64),       CALL(pwrite64),

@@ -3,9 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -23,8 +21,7 @@
 
 #include "banned.h"
 
-#define STARTS_PER_TURN 16 /* between two looks at everything else */
-#define DESCENT_NS      50000000 /* for a sweep without the group */
+#define DESCENT_NS 50000000 /* for a sweep without the group */
 
 void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
                         int sig)
@@ -33,232 +30,6 @@ void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
         (void)jr_rank_handle(&runner->ranks[i], event, sig);
     if (event != JR_RANK_ON_FORWARD)
         (void)jr_rank_handle(&runner->setup.run, event, sig);
-}
-
-static void record_end(struct jr_runner *runner, const struct jr_rank_run *rank)
-{
-    const struct jr_rank_outcome *outcome = rank->outcome;
-    char code[JR_EVENTS_SIGNAL], name[JR_EVENTS_SIGNAL];
-    bool exited = outcome->end == JR_END_EXITED;
-    jr_events_add(&runner->events, "rank_ended",
-                  "\"rank\":%u,\"pid\":%d,\"exit_code\":%s,\"signal\":%s",
-                  rank->plan->rank, outcome->pid,
-                  jr_events_code(code, exited ? outcome->exit_code : -1),
-                  jr_events_signal(name, outcome->signal));
-}
-
-static void rank_ended(struct jr_runner *runner, struct jr_rank_run *rank)
-{
-    struct jr_rank_outcome *outcome = rank->outcome;
-    outcome->order = ++runner->ended;
-    jr_linger_ended(rank);
-    record_end(runner, rank);
-    jr_stop_judge(runner, rank);
-}
-
-/* Of a SIGKILL that is not ours. */
-static void explain_kill(struct jr_runner *runner,
-                         struct jr_rank_outcome *outcome)
-{
-    if (outcome->signal == SIGKILL && outcome->stopped_with == 0 &&
-        !outcome->killed)
-        outcome->oom = jr_oom_explains(&runner->oom, outcome->pid);
-}
-
-static void on_exit_of_rank(void *owner, uint32_t events)
-{
-    (void)events;
-    struct jr_rank_run *rank = owner;
-    struct jr_runner *runner = rank->runner;
-    if (!jr_rank_reap(rank))
-        return;
-    jr_loop_remove(&runner->loop, &rank->watch);
-    (void)close(rank->watch.fd);
-    rank->watch.fd = -1;
-    runner->running--;
-    if (rank->plan->input == JR_INPUT_TERMINAL)
-        jr_terminal_end(runner->terminal);
-    explain_kill(runner, rank->outcome);
-    jr_inject_ended(runner, rank);
-    (void)jr_rank_handle(rank, JR_RANK_ON_EXIT, 0);
-    rank_ended(runner, rank);
-}
-
-static void start_failed(struct jr_runner *runner, struct jr_rank_run *rank,
-                         const struct jr_started *started)
-{
-    struct jr_rank_outcome *outcome = rank->outcome;
-    for (int stream = 0; stream < 2; stream++) {
-        if (started->pipes[stream] >= 0)
-            (void)close(started->pipes[stream]);
-        if (started->files[stream] >= 0)
-            (void)close(started->files[stream]);
-    }
-    if (started->control >= 0)
-        (void)close(started->control);
-    jr_linger_ended(rank);
-    outcome->stage = started->stage;
-    outcome->start_errno = started->error;
-    outcome->order = ++runner->ended;
-    outcome->end = JR_END_START;
-    (void)jr_rank_handle(rank, JR_RANK_ON_UNSTARTED, 0);
-    jr_events_add(&runner->events, "start_failed",
-                  "\"rank\":%u,\"stage\":%d,\"errno\":%d", rank->plan->rank,
-                  (int)outcome->stage, outcome->start_errno);
-    jr_stop_judge(runner, rank);
-}
-
-/* A rank that the loop cannot watch is no rank that could be supervised. */
-static void watch_failed(struct jr_runner *runner, struct jr_rank_run *rank)
-{
-    rank->outcome->log_errno = errno;
-    rank->outcome->log_failed = true;
-    jr_stop_force(runner);
-}
-
-/* The number that a process has on the machine, which is what people see. */
-static pid_t host_pid(const struct jr_runner *runner, int pidfd, pid_t pid)
-{
-    if (runner->proc_fd < 0)
-        return pid;
-    pid_t number = jr_isolate_host_pid(runner->proc_fd, pidfd);
-    return number > 0 ? number : pid;
-}
-
-/* The rank has its end of the terminal; ours would keep it from ending. */
-static void begin_terminal(struct jr_runner *runner)
-{
-    (void)dup3(JR_SLOT_NULL, JR_SLOT_IN, O_CLOEXEC);
-    if (jr_terminal_begin(runner->terminal, &runner->loop) != 0)
-        jr_stop_force(runner);
-}
-
-/* A rank has a process: watch it. */
-static void rank_started(struct jr_runner *runner, struct jr_rank_run *rank,
-                         pid_t pid, int pidfd)
-{
-    rank->pid = pid;
-    rank->outcome->pid = host_pid(runner, pidfd, pid);
-    rank->outcome->started_ns = jr_clock_ns();
-    rank->watch = (struct jr_watch){
-        .fd = pidfd, .ready = on_exit_of_rank, .owner = rank};
-    rank->state = JR_LIFE_WAITING;
-    (void)jr_rank_handle(rank, JR_RANK_ON_STARTED, 0);
-    runner->running++;
-    if (rank->plan->input == JR_INPUT_TERMINAL)
-        begin_terminal(runner);
-    jr_events_add(&runner->events, "rank_started", "\"rank\":%u,\"pid\":%d",
-                  rank->plan->rank, rank->outcome->pid);
-    jr_inject_started(runner, rank);
-    if (jr_loop_add(&runner->loop, &rank->watch, EPOLLIN) != 0)
-        watch_failed(runner, rank);
-}
-
-static void start_one(struct jr_runner *runner)
-{
-    uint32_t i = runner->next++;
-    struct jr_rank_run *rank = &runner->ranks[i];
-    struct jr_started started;
-    if (runner->plan->helper.argv != NULL)
-        jr_helper_start(&runner->helper, &runner->starter, rank->plan, i,
-                        &started);
-    else
-        jr_start_spawn(&runner->starter, rank->plan, &started);
-    if (started.stage != JR_STAGE_NONE) {
-        start_failed(runner, rank, &started);
-        return;
-    }
-    if (started.pid != 0)
-        rank_started(runner, rank, started.pid, started.pidfd);
-    if (jr_linger_add(rank, started.control) != 0 ||
-        jr_tee_add(&runner->tee, i, &started, rank->plan, rank->outcome) != 0)
-        watch_failed(runner, rank);
-}
-
-static bool may_start(const struct jr_runner *runner)
-{
-    return runner->setup.done && runner->next < runner->plan->count &&
-           !runner->stop.begun && runner->loop.paused_ns == 0 &&
-           (runner->plan->helper.argv == NULL ||
-            jr_helper_may_start(&runner->helper));
-}
-
-bool jr_runner_is_starting(const struct jr_runner *runner)
-{
-    if (runner->helper.socket.fd >= 0 && runner->helper.pending > 0)
-        return true;
-    return runner->next < runner->plan->count && !runner->stop.begun;
-}
-
-/* The helper. */
-
-static void on_forked(void *owner, uint32_t i, pid_t pid)
-{
-    struct jr_runner *runner = owner;
-    int pidfd = i < runner->next ? jr_pidfd_open(pid) : -1;
-    if (pidfd < 0)
-        return; /* ended, or not what was asked for: the sweep's */
-    struct jr_rank_run *rank = &runner->ranks[i];
-    if (rank->outcome->end == JR_END_START || rank->pid != 0) {
-        (void)jr_pidfd_signal(pidfd, SIGKILL);
-        (void)close(pidfd);
-        return;
-    }
-    rank_started(runner, rank, pid, pidfd);
-    /* Born too late. */
-    if (runner->stop.begun)
-        (void)jr_rank_handle(
-            rank, runner->stop.forced ? JR_RANK_ON_KILL : JR_RANK_ON_STOP,
-            runner->stop.forced ? SIGKILL : SIGTERM);
-}
-
-void jr_runner_no_start(struct jr_runner *runner, enum jr_stage stage,
-                        int error, const char *text)
-{
-    struct jr_started started = {.pipes = {-1, -1},
-                                 .files = {-1, -1},
-                                 .control = -1,
-                                 .stage = stage,
-                                 .error = error};
-    uint32_t i = 0;
-    while (i < runner->next && runner->ranks[i].pid != 0)
-        i++;
-    if (runner->stop.begun || i >= runner->plan->count)
-        return;
-    if (i == runner->next)
-        runner->next++;
-    (void)snprintf(runner->outcome->start_text,
-                   sizeof runner->outcome->start_text, "%s", text);
-    start_failed(runner, &runner->ranks[i], &started);
-}
-
-static void on_helper_failed(void *owner, enum jr_stage stage, int error,
-                             const char *text)
-{
-    jr_runner_no_start(owner, stage, error, text);
-}
-
-void jr_runner_set_up(struct jr_runner *runner)
-{
-    enum jr_stage stage;
-    if (runner->plan->helper.argv != NULL && runner->plan->count > 0 &&
-        jr_helper_open(&runner->helper, &runner->starter, runner->plan,
-                       &runner->loop, &stage) != 0)
-        jr_runner_no_start(runner, stage, errno, "");
-}
-
-/* Once all ranks are there, or none is wanted any more. */
-static void tend_helper(struct jr_runner *runner)
-{
-    struct jr_helper *helper = &runner->helper;
-    bool starting = jr_runner_is_starting(runner);
-    if (!starting)
-        runner->stop.start.at = 0;
-    jr_helper_go(helper);
-    if (runner->stop.begun)
-        jr_helper_kill(helper);
-    if (!starting && helper->socket.fd >= 0)
-        jr_helper_close(helper);
 }
 
 /* Signals and the guard. */
@@ -449,10 +220,7 @@ static int open_runner(struct jr_runner *runner,
 /* One turn of the loop; before it would sleep, the events are written. */
 static void turn(struct jr_runner *runner)
 {
-    bool busy = may_start(runner);
-    for (int i = 0; i < STARTS_PER_TURN && may_start(runner); i++)
-        start_one(runner);
-    tend_helper(runner);
+    bool busy = jr_launch_turn(runner);
     if (jr_loop_turn(&runner->loop, true) == 0 && !busy) {
         jr_events_flush(&runner->events);
         (void)jr_loop_turn(&runner->loop, false);
@@ -483,7 +251,7 @@ static void sweep(struct jr_runner *runner)
     end_all(runner, &sweep);
     for (uint32_t i = 0; i < sweep.left && i < JR_SWEEP_PIDS; i++) {
         int pidfd = jr_pidfd_open(sweep.left_pids[i]);
-        outcome->left_pids[i] = host_pid(runner, pidfd, sweep.left_pids[i]);
+        outcome->left_pids[i] = jr_isolate_host_pid(runner->proc_fd, pidfd, sweep.left_pids[i]);
         if (pidfd >= 0)
             (void)close(pidfd);
     }
@@ -498,7 +266,7 @@ static bool goes_on(const struct jr_runner *runner)
 {
     if (runner->stop.given_up || runner->guard_lost)
         return false;
-    return jr_runner_is_starting(runner) || runner->running > 0 ||
+    return jr_launch_is_due(runner) || runner->running > 0 ||
            jr_stop_waits(runner);
 }
 
@@ -507,6 +275,33 @@ static void drop_group(const struct jr_group *group)
 {
     if (group != NULL && jr_group_leave(group) == 0)
         jr_group_remove(group);
+}
+
+/* What went wrong before the run began; errno says more. */
+_Noreturn static void give_up(struct jr_shared *shared, const char *what)
+{
+    (void)jr_error_sys(&shared->error, JR_STATUS_LAUNCH, "%s", what);
+    _exit(1);
+}
+
+/* No rank is left: nor shall anything else be, and all is to be written. */
+static void wind_up(struct jr_runner *runner)
+{
+    jr_terminal_end(runner->terminal);
+    jr_stop_rest(runner);
+    jr_status_close(&runner->status);
+    sweep(runner);
+    jr_helper_tidy(&runner->helper);
+    jr_tee_drain(&runner->tee);
+    while (jr_screen_is_waiting(&runner->screen))
+        (void)jr_loop_turn(&runner->loop, false);
+    runner->outcome->pattern_limits = runner->tee.lines.filter.limited;
+    runner->outcome->console_failed = runner->screen.failed;
+    runner->outcome->console_errno = runner->screen.error;
+    jr_screen_close(&runner->screen);
+    jr_events_close(&runner->events);
+    if (runner->guard_lost)
+        drop_group(runner->options->group);
 }
 
 _Noreturn void jr_runner_main(const struct jr_runner_args *args)
@@ -521,42 +316,19 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
         .proc_fd = -1,
     };
     runner.guard.owner = &runner;
-    runner.helper = (struct jr_helper){
-        .socket = {.fd = -1},
-        .process = {.fd = -1},
-        .hooks = {&runner, on_forked, on_helper_failed}};
+    jr_launch_open(&runner);
     if (args->plan->policy->isolation == JR_ISOLATION_PID &&
-        jr_isolate_settle(&runner.proc_fd, JR_SLOT_END) != 0) {
-        (void)jr_error_sys(&args->shared->error, JR_STATUS_LAUNCH,
-                           "isolation: pid needs a /proc of its own, and the "
-                           "container does not let it be mounted; use "
-                           "isolation: none");
-        _exit(1);
-    }
-    if (open_runner(&runner, args) != 0) {
-        (void)jr_error_sys(&args->shared->error, JR_STATUS_LAUNCH,
-                           "could not set up the runner");
-        _exit(1);
-    }
+        jr_isolate_settle(&runner.proc_fd, JR_SLOT_END) != 0)
+        give_up(args->shared, "isolation: pid needs a /proc of its own, and "
+                              "the container does not let it be mounted; use "
+                              "isolation: none");
+    if (open_runner(&runner, args) != 0)
+        give_up(args->shared, "could not set up the runner");
     args->shared->began = true;
     jr_setup_open(&runner);
     while (goes_on(&runner))
         turn(&runner);
-    jr_terminal_end(runner.terminal);
-    jr_stop_rest(&runner);
-    jr_status_close(&runner.status);
-    sweep(&runner);
-    jr_helper_tidy(&runner.helper);
-    jr_tee_drain(&runner.tee);
-    while (jr_screen_is_waiting(&runner.screen))
-        (void)jr_loop_turn(&runner.loop, false);
-    runner.outcome->pattern_limits = runner.tee.lines.filter.limited;
-    runner.outcome->console_failed = runner.screen.failed;
-    runner.outcome->console_errno = runner.screen.error;
-    jr_screen_close(&runner.screen);
-    jr_events_close(&runner.events);
-    if (runner.guard_lost)
-        drop_group(runner.options->group);
+    wind_up(&runner);
     args->shared->finished = true;
     _exit(0);
 }

@@ -8,6 +8,7 @@
 #include "budget.h"
 #include "events.h"
 #include "hang.h"
+#include "launch.h"
 #include "loop.h"
 #include "oom.h"
 #include "outcome.h"
@@ -85,17 +86,6 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args);
  * setup, where it is not a signal for ranks. */
 void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
                         int sig);
-
-/* The setup is done: start the helper, if ranks are forked from one. */
-void jr_runner_set_up(struct jr_runner *runner);
-
-/* Whether ranks are still to come. */
-bool jr_runner_is_starting(const struct jr_runner *runner);
-
-/* No further rank will start: the first that has no process is told as the one
- * that could not. `text`: more of why; may be empty. */
-void jr_runner_no_start(struct jr_runner *runner, enum jr_stage stage,
-                        int error, const char *text);
 
 /* The stop policy: stop.c. */
 void jr_stop_open(struct jr_runner *runner);

@@ -32,7 +32,7 @@
 
 static void fail(struct jr_runner *runner, const char *text)
 {
-    jr_runner_no_start(runner, JR_STAGE_SETUP, 0, text);
+    jr_launch_fail(runner, JR_STAGE_SETUP, 0, text);
 }
 
 static void judge(struct jr_runner *runner)
@@ -56,7 +56,7 @@ static void judge(struct jr_runner *runner)
         fail(runner, err.text);
     } else {
         setup->done = true;
-        jr_runner_set_up(runner);
+        jr_launch_begin(runner);
     }
 }
 
@@ -129,7 +129,7 @@ static void begin(struct jr_runner *runner)
     if (script.failed || start(runner, script.data, &started) != 0) {
         /* What is executed is not the rank's program. */
         bool other = script.failed || started.stage == JR_STAGE_EXEC;
-        jr_runner_no_start(runner, other ? JR_STAGE_SETUP : started.stage,
+        jr_launch_fail(runner, other ? JR_STAGE_SETUP : started.stage,
                            script.failed ? ENOMEM : started.error, "");
         return;
     }
@@ -160,7 +160,7 @@ void jr_setup_open(struct jr_runner *runner)
                                       .outcome = &setup->outcome};
     setup->done = plan->setup.text == NULL || plan->count == 0;
     if (setup->done) {
-        jr_runner_set_up(runner);
+        jr_launch_begin(runner);
         return;
     }
     jr_start_beside(first, JR_SETUP_LOG, setup->log, sizeof setup->log);

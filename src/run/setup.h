@@ -15,7 +15,7 @@ struct jr_setup {
     int exported; /* a file in memory: what it exports; -1: none */
 };
 
-/* Begin, or call jr_runner_set_up at once where the plan has no setup. */
+/* Begin, or call jr_launch_begin at once where the plan has no setup. */
 void jr_setup_open(struct jr_runner *runner);
 
 #endif

@@ -72,7 +72,7 @@ static void on_time(void *owner)
         look_at(runner, i);
     uint64_t now = jr_clock_ns(), limit = limit_ns(runner);
     uint64_t due = last_sign(runner) + limit;
-    if (jr_runner_is_starting(runner))
+    if (jr_launch_is_due(runner))
         due = now + limit;
     if (due <= now) {
         jr_hang_begin(runner, JR_HANG_SILENCE);

@@ -36,11 +36,11 @@ static void on_start_timeout(void *owner)
     static const char *const text = "it was not done within timeouts.start";
     jr_events_add(&runner->events, "timeout", "\"timeout\":\"start\"");
     if (!runner->setup.done)
-        jr_runner_no_start(runner, JR_STAGE_SETUP, 0, text);
+        jr_launch_fail(runner, JR_STAGE_SETUP, 0, text);
     else if (importing)
-        jr_runner_no_start(runner, JR_STAGE_IMPORT, 0, text);
+        jr_launch_fail(runner, JR_STAGE_IMPORT, 0, text);
     else
-        jr_runner_no_start(runner, JR_STAGE_LATE, 0, "");
+        jr_launch_fail(runner, JR_STAGE_LATE, 0, "");
 }
 
 static void on_run_timeout(void *owner)

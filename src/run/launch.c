@@ -1,0 +1,249 @@
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "isolate.h"
+#include "pidfd.h"
+#include "runner.h"
+
+#include "banned.h"
+
+#define STARTS_PER_TURN 16 /* between two looks at everything else */
+
+static void record_end(struct jr_runner *runner, const struct jr_rank_run *rank)
+{
+    const struct jr_rank_outcome *outcome = rank->outcome;
+    char code[JR_EVENTS_SIGNAL], name[JR_EVENTS_SIGNAL];
+    bool exited = outcome->end == JR_END_EXITED;
+    jr_events_add(&runner->events, "rank_ended",
+                  "\"rank\":%u,\"pid\":%d,\"exit_code\":%s,\"signal\":%s",
+                  rank->plan->rank, outcome->pid,
+                  jr_events_code(code, exited ? outcome->exit_code : -1),
+                  jr_events_signal(name, outcome->signal));
+}
+
+static void rank_ended(struct jr_runner *runner, struct jr_rank_run *rank)
+{
+    struct jr_rank_outcome *outcome = rank->outcome;
+    outcome->order = ++runner->ended;
+    jr_linger_ended(rank);
+    record_end(runner, rank);
+    jr_stop_judge(runner, rank);
+}
+
+/* Of a SIGKILL that is not ours. */
+static void explain_kill(struct jr_runner *runner,
+                         struct jr_rank_outcome *outcome)
+{
+    if (outcome->signal == SIGKILL && outcome->stopped_with == 0 &&
+        !outcome->killed)
+        outcome->oom = jr_oom_explains(&runner->oom, outcome->pid);
+}
+
+static void on_exit_of_rank(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_rank_run *rank = owner;
+    struct jr_runner *runner = rank->runner;
+    if (!jr_rank_reap(rank))
+        return;
+    jr_loop_remove(&runner->loop, &rank->watch);
+    (void)close(rank->watch.fd);
+    rank->watch.fd = -1;
+    runner->running--;
+    if (rank->plan->input == JR_INPUT_TERMINAL)
+        jr_terminal_end(runner->terminal);
+    explain_kill(runner, rank->outcome);
+    jr_inject_ended(runner, rank);
+    (void)jr_rank_handle(rank, JR_RANK_ON_EXIT, 0);
+    rank_ended(runner, rank);
+}
+
+static void start_failed(struct jr_runner *runner, struct jr_rank_run *rank,
+                         const struct jr_started *started)
+{
+    struct jr_rank_outcome *outcome = rank->outcome;
+    for (int stream = 0; stream < 2; stream++) {
+        if (started->pipes[stream] >= 0)
+            (void)close(started->pipes[stream]);
+        if (started->files[stream] >= 0)
+            (void)close(started->files[stream]);
+    }
+    if (started->control >= 0)
+        (void)close(started->control);
+    jr_linger_ended(rank);
+    outcome->stage = started->stage;
+    outcome->start_errno = started->error;
+    outcome->order = ++runner->ended;
+    outcome->end = JR_END_START;
+    (void)jr_rank_handle(rank, JR_RANK_ON_UNSTARTED, 0);
+    jr_events_add(&runner->events, "start_failed",
+                  "\"rank\":%u,\"stage\":%d,\"errno\":%d", rank->plan->rank,
+                  (int)outcome->stage, outcome->start_errno);
+    jr_stop_judge(runner, rank);
+}
+
+/* A rank that the loop cannot watch is no rank that could be supervised. */
+static void watch_failed(struct jr_runner *runner, struct jr_rank_run *rank)
+{
+    rank->outcome->log_errno = errno;
+    rank->outcome->log_failed = true;
+    jr_stop_force(runner);
+}
+
+/* The rank has its end of the terminal; ours would keep it from ending. */
+static void begin_terminal(struct jr_runner *runner)
+{
+    (void)dup3(JR_SLOT_NULL, JR_SLOT_IN, O_CLOEXEC);
+    if (jr_terminal_begin(runner->terminal, &runner->loop) != 0)
+        jr_stop_force(runner);
+}
+
+/* A rank has a process: watch it. */
+static void rank_started(struct jr_runner *runner, struct jr_rank_run *rank,
+                         pid_t pid, int pidfd)
+{
+    rank->pid = pid;
+    rank->outcome->pid = jr_isolate_host_pid(runner->proc_fd, pidfd, pid);
+    rank->outcome->started_ns = jr_clock_ns();
+    rank->watch = (struct jr_watch){
+        .fd = pidfd, .ready = on_exit_of_rank, .owner = rank};
+    rank->state = JR_LIFE_WAITING;
+    (void)jr_rank_handle(rank, JR_RANK_ON_STARTED, 0);
+    runner->running++;
+    if (rank->plan->input == JR_INPUT_TERMINAL)
+        begin_terminal(runner);
+    jr_events_add(&runner->events, "rank_started", "\"rank\":%u,\"pid\":%d",
+                  rank->plan->rank, rank->outcome->pid);
+    jr_inject_started(runner, rank);
+    if (jr_loop_add(&runner->loop, &rank->watch, EPOLLIN) != 0)
+        watch_failed(runner, rank);
+}
+
+static void start_one(struct jr_runner *runner)
+{
+    uint32_t i = runner->next++;
+    struct jr_rank_run *rank = &runner->ranks[i];
+    struct jr_started started;
+    if (runner->plan->helper.argv != NULL)
+        jr_helper_start(&runner->helper, &runner->starter, rank->plan, i,
+                        &started);
+    else
+        jr_start_spawn(&runner->starter, rank->plan, &started);
+    if (started.stage != JR_STAGE_NONE) {
+        start_failed(runner, rank, &started);
+        return;
+    }
+    if (started.pid != 0)
+        rank_started(runner, rank, started.pid, started.pidfd);
+    if (jr_linger_add(rank, started.control) != 0 ||
+        jr_tee_add(&runner->tee, i, &started, rank->plan, rank->outcome) != 0)
+        watch_failed(runner, rank);
+}
+
+static bool may_start(const struct jr_runner *runner)
+{
+    return runner->setup.done && runner->next < runner->plan->count &&
+           !runner->stop.begun && runner->loop.paused_ns == 0 &&
+           (runner->plan->helper.argv == NULL ||
+            jr_helper_may_start(&runner->helper));
+}
+
+bool jr_launch_is_due(const struct jr_runner *runner)
+{
+    if (runner->helper.socket.fd >= 0 && runner->helper.pending > 0)
+        return true;
+    return runner->next < runner->plan->count && !runner->stop.begun;
+}
+
+static void on_forked(void *owner, uint32_t i, pid_t pid)
+{
+    struct jr_runner *runner = owner;
+    int pidfd = i < runner->next ? jr_pidfd_open(pid) : -1;
+    if (pidfd < 0)
+        return; /* ended, or not what was asked for: the sweep's */
+    struct jr_rank_run *rank = &runner->ranks[i];
+    if (rank->outcome->end == JR_END_START || rank->pid != 0) {
+        (void)jr_pidfd_signal(pidfd, SIGKILL);
+        (void)close(pidfd);
+        return;
+    }
+    rank_started(runner, rank, pid, pidfd);
+    /* Born too late. */
+    if (runner->stop.begun)
+        (void)jr_rank_handle(
+            rank, runner->stop.forced ? JR_RANK_ON_KILL : JR_RANK_ON_STOP,
+            runner->stop.forced ? SIGKILL : SIGTERM);
+}
+
+void jr_launch_fail(struct jr_runner *runner, enum jr_stage stage,
+                        int error, const char *text)
+{
+    struct jr_started started = {.pipes = {-1, -1},
+                                 .files = {-1, -1},
+                                 .control = -1,
+                                 .stage = stage,
+                                 .error = error};
+    uint32_t i = 0;
+    while (i < runner->next && runner->ranks[i].pid != 0)
+        i++;
+    if (runner->stop.begun || i >= runner->plan->count)
+        return;
+    if (i == runner->next)
+        runner->next++;
+    (void)snprintf(runner->outcome->start_text,
+                   sizeof runner->outcome->start_text, "%s", text);
+    start_failed(runner, &runner->ranks[i], &started);
+}
+
+static void on_helper_failed(void *owner, enum jr_stage stage, int error,
+                             const char *text)
+{
+    jr_launch_fail(owner, stage, error, text);
+}
+
+void jr_launch_open(struct jr_runner *runner)
+{
+    runner->helper =
+        (struct jr_helper){.socket = {.fd = -1},
+                           .process = {.fd = -1},
+                           .hooks = {runner, on_forked, on_helper_failed}};
+}
+
+void jr_launch_begin(struct jr_runner *runner)
+{
+    enum jr_stage stage;
+    if (runner->plan->helper.argv != NULL && runner->plan->count > 0 &&
+        jr_helper_open(&runner->helper, &runner->starter, runner->plan,
+                       &runner->loop, &stage) != 0)
+        jr_launch_fail(runner, stage, errno, "");
+}
+
+/* Once all ranks are there, or none is wanted any more. */
+static void tend_helper(struct jr_runner *runner)
+{
+    struct jr_helper *helper = &runner->helper;
+    bool starting = jr_launch_is_due(runner);
+    if (!starting)
+        runner->stop.start.at = 0;
+    jr_helper_go(helper);
+    if (runner->stop.begun)
+        jr_helper_kill(helper);
+    if (!starting && helper->socket.fd >= 0)
+        jr_helper_close(helper);
+}
+
+bool jr_launch_turn(struct jr_runner *runner)
+{
+    bool busy = may_start(runner);
+    for (int i = 0; i < STARTS_PER_TURN && may_start(runner); i++)
+        start_one(runner);
+    tend_helper(runner);
+    return busy;
+}
