@@ -16,11 +16,23 @@ struct jr_page {
     const char *run; /* what the commands that are offered call the run */
 };
 
-/* print.c: all of it, or its two halves: the verdict, as "FAILED after 14.2 s:
- * rank 3 exited with code 1", and the lines below it. */
+/* print.c: all of it, and the lines below the verdict. */
 void jr_print_page(const struct jr_page *page);
-void jr_print_headline(const struct jr_page *page);
 void jr_print_account(const struct jr_page *page);
+
+/* verdict.c: "FAILED after 14.2 s: rank 3 exited with code 1", and the first
+ * line, which is that with the exit status at the right. */
+void jr_print_headline(const struct jr_page *page);
+void jr_print_verdict(const struct jr_page *page);
+
+/* Parts of both: how the first cause ended, as "rank 3 exited with code 1"; the
+ * processes that are left; how many ranks are in the state. */
+void jr_print_end(const struct jr_page *page);
+void jr_print_left(const struct jr_page *page);
+size_t jr_print_count(const struct jr_page *page, enum jr_rank_state state);
+
+/* place.c: the last line: where to look, and the command that looks there. */
+void jr_print_place(const struct jr_page *page);
 
 /* fields.c: the line of what the ranks delivered, with its newline: "accuracy
  * 0.953 .. 0.961   weights_sha equal". Nothing when there are no fields. */

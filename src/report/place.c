@@ -1,0 +1,102 @@
+#include "print.h"
+
+#include <string.h>
+
+#include "judge.h"
+
+#include "banned.h"
+
+enum { COMMAND_COLUMN = 62 }; /* where the command begins, if there is room */
+
+/* The rank whose log is looked at first: the first cause, or who differs. */
+static const uint32_t *suspect_of(const struct jr_page *page)
+{
+    if (page->report->causes_count > 0)
+        return page->report->causes;
+    return page->report->odd_count > 0 ? page->report->odd : NULL;
+}
+
+/* Its log; NULL where there is no such rank, or nothing in it. */
+static const char *log_of_cause(const struct jr_page *page)
+{
+    const uint32_t *suspect = suspect_of(page);
+    if (suspect == NULL)
+        return NULL;
+    size_t i = *suspect;
+    const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
+    if (page->outcome->ranks[i].end == JR_END_START)
+        return NULL;
+    return jr_print_log(page, rank);
+}
+
+/* The rank whose logs are worth a look where no cause has any: the first that
+ * did not deliver, else the first that ran. NULL: nobody's. */
+static const struct jr_plan_rank *worth_a_look(const struct jr_page *page)
+{
+    const struct jr_plan_rank *found = NULL;
+    for (size_t i = page->report->count; i-- > 0;) {
+        const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
+        bool captured = rank->out_path != NULL || rank->err_path != NULL;
+        bool missed = page->report->ranks[i].state == JR_RANK_INCOMPLETE;
+        if (captured && page->outcome->ranks[i].pid != 0 &&
+            (missed || page->report->status != JR_RUN_INCOMPLETE))
+            found = rank;
+    }
+    return found;
+}
+
+/* The option that a command needs to find the run, where the run is not where
+ * commands look by themselves. */
+static void add_log_dir(const struct jr_page *page)
+{
+    const char *dir = page->plan->run_dir, *slash = strrchr(dir, '/');
+    size_t len = slash == NULL ? 0 : (size_t)(slash - dir);
+    if (len == 0 || (len == 4 && memcmp(dir, "runs", len) == 0))
+        return;
+    jr_buf_str(page->out, " --log-dir '");
+    jr_buf_escaped(page->out, dir, len);
+    jr_buf_char(page->out, '\'');
+}
+
+/* "(jobrun show latest)" */
+static void offer(const struct jr_page *page, const char *verb)
+{
+    jr_buf_printf(page->out, "(jobrun %s %s", verb, page->run);
+    if (page->attempt != NULL)
+        jr_buf_printf(page->out, " --attempt %u", *page->attempt);
+    add_log_dir(page);
+}
+
+/* What to do next where no log is to be named: of what went wrong, the lines
+ * above are all that `show` has. */
+static void offer_more(const struct jr_page *page)
+{
+    bool good = page->report->status == JR_RUN_SUCCEEDED;
+    const struct jr_plan_rank *rank = good ? NULL : worth_a_look(page);
+    offer(page, rank == NULL ? "show" : "logs");
+    if (rank != NULL && page->report->status == JR_RUN_INCOMPLETE)
+        jr_buf_printf(page->out, " --rank %u", rank->rank);
+    jr_buf_str(page->out, ")\n");
+}
+
+void jr_print_place(const struct jr_page *page)
+{
+    const char *log = log_of_cause(page);
+    bool good = page->report->status == JR_RUN_SUCCEEDED;
+    jr_buf_str(page->out, good ? "        " : "  ");
+    size_t start = page->out->len;
+    jr_print_text(page, page->plan->run_dir);
+    if (log == NULL) {
+        jr_buf_str(page->out, "   ");
+        offer_more(page);
+        return;
+    }
+    jr_buf_char(page->out, '/');
+    jr_print_text(page, log);
+    size_t width = page->out->len - start;
+    jr_buf_fill(page->out, ' ',
+                width + 3 < COMMAND_COLUMN ? COMMAND_COLUMN - width : 3);
+    offer(page, "logs");
+    jr_buf_printf(page->out, " --rank %u)\n",
+                  jr_plan_of(page->plan, *suspect_of(page))->rank);
+}
