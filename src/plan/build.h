@@ -1,0 +1,52 @@
+/*
+ * The plan in the making: what its files share. plan.c puts the parts together;
+ * mould.c compiles what the job says, once; ranks.c casts the ranks.
+ */
+#ifndef JR_BUILD_H
+#define JR_BUILD_H
+
+#include "env.h"
+#include "job.h"
+#include "per_rank.h"
+#include "plan.h"
+#include "redirect.h"
+#include "scope.h"
+#include "set.h"
+
+/* What the ranks are made from. */
+struct jr_mould {
+    struct jr_scopes scopes;
+    struct jr_environment env;
+    struct jr_additions additions;
+    struct jr_stencils argv, artifacts;
+    struct jr_stencil workdir, prefix;
+    struct jr_stencil around[2]; /* the prefix before and behind the ranks */
+    struct jr_stencil result;    /* results.file; no pieces: the default */
+    struct jr_sinks *sinks;      /* by local rank */
+    struct jr_set console;
+};
+
+struct jr_build {
+    struct jr_plan *plan;
+    struct jr_arena *arena;  /* of the plan */
+    struct jr_arena scratch; /* of the mould */
+    const struct jr_job *job;
+    const struct jr_plan_options *options;
+    struct jr_diags *diags;
+    struct jr_mould mould;
+};
+
+/* A finding about the spec as a whole: its field, but no position. Returns the
+ * status of `err`. */
+enum jr_status jr_build_refuse(struct jr_build *build, unsigned code,
+                               const char *path, const struct jr_error *err);
+
+/* Make the mould. All that can be wrong is told at once; the first failure is
+ * the status. */
+enum jr_status jr_build_mould(struct jr_build *build);
+
+/* Fill plan->ranks, all of the world, from the mould; the rest of the plan is
+ * there. Memory failure is that of one of the arenas. */
+void jr_build_ranks(struct jr_build *build);
+
+#endif

@@ -1,0 +1,167 @@
+#include "build.h"
+
+#include <string.h>
+
+#include "cleanup.h"
+#include "io.h"
+
+#include "banned.h"
+
+/* The CPUs of a rank, as far as they are known: those of this machine, and of
+ * nodes with as many ranks, which are taken to be like it. */
+static const char *slot_of(const struct jr_build *build,
+                           const struct jr_plan_rank *rank)
+{
+    const struct jr_job *job = build->job;
+    uint32_t local = job->local_world_sizes[rank->node_rank];
+    if (job->slots_count == job->world_size)
+        return job->slots[rank->rank];
+    return job->slots_count == local ? job->slots[rank->local_rank] : NULL;
+}
+
+/* What the command line says of its streams. */
+static void fill_streams(const struct jr_build *build,
+                         struct jr_plan_rank *rank)
+{
+    const uint32_t *debug = build->options->debug_rank;
+    const uint32_t *reads = build->options->stdin_rank;
+    if (reads != NULL && *reads == rank->rank)
+        rank->input = JR_INPUT_STDIN;
+    if (debug == NULL)
+        return;
+    bool chosen = *debug == rank->rank;
+    rank->out = rank->err = chosen ? JR_SINK_INHERIT : JR_SINK_FILE;
+    rank->on_console = false;
+    if (chosen)
+        rank->input = JR_INPUT_TERMINAL;
+}
+
+static void fill_place(const struct jr_build *build, struct jr_plan_rank *rank)
+{
+    const struct jr_job *job = build->job;
+    const struct jr_grid *grid = &build->mould.scopes.grid;
+    const struct jr_sinks *sinks = &build->mould.sinks[rank->local_rank];
+    for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
+        rank->at[axis] = jr_grid_at(grid, rank->rank, axis);
+        rank->group[axis] = jr_grid_group(grid, rank->rank, axis);
+    }
+    if (job->devices_count > 0)
+        rank->device = job->devices[rank->local_rank % job->devices_count];
+    rank->threads = job->threads;
+    rank->cpus = slot_of(build, rank);
+    rank->out = sinks->out;
+    rank->err = sinks->err;
+    rank->on_console = jr_set_has(&build->mould.console, rank->rank);
+    fill_streams(build, rank);
+}
+
+/* results.file is relative to the working directory, and may say
+ * %{rank_dir}. */
+static const char *stated_result(struct jr_build *build,
+                                 const struct jr_plan_rank *rank,
+                                 const struct jr_scope *scope)
+{
+    const char *file =
+        jr_stencil_expand(&build->mould.result, &build->scratch, scope);
+    if (file == NULL || rank->workdir == NULL)
+        return NULL;
+    JR_FREE char *path = jr_io_absolute(rank->workdir, file);
+    if (path == NULL)
+        build->arena->failed = true;
+    return jr_arena_strdup(build->arena, path);
+}
+
+/* Everything below the run folder, and the words that name it. */
+static void fill_paths(struct jr_build *build, struct jr_plan_rank *rank,
+                       struct jr_scope *scope)
+{
+    struct jr_arena *arena = build->arena, *scratch = &build->scratch;
+    const char *run_dir = build->plan->run_dir;
+    rank->dir = jr_arena_printf(arena, "attempt_%u/%u", build->options->attempt,
+                                rank->rank);
+    if (rank->out & JR_SINK_FILE)
+        rank->out_path = jr_arena_printf(arena, "%s/stdout.log", rank->dir);
+    if (rank->err & JR_SINK_FILE)
+        rank->err_path = jr_arena_printf(arena, "%s/stderr.log", rank->dir);
+    rank->limited = build->job->policy->log_limit != NULL;
+    rank->error_path = jr_arena_printf(arena, "%s/error.json", rank->dir);
+    scope->text[JR_TEMPLATE_RANK_DIR] =
+        jr_arena_printf(scratch, "%s/%s", run_dir, rank->dir);
+    scope->text[JR_TEMPLATE_ERROR_FILE] =
+        jr_arena_printf(scratch, "%s/%s", run_dir, rank->error_path);
+    rank->workdir = jr_stencil_expand(&build->mould.workdir, arena, scope);
+    if (build->mould.result.count > 0) {
+        rank->result_path = stated_result(build, rank, scope);
+        scope->text[JR_TEMPLATE_RESULT_FILE] = rank->result_path;
+        return;
+    }
+    rank->result_path = jr_arena_printf(arena, "%s/result.json", rank->dir);
+    scope->text[JR_TEMPLATE_RESULT_FILE] =
+        jr_arena_printf(scratch, "%s/%s", run_dir, rank->result_path);
+}
+
+/* The prefix as a console may have it: a newline in it would tear lines, an
+ * escape would move the cursor. Tabs pass. */
+static const char *shown_prefix(struct jr_build *build,
+                                const struct jr_stencil *prefix,
+                                const struct jr_scope *scope)
+{
+    const char *text =
+        prefix->count == 0
+            ? NULL
+            : jr_stencil_expand(prefix, &build->scratch, scope);
+    JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
+    while (text != NULL && *text != '\0') {
+        size_t len = strcspn(text, "\t");
+        jr_buf_escaped(&shown, text, len);
+        text += len;
+        if (*text == '\t')
+            jr_buf_char(&shown, *text++);
+    }
+    if (shown.failed)
+        build->arena->failed = true;
+    return jr_arena_strdup(build->arena, shown.data == NULL ? "" : shown.data);
+}
+
+static void fill_rank(struct jr_build *build, struct jr_plan_rank *rank)
+{
+    struct jr_mould *mould = &build->mould;
+    struct jr_arena *arena = build->arena;
+    struct jr_scope scope;
+    fill_place(build, rank);
+    jr_scopes_pick(&mould->scopes, rank, &scope);
+    fill_paths(build, rank, &scope);
+    struct jr_addition *addition =
+        jr_additions_find(&mould->additions, rank->rank);
+    rank->argv = jr_stencils_expand(&mould->argv, arena, &scope);
+    if (addition != NULL)
+        rank->argv = jr_addition_argv(addition, arena, rank->argv, &scope);
+    rank->drop = addition == NULL ? NULL : addition->drop;
+    rank->env = jr_environment_expand(&mould->env,
+                                      addition == NULL ? NULL : &addition->env,
+                                      arena, &scope, &rank->env_own);
+    rank->prefix = shown_prefix(build, &mould->prefix, &scope);
+    for (int i = 0; i < 2; i++)
+        rank->around[i] = shown_prefix(build, &mould->around[i], &scope);
+    rank->artifacts = jr_stencils_expand(&mould->artifacts, arena, &scope);
+    rank->artifacts_count = (uint32_t)mould->artifacts.count;
+}
+
+void jr_build_ranks(struct jr_build *build)
+{
+    const struct jr_job *job = build->job;
+    struct jr_plan *plan = build->plan;
+    struct jr_plan_rank *rank =
+        jr_arena_array(build->arena, job->world_size, sizeof *rank);
+    plan->ranks = rank;
+    for (uint32_t node = 0; node < job->nodes; node++)
+        for (uint32_t local = 0; local < job->local_world_sizes[node];
+             local++) {
+            if (build->arena->failed || build->scratch.failed)
+                return;
+            rank->rank = (uint32_t)(rank - plan->ranks);
+            rank->local_rank = local;
+            rank->node_rank = node;
+            fill_rank(build, rank++);
+        }
+}
