@@ -2,8 +2,10 @@
 import json
 import os
 import random
+import select
 import shutil
 import signal
+import socket
 import sys
 import time
 import unittest
@@ -86,6 +88,19 @@ class Ranks(Case):
         self.assertEqual(self.outcome.count("end=exited code=0"), 20)
         self.assertEqual(self.text("runs/run-0000/attempt_0/7/stderr.log"),
                          "wrong\n")
+
+    def test_runner_leaves_without_listening(self):
+        """Its end with a word unread is an end, too, and none to tell."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX,
+                                         socket.SOCK_SEQPACKET)
+        with theirs:
+            helper = self.start(
+                ["/bin/sh", "-c", 'exec "$@" 3<&%d' % theirs.fileno(), "sh",
+                 PYTHON, WORKER, "serve"], pass_fds=[theirs.fileno()])
+        with ours:
+            select.select([ours], [], [], 60)
+        self.assertEqual(helper.communicate(timeout=60), ("", ""))
+        self.assertEqual(helper.returncode, 0)
 
     def test_entry_is_loaded_once(self):
         self.write("f.py", "import os\nborn = os.getpid()\ndef f():\n"

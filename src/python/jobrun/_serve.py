@@ -134,10 +134,13 @@ def _prepare(channel, words):
 
 
 def _receive(channel):
-    """A message and the descriptors that came with it."""
+    """A message and the descriptors that came with it; no text at the end."""
     fds = array.array("i")
-    text, control, _, _ = channel.recvmsg(
-        _MESSAGE, socket.CMSG_SPACE(8 * fds.itemsize))
+    try:
+        text, control, _, _ = channel.recvmsg(
+            _MESSAGE, socket.CMSG_SPACE(8 * fds.itemsize))
+    except ConnectionResetError:  # the end, with a word of ours unread
+        return b"", []
     for level, kind, data in control:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             fds.frombytes(data[:len(data) - len(data) % fds.itemsize])
