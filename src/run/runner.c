@@ -97,7 +97,7 @@ static void reap_orphans(struct jr_runner *runner)
     runner->orphan = 0;
     jr_helper_hear(&runner->helper);
     /* A group counts its zombies, too: while one is waited for, none stays. */
-    if (jr_stop_waits(runner))
+    if (runner->running == 0 && jr_stop_waits(runner))
         (void)waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
     else if (pid == 0 || waitid(P_PID, (id_t)pid, &info,
                                 WEXITED | WNOHANG | WNOWAIT) != 0)
@@ -262,7 +262,7 @@ static void sweep(struct jr_runner *runner)
                   sweep.killed, sweep.left);
 }
 
-static bool goes_on(const struct jr_runner *runner)
+static bool goes_on(struct jr_runner *runner)
 {
     if (runner->stop.given_up || runner->guard_lost)
         return false;

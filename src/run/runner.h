@@ -33,6 +33,7 @@ struct jr_stop {
     bool forced;           /* SIGKILL was sent */
     bool given_up;         /* what is left does not die */
     uint64_t signalled_ns; /* when jobrun was last told to stop */
+    uint32_t gone;         /* ranks, from the first on, without a group left */
     struct jr_timer start, run, grace, kill;
 };
 
@@ -91,9 +92,9 @@ void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
 void jr_stop_open(struct jr_runner *runner);
 /* End the run: stop signal, SIGCONT, the grace, SIGKILL. Once. */
 void jr_stop_begin(struct jr_runner *runner);
-/* Whether ranks that have ended left processes in their groups, which were told
- * to stop and still have the grace. */
-bool jr_stop_waits(const struct jr_runner *runner);
+/* Once no rank runs or is to come: whether they left processes in their groups,
+ * which were told to stop and still have the grace. */
+bool jr_stop_waits(struct jr_runner *runner);
 /* SIGKILL now. */
 void jr_stop_force(struct jr_runner *runner);
 /* jobrun was sent a signal that stops it: the first begins, another forces. */

@@ -142,14 +142,14 @@ static bool has_group(const struct jr_rank_run *rank)
            kill(-rank->pid, 0) == 0;
 }
 
-bool jr_stop_waits(const struct jr_runner *runner)
+bool jr_stop_waits(struct jr_runner *runner)
 {
-    if (!runner->stop.begun || runner->stop.forced)
+    struct jr_stop *stop = &runner->stop;
+    if (!stop->begun || stop->forced)
         return false;
-    for (uint32_t i = 0; i < runner->next; i++)
-        if (has_group(&runner->ranks[i]))
-            return true;
-    return has_group(&runner->setup.run);
+    while (stop->gone < runner->next && !has_group(&runner->ranks[stop->gone]))
+        stop->gone++;
+    return stop->gone < runner->next || has_group(&runner->setup.run);
 }
 
 void jr_stop_signal(struct jr_runner *runner, int sig)
