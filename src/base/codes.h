@@ -184,13 +184,6 @@
       "\n"                                                                     \
       "  before   nproc_per_node: 8\n"                                         \
       "  after    local_world_size: 8\n")                                      \
-    X(205, "not supported yet",                                                \
-      "The spec's language has this field or value, but this version of\n"     \
-      "jobrun cannot do it. It is refused, since a job that runs without\n"    \
-      "what its spec asks for is not the job that was asked for.\n"            \
-      "\n"                                                                     \
-      "  before   isolation: pid\n"                                            \
-      "  after    isolation: none\n")                                          \
     X(206, "must be supplied from outside",                                    \
       "??? on a field that jobrun cannot fill from the hardware, or on an\n"   \
       "entry of `vars`, means that the value comes from outside: by --set.\n"  \

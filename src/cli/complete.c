@@ -164,8 +164,7 @@ static void offer_position(const struct line *line)
     const struct jr_verb *verb = jr_verbs;
     if (!line->verb_stated && line->positions == 0)
         for (; verb->name != NULL; verb++)
-            if (verb->run != NULL)
-                offer(line, verb->name, verb->help);
+            offer(line, verb->name, verb->help);
     struct jr_synopsis walk = {.at = line->verb->words};
     char name[JR_VALUE_NAME];
     while (jr_synopsis_next(&walk, name))

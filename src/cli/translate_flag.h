@@ -108,8 +108,7 @@ void jr_note_add(struct jr_translator *t, enum jr_verdict verdict,
 int jr_given_wrong(struct jr_translator *t, const struct jr_given *given,
                    const char *wants);
 
-/* Put `value` at `path`, checked by the field's row; or a note, where the field
- * is not supported yet. */
+/* Put `value` at `path`, checked by the field's row. */
 int jr_put(struct jr_translator *t, const struct jr_given *given,
            const char *path, const char *value);
 /* The same for a list. */

@@ -69,27 +69,6 @@ static bool fits(const struct jr_spec_type *type, const char *value)
     return true;
 }
 
-/* Whether the field, and those that it lies in, work already. A value that
- * asks for nothing may stand there in any case. */
-static bool is_supported(struct jr_translator *t, const char *path,
-                         const char *value)
-{
-    for (const char *dot = path; dot != NULL;) {
-        dot = strchr(dot + 1, '.');
-        const char *part = dot == NULL ? path
-                                       : jr_arena_strndup(t->arena, path,
-                                                          (size_t)(dot - path));
-        const struct jr_spec_field *field =
-            part == NULL ? NULL : jr_field_find(part);
-        if (field == NULL)
-            return false;
-        if (field->since == NULL)
-            return dot == NULL && field->fallback != NULL &&
-                   strcmp(field->fallback, value) == 0;
-    }
-    return true;
-}
-
 static int put_node(struct jr_translator *t, const struct jr_given *given,
                     const char *path, struct jr_node *value)
 {
@@ -123,14 +102,6 @@ int jr_put(struct jr_translator *t, const struct jr_given *given,
     struct jr_buf wants JR_BUF_CLEANUP = JR_BUF_INIT;
     if (strncmp(path, "env.", 4) == 0 && !jr_put_is_name(path + 4, '\0'))
         return jr_given_wrong(t, given, variable_name);
-    if (!is_supported(t, path, value)) {
-        jr_note_add(t, JR_VERDICT_LOST, given->what,
-                    jr_arena_printf(t->arena,
-                                    "'%s: %s' would say it, and is not "
-                                    "supported yet",
-                                    path, value));
-        return 0;
-    }
     const struct jr_spec_type *type = jr_field_find(path)->type;
     if (type->kind == JR_KIND_NAMES || type->kind == JR_KIND_LIST)
         type = type->item;

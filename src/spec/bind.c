@@ -49,7 +49,6 @@
 
 #define BIND_X(key_, type, need, bind, fallback, unit, missing, help)          \
     {.key = key_, bind},
-#define BIND_L(key, type, need, harmless, missing, help)
 
 #define V_START(name, word, help)   {word, JR_START_##name},
 #define V_VISIBLE(name, word, help) {word, JR_VISIBLE_##name},
@@ -132,7 +131,7 @@ static const cyaml_schema_value_t bind_signal = {CYAML_VALUE_MAPPING(
 #define OF struct jr_rank_entry
 static const cyaml_schema_field_t fields_RANK_ENTRY[] = {
     {.key = JR_BOUND_NAME, STR(ranks)},
-    JR_FIELDS_RANK_ENTRY(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_RANK_ENTRY(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 static const cyaml_schema_value_t bind_rank = {
@@ -142,7 +141,7 @@ static const cyaml_schema_value_t bind_rank = {
 #define OF struct jr_result_field
 static const cyaml_schema_field_t fields_RESULT_FIELD[] = {
     {.key = JR_BOUND_NAME, STR(name)},
-    JR_FIELDS_RESULT_FIELD(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_RESULT_FIELD(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 static const cyaml_schema_value_t bind_field = {CYAML_VALUE_MAPPING(
@@ -152,13 +151,13 @@ static const cyaml_schema_value_t bind_field = {CYAML_VALUE_MAPPING(
 static const cyaml_schema_field_t fields_PYTHON[] = {
     {.key = JR_BOUND_FORM, WORDS(what, pythons)},
     {.key = JR_BOUND_TARGET, STR(target)},
-    JR_FIELDS_PYTHON(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_PYTHON(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 
 #define OF struct jr_library
 static const cyaml_schema_field_t fields_LIBRARY[] = {
-    JR_FIELDS_LIBRARY(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_LIBRARY(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 
@@ -166,81 +165,81 @@ static const cyaml_schema_field_t fields_LIBRARY[] = {
 static const cyaml_schema_field_t fields_entry[] = {
     {.key = JR_BOUND_FORM, WORDS(form, forms)},
     {.key = JR_BOUND_ARGV, STRS(argv)},
-    JR_FIELDS_ENTRYPOINT(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_ENTRYPOINT(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 
 #define OF struct jr_spec_parallelism
 static const cyaml_schema_field_t fields_PARALLELISM[] = {
-    JR_FIELDS_PARALLELISM(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_PARALLELISM(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 
 #define OF struct jr_spec_backends
 static const cyaml_schema_field_t fields_BACKENDS[] = {
-    JR_FIELDS_BACKENDS(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_BACKENDS(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 
 #define OF struct jr_console
 static const cyaml_schema_field_t fields_CONSOLE[] = {
-    JR_FIELDS_CONSOLE(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_CONSOLE(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 
 #define OF struct jr_timeouts
 static const cyaml_schema_field_t fields_TIMEOUTS[] = {
-    JR_FIELDS_TIMEOUTS(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_TIMEOUTS(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 
 #define OF struct jr_on_hang
 static const cyaml_schema_field_t fields_ON_HANG[] = {
-    JR_FIELDS_ON_HANG(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_ON_HANG(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 
 #define OF struct jr_limits
 static const cyaml_schema_field_t fields_LIMITS[] = {
-    JR_FIELDS_LIMITS(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_LIMITS(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 
 #define OF struct jr_restart
 static const cyaml_schema_field_t fields_RESTART[] = {
-    JR_FIELDS_RESTART(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_RESTART(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 
 #define OF struct jr_kubernetes
 static const cyaml_schema_field_t fields_KUBERNETES[] = {
-    JR_FIELDS_KUBERNETES(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_KUBERNETES(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 
 #define OF struct jr_mpi
 static const cyaml_schema_field_t fields_MPI[] = {
-    JR_FIELDS_MPI(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_MPI(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 
 #define OF struct jr_engine
 static const cyaml_schema_field_t fields_ENGINE[] = {
-    JR_FIELDS_ENGINE(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_ENGINE(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 
 #define OF struct jr_results
 static const cyaml_schema_field_t fields_RESULTS[] = {
     {.key = JR_BOUND_STATED, FLAG(stated)},
-    JR_FIELDS_RESULTS(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_RESULTS(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 
 #define OF struct jr_spec
 static const cyaml_schema_field_t fields_SPEC[] = {
     {.key = JR_BOUND_TEE_STATED, FLAG(tee_stated)},
-    JR_FIELDS_SPEC(BIND_X, BIND_L) CYAML_FIELD_END,
+    JR_FIELDS_SPEC(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
 

@@ -154,7 +154,7 @@ static void add_fields(struct jr_lint *lint, const struct jr_spec_field *fields,
 {
     for (; fields->key != NULL; fields++) {
         const struct jr_node *value = jr_doc_get(node, fields->key);
-        if (value == NULL && fields->since != NULL)
+        if (value == NULL)
             value = fallback(lint, fields);
         if (value != NULL)
             add(lint, out, fields->key,

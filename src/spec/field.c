@@ -45,7 +45,6 @@ static const struct jr_spec_word word_profile[] = {
 #define LIST_OF(name)      .kind = JR_KIND_LIST, .item = &type_##name
 #define NAMES_OF(name)     .kind = JR_KIND_NAMES, .item = &type_##name
 
-TYPE(ANY, .kind = JR_KIND_ANY, .wants = "another version of jobrun")
 TYPE(VERSION, INTEGER(1, 1), .literal = true)
 TYPE(COUNT, INTEGER(1, UINT32_MAX))
 TYPE(INDEX, INTEGER(0, UINT32_MAX))
@@ -198,11 +197,9 @@ TYPE(ENV, NAMES_OF(TEMPLATE), .env = true)
 #define FIELD_X(key, type, need, bind, fallback, unit, missing, help)          \
     {key,  &type_##type,    JR_NEED_##need, fallback,                          \
      unit, JR_FIELDS_SINCE, missing,        help},
-#define FIELD_L(key, type, need, harmless, missing, help)                      \
-    {key, &type_##type, JR_NEED_##need, harmless, NULL, NULL, missing, help},
 #define FIELDS(name)                                                           \
     static const struct jr_spec_field fields_##name[] = {                      \
-        JR_FIELDS_##name(FIELD_X, FIELD_L){0}};
+        JR_FIELDS_##name(FIELD_X){0}};
 #define MAPPING(name, ...)                                                     \
     FIELDS(name)                                                               \
     TYPE(name, .kind = JR_KIND_MAP, .fields = fields_##name, __VA_ARGS__)
@@ -271,7 +268,9 @@ const struct jr_spec_field *jr_field_find(const char *path)
             memcpy(key, rest, len);
             key[len] = '\0';
             field = jr_field_get(type->fields, key);
-            type = field == NULL ? &type_ANY : field->type;
+            if (field == NULL)
+                return NULL;
+            type = field->type;
         } else {
             return NULL;
         }

@@ -15,7 +15,6 @@
 #include "buf.h"
 
 enum jr_spec_kind {
-    JR_KIND_ANY, /* of fields that are not supported yet */
     JR_KIND_INTEGER,
     JR_KIND_NUMBER,
     JR_KIND_BOOLEAN,
@@ -83,7 +82,7 @@ struct jr_spec_field {
     const char *fallback; /* the default as a spec would state it; items of a
                              list are separated by blanks; NULL: none */
     const char *unit;     /* NULL: none */
-    const char *since;    /* the version that brought it; NULL: not yet */
+    const char *since;    /* the version that brought it */
     const char *missing;  /* what happens without it */
     const char *help;
 };

@@ -11,18 +11,15 @@
  *   default  what an absent field reads as, written as in a spec; NULL: nothing
  *   unit     of a number; NULL: none
  *   missing  what happens when it is MISSING or left out, for people
- *
- * L(key, type, need, harmless, missing, help): not supported yet, and refused,
- * but for the value `harmless` (NULL: none), which asks for nothing.
  */
 #ifndef JR_FIELDS_H
 #define JR_FIELDS_H
 
-/* The version of jobrun in which the X rows began to work. */
+/* The version of jobrun that brought the rows. */
 #define JR_FIELDS_SINCE "0.1"
 
 /* clang-format off */
-#define JR_FIELDS_SPEC(X, L)                                                   \
+#define JR_FIELDS_SPEC(X)                                                      \
     X("version", VERSION, REQUIRED, SKIP, NULL, NULL,                          \
       "an error: it is required",                                              \
       "the version of the spec's language")                                    \
@@ -158,7 +155,7 @@
     X("engine", ENGINE, OPTIONAL, MAP(policy.engine, ENGINE), NULL, NULL,      \
       "none", "what `render` and `submit` tell slurm, kubernetes or mpi")
 
-#define JR_FIELDS_ENTRYPOINT(X, L)                                             \
+#define JR_FIELDS_ENTRYPOINT(X)                                                \
     X("command", ARGV, OPTIONAL, SKIP, NULL, NULL, "another form",             \
       "a program and its arguments; no shell")                                 \
     X("shell", SHELL, OPTIONAL, SKIP, NULL, NULL, "another form",              \
@@ -172,7 +169,7 @@
     X("kwargs", KWARGS, OPTIONAL, SEQ(kwargs, bind_kwarg), NULL, NULL, "none", \
       "named arguments of a function")
 
-#define JR_FIELDS_PYTHON(X, L)                                                 \
+#define JR_FIELDS_PYTHON(X)                                                    \
     X("script", PATH, OPTIONAL, SKIP, NULL, NULL, "a module or a function",    \
       "a Python file to run, relative to the spec's folder")                   \
     X("module", MODULE, OPTIONAL, SKIP, NULL, NULL, "a script or a function",  \
@@ -188,14 +185,14 @@
     X("smoke_test", FLAG, OPTIONAL, FLAG(smoke_test), NULL, NULL, "false",     \
       "whether the groups that init made are proved")
 
-#define JR_FIELDS_LIBRARY(X, L)                                                \
+#define JR_FIELDS_LIBRARY(X)                                                   \
     X("path", PATH, REQUIRED, STR(path), NULL, NULL,                           \
       "an error: it is required",                                              \
       "the shared library, relative to the spec's folder")                     \
     X("symbol", SYMBOL, REQUIRED, STR(symbol), NULL, NULL,                     \
       "an error: it is required", "the function that every rank calls")
 
-#define JR_FIELDS_RANK_ENTRY(X, L)                                             \
+#define JR_FIELDS_RANK_ENTRY(X)                                                \
     X("args", ARGS, OPTIONAL, STRS(args), NULL, NULL, "none",                  \
       "arguments that follow those of all ranks")                              \
     X("kwargs", KWARGS, OPTIONAL, SEQ(kwargs, bind_kwarg), NULL, NULL, "none", \
@@ -203,7 +200,7 @@
     X("env", ENV, OPTIONAL, SEQ(env, bind_env), NULL, NULL, "none",            \
       "variables besides those of all ranks, or in their place")
 
-#define JR_FIELDS_PARALLELISM(X, L)                                            \
+#define JR_FIELDS_PARALLELISM(X)                                               \
     X("model", COUNT, RESOLVED, U32P(model), NULL, "ranks", "1",               \
       "the size of the model axis, the fastest")                               \
     X("pipeline", COUNT, RESOLVED, U32P(pipeline), NULL, "ranks", "1",         \
@@ -212,7 +209,7 @@
       "world_size / (model x pipeline)",                                       \
       "the size of the data axis, the slowest")
 
-#define JR_FIELDS_BACKENDS(X, L)                                               \
+#define JR_FIELDS_BACKENDS(X)                                                  \
     X("default", BACKEND, RESOLVED, STR(fallback), NULL, NULL,                 \
       "TORCH_DISTRIBUTED_BACKEND, else by the device",                         \
       "the backend of the whole world")                                        \
@@ -223,7 +220,7 @@
     X("data", BACKEND, RESOLVED, STR(data), NULL, NULL, "the default",         \
       "the backend of the data axis")
 
-#define JR_FIELDS_CONSOLE(X, L)                                                \
+#define JR_FIELDS_CONSOLE(X)                                                   \
     X("prefix", TEMPLATE, OPTIONAL, STR(prefix), "[%{rank}] ", NULL,           \
       "[%{rank}] ", "what stands before each line of a rank")                  \
     X("ranks", RANKS, OPTIONAL, STR(ranks), "all", NULL, "all",                \
@@ -239,7 +236,7 @@
     X("hide", PATTERN, OPTIONAL, STR(hide), NULL, NULL, "none",                \
       "the lines that are not shown")
 
-#define JR_FIELDS_TIMEOUTS(X, L)                                               \
+#define JR_FIELDS_TIMEOUTS(X)                                                  \
     X("start", DURATION, OPTIONAL, U64(start_ms), "0", "milliseconds", "none", \
       "until the last rank is executing; 0 is for ever")                       \
     X("run", DURATION, OPTIONAL, U64(run_ms), "0", "milliseconds", "none",     \
@@ -254,7 +251,7 @@
     X("stop_grace", DURATION, OPTIONAL, U64(stop_grace_ms), "30s",             \
       "milliseconds", "30s", "from the stop signal to SIGKILL")
 
-#define JR_FIELDS_ON_HANG(X, L)                                                \
+#define JR_FIELDS_ON_HANG(X)                                                   \
     X("signal", HANG_SIGNAL, OPTIONAL, STR(signal), NULL, NULL,                \
       "ABRT where Python's fault handler is on, else none",                    \
       "what makes ranks tell what they do; none is nothing")                   \
@@ -263,7 +260,7 @@
     X("command", HANG_COMMAND, OPTIONAL, STRS(command), NULL, NULL, "none",    \
       "what is run for each rank; %{pid} is its process")
 
-#define JR_FIELDS_LIMITS(X, L)                                                 \
+#define JR_FIELDS_LIMITS(X)                                                    \
     X("nofile", LIMIT_COUNT, OPTIONAL, STR(nofile), NULL, NULL, "inherited",   \
       "open files of a process")                                               \
     X("core", LIMIT_SIZE, OPTIONAL, STR(core), NULL, "bytes", "inherited",     \
@@ -277,7 +274,7 @@
     X("nproc", LIMIT_COUNT, OPTIONAL, STR(nproc), NULL, NULL, "inherited",     \
       "processes and threads of the user, all together")
 
-#define JR_FIELDS_RESTART(X, L)                                                \
+#define JR_FIELDS_RESTART(X)                                                   \
     X("max", INDEX, OPTIONAL, U32(max), "0", "restarts", "0",                  \
       "restarts at most, after the first attempt; 0 is none")                  \
     X("backoff", DURATION, OPTIONAL, U64(backoff_ms), "1s", "milliseconds",    \
@@ -289,7 +286,7 @@
     X("never", TRIGGERS, OPTIONAL, STRS(never), NULL, NULL, "none",            \
       "causes that end the run, whatever `on` says")
 
-#define JR_FIELDS_ENGINE(X, L)                                                 \
+#define JR_FIELDS_ENGINE(X)                                                    \
     X("slurm", SLURM, OPTIONAL, SEQ(slurm, bind_env), NULL, NULL, "none",      \
       "options of sbatch, by their long names")                                \
     X("kubernetes", KUBERNETES, OPTIONAL, MAP(kubernetes, KUBERNETES), NULL,   \
@@ -297,7 +294,7 @@
     X("mpi", MPI, OPTIONAL, MAP(mpi, MPI), NULL, NULL, "none",                 \
       "which MPI starts the ranks")
 
-#define JR_FIELDS_KUBERNETES(X, L)                                             \
+#define JR_FIELDS_KUBERNETES(X)                                                \
     X("image", LINE, OPTIONAL, STR(image), NULL, NULL,                         \
       "`render` refuses", "the container image, which has jobrun in it")       \
     X("namespace", LABEL, OPTIONAL, STR(name_space), NULL, NULL,               \
@@ -324,13 +321,13 @@
       "by the device, as nvidia.com/gpu",                                      \
       "what the cluster calls the devices")
 
-#define JR_FIELDS_MPI(X, L)                                                    \
+#define JR_FIELDS_MPI(X)                                                       \
     X("dialect", MPI_DIALECT, OPTIONAL, WORDS(dialect, dialects), "openmpi",   \
       NULL, "openmpi", "whose options the launcher takes")                     \
     X("launcher", LINE, OPTIONAL, STR(launcher), "mpiexec", NULL, "mpiexec",   \
       "the program that starts the ranks")
 
-#define JR_FIELDS_RESULTS(X, L)                                                \
+#define JR_FIELDS_RESULTS(X)                                                   \
     X("required", RANKS, OPTIONAL, STR(required), "all", NULL, "all",          \
       "the ranks that must deliver")                                           \
     X("from", RESULT_FROM, OPTIONAL, WORDS(from, result_froms), NULL, NULL,    \
@@ -351,7 +348,7 @@
     X("artifacts", TEMPLATES, OPTIONAL, STRS(artifacts), NULL, NULL, "none",   \
       "files that each rank must have made anew")
 
-#define JR_FIELDS_RESULT_FIELD(X, L)                                           \
+#define JR_FIELDS_RESULT_FIELD(X)                                              \
     X("type", JSON_TYPE, REQUIRED, WORDS(type, json_types), NULL, NULL,        \
       "an error: it is required", "the type of the field")                     \
     X("min", NUMBER, OPTIONAL, F64P(min), NULL, NULL, "none",                  \

@@ -66,15 +66,11 @@ static json_t *default_value(const struct jr_spec_field *field)
 static json_t *field_value(const struct jr_spec_field *field)
 {
     bool resolved = field->need == JR_NEED_RESOLVED;
-    if (field->since != NULL && field->type->early)
-        return value_schema(field->type);
-    if (field->since != NULL)
-        return jr_schema_either(
-            value_schema(field->type),
-            jr_schema_defined(resolved ? "missing" : "unstated"));
-    json_t *later = json_pack("{s:[o]}", "enum", default_value(field));
-    return resolved ? jr_schema_either(later, jr_schema_defined("missing"))
-                    : later;
+    json_t *value = value_schema(field->type);
+    if (field->type->early)
+        return value;
+    return jr_schema_either(
+        value, jr_schema_defined(resolved ? "missing" : "unstated"));
 }
 
 /* What an editor shows of a field: the note on it, and what comes of leaving it
@@ -88,8 +84,6 @@ static void describe(json_t *schema, const struct jr_spec_field *field)
     jr_buf_printf(&text, "Without it: %s.", field->missing);
     jr_json_set_str(schema, "title", field->help);
     jr_json_set_str(schema, "description", text.data);
-    if (field->since == NULL)
-        return;
     if (field->fallback != NULL)
         (void)json_object_set_new(schema, "default", default_value(field));
     json_t *sample = jr_field_sample(field);
@@ -104,24 +98,17 @@ static json_t *field_schema(const struct jr_spec_field *field)
     return schema;
 }
 
-static bool is_form(const struct jr_spec_type *type, const char *key)
-{
-    const struct jr_spec_field *field = jr_field_get(type->fields, key);
-    return field != NULL && field->since != NULL;
-}
-
 /* No two of the forms that a mapping has one of. */
 static json_t *forms_schema(const struct jr_spec_type *type)
 {
     json_t *pairs = json_array();
     for (const char *const *a = type->forms; *a != NULL; a++)
         for (const char *const *b = a + 1; *b != NULL; b++)
-            if (is_form(type, *a) && is_form(type, *b))
-                (void)json_array_append_new(
-                    pairs, json_pack("{s:{s:[s,s],s:{s:o,s:o}}}", "not",
-                                     "required", *a, *b, "properties", *a,
-                                     jr_schema_defined("stated"), *b,
-                                     jr_schema_defined("stated")));
+            (void)json_array_append_new(
+                pairs, json_pack("{s:{s:[s,s],s:{s:o,s:o}}}", "not", "required",
+                                 *a, *b, "properties", *a,
+                                 jr_schema_defined("stated"), *b,
+                                 jr_schema_defined("stated")));
     return pairs;
 }
 
@@ -130,8 +117,7 @@ static json_t *map_schema(const struct jr_spec_type *type)
     json_t *properties = json_object();
     const struct jr_spec_field *row = type->fields;
     for (; row->key != NULL; row++)
-        if (row->since != NULL || row->fallback != NULL)
-            (void)json_object_set_new(properties, row->key, field_schema(row));
+        (void)json_object_set_new(properties, row->key, field_schema(row));
     json_t *schema = json_pack("{s:s,s:o,s:{s:{}},s:b}", "type", "object",
                                "properties", properties, "patternProperties",
                                "^(x-.*|\\$schema)$", "additionalProperties", 0);
@@ -210,9 +196,8 @@ static json_t *one_form(const struct jr_spec_type *type)
     json_t *choices = json_array();
     const char *const *form = type->forms;
     for (; form != NULL && *form != NULL; form++)
-        if (is_form(type, *form))
-            (void)json_array_append_new(
-                choices, json_pack("{s:[s]}", "required", *form));
+        (void)json_array_append_new(choices,
+                                    json_pack("{s:[s]}", "required", *form));
     return choices;
 }
 
@@ -228,7 +213,7 @@ static json_t *field_duties(const struct jr_spec_field *row, enum duty duty)
 {
     json_t *properties = json_object();
     for (; row != NULL && row->key != NULL; row++) {
-        json_t *field = row->since == NULL ? NULL : field_duty(row, duty);
+        json_t *field = field_duty(row, duty);
         if (field != NULL)
             (void)json_object_set_new(properties, row->key, field);
     }

@@ -35,18 +35,6 @@ static struct jr_node *wrong(struct jr_lint *lint,
     return NULL;
 }
 
-static void refuse_later(struct jr_lint *lint,
-                         const struct jr_spec_field *field,
-                         const struct jr_pair *pair, const struct jr_step *at)
-{
-    if (field->fallback != NULL && is_text(pair->value, field->fallback))
-        return;
-    if (field->need == JR_NEED_RESOLVED && is_missing(pair->value))
-        return;
-    (void)jr_lint_error(lint, 205, pair->key->span, at,
-                        "'%s' is not supported yet", jr_lint_path(lint, at));
-}
-
 /* ???: the value has to come from outside. */
 static struct jr_node *await(struct jr_lint *lint, const struct jr_node *node,
                              const struct jr_step *at)
@@ -66,7 +54,7 @@ bool jr_lint_is_removed(const struct jr_lint *lint, const struct jr_node *node)
     return lint->composed && is_null(node) && node->filled == NULL;
 }
 
-/* The value of a supported field; NULL when it is MISSING or wrong. */
+/* The value of a field; NULL when it is MISSING or wrong. */
 static struct jr_node *read_field(struct jr_lint *lint,
                                   const struct jr_spec_field *field,
                                   const struct jr_node *node,
@@ -102,8 +90,6 @@ static void read_pair(struct jr_lint *lint, const struct map *map,
     struct jr_node *value = NULL;
     if (field == NULL)
         jr_lint_unknown(lint, &unknown);
-    else if (field->since == NULL)
-        refuse_later(lint, field, pair, &at);
     else
         value = read_field(lint, field, pair->value, &at);
     if (value != NULL && !field->type->gone)
@@ -315,7 +301,7 @@ struct jr_node *jr_lint_value(struct jr_lint *lint,
 {
     bool scalar = node->kind == JR_NODE_SCALAR;
     jr_reader *reader = jr_lint_reader(type->kind);
-    if (reader == NULL || (!scalar && type->kind < JR_KIND_LIST))
+    if (!scalar && type->kind < JR_KIND_LIST)
         return wrong(lint, type, node, at);
     if (node->filled != NULL)
         return jr_lint_filled(lint, type, node, at);
@@ -330,6 +316,6 @@ struct jr_node *jr_lint_spec(struct jr_lint *lint, const struct jr_node *root)
 
 void jr_lint_release(struct jr_lint *lint)
 {
-    for (size_t i = 0; i < sizeof lint->compiled / sizeof *lint->compiled; i++)
+    for (size_t i = 0; i < lint->compiled_count; i++)
         jr_regex_free(lint->compiled[i].regex);
 }

@@ -24,6 +24,12 @@
 
 struct jr_regex;
 
+/* The pattern of a type, compiled. */
+struct jr_pattern {
+    const struct jr_spec_type *type;
+    struct jr_regex *regex; /* NULL: there was no memory for it */
+};
+
 struct jr_lint {
     struct jr_arena *arena; /* the document's */
     struct jr_diags *diags;
@@ -34,10 +40,8 @@ struct jr_lint {
     bool composed;      /* null may be what is left of a removal */
     bool base;          /* a template: required fields may be missing */
     bool call;          /* arguments are those of a function: any values */
-    struct {
-        const struct jr_spec_type *type;
-        struct jr_regex *regex;
-    } compiled[32]; /* the patterns of text types, as they are needed */
+    struct jr_pattern *compiled; /* those of text types, as they are needed */
+    size_t compiled_count;
 };
 
 /* Read the whole document. Returns its normal form, without what was wrong;
@@ -178,8 +182,7 @@ bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,
 /* The canonical text of a rank set: "0-3,8,10-14/2". value.c */
 const char *jr_ranks_text(struct jr_lint *lint, const struct jr_set *set);
 
-/* The text of a type's words, NULL-terminated, for suggestions; words that are
- * not supported yet are left out. */
+/* The text of a type's words, NULL-terminated, for suggestions. */
 const char *const *jr_word_list(struct jr_lint *lint,
                                 const struct jr_spec_word *words);
 

@@ -85,8 +85,6 @@ const struct jr_spec_word *jr_field_words(const struct jr_spec_type *type)
 static void tell_accepted(const struct jr_spec_type *type, jr_field_tell *tell,
                           void *context)
 {
-    if (type->kind == JR_KIND_ANY)
-        return;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_field_wants(&text, type);
     if (type->is_template || (type->item != NULL && type->item->is_template))
@@ -98,10 +96,9 @@ static void tell_accepted(const struct jr_spec_type *type, jr_field_tell *tell,
 static void tell_missing(const struct jr_spec_field *field, jr_field_tell *tell,
                          void *context)
 {
-    bool same = field->since != NULL && field->fallback != NULL &&
+    bool same = field->fallback != NULL &&
                 strcmp(field->fallback, field->missing) == 0;
-    if (field->since != NULL && field->fallback != NULL &&
-        field->type->kind != JR_KIND_LIST)
+    if (field->fallback != NULL && field->type->kind != JR_KIND_LIST)
         tell(context, "default", field->fallback);
     if (field->need == JR_NEED_RESOLVED) {
         JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -118,14 +115,9 @@ static void tell_since(const struct jr_spec_field *field, jr_field_tell *tell,
                        void *context)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    if (field->since != NULL)
-        jr_buf_printf(&text, "jobrun %s", field->since);
-    else
-        jr_buf_str(&text, "not supported yet: refused with JR0205");
-    if (field->since == NULL && field->fallback != NULL)
-        jr_buf_printf(&text, ", unless it is %s", field->fallback);
+    jr_buf_printf(&text, "jobrun %s", field->since);
     if (!text.failed)
-        tell(context, field->since != NULL ? "since" : "status", text.data);
+        tell(context, "since", text.data);
 }
 
 void jr_field_facts(const struct jr_spec_field *field, jr_field_tell *tell,
@@ -173,15 +165,6 @@ static void print_example(struct jr_buf *out, const char *text)
     }
 }
 
-/* A row whose text says, too, that it is not supported yet. */
-static void print_named(struct jr_buf *out, size_t indent, const char *word,
-                        const char *help, bool later)
-{
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    jr_buf_printf(&text, "%s%s", help, later ? " (not supported yet)" : "");
-    print_row(out, indent, LIST_COLUMN, word, text.failed ? help : text.data);
-}
-
 /* Rows of a mapping and, indented further, those of the mappings in it. */
 static void print_below(struct jr_buf *out, const struct jr_spec_field *rows,
                         size_t indent)
@@ -191,7 +174,7 @@ static void print_below(struct jr_buf *out, const struct jr_spec_field *rows,
         const struct jr_spec_field *below = jr_field_below(row->type);
         if (section != NULL)
             jr_buf_printf(out, "\n%s\n", section->title);
-        print_named(out, indent, row->key, row->help, row->since == NULL);
+        print_row(out, indent, LIST_COLUMN, row->key, row->help);
         if (below != NULL)
             print_below(out, below, indent + 2);
     }

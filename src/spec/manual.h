@@ -46,7 +46,7 @@ const struct jr_spec_field *jr_field_below(const struct jr_spec_type *type);
 const struct jr_spec_word *jr_field_words(const struct jr_spec_type *type);
 
 /* Tell the facts of a field, one call each: accepts, unit, default, without it
- * or MISSING, elsewhere, and since or status. The strings live until `tell`
+ * or MISSING, elsewhere, and since. The strings live until `tell`
  * returns. */
 typedef void jr_field_tell(void *context, const char *label, const char *text);
 void jr_field_facts(const struct jr_spec_field *field, jr_field_tell *tell,

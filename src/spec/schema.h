@@ -4,8 +4,7 @@
 
 #include "buf.h"
 
-/* Append the schema (draft-07 keywords) with a final newline. Fields that are
- * not supported yet are left out, but for a value that asks for nothing. */
+/* Append the schema (draft-07 keywords) with a final newline. */
 void jr_spec_schema(struct jr_buf *out);
 
 #endif

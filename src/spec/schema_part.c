@@ -180,13 +180,18 @@ json_t *jr_schema_scalar(const struct jr_spec_type *type)
 {
     static json_t *(*const makers[JR_KIND_COUNT])(
         const struct jr_spec_type *) = {
-        [JR_KIND_ANY] = any_schema,       [JR_KIND_INTEGER] = integer_schema,
-        [JR_KIND_NUMBER] = number_schema, [JR_KIND_BOOLEAN] = number_schema,
-        [JR_KIND_TEXT] = text_schema,     [JR_KIND_PATH] = text_schema,
-        [JR_KIND_WORD] = jr_schema_words, [JR_KIND_DURATION] = duration_schema,
-        [JR_KIND_RANKS] = ranks_schema,   [JR_KIND_PATTERN] = text_schema,
+        [JR_KIND_INTEGER] = integer_schema,
+        [JR_KIND_NUMBER] = number_schema,
+        [JR_KIND_BOOLEAN] = number_schema,
+        [JR_KIND_TEXT] = text_schema,
+        [JR_KIND_PATH] = text_schema,
+        [JR_KIND_WORD] = jr_schema_words,
+        [JR_KIND_DURATION] = duration_schema,
+        [JR_KIND_RANKS] = ranks_schema,
+        [JR_KIND_PATTERN] = text_schema,
         [JR_KIND_TRIGGER] = trigger_schema,
-        [JR_KIND_SCALAR] = any_schema,    [JR_KIND_STREAMS] = streams_schema,
+        [JR_KIND_SCALAR] = any_schema,
+        [JR_KIND_STREAMS] = streams_schema,
         [JR_KIND_VALUE] = anything_schema,
     };
     return makers[type->kind] == NULL ? NULL : makers[type->kind](type);

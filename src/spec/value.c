@@ -16,16 +16,19 @@
 static struct jr_regex *compiled(struct jr_lint *lint,
                                  const struct jr_spec_type *type)
 {
-    size_t i = 0, most = sizeof lint->compiled / sizeof *lint->compiled, bad;
-    while (i < most && lint->compiled[i].type != NULL &&
-           lint->compiled[i].type != type)
-        i++;
-    if (i == most)
+    for (size_t i = 0; i < lint->compiled_count; i++)
+        if (lint->compiled[i].type == type)
+            return lint->compiled[i].regex;
+    struct jr_pattern *slot =
+        jr_arena_push(lint->arena, &lint->compiled, &lint->compiled_count,
+                      sizeof *slot);
+    size_t bad;
+    if (slot == NULL)
         return NULL;
-    if (lint->compiled[i].regex == NULL)
-        (void)jr_regex_new(&lint->compiled[i].regex, type->pattern, &bad, NULL);
-    lint->compiled[i].type = type;
-    return lint->compiled[i].regex;
+    slot->type = type;
+    if (jr_regex_new(&slot->regex, type->pattern, &bad, NULL) != 0)
+        lint->arena->failed = true;
+    return slot->regex;
 }
 
 /* Whole match: PCRE2's $ stands before a last newline too. */

@@ -38,8 +38,7 @@ LIMIT = 300  # seconds that any command may take
 # The codes of what a schema can see, and the findings of them that it cannot,
 # by path and message.
 RANGE = r"\d+(-\d+(/\d+)?)?"
-SEEN = {"JR0201", "JR0203", "JR0204", "JR0205", "JR0211", "JR0215", "JR0219",
-        "JR0301"}
+SEEN = {"JR0201", "JR0203", "JR0204", "JR0211", "JR0215", "JR0219", "JR0301"}
 UNSEEN = [
     # A value that is filled in: in quotes it is a string, which YAML knows and
     # JSON does not; of a known one the type counts.
