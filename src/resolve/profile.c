@@ -257,8 +257,10 @@ static struct jr_span span_of_option(struct jr_arena *arena, const char *value)
     struct jr_source *source = jr_arena_alloc(arena, sizeof *source);
     if (source == NULL)
         return (struct jr_span){0};
-    *source =
-        (struct jr_source){.name = "--on", .text = value, .len = strlen(value)};
+    *source = (struct jr_source){.name = "--on",
+                                 .text = value,
+                                 .len = strlen(value),
+                                 .option = true};
     uint32_t end = column(value, value + source->len);
     return (struct jr_span){source, 1, 1, 1, end};
 }

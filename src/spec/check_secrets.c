@@ -146,7 +146,10 @@ static void warn(const struct jr_check *check, const struct jr_node *node,
     struct jr_source *source = jr_arena_alloc(lint->arena, sizeof *source);
     if (source == NULL || message == NULL)
         return;
-    source->name = span.source != NULL ? span.source->name : NULL;
+    if (span.source != NULL) {
+        source->name = span.source->name;
+        source->option = span.source->option;
+    }
     span.source = source;
     struct jr_diag *diag =
         jr_diags_warning(lint->diags, 320, span, path, "%s", message);

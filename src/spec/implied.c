@@ -4,6 +4,7 @@
 
 #include "doc.h"
 #include "load.h"
+#include "place.h"
 
 #include "banned.h"
 
@@ -61,4 +62,75 @@ void jr_spec_write_command(struct jr_buf *out, struct jr_arena *arena,
         return;
     jr_spec_escape(arena, root);
     jr_doc_emit(out, root);
+}
+
+/* A source that stands on the command line; NULL without memory. */
+static struct jr_source *new_source(struct jr_doc *doc, const char *name,
+                                    const char *text, const char *folder)
+{
+    struct jr_source *source = jr_arena_alloc(&doc->arena, sizeof *source);
+    if (source == NULL || text == NULL)
+        return NULL;
+    *source = (struct jr_source){.name = name,
+                                 .text = text,
+                                 .len = strlen(text),
+                                 .folder = folder,
+                                 .option = true};
+    return source;
+}
+
+/* The words with blanks between them, in quotes where the spec has them so, or
+ * they would not be told apart. */
+static char *write_words(struct jr_arena *arena, const struct jr_node *words,
+                         char *const *argv)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    for (size_t i = 0; i < words->count; i++) {
+        if (strpbrk(argv[i], " \t\n'\"") != NULL)
+            words->items[i]->plain = false;
+        const char *quote = words->items[i]->plain ? "" : "'";
+        jr_buf_printf(&text, "%s%s%s%s", i == 0 ? "" : " ", quote, argv[i],
+                      quote);
+    }
+    return text.failed ? NULL : jr_arena_strndup(arena, text.data, text.len);
+}
+
+static void place_words(struct jr_node *words, char *const *argv,
+                        const struct jr_source *source)
+{
+    struct jr_place place = {0}, first = {0};
+    for (size_t i = 0; i < words->count; i++) {
+        const struct jr_node *word = words->items[i];
+        struct jr_place start = place;
+        size_t quotes = word->plain ? 0 : 2;
+        jr_place_to_byte(&place, source,
+                         place.byte + strlen(argv[i]) + quotes);
+        words->items[i]->span = jr_place_span(source, start, place);
+        words->span = jr_place_span(source, first, place);
+        jr_place_to_byte(&place, source, place.byte + 1);
+    }
+}
+
+void jr_spec_place_command(struct jr_doc *doc, char *const *argv,
+                           const char *folder)
+{
+    const struct jr_span nowhere = {.source = doc->source};
+    struct jr_node *words = jr_doc_get(doc->root, "entrypoint");
+    struct jr_node *count = jr_doc_get(doc->root, "world_size");
+    const struct jr_source *source;
+    doc->root->span = nowhere;
+    for (size_t i = 0; i < doc->root->count; i++) {
+        doc->root->pairs[i].key->span = nowhere;
+        doc->root->pairs[i].value->span = nowhere;
+    }
+    const char *text = write_words(&doc->arena, words, argv);
+    source = new_source(doc, "command", text, folder);
+    if (source != NULL)
+        place_words(words, argv, source);
+    source = count == NULL ? NULL : new_source(doc, "-n", count->text, folder);
+    if (source == NULL)
+        return;
+    struct jr_place start = {0}, end = {0};
+    jr_place_to_byte(&end, source, source->len);
+    count->span = jr_place_span(source, start, end);
 }

@@ -184,6 +184,8 @@ static int load_text(struct jr_spec_file *file,
         .name = file->doc.source->name,
         .folder = jr_arena_strdup(&file->doc.arena, source->folder),
     };
+    if (source->argv != NULL)
+        jr_spec_place_command(&file->doc, source->argv, assembly->file.folder);
     return read_doc(file, assembly, diags, errors);
 }
 
@@ -201,7 +203,8 @@ static int load_command(struct jr_spec_file *file,
     const struct jr_spec_source implied = {.name = "command line",
                                            .folder = assembly->here,
                                            .text = text.data,
-                                           .len = text.len};
+                                           .len = text.len,
+                                           .argv = source->argv};
     if (text.data != NULL && !text.failed)
         status = load_text(file, &implied, assembly, diags);
     jr_buf_release(&text);

@@ -25,32 +25,32 @@ static void bad_shorthands_are_positioned(void)
 #define MISSING(what) "error: " what " is missing at the end of the profile"
 #define BELONGS(what) "error: " what " belongs here in the profile"
     static const char *const vectors[][2] = {
-        {"2", "--on:1:2: " MISSING("x and the number of devices")},
-        {"8:H100", "--on:1:2: " BELONGS("x and the number of devices")},
-        {"2X8", "--on:1:2: " BELONGS("x and the number of devices")},
-        {"2x", "--on:1:3: " MISSING("the number of devices")},
-        {"2x-1", "--on:1:3: " BELONGS("the number of devices")},
-        {"2x8x2", "--on:1:4: " BELONGS("a comma or nothing")},
-        {"2x8 ", "--on:1:4: " BELONGS("a comma or nothing")},
-        {"2x8:", "--on:1:5: " MISSING("the model of the devices")},
-        {"2x8:,4c", "--on:1:5: " BELONGS("the model of the devices")},
-        {"2x8,", "--on:1:5: " MISSING("CPUSc or MEMg")},
-        {"2x8,,", "--on:1:5: " BELONGS("CPUSc or MEMg")},
-        {"2x8,c", "--on:1:5: " BELONGS("the number of CPUs")},
-        {"2x8,96", "--on:1:5: " BELONGS("CPUSc or MEMg")},
-        {"2x8,96k", "--on:1:5: " BELONGS("CPUSc or MEMg")},
-        {"2x8,96c4g", "--on:1:8: " BELONGS("a comma or nothing")},
-        {"2x8,96c,4c", "--on:1:9: " BELONGS("something that is not there yet")},
-        {"0x8", "--on:1:1: error: the number of nodes is from 1 to 100000, "
+        {"2", "--on:2: " MISSING("x and the number of devices")},
+        {"8:H100", "--on:2: " BELONGS("x and the number of devices")},
+        {"2X8", "--on:2: " BELONGS("x and the number of devices")},
+        {"2x", "--on:3: " MISSING("the number of devices")},
+        {"2x-1", "--on:3: " BELONGS("the number of devices")},
+        {"2x8x2", "--on:4: " BELONGS("a comma or nothing")},
+        {"2x8 ", "--on:4: " BELONGS("a comma or nothing")},
+        {"2x8:", "--on:5: " MISSING("the model of the devices")},
+        {"2x8:,4c", "--on:5: " BELONGS("the model of the devices")},
+        {"2x8,", "--on:5: " MISSING("CPUSc or MEMg")},
+        {"2x8,,", "--on:5: " BELONGS("CPUSc or MEMg")},
+        {"2x8,c", "--on:5: " BELONGS("the number of CPUs")},
+        {"2x8,96", "--on:5: " BELONGS("CPUSc or MEMg")},
+        {"2x8,96k", "--on:5: " BELONGS("CPUSc or MEMg")},
+        {"2x8,96c4g", "--on:8: " BELONGS("a comma or nothing")},
+        {"2x8,96c,4c", "--on:9: " BELONGS("something that is not there yet")},
+        {"0x8", "--on:1: error: the number of nodes is from 1 to 100000, "
                 "not 0"},
-        {"02x8", "--on:1:1: error: the number of nodes is from 1 to 100000, "
+        {"02x8", "--on:1: error: the number of nodes is from 1 to 100000, "
                  "not 02"},
-        {"2x9999", "--on:1:3: error: the number of devices is from 0 to 1024, "
+        {"2x9999", "--on:3: error: the number of devices is from 0 to 1024, "
                    "not 9999"},
-        {"1x1,0c", "--on:1:5: error: the number of CPUs is from 1 to 65536, "
+        {"1x1,0c", "--on:5: error: the number of CPUs is from 1 to 65536, "
                    "not 0"},
         {"1x1,99999999999999999999g",
-         "--on:1:5: error: the memory in GiB is from 1 to 1048576, not "
+         "--on:5: error: the memory in GiB is from 1 to 1048576, not "
          "99999999999999999999"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
@@ -59,9 +59,9 @@ static void bad_shorthands_are_positioned(void)
                        vectors[i][1]);
         check_bad(vectors[i][0], expected);
     }
-    check_bad("2x8:H1O0", "--on:1:5: error: unknown device model 'H1O0' "
+    check_bad("2x8:H1O0", "--on:5: error: unknown device model 'H1O0' "
                           "[JR0481]\n");
-    check_bad("2x8:\xc3\xbc,4k", "--on:1:5: error: unknown device model "
+    check_bad("2x8:\xc3\xbc,4k", "--on:5: error: unknown device model "
                                  "'\xc3\xbc' [JR0481]\n");
 }
 

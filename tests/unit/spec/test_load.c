@@ -46,15 +46,41 @@ static void leaves_the_world_of_a_command_open(void)
     jr_spec_free(file);
 }
 
-/* A command's words are judged like a spec's. */
+/* A command's words are judged like a spec's, and quoted as they were typed:
+ * nobody has seen the spec that they imply. */
 static void judges_a_command(void)
 {
-    char *const argv[] = {TEXT("prog"), TEXT("%{rnk}"), NULL};
+    char *const argv[] = {TEXT("prog"), TEXT("a\nb c"), TEXT("x %{rnk}"), NULL};
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
+    struct jr_buf out = JR_BUF_INIT;
     CU_ASSERT_EQUAL(jr_spec_load_command(&file, 1, argv, &diags), -1);
     CU_ASSERT_EQUAL(diags.errors, 1);
-    JR_ASSERT_TEXT(diags.items[0].span.source->name, "command line");
+    jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
+    JR_ASSERT_TEXT(out.data,
+                   "command:9: error[JR0214]: unknown per-rank word 'rnk'\n"
+                   "     | b c' 'x %{rnk}'\n"
+                   "     |         ^^^^^^ help: did you mean '%{rank}'?\n");
+    jr_buf_release(&out);
+    jr_diags_release(&diags);
+    jr_spec_free(file);
+}
+
+/* The number and the words, from which positions are told later, too. */
+static void places_a_command(void)
+{
+    char *const argv[] = {TEXT("prog"), TEXT("--lr"), TEXT("${x}"), NULL};
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_spec_file *file = NULL;
+    CU_ASSERT_EQUAL_FATAL(jr_spec_load_command(&file, 12, argv, &diags), 0);
+    struct jr_span span = jr_spec_where(file, "world_size");
+    JR_ASSERT_TEXT(span.source->name, "-n");
+    CU_ASSERT_EQUAL(span.end_column, 3);
+    span = jr_spec_where(file, "entrypoint.command");
+    JR_ASSERT_TEXT(span.source->text, "prog --lr '${x}'");
+    CU_ASSERT_EQUAL(span.column, 1);
+    CU_ASSERT_EQUAL(span.end_column, 17);
+    CU_ASSERT_EQUAL(jr_spec_where(file, "version").line, 0);
     jr_diags_release(&diags);
     jr_spec_free(file);
 }
@@ -208,6 +234,7 @@ static void frees_nothing(void)
 
 JR_UNIT_MAIN("spec.load", CASE(implies_a_spec_for_a_command),
              CASE(leaves_the_world_of_a_command_open), CASE(judges_a_command),
+             CASE(places_a_command),
              CASE(names_a_spec_after_its_file),
              CASE(reads_a_file_beside_its_folder),
              CASE(tells_of_a_missing_file), CASE(remembers_where_values_stood),
