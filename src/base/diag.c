@@ -53,6 +53,10 @@ __attribute__((format(printf, 3, 0))) static struct jr_diag *add_finding(
     slot->code = jr_arena_printf(arena, "JR%04u", finding->code);
     slot->path = jr_arena_strdup(arena, finding->path);
     slot->message = jr_arena_vprintf(arena, format, args);
+    if (slot->code == NULL || slot->message == NULL) {
+        slot->code = "JR0100";
+        slot->message = "out of memory";
+    }
     return slot;
 }
 
@@ -97,10 +101,10 @@ void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag,
     if (diag == &diags->scratch)
         return;
     struct jr_related *related = jr_arena_alloc(&diags->arena, sizeof *related);
-    if (related == NULL)
+    const char *copy = jr_arena_strdup(&diags->arena, message);
+    if (related == NULL || copy == NULL)
         return;
-    related->span = span;
-    related->message = jr_arena_strdup(&diags->arena, message);
+    *related = (struct jr_related){.span = span, .message = copy};
     diag->related = related;
 }
 
@@ -110,10 +114,10 @@ void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag,
     if (diag == &diags->scratch)
         return;
     struct jr_fix *fix = jr_arena_alloc(&diags->arena, sizeof *fix);
-    if (fix == NULL)
+    const char *copy = jr_arena_strdup(&diags->arena, text);
+    if (fix == NULL || copy == NULL)
         return;
-    fix->span = span;
-    fix->text = jr_arena_strdup(&diags->arena, text);
+    *fix = (struct jr_fix){.span = span, .text = copy};
     diag->fix = fix;
 }
 

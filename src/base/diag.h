@@ -27,7 +27,8 @@ void jr_diags_release(struct jr_diags *diags);
  * `code` is the number behind JR, of codes.h; strings are copied. What comes
  * after 1,000 findings is counted but not kept. Never NULL: a finding that is
  * not kept is the scratch one inside `diags`, and so it is without memory, when
- * the arena is marked failed too. Valid until the next addition. */
+ * the arena is marked failed too. Valid until the next addition. What had
+ * memory for the slot only says that there was none. */
 struct jr_diag *jr_diags_error(struct jr_diags *diags, unsigned code,
                                struct jr_span span, const char *path,
                                const char *format, ...)

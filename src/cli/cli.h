@@ -87,7 +87,8 @@ int jr_cli_format(const struct jr_cli *cli, const char *const *words);
 int jr_cli_out(const struct jr_cli *cli, struct jr_buf *text);
 /* The same, or to the new file of --output. */
 int jr_cli_deliver(const struct jr_cli *cli, struct jr_buf *text);
-/* Anything else to standard error; a failure there has no one to be told. */
+/* Anything else to standard error, or that there was no memory for it; a
+ * failure there has no one to be told. */
 void jr_cli_err(const struct jr_cli *cli, struct jr_buf *text);
 /* "jobrun: " and one line. Returns `status`. */
 int jr_cli_say(const struct jr_cli *cli, int status, const char *format, ...)

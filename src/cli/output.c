@@ -50,7 +50,10 @@ int jr_cli_deliver(const struct jr_cli *cli, struct jr_buf *text)
 
 void jr_cli_err(const struct jr_cli *cli, struct jr_buf *text)
 {
-    if (!cli->err_closed)
+    static const char no_memory[] = "jobrun: out of memory\n";
+    if (text->failed && !cli->err_closed)
+        (void)jr_io_write_all(STDERR_FILENO, no_memory, sizeof no_memory - 1);
+    else if (!cli->err_closed)
         (void)jr_io_write_all(STDERR_FILENO, text->data, text->len);
     jr_buf_release(text);
 }
@@ -72,7 +75,7 @@ int jr_cli_say(const struct jr_cli *cli, int status, const char *format, ...)
 
 void jr_cli_diags(const struct jr_cli *cli, struct jr_diags *diags)
 {
-    if (diags->count == 0)
+    if (diags->count == 0 && !diags->arena.failed)
         return;
     struct jr_buf out = JR_BUF_INIT;
     jr_diags_sort(diags);

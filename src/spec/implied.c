@@ -79,16 +79,24 @@ static struct jr_source *new_source(struct jr_doc *doc, const char *name,
     return source;
 }
 
-/* The words with blanks between them, in quotes where the spec has them so, or
- * they would not be told apart. */
+/* Whether a word is shown in quotes: otherwise it would be taken for several,
+ * or for none. */
+static bool is_quoted(const char *word)
+{
+    return *word == '\0' || strpbrk(word, " \t\n'\"") != NULL;
+}
+
+/* The words with blanks between them. A node says how it is shown, so that what
+ * is wrong in a template can be pointed at. */
 static char *write_words(struct jr_arena *arena, const struct jr_node *words,
                          char *const *argv)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < words->count; i++) {
-        if (strpbrk(argv[i], " \t\n'\"") != NULL)
-            words->items[i]->plain = false;
-        const char *quote = words->items[i]->plain ? "" : "'";
+        bool quoted = is_quoted(argv[i]);
+        const char *quote = quoted ? "'" : "";
+        if (quoted || strstr(argv[i], "%{") != NULL)
+            words->items[i]->plain = !quoted;
         jr_buf_printf(&text, "%s%s%s%s", i == 0 ? "" : " ", quote, argv[i],
                       quote);
     }
@@ -100,11 +108,9 @@ static void place_words(struct jr_node *words, char *const *argv,
 {
     struct jr_place place = {0}, first = {0};
     for (size_t i = 0; i < words->count; i++) {
-        const struct jr_node *word = words->items[i];
         struct jr_place start = place;
-        size_t quotes = word->plain ? 0 : 2;
-        jr_place_to_byte(&place, source,
-                         place.byte + strlen(argv[i]) + quotes);
+        size_t size = strlen(argv[i]) + (is_quoted(argv[i]) ? 2 : 0);
+        jr_place_to_byte(&place, source, place.byte + size);
         words->items[i]->span = jr_place_span(source, start, place);
         words->span = jr_place_span(source, first, place);
         jr_place_to_byte(&place, source, place.byte + 1);

@@ -1,5 +1,6 @@
 #include "load.h"
 
+#include <errno.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,8 +132,9 @@ char *jr_spec_folder(const char *path)
 
 static int no_folder(struct jr_diags *diags)
 {
-    (void)jr_diags_error(diags, 100, (struct jr_span){0}, NULL,
-                         "the current folder cannot be told");
+    (void)jr_diags_error(diags, 100, (struct jr_span){0}, NULL, "%s",
+                         errno == ENOMEM ? "out of memory"
+                                         : "the current folder cannot be told");
     return -1;
 }
 
@@ -154,11 +156,11 @@ static int load_path(struct jr_spec_file *file,
                      struct jr_assembly *assembly, struct jr_diags *diags)
 {
     JR_FREE char *folder = jr_spec_folder(source->path);
+    if (folder == NULL)
+        return no_folder(diags);
     JR_FREE char *real = realpath(source->path, NULL);
     bool is_stdin = strcmp(source->path, "-") == 0;
     size_t errors = diags->errors;
-    if (folder == NULL)
-        return no_folder(diags);
     if (check_text(diags, "the spec's folder", folder) != 0)
         return -1;
     if (jr_doc_load_file(&file->doc, source->path, diags) != 0)

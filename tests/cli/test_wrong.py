@@ -1,5 +1,6 @@
 """What goes wrong gets a sentence and the right exit status, and loses
 nothing."""
+import itertools
 import json
 import os
 import pathlib
@@ -64,6 +65,25 @@ backends: nvcl
         (self.folder / "empty").mkdir()
         done = self.expect(self.jobrun("validate", "empty"), 3)
         self.assertIn("no *.jobrun.yaml", done.stdout)
+
+
+class WithoutMemory(harness.Case):
+    def plan(self, *words, **environment):
+        return self.jobrun("plan", *words, env={
+            "LD_PRELOAD": os.environ["SCARCE_LIBRARY"], **environment})
+
+    def test_is_told_wherever_it_runs_out(self):
+        spec = self.write("t.jobrun.yaml", HEAD + "world_size: 1\n"
+                          "master_port: 4000\nentrypoint: [true]\n")
+        if self.plan(spec).returncode != 0:
+            self.skipTest("the sanitizers have an allocator of their own")
+        for number in itertools.chain(range(40), itertools.count(40, 17)):
+            done = self.plan(spec, SCARCE=str(number))
+            if done.returncode == 0:
+                break
+            self.assertIn(done.returncode, (3, 7), (number, done.stderr))
+            self.assertIn("emory", done.stderr, number)
+        self.assertGreater(number, 40)
 
 
 class WrongRuns(harness.Case):

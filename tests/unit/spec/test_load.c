@@ -77,9 +77,9 @@ static void places_a_command(void)
     JR_ASSERT_TEXT(span.source->name, "-n");
     CU_ASSERT_EQUAL(span.end_column, 3);
     span = jr_spec_where(file, "entrypoint.command");
-    JR_ASSERT_TEXT(span.source->text, "prog --lr '${x}'");
+    JR_ASSERT_TEXT(span.source->text, "prog --lr ${x}");
     CU_ASSERT_EQUAL(span.column, 1);
-    CU_ASSERT_EQUAL(span.end_column, 17);
+    CU_ASSERT_EQUAL(span.end_column, 15);
     CU_ASSERT_EQUAL(jr_spec_where(file, "version").line, 0);
     jr_diags_release(&diags);
     jr_spec_free(file);
