@@ -179,6 +179,10 @@ jr_reader jr_read_value;   /* call.c: any node */
 bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,
                       const struct jr_step *at);
 
+/* Whether a good template begins with a word for a folder of the run: those are
+ * absolute. */
+bool jr_template_is_absolute(const char *text);
+
 /* The canonical text of a rank set: "0-3,8,10-14/2". value.c */
 const char *jr_ranks_text(struct jr_lint *lint, const struct jr_set *set);
 

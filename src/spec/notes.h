@@ -93,7 +93,9 @@
     N("targets", "The words are those of `--on`.",                             \
       "targets: [\"1x8:H100\", \"4x0,32c\"]")                                  \
     N("entrypoint", "", "entrypoint: [./train, --epochs, 5]")                  \
-    N("workdir", "", "workdir: ../data")                                       \
+    N("workdir",                                                               \
+      "It has to be there; `%{rank_dir}`, the rank's own folder, always is.",  \
+      "workdir: ../data")                                                      \
     N("setup",                                                                 \
       "What it exports is the base of the ranks' environment: modules, "       \
       "conda, a virtual environment. /bin/sh runs it, in the working "         \

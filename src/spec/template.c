@@ -4,7 +4,6 @@
 
 #include <jobrun/types.h>
 
-
 #include "word.h"
 
 #include "banned.h"
@@ -92,4 +91,13 @@ bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,
         }
     }
     return bad == 0;
+}
+
+bool jr_template_is_absolute(const char *text)
+{
+    static const char *const folders[] = {"%{run_dir}", "%{rank_dir}"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (strncmp(text, folders[i], strlen(folders[i])) == 0)
+            return true;
+    return false;
 }

@@ -139,6 +139,8 @@ struct jr_node *jr_read_path(struct jr_lint *lint,
         return jr_lint_scalar(lint, node, node->text, false);
     if (type->is_template && !jr_read_template(lint, node, at))
         return NULL;
+    if (type->is_template && jr_template_is_absolute(node->text))
+        return jr_lint_scalar(lint, node, node->text, false);
     const char *folder = folder_of(lint, node);
     JR_FREE char *absolute = jr_io_absolute(folder, node->text);
     if (absolute != NULL)

@@ -77,6 +77,16 @@ class Setup(harness.Case):
         self.assertRegex(done.stderr, "could not enter the working directory "
                          "'/.*/none': No such file")
 
+    def test_in_the_ranks_own_folder(self):
+        spec = self.spec("pwd > here", "[sh, -c, 'pwd > $RANK']",
+                         "workdir: '%{rank_dir}'\n")
+        self.expect(self.jobrun(spec), 0)
+        folder = self.folder.resolve() / "runs/latest/attempt_0"
+        for rank in "0", "1":
+            self.assertEqual((folder / rank / rank).read_text().strip(),
+                             str(folder.resolve() / rank))
+        self.assertTrue((folder / "0/here").exists())
+
     def test_order(self):
         """jobrun's < setup < env_remove < the contract < env < per_rank."""
         self.tool("bin dir/tool", "#!/usr/bin/env python3\n" + SHOW)

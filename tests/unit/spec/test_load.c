@@ -1,5 +1,6 @@
 /* Where specs come from, and what they remember of it. */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -196,6 +197,27 @@ static void normal_form_is_stable(void)
     case_close(&second);
 }
 
+/* A path that begins with a folder of the run is relative to nothing. */
+static void leaves_folders_of_the_run_alone(void)
+{
+    static const char *const vectors[][2] = {
+        {"'%{rank_dir}'", "%{rank_dir}"},
+        {"'%{run_dir}/../%{rank}'", "%{run_dir}/../%{rank}"},
+        {"'%%{rank_dir}'", "/jobs/%%{rank_dir}"},
+        {"'x%{rank_dir}'", "/jobs/x%{rank_dir}"},
+        {"'%{rank}'", "/jobs/%{rank}"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct spec_case test;
+        char body[64];
+        (void)snprintf(body, sizeof body, "workdir: %s\n", vectors[i][0]);
+        case_open_body(&test, body);
+        CU_ASSERT_EQUAL(test.diags.count, 0);
+        JR_ASSERT_TEXT(jr_spec_get(test.file)->workdir, vectors[i][1]);
+        case_close(&test);
+    }
+}
+
 static void binds_when_it_is_asked_to(void)
 {
     static const char template[] = HEAD "template: true\n";
@@ -238,5 +260,7 @@ JR_UNIT_MAIN("spec.load", CASE(implies_a_spec_for_a_command),
              CASE(names_a_spec_after_its_file),
              CASE(reads_a_file_beside_its_folder),
              CASE(tells_of_a_missing_file), CASE(remembers_where_values_stood),
-             CASE(normal_form_is_stable), CASE(binds_when_it_is_asked_to),
+             CASE(normal_form_is_stable),
+             CASE(leaves_folders_of_the_run_alone),
+             CASE(binds_when_it_is_asked_to),
              CASE(frees_nothing))
