@@ -1,6 +1,10 @@
-"""`init: torch` with gloo: what the mesh predicts, on every rank."""
+"""torch with gloo: what the mesh predicts, on every rank; training; errors.
+
+INTERPRETER names a Python with a torch to try, in the place of this one.
+"""
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -10,15 +14,17 @@ import unittest
 
 JOBRUN = os.environ["JOBRUN"]
 PYTHON = os.environ.get("INTERPRETER", sys.executable)
+LIMIT = 300  # seconds for a job
+JOBS = pathlib.Path(__file__).parents[2] / "examples" / "jobs"
+TORCH = subprocess.run(
+    [PYTHON, "-c", "import torch.distributed as dist\n"
+     "raise SystemExit(not dist.is_gloo_available())"],
+    stdin=subprocess.DEVNULL, capture_output=True).returncode == 0
+# Each start method with what it preloads.
+METHODS = {"spawn": "[]", "forkserver": "[torch]", "fork": "[]"}
 
-try:
-    import torch.distributed
-    TORCH = torch.distributed.is_available()
-except ImportError:
-    TORCH = False
 
-
-@unittest.skipUnless(TORCH, "no torch.distributed for %s" % PYTHON)
+@unittest.skipUnless(TORCH, "no torch with gloo for %s" % PYTHON)
 class Torch(unittest.TestCase):
     def setUp(self):
         self.dir = tempfile.mkdtemp(prefix="jobrun torch ")
@@ -30,12 +36,12 @@ class Torch(unittest.TestCase):
 
     def jobrun(self, spec, *before):
         self.write("t.jobrun.yaml", "version: 1\ndevice: cpu\n"
-                   "oversubscribe: true\nthreads: 1\ntimeouts: {run: 4m}\n"
+                   "oversubscribe: true\nthreads: 1\n"
                    + textwrap.dedent(spec))
         env = dict(os.environ, PATH=os.path.dirname(PYTHON) + ":"
                    + os.environ["PATH"])
         done = subprocess.run([*before, JOBRUN, "t.jobrun.yaml"], env=env,
-                              cwd=self.dir, text=True, timeout=300,
+                              cwd=self.dir, text=True, timeout=LIMIT,
                               stdin=subprocess.DEVNULL, capture_output=True)
         self.err = done.stderr + done.stdout
         return done.returncode
@@ -58,7 +64,7 @@ class Torch(unittest.TestCase):
                 return {"sums": sums, "world": value.item(),
                         "device": str(jobrun.device())}
             """)
-        for method in ("spawn", "forkserver\npreload: [torch]"):
+        for method, preload in METHODS.items():
             self.assertEqual(self.jobrun("""\
                 entrypoint:
                   python: {function: "mesh:main", init: torch,
@@ -66,7 +72,8 @@ class Torch(unittest.TestCase):
                 world_size: 8
                 parallelism: {model: 2, pipeline: 2}
                 start_method: %s
-                """ % method.replace("\n", "\n" + " " * 16)), 0, self.err)
+                preload: %s
+                """ % (method, preload)), 0, self.err)
             for rank in self.results()["ranks"]:
                 m, p, d = (rank["coordinates"][axis]
                            for axis in ("model", "pipeline", "data"))
@@ -105,6 +112,35 @@ class Torch(unittest.TestCase):
             results: {from: file}
             """), 0, self.err)
 
+    def test_training(self):
+        """Data-parallel training on the digits, as a script and as a function,
+        by all start methods: it gets better, and all end with equal weights,
+        whichever way."""
+        shutil.copy(JOBS / "digits" / "train_torch.py", self.dir)
+        data, weights = str(JOBS / "digits" / "digits.csv"), set()
+        entries = (
+            "{python: {script: train_torch.py}, args: ['%s', --epochs, 6]}",
+            "{python: {function: 'train_torch:run', init: torch},"
+            " args: ['%s', 6]}")
+        for method, preload in METHODS.items():
+            for entry in entries:
+                self.assertEqual(self.jobrun("""\
+                    entrypoint: %s
+                    world_size: 2
+                    start_method: %s
+                    preload: %s
+                    results:
+                      fields:
+                        accuracy: {type: number, min: 0.85}
+                        weights_sha: {type: string}
+                      equal: [weights_sha]
+                    """ % (entry % data, method, preload)), 0, self.err)
+                for rank in self.results()["ranks"]:
+                    result = rank["result"]
+                    self.assertLess(result["loss"], result["first_loss"] / 2)
+                    weights.add(result["weights_sha"])
+        self.assertEqual(len(weights), 1)
+
     def test_exception_while_others_wait(self):
         """The rank that raised is the cause, not those that lost it."""
         self.write("bad.py", """\
@@ -117,14 +153,22 @@ class Torch(unittest.TestCase):
                         raise ValueError("loss is NaN") from error
                 dist.all_reduce(torch.ones(1))
             """)
-        self.assertEqual(self.jobrun("""\
-            entrypoint: {python: {function: "bad:main", init: torch}}
-            world_size: 4
-            """), 1, self.err)
-        cause = self.results()["root_cause"]
-        self.assertEqual((cause["rank"], cause["message"]),
-                         (2, "ValueError: loss is NaN"))
-        self.assertIn("from KeyError: 'lr'", self.err)
+        for method, preload in METHODS.items():
+            self.assertEqual(self.jobrun("""\
+                entrypoint: {python: {function: "bad:main", init: torch}}
+                world_size: 4
+                start_method: %s
+                preload: %s
+                """ % (method, preload)), 1, self.err)
+            results = self.results()
+            cause = results["root_cause"]
+            self.assertEqual((cause["rank"], cause["message"]),
+                             (2, "ValueError: loss is NaN"))
+            self.assertIn("from KeyError: 'lr'", self.err)
+            self.assertEqual(results["processes_left"], 0)
+            # Nobody had to be killed after the grace.
+            self.assertNotIn("SIGKILL", [rank["signal"] for rank in
+                                         results["ranks"]])
 
     def test_torchs_record(self):
         self.write("rec.py", """\

@@ -1,6 +1,9 @@
 """One rank of the digits job, with DistributedDataParallel over gloo.
 
 usage: train_torch.py FILE [--epochs N]
+
+or, as an entrypoint that is a function: train_torch:run, with FILE and epochs
+for arguments.
 """
 import argparse
 import hashlib
@@ -28,7 +31,7 @@ def train(model, pixels, digits, epochs, rank, size):
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE)
     # Every rank must take the same number of steps: DDP meets in each of them.
     whole = len(pixels) - len(pixels) % size
-    steps = 0
+    steps, losses = 0, []
     for epoch in range(1, epochs + 1):
         order = torch.randperm(
             len(pixels), generator=torch.Generator().manual_seed(epoch))
@@ -42,13 +45,30 @@ def train(model, pixels, digits, epochs, rank, size):
             optimizer.step()
             total += loss.item() * len(batch)
             steps += 1
-        print(f"epoch {epoch} loss {total / len(mine):.3f}")
-    return steps, total / len(mine)
+        losses.append(total / len(mine))
+        print(f"epoch {epoch} loss {losses[-1]:.3f}")
+    return steps, losses
 
 
-def deliver(**result):
-    with open(os.environ["JOBRUN_RESULT_FILE"], "w") as file:
-        json.dump(result, file)
+def run(file, epochs):
+    """The rank's result."""
+    if not dist.is_initialized():  # `init: torch` has
+        dist.init_process_group(os.environ["TORCH_DISTRIBUTED_BACKEND"])
+    rank, size = dist.get_rank(), dist.get_world_size()
+    (pixels, digits), (test_pixels, test_digits) = read(file)
+    torch.manual_seed(0)
+    model = DistributedDataParallel(nn.Sequential(
+        nn.Linear(64, 32), nn.Tanh(), nn.Linear(32, 10)))
+    steps, losses = train(model, pixels, digits, epochs, rank, size)
+
+    with torch.no_grad():
+        right = (model(test_pixels).argmax(1) == test_digits).float().mean()
+    weights = b"".join(
+        p.detach().numpy().tobytes() for p in model.parameters())
+    dist.destroy_process_group()
+    return {"accuracy": right.item(), "first_loss": losses[0],
+            "loss": losses[-1], "steps": steps,
+            "weights_sha": hashlib.sha256(weights).hexdigest()}
 
 
 def main():
@@ -56,22 +76,9 @@ def main():
     parser.add_argument("file")
     parser.add_argument("--epochs", type=int, default=12)
     options = parser.parse_args()
-
-    dist.init_process_group(os.environ["TORCH_DISTRIBUTED_BACKEND"])
-    rank, size = dist.get_rank(), dist.get_world_size()
-    (pixels, digits), (test_pixels, test_digits) = read(options.file)
-    torch.manual_seed(0)
-    model = DistributedDataParallel(nn.Sequential(
-        nn.Linear(64, 32), nn.Tanh(), nn.Linear(32, 10)))
-    steps, loss = train(model, pixels, digits, options.epochs, rank, size)
-
-    with torch.no_grad():
-        right = (model(test_pixels).argmax(1) == test_digits).float().mean()
-    weights = b"".join(
-        p.detach().numpy().tobytes() for p in model.parameters())
-    deliver(accuracy=right.item(), loss=loss, steps=steps,
-            weights_sha=hashlib.sha256(weights).hexdigest())
-    dist.destroy_process_group()
+    result = run(options.file, options.epochs)
+    with open(os.environ["JOBRUN_RESULT_FILE"], "w") as file:
+        json.dump(result, file)
 
 
 if __name__ == "__main__":
