@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "buf.h"
 #include "field.h"
 #include "translate_flag.h"
 
@@ -81,6 +82,26 @@ static int set_streams(struct jr_translator *t, const struct jr_given *given)
     return jr_put(t, given, given->flag->field, value);
 }
 
+/* A template of Python's string.Template. */
+static int set_prefix(struct jr_translator *t, const struct jr_given *given)
+{
+    static const char *const words[][2] = {{"${rank}", "%{rank}"},
+                                           {"${local_rank}", "%{local_rank}"},
+                                           {"${role_name}", "default"}};
+    const char *text = jr_put_literal(t, given->value);
+    for (size_t i = 0; text != NULL && i < sizeof words / sizeof *words; i++) {
+        struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+        jr_buf_replaced(&out, text, words[i][0], words[i][1]);
+        text = out.failed ? NULL : jr_arena_strdup(t->arena, out.data);
+    }
+    if (text == NULL)
+        return -1;
+    if (strchr(text, '$') != NULL)
+        return jr_given_wrong(t, given, "${rank}, ${local_rank}, ${role_name} "
+                                        "and no other words with a dollar");
+    return jr_put(t, given, "console.prefix", text);
+}
+
 static int set_module(struct jr_translator *t, const struct jr_given *given)
 {
     (void)given;
@@ -135,6 +156,9 @@ static const struct jr_flag flags_torchrun[] = {
                "lines of all"),
     JR_LOST("--duplicate-stdout-filters --duplicate-stderr-filters", ONE,
             "a rank's files have all of its lines"),
+    JR_SETS("--log-line-prefix-template", ONE, set_prefix, "console.prefix"),
+    JR_LOST("--print-completion", ONE,
+            "it starts nothing; see jobrun completion"),
     JR_LOST("--logs-specs", ONE, "the layout of a run's folder is fixed"),
     JR_LOST("--local-addr", ONE, "a node is known by its entry in `hosts`"),
     JR_SETS("--numa-binding", ONE, jr_set_binding, "bind"),

@@ -1,6 +1,6 @@
-"""Ranks of frameworks as they are today, from PyPI: PaddlePaddle under the
-profile paddle, mpi4py over MPICH under the profile mpi and under mpiexec, and
-torch where its package can be had without a GPU's libraries.
+"""Ranks of frameworks as they are today, from PyPI: torch with gloo,
+PaddlePaddle under the profile paddle, mpi4py over MPICH under the profile mpi
+and under mpiexec. And the options that they have today: all are on our pages.
 
 COUNTERPARTS names the folder where they are kept once they were fetched; what
 cannot be fetched is skipped.
@@ -8,7 +8,6 @@ cannot be fetched is skipped.
 import json
 import os
 import pathlib
-import platform
 import re
 import shutil
 import subprocess
@@ -20,7 +19,9 @@ import harness
 FOLDER = pathlib.Path(os.environ["COUNTERPARTS"]) / "frameworks"
 PYTHON = FOLDER / "bin" / "python"
 MPICH = "libmpich.so.12"
-LIMIT = 600  # seconds for a download
+LIMIT = 1200  # seconds for a download
+TORCH_BYTES = 12 << 30  # with the libraries of a GPU, which it cannot do without
+HERE = pathlib.Path(__file__).parent
 
 
 def install(*packages, check):
@@ -58,15 +59,36 @@ class Frameworks(harness.Case):
         self.expect(done, 0)
         return [rank["result"] for rank in self.results()["ranks"]]
 
-    def test_pages(self):
-        """What the pages show of a framework, with that framework."""
-        install("paddlepaddle", check="paddle")
+    def others(self, path, *tests):
+        """Tests of another file, with the interpreter that has the framework;
+        none may be left out."""
         done = subprocess.run(
-            [sys.executable, pathlib.Path(__file__).parent / "test_moving.py",
-             "-v", "Moving.test_paddle"], text=True, capture_output=True,
+            [sys.executable, HERE / path, "-v", *tests], text=True,
+            stdin=subprocess.DEVNULL, capture_output=True,
             env={**os.environ, "LONG": "1", "INTERPRETER": str(PYTHON)})
         self.expect(done, 0)
         self.assertNotIn("skipped", done.stderr)
+
+    def options(self, *words):
+        """The long options that a program tells of."""
+        told = subprocess.run([PYTHON, *words, "--help"], text=True, timeout=300,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+        found = re.findall(r"^  (?:-\w.*, )?(--[\w-]+)", told.stdout, re.M)
+        return set(found) - {"--help"}
+
+    def told(self, page):
+        """The options that a page has a row for."""
+        text = (HERE.parents[1] / "docs" / page).read_text()
+        rows = [line.split("|")[1] for line in text.splitlines()
+                if line.startswith("| ")]
+        return set(re.findall(r"--[\w-]+", " ".join(rows)))
+
+    def test_paddles_pages(self):
+        """What the pages show of a framework, with that framework."""
+        install("paddlepaddle", check="paddle")
+        self.others("test_moving.py", "Moving.test_paddle")
+        self.assertEqual(self.options("-m", "paddle.distributed.launch") -
+                         self.told("from-paddle-spawn.md"), set())
 
     def test_paddle(self):
         install("paddlepaddle", check="paddle")
@@ -126,19 +148,30 @@ class Frameworks(harness.Case):
             env=env)
         self.assertEqual(results, [[3, 6]])
 
-    def test_current_torch(self):
-        if platform.machine() == "x86_64":
-            self.skipTest("PyPI's torch for x86_64 cannot be imported without "
-                          "gigabytes of CUDA libraries; cli.moving_long and "
-                          "python.torch try the distribution's")
+    def with_torch(self):
+        if shutil.disk_usage(FOLDER.parent.parent).free < TORCH_BYTES and \
+                not FOLDER.exists():
+            self.skipTest("no room for torch and its libraries")
         install("torch", "numpy", check="torch")
-        done = subprocess.run(
-            [sys.executable, pathlib.Path(__file__).parent / "test_moving.py",
-             "-v", "Moving.test_torchrun", "Moving.test_ml"], text=True,
-            env={**os.environ, "LONG": "1", "INTERPRETER": str(PYTHON)},
-            capture_output=True)
-        self.expect(done, 0)
-        self.assertNotIn("skipped", done.stderr)
+
+    def test_torch(self):
+        self.with_torch()
+        self.others("../python/test_torch.py")
+
+    def test_torchs_pages(self):
+        self.with_torch()
+        self.others("test_moving.py", "Moving.test_torchrun", "Moving.test_ml",
+                    "Moving.test_multiprocessing")
+
+    def test_torchs_options(self):
+        """torchrun's are told, and translated."""
+        self.with_torch()
+        options = self.options("-m", "torch.distributed.run")
+        self.assertGreater(len(options), 20)
+        self.assertEqual(options - self.told("from-torchrun.md"), set())
+        for option in sorted(options):
+            done = self.jobrun("new", "--from", "torchrun %s 1 a.py" % option)
+            self.assertNotIn("does not know", done.stdout + done.stderr)
 
 
 if __name__ == "__main__":

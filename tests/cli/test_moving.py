@@ -27,7 +27,8 @@ OPTIONS = {
         --log-dir -r -t --local-ranks-filter --duplicate-stdout-filters
         --duplicate-stderr-filters --node-rank --master-addr --master-port
         --local-addr --logs-specs --numa-binding --signals-to-handle
-        --shutdown-timeout --virtual-local-rank PET_*""",
+        --shutdown-timeout --virtual-local-rank --log-line-prefix-template
+        --print-completion PET_*""",
     "from-paddle-spawn": """
         func args nprocs join daemon start_method ips gpus xpus print_config
         backend selected_devices started_port cluster_node_ips node_ip
@@ -35,7 +36,8 @@ OPTIONS = {
         --log_dir --log_overwrite --sort_ip --enable_gpu_log --run_mode
         --job_id --devices --host --ips --start_port --auto_parallel_config
         --auto_tuner_json --servers --trainers --trainer_num --server_num
-        --gloo_port --max_restart --elastic_level --elastic_timeout""",
+        --gloo_port --max_restart --elastic_level --elastic_timeout
+        --auto_cluster_config --gpus --xpus --npus --with_gloo --legacy""",
     "from-megengine": """
         n_gpus world_size rank_start master_ip port device_type backend""",
     "from-ml": """
@@ -46,7 +48,11 @@ OPTIONS = {
     "from-multiprocessing": """
         func args nprocs master_addr master_port set_start_method free_port
         WorkerError MainProcessError join daemon start_method grace_period
-        exitcode terminate kill get_context set_forkserver_preload""",
+        exitcode terminate kill get_context set_forkserver_preload
+        start_processes pids set_executable is_alive pid name
+        parent_process current_process active_children freeze_support
+        Process target kwargs start Queue Pipe Manager Lock Barrier Value Array
+        Pool map apply""",
 }
 
 

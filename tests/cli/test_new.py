@@ -56,6 +56,8 @@ WRONG = [  # line, what is said of it
     ("torchrun -t 0:4 train.py", "this wants 0, 1, 2, 3, or RANK:STREAMS"),
     ("torchrun -t 0:1,:2 train.py", "this wants 0, 1, 2, 3, or RANK:STREAMS"),
     ("torchrun -t 0:1, train.py", "this wants 0, 1, 2, 3, or RANK:STREAMS"),
+    ("torchrun --log-line-prefix-template '${x}' train.py",
+     "and no other words with a dollar"),
     ("torchrun --shutdown-timeout soon train.py", "a number of seconds"),
     ("torchrun --nnodes 2 --standalone --node-rank 3 train.py", "contradicts"),
     ("torchrun 'train.py", "has an open single quote"),

@@ -1,4 +1,6 @@
 """The worker by itself, without a runner: what plain Python does, it does."""
+import ast
+import glob
 import json
 import os
 import shutil
@@ -386,6 +388,12 @@ class Ends(Case):
 
 
 class Old(Case):
+    def test_syntax(self):
+        """All of the package is Python 3.8; test_versions.py runs it there."""
+        for path in glob.glob(os.path.join(os.path.dirname(WORKER), "*.py")):
+            with open(path) as file:
+                ast.parse(file.read(), path, feature_version=(3, 8))
+
     def test_refusal(self):
         """The refusal, by what takes the place of an old interpreter."""
         code = "import sys; sys.version_info = (3, 7, 1); sys.argv = ['w']\n" \

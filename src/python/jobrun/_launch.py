@@ -100,6 +100,9 @@ class JobError(RuntimeError):
         super().__init__(text)
 
 
+JobError.__module__ = "jobrun"  # where users know it from
+
+
 # What is to be called ------------------------------------------------------
 
 def _main_of():
