@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <jobrun/contract.h>
+
 #include "buf.h"
 #include "job.h"
 #include "plan.h"
@@ -132,6 +134,17 @@ static void fill_endpoints(struct jr_scopes *scopes)
         scopes->common.text[JR_TEMPLATE_ENDPOINTS] = join_endpoints(scopes);
 }
 
+static const char *called(const char *backend)
+{
+#define CALLED(name, word) {name, word},
+    static const char *const names[][2] = {JR_BACKEND_CALLED(CALLED)};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(backend, names[i][0]) == 0)
+            return names[i][1];
+    const char *colon = strchr(backend, ':');
+    return colon == NULL ? backend : colon + 1;
+}
+
 static void fill_common(struct jr_scopes *scopes)
 {
     const struct jr_job *job = scopes->job;
@@ -145,7 +158,7 @@ static void fill_common(struct jr_scopes *scopes)
     text[JR_TEMPLATE_MASTER_PORT] =
         jr_arena_printf(arena, "%u", job->master_port);
     text[JR_TEMPLATE_INIT_METHOD] = job->init_method;
-    text[JR_TEMPLATE_BACKEND] = job->backend;
+    text[JR_TEMPLATE_FRAMEWORK_BACKEND] = called(job->backend);
     text[JR_TEMPLATE_RUN_ID] = options->run_id;
     text[JR_TEMPLATE_RUN_DIR] =
         jr_arena_printf(arena, "%s/%s", job->log_dir, options->run_id);

@@ -61,7 +61,7 @@ static inline bool jr_profile_is_shorthand(const char *profile)
     X("TORCHELASTIC_RESTART_COUNT", "%{attempt}", "")                          \
     X("TORCHELASTIC_MAX_RESTARTS", "%{max_restarts}", "restart.max")           \
     X("TORCHELASTIC_ERROR_FILE", "%{error_file}", "")                          \
-    X("TORCH_DISTRIBUTED_BACKEND", "%{backend}", "backends")
+    X("TORCH_DISTRIBUTED_BACKEND", "%{framework_backend}", "backends")
 
 /* Added by `env_profiles: [paddle]`, as paddle.distributed.launch does. */
 #define JR_CONTRACT_PADDLE(X)                                                  \
@@ -76,7 +76,7 @@ static inline bool jr_profile_is_shorthand(const char *profile)
     X("PADDLE_LOCAL_SIZE", "%{local_world_size}", "local_world_size")          \
     X("PADDLE_NNODES", "%{nodes}", "nodes")                                    \
     X("PADDLE_RANK_IN_NODE", "%{local_rank}", "")                              \
-    X("PADDLE_DISTRI_BACKEND", "%{backend}", "backends")
+    X("PADDLE_DISTRI_BACKEND", "%{framework_backend}", "backends")
 
 /* Taken away by it: proxies broke the exchange of ids. */
 #define JR_CONTRACT_PADDLE_REMOVES(X)                                          \
@@ -107,9 +107,13 @@ static inline bool jr_profile_is_shorthand(const char *profile)
     X("MPI_LOCALRANKID", "%{local_rank}", "")                                  \
     X("MPI_LOCALNRANKS", "%{local_world_size}", "local_world_size")
 
-/* The kinds of device that a backend drives. Torch
- * calls RCCL "nccl" on AMD's devices; gloo moves device memory through the host
- * there and on NVIDIA's. A device of the user's own may have any backend. */
+/* What torch and PaddlePaddle call a backend where that is not its own name:
+ * RCCL has NCCL's interface, and its name. Of custom:NAME they know the NAME. */
+#define JR_BACKEND_CALLED(X) X("rccl", "nccl")
+
+/* The kinds of device that a backend drives; gloo moves device memory through
+ * the host on AMD's and on NVIDIA's. A device of the user's own may have any
+ * backend. */
 #define JR_BACKEND_DRIVES(X)                                                   \
     X(NCCL, JR_KIND(CUDA) | JR_KIND(ROCM))                                     \
     X(GLOO, JR_KIND(CPU) | JR_KIND(CUDA) | JR_KIND(ROCM))                      \

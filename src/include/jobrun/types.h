@@ -179,7 +179,8 @@
     X(MAX_RESTARTS, "max_restarts", "restart.max")                             \
     X(ERROR_FILE, "error_file",                                                \
       "where its exception belongs, in the form of torch")                     \
-    X(BACKEND, "backend", "the backend of the whole world")                    \
+    X(FRAMEWORK_BACKEND, "framework_backend",                                  \
+      "the backend of the whole world, as frameworks call it")                 \
     X(MODEL_SIZE, "model_size", "ranks on the model axis")                     \
     X(MODEL_GROUP, "model_group", "the index of its model group")              \
     X(MODEL_MEMBERS, "model_members",                                          \

@@ -4,8 +4,9 @@ import os
 
 import jobrun
 
-# What torch calls a backend, and the devices that it drives, where that is not
-# the CPU: the first that this torch knows.
+# What torch calls a backend of an axis (of custom:NAME it knows the NAME), and
+# the devices that it drives, where that is not the CPU: the first that this
+# torch knows.
 _NAMES = {"rccl": "nccl"}
 _DRIVES = {"nccl": ("cuda",), "xccl": ("xpu",), "bkcl": ("xpu",),
            "hccl": ("npu", "hpu"), "cncl": ("mlu",)}
@@ -37,7 +38,7 @@ class Groups:
 
 def _backend(axis=None):
     name = jobrun.backend(axis)
-    return _NAMES.get(name, name)
+    return _NAMES.get(name, name.rpartition(":")[2])
 
 
 def _device(torch, backend):

@@ -133,6 +133,33 @@ static void sets_the_contract(void)
     sample_release(&s);
 }
 
+/* RCCL is "nccl" to frameworks; of a custom backend they know the name. Our own
+ * variables keep the words of the spec. */
+static void calls_backends_as_frameworks_do(void)
+{
+    static const char *const calls[][2] = {{"rccl", "nccl"},
+                                           {"custom:ours", "ours"},
+                                           {"hccl", "hccl"}};
+    char *names[] = {TEXT("torch"), TEXT("paddle")};
+    uint32_t ports[] = {29501};
+    for (size_t i = 0; i < LENGTH(calls); i++) {
+        struct sample s;
+        sample_init(&s, 1, 1, 1);
+        s.job.env_profiles = names;
+        s.job.env_profiles_count = LENGTH(names);
+        s.job.rank_ports = ports;
+        s.job.backend = s.job.axis_backend[JR_AXIS_DATA] = calls[i][0];
+        CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
+        JR_ASSERT_TEXT(sample_env(&s, 0, "TORCH_DISTRIBUTED_BACKEND"),
+                       calls[i][1]);
+        JR_ASSERT_TEXT(sample_env(&s, 0, "PADDLE_DISTRI_BACKEND"),
+                       calls[i][1]);
+        JR_ASSERT_TEXT(sample_env(&s, 0, "DATA_PARALLEL_BACKEND"),
+                       calls[i][0]);
+        sample_release(&s);
+    }
+}
+
 /* A profile and the names of its rows. */
 struct profile {
     char *name; /* NULL: none is asked for */
@@ -493,6 +520,7 @@ static void leaves_out_a_list_that_is_too_long(void)
 JR_UNIT_MAIN("env", CASE(refuses_a_missing_variable),
              CASE(refuses_a_bad_template), CASE(sets_the_contract),
              CASE(sets_every_row_of_the_tables),
+             CASE(calls_backends_as_frameworks_do),
              CASE(leaves_out_endpoints_that_do_not_fit),
              CASE(cleans_what_it_inherits),
              CASE(lets_the_spec_have_the_last_word),

@@ -21,7 +21,7 @@ static void set_up(struct fixture *f)
     f->scope.text[JR_TEMPLATE_NODE_RANK] = "1";
     f->scope.text[JR_TEMPLATE_WORLD_SIZE] = "4";
     f->scope.text[JR_TEMPLATE_RUN_ID] = "run";
-    f->scope.text[JR_TEMPLATE_BACKEND] = "gloo";
+    f->scope.text[JR_TEMPLATE_FRAMEWORK_BACKEND] = "gloo";
     f->scope.text[JR_TEMPLATE_MODEL_MEMBERS] = "2,3";
 }
 
@@ -40,7 +40,7 @@ static void refuses_what_is_no_template(void)
         {"%{rank%{rank}", "no word 'rank%{rank'"},
         {"%{shard}", "no word 'shard'"},
         {"%{model_members}", "no word 'model_members'"},
-        {"%{backend}", "no word 'backend'"},
+        {"%{framework_backend}", "no word 'framework_backend'"},
     };
     struct fixture f;
     set_up(&f);
@@ -101,7 +101,9 @@ static void knows_the_words_of_tables_where_told(void)
     f.space.internals = true;
     struct jr_stencil stencil = {0};
     CU_ASSERT_EQUAL(jr_stencil_compile(&stencil, &f.space, "M=",
-                                       "%{model_members} %{backend}", NULL),
+                                       "%{model_members} "
+                                       "%{framework_backend}",
+                                       NULL),
                     0);
     JR_ASSERT_TEXT(jr_stencil_expand(&stencil, &f.arena, &f.scope),
                    "M=2,3 gloo");
