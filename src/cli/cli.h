@@ -83,6 +83,11 @@ void jr_cli_help(struct jr_buf *out, const struct jr_verb *verb);
  * -1 after saying so. Without either it is the first. */
 int jr_cli_format(const struct jr_cli *cli, const char *const *words);
 
+/* A piece of data to standard output. False where nobody wants more: the reader
+ * has gone, or a write failed, which is said, and is then *ret_status. */
+bool jr_cli_write(const struct jr_cli *cli, const char *text, size_t len,
+                  int *ret_status);
+
 /* Data to standard output: 0, or the exit status of a failed write. */
 int jr_cli_out(const struct jr_cli *cli, struct jr_buf *text);
 /* The same, or to the new file of --output. */

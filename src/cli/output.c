@@ -11,19 +11,29 @@
 
 #include "banned.h"
 
+bool jr_cli_write(const struct jr_cli *cli, const char *text, size_t len,
+                  int *ret_status)
+{
+    if (cli->out_closed)
+        *ret_status =
+            jr_cli_say(cli, JR_STATUS_LAUNCH,
+                       "standard output is closed: nowhere to print to");
+    else if (jr_io_write_all(STDOUT_FILENO, text, len) == 0)
+        return true;
+    else if (errno != EPIPE)
+        *ret_status =
+            jr_cli_say(cli, JR_STATUS_LAUNCH,
+                       "cannot write to standard output: %s", strerror(errno));
+    return false;
+}
+
 int jr_cli_out(const struct jr_cli *cli, struct jr_buf *text)
 {
     int status = 0;
     if (text->failed)
         status = jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
-    else if (cli->out_closed)
-        status = jr_cli_say(cli, JR_STATUS_LAUNCH,
-                            "standard output is closed: nowhere to print to");
-    else if (jr_io_write_all(STDOUT_FILENO, text->data, text->len) != 0 &&
-             errno != EPIPE)
-        status =
-            jr_cli_say(cli, JR_STATUS_LAUNCH,
-                       "cannot write to standard output: %s", strerror(errno));
+    else
+        (void)jr_cli_write(cli, text->data, text->len, &status);
     jr_buf_release(text);
     return status;
 }

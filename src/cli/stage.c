@@ -114,7 +114,7 @@ int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli)
 {
     struct jr_session_options options = jr_stage_options(cli);
     struct jr_error err = {0};
-    options.dry_run = true;
+    options.dry_run = options.sketch = true;
     int failed = jr_stage_open(ret, cli, &options);
     if (failed == 0)
         failed = jr_stage_load(*ret, cli);
@@ -218,13 +218,23 @@ int jr_stage_run(struct jr_session *session, struct jr_cli *cli)
     return status != 0 ? status : run(session, cli);
 }
 
+/* A text on its way out. */
+struct printing {
+    const struct jr_cli *cli;
+    int status;
+};
+
+static int print(void *data, const char *text, size_t len)
+{
+    struct printing *printing = data;
+    return jr_cli_write(printing->cli, text, len, &printing->status) ? 0 : 1;
+}
+
 int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli,
                    enum jr_text what)
 {
-    char *text = jr_session_text(session, what);
-    struct jr_buf out = {.failed = text == NULL};
-    if (text != NULL)
-        jr_buf_str(&out, text);
-    free(text);
-    return jr_cli_out(cli, &out);
+    struct printing printing = {cli, 0};
+    if (jr_session_tell(session, what, print, &printing) == 0)
+        return printing.status;
+    return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
 }

@@ -31,7 +31,7 @@ int jr_session_write_record(struct jr_session *session, struct jr_error *err)
 int jr_session_write_plan(struct jr_session *session, struct jr_error *err)
 {
     struct jr_buf bytes = JR_BUF_INIT;
-    jr_plan_json(&bytes, &session->plan);
+    jr_plan_json(&bytes, &session->plan, NULL);
     return jr_session_write(session, "plan.json", &bytes, err);
 }
 

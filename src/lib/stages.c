@@ -233,6 +233,7 @@ static enum jr_status build(struct jr_session *session, struct jr_plan *ret,
         .stdin_rank = session->options.stdin_rank,
         .attempt = session->attempt,
         .inject = session->options.inject,
+        .sketch = session->options.sketch,
         .support =
             support != NULL ? support : jr_support_find(&session->arena),
     };

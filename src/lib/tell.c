@@ -138,18 +138,18 @@ static void add_report(struct jr_buf *out, const struct jr_session *session,
 }
 
 static void add_plan(struct jr_buf *out, const struct jr_session *session,
-                     enum jr_text what)
+                     enum jr_text what, const struct jr_drain *drain)
 {
     if (what == JR_TEXT_HEADLINE)
         add_headline(out, &session->plan);
     else if (what == JR_TEXT_PLAN_JSON)
-        jr_plan_json(out, &session->plan);
+        jr_plan_json(out, &session->plan, drain);
     else
-        jr_plan_print(out, &session->plan, what == JR_TEXT_PLAN_ENV);
+        jr_plan_print(out, &session->plan, what == JR_TEXT_PLAN_ENV, drain);
 }
 
 static void add_text(struct jr_buf *out, const struct jr_session *session,
-                     enum jr_text what)
+                     enum jr_text what, const struct jr_drain *drain)
 {
     switch (what) {
     case JR_TEXT_FACTS:
@@ -167,7 +167,7 @@ static void add_text(struct jr_buf *out, const struct jr_session *session,
     case JR_TEXT_PLAN_ENV:
     case JR_TEXT_PLAN_JSON:
     case JR_TEXT_HEADLINE:
-        add_plan(out, session, what);
+        add_plan(out, session, what, drain);
         break;
     case JR_TEXT_REPORT:
     case JR_TEXT_REPORT_COLOR:
@@ -201,6 +201,37 @@ char *jr_session_text(const struct jr_session *session, enum jr_text what)
     struct jr_buf text = JR_BUF_INIT;
     if (!is_there(session, what))
         return NULL;
-    add_text(&text, session, what);
+    add_text(&text, session, what, NULL);
     return jr_buf_detach(&text);
+}
+
+/* Who gets the pieces of a text. */
+struct taker {
+    int (*take)(void *data, const char *text, size_t len);
+    void *data;
+};
+
+static int pass(void *data, struct jr_buf *text)
+{
+    const struct taker *taker = data;
+    int ended = text->len > 0 ? taker->take(taker->data, text->data, text->len)
+                              : 0;
+    jr_buf_clear(text);
+    return ended;
+}
+
+int jr_session_tell(const struct jr_session *session, enum jr_text what,
+                    int (*take)(void *data, const char *text, size_t len),
+                    void *data)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct taker taker = {take, data};
+    const struct jr_drain drain = {pass, &taker};
+    if (!is_there(session, what))
+        return -1;
+    add_text(&text, session, what, &drain);
+    if (text.failed)
+        return -1;
+    (void)pass(&taker, &text);
+    return 0;
 }

@@ -1,6 +1,7 @@
 /*
  * The plan in the making: what its files share. plan.c puts the parts together;
- * mould.c compiles what the job says, once; ranks.c casts the ranks.
+ * mould.c compiles what the job says, once; ranks.c casts the ranks: all at once,
+ * or, of a sketch, each when it is asked for.
  */
 #ifndef JR_BUILD_H
 #define JR_BUILD_H
@@ -28,12 +29,14 @@ struct jr_mould {
 
 struct jr_build {
     struct jr_plan *plan;
-    struct jr_arena *arena;  /* of the plan */
-    struct jr_arena scratch; /* of the mould */
+    struct jr_arena *arena;   /* of the plan */
+    struct jr_arena *scratch; /* of the mould; of a sketch the plan's too */
     const struct jr_job *job;
-    const struct jr_plan_options *options;
+    struct jr_plan_options options;
     struct jr_diags *diags;
     struct jr_mould mould;
+    uint32_t node, node_first; /* the node that was asked for last, and its
+                                  first rank */
 };
 
 /* A finding about the spec as a whole: its field, but no position. Returns the
@@ -48,5 +51,8 @@ enum jr_status jr_build_mould(struct jr_build *build);
 /* Fill plan->ranks, all of the world, from the mould; the rest of the plan is
  * there. Memory failure is that of one of the arenas. */
 void jr_build_ranks(struct jr_build *build);
+
+/* Whether no two ranks can have the same result file, whatever the ranks. */
+bool jr_build_results_differ(const struct jr_build *build);
 
 #endif

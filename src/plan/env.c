@@ -342,6 +342,30 @@ static const struct jr_env_row *find_more(const struct jr_env_more *more,
     return NULL;
 }
 
+/* Whether it is a variable that the rank has and others have not. */
+static bool is_more(const struct jr_environment *env,
+                    const struct jr_env_row *row)
+{
+    for (size_t i = 0; i < env->count; i++)
+        if (same_name(&env->rows[i], row->name, row->len))
+            return false;
+    return !row->unset;
+}
+
+uint32_t jr_environment_own(const struct jr_environment *env,
+                            const struct jr_env_more *more)
+{
+    size_t count = env->count;
+    for (size_t i = 0; more != NULL && i < more->count; i++)
+        count += is_more(env, &more->rows[i]);
+    for (size_t i = 0; more != NULL && i < env->count; i++) {
+        const struct jr_env_row *row = &env->rows[i];
+        const struct jr_env_row *own = find_more(more, row->name, row->len);
+        count -= own != NULL && own->unset;
+    }
+    return (uint32_t)count;
+}
+
 /* The variables that the rank has and others have not. */
 static void add_more(const struct jr_environment *env,
                      const struct jr_env_more *more, struct jr_strv *items,
@@ -349,10 +373,7 @@ static void add_more(const struct jr_environment *env,
 {
     for (size_t i = 0; more != NULL && i < more->count; i++) {
         const struct jr_env_row *row = &more->rows[i];
-        size_t j = 0;
-        while (j < env->count && !same_name(&env->rows[j], row->name, row->len))
-            j++;
-        if (j == env->count && !row->unset)
+        if (is_more(env, row))
             items->items[items->count++] =
                 jr_stencil_expand(&row->stencil, arena, scope);
     }

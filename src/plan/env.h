@@ -46,6 +46,10 @@ enum jr_status jr_env_more_init(struct jr_env_more *ret,
                                 const struct jr_rank_entry *entry,
                                 const char *path, struct jr_diags *diags);
 
+/* How many variables jobrun sets for a rank: *ret_own of the next call. */
+uint32_t jr_environment_own(const struct jr_environment *env,
+                            const struct jr_env_more *more);
+
 /* The environment of one rank, for execve: first the variables that jobrun
  * sets, *ret_own of them, then the inherited ones. `more` is what this rank has
  * besides, or NULL: then *ret_own is the `count` of `env`. NULL without memory.

@@ -1,12 +1,11 @@
 /* The plan for programs: the words of the contract, a rank at a time. */
-#include "plan.h"
-
 #include <string.h>
 
 #include "cleanup.h"
 #include "grid.h"
 #include "hide.h"
 #include "json.h"
+#include "plan.h"
 #include "show.h"
 
 #include "banned.h"
@@ -19,6 +18,7 @@ enum { LONGEST_LIST = 1024 };
  * for rank 0: matching globs costs more than all else that is said of a rank.
  */
 struct writer {
+    struct jr_telling *telling;
     struct jr_buf *out;
     const struct jr_plan *plan;
     const struct jr_plan_rank *model; /* rank 0 */
@@ -70,15 +70,18 @@ static void print_axes(struct jr_buf *out, const uint32_t values[JR_AXIS_COUNT])
                       jr_show_axis[axis], values[axis]);
 }
 
-static void print_mesh(struct jr_buf *out, const struct jr_plan *plan)
+static void print_mesh(struct jr_telling *telling)
 {
+    struct jr_buf *out = telling->out;
     struct jr_grid grid;
-    memcpy(grid.size, plan->axis_size, sizeof grid.size);
+    memcpy(grid.size, telling->plan->axis_size, sizeof grid.size);
     jr_buf_str(out, "\"mesh\":{");
     print_axes(out, grid.size);
     jr_buf_str(out, ",\"groups\":{");
-    for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++)
+    for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
         print_groups(out, &grid, axis);
+        jr_telling_pass(telling, true);
+    }
     jr_buf_str(out, "}},\n");
 }
 
@@ -188,37 +191,55 @@ static void print_start(const struct writer *writer)
     jr_buf_str(out, "}},\n");
 }
 
-/* All that has variables, of which the secret ones are found out first. */
-static void print_processes(struct jr_buf *out, const struct jr_plan *plan)
+static void print_ranks(const struct writer *writer)
 {
-    const struct jr_plan_rank *model = &plan->ranks[0];
-    JR_FREE bool *secret = calloc(model->env_own + 1u, sizeof *secret);
-    struct writer writer = {out, plan, model, secret};
-    if (secret == NULL) {
-        out->failed = true;
-        return;
-    }
-    for (uint32_t i = 0; i < model->env_own; i++)
-        secret[i] = jr_show_secret(plan, model->env[i]);
-    print_start(&writer);
+    const struct jr_plan *plan = writer->plan;
+    struct jr_buf *out = writer->out;
     jr_buf_str(out, "\"ranks\":[\n");
-    for (uint32_t rank = 0; rank < plan->world_size; rank++) {
-        print_rank(&writer, &plan->ranks[rank]);
-        jr_buf_str(out, rank + 1 < plan->world_size ? ",\n" : "\n");
+    for (uint32_t i = 0; i < plan->world_size && !writer->telling->ended; i++) {
+        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_plan_rank rank = jr_plan_rank_at(plan, i, &arena);
+        if (arena.failed)
+            out->failed = true;
+        else
+            print_rank(writer, &rank);
+        jr_buf_str(out, i + 1 < plan->world_size ? ",\n" : "\n");
+        jr_arena_release(&arena);
+        jr_telling_pass(writer->telling, true);
     }
 }
 
-void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan)
+/* All that has variables, of which the secret ones are found out first. */
+static void print_processes(struct jr_telling *telling)
 {
-    size_t from = out->len;
+    const struct jr_plan *plan = telling->plan;
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_plan_rank model = jr_plan_rank_at(plan, 0, &arena);
+    bool *secret = jr_arena_array(&arena, model.env_own, sizeof *secret);
+    struct writer writer = {telling, telling->out, plan, &model, secret};
+    if (arena.failed) {
+        telling->out->failed = true;
+    } else {
+        for (uint32_t i = 0; i < model.env_own; i++)
+            secret[i] = jr_show_secret(plan, model.env[i]);
+        print_start(&writer);
+        print_ranks(&writer);
+    }
+    jr_arena_release(&arena);
+}
+
+void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan,
+                  const struct jr_drain *drain)
+{
+    struct jr_telling telling = {out, plan, drain, out->len, true, false};
     jr_buf_printf(out,
                   "{\"format_version\":1,\"world_size\":%u,\"nodes\":%u,"
                   "\"master_addr\":",
                   plan->world_size, plan->nodes);
     print_str(out, plan->master_addr);
     jr_buf_printf(out, ",\"master_port\":%u,\n", plan->master_port);
-    print_mesh(out, plan);
-    print_processes(out, plan);
+    print_mesh(&telling);
+    print_processes(&telling);
     jr_buf_str(out, "]}\n");
-    jr_hide(out, from, plan->hidden, true);
+    jr_telling_pass(&telling, false);
 }

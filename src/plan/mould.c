@@ -56,10 +56,10 @@ static void compile_around(struct jr_build *build, const char *prefix)
     while (at != NULL && at > prefix && at[-1] == '%') /* a literal */
         at = strstr(at + 1, word);
     if (at != NULL) {
-        head = jr_arena_strndup(&build->scratch, prefix, (size_t)(at - prefix));
+        head = jr_arena_strndup(build->scratch, prefix, (size_t)(at - prefix));
         tail = at + strlen(word);
     } else {
-        head = jr_arena_printf(&build->scratch, "%s[", prefix);
+        head = jr_arena_printf(build->scratch, "%s[", prefix);
     }
     /* What is wrong with the prefix is told of the whole. */
     if (head == NULL ||
@@ -73,7 +73,7 @@ static enum jr_status compile_templates(struct jr_build *build)
     const struct jr_policy *policy = build->job->policy;
     const struct jr_results *results = &policy->results;
     struct jr_mould *mould = &build->mould;
-    char *workdir = jr_arena_strdup(&build->scratch, build->job->workdir);
+    char *workdir = jr_arena_strdup(build->scratch, build->job->workdir);
     char *prefix = policy->console.prefix, *file = results->file;
     const struct source sources[] = {
         {"workdir", &workdir, 1, NULL, &mould->workdir},
@@ -98,13 +98,13 @@ static enum jr_status make_sinks(struct jr_build *build)
     struct jr_mould *mould = &build->mould;
     struct jr_error err = {0};
     mould->sinks =
-        jr_sinks_build(&build->scratch, build->job,
+        jr_sinks_build(build->scratch, build->job,
                        mould->scopes.space.size[JR_DOMAIN_LOCAL], &err);
     if (mould->sinks == NULL && err.status != JR_STATUS_OK)
         return jr_build_refuse(build, 506, NULL, &err);
     const char *ranks = build->job->policy->console.ranks;
     const char *bad;
-    if (jr_set_parse(&mould->console, &build->scratch, ranks, &bad))
+    if (jr_set_parse(&mould->console, build->scratch, ranks, &bad))
         return JR_STATUS_OK;
     jr_error_set(&err, JR_STATUS_INVALID, "'%s' is no set of ranks", ranks);
     return jr_build_refuse(build, 506, "console.ranks", &err);
@@ -113,8 +113,9 @@ static enum jr_status make_sinks(struct jr_build *build)
 enum jr_status jr_build_mould(struct jr_build *build)
 {
     struct jr_mould *mould = &build->mould;
-    jr_scopes_init(&mould->scopes, &build->scratch, build->job, build->options);
-    if (build->scratch.failed)
+    jr_scopes_init(&mould->scopes, build->scratch, build->job,
+                   &build->options);
+    if (build->scratch->failed)
         return JR_STATUS_LAUNCH;
     enum jr_status templates = compile_templates(build);
     enum jr_status sinks = make_sinks(build);

@@ -33,7 +33,7 @@ static enum jr_status check_mesh(struct jr_build *build)
 static void fill_plan(struct jr_build *build)
 {
     const struct jr_job *job = build->job;
-    const struct jr_plan_options *options = build->options;
+    const struct jr_plan_options *options = &build->options;
     bool here = options->local;
     *build->plan = (struct jr_plan){
         .name = job->name,
@@ -70,24 +70,35 @@ static void fill_plan(struct jr_build *build)
     }
 }
 
+static uint32_t node_of(const struct jr_job *job, uint32_t rank)
+{
+    uint32_t node = 0;
+    while (rank >= job->local_world_sizes[node])
+        rank -= job->local_world_sizes[node++];
+    return node;
+}
+
+/* A group crosses where a node begins within it. */
 static void warn_crossing(struct jr_build *build)
 {
-    const struct jr_plan_rank *ranks = build->plan->ranks;
-    uint32_t size = build->plan->axis_size[JR_AXIS_MODEL];
-    uint32_t crossing = 0, example = 0;
-    for (uint32_t first = 0; first < build->plan->world_size; first += size) {
-        if (ranks[first].node_rank == ranks[first + size - 1].node_rank)
-            continue;
-        if (crossing++ == 0)
-            example = first;
+    const struct jr_job *job = build->job;
+    uint32_t size = job->axis_size[JR_AXIS_MODEL];
+    uint32_t crossing = 0, example = 0, last = 0, begins = 0;
+    for (uint32_t node = 0; node < job->nodes; node++) {
+        uint32_t group = begins / size;
+        if (begins % size != 0 && (crossing == 0 || group != last)) {
+            example = crossing++ == 0 ? group * size : example;
+            last = group;
+        }
+        begins += job->local_world_sizes[node];
     }
     if (crossing == 0)
         return;
     struct jr_diag *diag = jr_diags_warning(
         build->diags, 503, (struct jr_span){0}, "parallelism.model",
         "%u of %u model groups cross nodes: ranks %u-%u are on nodes %u to %u",
-        crossing, build->plan->world_size / size, example, example + size - 1,
-        ranks[example].node_rank, ranks[example + size - 1].node_rank);
+        crossing, job->world_size / size, example, example + size - 1,
+        node_of(job, example), node_of(job, example + size - 1));
     jr_diag_help(build->diags, diag,
                  "make local_world_size a multiple of %u: the model axis is "
                  "the one that talks most",
@@ -133,26 +144,66 @@ static void fill_setup(struct jr_build *build)
     };
 }
 
+static enum jr_status refuse_call(struct jr_build *build, uint32_t rank,
+                                  size_t len)
+{
+    struct jr_diag *diag = jr_diags_error(
+        build->diags, 508, (struct jr_span){0}, "entrypoint",
+        "the arguments of rank %u are %zu bytes of JSON, and at most %u "
+        "can be passed",
+        rank, len, JR_CALL_MAX);
+    jr_diag_help(build->diags, diag,
+                 "pass the path of a file that the function reads");
+    return JR_STATUS_INVALID;
+}
+
 /* The arguments of a function are one word of its argv. */
 static enum jr_status check_calls(struct jr_build *build)
 {
     const struct jr_plan *plan = build->plan;
-    bool function = jr_entrypoint_is_function(&build->job->entrypoint);
-    size_t last = build->mould.argv.count - 1;
-    for (uint32_t i = 0; function && i < plan->world_size; i++) {
-        size_t len = strlen(plan->ranks[i].argv[last]);
-        if (len <= JR_CALL_MAX)
-            continue;
-        struct jr_diag *diag = jr_diags_error(
-            build->diags, 508, (struct jr_span){0}, "entrypoint",
-            "the arguments of rank %u are %zu bytes of JSON, and at most %u "
-            "can be passed",
-            i, len, JR_CALL_MAX);
-        jr_diag_help(build->diags, diag,
-                     "pass the path of a file that the function reads");
-        return JR_STATUS_INVALID;
+    uint32_t count = plan->same_argv ? 1 : plan->world_size;
+    size_t last = build->mould.argv.count - 1, len = 0;
+    if (!jr_entrypoint_is_function(&build->job->entrypoint))
+        return JR_STATUS_OK;
+    for (uint32_t i = 0; i < count && len <= JR_CALL_MAX; i++) {
+        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_plan_rank rank = jr_plan_rank_at(plan, i, &arena);
+        bool failed = arena.failed;
+        len = failed ? 0 : strlen(rank.argv[last]);
+        jr_arena_release(&arena);
+        if (failed)
+            return JR_STATUS_LAUNCH;
+        if (len > JR_CALL_MAX)
+            return refuse_call(build, i, len);
     }
     return JR_STATUS_OK;
+}
+
+static bool is_sketch(const struct jr_build *build)
+{
+    return build->options.sketch &&
+           build->job->start_method == JR_START_SPAWN;
+}
+
+/* What there is of each rank. */
+static enum jr_status add_ranks(struct jr_build *build)
+{
+    const struct jr_additions *additions = &build->mould.additions;
+    struct jr_plan *plan = build->plan;
+    plan->same_argv = !jr_stencils_vary(&build->mould.argv);
+    for (size_t i = 0; i < additions->count; i++)
+        plan->same_argv &= additions->items[i].args.count == 0;
+    if (is_sketch(build))
+        plan->build = build;
+    else
+        jr_build_ranks(build);
+    fill_setup(build);
+    if (plan->ranks != NULL)
+        jr_helper_fill(plan, &build->mould.scopes, build->arena);
+    if (build->arena->failed || build->scratch->failed)
+        return JR_STATUS_LAUNCH;
+    warn(build);
+    return check_calls(build);
 }
 
 static enum jr_status build_plan(struct jr_build *build)
@@ -163,22 +214,12 @@ static enum jr_status build_plan(struct jr_build *build)
     if (status != JR_STATUS_OK)
         return status;
     fill_plan(build);
-    jr_build_ranks(build);
-    fill_setup(build);
-    jr_helper_fill(build->plan, &build->mould.scopes, build->arena);
-    if (build->arena->failed || build->scratch.failed)
-        return JR_STATUS_LAUNCH;
-    warn(build);
-    status = check_calls(build);
-    if (status != JR_STATUS_OK)
-        return status;
-    if (build->options->inject != NULL)
+    status = add_ranks(build);
+    if (status == JR_STATUS_OK && build->options.inject != NULL)
         status = jr_inject_parse(build->plan, build->arena,
-                                 build->options->inject,
-                                 build->options->attempt, build->diags);
-    if (status != JR_STATUS_OK)
-        return status;
-    return jr_share_check(build->plan, &build->scratch, build->diags);
+                                 build->options.inject,
+                                 build->options.attempt, build->diags);
+    return status == JR_STATUS_OK ? jr_share_check(build) : status;
 }
 
 enum jr_status jr_plan_build(struct jr_plan *ret, struct jr_arena *arena,
@@ -187,15 +228,23 @@ enum jr_status jr_plan_build(struct jr_plan *ret, struct jr_arena *arena,
                              struct jr_diags *diags)
 {
     struct jr_plan plan = {0};
-    struct jr_build build = {
+    struct jr_arena scratch = JR_ARENA_INIT;
+    struct jr_build *build = jr_arena_alloc(arena, sizeof *build);
+    if (build == NULL)
+        return JR_STATUS_LAUNCH;
+    *build = (struct jr_build){
         .plan = &plan,
         .arena = arena,
+        .scratch = &scratch,
         .job = job,
-        .options = options,
+        .options = *options,
         .diags = diags,
     };
-    enum jr_status status = build_plan(&build);
-    jr_arena_release(&build.scratch);
+    if (is_sketch(build))
+        build->scratch = arena;
+    enum jr_status status = build_plan(build);
+    jr_arena_release(&scratch);
+    build->plan = NULL;
     if (status == JR_STATUS_OK)
         *ret = plan;
     return status;

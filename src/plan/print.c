@@ -1,6 +1,7 @@
 /* The plan for people. */
 #include "plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
@@ -24,18 +25,25 @@ static uint32_t find_own(const struct jr_plan_rank *rank, const char *item,
     return i;
 }
 
-/* Whether variable `i` of rank 0 is the same for all ranks. */
-static bool is_common(const struct jr_plan *plan, uint32_t i)
+/* Of the variables of rank 0, which ones are the same for all ranks. */
+static void find_common(bool *common, const struct jr_plan_rank *model,
+                        struct jr_telling *telling)
 {
-    const char *item = plan->ranks[0].env[i];
+    const struct jr_plan *plan = telling->plan;
+    memset(common, true, model->env_own * sizeof *common);
     for (uint32_t rank = 1; rank < plan->world_size; rank++) {
-        const struct jr_plan_rank *at = &plan->ranks[rank];
-        uint32_t found = find_own(at, item, i);
-        if (found == at->env_own ||
-            (at->env[found] != item && strcmp(at->env[found], item) != 0))
-            return false;
+        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_plan_rank at = jr_plan_rank_at(plan, rank, &arena);
+        telling->out->failed |= arena.failed;
+        for (uint32_t i = 0; i < model->env_own && !arena.failed; i++) {
+            const char *item = model->env[i];
+            uint32_t found = common[i] ? find_own(&at, item, i) : 0;
+            common[i] = common[i] && found < at.env_own &&
+                        (at.env[found] == item ||
+                         strcmp(at.env[found], item) == 0);
+        }
+        jr_arena_release(&arena);
     }
-    return true;
 }
 
 static void print_variable(struct jr_buf *out, const struct jr_plan *plan,
@@ -50,30 +58,42 @@ static void print_variable(struct jr_buf *out, const struct jr_plan *plan,
     jr_buf_char(out, '\n');
 }
 
-/* What all ranks have in common is said once. */
-static void print_env(struct jr_buf *out, const struct jr_plan *plan)
+/* What a rank does not have in common with all others. */
+static void print_own(struct jr_telling *telling,
+                      const struct jr_plan_rank *model, const bool *common,
+                      uint32_t rank)
 {
-    uint32_t count = plan->ranks[0].env_own;
-    JR_FREE bool *common = calloc(count + 1u, sizeof *common);
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_plan_rank at = jr_plan_rank_at(telling->plan, rank, &arena);
+    telling->out->failed |= arena.failed;
+    jr_buf_printf(telling->out, "environment of rank %u\n", rank);
+    for (uint32_t i = 0; i < at.env_own && !arena.failed; i++) {
+        uint32_t first = find_own(model, at.env[i], i);
+        if (first == model->env_own || !common[first])
+            print_variable(telling->out, telling->plan, at.env[i]);
+    }
+    jr_arena_release(&arena);
+    jr_telling_pass(telling, true);
+}
+
+/* What all ranks have in common is said once. */
+static void print_env(struct jr_telling *telling,
+                      const struct jr_plan_rank *model)
+{
+    const struct jr_plan *plan = telling->plan;
+    struct jr_buf *out = telling->out;
+    JR_FREE bool *common = calloc(model->env_own + 1u, sizeof *common);
     if (common == NULL) {
         out->failed = true;
         return;
     }
     jr_buf_str(out, "\nenvironment of every rank\n");
-    for (uint32_t i = 0; i < count; i++) {
-        common[i] = is_common(plan, i);
+    find_common(common, model, telling);
+    for (uint32_t i = 0; i < model->env_own; i++)
         if (common[i])
-            print_variable(out, plan, plan->ranks[0].env[i]);
-    }
-    for (uint32_t rank = 0; rank < plan->world_size; rank++) {
-        const struct jr_plan_rank *at = &plan->ranks[rank];
-        jr_buf_printf(out, "environment of rank %u\n", rank);
-        for (uint32_t i = 0; i < at->env_own; i++) {
-            uint32_t first = find_own(&plan->ranks[0], at->env[i], i);
-            if (first == count || !common[first])
-                print_variable(out, plan, at->env[i]);
-        }
-    }
+            print_variable(out, plan, model->env[i]);
+    for (uint32_t i = 0; i < plan->world_size && !telling->ended; i++)
+        print_own(telling, model, common, i);
 }
 
 /* A word as a shell would want it; of a text of several lines the first. */
@@ -109,17 +129,11 @@ static void print_argv(struct jr_buf *out, const char *label, char *const *argv)
     }
 }
 
-static void print_command(struct jr_buf *out, const struct jr_plan *plan)
+static void print_command(struct jr_buf *out, const struct jr_plan *plan,
+                          const struct jr_plan_rank *model)
 {
-    print_argv(out, "command", plan->ranks[0].argv);
-    /* Ranks share one vector unless their arguments differ. */
-    uint32_t same = 1;
-    while (same < plan->world_size &&
-           plan->ranks[same].argv == plan->ranks[0].argv)
-        same++;
-    if (same < plan->world_size)
-        jr_buf_str(out, "   (rank 0)");
-    jr_buf_char(out, '\n');
+    print_argv(out, "command", model->argv);
+    jr_buf_str(out, plan->same_argv ? "\n" : "   (rank 0)\n");
 }
 
 /* What runs before the ranks do. */
@@ -167,7 +181,8 @@ static void print_backends(struct jr_buf *out, const struct jr_plan *plan)
     jr_buf_char(out, '\n');
 }
 
-static void print_head(struct jr_buf *out, const struct jr_plan *plan)
+static void print_head(struct jr_buf *out, const struct jr_plan *plan,
+                       const struct jr_plan_rank *model)
 {
     jr_buf_str(out, "job       ");
     jr_buf_safe(out, plan->name);
@@ -178,22 +193,43 @@ static void print_head(struct jr_buf *out, const struct jr_plan *plan)
         jr_buf_printf(out, "here      node %u: ranks %u-%u\n", plan->node_rank,
                       plan->first, plan->first + plan->count - 1);
     print_start(out, plan);
-    print_command(out, plan);
-    print_text(out, "workdir", plan->ranks[0].workdir);
+    print_command(out, plan, model);
+    print_text(out, "workdir", model->workdir);
     print_text(out, "folder", plan->run_dir);
     print_master(out, plan);
     print_backends(out, plan);
 }
 
-void jr_plan_print(struct jr_buf *out, const struct jr_plan *plan, bool env)
+void jr_telling_pass(struct jr_telling *telling, bool more)
 {
-    size_t from = out->len;
-    print_head(out, plan);
-    jr_buf_char(out, '\n');
-    jr_show_mesh(out, plan);
-    jr_buf_char(out, '\n');
-    jr_show_ranks(out, plan, !env);
-    if (env)
-        print_env(out, plan);
-    jr_hide(out, from, plan->hidden, false);
+    enum { ENOUGH = 1 << 16 };
+    struct jr_buf *out = telling->out;
+    if (more && (telling->drain == NULL || out->len < ENOUGH))
+        return;
+    jr_hide(out, telling->from, telling->plan->hidden, telling->json);
+    if (telling->drain == NULL || telling->ended || out->failed)
+        return;
+    telling->ended = telling->drain->take(telling->drain->data, out) != 0;
+    telling->from = 0;
+}
+
+void jr_plan_print(struct jr_buf *out, const struct jr_plan *plan, bool env,
+                   const struct jr_drain *drain)
+{
+    struct jr_telling telling = {out, plan, drain, out->len, false, false};
+    struct jr_arena arena = JR_ARENA_INIT;
+    const struct jr_plan_rank model = jr_plan_rank_at(plan, 0, &arena);
+    if (arena.failed) {
+        out->failed = true;
+    } else {
+        print_head(out, plan, &model);
+        jr_buf_char(out, '\n');
+        jr_show_mesh(out, plan);
+        jr_buf_char(out, '\n');
+        jr_show_ranks(out, plan, !env);
+        if (env)
+            print_env(&telling, &model);
+        jr_telling_pass(&telling, false);
+    }
+    jr_arena_release(&arena);
 }

@@ -7,6 +7,13 @@
 
 #include "banned.h"
 
+/* One rank in the making, and where: what it gets, and texts on the way. */
+struct cast {
+    struct jr_build *build;
+    const char *run_dir;
+    struct jr_arena *arena, *scratch;
+};
+
 /* The CPUs of a rank, as far as they are known: those of this machine, and of
  * nodes with as many ranks, which are taken to be like it. */
 static const char *slot_of(const struct jr_build *build,
@@ -23,8 +30,8 @@ static const char *slot_of(const struct jr_build *build,
 static void fill_streams(const struct jr_build *build,
                          struct jr_plan_rank *rank)
 {
-    const uint32_t *debug = build->options->debug_rank;
-    const uint32_t *reads = build->options->stdin_rank;
+    const uint32_t *debug = build->options.debug_rank;
+    const uint32_t *reads = build->options.stdin_rank;
     if (reads != NULL && *reads == rank->rank)
         rank->input = JR_INPUT_STDIN;
     if (debug == NULL)
@@ -57,27 +64,28 @@ static void fill_place(const struct jr_build *build, struct jr_plan_rank *rank)
 
 /* results.file is relative to the working directory, and may say
  * %{rank_dir}. */
-static const char *stated_result(struct jr_build *build,
+static const char *stated_result(const struct cast *cast,
                                  const struct jr_plan_rank *rank,
                                  const struct jr_scope *scope)
 {
     const char *file =
-        jr_stencil_expand(&build->mould.result, &build->scratch, scope);
+        jr_stencil_expand(&cast->build->mould.result, cast->scratch, scope);
     if (file == NULL || rank->workdir == NULL)
         return NULL;
     JR_FREE char *path = jr_io_absolute(rank->workdir, file);
     if (path == NULL)
-        build->arena->failed = true;
-    return jr_arena_strdup(build->arena, path);
+        cast->arena->failed = true;
+    return jr_arena_strdup(cast->arena, path);
 }
 
 /* Everything below the run folder, and the words that name it. */
-static void fill_paths(struct jr_build *build, struct jr_plan_rank *rank,
+static void fill_paths(const struct cast *cast, struct jr_plan_rank *rank,
                        struct jr_scope *scope)
 {
-    struct jr_arena *arena = build->arena, *scratch = &build->scratch;
-    const char *run_dir = build->plan->run_dir;
-    rank->dir = jr_arena_printf(arena, "attempt_%u/%u", build->options->attempt,
+    struct jr_build *build = cast->build;
+    struct jr_arena *arena = cast->arena, *scratch = cast->scratch;
+    const char *run_dir = cast->run_dir;
+    rank->dir = jr_arena_printf(arena, "attempt_%u/%u", build->options.attempt,
                                 rank->rank);
     if (rank->out & JR_SINK_FILE)
         rank->out_path = jr_arena_printf(arena, "%s/stdout.log", rank->dir);
@@ -91,7 +99,7 @@ static void fill_paths(struct jr_build *build, struct jr_plan_rank *rank,
         jr_arena_printf(scratch, "%s/%s", run_dir, rank->error_path);
     rank->workdir = jr_stencil_expand(&build->mould.workdir, arena, scope);
     if (build->mould.result.count > 0) {
-        rank->result_path = stated_result(build, rank, scope);
+        rank->result_path = stated_result(cast, rank, scope);
         scope->text[JR_TEMPLATE_RESULT_FILE] = rank->result_path;
         return;
     }
@@ -102,14 +110,14 @@ static void fill_paths(struct jr_build *build, struct jr_plan_rank *rank,
 
 /* The prefix as a console may have it: a newline in it would tear lines, an
  * escape would move the cursor. Tabs pass. */
-static const char *shown_prefix(struct jr_build *build,
+static const char *shown_prefix(const struct cast *cast,
                                 const struct jr_stencil *prefix,
                                 const struct jr_scope *scope)
 {
     const char *text =
         prefix->count == 0
             ? NULL
-            : jr_stencil_expand(prefix, &build->scratch, scope);
+            : jr_stencil_expand(prefix, cast->scratch, scope);
     JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
     while (text != NULL && *text != '\0') {
         size_t len = strcspn(text, "\t");
@@ -119,18 +127,19 @@ static const char *shown_prefix(struct jr_build *build,
             jr_buf_char(&shown, *text++);
     }
     if (shown.failed)
-        build->arena->failed = true;
-    return jr_arena_strdup(build->arena, shown.data == NULL ? "" : shown.data);
+        cast->arena->failed = true;
+    return jr_arena_strdup(cast->arena, shown.data == NULL ? "" : shown.data);
 }
 
-static void fill_rank(struct jr_build *build, struct jr_plan_rank *rank)
+static void fill_rank(const struct cast *cast, struct jr_plan_rank *rank)
 {
-    struct jr_mould *mould = &build->mould;
-    struct jr_arena *arena = build->arena;
+    struct jr_mould *mould = &cast->build->mould;
+    struct jr_arena *arena = cast->arena;
     struct jr_scope scope;
-    fill_place(build, rank);
+    fill_place(cast->build, rank);
     jr_scopes_pick(&mould->scopes, rank, &scope);
-    fill_paths(build, rank, &scope);
+    scope.lasting = cast->build->arena;
+    fill_paths(cast, rank, &scope);
     struct jr_addition *addition =
         jr_additions_find(&mould->additions, rank->rank);
     rank->argv = jr_stencils_expand(&mould->argv, arena, &scope);
@@ -140,28 +149,74 @@ static void fill_rank(struct jr_build *build, struct jr_plan_rank *rank)
     rank->env = jr_environment_expand(&mould->env,
                                       addition == NULL ? NULL : &addition->env,
                                       arena, &scope, &rank->env_own);
-    rank->prefix = shown_prefix(build, &mould->prefix, &scope);
+    rank->prefix = shown_prefix(cast, &mould->prefix, &scope);
     for (int i = 0; i < 2; i++)
-        rank->around[i] = shown_prefix(build, &mould->around[i], &scope);
+        rank->around[i] = shown_prefix(cast, &mould->around[i], &scope);
     rank->artifacts = jr_stencils_expand(&mould->artifacts, arena, &scope);
     rank->artifacts_count = (uint32_t)mould->artifacts.count;
 }
 
+/* Find the node of a rank, from the one that was asked for last on. */
+static void find_node(struct jr_build *build, struct jr_plan_rank *rank)
+{
+    const uint32_t *sizes = build->job->local_world_sizes;
+    if (rank->rank < build->node_first)
+        build->node = build->node_first = 0;
+    while (rank->rank - build->node_first >= sizes[build->node])
+        build->node_first += sizes[build->node++];
+    rank->node_rank = build->node;
+    rank->local_rank = rank->rank - build->node_first;
+}
+
 void jr_build_ranks(struct jr_build *build)
 {
-    const struct jr_job *job = build->job;
     struct jr_plan *plan = build->plan;
-    struct jr_plan_rank *rank =
-        jr_arena_array(build->arena, job->world_size, sizeof *rank);
-    plan->ranks = rank;
-    for (uint32_t node = 0; node < job->nodes; node++)
-        for (uint32_t local = 0; local < job->local_world_sizes[node];
-             local++) {
-            if (build->arena->failed || build->scratch.failed)
-                return;
-            rank->rank = (uint32_t)(rank - plan->ranks);
-            rank->local_rank = local;
-            rank->node_rank = node;
-            fill_rank(build, rank++);
-        }
+    const struct cast cast = {build, plan->run_dir, build->arena,
+                              build->scratch};
+    plan->ranks =
+        jr_arena_array(build->arena, plan->world_size, sizeof *plan->ranks);
+    for (uint32_t i = 0; i < plan->world_size; i++) {
+        if (build->arena->failed || build->scratch->failed)
+            return;
+        plan->ranks[i].rank = i;
+        find_node(build, &plan->ranks[i]);
+        fill_rank(&cast, &plan->ranks[i]);
+    }
+}
+
+bool jr_build_results_differ(const struct jr_build *build)
+{
+    const char *file = build->job->policy->results.file;
+    return strstr(file, "..") == NULL &&
+           build->mould.workdir.domain == JR_DOMAIN_JOB &&
+           jr_stencil_is_distinct(&build->mould.result);
+}
+
+void jr_plan_place(const struct jr_plan *plan, uint32_t rank,
+                   struct jr_plan_rank *ret)
+{
+    if (plan->ranks != NULL) {
+        *ret = plan->ranks[rank];
+        return;
+    }
+    struct jr_mould *mould = &plan->build->mould;
+    const struct jr_addition *addition =
+        jr_additions_find(&mould->additions, rank);
+    *ret = (struct jr_plan_rank){.rank = rank};
+    find_node(plan->build, ret);
+    fill_place(plan->build, ret);
+    ret->env_own = jr_environment_own(
+        &mould->env, addition == NULL ? NULL : &addition->env);
+}
+
+struct jr_plan_rank jr_plan_rank_at(const struct jr_plan *plan, uint32_t rank,
+                                    struct jr_arena *arena)
+{
+    struct jr_plan_rank made = {.rank = rank};
+    const struct cast cast = {plan->build, plan->run_dir, arena, arena};
+    if (plan->ranks != NULL)
+        return plan->ranks[rank];
+    find_node(plan->build, &made);
+    fill_rank(&cast, &made);
+    return made;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "plan.h"
 #include "table.h"
 
 #include "banned.h"
@@ -15,7 +16,7 @@ enum {
 /* Ranks first .. last, which the table shows as one row. */
 struct run {
     const struct jr_plan *plan;
-    const struct jr_plan_rank *first, *last;
+    struct jr_plan_rank first, last;
     bool hint; /* tell how to see the environment */
 };
 
@@ -28,15 +29,15 @@ static void add_range(struct jr_buf *out, uint32_t first, uint32_t last)
 
 static void cell_rank(struct jr_buf *out, const struct run *run)
 {
-    add_range(out, run->first->rank, run->last->rank);
+    add_range(out, run->first.rank, run->last.rank);
 }
 
 static void cell_node(struct jr_buf *out, const struct run *run)
 {
     const char *host = run->plan->hosts != NULL
-                           ? run->plan->hosts[run->first->node_rank]
+                           ? run->plan->hosts[run->first.node_rank]
                            : NULL;
-    jr_buf_printf(out, "%u", run->first->node_rank);
+    jr_buf_printf(out, "%u", run->first.node_rank);
     if (host != NULL) {
         jr_buf_char(out, ' ');
         jr_buf_safe(out, host);
@@ -45,14 +46,14 @@ static void cell_node(struct jr_buf *out, const struct run *run)
 
 static void cell_local(struct jr_buf *out, const struct run *run)
 {
-    add_range(out, run->first->local_rank, run->last->local_rank);
+    add_range(out, run->first.local_rank, run->last.local_rank);
 }
 
 /* "GPU 0 (H100)"; a UUID says itself what it is. */
 static void cell_device(struct jr_buf *out, const struct run *run)
 {
     const char *kind = run->plan->device_name;
-    const char *first = run->first->device, *last = run->last->device;
+    const char *first = run->first.device, *last = run->last.device;
     if (first == NULL) {
         jr_buf_safe(out, kind);
         return;
@@ -77,12 +78,12 @@ static void cell_device(struct jr_buf *out, const struct run *run)
 
 static void cell_cpus(struct jr_buf *out, const struct run *run)
 {
-    jr_buf_str(out, run->first->cpus != NULL ? run->first->cpus : "any");
+    jr_buf_str(out, run->first.cpus != NULL ? run->first.cpus : "any");
 }
 
 static void cell_threads(struct jr_buf *out, const struct run *run)
 {
-    jr_buf_printf(out, "%u", run->first->threads);
+    jr_buf_printf(out, "%u", run->first.threads);
 }
 
 static void add_sink(struct jr_buf *out, const struct run *run,
@@ -93,23 +94,23 @@ static void add_sink(struct jr_buf *out, const struct run *run,
     else if (!(sink & JR_SINK_CONSOLE))
         jr_buf_str(out, "file");
     else
-        jr_buf_str(out, run->first->on_console ? "file + console"
+        jr_buf_str(out, run->first.on_console ? "file + console"
                                                : "file, not shown");
 }
 
 static void cell_stdout(struct jr_buf *out, const struct run *run)
 {
-    add_sink(out, run, run->first->out);
+    add_sink(out, run, run->first.out);
 }
 
 static void cell_stderr(struct jr_buf *out, const struct run *run)
 {
-    add_sink(out, run, run->first->err);
+    add_sink(out, run, run->first.err);
 }
 
 static void cell_env(struct jr_buf *out, const struct run *run)
 {
-    jr_buf_printf(out, "%u set by jobrun%s", run->first->env_own,
+    jr_buf_printf(out, "%u set by jobrun%s", run->first.env_own,
                   run->hint ? " (--env shows them)" : "");
 }
 
@@ -139,11 +140,18 @@ static bool alike(const struct jr_plan_rank *a, const struct jr_plan_rank *b)
 /* The run that begins with rank `first`. */
 static struct run run_at(const struct jr_plan *plan, uint32_t first)
 {
-    uint32_t last = first;
-    while (plan->world_size > ROWS_EACH && last + 1 < plan->world_size &&
-           alike(&plan->ranks[first], &plan->ranks[last + 1]))
-        last++;
-    return (struct run){plan, &plan->ranks[first], &plan->ranks[last], false};
+    struct run run = {.plan = plan};
+    struct jr_plan_rank next;
+    jr_plan_place(plan, first, &run.first);
+    run.last = run.first;
+    while (plan->world_size > ROWS_EACH &&
+           run.last.rank + 1 < plan->world_size) {
+        jr_plan_place(plan, run.last.rank + 1, &next);
+        if (!alike(&run.first, &next))
+            break;
+        run.last = next;
+    }
+    return run;
 }
 
 /* `run` NULL: the titles. */
@@ -171,7 +179,7 @@ void jr_show_ranks(struct jr_buf *out, const struct jr_plan *plan, bool hint)
     for (size_t i = 0; i < ROWS_MAX && next < plan->world_size; i++) {
         struct run run = run_at(plan, next);
         run.hint = i == 0 && hint;
-        next = run.last->rank + 1;
+        next = run.last.rank + 1;
         add_row(&cells, plan, &run);
     }
     jr_table_add(out, &cells, 2);

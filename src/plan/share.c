@@ -3,36 +3,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "set.h"
+#include "build.h"
 
 #include "banned.h"
 
-/* By path, then by rank, and so by node. */
-static int by_file(const void *a, const void *b)
+/* Where a rank's result goes. */
+struct place {
+    const char *path;
+    uint32_t rank;
+};
+
+/* By path, then by rank. */
+static int by_path(const void *a, const void *b)
 {
-    const struct jr_plan_rank *x = *(const struct jr_plan_rank *const *)a;
-    const struct jr_plan_rank *y = *(const struct jr_plan_rank *const *)b;
-    int order = strcmp(x->result_path, y->result_path);
+    const struct place *x = a, *y = b;
+    int order = strcmp(x->path, y->path);
     return order != 0 ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The same path on two nodes is two files, unless all ranks run here. */
-static bool share(const struct jr_plan *plan, const struct jr_plan_rank *x,
-                  const struct jr_plan_rank *y)
-{
-    bool near = x->node_rank == y->node_rank || plan->count == plan->world_size;
-    return near && strcmp(x->result_path, y->result_path) == 0;
-}
-
-static enum jr_status refuse(struct jr_diags *diags,
-                             const struct jr_plan_rank *x,
-                             const struct jr_plan_rank *y)
+static enum jr_status refuse(struct jr_diags *diags, const struct place *x,
+                             const struct place *y)
 {
     struct jr_diag *diag =
         jr_diags_error(diags, 507, (struct jr_span){0}, "results.file",
                        "ranks %u and %u would write the same result file, %s",
-                       x->rank, y->rank, x->result_path);
+                       x->rank, y->rank, x->path);
     jr_diag_help(diags, diag,
                  "put %%{rank} into results.file; or, where one rank delivers "
                  "for all, say so: required: \"%u\"",
@@ -40,25 +35,55 @@ static enum jr_status refuse(struct jr_diags *diags,
     return JR_STATUS_INVALID;
 }
 
-enum jr_status jr_share_check(const struct jr_plan *plan,
-                              struct jr_arena *scratch, struct jr_diags *diags)
+/* Ranks `first` to before `end`, whose files are on one machine. */
+static enum jr_status check(struct jr_build *build,
+                            const struct jr_set *required, uint32_t first,
+                            uint32_t end)
 {
-    const struct jr_results *results = &plan->policy->results;
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct place *places = jr_arena_array(&arena, end - first, sizeof *places);
+    enum jr_status status = JR_STATUS_OK;
+    size_t count = 0;
+    for (uint32_t i = first; i < end && !arena.failed; i++) {
+        struct jr_arena texts = JR_ARENA_INIT;
+        if (!jr_set_has(required, i))
+            continue;
+        struct jr_plan_rank rank = jr_plan_rank_at(build->plan, i, &texts);
+        places[count++] =
+            (struct place){jr_arena_strdup(&arena, rank.result_path), i};
+        arena.failed |= texts.failed;
+        jr_arena_release(&texts);
+    }
+    if (arena.failed)
+        status = JR_STATUS_LAUNCH;
+    else if (count > 1)
+        qsort(places, count, sizeof *places, by_path);
+    for (size_t i = 1; i < count && status == JR_STATUS_OK; i++)
+        if (strcmp(places[i - 1].path, places[i].path) == 0)
+            status = refuse(build->diags, &places[i - 1], &places[i]);
+    jr_arena_release(&arena);
+    return status;
+}
+
+enum jr_status jr_share_check(struct jr_build *build)
+{
+    const struct jr_job *job = build->job;
+    const struct jr_results *results = &job->policy->results;
     struct jr_set required;
     const char *bad;
     if (!results->stated || results->file == NULL ||
-        !jr_set_parse(&required, scratch, results->required, &bad))
+        jr_build_results_differ(build) ||
+        !jr_set_parse(&required, build->scratch, results->required, &bad))
         return JR_STATUS_OK;
-    const struct jr_plan_rank **ranks =
-        jr_arena_array(scratch, plan->world_size, sizeof *ranks);
-    size_t count = 0;
-    for (uint32_t i = 0; ranks != NULL && i < plan->world_size; i++)
-        if (jr_set_has(&required, plan->ranks[i].rank))
-            ranks[count++] = &plan->ranks[i];
-    if (count > 1)
-        qsort(ranks, count, sizeof *ranks, by_file);
-    for (size_t i = 1; i < count; i++)
-        if (share(plan, ranks[i - 1], ranks[i]))
-            return refuse(diags, ranks[i - 1], ranks[i]);
-    return JR_STATUS_OK;
+    /* The same path on two nodes is two files, unless all ranks run here. */
+    if (build->plan->count == job->world_size)
+        return check(build, &required, 0, job->world_size);
+    enum jr_status status = JR_STATUS_OK;
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < job->nodes && status == JR_STATUS_OK; i++) {
+        status = check(build, &required, first,
+                       first + job->local_world_sizes[i]);
+        first += job->local_world_sizes[i];
+    }
+    return status;
 }

@@ -9,6 +9,22 @@
 
 #include "buf.h"
 
+struct jr_drain;
+
+/* A plan that is being told, and how much of it stays in `out`. */
+struct jr_telling {
+    struct jr_buf *out;
+    const struct jr_plan *plan;
+    const struct jr_drain *drain; /* NULL: all of it */
+    size_t from;                  /* where it begins in `out` */
+    bool json;
+    bool ended; /* nobody wants the rest */
+};
+
+/* Hide the values of secrets in what was told, and let the drain have it. With
+ * `more` to come only once it is worth while. */
+void jr_telling_pass(struct jr_telling *telling, bool more);
+
 /* The word of every axis. */
 extern const char *const jr_show_axis[JR_AXIS_COUNT];
 

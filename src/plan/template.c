@@ -117,10 +117,14 @@ static const char *find_mark(const char *text)
     return mark != NULL && mark > text && mark[-1] == '%' ? mark - 1 : mark;
 }
 
+/* Of a domain with more values few ranks have one in common. */
+enum { SHARED_MOST = 1 << 14 };
+
 static void share(struct jr_stencil *stencil,
                   const struct jr_template_space *space)
 {
-    if (stencil->domain != JR_DOMAIN_RANK)
+    if (stencil->domain != JR_DOMAIN_RANK &&
+        space->size[stencil->domain] <= SHARED_MOST)
         stencil->shared = jr_arena_array(
             space->arena, space->size[stencil->domain], sizeof(char *));
 }
@@ -213,6 +217,12 @@ static char *expand(const struct jr_stencil *stencil, struct jr_arena *arena,
     return text;
 }
 
+static struct jr_arena *lasting(struct jr_arena *arena,
+                                const struct jr_scope *scope)
+{
+    return scope->lasting != NULL ? scope->lasting : arena;
+}
+
 char *jr_stencil_expand(const struct jr_stencil *stencil,
                         struct jr_arena *arena, const struct jr_scope *scope)
 {
@@ -220,8 +230,23 @@ char *jr_stencil_expand(const struct jr_stencil *stencil,
         return expand(stencil, arena, scope);
     char **slot = &stencil->shared[scope->index[stencil->domain]];
     if (*slot == NULL)
-        *slot = expand(stencil, arena, scope);
+        *slot = expand(stencil, lasting(arena, scope), scope);
     return *slot;
+}
+
+bool jr_stencil_is_distinct(const struct jr_stencil *stencil)
+{
+    size_t ranks = 0;
+    for (size_t i = 0; i < stencil->count; i++) {
+        const struct jr_piece *piece = &stencil->pieces[i];
+        if (piece->literal != NULL || domains[piece->word] == JR_DOMAIN_JOB)
+            continue;
+        if (piece->word != JR_TEMPLATE_RANK &&
+            piece->word != JR_TEMPLATE_RANK_DIR)
+            return false;
+        ranks++;
+    }
+    return ranks == 1;
 }
 
 int jr_stencils_compile(struct jr_stencils *ret,
@@ -239,7 +264,7 @@ int jr_stencils_compile(struct jr_stencils *ret,
     return 0;
 }
 
-static bool varies(const struct jr_stencils *stencils)
+bool jr_stencils_vary(const struct jr_stencils *stencils)
 {
     for (size_t i = 0; i < stencils->count; i++)
         if (stencils->items[i].domain != JR_DOMAIN_JOB)
@@ -252,12 +277,14 @@ char **jr_stencils_expand(struct jr_stencils *stencils, struct jr_arena *arena,
 {
     if (stencils->shared != NULL)
         return stencils->shared;
-    char **items = jr_arena_array(arena, stencils->count + 1, sizeof *items);
+    bool vary = jr_stencils_vary(stencils);
+    char **items = jr_arena_array(vary ? arena : lasting(arena, scope),
+                                  stencils->count + 1, sizeof *items);
     if (items == NULL)
         return NULL;
     for (size_t i = 0; i < stencils->count; i++)
         items[i] = jr_stencil_expand(&stencils->items[i], arena, scope);
-    if (!varies(stencils))
+    if (!vary)
         stencils->shared = items;
     return items;
 }

@@ -31,6 +31,7 @@ enum jr_domain {
 struct jr_scope {
     const char *text[JR_TEMPLATE_COUNT];
     uint32_t index[JR_DOMAIN_COUNT];
+    struct jr_arena *lasting; /* for what ranks share; NULL: where the rest is */
 };
 
 struct jr_piece; /* a literal or a word */
@@ -39,7 +40,8 @@ struct jr_stencil {
     struct jr_piece *pieces;
     size_t count;
     enum jr_domain domain;
-    char **shared; /* by index in the domain; NULL for JR_DOMAIN_RANK */
+    char **shared; /* by index in the domain; NULL for JR_DOMAIN_RANK, and
+                      where there are too many values for that to pay */
     bool json;     /* words stand in strings of JSON */
 };
 
@@ -70,6 +72,10 @@ void jr_stencil_literal(struct jr_stencil *ret,
 char *jr_stencil_expand(const struct jr_stencil *stencil,
                         struct jr_arena *arena, const struct jr_scope *scope);
 
+/* Whether no two ranks get the same text: all that varies is one %{rank} or
+ * %{rank_dir}. */
+bool jr_stencil_is_distinct(const struct jr_stencil *stencil);
+
 /* A NULL-terminated vector of stencils, as for argv. */
 struct jr_stencils {
     struct jr_stencil *items;
@@ -81,6 +87,9 @@ struct jr_stencils {
 int jr_stencils_compile(struct jr_stencils *ret,
                         const struct jr_template_space *space,
                         char *const *texts, size_t count, struct jr_error *err);
+
+/* Whether some rank gets another vector than rank 0. */
+bool jr_stencils_vary(const struct jr_stencils *stencils);
 
 char **jr_stencils_expand(struct jr_stencils *stencils, struct jr_arena *arena,
                           const struct jr_scope *scope);

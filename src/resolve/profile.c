@@ -53,7 +53,7 @@ struct amount {
 };
 
 static const struct amount amounts[] = {
-    [NODES] = {"the number of nodes", 1, 100000, 'x',
+    [NODES] = {"the number of nodes", 1, 1 << 20, 'x',
                offsetof(struct machines, nodes)},
     [DEVICES] = {"the number of devices", 0, 1024, '\0',
                  offsetof(struct machines, devices)},

@@ -90,9 +90,9 @@ static void check_plan(struct stages *stages)
     if (jr_plan_build(&plan, &arena, &stages->resolution.job, &options,
                       &stages->diags) == JR_STATUS_OK) {
         require(plan.world_size == stages->resolution.job.world_size);
-        jr_plan_print(&text, &plan, true);
+        jr_plan_print(&text, &plan, true, NULL);
         jr_buf_clear(&text);
-        jr_plan_json(&text, &plan);
+        jr_plan_json(&text, &plan, NULL);
         json_t *json = jr_json_parse(text.data, text.len, &err);
         require(json != NULL);
         json_decref(json);

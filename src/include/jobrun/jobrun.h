@@ -54,6 +54,7 @@ struct jr_session_options {
     bool check;   /* validate only: what has to come from outside is unknown,
                      and that is no mistake; templates are good */
     bool dry_run; /* nothing will be run, so no port is held */
+    bool sketch;  /* and the plan is only told: its ranks are not kept */
     bool end_children; /* a run may end children of this process, too */
     const char *run_id;   /* NULL: a fresh one */
     const char *inject;   /* failures to rehearse, as --inject says them; NULL */
@@ -200,6 +201,14 @@ enum jr_text { JR_TEXTS(JR_TEXT_ENUM) };
 /* One of them, malloc'ed; NULL before its stage is done, or without memory. */
 JR_API char *jr_session_text(const struct jr_session *session,
                              enum jr_text what);
+
+/* The same in pieces: `take` gets each as soon as it is made, so that the plan
+ * of a million ranks needs no room for its text, and ends the telling by
+ * another value than 0. -1 before its stage is done, or without memory. */
+JR_API int jr_session_tell(const struct jr_session *session, enum jr_text what,
+                           int (*take)(void *data, const char *text,
+                                       size_t len),
+                           void *data);
 
 #ifdef __cplusplus
 }

@@ -101,7 +101,11 @@ struct jr_plan {
     struct jr_plan_setup setup;
     struct jr_plan_helper helper;
     char *const *hosts;      /* one per node; entries may be NULL */
-    struct jr_plan_rank *ranks; /* all of the world, by rank */
+    struct jr_plan_rank *ranks; /* all of the world, by rank; NULL in a sketch,
+                                   which is told by jr_session_tell only */
+    struct jr_build *build;     /* what the ranks of a sketch are made from, one
+                                   by one; else NULL */
+    bool same_argv;             /* all ranks have the arguments of rank 0 */
     uint32_t first, count;   /* those that this jobrun starts */
     const char *inject; /* what --inject says; NULL: it is no rehearsal */
     struct jr_injection *injections; /* of it what is for this attempt */

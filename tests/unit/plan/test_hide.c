@@ -10,9 +10,9 @@ static void check(const struct sample *s, bool json, const char *const *lacks,
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_str(&out, "hunter2 ");
     if (json)
-        jr_plan_json(&out, &s->plan);
+        jr_plan_json(&out, &s->plan, NULL);
     else
-        jr_plan_print(&out, &s->plan, true);
+        jr_plan_print(&out, &s->plan, true, NULL);
     CU_ASSERT_FALSE_FATAL(out.failed);
     CU_ASSERT_EQUAL(strncmp(out.data, "hunter2 ", 8), 0);
     for (; *lacks != NULL; lacks++)
@@ -52,9 +52,9 @@ static void leaves_the_rest(void)
     struct sample s;
     sample_init(&s, 1, 1, 2);
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-    jr_plan_json(&without, &s.plan);
+    jr_plan_json(&without, &s.plan, NULL);
     s.plan.hidden = hidden;
-    jr_plan_json(&with, &s.plan);
+    jr_plan_json(&with, &s.plan, NULL);
     JR_ASSERT_TEXT(with.data, without.data);
     sample_release(&s);
 }

@@ -11,7 +11,7 @@ static json_t *plan_json(struct sample *s)
     struct jr_error err = {0};
     json_t *json = NULL;
     if (sample_build(s) == JR_STATUS_OK) {
-        jr_plan_json(&out, &s->plan);
+        jr_plan_json(&out, &s->plan, NULL);
         json = jr_json_parse(out.data, out.len, &err);
     }
     CU_ASSERT_PTR_NOT_NULL_FATAL(json);
@@ -188,7 +188,7 @@ static void obeys_its_schema(void)
     s.job.devices = (char *[]){TEXT("0"), TEXT("1")};
     s.job.devices_count = 2;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-    jr_plan_json(&out, &s.plan);
+    jr_plan_json(&out, &s.plan, NULL);
     int whole = validate(out.data, out.len);
     CU_ASSERT_TRUE(whole == 0 || whole == 77 || whole == 127);
     /* And the schema does refuse. */

@@ -87,7 +87,7 @@ static void tells_what_ranks_have_apart(void)
     sample_of(&s, entries, 1);
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
-    jr_plan_print(&out, &s.plan, true);
+    jr_plan_print(&out, &s.plan, true, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(out.data);
     const char *all = strstr(out.data, "environment of every rank");
     const char *zero = strstr(out.data, "environment of rank 0");

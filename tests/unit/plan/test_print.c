@@ -5,7 +5,7 @@ static void print(struct jr_buf *out, struct sample *s, bool env)
 {
     jr_buf_release(out);
     CU_ASSERT_EQUAL_FATAL(sample_build(s), JR_STATUS_OK);
-    jr_plan_print(out, &s->plan, env);
+    jr_plan_print(out, &s->plan, env, NULL);
     CU_ASSERT_FALSE(out->failed);
 }
 

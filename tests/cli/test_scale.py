@@ -1,0 +1,84 @@
+"""Worlds that are larger than any machine: a plan of a million ranks, in no more
+memory than it may have."""
+import json
+import os
+import resource
+import subprocess
+import unittest
+
+import harness
+
+RANKS = 1_000_000
+MEMORY = 200 << 20  # bytes of address space
+
+
+def bounded():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+class Scale(harness.Case):
+    def plan(self, *words, env=None, **how):
+        # A sanitizer's shadow is larger than any bound.
+        if not os.environ.get("SANITIZED"):
+            how["preexec_fn"] = bounded
+        return subprocess.run([harness.JOBRUN, "plan", *words],
+                              cwd=self.folder, capture_output=True, text=True,
+                              env=env or harness.clean_environment(),
+                              timeout=harness.LIMIT * 4, **how)
+
+    def test_a_million_ranks_on_a_node(self):
+        done = self.plan("-n", str(RANKS), "--", "true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("job       true: 1000000 ranks on 1 node\n", done.stdout)
+        self.assertIn("proved: each axis partitions 0-999999", done.stdout)
+        self.assertIn("\n0-999999  0-999999  cpu ", done.stdout)
+
+    def test_a_million_ranks_on_125000_nodes(self):
+        self.write("big.jobrun.yaml", "version: 1\nentrypoint: [train]\n"
+                   "parallelism: {model: 8, pipeline: 125}\n")
+        done = self.plan("big.jobrun.yaml", "--on", "125000x8:H100,96c",
+                         "--node-rank", "124999", "-s", "master_addr=n0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("here      node 124999: ranks 999992-999999\n",
+                      done.stdout)
+        self.assertIn("data 1000 x pipeline 125 x model 8", done.stdout)
+        self.assertIn("...   ranks 512-999999: --format json has them",
+                      done.stdout)
+
+    def test_its_json_is_read_while_it_is_made(self):
+        """Of 2 GB the first lines, and nobody waits for the rest."""
+        command = [harness.JOBRUN, "plan", "--json", "-n", str(RANKS), "-s",
+                   "parallelism.model=8", "--", "true"]
+        how = {} if os.environ.get("SANITIZED") else {"preexec_fn": bounded}
+        with subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              env=harness.clean_environment(), **how) as process:
+            for line in process.stdout:
+                if line.startswith(b'{"rank":9,'):
+                    break
+            process.stdout.close()
+            self.assertEqual(process.wait(harness.LIMIT), 0)
+        rank = json.loads(line.rstrip(b",\n"))
+        self.assertEqual(rank["coordinates"],
+                         {"model": 1, "pipeline": 0, "data": 1})
+        self.assertEqual(rank["env"]["MODEL_PARALLEL_MEMBERS"],
+                         "8,9,10,11,12,13,14,15")
+
+    def test_4096_nodes_by_slurm(self):
+        env = harness.clean_environment(
+            SLURM_JOB_ID="7", SLURM_JOB_NUM_NODES="4096", SLURM_NODEID="4095",
+            SLURM_PROCID="4095", SLURM_STEP_ID="0", SLURM_NTASKS="4096",
+            SLURM_STEP_NUM_TASKS="4096", SLURM_STEP_TASKS_PER_NODE="1(x4096)",
+            SLURM_STEP_NODELIST="rack[01-64]n[01-64]", SLURM_LOCALID="0",
+            SLURM_STEP_NUM_NODES="4096",
+            SLURM_JOB_NODELIST="rack[01-64]n[01-64]")
+        done = self.plan("-s", "local_world_size=8", "-s", "oversubscribe=true",
+                         "-n", "32768", "--", "true", env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("32768 ranks on 4096 nodes", done.stdout)
+        self.assertIn("here      node 4095: ranks 32760-32767", done.stdout)
+        self.assertIn("master    rack01n01:", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
