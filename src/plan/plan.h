@@ -30,9 +30,9 @@ struct jr_plan_options {
 
 /* Build the plan in `arena`; it borrows from the job, but nothing from the
  * options, unless it is a sketch: that needs them, and `arena` at its place, as
- * long as it is printed. Warnings (a model group that crosses a node, LOCAL_RANK no device
- * index, a list of members too long for the environment) go to `diags`, as do
- * errors: an environment variable that must be there and is not
+ * long as it is printed. Warnings (a model group that crosses a node, LOCAL_RANK
+ * no device index, a list of members too long for the environment) go to
+ * `diags`, as do errors: an environment variable that must be there and is not
  * (JR_STATUS_UNRESOLVED), a template or a rank set that is none
  * (JR_STATUS_INVALID). Without memory JR_STATUS_LAUNCH, and no finding. *ret is
  * set on JR_STATUS_OK only. */
@@ -51,8 +51,8 @@ void jr_plan_place(const struct jr_plan *plan, uint32_t rank,
 struct jr_plan_rank jr_plan_rank_at(const struct jr_plan *plan, uint32_t rank,
                                     struct jr_arena *arena);
 
-/* Who takes a text that may be larger than memory, in pieces: `take` uses `text`
- * up and clears it; it ends the telling by another value than 0. */
+/* Who takes a text that may be larger than memory, in pieces: `take` uses up
+ * what is there and clears it; another value than 0 ends the telling. */
 struct jr_drain {
     int (*take)(void *data, struct jr_buf *text);
     void *data;

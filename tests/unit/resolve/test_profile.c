@@ -41,9 +41,9 @@ static void bad_shorthands_are_positioned(void)
         {"2x8,96k", "--on:5: " BELONGS("CPUSc or MEMg")},
         {"2x8,96c4g", "--on:8: " BELONGS("a comma or nothing")},
         {"2x8,96c,4c", "--on:9: " BELONGS("something that is not there yet")},
-        {"0x8", "--on:1: error: the number of nodes is from 1 to 100000, "
+        {"0x8", "--on:1: error: the number of nodes is from 1 to 1048576, "
                 "not 0"},
-        {"02x8", "--on:1: error: the number of nodes is from 1 to 100000, "
+        {"02x8", "--on:1: error: the number of nodes is from 1 to 1048576, "
                  "not 02"},
         {"2x9999", "--on:3: error: the number of devices is from 0 to 1024, "
                    "not 9999"},
