@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 """SIGKILL jobrun's own processes at random moments, and find no survivor.
 
-usage: chaos.py RUNDRIVER FAKERANK [RUNS] [SEED]
+usage: chaos.py RUNDRIVER FAKERANK FAKESTEP SUPPORT [RUNS] [SEED]
 
 Each run starts ranks that daemonise, fork, ignore SIGTERM and fork on while
-they are killed; with a control group or without, in a PID namespace or not. It
-waits for a random moment between the start and a little after it, and kills one
-of jobrun's processes; those of a run in a namespace also both at one instant.
+they are killed; with a control group or without, in a PID namespace or not;
+each a program of its own, or a fork of the helper that has loaded a library
+(FAKESTEP, which does what FAKERANK does) or is a Python. It waits for a random
+moment between the start and a little after it, and kills one of jobrun's
+processes; those of a run in a namespace also both at one instant. Where it was
+the helper, the process between it and the ranks, or a rank made by it, the run
+may go on and is stopped.
 Every process of a run bears a variable of its own in its environment; within a
 bounded time none of them may be left. What is left of jobrun must tell of it:
 the guard by the outcome, the runner by the events, each line of which is whole.
 """
+import contextlib
 import json
 import os
 import random
@@ -23,8 +28,15 @@ import time
 
 RANKS = 6
 WAIT = 60.0  # seconds until the last process must be gone
-CAN_ISOLATE = False
 ACTS = ["ignore=15", "fork", "daemonise", "hop", "hang"]
+# What a rank of a library is told of its place.
+PLACE = {f"{axis}_PARALLEL_{word}": "1" for axis in
+         ("MODEL", "PIPELINE", "DATA") for word in ("SIZE", "RANK", "GROUP")}
+PLACE.update(WORLD_SIZE=str(RANKS), LOCAL_RANK="0", NODE_RANK="0",
+             LOCAL_WORLD_SIZE=str(RANKS), GROUP_WORLD_SIZE="1",
+             JOBRUN_ATTEMPT="0", MASTER_PORT="29500")
+# The longest wait before the kill: what a helper takes until it forks.
+DELAYS = {"spawn": 0.03, "library": 0.04, "python": 0.25}
 
 
 def marked(mark):
@@ -40,12 +52,29 @@ def marked(mark):
     return found
 
 
-def child_of(pid):
+def children_of(pid):
     try:
         with open(f"/proc/{pid}/task/{pid}/children") as file:
-            return int((file.read().split() or ["0"])[0])
+            return [int(child) for child in file.read().split()]
     except OSError:
-        return 0
+        return []
+
+
+def child_of(pid):
+    return (children_of(pid) or [0])[0]
+
+
+def helper_of(runner, chance):
+    """The helper, or the process between it and the ranks; once it has made
+    them all, one of them; 0 where there is none."""
+    pid = child_of(runner)
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            if b"serve" in file.read().split(b"\0"):
+                return chance.choice([pid, *children_of(pid)[:1]])
+    except OSError:
+        pass
+    return 0
 
 
 def survivors(mark):
@@ -68,17 +97,23 @@ def events_of(folder):
         return [json.loads(line)["event"] for line in file]
 
 
-def kill(victim, guard):
+def kill(victim, guard, chance):
     """SIGKILL, in one instant where it is both; returns who it was."""
     runner = child_of(guard)
     if runner == 0 or is_between(runner):
         victim = "guard"  # there is no runner yet
-    pids = {"guard": [guard], "runner": [runner], "both": [runner, guard]}
+    pids = {"guard": [guard], "runner": [runner], "both": [runner, guard],
+            "helper": [helper_of(runner, chance)]}
+    if pids[victim] == [0]:
+        victim = "runner"
     if victim == "both":
         for pid in pids[victim]:
             os.kill(pid, signal.SIGSTOP)
     for pid in pids[victim]:
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # a helper ends itself
+            os.kill(pid, signal.SIGKILL)
+    if victim == "helper":
+        os.kill(guard, signal.SIGTERM)
     return victim
 
 
@@ -103,65 +138,87 @@ def faults(victim, folder, outcome):
     events = events_of(folder)
     if victim == "both":
         return []  # nobody was left to tell
-    if victim == "runner":
+    if victim in ("runner", "helper"):
+        end = {"runner": "runner_signal=9", "helper": "runner_signal=0"}
         with open(outcome) as file:
             text = file.read()
-        return [word for word in ("runner_signal=9", "left=0")
-                if word not in text]
+        return [word for word in (end[victim], "left=0") if word not in text]
     if "rank_started" in events and "swept" not in events:
         return [f"no account of the end in {events}"]
     return []
 
 
-def one_run(number, chance, driver, rank, folder):
-    """Returns what was killed, and what is wrong."""
-    mark = f"JR_CHAOS={os.getpid()}-{number}"
-    name, value = mark.split("=")
-    group = chance.choice([0, 1])
-    isolate = chance.choice([0, 0, 1]) if CAN_ISOLATE else 0
-    outcome = f"{folder}/{number}.outcome"
-    words = [driver, f"ranks={RANKS}", "out=tee", "err=tee",
-             f"group={group}", f"isolate={isolate}", f"dir={folder}/{number}",
-             f"outcome={outcome}", "--", rank, *ACTS]
-    guard = subprocess.Popen(words, env={**os.environ, name: value},
-                             stdout=subprocess.DEVNULL,
-                             stderr=subprocess.DEVNULL)
-    time.sleep(chance.uniform(0, 0.03))
-    victim = chance.choice(["guard", "runner"] + isolate * ["both"])
-    victim = kill(victim, guard.pid)
-    try:
-        guard.wait(WAIT)
-    except subprocess.TimeoutExpired:
-        guard.kill()
-        guard.wait()
-        return victim, [f"the guard itself, {words}"]
-    left = survivors(mark.encode())
-    return victim, left or faults(victim, f"{folder}/{number}", outcome)
+class Chaos:
+    def __init__(self, words, seed):
+        self.driver, self.rank, self.step, self.support = words
+        self.chance = random.Random(seed)
+        self.isolates = [0, 0, 1] if can_isolate() else [0]
+        self.folder = tempfile.mkdtemp(prefix="jobrun-chaos-")
+        self.program = f"{self.folder}/program.py"
+        with open(self.program, "w") as file:
+            file.write("import os, sys\nos.execv(sys.argv[1], sys.argv[1:])\n")
+
+    def words(self, method):
+        """The helper's and the ranks' command lines."""
+        step = f"{self.support}/jobrun-step"
+        worker = f"{self.support}/python/jobrun/_worker.py"
+        return {
+            "spawn": ([], [self.rank]),
+            "library": ([step, "serve", self.step], [step, self.step, "fake"]),
+            "python": ([sys.executable, worker, "serve"],
+                       [sys.executable, worker, "script", self.program,
+                        self.rank])}[method]
+
+    def run(self, number):
+        """Returns what was killed, and what is wrong."""
+        mark = f"JR_CHAOS={os.getpid()}-{number}"
+        name, value = mark.split("=")
+        chance, folder = self.chance, self.folder
+        group = chance.choice([0, 1])
+        isolate = chance.choice(self.isolates)
+        method = chance.choice(["spawn", "spawn", "library", "python"])
+        helper, rank = self.words(method)
+        outcome = f"{folder}/{number}.outcome"
+        words = [self.driver, f"ranks={RANKS}", "out=tee", "err=tee",
+                 f"group={group}", f"isolate={isolate}", "grace=100",
+                 f"dir={folder}/{number}", f"outcome={outcome}",
+                 "helper=" + ",".join(helper), "--", *rank, *ACTS]
+        guard = subprocess.Popen(words, env={**PLACE, **os.environ, name: value},
+                                 stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0, DELAYS[method]))
+        victim = chance.choice(["guard", "runner"] + isolate * ["both"] +
+                               (method != "spawn") * ["helper"])
+        victim = kill(victim, guard.pid, chance)
+        try:
+            guard.wait(WAIT)
+        except subprocess.TimeoutExpired:
+            guard.kill()
+            guard.wait()
+            return victim, [f"the guard itself, {words}"]
+        left = survivors(mark.encode())
+        return victim, left or faults(victim, f"{folder}/{number}", outcome)
 
 
 def main():
-    driver, rank = sys.argv[1:3]
-    runs = int(sys.argv[3]) if len(sys.argv) > 3 else 40
-    seed = int(sys.argv[4]) if len(sys.argv) > 4 else time.time_ns() % 100000
-    chance = random.Random(seed)
-    global CAN_ISOLATE
-    CAN_ISOLATE = can_isolate()
-    if not CAN_ISOLATE:
+    runs = int(sys.argv[5]) if len(sys.argv) > 5 else 40
+    seed = int(sys.argv[6]) if len(sys.argv) > 6 else time.time_ns() % 100000
+    chaos = Chaos(sys.argv[1:5], seed)
+    if chaos.isolates == [0]:
         print("SKIPPED: no PID namespaces here, so none are tried")
-    folder = tempfile.mkdtemp(prefix="jobrun-chaos-")
     bad = 0
-    killed = {"guard": 0, "runner": 0, "both": 0}
+    killed = {"guard": 0, "runner": 0, "both": 0, "helper": 0}
     for number in range(runs):
-        victim, wrong = one_run(number, chance, driver, rank, folder)
+        victim, wrong = chaos.run(number)
         killed[victim] += 1
         if wrong:
             bad += 1
-            print(f"run {number}, {victim} killed: {wrong}")
+            print(f"run {number}, {victim} killed: {wrong}", flush=True)
             for pid in filter(lambda p: isinstance(p, int), wrong):
                 os.kill(pid, signal.SIGKILL)
-    shutil.rmtree(folder, ignore_errors=True)
-    print(f"{runs} runs (seed {seed}): guard killed {killed['guard']} times, "
-          f"runner {killed['runner']}, both {killed['both']}; wrong in {bad}")
+    shutil.rmtree(chaos.folder, ignore_errors=True)
+    told = ", ".join(f"{who} {count}" for who, count in killed.items())
+    print(f"{runs} runs (seed {seed}), killed: {told}; wrong in {bad}")
     return bad != 0
 
 

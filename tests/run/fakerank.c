@@ -18,6 +18,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef FAKESTEP
+#include <jobrun/rank.h>
+#endif
+
 static void act_exit(const char *value)
 {
     exit((int)strtol(value, NULL, 10));
@@ -276,11 +280,11 @@ static int perform(const char *text)
     return 99;
 }
 
-int main(int argc, char **argv)
+static int perform_all(int argc, char *const *argv)
 {
     const char *rank = getenv("RANK");
     int status = 0;
-    for (int i = 1; i < argc && status == 0; i++) {
+    for (int i = 0; i < argc && status == 0; i++) {
         size_t digits = strspn(argv[i], "0123456789");
         if (argv[i][digits] != ':')
             status = perform(argv[i]);
@@ -290,3 +294,18 @@ int main(int argc, char **argv)
     }
     return status;
 }
+
+#ifdef FAKESTEP
+/* The same as a library. */
+int fake(const struct jr_rank *rank, struct jr_result *result);
+int fake(const struct jr_rank *rank, struct jr_result *result)
+{
+    (void)result;
+    return perform_all(rank->argc, rank->argv);
+}
+#else
+int main(int argc, char **argv)
+{
+    return perform_all(argc - 1, argv + 1);
+}
+#endif
