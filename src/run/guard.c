@@ -17,6 +17,7 @@
 #include "clock.h"
 #include "group.h"
 #include "isolate.h"
+#include "logfile.h"
 #include "pidfd.h"
 #include "runner.h"
 #include "rundir.h"
@@ -27,6 +28,7 @@
 #include "banned.h"
 
 struct guard {
+    const struct jr_plan *plan;
     const struct jr_run_options *options;
     struct jr_shared *shared;
     int self_fd;   /* a pidfd of our own, for the runner to watch */
@@ -43,9 +45,9 @@ struct guard {
 };
 
 /* The plan's rank with a terminal of its own, if there is one. */
-static int open_terminal(struct guard *guard, const struct jr_plan *plan,
-                         struct jr_error *err)
+static int open_terminal(struct guard *guard, struct jr_error *err)
 {
+    const struct jr_plan *plan = guard->plan;
     uint32_t i = 0;
     guard->terminal = (struct jr_terminal)JR_TERMINAL_NONE;
     while (i < plan->count &&
@@ -61,8 +63,9 @@ static int open_terminal(struct guard *guard, const struct jr_plan *plan,
     return 0;
 }
 
-static int open_guard(struct guard *guard, const struct jr_plan *plan)
+static int open_guard(struct guard *guard)
 {
+    const struct jr_plan *plan = guard->plan;
     sigset_t taken;
     guard->shared = jr_shared_new(plan->count);
     guard->self_fd = jr_pidfd_open(getpid());
@@ -132,9 +135,10 @@ static pid_t fork_into(const struct guard *guard,
     return runner;
 }
 
-static int fork_runner(struct guard *guard, const struct jr_plan *plan,
-                       const struct jr_budget *budget, struct jr_error *err)
+static int fork_runner(struct guard *guard, const struct jr_budget *budget,
+                       struct jr_error *err)
 {
+    const struct jr_plan *plan = guard->plan;
     struct jr_runner_args args = {.plan = plan,
                                   .options = guard->options,
                                   .shared = guard->shared,
@@ -236,6 +240,19 @@ static void name_stuck(const struct guard *guard, siginfo_t *ret)
     outcome->left_pids[0] = guard->runner;
 }
 
+/* What it was writing besides. */
+static void tidy_logs(const struct guard *guard)
+{
+    const struct jr_plan *plan = guard->plan;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        const struct jr_plan_rank *rank = &plan->ranks[plan->first + i];
+        const char *const paths[] = {rank->out_path, rank->err_path};
+        for (int stream = 0; rank->limited && stream < 2; stream++)
+            if (paths[stream] != NULL)
+                jr_logfile_tidy(guard->options->dir->fd, paths[stream]);
+    }
+}
+
 /* What the runner can no longer say. */
 static void record_loss(const struct guard *guard, int sig,
                         const struct jr_sweep *sweep)
@@ -271,8 +288,10 @@ static void finish(const struct guard *guard, const siginfo_t *end)
              guard->options->group);
     outcome->left = sweep.left;
     memcpy(outcome->left_pids, sweep.left_pids, sizeof sweep.left_pids);
-    if (end->si_code != CLD_EXITED)
-        record_loss(guard, end->si_status, &sweep);
+    if (end->si_code == CLD_EXITED)
+        return;
+    record_loss(guard, end->si_status, &sweep);
+    tidy_logs(guard);
 }
 
 /* Returns 0 when there is an outcome to tell. */
@@ -292,14 +311,13 @@ static int judge_end(const struct guard *guard, const siginfo_t *end,
                         end->si_status);
 }
 
-static int run_guarded(struct guard *guard, const struct jr_plan *plan,
-                       const struct jr_budget *budget, struct jr_outcome *ret,
-                       struct jr_error *err)
+static int run_guarded(struct guard *guard, const struct jr_budget *budget,
+                       struct jr_outcome *ret, struct jr_error *err)
 {
     siginfo_t end;
     guard->shared->outcome.started_ns = jr_clock_ns();
     guard->shared->outcome.started_wall_ns = jr_clock_wall_ns();
-    if (fork_runner(guard, plan, budget, err) != 0)
+    if (fork_runner(guard, budget, err) != 0)
         return -1;
     if (await_runner(guard, &end))
         finish(guard, &end);
@@ -325,18 +343,18 @@ int jr_run(struct jr_outcome *ret, const struct jr_plan *plan,
            const struct jr_run_options *options, struct jr_error *err)
 {
     struct guard guard = {
-        .options = options, .self_fd = -1, .runner_fd = -1, .alive_fd = -1,
+        .plan = plan, .options = options, .self_fd = -1, .runner_fd = -1, .alive_fd = -1,
         .signal_fd = -1};
     struct jr_budget budget;
     if (check_kernel(err) != 0 ||
         jr_budget_check(&budget, plan, options, err) != 0 ||
-        open_terminal(&guard, plan, err) != 0)
+        open_terminal(&guard, err) != 0)
         return -1;
     int result = -1;
-    if (open_guard(&guard, plan) != 0)
+    if (open_guard(&guard) != 0)
         (void)jr_error_sys(err, JR_STATUS_LAUNCH, "could not set up the run");
     else
-        result = run_guarded(&guard, plan, &budget, ret, err);
+        result = run_guarded(&guard, &budget, ret, err);
     int late = close_guard(&guard);
     if (result == 0)
         ret->late_signal = late;

@@ -68,9 +68,9 @@ static void make_room(struct jr_logfile *file, unsigned count)
         close_all_of(all->oldest);
 }
 
-static int name_next(const struct jr_logfile *file, char path[static PATH_MAX])
+static int name_next(const char *path, char ret[static PATH_MAX])
 {
-    int len = snprintf(path, PATH_MAX, "%s%s", file->path, next_suffix);
+    int len = snprintf(ret, PATH_MAX, "%s%s", path, next_suffix);
     errno = ENAMETOOLONG;
     return len < PATH_MAX ? 0 : -1;
 }
@@ -112,7 +112,7 @@ static int open_again(struct jr_logfile *file)
         return -1;
     if (file->next_cut == 0)
         return 0;
-    if (name_next(file, next) != 0)
+    if (name_next(file->path, next) != 0)
         return -1;
     return open_pooled(file->all, next, 0, &file->next_fd);
 }
@@ -192,7 +192,7 @@ static int write_marker(const struct jr_logfile *file, int from, int to)
 static int begin_next(struct jr_logfile *file)
 {
     char next[PATH_MAX];
-    if (name_next(file, next) != 0)
+    if (name_next(file->path, next) != 0)
         return -1;
     make_room(file, 2);
     JR_CLOSE int from = open_plain(file->all, file->path, O_RDONLY);
@@ -208,7 +208,7 @@ static int begin_next(struct jr_logfile *file)
 static int replace(struct jr_logfile *file)
 {
     char next[PATH_MAX];
-    if (name_next(file, next) != 0 ||
+    if (name_next(file->path, next) != 0 ||
         renameat(file->all->dir_fd, next, file->all->dir_fd, file->path) != 0)
         return -1;
     drop_fd(file->all, &file->fd);
@@ -325,13 +325,19 @@ bool jr_logfile_find_gap(int fd, struct jr_logfile_gap *ret)
     return found;
 }
 
-void jr_logfile_end(struct jr_logfile *file)
+void jr_logfile_tidy(int dir_fd, const char *path)
 {
     char next[PATH_MAX];
+    if (name_next(path, next) == 0)
+        (void)unlinkat(dir_fd, next, 0);
+}
+
+void jr_logfile_end(struct jr_logfile *file)
+{
     if (file->all == NULL)
         return;
-    if (file->next_cut != 0 && name_next(file, next) == 0)
-        (void)unlinkat(file->all->dir_fd, next, 0);
+    if (file->next_cut != 0)
+        jr_logfile_tidy(file->all->dir_fd, file->path);
     close_all_of(file);
     *file = (struct jr_logfile)JR_LOGFILE_NONE;
 }

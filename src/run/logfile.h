@@ -74,6 +74,10 @@ struct jr_logfile_gap {
 /* Find it in the file `fd`. False where there is none: *ret is all zeros. */
 bool jr_logfile_find_gap(int fd, struct jr_logfile_gap *ret);
 
+/* Remove the FILE.next of `path` that a runner left which was killed: all that
+ * it holds is in FILE. */
+void jr_logfile_tidy(int dir_fd, const char *path);
+
 /* Close. A file that was never begun, or has ended, is none: nothing happens.
  */
 void jr_logfile_end(struct jr_logfile *file);

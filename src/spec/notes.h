@@ -192,7 +192,9 @@
       "kept; a line of the file tells how many bytes are left out between "    \
       "them, and so do the report and results.json. What is redirected to a "  \
       "file goes through jobrun then. While a stream outgrows its limit, "     \
-      "half as much again is on the disk, as FILE.next.",                      \
+      "half as much again is on the disk, as FILE.next. One that is still "    \
+      "there when both of jobrun's processes were killed at once holds "       \
+      "nothing that FILE has not.",                                            \
       "log_limit: 64MiB")                                                      \
     N("results", "",                                                           \
       "results:\n"                                                             \

@@ -50,6 +50,25 @@ static void keeps_what_was_known(void)
     jr_drive_close(&drive);
 }
 
+/* FILE.next is the runner's, who would have removed it. */
+static void leaves_no_half_logs(void)
+{
+    static const char next[] = "runs/run-0000/attempt_0/0/stdout.log.next";
+    struct jr_drive drive;
+    jr_drive_start(&drive, JR_DRIVE_FILES,
+                   "limit=64KiB out=tee -- %F flood=50000 tell=ready hang");
+    CU_ASSERT_TRUE(jr_drive_ready(&drive, 1));
+    CU_ASSERT_TRUE(jr_drive_await(&drive, next, "00000000000"));
+    jr_drive_kill(jr_drive_runner(&drive), SIGKILL);
+    CU_ASSERT_TRUE(jr_drive_end(&drive));
+    char *held = jr_drive_read(&drive, next, NULL);
+    JR_ASSERT_TEXT(held, "");
+    free(held);
+    CU_ASSERT_TRUE(
+        jr_drive_has(&drive, "runs/run-0000/attempt_0/0/stdout.log", "00000"));
+    jr_drive_close(&drive);
+}
+
 static void survives_the_guard(void)
 {
     struct jr_drive drive;
@@ -110,4 +129,5 @@ static void tells_a_killed_rank(void)
 
 JR_UNIT_MAIN("loss", CASE(survives_the_runner), CASE(keeps_what_was_known),
              CASE(survives_the_guard), CASE(survives_any_signal),
+             CASE(leaves_no_half_logs),
              CASE(wakes_a_stopped_runner), CASE(tells_a_killed_rank))
