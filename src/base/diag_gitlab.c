@@ -15,7 +15,9 @@ static json_t *place_to_json(const struct jr_diag_report *report,
     json_t *place = json_object(), *lines = json_object();
     if (span->source != NULL)
         jr_diag_file(&file, report, span->source->name);
-    jr_json_set_str(place, "path", file.data == NULL ? "." : file.data);
+    else
+        jr_buf_char(&file, '.');
+    jr_json_set(place, "path", jr_json_buf(&file));
     jr_json_set_int(lines, "begin", span->line == 0 ? 1 : span->line);
     if (span->end_line > span->line)
         jr_json_set_int(lines, "end", span->end_line);
@@ -34,9 +36,10 @@ static json_t *diag_to_json(const struct jr_diag_report *report,
     if (diag->help != NULL)
         jr_buf_printf(&text, " (help: %s)", diag->help);
     jr_diag_fingerprint(fingerprint, seen, report, diag);
-    jr_json_set_str(object, "description", text.data);
+    jr_json_set(object, "description", jr_json_buf(&text));
     jr_json_set_str(object, "check_name", diag->code);
-    jr_json_set_str(object, "fingerprint", fingerprint);
+    jr_json_set(object, "fingerprint",
+                fingerprint[0] == '\0' ? NULL : jr_json_str(fingerprint));
     jr_json_set_str(object, "severity", error ? "critical" : "minor");
     jr_json_set(object, "location", place_to_json(report, &diag->span));
     return object;

@@ -142,6 +142,7 @@ static bool add_excerpt(struct jr_buf *out, const struct note *note,
     add_gutter(out, cursor->source->option ? 0 : note->span->line, color);
     jr_buf_add(out, excerpt.text.data, excerpt.text.len);
     jr_buf_char(out, '\n');
+    out->failed |= excerpt.text.failed;
     jr_buf_release(&excerpt.text);
     add_gutter(out, 0, color);
     jr_buf_fill(out, ' ', excerpt.start);

@@ -1,6 +1,5 @@
 /*
- * The words of the contract: one object, or one a line. Without memory a key is
- * left out.
+ * The words of the contract: one object, or one a line.
  */
 #include "diag.h"
 #include "diag_text.h"
@@ -70,7 +69,7 @@ static json_t *diag_to_json(const struct jr_diag *diag,
     jr_json_set(object, "fixes", fixes_to_json(diag->fix));
     jr_json_set(object, "related", related_to_json(diag->related));
     jr_diag_human(&rendered, diag, cursor, false);
-    jr_json_set_str(object, "rendered", rendered.data);
+    jr_json_set(object, "rendered", jr_json_buf(&rendered));
     return object;
 }
 

@@ -61,7 +61,8 @@ static json_t *message_of(const char *text, const char *help)
         if (whole.data[i] == ']' && whole.data[i + 1] == '(')
             jr_buf_char(&safe, ' ');
     }
-    return object_of("text", jr_json_str(safe.data));
+    safe.failed |= whole.failed;
+    return object_of("text", jr_json_buf(&safe));
 }
 
 /* RFC 3986: a name below the root becomes a relative reference. */
@@ -79,7 +80,8 @@ static json_t *artifact_of(const struct jr_diag_report *report,
         bool plain = byte < 0x80 && (isalnum(byte) || strchr("-._~/", byte));
         jr_buf_printf(&uri, plain ? "%c" : "%%%02X", byte);
     }
-    set(artifact, "uri", jr_json_str(uri.data));
+    uri.failed |= path.failed;
+    set(artifact, "uri", jr_json_buf(&uri));
     if (!absolute)
         set(artifact, "uriBaseId", json_string("%SRCROOT%"));
     return artifact;
@@ -158,13 +160,13 @@ static json_t *rule_of(const struct jr_code *code, const char *id)
     for (size_t i = 0; i < paragraph.len; i++)
         if (paragraph.data[i] == '\n')
             paragraph.data[i] = ' ';
-    jr_buf_printf(&help, "%s\n\n```\n%s```\n", paragraph.data,
+    jr_buf_printf(&help, "%s\n\n```\n%s```\n", paragraph.failed ? "" : paragraph.data,
                   end == NULL ? "" : end + 2);
     set(rule, "shortDescription", object_of("text", json_string(code->title)));
     set(rule, "fullDescription",
-        object_of("text", jr_json_str(paragraph.data)));
+        object_of("text", jr_json_buf(&paragraph)));
     json_t *both = object_of("text", json_string(code->text));
-    set(both, "markdown", jr_json_str(help.data));
+    set(both, "markdown", jr_json_buf(&help));
     set(rule, "help", both);
     return rule;
 }
@@ -187,7 +189,8 @@ static json_t *result_of(struct sarif *sarif, const struct jr_diag *diag)
     char fingerprint[JR_HASH_SIZE];
     json_t *result = object_of("ruleId", json_string(diag->code));
     jr_diag_fingerprint(fingerprint, sarif->seen, sarif->report, diag);
-    set(result, "ruleIndex", rule_index(sarif, diag->code));
+    if (jr_code_find(diag->code) != NULL)
+        set(result, "ruleIndex", rule_index(sarif, diag->code));
     set(result, "level", json_string(jr_diag_severity_word(diag->severity)));
     set(result, "message", message_of(diag->message, diag->help));
     if (diag->span.source != NULL)
@@ -196,7 +199,9 @@ static json_t *result_of(struct sarif *sarif, const struct jr_diag *diag)
         set(result, "relatedLocations",
             list_of(related_of(sarif, diag->related)));
     set(result, "partialFingerprints",
-        object_of("jobrunFieldHash/v1", json_string(fingerprint)));
+        object_of("jobrunFieldHash/v1", fingerprint[0] == '\0'
+                                            ? NULL
+                                            : json_string(fingerprint)));
     if (diag->fix != NULL && diag->fix->span.source != NULL)
         set(result, "fixes", list_of(fix_of(sarif, diag)));
     return result;

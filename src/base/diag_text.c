@@ -130,6 +130,9 @@ void jr_diag_fingerprint(char ret[static JR_HASH_SIZE], json_t *seen,
     jr_buf_char(&text, '\0');
     add_part(&text, diag->code);
     add_part(&text, diag->path);
+    ret[0] = '\0';
+    if (text.failed)
+        return;
     jr_hash(ret, text.data, text.len);
     json_int_t before = json_integer_value(json_object_get(seen, ret));
     jr_json_set_int(seen, ret, before + 1);

@@ -55,7 +55,8 @@ void jr_diag_file(struct jr_buf *out, const struct jr_diag_report *report,
 
 /* A digest of file, code and key path, which stays when lines move, and of how
  * many with the same three came before it, so that it is unique in the report.
- * `seen` is an object that belongs to the report, empty at first. */
+ * `seen` is an object that belongs to the report, empty at first. "" without
+ * memory. */
 void jr_diag_fingerprint(char ret[static JR_HASH_SIZE], json_t *seen,
                          const struct jr_diag_report *report,
                          const struct jr_diag *diag);

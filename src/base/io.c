@@ -229,7 +229,9 @@ char *jr_io_find_above(const char *folder, const char *name)
         JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
         struct stat st;
         jr_buf_printf(&path, "%s/%s", at, name);
-        if (!path.failed && stat(path.data, &st) == 0)
+        if (path.failed)
+            return NULL;
+        if (stat(path.data, &st) == 0)
             return strdup(*at == '\0' ? "/" : at);
         slash = strrchr(at, '/');
         if (slash != NULL)

@@ -1,6 +1,7 @@
 #include "json.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,14 +39,29 @@ json_t *jr_json_str(const char *text)
                : json_stringn(mended.data, mended.len);
 }
 
+json_t *jr_json_buf(const struct jr_buf *text)
+{
+    return text->failed ? NULL : jr_json_str(text->data);
+}
+
+/* A part that jansson does not print, for it is no UTF-8: so nobody takes what
+ * is not whole for the whole. Where there is no memory even for this, there
+ * will be none to print with. */
+static json_t *gap(void)
+{
+    return json_stringn_nocheck("\xff", 1);
+}
+
 void jr_json_set(json_t *object, const char *key, json_t *value)
 {
-    (void)json_object_set_new(object, key, value);
+    if (json_object_set_new(object, key, value) != 0)
+        (void)json_object_set_new_nocheck(object, key, gap());
 }
 
 void jr_json_append(json_t *list, json_t *value)
 {
-    (void)json_array_append_new(list, value);
+    if (json_array_append_new(list, value) != 0)
+        (void)json_array_append_new(list, gap());
 }
 
 void jr_json_set_str(json_t *object, const char *key, const char *text)
@@ -70,7 +86,8 @@ void jr_json_set_null(json_t *object, const char *key)
 
 void jr_json_set_real(json_t *object, const char *key, double value)
 {
-    jr_json_set(object, key, json_real(value));
+    if (isfinite(value)) /* JSON has no other numbers */
+        jr_json_set(object, key, json_real(value));
 }
 
 const char *jr_json_get_str(const json_t *object, const char *key)

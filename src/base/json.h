@@ -15,12 +15,16 @@
  * U+FFFD. NULL without memory, which jansson's calls take and refuse. */
 json_t *jr_json_str(const char *text);
 
+/* The same of a buffer's text; NULL also where the buffer has failed. */
+json_t *jr_json_buf(const struct jr_buf *text);
+
 /* Set a key, or append an item. `value` is taken over; NULL, as of an
- * allocation that failed, is left out. */
+ * allocation that failed, makes jr_json_print fail. */
 void jr_json_set(json_t *object, const char *key, json_t *value);
 void jr_json_append(json_t *list, json_t *value);
 
-/* Set `key` to a new value. NULL text is null. */
+/* Set `key` to a new value. NULL text is null; a real that is no number is left
+ * out. */
 void jr_json_set_str(json_t *object, const char *key, const char *text);
 void jr_json_set_int(json_t *object, const char *key, json_int_t value);
 void jr_json_set_bool(json_t *object, const char *key, bool value);
@@ -30,7 +34,8 @@ void jr_json_set_real(json_t *object, const char *key, double value);
 /* The string at `key`, borrowed; NULL where there is none. */
 const char *jr_json_get_str(const json_t *object, const char *key);
 
-/* Append the text of `json`: indent 0 is one line. Keys keep their order. */
+/* Append the text of `json`: indent 0 is one line. Keys keep their order. `out`
+ * fails where memory was wanting for a part of it. */
 void jr_json_print(struct jr_buf *out, const json_t *json, int indent);
 
 /* Append `text` as a JSON string, quotes and all; NULL is null. What it holds

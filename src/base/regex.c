@@ -56,12 +56,14 @@ static pcre2_code *compile(const char *pattern, size_t *ret_offset,
     }
     if (code == NULL) {
         char text[256] = "out of memory";
-        if (number != 0)
+        bool starved = number == 0 || number == PCRE2_ERROR_HEAP_FAILED;
+        if (!starved)
             (void)pcre2_get_error_message(number, (PCRE2_UCHAR *)text,
                                           sizeof text);
         size_t len = strlen(pattern); /* PCRE2 may go one beyond it */
         *ret_offset = offset < len ? offset : len;
-        jr_error_set(err, JR_STATUS_INVALID, "%s", text);
+        jr_error_set(err, starved ? JR_STATUS_LAUNCH : JR_STATUS_INVALID, "%s",
+                     text);
     }
     return code;
 }

@@ -13,8 +13,9 @@
 
 struct jr_regex;
 
-/* Compile. On a bad pattern sets `err` to PCRE2's message and *ret_offset to
- * the offending byte, or its end. Free with jr_regex_free. */
+/* Compile. On a bad pattern sets `err` to PCRE2's message (JR_STATUS_INVALID)
+ * and *ret_offset to the offending byte, or its end; JR_STATUS_LAUNCH is for
+ * want of memory. Free with jr_regex_free. */
 int jr_regex_new(struct jr_regex **ret, const char *pattern, size_t *ret_offset,
                  struct jr_error *err);
 

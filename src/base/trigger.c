@@ -102,6 +102,8 @@ static bool read_pattern(const struct reading *reading, const char *text)
         jr_regex_free(regex);
         return true;
     }
+    if (err.status == JR_STATUS_LAUNCH)
+        reading->arena->failed = true;
     const char *why = jr_arena_strdup(reading->arena, err.text);
     const char *at = text + 1 + (bad < len - 2 ? bad : len - 3);
     (void)refuse(reading, at, at + 1, why == NULL ? "out of memory" : why);

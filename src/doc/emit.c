@@ -83,6 +83,7 @@ static bool emit_flow(struct jr_buf *out, const struct jr_node *node)
         emit_scalar(&text, item, true);
     }
     jr_buf_char(&text, ']');
+    out->failed |= text.failed;
     if (text.failed || column(out) + column(&text) > WIDTH)
         return false;
     jr_buf_add(out, text.data, text.len);

@@ -79,6 +79,10 @@ static void refuse_unread(struct family *family,
     struct jr_arena *arena = &family->doc->arena;
     const char *message = jr_arena_printf(arena, "cannot extend %s: %s",
                                           quoted(family, path), err->text);
+    if (err->sys == ENOMEM) {
+        (void)complain(family, 100, path, NULL);
+        return;
+    }
     struct jr_diag *diag =
         complain(family, reading->outside ? 119 : 118, path, message);
     if (reading->outside)

@@ -1,5 +1,6 @@
 #include "doc.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,11 +39,18 @@ static int refuse(struct jr_doc *doc, struct jr_diags *diags, const char *text)
     return -1;
 }
 
+static int starved(struct jr_doc *doc, struct jr_diags *diags)
+{
+    struct jr_span nowhere = {.source = doc->source};
+    jr_diags_error(diags, 100, nowhere, NULL, "out of memory");
+    return -1;
+}
+
 static int finish(struct jr_doc *doc, struct jr_diags *diags)
 {
     if (doc->arena.failed) {
         doc->root = NULL;
-        return refuse(doc, diags, "out of memory");
+        return starved(doc, diags);
     }
     return doc->root == NULL ? -1 : 0;
 }
@@ -53,7 +61,7 @@ int jr_doc_load(struct jr_doc *ret, const char *name, const char *text,
     *ret = (struct jr_doc)JR_DOC_INIT;
     struct jr_source *source = new_source(ret, name);
     if (source == NULL)
-        return refuse(ret, diags, "out of memory");
+        return starved(ret, diags);
     if (len > JR_DOC_MAX_BYTES)
         return refuse(ret, diags, "is larger than 1 MiB");
     if (len >= strlen(BOM) && memcmp(text, BOM, strlen(BOM)) == 0) {
@@ -99,7 +107,7 @@ int jr_doc_load_value(struct jr_doc *ret, const char *name, const char *text,
     *ret = (struct jr_doc)JR_DOC_INIT;
     struct jr_source *source = new_source(ret, name);
     if (source == NULL)
-        return refuse(ret, diags, "out of memory");
+        return starved(ret, diags);
     if (strlen(text) > JR_DOC_MAX_BYTES)
         return refuse(ret, diags, "is larger than 1 MiB");
     source->text = jr_arena_strdup(&ret->arena, text);
@@ -130,6 +138,8 @@ int jr_doc_load_file(struct jr_doc *ret, const char *path,
         return jr_doc_load(ret, name, text.data, text.len, diags);
     *ret = (struct jr_doc)JR_DOC_INIT;
     (void)new_source(ret, name);
+    if (err.sys == ENOMEM)
+        return starved(ret, diags);
     /* The finding names the file already. */
     size_t prefix = strlen(path);
     bool named = strncmp(err.text, path, prefix) == 0 &&

@@ -15,6 +15,8 @@
 /* Drop the last component; false where there is none that can be. */
 static bool drop_last(struct jr_buf *name, size_t root)
 {
+    if (name->failed)
+        return false;
     const char *slash = memrchr(name->data + root, '/', name->len - root);
     size_t start = slash == NULL ? root : (size_t)(slash - name->data);
     const char *last = name->data + start + (slash != NULL);
@@ -102,6 +104,9 @@ static int read_text(struct jr_reading *reading, const char *path,
         return 0;
     bool named = strncmp(why.text, path, len) == 0 &&
                  strncmp(why.text + len, ": ", 2) == 0;
+    errno = why.sys;
+    if (why.sys == ENOMEM)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot be read");
     return jr_error_set(err, JR_STATUS_INVALID, "%s",
                         named ? why.text + len + 2 : why.text);
 }
@@ -112,9 +117,14 @@ static int read_file(const struct jr_reader *reader, struct jr_reading *reading,
     const char *root = reader->context;
     struct jr_arena *arena = reading->arena;
     JR_FREE char *path = jr_io_absolute(reading->from->folder, reading->path);
-    if (!leads_below(reading, root))
-        return refuse_outside(reading, root, err);
-    JR_FREE char *real = path == NULL ? NULL : realpath(path, NULL);
+    errno = 0;
+    if (path == NULL || !leads_below(reading, root)) {
+        if (path != NULL && errno != ENOMEM)
+            return refuse_outside(reading, root, err);
+        errno = ENOMEM;
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot be read");
+    }
+    JR_FREE char *real = realpath(path, NULL);
     if (real == NULL) {
         int sys = errno;
         (void)jr_error_set(err, JR_STATUS_INVALID, "%s", strerror(sys));

@@ -220,7 +220,7 @@ void jr_syntax_report(struct jr_diags *diags, const yaml_parser_t *parser,
     if (parser->error == YAML_READER_ERROR)
         report_encoding(diags, parser, source);
     else if (parser->error == YAML_MEMORY_ERROR || parser->problem == NULL)
-        jr_diags_error(diags, 101, (struct jr_span){.source = source}, NULL,
+        jr_diags_error(diags, 100, (struct jr_span){.source = source}, NULL,
                        "out of memory");
     else
         report_problem(diags, parser, source);

@@ -80,10 +80,11 @@ enum jr_status jr_session_end_stage(struct jr_session *session, size_t first,
                                     enum jr_status status, struct jr_error *err)
 {
     jr_diags_sort_from(&session->diags, first);
-    if (status != JR_STATUS_OK &&
-        !tell_first(&session->diags, first, status, err))
-        (void)jr_error_set(err, status, "out of memory");
-    return status;
+    if (status == JR_STATUS_OK ||
+        tell_first(&session->diags, first, status, err))
+        return status;
+    (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    return JR_STATUS_LAUNCH;
 }
 
 static enum jr_status misuse(struct jr_error *err, const char *why)

@@ -125,6 +125,7 @@ static void print_env(const struct writer *writer, char *const *env,
         if (is_long_list(item, name))
             continue;
         JR_FREE char *key = strndup(item, name);
+        out->failed |= key == NULL;
         jr_buf_str(out, before);
         print_str(out, key);
         jr_buf_char(out, ':');

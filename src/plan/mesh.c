@@ -181,7 +181,9 @@ static void print_groups(struct jr_buf *out, const struct jr_grid *grid)
     }
     if (jr_grid_world(grid) == 1)
         jr_buf_str(out, "one rank, its own group on each axis");
-    if (jr_grid_prove(grid, &err) < 0)
+    if (jr_grid_prove(grid, &err) < 0 && err.status == JR_STATUS_LAUNCH)
+        out->failed = true; /* for want of memory */
+    else if (err.text[0] != '\0')
         jr_buf_printf(out, "      NOT PROVED: %s\n", err.text);
     else
         jr_buf_printf(out, "      proved: each axis partitions 0-%u\n",

@@ -45,9 +45,9 @@ static json_t *stop_signals(const struct jr_rank_outcome *end)
     json_t *names = json_array();
     jr_signal_name(name, end->stopped_with);
     if (end->stopped_with != 0)
-        json_array_append_new(names, json_string(name));
+        jr_json_append(names, json_string(name));
     if (end->killed && end->stopped_with != SIGKILL)
-        json_array_append_new(names, json_string("SIGKILL"));
+        jr_json_append(names, json_string("SIGKILL"));
     return names;
 }
 
@@ -77,7 +77,7 @@ static void add_identity(json_t *object, const struct line *line)
     jr_json_set_str(object, "host", line->host);
     set_int_or_null(object, "pid", line->outcome->pid != 0, line->outcome->pid);
     jr_json_set_str(object, "device", rank->device);
-    json_object_set_new(object, "coordinates", coordinates(rank));
+    jr_json_set(object, "coordinates", coordinates(rank));
 }
 
 static void set_injected(json_t *object, const struct jr_rank_outcome *end)
@@ -98,7 +98,7 @@ static void add_end(json_t *object, const struct line *line)
                     end->exit_code);
     set_signal(object, "signal", signaled ? end->signal : 0);
     jr_json_set_bool(object, "core_dumped", signaled && end->core_dumped);
-    json_object_set_new(object, "stop_signals", stop_signals(end));
+    jr_json_set(object, "stop_signals", stop_signals(end));
     set_injected(object, end);
     if (lived)
         jr_json_set_real(object, "seconds",
@@ -119,7 +119,7 @@ static void add_result(json_t *object, const struct line *line)
     const struct jr_rank_report *report = line->report;
     jr_json_set_str(object, "stdout", rank->out_path);
     jr_json_set_str(object, "stderr", rank->err_path);
-    json_object_set_new(
+    jr_json_set(
         object, "dropped_bytes",
         json_pack("{s:I,s:I}", "stdout",
                   (json_int_t)line->outcome->dropped[0], "stderr",
@@ -188,7 +188,7 @@ static json_t *cause_without_rank(const struct jr_report *report,
     jr_json_set_null(cause, "exit_code");
     set_signal(cause, "signal", strcmp(kind, "signal") == 0 ? signal : 0);
     jr_json_set_str(cause, "message", message);
-    json_object_set_new(cause, "together", json_array());
+    jr_json_set(cause, "together", json_array());
     return cause;
 }
 
@@ -215,7 +215,7 @@ static json_t *cause_of_ranks(const struct line *line, const char *kind,
                     end->exit_code);
     set_signal(cause, "signal", end->end == JR_END_SIGNALED ? end->signal : 0);
     set_message(cause, line);
-    json_object_set_new(cause, "together", together);
+    jr_json_set(cause, "together", together);
     return cause;
 }
 
@@ -250,7 +250,7 @@ static json_t *cause_incomplete(const struct writer *writer)
         if (first == writer->report->count)
             first = i;
         else
-            json_array_append_new(
+            jr_json_append(
                 together, json_integer(jr_plan_of(writer->plan, i)->rank));
     }
     if (first == writer->report->count) {
@@ -300,7 +300,7 @@ static json_t *root_cause(const struct writer *writer)
                    : cause_without_rank(report, writer->outcome);
     json_t *together = json_array();
     for (size_t c = 1; c < report->causes_count; c++)
-        json_array_append_new(
+        jr_json_append(
             together,
             json_integer(jr_plan_of(writer->plan, report->causes[c])->rank));
     struct line line = line_of(writer, report->causes[0]);
@@ -328,7 +328,7 @@ static void add_head(const struct writer *writer)
     jr_json_set_int(head, "world_size", writer->plan->world_size);
     jr_json_set_int(head, "processes_left", run->left);
     json_t *cause = root_cause(writer);
-    json_object_set_new(head, "root_cause",
+    jr_json_set(head, "root_cause",
                         cause == NULL ? json_null() : cause);
     jr_json_set_str(head, "inject", writer->plan->inject);
     jr_json_set(head, "attempts", jr_earlier_json(report));

@@ -26,8 +26,11 @@ static void add_past(json_t *list, const struct jr_past *past, int fd,
         const struct jr_plan_rank *rank = &past->plan.ranks[i];
         char path[64];
         (void)snprintf(path, sizeof path, "%s/hang.json", rank->dir);
+        json_t *hung = NULL;
         if (jr_set_has(ranks, rank->rank))
-            jr_json_append(list, jr_folder_json(fd, path, NULL));
+            hung = jr_folder_json(fd, path, NULL);
+        if (hung != NULL)
+            jr_json_append(list, hung);
     }
 }
 

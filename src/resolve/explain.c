@@ -57,6 +57,7 @@ static void add_row(struct jr_buf *cells,
     jr_buf_safe(cells, row->value);
     jr_buf_char(cells, '\t');
     jr_buf_escaped(cells, from.data, from.len);
+    cells->failed |= from.failed;
     jr_buf_char(cells, '\t');
     if (row->rule != NULL)
         jr_buf_safe(cells, row->rule);
@@ -114,10 +115,10 @@ static void print_json(struct jr_buf *out,
     json_t *root = json_object(), *fields = json_array();
     size_t from = out->len;
     jr_json_set_int(root, "format_version", 1);
-    jr_json_set(root, "fields", fields);
     for (size_t i = 0; i < resolution->provenance_count; i++)
         jr_json_append(fields,
                        row_json(resolution, &resolution->provenance[i]));
+    jr_json_set(root, "fields", fields);
     jr_json_print(out, root, 2);
     jr_hide(out, from, resolution->job.hidden, true);
     jr_buf_char(out, '\n');

@@ -154,7 +154,7 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
         jr_provenance_fill(&r);
         jr_fingerprint(ret, file);
     }
-    if (status == JR_STATUS_OK && ret->arena.failed)
+    if (ret->arena.failed)
         status = JR_STATUS_LAUNCH;
     if (status != JR_STATUS_OK)
         jr_resolution_release(ret);

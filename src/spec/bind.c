@@ -7,6 +7,7 @@
 #include "bind.h"
 
 #include <cyaml/cyaml.h>
+#include <errno.h>
 #include <stddef.h>
 
 #include "bound.h"
@@ -261,10 +262,14 @@ int jr_bind_spec(struct jr_spec **ret, struct jr_lint *lint,
     if (bound != NULL)
         jr_doc_emit(&text, bound);
     if (bound != NULL && !text.failed && !lint->arena->failed) {
+        errno = 0;
         cyaml_err_t err =
             cyaml_load_data((const uint8_t *)text.data, text.len, &config,
                             &bind_spec, (cyaml_data_t **)&spec, NULL);
-        problem = err == CYAML_OK ? NULL : cyaml_strerror(err);
+        if (err == CYAML_OK)
+            problem = NULL;
+        else if (errno != ENOMEM)
+            problem = cyaml_strerror(err);
     }
     jr_buf_release(&text);
     if (problem == NULL) {

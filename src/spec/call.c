@@ -1,5 +1,6 @@
 #include "call.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "lint.h"
@@ -55,6 +56,10 @@ static void set(json_t *object, const char *key, json_t *value)
 {
     struct jr_buf escaped JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_replaced(&escaped, key, "%{", "%%{");
+    if (escaped.failed) {
+        json_decref(value);
+        value = NULL;
+    }
     jr_json_set(object, escaped.data == NULL ? key : escaped.data, value);
 }
 
@@ -80,7 +85,12 @@ static struct jr_node *read_number(struct jr_lint *lint,
                                    const struct jr_step *at)
 {
     static const struct jr_spec_type value = {.wants = "a value of JSON"};
+    errno = 0;
     json_t *json = scalar_json(node);
+    if (json == NULL && errno == ENOMEM) {
+        lint->arena->failed = true;
+        return NULL;
+    }
     if (json == NULL) {
         struct jr_diag *diag = jr_lint_wrong(lint, &value, node, at);
         bool whole = jr_scalar_type(node) == JR_SCALAR_INT;

@@ -44,10 +44,14 @@ static const char **group_names(const struct jr_check *check)
     const char *pattern = jr_check_text(check, "results.pattern");
     struct jr_arena *arena = check->lint->arena;
     struct jr_regex *regex = NULL;
+    struct jr_error err = {0};
     size_t bad;
-    if (pattern == NULL || !is_stream(source_of(check)) ||
-        jr_regex_new(&regex, pattern, &bad, NULL) != 0)
+    if (pattern == NULL || !is_stream(source_of(check)))
         return NULL;
+    if (jr_regex_new(&regex, pattern, &bad, &err) != 0) {
+        arena->failed |= err.status == JR_STATUS_LAUNCH;
+        return NULL;
+    }
     size_t count = jr_regex_group_count(regex);
     const char **names = jr_arena_array(arena, count + 1, sizeof *names);
     for (size_t i = 0; names != NULL && i < count; i++)

@@ -10,15 +10,19 @@
 
 enum jr_status jr_spec_status(const struct jr_diags *diags)
 {
-    static const char *const outside[] = {"JR0206", "JR0225"};
-    size_t count = 0;
-    for (size_t i = 0; i < diags->count; i++)
-        count += diags->items[i].severity == JR_SEVERITY_ERROR &&
-                 (strcmp(diags->items[i].code, outside[0]) == 0 ||
-                  strcmp(diags->items[i].code, outside[1]) == 0);
+    size_t own = 0, outside = 0;
+    for (size_t i = 0; i < diags->count; i++) {
+        const char *code = diags->items[i].code;
+        if (diags->items[i].severity != JR_SEVERITY_ERROR)
+            continue;
+        own += strcmp(code, "JR0100") == 0;
+        outside += strcmp(code, "JR0206") == 0 || strcmp(code, "JR0225") == 0;
+    }
+    if (own > 0 || diags->arena.failed)
+        return JR_STATUS_LAUNCH;
     if (diags->errors == 0)
         return JR_STATUS_OK;
-    return count == diags->errors ? JR_STATUS_UNRESOLVED : JR_STATUS_INVALID;
+    return outside == diags->errors ? JR_STATUS_UNRESOLVED : JR_STATUS_INVALID;
 }
 
 const struct jr_spec *jr_spec_get(const struct jr_spec_file *file)

@@ -236,6 +236,10 @@ struct jr_node *jr_read_pattern(struct jr_lint *lint,
         jr_regex_free(regex);
         return jr_lint_scalar(lint, node, node->text, false);
     }
+    if (err.status == JR_STATUS_LAUNCH) {
+        lint->arena->failed = true;
+        return NULL;
+    }
     size_t from = bad < node->len ? bad : node->len;
     size_t to = from < node->len ? from + 1 : from;
     (void)jr_lint_error(lint, 217, jr_lint_part(lint, node, from, to), at,
