@@ -10,8 +10,8 @@
 #include "banned.h"
 
 #define LINE_MOST  (64U << 10) /* an unfinished line is shown from here on */
-#define IOV_COUNT  1023        /* four a line; the kernel takes 1024 */
-#define UNFINISHED "\\\n"      /* ends what is shown of an unfinished line */
+#define SHOWN_MOST (64U << 10) /* and what goes to the screen at once */
+#define UNFINISHED "\\"        /* before the newline of an unfinished line */
 
 static bool is_terminal(const struct jr_feed *feed)
 {
@@ -27,14 +27,11 @@ static bool is_careful(const struct jr_feed *feed, const char *bytes,
 
 static void flush(struct jr_lines *lines, int number)
 {
-    if (lines->changed.len > 0)
-        lines->iov[lines->iov_count++] =
-            (struct iovec){lines->changed.data, lines->changed.len};
-    if (lines->iov_count > 0)
-        jr_screen_write(lines->screen, number, lines->iov, lines->iov_count);
-    lines->iov_count = 0;
+    if (lines->shown.len > 0)
+        jr_screen_write(lines->screen, number, lines->shown.data,
+                        lines->shown.len);
     lines->stamp[0] = '\0';
-    jr_buf_clear(&lines->changed);
+    jr_buf_clear(&lines->shown);
 }
 
 static void write_stamp(char stamp[static 34], uint64_t wall_ns)
@@ -51,54 +48,54 @@ static const char *stamp(struct jr_lines *lines)
     return lines->stamp;
 }
 
-static void push(struct jr_lines *lines, const char *bytes, size_t len)
-{
-    if (len > 0)
-        lines->iov[lines->iov_count++] = (struct iovec){(char *)bytes, len};
-}
-
+/* Most of what a line costs beside the kernel's copies is here and in show. */
 static void show_as_is(struct jr_feed *feed, const char *line, size_t len,
-                       const char *end)
+                       bool whole)
 {
-    struct jr_lines *lines = feed->lines;
-    if (lines->iov_count + 4 > IOV_COUNT)
-        flush(lines, feed->number);
-    const char *time = stamp(lines);
-    push(lines, time, strlen(time));
-    push(lines, feed->rank->prefix, strlen(feed->rank->prefix));
-    push(lines, line, end == NULL ? len + 1 : len);
-    if (end != NULL)
-        push(lines, end, strlen(end));
+    struct jr_buf *out = &feed->lines->shown;
+    if (feed->lines->timestamps)
+        jr_buf_str(out, stamp(feed->lines));
+    jr_buf_reserve(out, feed->prefix_len + len + 2);
+    if (out->failed)
+        return;
+    char *at = out->data + out->len;
+    at = mempcpy(at, feed->rank->prefix, feed->prefix_len);
+    at = mempcpy(at, line, len);
+    if (!whole)
+        *at++ = UNFINISHED[0];
+    *at++ = '\n';
+    *at = '\0';
+    out->len = (size_t)(at - out->data);
 }
 
 /* What is left of a line on the screen, and what ends it. */
 static void add_changed(struct jr_buf *out, const struct jr_feed *feed,
-                        const char *line, size_t len, const char *end)
+                        const char *line, size_t len, bool whole)
 {
     line = jr_safe_redrawn(line, &len);
     if (is_terminal(feed))
         jr_safe_line(out, line, len, feed->lines->color);
     else
         jr_buf_add(out, line, len);
-    jr_buf_str(out, end == NULL ? "\n" : end);
+    jr_buf_str(out, whole ? "\n" : UNFINISHED "\n");
 }
 
 static void show_changed(struct jr_feed *feed, const char *line, size_t len,
-                         const char *end)
+                         bool whole)
 {
     struct jr_lines *lines = feed->lines;
-    jr_buf_str(&lines->changed, stamp(lines));
-    jr_buf_str(&lines->changed, feed->rank->prefix);
-    add_changed(&lines->changed, feed, line, len, end);
+    jr_buf_str(&lines->shown, stamp(lines));
+    jr_buf_str(&lines->shown, feed->rank->prefix);
+    add_changed(&lines->shown, feed, line, len, whole);
 }
 
 static void fold_line(struct jr_feed *feed, const char *line, size_t len,
-                      const char *end)
+                      bool whole)
 {
     struct jr_lines *lines = feed->lines;
     const struct jr_plan *plan = lines->plan;
     jr_buf_clear(&lines->line);
-    add_changed(&lines->line, feed, line, len, end);
+    add_changed(&lines->line, feed, line, len, whole);
     if (lines->line.failed)
         return;
     jr_fold_add(lines->fold,
@@ -116,7 +113,7 @@ static void show_folded(void *owner, const struct jr_folded *line)
 {
     struct jr_lines *lines = owner;
     const struct jr_plan *plan = lines->plan;
-    struct jr_buf *out = &lines->changed;
+    struct jr_buf *out = &lines->shown;
     char time[34] = "";
     if (lines->timestamps)
         write_stamp(time, line->wall_ns);
@@ -134,7 +131,7 @@ static void show_folded(void *owner, const struct jr_folded *line)
 
 /* Whether a line, or a piece of one, is not to be seen: as its beginning. */
 static bool is_hidden(struct jr_feed *feed, const char *line, size_t len,
-                      const char *end)
+                      bool whole)
 {
     struct jr_lines *lines = feed->lines;
     if (!jr_filter_is_set(&lines->filter))
@@ -144,24 +141,25 @@ static bool is_hidden(struct jr_feed *feed, const char *line, size_t len,
                       ? !jr_filter_passes(&lines->filter, line, len)
                       : feed->begun == JR_BEGUN_HIDDEN;
     feed->begun = JR_BEGUN_NOTHING;
-    if (end != NULL && strcmp(end, UNFINISHED) == 0)
+    if (!whole)
         feed->begun = hidden ? JR_BEGUN_HIDDEN : JR_BEGUN_SHOWN;
     return hidden;
 }
 
-/* `line` without its newline; `end` is what follows it on the console, NULL
- * where that is the newline that follows it in memory. */
+/* `line` has no newline; a whole one had. */
 static void show(struct jr_feed *feed, bool careful, const char *line,
-                 size_t len, const char *end)
+                 size_t len, bool whole)
 {
-    if (is_hidden(feed, line, len, end))
+    if (is_hidden(feed, line, len, whole))
         return;
     if (feed->lines->fold != NULL && feed->rank->around[0] != NULL)
-        fold_line(feed, line, len, end);
+        fold_line(feed, line, len, whole);
     else if (careful)
-        show_changed(feed, line, len, end);
+        show_changed(feed, line, len, whole);
     else
-        show_as_is(feed, line, len, end);
+        show_as_is(feed, line, len, whole);
+    if (feed->lines->shown.len >= SHOWN_MOST)
+        flush(feed->lines, feed->number);
 }
 
 /* The unfinished line grows by `len` bytes; out of memory drops them from the
@@ -188,11 +186,11 @@ static void forget(struct jr_feed *feed)
     feed->rest_since = 0;
 }
 
-static void show_rest(struct jr_feed *feed, const char *end)
+static void show_rest(struct jr_feed *feed, bool whole)
 {
     if (feed->rest_len > 0)
         show(feed, is_careful(feed, feed->rest, feed->rest_len), feed->rest,
-             feed->rest_len, end);
+             feed->rest_len, whole);
     flush(feed->lines, feed->number);
     forget(feed);
 }
@@ -221,7 +219,7 @@ static void keep_rest(struct jr_feed *feed, const char *bytes, size_t len)
     struct jr_lines *lines = feed->lines;
     keep(feed, bytes, len);
     if (feed->rest_len >= LINE_MOST) {
-        show_rest(feed, UNFINISHED);
+        show_rest(feed, false);
         return;
     }
     if (feed->rest_len > 0 &&
@@ -239,21 +237,19 @@ static void keep_rest(struct jr_feed *feed, const char *bytes, size_t len)
         lines->partial.at = feed->rest_since + lines->partial_ns;
 }
 
-/* What an iovec points to must not move before it is flushed: the unfinished
- * line is touched only at both ends of this. */
 void jr_feed_add(struct jr_feed *feed, const char *bytes, size_t len)
 {
     const char *at = bytes, *end = bytes + len;
     const char *line = memchr(at, '\n', len);
     if (line != NULL && feed->rest_len > 0) {
         keep(feed, at, (size_t)(line - at));
-        show_rest(feed, "\n");
+        show_rest(feed, true);
         at = line + 1;
         line = memchr(at, '\n', (size_t)(end - at));
     }
     bool careful = is_careful(feed, at, (size_t)(end - at));
     while (line != NULL) {
-        show(feed, careful, at, (size_t)(line - at), NULL);
+        show(feed, careful, at, (size_t)(line - at), true);
         at = line + 1;
         line = memchr(at, '\n', (size_t)(end - at));
     }
@@ -264,7 +260,7 @@ void jr_feed_add(struct jr_feed *feed, const char *bytes, size_t len)
 
 void jr_feed_end(struct jr_feed *feed)
 {
-    show_rest(feed, "\n");
+    show_rest(feed, true);
     feed->lines->open[feed->number]--;
 }
 
@@ -283,7 +279,7 @@ static void on_partial(void *owner)
             feed->rest_since = now;
         uint64_t due = feed->rest_since + lines->partial_ns;
         if (due <= now)
-            show_rest(feed, UNFINISHED);
+            show_rest(feed, false);
         else if (next == 0 || due < next)
             next = due;
     }
@@ -303,9 +299,8 @@ int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
         .timestamps = console->timestamps,
         .color = color,
         .feed_count = 2 * plan->count + 2,
-        .iov = calloc(IOV_COUNT + 1, sizeof(struct iovec)),
         .feeds = calloc(2 * (size_t)plan->count + 2, sizeof(struct jr_feed))};
-    if (lines->iov == NULL || lines->feeds == NULL ||
+    if (lines->feeds == NULL ||
         jr_filter_open(&lines->filter, console) != 0)
         return -1;
     jr_loop_timer(loop, &lines->partial);
@@ -322,6 +317,7 @@ struct jr_feed *jr_lines_feed(struct jr_lines *lines, uint32_t i,
     *feed = (struct jr_feed){
         .lines = lines,
         .rank = rank,
+        .prefix_len = strlen(rank->prefix),
         .number = number};
     lines->open[number]++;
     return feed;
@@ -331,9 +327,8 @@ void jr_lines_close(struct jr_lines *lines)
 {
     jr_fold_free(lines->fold);
     jr_filter_close(&lines->filter);
-    jr_buf_release(&lines->changed);
+    jr_buf_release(&lines->shown);
     jr_buf_release(&lines->line);
     free(lines->feeds);
-    free(lines->iov);
     *lines = (struct jr_lines){.filter = {.limited = lines->filter.limited}};
 }

@@ -6,8 +6,6 @@
 #ifndef JR_LINES_H
 #define JR_LINES_H
 
-#include <sys/uio.h>
-
 #include <jobrun/plan.h>
 
 #include "filter.h"
@@ -21,6 +19,7 @@ enum jr_begun { JR_BEGUN_NOTHING, JR_BEGUN_SHOWN, JR_BEGUN_HIDDEN };
 struct jr_feed {
     struct jr_lines *lines; /* NULL: it is not shown */
     const struct jr_plan_rank *rank;
+    size_t prefix_len;
     int number;    /* 0 standard output, 1 standard error */
     bool held;     /* more of it waits elsewhere */
     char *rest;    /* the line that is not finished yet; malloc'ed or NULL */
@@ -38,10 +37,8 @@ struct jr_lines {
     struct jr_timer partial;
     uint64_t partial_ns;
     bool timestamps, color;
-    struct iovec *iov; /* lines on their way to the screen */
-    int iov_count;
-    struct jr_buf changed; /* the same where they had to be changed */
-    struct jr_buf line;    /* one that is going to be folded */
+    struct jr_buf shown; /* lines on their way to the screen */
+    struct jr_buf line;  /* one that is going to be folded */
     char stamp[34];
     struct jr_feed *feeds; /* 2 per rank, and 2 of the setup */
     uint32_t feed_count;

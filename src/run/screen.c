@@ -93,36 +93,20 @@ void jr_screen_close(struct jr_screen *screen)
 }
 
 /* One attempt: bytes taken, or -1 with errno; EAGAIN when it would block. */
-static ssize_t put_once(const struct jr_output *output, struct iovec *iov,
-                        int count)
+static ssize_t put_once(const struct jr_output *output, const char *bytes,
+                        size_t len)
 {
     int fd = output->watch.fd;
-    if (output->kind == JR_OUTPUT_SOCKET) {
-        struct msghdr message = {.msg_iov = iov, .msg_iovlen = (size_t)count};
-        return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    }
+    if (output->kind == JR_OUTPUT_SOCKET)
+        return send(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (output->kind != JR_OUTPUT_SHARED)
-        return writev(fd, iov, count);
+        return write(fd, bytes, len);
     struct pollfd room = {.fd = fd, .events = POLLOUT};
     if (poll(&room, 1, 0) <= 0) {
         errno = EAGAIN;
         return -1;
     }
-    size_t len = iov->iov_len < PIPE_BUF ? iov->iov_len : PIPE_BUF;
-    return write(fd, iov->iov_base, len);
-}
-
-/* Move past `taken` bytes; returns the entries that are wholly done. */
-static int skip(struct iovec *iov, int count, size_t taken)
-{
-    int done = 0;
-    while (done < count && taken >= iov[done].iov_len)
-        taken -= iov[done++].iov_len;
-    if (done < count) {
-        iov[done].iov_base = (char *)iov[done].iov_base + taken;
-        iov[done].iov_len -= taken;
-    }
-    return done;
+    return write(fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
 /* Who reads no more does not miss it. */
@@ -131,15 +115,15 @@ static bool has_left(const struct jr_output *output, int error)
     return error == EPIPE || error == ECONNRESET || output->terminal;
 }
 
-/* Write what can be written now. Returns the entries that are done; the reader
+/* Write what can be written now. Returns the bytes that are done; the reader
  * being gone counts as all of them. */
-static int put(struct jr_output *output, struct iovec *iov, int count)
+static size_t put(struct jr_output *output, const char *bytes, size_t len)
 {
-    int done = 0;
-    while (done < count) {
-        ssize_t taken = put_once(output, &iov[done], count - done);
+    size_t done = 0;
+    while (done < len) {
+        ssize_t taken = put_once(output, bytes + done, len - done);
         if (taken >= 0) {
-            done += skip(&iov[done], count - done, (size_t)taken);
+            done += (size_t)taken;
         } else if (errno == EAGAIN) {
             break;
         } else if (errno != EINTR) {
@@ -147,7 +131,7 @@ static int put(struct jr_output *output, struct iovec *iov, int count)
             if (!has_left(output, errno))
                 output->screen->error = errno;
             close_output(output);
-            return count;
+            return len;
         }
     }
     return done;
@@ -158,12 +142,11 @@ static void take_backlog(void *owner, uint32_t events)
     (void)events;
     struct jr_output *output = owner;
     struct jr_screen *screen = output->screen;
-    struct iovec rest = {output->backlog.data + output->taken,
-                         output->backlog.len - output->taken};
-    if (put(output, &rest, 1) == 0) {
-        output->taken = output->backlog.len - rest.iov_len;
+    size_t done = put(output, output->backlog.data + output->taken,
+                      output->backlog.len - output->taken);
+    output->taken += done;
+    if (output->taken < output->backlog.len)
         return;
-    }
     if (output->kind != JR_OUTPUT_CLOSED)
         jr_loop_remove(screen->loop, &output->watch);
     jr_buf_clear(&output->backlog);
@@ -172,23 +155,23 @@ static void take_backlog(void *owner, uint32_t events)
         screen->relieved(screen->owner);
 }
 
-static void write_output(struct jr_output *output, struct iovec *iov, int count)
+static void write_output(struct jr_output *output, const char *bytes,
+                         size_t len)
 {
     if (output->kind == JR_OUTPUT_CLOSED)
         return;
     bool waiting = output->backlog.len > 0;
-    int done = waiting ? 0 : put(output, iov, count);
-    for (int i = done; i < count; i++)
-        jr_buf_add(&output->backlog, iov[i].iov_base, iov[i].iov_len);
+    size_t done = waiting ? 0 : put(output, bytes, len);
+    jr_buf_add(&output->backlog, bytes + done, len - done);
     if (!waiting && output->backlog.len > 0)
         (void)jr_loop_add(output->screen->loop, &output->watch, EPOLLOUT);
 }
 
-void jr_screen_write(struct jr_screen *screen, int stream, struct iovec *iov,
-                     int count)
+void jr_screen_write(struct jr_screen *screen, int stream, const char *bytes,
+                     size_t len)
 {
     jr_screen_light(screen, "");
-    write_output(screen->streams[stream], iov, count);
+    write_output(screen->streams[stream], bytes, len);
 }
 
 /* The bytes of `text` that fit into `columns`. */
@@ -219,9 +202,11 @@ void jr_screen_light(struct jr_screen *screen, const char *text)
     struct winsize size = {0};
     (void)ioctl(output->watch.fd, TIOCGWINSZ, &size);
     unsigned columns = size.ws_col > 1 ? size.ws_col - 1U : 79;
-    struct iovec iov[] = {{(char *)ERASE, sizeof ERASE - 1},
-                          {(char *)text, fit(text, columns)}};
-    write_output(output, iov, erase ? 1 : 2);
+    struct jr_buf line = JR_BUF_INIT;
+    jr_buf_str(&line, ERASE);
+    jr_buf_add(&line, text, fit(text, columns));
+    write_output(output, line.data, line.len);
+    jr_buf_release(&line);
     screen->lit = erase ? NULL : output;
 }
 

@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/uio.h>
 
 #include "buf.h"
 #include "loop.h"
@@ -49,8 +48,8 @@ void jr_screen_open(struct jr_screen *screen, struct jr_loop *loop, int out_fd,
 void jr_screen_close(struct jr_screen *screen);
 
 /* Show bytes, which end a line, on the output of `stream` (0 or 1). */
-void jr_screen_write(struct jr_screen *screen, int stream, struct iovec *iov,
-                     int count);
+void jr_screen_write(struct jr_screen *screen, int stream, const char *bytes,
+                     size_t len);
 
 /* Draw, or with "" erase, the temporary line on the terminal of standard
  * error. `text` is plain and is cut to the terminal's width. */

@@ -11,7 +11,7 @@
 
 #include "banned.h"
 
-#define READ_SIZE (256U << 10)
+#define READ_SIZE (1U << 20)
 
 static void file_failed(struct jr_stream *stream)
 {

@@ -11,8 +11,7 @@
 
 static void write_text(struct jr_screen *screen, int stream, const char *text)
 {
-    struct iovec iov = {(char *)text, strlen(text)};
-    jr_screen_write(screen, stream, &iov, 1);
+    jr_screen_write(screen, stream, text, strlen(text));
 }
 
 static void count_relief(void *owner)
