@@ -10,7 +10,7 @@
 
 #include "banned.h"
 
-enum { FIRST_CAP = 64 };
+enum { FIRST_CAP = 64, PRINT_ROOM = 63 };
 
 void jr_buf_release(struct jr_buf *buf)
 {
@@ -73,22 +73,26 @@ void jr_buf_fill(struct jr_buf *buf, char byte, size_t count)
     buf->data[buf->len] = '\0';
 }
 
+/* What is printed is mostly short, and then done at the first attempt. */
 void jr_buf_printf(struct jr_buf *buf, const char *format, ...)
 {
-    va_list args;
-    va_start(args, format);
-    int len = vsnprintf(NULL, 0, format, args);
-    va_end(args);
-    if (len < 0)
-        buf->failed = true;
-    else
-        jr_buf_reserve(buf, (size_t)len);
-    if (buf->failed)
-        return;
-    va_start(args, format);
-    (void)vsnprintf(buf->data + buf->len, (size_t)len + 1, format, args);
-    va_end(args);
-    buf->len += (size_t)len;
+    size_t room = PRINT_ROOM;
+    for (;;) {
+        jr_buf_reserve(buf, room);
+        if (buf->failed)
+            return;
+        va_list args;
+        va_start(args, format);
+        int len = vsnprintf(buf->data + buf->len, room + 1, format, args);
+        va_end(args);
+        if (len >= 0 && (size_t)len <= room) {
+            buf->len += (size_t)len;
+            return;
+        }
+        buf->data[buf->len] = '\0';
+        buf->failed = len < 0;
+        room = (size_t)len;
+    }
 }
 
 void jr_buf_escaped(struct jr_buf *buf, const char *text, size_t len)
