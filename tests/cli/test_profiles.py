@@ -45,6 +45,21 @@ class Profiles(harness.Case):
     def test_mpi(self):
         self.finds("mpi")
 
+    def test_a_jobrun_inside_a_rank(self):
+        """What a profile sets is no allocation: each inner job is whole, and
+        has a port of its own."""
+        inner = f"{harness.JOBRUN} -n 2 -s device=cpu -s oversubscribe=true "\
+            "-- sh -c 'echo $RANK of $WORLD_SIZE on $GROUP_WORLD_SIZE'"
+        self.write("job.yaml", SPEC.format(profile="mpi").replace(
+            "[python3, finds.py, mpi]", "{shell: %s}" % json.dumps(inner)))
+        done = self.expect(self.jobrun(
+            "job.yaml", "--local", "-s", "nodes=3", "-s",
+            "env_profiles=[torch, paddle, megengine, mpi]"), 0)
+        shown = sorted(line for line in done.stdout.splitlines()
+                       if line.endswith(" of 2 on 1"))
+        self.assertEqual(shown, [f"[{outer}] [{rank}] {rank} of 2 on 1"
+                                 for outer in range(3) for rank in range(2)])
+
     def test_a_profile_that_is_not_asked_for_is_not_there(self):
         self.write("job.yaml", SPEC.format(profile="mpi"))
         done = self.jobrun("job.yaml", "-s", "env_profiles=[paddle]")

@@ -52,6 +52,31 @@ WORK = """\
 
         def step(self):
             return 1
+
+        @classmethod
+        def of(cls):
+            return cls.__name__
+
+    alias = lambda: 1
+    alias.__qualname__ = "report"
+
+    class Odd(Exception):
+        def __init__(self, one, other):
+            super().__init__(one + " " + other)
+            self.lock = __import__("threading").Lock()
+
+    def raises():
+        raise Odd("two", "words")
+
+    def where():
+        return [os.getcwd(), os.environ["A"]]
+
+    def place():
+        return [jobrun.rank(), jobrun.world_size()]
+
+    def inner():
+        return [jobrun.rank(), jobrun.launch(place, nprocs=3, device="cpu",
+                                             oversubscribe=True)]
     """
 
 
@@ -213,12 +238,23 @@ class Launch(unittest.TestCase):
                  "a lambda"),
                 ("json", "TypeError", "wants a function of a module"),
                 ("work.Model().step, nprocs=1", "ValueError",
-                 "another function"),
+                 "a method of an object (Model.step)"),
+                ("work.alias, nprocs=1", "ValueError",
+                 "work:report is another function"),
                 ("'work'", "ValueError", "no MODULE:FUNCTION"),
                 ("'work:gone'", "ValueError", "could not find work:gone"),
                 ("'gone:f'", "ValueError", "No module named 'gone'"),
-                ("work.report", "TypeError", "'value'"),
+                ("work.report", "TypeError", "report takes (value, *more, tag="
+                 "None), and args [] and kwargs {} do not fit: missing a "
+                 "required argument: 'value'"),
                 ("work.report, (1,), {'x': 1}", "TypeError", "'x'"),
+                ("work.report, 5", "TypeError", "is written (x,)"),
+                ("work.report, 'abc'", "TypeError", "is written (x,)"),
+                ("work.report, (1,), [1]", "TypeError", "kwargs wants a dict"),
+                ("work.report, (1,), spec=[1]", "TypeError",
+                 "spec wants a dict"),
+                ("work.report, (1,), env=['A=1']", "TypeError",
+                 "env wants a dict"),
                 ("work.report, ([1, {2}],)", "NotJson",
                  "args[0][1]: set is not JSON"),
                 ("work.report, (1,), {'tag': object()}", "NotJson",
@@ -238,18 +274,82 @@ class Launch(unittest.TestCase):
                 self.assertIn(said, got["text"])
 
     def test_what_jobrun_refuses(self):
-        got = self.caught("jobrun.launch(work.nothing, device='gpuu')")
+        """In a line, by the words of the caller."""
+        got = self.caught("jobrun.launch(work.nothing, device_type='cuda_',"
+                          " n_gpus=0, spec={'timeout': 1})")
         self.assertEqual((got["type"], got["kind"], got["status"]),
                          ("JobError", "spec", 3))
-        self.assertIn("JR0211", got["message"])
+        self.assertRegex(
+            got["message"], "device_type: 'device' wants .*mean 'cuda'.*; "
+            "'timeout' is another launcher's word .*timeouts.run")
+        self.assertIn("n_gpus: 'local_world_size' wants", got["message"])
+        self.assertNotIn("\n", got["message"])
+        self.assertIn("JR0211", self.err)
         got = self.caught("jobrun.launch(work.nothing, nprocs=2, nodes=2,"
                           " device='cpu')")
         self.assertEqual((got["kind"], got["status"]), ("resolve", 4))
+        self.assertIn("node_rank and master_addr are MISSING", got["message"])
+        got = self.caught("jobrun.launch(work.nothing, log_dir='/proc/none')")
+        self.assertEqual((got["kind"], got["status"]), ("launch", 7))
+        self.assertIn("/proc/none", got["message"])
+
+    def test_paths_are_the_callers(self):
+        self.assertEqual(self.evaluate("""\
+            import os
+            os.mkdir("here")
+            os.chdir("here")
+            with open("own.yaml", "w") as file:
+                file.write("env: {A: b}")
+            print(json.dumps(jobrun.launch(
+                work.where, nprocs=1, log_dir="logs",
+                spec={"workdir": "..", "env_profiles": ["./own.yaml"]})))"""),
+            [[self.dir, "b"]])
+        self.assertTrue(os.path.isdir(self.dir + "/here/logs/latest"))
+
+    def test_class_methods_have_a_name(self):
+        self.assertEqual(self.evaluate(
+            "print(json.dumps(jobrun.launch(work.Model.of, nprocs=1)))"),
+            ["Model"])
+
+    def test_large_arguments_and_returns(self):
+        self.assertEqual(self.evaluate("""\
+            got = jobrun.launch(work.Model.fit, ("x" * 5000000,), nprocs=2,
+                                device="cpu", oversubscribe=True)
+            print(json.dumps([len(text) for text in got]))"""), [5000000] * 2)
+
+    def test_from_threads_at_once(self):
+        self.assertEqual(self.evaluate("""\
+            import threading
+            got = {}
+            def one(i):
+                got[i] = jobrun.launch(work.Model.fit, (i,), nprocs=2,
+                                       device="cpu", oversubscribe=True)
+            threads = [threading.Thread(target=one, args=(i,))
+                       for i in range(3)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            print(json.dumps([got[i] for i in range(3)]))"""),
+            [[0, 0], [1, 1], [2, 2]])
+
+    def test_inside_a_rank(self):
+        """The outer rank's variables are no allocation of the inner job."""
+        self.assertEqual(self.evaluate("""\
+            print(json.dumps(jobrun.launch(
+                work.inner, nprocs=2, device="cpu", oversubscribe=True, spec={
+                    "env_profiles": ["torch", "paddle", "megengine", "mpi"]})))
+            """), [[0, [[0, 3], [1, 3], [2, 3]]], [1, [[0, 3], [1, 3], [2, 3]]]])
+
+    def test_exceptions_of_any_kind(self):
+        got = self.caught("jobrun.launch(work.raises, nprocs=1)")
+        self.assertEqual(got["message"], "Odd: two words")
+        self.assertIn("work.Odd", got["traceback"])
 
     def test_names_of_other_launchers(self):
         got = self.evaluate("""\
             from jobrun import _launch
-            spec = _launch._spec("m", "f", "/t", dict(
+            spec, _ = _launch._spec("m", "f", "/t", dict(
                 n_gpus=2, world_size=8, rank_start=4, master_ip="a", port=1234,
                 device_type="cuda", backend="nccl", timeout=1.5,
                 model_parallelism=2, data_parallel_backend="gloo",

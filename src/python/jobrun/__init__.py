@@ -18,7 +18,7 @@ And from outside of ranks, to start a job of them:
 
     results = jobrun.launch(train, args=(0.1,), nprocs=4)
 
-which raises jobrun.JobError where the job does not succeed; see _launch.py.
+which raises jobrun.JobError where the job does not succeed; see _job.py.
 """
 import os
 
@@ -29,9 +29,12 @@ _made = None  # what init("torch") made; see _torch.py
 
 def __getattr__(name):
     # Ranks need none of this.
-    if name in ("launch", "Job", "JobError"):
+    if name in ("Job", "JobError"):
+        from jobrun import _job
+        return getattr(_job, name)
+    if name == "launch":
         from jobrun import _launch
-        return getattr(_launch, name)
+        return _launch.launch
     raise AttributeError("module 'jobrun' has no attribute %r" % name)
 
 

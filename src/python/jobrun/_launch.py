@@ -2,11 +2,10 @@
 
     results = jobrun.launch(train, args=(0.1,), nprocs=4)
 
-It is a spec, the program jobrun, and what the run folder says afterwards; see
+It is a spec and the program jobrun, which _job.py runs; see
 docs/from-multiprocessing.md for all of its arguments.
 """
-import contextlib
-import ctypes
+import collections.abc
 import difflib
 import importlib
 import inspect
@@ -16,17 +15,14 @@ import re
 import runpy
 import secrets
 import shutil
-import signal
 import site
-import subprocess
 import sys
 import sysconfig
 import tempfile
-import threading
 import time
 import types
 
-from jobrun import _result
+from jobrun import _job, _result
 
 # What launchers call the arguments, by the field that they become.
 _NAMES = {
@@ -60,8 +56,6 @@ _NAMES = {
 _FIELDS = {word.replace(".", "_") if word == field else word: field
            for field, words in _NAMES.items() for word in (field,) + words}
 
-_KINDS = {2: "usage", 3: "spec", 4: "resolve", 7: "launch"}
-_TAIL = 1 << 16
 _GUARD = """\
 jobrun.launch() was called while a rank loads the main module. Call it below
 
@@ -70,37 +64,6 @@ jobrun.launch() was called while a rank loads the main module. Call it below
 so that the ranks can import the module without starting a job again."""
 
 _loading_main = False
-
-
-class JobError(RuntimeError):
-    """A job that did not succeed, by its root cause.
-
-    rank        the rank that failed first; None: no rank's fault
-    kind        exit, signal, oom, start, hang, timeout, result, lost_node;
-                usage, spec, resolve, launch: nothing was started; stopped
-    message     in a line
-    traceback   of its exception, as text; "" without one
-    exit_code   the rank's; None: it has none
-    signal      the name of the signal that it died by, or None
-    status      jobrun's own exit status
-    run_dir     the folder with logs and results.json; None: there is none
-    results     what the ranks delivered, in their order; None: nothing
-    """
-
-    def __init__(self, message, **facts):
-        self.message = message
-        self.rank = self.exit_code = self.signal = None
-        self.status = self.run_dir = None
-        self.kind, self.traceback, self.results = "launch", "", []
-        self.__dict__.update(facts)
-        text = message if self.rank is None else \
-            "rank %d: %s" % (self.rank, message)
-        if self.traceback:
-            text += "\n\n" + self.traceback.rstrip()
-        super().__init__(text)
-
-
-JobError.__module__ = "jobrun"  # where users know it from
 
 
 # What is to be called ------------------------------------------------------
@@ -131,6 +94,10 @@ def _describe(fn):
         raise TypeError("jobrun.launch wants a function of a module, not %r; "
                         "what partial() or an object binds goes into args and "
                         "kwargs" % (fn,))
+    if inspect.ismethod(fn) and not inspect.isclass(fn.__self__):
+        raise ValueError("a method of an object (%s) cannot be found by the "
+                         "ranks: launch a function that makes the object"
+                         % name)
     for part, what in (("<lambda>", "a lambda"),
                        ("<locals>", "a function inside a function")):
         if part in name:
@@ -155,7 +122,8 @@ def _check_found(fn, module, name):
     except (ImportError, AttributeError) as error:
         raise ValueError("the ranks could not find %s:%s: %s"
                          % (module, name, error)) from None
-    if found is not fn and not isinstance(fn, str):
+    # A class method is another object each time that it is looked up.
+    if found is not fn and found != fn and not isinstance(fn, str):
         raise ValueError("%s:%s is another function than the one that was "
                          "given: ranks find it by its name" % (module, name))
     return found
@@ -169,7 +137,28 @@ def _check_call(fn, args, kwargs):
         signature = inspect.signature(fn)
     except (TypeError, ValueError):  # not every built-in has one
         return
-    signature.bind(*args, **kwargs)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError("%s takes %s, and args %.200r and kwargs %.200r do not "
+                        "fit: %s" % (fn.__qualname__, signature, args, kwargs,
+                                     error)) from None
+
+
+def _mapping(name, value):
+    if value is not None and not isinstance(value, collections.abc.Mapping):
+        raise TypeError("%s wants a dict, not %r" % (name, value))
+    return dict(value or {})
+
+
+def _list(args):
+    if args is None:
+        return []
+    if isinstance(args, (str, bytes, collections.abc.Mapping)) or \
+            not isinstance(args, collections.abc.Iterable):
+        raise TypeError("args wants a tuple or a list, not %.60r: one argument "
+                        "alone is written (x,)" % (args,))
+    return list(args)
 
 
 def _load_main(main):
@@ -257,7 +246,8 @@ def _field_of(word):
 
 
 def _take_options(spec, options):
-    """The arguments that are fields; None, and -1 ranks, is MISSING."""
+    """The arguments that are fields; None, and -1 ranks, is MISSING. Returns
+    by which word each field was given."""
     given = {}
     for word, value in sorted(options.items()):
         field = _field_of(word)
@@ -266,14 +256,15 @@ def _take_options(spec, options):
         given[field] = word
         if value is None or (field == "local_world_size" and value == -1):
             continue
-        if field == "timeouts.run":
+        if field == "timeouts.run" and not isinstance(value, str):
             value = "%dms" % round(value * 1000)
         elif field in ("workdir", "log_dir"):
             value = _literal(os.path.abspath(value))
         elif field == "env":
             value = {name: None if text is None else _literal(str(text))
-                     for name, text in value.items()}
+                     for name, text in _mapping(word, value).items()}
         _put(spec, field, value)
+    return given
 
 
 def _settle_nodes(spec):
@@ -287,6 +278,7 @@ def _settle_nodes(spec):
 
 
 def _spec(module, name, folder, options, over):
+    """The spec, and by which word each field was given."""
     if not sys.executable:
         raise RuntimeError("this Python does not know its own interpreter")
     spec = {
@@ -301,156 +293,14 @@ def _spec(module, name, folder, options, over):
         },
         "log_dir": _literal(os.path.abspath("runs")),
     }
-    _take_options(spec, options)
+    words = _take_options(spec, options)
     spec.setdefault("env", {}).setdefault("PYTHONPATH",
                                           _literal(_python_path()))
     _settle_nodes(spec)
     if spec.get("start_method", "spawn") != "spawn" and module != "__main__":
         spec["preload"] = [module]
-    _merge(spec, over or {})
-    return spec
-
-
-def _write(path, value):
-    """JSON that is YAML too, whatever characters its strings have."""
-    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
-    text = re.sub("[^\n -~]", lambda m: "\\U%08X" % ord(m.group()), text)
-    with open(path, "w") as file:
-        file.write(text)
-
-
-# The program ---------------------------------------------------------------
-
-def _program(given):
-    """The argument, $JOBRUN, beside this package, or in PATH."""
-    support = os.path.dirname(os.path.dirname(os.path.dirname(
-        os.path.abspath(__file__))))
-    for path in (given, os.environ.get("JOBRUN"),
-                 os.path.join(support, "..", "jobrun"),
-                 os.path.join(support, "..", "..", "bin", "jobrun"),
-                 shutil.which("jobrun")):
-        if path and os.path.isfile(path) and os.access(path, os.X_OK):
-            return os.path.abspath(path)
-        if path and path in (given, os.environ.get("JOBRUN")):
-            raise FileNotFoundError("no program at %r" % path)
-    raise FileNotFoundError("the program jobrun is neither beside the package "
-                            "nor in PATH: name it by JOBRUN or program=")
-
-
-def _die_with_us():
-    """A function for the child: it ends when this process does. Of a thread
-    it would be the thread's end that counts."""
-    if threading.current_thread() is not threading.main_thread():
-        return None
-    prctl = ctypes.CDLL(None).prctl
-    return lambda: prctl(1, int(signal.SIGTERM), 0, 0, 0)
-
-
-def _flush():
-    """What was printed before the job comes before its output."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            stream.flush()
-
-
-class Job:
-    """A job that runs; jobrun.launch(..., join=False) returns it."""
-
-    def __init__(self, folder, program, spec, run_id):
-        self._folder = folder
-        self._tail = b""
-        self._log_dir = spec["log_dir"].replace("$${", "${")
-        self._log_dir = self._log_dir.replace("%%{", "%{")
-        self.run_dir = os.path.join(self._log_dir, run_id)
-        path = os.path.join(folder, spec["name"] + ".jobrun.yaml")
-        _write(path, spec)
-        _flush()
-        # A session of its own: a Ctrl-C comes by way of this process, once.
-        self._process = subprocess.Popen(
-            [program, "run", path, "--run-id", run_id],
-            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            start_new_session=True, preexec_fn=_die_with_us())
-        self.pid = self._process.pid
-        self._reader = threading.Thread(target=self._copy, daemon=True)
-        self._reader.start()
-
-    def _copy(self):
-        """Its standard error to ours, if there is one, and the end of it
-        kept."""
-        out = getattr(sys.stderr, "buffer", None)
-        for line in self._process.stderr:
-            self._tail = (self._tail + line)[-_TAIL:]
-            with contextlib.suppress(OSError, ValueError, AttributeError):
-                if out is not None:
-                    out.write(line)
-                else:
-                    sys.stderr.write(line.decode(errors="replace"))
-                sys.stderr.flush()
-
-    def is_alive(self):
-        return self._process.poll() is None
-
-    def stop(self):
-        """End it as SIGTERM does; join() then raises."""
-        if self.is_alive():
-            self._process.terminate()
-
-    def _wait(self, timeout):
-        """Its exit status, as a shell has it."""
-        try:
-            status = self._process.wait(timeout)
-        except KeyboardInterrupt:
-            self._process.send_signal(signal.SIGINT)
-            self._process.wait()
-            self._forget()
-            raise
-        return status if status >= 0 else 128 - status
-
-    def _forget(self):
-        self._reader.join()
-        self._process.stderr.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def join(self, timeout=None):
-        """What the ranks returned, in their order. JobError where the job did
-        not succeed; subprocess.TimeoutExpired where it has not ended after
-        `timeout` seconds, and then it runs on."""
-        status = self._wait(timeout)
-        self._forget()
-        try:
-            with open(os.path.join(self.run_dir, "results.json")) as file:
-                record = json.load(file)
-        except FileNotFoundError:
-            raise self._nothing(status) from None
-        results = [rank["result"] for rank in record["ranks"]]
-        if status == 0:
-            return results
-        raise self._failure(status, record, results)
-
-    def _nothing(self, status):
-        """jobrun said why on standard error."""
-        told = self._tail.decode(errors="replace").strip()
-        return JobError(told or "jobrun ended with %d" % status,
-                        kind=_KINDS.get(status, "stopped"), status=status)
-
-    def _failure(self, status, record, results):
-        cause = record["root_cause"] or {
-            "rank": None, "kind": record["status"], "exit_code": None,
-            "signal": None, "message": "the job was " + record["status"]}
-        rank = cause["rank"]
-        return JobError(cause["message"], rank=rank, kind=cause["kind"],
-                        exit_code=cause["exit_code"], signal=cause["signal"],
-                        status=status, run_dir=self.run_dir, results=results,
-                        traceback=self._traceback(record, rank))
-
-    def _traceback(self, record, rank):
-        path = next((row["error_file"] for row in record["ranks"]
-                     if row["rank"] == rank), None)
-        try:
-            with open(os.path.join(self.run_dir, path or "")) as file:
-                return json.load(file)["message"]["extraInfo"]["py_callstack"]
-        except (OSError, ValueError, KeyError, TypeError):
-            return ""
+    _merge(spec, _mapping("spec", over))
+    return spec, words
 
 
 def launch(fn, args=(), kwargs=None, *, join=True, spec=None, program=None,
@@ -467,19 +317,20 @@ def launch(fn, args=(), kwargs=None, *, join=True, spec=None, program=None,
     if _loading_main:
         raise RuntimeError(_GUARD)
     module, name = _describe(fn)
-    args, kwargs = list(args), dict(kwargs or {})
+    args, kwargs = _list(args), _mapping("kwargs", kwargs)
     _check_call(_check_found(fn, module, name), args, kwargs)
     main = _main_of() if module == "__main__" else None
     folder = tempfile.mkdtemp(prefix="jobrun-launch-")
     try:
-        built = _spec(module, name, folder, options, spec)
+        built, words = _spec(module, name, folder, options, spec)
         with open(os.path.join(folder, "call.json"), "w") as file:
             json.dump({"module": module, "name": name, "main": main,
                        "argv": sys.argv, "args": args,
                        "kwargs": kwargs}, file)
         run_id = "%s-%s-%s" % (time.strftime("%Y%m%d-%H%M%S"), built["name"],
                                secrets.token_hex(4))
-        job = Job(folder, _program(program), built, run_id)
+        job = _job.Job([_job.find(program), "run", "-", "--run-id", run_id],
+                       folder, built, words)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
