@@ -105,6 +105,18 @@ void *jr_step_load(const char *path, struct jr_error *err)
     return library;
 }
 
+static void refuse_symbol(const struct jr_step *step, struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    jr_step_suggest(step->path, step->symbol, &text);
+    if (text.len == 0)
+        jr_buf_str(&text, ": is it exported (not static, not hidden), and in "
+                          "C++ declared extern \"C\"? nm -D shows what there "
+                          "is");
+    (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s has no symbol '%s'%s",
+                       step->path, step->symbol, text.failed ? "" : text.data);
+}
+
 static step_function *find(const struct jr_step *step, struct jr_error *err)
 {
     void *library = jr_step_load(step->path, err);
@@ -112,11 +124,7 @@ static step_function *find(const struct jr_step *step, struct jr_error *err)
         return NULL;
     void *symbol = dlsym(library, step->symbol);
     if (symbol == NULL)
-        (void)jr_error_set(
-            err, JR_STATUS_LAUNCH,
-            "%s has no symbol '%s': is it exported (not static, not hidden), "
-            "and in C++ declared extern \"C\"? nm -D shows what there is",
-            step->path, step->symbol);
+        refuse_symbol(step, err);
     step_function *function;
     memcpy(&function, &symbol, sizeof function); /* ISO C has no cast */
     return function;

@@ -14,6 +14,8 @@
 #include <jobrun/error.h>
 #include <jobrun/rank.h>
 
+#include "buf.h"
+
 enum {
     JR_STEP_UNSTARTED = 126, /* the exit code: no code of the user's ran */
     JR_STEP_CONTROL = 3      /* the runner's control socket, if there is one */
@@ -46,6 +48,10 @@ struct jr_step_words {
 
 /* Be the helper; returns in each rank, with the rank's words. */
 void jr_step_serve(const char *path, struct jr_step_words *ret);
+
+/* Append what may have been meant by a symbol that the library at `path` does
+ * not have; nothing where nothing is like it. symbols.c */
+void jr_step_suggest(const char *path, const char *symbol, struct jr_buf *ret);
 
 /* dlopen(3); NULL with `err`. */
 void *jr_step_load(const char *path, struct jr_error *err);

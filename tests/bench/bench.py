@@ -155,18 +155,16 @@ class Bench:
         script = self.folder / "past.py"
         script.write_text(PAST)
         call = {"function": "past:past", "interpreter": python}
-        forked = PYTHON + "start_method: forkserver\npreload: [torch]\n"
-        commands = {
-            "one import": [python, str(script)],
-            "jobrun, forkserver":
-                [self.jobrun, self.spec("forked", forked, 8, call)],
-            "jobrun, spawn":
-                [self.jobrun, self.spec("spawned", PYTHON, 8, call)],
-            # See launchers.
-            "torchrun": ["torchrun", "--redirects", "1", "--tee", "2",
-                         "--nproc_per_node", "8", str(script)]
-                        if shutil.which("torchrun") else common.NOT_INSTALLED,
-        }
+        commands = {"one import": [python, str(script)]}
+        for method, more in (("forkserver", "preload: [torch]\n"),
+                             ("fork", "preload: [torch]\n"), ("spawn", "")):
+            text = PYTHON + f"start_method: {method}\n" + more
+            commands[f"jobrun, {method}"] = [
+                self.jobrun, self.spec(method, text, 8, call)]
+        # See launchers.
+        commands["torchrun"] = [
+            python, "-m", "torch.distributed.run", "--redirects", "1",
+            "--tee", "2", "--nproc_per_node", "8", str(script)]
         if python is None:
             commands = dict.fromkeys(commands, common.NOT_INSTALLED)
 

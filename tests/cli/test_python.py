@@ -131,7 +131,7 @@ class Wrong(harness.Case):
         library = "{library: {path: '%s', symbol: %s}}"
         self.told(library % (pi, "step_mian"), 7,
                   "could not call its entrypoint",
-                  "pi.so has no symbol 'step_mian'")
+                  "pi.so has no symbol 'step_mian': did you mean 'step_main'?")
         foreign = bytearray(pi.read_bytes())
         foreign[18] ^= 0xFF  # e_machine
         (self.folder / "foreign.so").write_bytes(foreign)

@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import signal
+import sys
 import unittest
 
 from test_worker import SUPPORT, WAIT, Case
@@ -44,6 +45,19 @@ class Steps(Case):
         self.assertFalse(self.has("result.json"))
         self.assertFalse(self.has("error.json"))
 
+    def test_no_section_headers(self):
+        """As strip -R leaves a library: it can be loaded, and nothing more."""
+        with open(ODD, "rb") as file:
+            bytes = bytearray(file.read())
+        size = 8 if bytes[4] == 2 else 4  # the class: of an offset
+        at = 24 + 2 * size
+        for offset in (0, 1, len(bytes) - 8, len(bytes) + 8, 2 ** 31):
+            bytes[at:at + size] = offset.to_bytes(size, sys.byteorder)
+            with open(self.dir + "/cut.so", "wb") as file:
+                file.write(bytes)
+            self.assertEqual(self.step("./cut.so", "silnet"), 126, offset)
+            self.assertIn("has no symbol 'silnet': is it exp", self.error())
+
     def test_copies_and_refuses(self):
         self.assertEqual(self.step(ODD, "twice"), 0)
         self.assertEqual(self.json("result.json"), {"n": 1})
@@ -58,7 +72,10 @@ class Steps(Case):
         for words, text in (
                 (("./none.so", "f"), "could not load the library: ./none.so"),
                 (("./text.so", "f"), "could not load the library: ./text.so"),
-                ((ODD, "f"), "has no symbol 'f': is it exported")):
+                ((ODD, "f"), "has no symbol 'f': is it exported"),
+                ((ODD, "silnet"), "'silnet': did you mean 'silent'?"),
+                ((ODD, "lost"), "has no symbol 'lost'; it has C++'s "
+                 "'_Z4lostPK7jr_rankP9jr_result': declare it extern \"C\"")):
             self.assertEqual(self.step(*words), 126)
             self.assertIn(text, self.error())
             self.assertTrue(self.json("error.json")["start"])
