@@ -22,6 +22,11 @@ void jr_events_open(struct jr_events *events, int dir_fd, mode_t mode)
                      mode)};
 }
 
+void jr_events_open_fd(struct jr_events *events, int fd, int least)
+{
+    *events = (struct jr_events){.fd = fcntl(fd, F_DUPFD_CLOEXEC, least)};
+}
+
 void jr_events_add(struct jr_events *events, const char *name,
                    const char *format, ...)
 {

@@ -18,6 +18,9 @@ struct jr_events {
  * that cannot be opened costs the events and nothing else. */
 void jr_events_open(struct jr_events *events, int dir_fd, mode_t mode);
 
+/* The same to a copy of `fd`, at `least` or beyond it. */
+void jr_events_open_fd(struct jr_events *events, int fd, int least);
+
 /* Add a line: time, ns, the event's name, and `format`, which is either empty
  * or more members, as in "\"rank\":%u". */
 void jr_events_add(struct jr_events *events, const char *name,

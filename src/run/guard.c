@@ -271,8 +271,11 @@ static void record_loss(const struct guard *guard, int sig,
         if (rank->stopped_with == 0)
             rank->stopped_with = SIGKILL;
     }
-    jr_events_open(&events, guard->options->dir->fd,
-                   guard->options->dir->file_mode);
+    if (guard->options->link != NULL)
+        jr_events_open_fd(&events, guard->options->link->events_fd, 0);
+    else
+        jr_events_open(&events, guard->options->dir->fd,
+                       guard->options->dir->file_mode);
     jr_events_add(&events, "runner_lost",
                   "\"signal\":%s,\"processes\":%u,\"left\":%u",
                   jr_events_signal(name, sig), sweep->killed, sweep->left);

@@ -7,8 +7,9 @@
  * `f` once it has told its exception, and then waits for a byte, or for the end
  * of the socket, before it goes on to its end.
  *
- * With `exit_barrier` it gets that when every rank of this node has returned,
- * or one has ended in another way, or the run is stopped; else at once. From
+ * With `exit_barrier` it gets that when every rank has returned, those of the
+ * job's other nodes too (run.h: the link), or one has ended in another way, or
+ * the run is stopped; else at once. From
  * then on it has `timeouts.exit` to end: threads that are no daemons and
  * atexit handlers may take for ever. After that it gets SIGKILL; a rank that
  * has returned has delivered all the same, and the report warns.
@@ -67,9 +68,20 @@ void jr_linger_release(struct jr_runner *runner)
     if (runner->linger.open)
         return;
     runner->linger.open = true;
+    if (runner->options->link != NULL)
+        jr_events_add(&runner->events, "released", "%s", "");
     for (uint32_t i = 0; i < runner->next; i++)
         if (runner->ranks[i].word == JR_WORD_RETURNED)
             let_go(&runner->ranks[i]);
+}
+
+/* Of several nodes, the others are waited for. */
+static void all_returned(struct jr_runner *runner)
+{
+    if (runner->options->link == NULL)
+        jr_linger_release(runner);
+    else
+        jr_events_add(&runner->events, "all_returned", "%s", "");
 }
 
 static void hear(struct jr_rank_run *rank, enum jr_word word)
@@ -88,7 +100,7 @@ static void hear(struct jr_rank_run *rank, enum jr_word word)
         return;
     }
     if (++runner->linger.returned == runner->plan->count)
-        jr_linger_release(runner);
+        all_returned(runner);
     if (runner->linger.open)
         let_go(rank);
 }

@@ -18,8 +18,27 @@
 #define JR_SETUP_LOG  "setup.log"
 #define JR_HELPER_LOG "helper.log"
 
+/* The folder, below the run's, of what is a node's own and not one rank's, where
+ * a run has several nodes: the files above lie in its attempt's folder. */
+#define JR_NODE_DIR "node_%u"
+
 struct jr_group;
 struct jr_rundir;
+
+/* What ties a run on one node to the others of its job, where it is one of
+ * several: what happens is told there, line by line, and in no events.jsonl;
+ * and orders come from there, a byte each. The end of the orders is a stop. */
+struct jr_run_link {
+    int events_fd;
+    int orders_fd;
+};
+
+/* End the ranks; all ranks of all nodes have returned, so that they may go
+ * (`exit_barrier`); some rank of some node has ended well (`after_first_exit`
+ * counts from then). */
+#define JR_ORDER_STOP    's'
+#define JR_ORDER_RELEASE 'r'
+#define JR_ORDER_FIRST   'f'
 
 struct jr_run_options {
     struct jr_rundir *dir;
@@ -29,6 +48,7 @@ struct jr_run_options {
     bool live;          /* err_fd is a terminal that wants a status line */
     bool color;
     sigset_t ignored; /* signals that were ignored on entry (nohup) */
+    const struct jr_run_link *link; /* NULL: the run is whole by itself */
 };
 
 /* Run the plan to its end: returns 0 and an outcome for whatever happened to

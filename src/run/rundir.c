@@ -12,6 +12,7 @@
 
 #include "cleanup.h"
 #include "io.h"
+#include "run.h"
 
 #include "banned.h"
 
@@ -160,6 +161,65 @@ int jr_rundir_create(struct jr_rundir *ret, const char *log_dir, const char *id,
     }
     *ret = dir;
     return 0;
+}
+
+int jr_rundir_join(struct jr_rundir *ret, const char *log_dir, const char *id,
+                   enum jr_log_mode mode, struct jr_error *err)
+{
+    struct jr_rundir dir = JR_RUNDIR_INIT;
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    if (!jr_rundir_is_id(id))
+        return jr_error_set(err, JR_STATUS_LAUNCH, "no run is called so");
+    memcpy(dir.id, id, strlen(id) + 1);
+    set_modes(&dir, mode, mask);
+    dir.log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir.log_fd >= 0)
+        dir.fd = openat(dir.log_fd, id,
+                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (dir.fd < 0) {
+        (void)jr_error_sys(err, JR_STATUS_LAUNCH,
+                           "the run folder %s/%s is not there (log_dir has to "
+                           "be where all nodes see it)",
+                           log_dir, id);
+        jr_rundir_close(&dir);
+        return -1;
+    }
+    *ret = dir;
+    return 0;
+}
+
+/* A folder of the run, which may be there already. */
+static int make_folder(const struct jr_rundir *dir, const char *path,
+                       struct jr_error *err)
+{
+    mode_t mask = umask(0);
+    int failed = mkdirat(dir->fd, path, dir->dir_mode);
+    int error = errno;
+    (void)umask(mask);
+    errno = error;
+    if (failed == 0 || error == EEXIST)
+        return 0;
+    return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's %s", path);
+}
+
+int jr_rundir_join_attempt(const struct jr_rundir *dir, uint32_t node,
+                           uint32_t attempt, struct jr_error *err)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, JR_NODE_DIR, node);
+    if (make_folder(dir, path, err) != 0)
+        return -1;
+    (void)snprintf(path, sizeof path, JR_NODE_DIR "/attempt_%u", node, attempt);
+    return make_folder(dir, path, err);
+}
+
+int jr_rundir_attempt(const struct jr_rundir *dir, uint32_t attempt,
+                      struct jr_error *err)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "attempt_%u", attempt);
+    return make_folder(dir, path, err);
 }
 
 int jr_rundir_latest(const struct jr_rundir *dir, struct jr_error *err)

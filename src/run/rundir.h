@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "buf.h"
@@ -38,6 +39,17 @@ bool jr_rundir_is_id(const char *id);
  * refused. */
 int jr_rundir_create(struct jr_rundir *ret, const char *log_dir, const char *id,
                      bool given, enum jr_log_mode mode, struct jr_error *err);
+
+/* Open the folder that another node has made for the run `id`, and in it the own
+ * one of this node's attempt (JR_NODE_DIR). */
+int jr_rundir_join(struct jr_rundir *ret, const char *log_dir, const char *id,
+                   enum jr_log_mode mode, struct jr_error *err);
+int jr_rundir_join_attempt(const struct jr_rundir *dir, uint32_t node,
+                           uint32_t attempt, struct jr_error *err);
+
+/* Make the folder of an attempt, which all its ranks share. */
+int jr_rundir_attempt(const struct jr_rundir *dir, uint32_t attempt,
+                      struct jr_error *err);
 
 /* Point LOG_DIR/latest at this run, atomically. */
 int jr_rundir_latest(const struct jr_rundir *dir, struct jr_error *err);

@@ -183,14 +183,16 @@ static int open_runner(struct jr_runner *runner,
     if (args->alive_fd >= 0)
         (void)close(args->alive_fd);
     runner->guard.fd = fcntl(args->guard_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
-    if (runner->guard.fd < 0 || open_process(args) != 0 ||
-        open_ranks(runner) != 0 ||
+    if (runner->guard.fd < 0 || jr_orders_keep(runner) != 0 ||
+        open_process(args) != 0 || open_ranks(runner) != 0 ||
         jr_starter_open(&runner->starter, args->plan, options, args->budget) !=
             0 ||
         jr_loop_open(&runner->loop) != 0 || watch_signals(runner) != 0 ||
-        jr_loop_add(&runner->loop, &runner->guard, EPOLLIN) != 0)
+        jr_loop_add(&runner->loop, &runner->guard, EPOLLIN) != 0 ||
+        jr_orders_open(runner) != 0)
         return -1;
-    jr_events_open(&runner->events, JR_SLOT_DIR, options->dir->file_mode);
+    if (options->link == NULL)
+        jr_events_open(&runner->events, JR_SLOT_DIR, options->dir->file_mode);
     jr_screen_open(&runner->screen, &runner->loop,
                    options->out_fd < 0 ? -1 : JR_SLOT_OUT,
                    options->err_fd < 0 ? -1 : JR_SLOT_ERR);

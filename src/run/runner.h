@@ -11,6 +11,7 @@
 #include "launch.h"
 #include "loop.h"
 #include "oom.h"
+#include "orders.h"
 #include "outcome.h"
 #include "rank.h"
 #include "rehearse.h"
@@ -44,6 +45,7 @@ struct jr_runner {
     struct jr_outcome *outcome;
     struct jr_loop loop;
     struct jr_watch signals, guard;
+    struct jr_watch orders; /* of the link; -1: there is none */
     struct jr_signals uses; /* of the signals */
     struct jr_screen screen;
     struct jr_tee tee;

@@ -163,7 +163,7 @@ void jr_setup_open(struct jr_runner *runner)
         jr_launch_begin(runner);
         return;
     }
-    jr_start_beside(first, JR_SETUP_LOG, setup->log, sizeof setup->log);
+    jr_start_beside(&runner->starter, first, JR_SETUP_LOG, setup->log, sizeof setup->log);
     setup->plan = (struct jr_plan_rank){.rank = first->rank,
                                         .workdir = first->workdir,
                                         .prefix = "[setup] ",

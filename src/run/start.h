@@ -118,7 +118,8 @@ int jr_start_prepare(struct jr_starter *starter,
 int jr_start_folder(const struct jr_starter *starter, const char *path);
 
 /* The path of what lies beside the rank's folder. */
-void jr_start_beside(const struct jr_plan_rank *rank, const char *name,
+void jr_start_beside(const struct jr_starter *starter,
+                     const struct jr_plan_rank *rank, const char *name,
                      char *ret, size_t size);
 
 /* A log file of the run folder, to append to; -1 with errno. */

@@ -114,13 +114,18 @@ static int open_control(struct jr_child *child, struct jr_started *ret)
     return slot < 0 ? -1 : 0;
 }
 
-void jr_start_beside(const struct jr_plan_rank *rank, const char *name,
+void jr_start_beside(const struct jr_starter *starter,
+                     const struct jr_plan_rank *rank, const char *name,
                      char *ret, size_t size)
 {
     const char *dir = rank->dir == NULL ? "" : rank->dir;
     const char *slash = strrchr(dir, '/');
     int len = slash == NULL ? 0 : (int)(slash + 1 - dir);
-    (void)snprintf(ret, size, "%.*s%s", len, dir, name);
+    if (starter->options->link != NULL)
+        (void)snprintf(ret, size, JR_NODE_DIR "/%.*s%s", rank->node_rank, len,
+                       dir, name);
+    else
+        (void)snprintf(ret, size, "%.*s%s", len, dir, name);
 }
 
 int jr_start_log(const struct jr_starter *starter, const char *path)

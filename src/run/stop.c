@@ -179,7 +179,7 @@ void jr_stop_judge(struct jr_runner *runner, const struct jr_rank_run *rank)
     if (runner->hang.begun)
         return;
     if (well)
-        jr_straggle_ended(rank);
+        jr_straggle_begin(runner);
     if (unstarted ||
         (!well && runner->plan->policy->on_failure == JR_ON_FAILURE_STOP))
         jr_stop_begin(runner);

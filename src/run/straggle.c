@@ -1,10 +1,10 @@
 /*
  * Ranks that run on when others are done: `timeouts.after_first_exit`.
  *
- * From the moment at which the first rank has ended well, the others have so
- * long to end, too. A rank that waits for one that has left, as in a collective
- * of which it is the last, would wait for ever. What is done to those that are
- * left is told in hang.c.
+ * From the moment at which the first rank has ended well, on whichever node, the
+ * others have so long to end, too. A rank that waits for one that has left, as
+ * in a collective of which it is the last, would wait for ever. What is done to
+ * those that are left is told in hang.c.
  */
 #include "straggle.h"
 
@@ -27,9 +27,8 @@ void jr_straggle_open(struct jr_runner *runner)
     jr_loop_timer(&runner->loop, &runner->straggle.timer);
 }
 
-void jr_straggle_ended(const struct jr_rank_run *rank)
+void jr_straggle_begin(struct jr_runner *runner)
 {
-    struct jr_runner *runner = rank->runner;
     uint64_t limit_ms = runner->plan->policy->timeouts.after_first_exit_ms;
     if (runner->straggle.begun || limit_ms == 0)
         return;

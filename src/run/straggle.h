@@ -15,7 +15,7 @@ struct jr_straggle {
 
 void jr_straggle_open(struct jr_runner *runner);
 
-/* A rank has ended well. */
-void jr_straggle_ended(const struct jr_rank_run *rank);
+/* The first rank has ended well; later ones change nothing. */
+void jr_straggle_begin(struct jr_runner *runner);
 
 #endif
