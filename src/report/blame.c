@@ -159,15 +159,18 @@ static bool print_tail(const struct jr_page *page, const char *path,
 }
 
 /* What was before a rank that has no process: its helper, and the setup. */
-static void print_beside(const struct jr_page *page)
+static void print_beside(const struct jr_page *page, uint32_t node)
 {
     static const char *const names[] = {JR_HELPER_LOG, JR_SETUP_LOG};
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < 4; i++) {
+        const char *name = names[i / 2];
         jr_buf_clear(&path);
+        if (i % 2 == 1)
+            jr_buf_printf(&path, JR_NODE_DIR "/", node);
         jr_buf_printf(&path, "attempt_%u/%s", jr_words_attempt(page->plan),
-                      names[i]);
-        if (!path.failed && print_tail(page, path.data, names[i]))
+                      name);
+        if (!path.failed && print_tail(page, path.data, name))
             return;
     }
 }
@@ -197,7 +200,7 @@ void jr_print_rank(const struct jr_page *page, size_t i)
     print_identity(page, i);
     print_exception(page, i);
     if (page->outcome->ranks[i].pid == 0)
-        print_beside(page);
+        print_beside(page, rank->node_rank);
     else if (!page->report->ranks[i].unstarted) /* else it has said no more */
         print_output(page, rank);
 }

@@ -28,6 +28,19 @@ struct candidate {
     uint64_t when; /* monotonic ns */
 };
 
+/* Whether a candidate cannot be told apart from the first: clocks of different
+ * nodes are compared less exactly than one is read. */
+static bool is_together(const struct jr_judge *judge,
+                        const struct candidate *first,
+                        const struct candidate *other)
+{
+    bool near = jr_plan_of(judge->plan, first->i)->node_rank ==
+                jr_plan_of(judge->plan, other->i)->node_rank;
+    uint64_t blur = near ? 0 : judge->outcome->blur_ns;
+    return other->when - first->when <=
+           (blur > TOGETHER_NS ? blur : TOGETHER_NS);
+}
+
 static int by_time(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
@@ -51,7 +64,7 @@ static bool was_stopped(const struct jr_rank_outcome *rank, bool runner_died)
 static enum jr_rank_state state_of(const struct jr_rank_outcome *rank,
                                    bool runner_died)
 {
-    if (rank->end == JR_END_START)
+    if (rank->end == JR_END_START || rank->end == JR_END_LOST)
         return JR_RANK_FAILED;
     if (rank->pid == 0)
         return JR_RANK_NOT_STARTED;
@@ -71,7 +84,8 @@ static uint64_t time_of(const struct jr_judge *judge, uint32_t i,
 {
     const struct jr_outcome *run = judge->outcome;
     const struct jr_rank_outcome *rank = &run->ranks[i];
-    if (wall_ns < run->started_wall_ns)
+    wall_ns -= (uint64_t)rank->skew_ns;
+    if (wall_ns < run->started_wall_ns || wall_ns > INT64_MAX)
         return rank->ended_ns;
     uint64_t when = run->started_ns + (wall_ns - run->started_wall_ns);
     bool alive = when >= rank->started_ns && when < rank->ended_ns;
@@ -179,7 +193,7 @@ void jr_cause_find(struct jr_judge *judge)
     size_t count = elect(judge, candidates, nominate(judge, candidates));
     qsort(candidates, count, sizeof *candidates, by_time);
     for (size_t c = 0; c < count; c++) {
-        bool cause = candidates[c].when - candidates[0].when <= TOGETHER_NS;
+        bool cause = is_together(judge, &candidates[0], &candidates[c]);
         struct jr_rank_report *rank = &report->ranks[candidates[c].i];
         if (cause)
             report->causes[report->causes_count++] = candidates[c].i;

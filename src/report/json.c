@@ -153,6 +153,8 @@ static const char *kind_of(const struct line *line)
     const struct jr_rank_outcome *rank = line->outcome;
     if (rank->end == JR_END_START || line->report->unstarted)
         return "start";
+    if (rank->end == JR_END_LOST)
+        return "lost_node";
     if (rank->oom)
         return "oom";
     return rank->end == JR_END_SIGNALED ? "signal" : "exit";

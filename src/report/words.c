@@ -78,7 +78,11 @@ void jr_words_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
     case JR_END_SIGNALED:
         signaled(out, rank);
         break;
-    }    if (rank->injected && rank->stopped_with == 0)
+    case JR_END_LOST:
+        jr_buf_str(out, "was lost with its node");
+        break;
+    }
+    if (rank->injected && rank->stopped_with == 0)
         jr_buf_str(out, ", injected");
 }
 

@@ -35,7 +35,8 @@ enum jr_end {
     JR_END_NONE,      /* never started, or still running when all was lost */
     JR_END_START,     /* could not start: stage and start_errno */
     JR_END_EXITED,    /* exit_code */
-    JR_END_SIGNALED   /* signal, core_dumped */
+    JR_END_SIGNALED,  /* signal, core_dumped */
+    JR_END_LOST       /* its node was lost, and with it what became of it */
 };
 
 /* What became of one rank. Fixed size: it lives in memory that guard and runner
@@ -63,6 +64,7 @@ struct jr_rank_outcome {
                              own order; 0 while it has not */
     uint64_t started_ns, ended_ns;
     uint64_t heard_ns; /* when its last byte was seen; 0: none was */
+    int64_t skew_ns; /* the wall clock of its node less that of the outcome */
     uint64_t max_rss_bytes;
     uint64_t cpu_ns; /* user and system, with what it waited for */
     bool log_failed; /* a log file of this rank is incomplete */
@@ -74,6 +76,8 @@ struct jr_rank_outcome {
 struct jr_outcome {
     uint64_t started_ns, ended_ns; /* monotonic */
     uint64_t started_wall_ns, ended_wall_ns;
+    uint64_t blur_ns;     /* times of different nodes that are closer than this
+                             cannot be told apart; 0: it was one machine */
     bool timed_out;       /* timeouts.run */
     bool straggled;       /* timeouts.after_first_exit */
     bool hung;            /* timeouts.silence */
