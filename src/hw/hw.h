@@ -100,6 +100,9 @@ struct jr_hw {
     const char *hostname; /* NULL when unknown */
     uint32_t nodes;       /* from --on; 0: says nothing */
     struct jr_hw_cpus cpus;
+    /* Of several nodes where they differ, per node: visible devices, and CPUs
+     * that ranks may count on. All else is of the first. */
+    struct jr_counts devices_each, cpus_each;
     uint64_t memory; /* usable bytes; 0 when unknown */
     /* The visible ones first, in the order of the visibility variable, which
      * is the order in which ranks get them. */

@@ -34,7 +34,7 @@ static void fill_plan(struct jr_build *build)
 {
     const struct jr_job *job = build->job;
     const struct jr_plan_options *options = &build->options;
-    bool here = options->local;
+    bool here = options->local || options->whole;
     *build->plan = (struct jr_plan){
         .name = job->name,
         .run_id = jr_arena_strdup(build->arena, options->run_id),

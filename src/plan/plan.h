@@ -16,6 +16,7 @@ struct jr_plan_options {
     const char *run_id;
     char *const *environ; /* jobrun's own environment, NULL-terminated */
     bool local;           /* every node's ranks on this machine */
+    bool whole;           /* every node's ranks, wherever they run */
     uint32_t attempt;
     const uint32_t *debug_rank; /* it gets a terminal, the others write to files
                                    only; NULL: none */

@@ -308,15 +308,14 @@ static void read_mapping(struct reader *r, const struct jr_node *node,
                            "'%s' is missing", row->key);
 }
 
-int jr_facts_load(struct jr_hw *ret, struct jr_arena *arena, const char *path,
-                  struct jr_diags *diags)
+/* Take over a document that was loaded, or not. */
+static int read_doc(struct jr_hw *ret, struct jr_arena *arena, int got,
+                    struct jr_doc *doc, struct jr_diags *diags)
 {
-    struct jr_doc doc;
     struct jr_hw hw = *ret;
     struct reader reader = {arena, diags};
-    int got = jr_doc_load_file(&doc, path, diags);
-    const struct jr_node *root = doc.root;
-    jr_arena_adopt(arena, &doc.arena);
+    const struct jr_node *root = doc->root;
+    jr_arena_adopt(arena, &doc->arena);
     if (got != 0)
         return -1;
     size_t before = diags->errors;
@@ -329,4 +328,20 @@ int jr_facts_load(struct jr_hw *ret, struct jr_arena *arena, const char *path,
         return -1;
     *ret = hw;
     return 0;
+}
+
+int jr_facts_load(struct jr_hw *ret, struct jr_arena *arena, const char *path,
+                  struct jr_diags *diags)
+{
+    struct jr_doc doc;
+    int got = jr_doc_load_file(&doc, path, diags);
+    return read_doc(ret, arena, got, &doc, diags);
+}
+
+int jr_facts_read(struct jr_hw *ret, struct jr_arena *arena, const char *name,
+                  const char *text, size_t len, struct jr_diags *diags)
+{
+    struct jr_doc doc;
+    int got = jr_doc_load(&doc, name, text, len, diags);
+    return read_doc(ret, arena, got, &doc, diags);
 }

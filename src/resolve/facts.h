@@ -11,4 +11,8 @@
 int jr_facts_load(struct jr_hw *ret, struct jr_arena *arena, const char *path,
                   struct jr_diags *diags);
 
+/* The same for a text. */
+int jr_facts_read(struct jr_hw *ret, struct jr_arena *arena, const char *name,
+                  const char *text, size_t len, struct jr_diags *diags);
+
 #endif

@@ -54,7 +54,10 @@ static enum jr_fired insist(struct jr_resolver *r, struct jr_cell *out)
     struct jr_error err = {0};
     if (!listens_here(r))
         return JR_FIRED;
-    int fd = jr_lease_take(out->number, &err);
+    int *held = r->options->lease;
+    bool ours = held != NULL && *held >= 0 &&
+                r->options->lease_port == out->number;
+    int fd = ours ? jr_steal_fd(held) : jr_lease_take(out->number, &err);
     if (fd < 0)
         return refuse(r, out, &err);
     keep(r, fd);
@@ -171,4 +174,14 @@ int jr_resolution_renew_port(struct jr_resolution *resolution,
     resolution->job.master_port = port;
     jr_rank_ports_renew(resolution);
     return 0;
+}
+
+/* Ports of ranks are counted from the job's, where other nodes have some. */
+void jr_resolution_set_port(struct jr_resolution *resolution, uint32_t port)
+{
+    struct jr_job *job = &resolution->job;
+    uint32_t before = job->master_port;
+    job->master_port = port;
+    for (uint32_t i = 0; job->rank_ports != NULL && i < job->world_size; i++)
+        job->rank_ports[i] += port - before;
 }

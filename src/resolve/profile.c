@@ -304,14 +304,19 @@ static int load_file(struct jr_hw *ret, struct reading *s)
     return got;
 }
 
-static int load(struct jr_hw *ret, const char *origin, struct reading *s)
+static struct jr_hw blank(const char *origin)
 {
-    struct jr_hw hw = {
+    return (struct jr_hw){
         .origin = origin,
         .scheduler = {.node_rank = -1},
         .port_low = JR_HW_PORT_LOW,
         .port_high = JR_HW_PORT_HIGH,
     };
+}
+
+static int load(struct jr_hw *ret, const char *origin, struct reading *s)
+{
+    struct jr_hw hw = blank(origin);
     int got = jr_profile_is_shorthand(s->text) ? load_shorthand(&hw, s)
                                                : load_file(&hw, s);
     if (s->arena->failed) {
@@ -337,4 +342,14 @@ int jr_profile_load_target(struct jr_hw *ret, struct jr_arena *arena,
 {
     struct reading s = {profile, at, NULL, arena, diags};
     return load(ret, "the target", &s);
+}
+
+int jr_profile_read(struct jr_hw *ret, struct jr_arena *arena, const char *name,
+                    const char *text, size_t len, struct jr_diags *diags)
+{
+    struct jr_hw hw = blank("hardware");
+    if (jr_facts_read(&hw, arena, name, text, len, diags) != 0)
+        return -1;
+    *ret = hw;
+    return 0;
 }

@@ -161,6 +161,32 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
     return status;
 }
 
+uint32_t jr_resolve_nodes(const struct jr_spec_file *file,
+                          const struct jr_hw *hw,
+                          const struct jr_resolve_options *options)
+{
+    struct jr_resolution scratch = JR_RESOLUTION_INIT;
+    struct jr_resolve_options dry = *options;
+    struct jr_diags diags = {0};
+    struct jr_resolver r = {
+        .out = &scratch,
+        .arena = &scratch.arena,
+        .file = file,
+        .spec = jr_spec_get(file),
+        .hw = hw,
+        .options = &dry,
+        .diags = &diags,
+    };
+    dry.keep_port = false;
+    r.timeouts = r.spec->policy.timeouts;
+    jr_cells_seed(&r);
+    jr_rules_run(&r);
+    uint32_t nodes = JR_CELL(&r, NODES).known ? JR_CELL(&r, NODES).number : 0;
+    jr_diags_release(&diags);
+    jr_resolution_release(&scratch);
+    return nodes;
+}
+
 void jr_resolution_release(struct jr_resolution *resolution)
 {
     if (resolution == NULL)

@@ -21,6 +21,9 @@ struct jr_resolve_options {
     bool local;                /* --local: every node's ranks on this machine */
     const uint32_t *node_rank; /* --node-rank; NULL: not given */
     bool keep_port;            /* hold the lease; else choose and let go */
+    int *lease; /* one of `lease_port` that the caller holds: it is taken over,
+                   and made -1, where that is the job's port; NULL: none */
+    uint32_t lease_port;
     char *const *args; /* NULL-terminated: they follow the entrypoint's own, and
                           are part of what is resolved; NULL: none */
     /* One of several machines that the spec is held against: what its facts
@@ -64,6 +67,16 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
                           const struct jr_resolve_options *options,
                           struct jr_diags *diags);
 
+/* How many nodes the job is for, as far as spec and facts tell without looking
+ * at any machine; 0: they contradict themselves. */
+uint32_t jr_resolve_nodes(const struct jr_spec_file *file,
+                          const struct jr_hw *hw,
+                          const struct jr_resolve_options *options);
+
+/* Put `port` in the place of the one that the job has: another node, where rank
+ * 0 listens, holds it. */
+void jr_resolution_set_port(struct jr_resolution *resolution, uint32_t port);
+
 /* Put another port in the place of the one that was leased, where jobrun chose
  * it; the old lease is held until the new one is there. -1 where there is none,
  * and all stays as it is. */
@@ -77,6 +90,12 @@ void jr_resolution_release(struct jr_resolution *resolution);
  * stand in the environment then. It has no targets: it is for one machine. */
 void jr_resolution_emit(struct jr_buf *out, const struct jr_resolution *,
                         const struct jr_spec_file *file);
+
+/* The same for another node of the job, which puts in its own rank and devices.
+ * It is whole, secrets too: for a pipe, and not for a file. */
+void jr_resolution_emit_for_nodes(struct jr_buf *out,
+                                  const struct jr_resolution *,
+                                  const struct jr_spec_file *file);
 
 /* Append the table of field, value, origin and rule; JSON when `json`. */
 void jr_resolution_explain(struct jr_buf *out, const struct jr_resolution *,
@@ -93,6 +112,10 @@ int jr_profile_load(struct jr_hw *ret, struct jr_arena *arena,
 int jr_profile_load_target(struct jr_hw *ret, struct jr_arena *arena,
                            const char *profile, struct jr_span at,
                            struct jr_diags *diags);
+
+/* Read facts that a node emitted; `name` is what findings call the text. */
+int jr_profile_read(struct jr_hw *ret, struct jr_arena *arena, const char *name,
+                    const char *text, size_t len, struct jr_diags *diags);
 
 /* Append facts as the YAML that --on reads. */
 void jr_profile_emit(struct jr_buf *out, const struct jr_hw *hw);

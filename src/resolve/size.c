@@ -225,6 +225,30 @@ static enum jr_fired uncounted(struct jr_resolver *r, const char *what,
     return JR_FAILED;
 }
 
+/* Nodes that were asked and differ have each their own number, all at least
+ * one; a node that lacks it is left to what it says itself. */
+static enum jr_fired take_each(struct jr_resolver *r, struct jr_cell *out,
+                               const struct jr_counts *each)
+{
+    bool all = each->count > 0 && JR_CELL(r, NODES).known &&
+               each->count == JR_CELL(r, NODES).number;
+    for (uint32_t i = 0; i < each->count; i++)
+        all = all && each->items[i] > 0;
+    for (uint32_t i = 0; all && i < each->count; i++)
+        if (each->items[i] > out->number)
+            out->number = each->items[i];
+    if (!all)
+        return take(r, out, out->number);
+    r->sizes = each->items;
+    r->sizes_count = each->count;
+    out->text = say_sizes(r);
+    if (out->text == NULL) {
+        r->sizes = NULL;
+        r->sizes_count = 0;
+    }
+    return take(r, out, out->number);
+}
+
 enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
                                        struct jr_cell *out)
 {
@@ -237,12 +261,13 @@ enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
             return uncounted(r, "CPUs", "or give their number: 4x0,32c");
         out->detail = jr_arena_printf(r->arena, "%u usable CPUs", out->number);
         out->rule = "CPUs per node: affinity, cpuset and quota";
-        return JR_FIRED;
+        return take_each(r, out, &r->hw->cpus_each);
     }
     if (devices->number == 0)
         return uncounted(
             r, jr_arena_printf(r->arena, "%s devices", jr_cell_value(r, JR_DEVICE)),
             "or list them in devices");
     out->number = devices->number;
-    return JR_FIRED;
+    return jr_cell_stated(devices) ? JR_FIRED
+                                   : take_each(r, out, &r->hw->devices_each);
 }

@@ -256,9 +256,10 @@ static void leave_out(struct jr_node *mapping, const char *key)
     mapping->count = kept;
 }
 
-struct jr_node *jr_resolved_tree(struct jr_arena *arena,
-                                 const struct jr_resolution *resolution,
-                                 const struct jr_spec_file *file)
+/* All but what is hidden, and its finish. */
+static struct jr_node *fill(struct jr_arena *arena,
+                            const struct jr_resolution *resolution,
+                            const struct jr_spec_file *file)
 {
     struct jr_node *root = jr_node_copy(arena, jr_spec_tree(file));
     const struct filling to = {arena, root};
@@ -270,10 +271,40 @@ struct jr_node *jr_resolved_tree(struct jr_arena *arena,
         set_names(&to, &resolution->job);
         add_args(&to, resolution->args);
     }
+    return root;
+}
+
+struct jr_node *jr_resolved_tree(struct jr_arena *arena,
+                                 const struct jr_resolution *resolution,
+                                 const struct jr_spec_file *file)
+{
+    struct jr_node *root = fill(arena, resolution, file);
+    if (root == NULL)
+        return NULL;
     hide_secrets(arena, root, jr_spec_get(file));
     jr_spec_escape(arena, root);
     root = complete(arena, root, jr_field_root());
     return arena->failed ? NULL : root;
+}
+
+void jr_resolution_emit_for_nodes(struct jr_buf *out,
+                                  const struct jr_resolution *resolution,
+                                  const struct jr_spec_file *file)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_node *root = fill(&arena, resolution, file);
+    if (root != NULL) {
+        leave_out(root, "node_rank");
+        leave_out(root, "rank_start");
+        if (jr_spec_where(file, "devices").line == 0)
+            leave_out(root, "devices");
+        jr_spec_escape(&arena, root);
+        root = complete(&arena, root, jr_field_root());
+    }
+    if (root != NULL && !arena.failed)
+        jr_doc_emit(out, root);
+    out->failed |= root == NULL || arena.failed;
+    jr_arena_release(&arena);
 }
 
 void jr_resolution_emit(struct jr_buf *out,
