@@ -25,7 +25,7 @@ SEES = {
     "plan": "resolve base",
     "run": "plan base",
     "report": "run plan base",
-    "engine": "plan doc base",
+    "engine": "run plan doc base",
     "lib": "engine report run plan resolve spec doc hw git base",
     "step": "base",
     "cli": "lib engine report run plan resolve spec doc hw git base",

@@ -1,0 +1,83 @@
+/* What the files of the head share: head.c meets the agents and hears them,
+ * head_run.c runs an attempt. Not for other layers. */
+#ifndef JR_ENGINE_CREW_H
+#define JR_ENGINE_CREW_H
+
+#include "frame.h"
+#include "head.h"
+#include "loop.h"
+#include "srun.h"
+
+/* How far a node has come. Beyond JR_NODE_RUNS nothing is awaited of it. */
+enum jr_node_state {
+    JR_NODE_SILENT,
+    JR_NODE_MET,   /* said hello */
+    JR_NODE_READY, /* has the spec */
+    JR_NODE_RUNS,
+    JR_NODE_DONE,
+    JR_NODE_REFUSED,
+    JR_NODE_LOST
+};
+
+struct jr_node_side {
+    enum jr_node_state state;
+    char *host;
+    uint32_t port;
+    int64_t skew_ns;   /* its wall clock less ours */
+    int64_t offset_ns; /* its monotonic clock less ours */
+    uint64_t blur_ns;  /* how exactly that is known */
+    bool returned;     /* all its ranks have, or nobody waits for them */
+    int signal;        /* its run's own process died of it */
+    struct jr_buf streams[JR_FLOW_COUNT];
+};
+
+struct jr_head_run; /* head_run.c */
+
+struct jr_head {
+    struct jr_head_options options;
+    struct jr_srun srun;
+    struct jr_loop loop;
+    struct jr_watch out, err;      /* srun's */
+    struct jr_watch in, process;
+    struct jr_inlet out_lines, err_lines;
+    struct jr_buf outbox;          /* what srun has not taken yet */
+    size_t sent;
+    bool in_watched;
+    struct jr_timer patience;
+    bool late;                     /* it is over */
+    bool gone;                     /* an agent is, before it was to go */
+    uint32_t gone_node;            /* whose */
+    bool ended;                    /* srun is gone, and all it had is read */
+    int status;                    /* of waitpid(2), then */
+    char said[512];                /* the last that srun said */
+    struct jr_error refusal;       /* the first of a node */
+    bool refused;
+    struct jr_node_side *nodes;
+    struct jr_head_run *run;       /* NULL: none goes on */
+    char *bytes;
+    uint64_t heard_bytes, told_bytes;
+};
+
+/* Tell all agents; `word` is taken over. */
+void jr_head_tell(struct jr_head *head, json_t *word);
+
+/* Say no more: the agents hear that their input has ended. */
+void jr_head_hush(struct jr_head *head);
+
+/* One turn of the loop. */
+void jr_head_turn(struct jr_head *head);
+
+/* Whether a node is still in a state before `state`. */
+bool jr_head_awaits(const struct jr_head *head, enum jr_node_state state);
+
+/* What a run does with what comes meanwhile. */
+void jr_head_run_stream(struct jr_head_run *run, uint32_t node,
+                        enum jr_flow type);
+void jr_head_run_begun(struct jr_head_run *run, uint32_t node,
+                       const json_t *word);
+void jr_head_run_over(struct jr_head_run *run, uint32_t node);
+void jr_head_run_lost(struct jr_head_run *run, uint32_t node);
+void jr_head_run_noise(struct jr_head_run *run, int stream, const char *line,
+                       size_t len);
+
+#endif

@@ -1,0 +1,539 @@
+#include "head.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "crew.h"
+#include "pidfd.h"
+#include "set.h"
+#include "version.h"
+
+#include "banned.h"
+
+#define PIECE     (64U << 10)  /* bytes that are read at once */
+#define LINE_MOST (256U << 10) /* bytes of what is no frame */
+#define START_MS  300000u
+#define LEAVE_NS  (UINT64_C(20) * 1000000000)
+
+static void close_watch(struct jr_head *head, struct jr_watch *watch)
+{
+    if (watch->fd < 0)
+        return;
+    jr_loop_remove(&head->loop, watch);
+    (void)close(watch->fd);
+    watch->fd = -1;
+}
+
+/* What goes to the agents. */
+
+static void watch_in(struct jr_head *head, bool wanted)
+{
+    if (wanted == head->in_watched || head->in.fd < 0)
+        return;
+    head->in_watched = wanted;
+    if (wanted)
+        (void)jr_loop_add(&head->loop, &head->in, EPOLLOUT);
+    else
+        jr_loop_remove(&head->loop, &head->in);
+}
+
+static void send_in(struct jr_head *head)
+{
+    struct jr_buf *box = &head->outbox;
+    while (head->in.fd >= 0 && head->sent < box->len) {
+        ssize_t len =
+            write(head->in.fd, box->data + head->sent, box->len - head->sent);
+        if (len < 0 && errno == EAGAIN)
+            break;
+        if (len < 0 && errno != EINTR)
+            head->sent = box->len; /* its end is told by its process */
+        else if (len > 0)
+            head->sent += (size_t)len;
+    }
+    if (head->sent == box->len) {
+        jr_buf_clear(box);
+        head->sent = 0;
+    }
+    watch_in(head, box->len > 0);
+}
+
+static void on_room(void *owner, uint32_t events)
+{
+    (void)events;
+    send_in(owner);
+}
+
+void jr_head_tell(struct jr_head *head, json_t *word)
+{
+    size_t before = head->outbox.len;
+    jr_frame_add(&head->outbox, word);
+    head->told_bytes += head->outbox.len - before;
+    send_in(head);
+}
+
+void jr_head_hush(struct jr_head *head)
+{
+    watch_in(head, false);
+    if (head->in.fd >= 0)
+        (void)close(head->in.fd);
+    head->in.fd = -1;
+}
+
+/* What comes from them. */
+
+static void refuse(struct jr_head *head, uint32_t node, enum jr_status status,
+                   const char *text)
+{
+    struct jr_node_side *side = &head->nodes[node];
+    if (side->state < JR_NODE_DONE)
+        side->state = JR_NODE_REFUSED;
+    if (head->refused)
+        return;
+    head->refused = true;
+    (void)jr_error_set(&head->refusal, status, "node %u (%s): %s", node,
+                       side->host != NULL ? side->host : "unknown", text);
+}
+
+static void on_hello(struct jr_head *head, uint32_t node, const json_t *word)
+{
+    struct jr_node_side *side = &head->nodes[node];
+    const char *version = jr_json_get_str(word, "version");
+    const char *host = jr_json_get_str(word, "host");
+    char text[256];
+    if (side->state != JR_NODE_SILENT) {
+        refuse(head, node, JR_STATUS_UNRESOLVED,
+               "srun started more than one agent there");
+        return;
+    }
+    free(side->host);
+    side->host = strdup(host != NULL ? host : "unknown");
+    side->port =
+        (uint32_t)json_integer_value(json_object_get(word, "port"));
+    side->skew_ns = json_integer_value(json_object_get(word, "wall")) -
+                    (int64_t)jr_clock_wall_ns();
+    side->state = JR_NODE_MET;
+    if (version != NULL && strcmp(version, JR_VERSION) == 0)
+        return;
+    (void)snprintf(text, sizeof text,
+                   "jobrun is of version %.32s there, and " JR_VERSION
+                   " here; all nodes need the same",
+                   version != NULL ? version : "unknown");
+    refuse(head, node, JR_STATUS_LAUNCH, text);
+}
+
+static void on_ready(struct jr_head *head, uint32_t node, const json_t *word)
+{
+    (void)word;
+    if (head->nodes[node].state == JR_NODE_MET)
+        head->nodes[node].state = JR_NODE_READY;
+}
+
+static void on_refuse(struct jr_head *head, uint32_t node, const json_t *word)
+{
+    struct jr_buf *why = &head->nodes[node].streams[JR_FLOW_WHY];
+    json_int_t status = json_integer_value(json_object_get(word, "status"));
+    bool known = status > JR_STATUS_OK && status <= JR_STATUS_LAUNCH;
+    refuse(head, node, known ? (enum jr_status)status : JR_STATUS_LAUNCH,
+           why->len > 0 ? why->data : "it does not say why");
+}
+
+static void on_begun(struct jr_head *head, uint32_t node, const json_t *word)
+{
+    if (head->run != NULL)
+        jr_head_run_begun(head->run, node, word);
+}
+
+static void on_done(struct jr_head *head, uint32_t node, const json_t *word)
+{
+    struct jr_node_side *side = &head->nodes[node];
+    if (head->run == NULL || side->state != JR_NODE_RUNS)
+        return;
+    side->signal = (int)json_integer_value(json_object_get(word, "signal"));
+    side->port =
+        (uint32_t)json_integer_value(json_object_get(word, "port"));
+    side->state = JR_NODE_DONE;
+    jr_head_run_over(head->run, node);
+}
+
+struct verb {
+    const char *word;
+    void (*act)(struct jr_head *head, uint32_t node, const json_t *word);
+};
+
+static const struct verb verbs[] = {
+    {"hello", on_hello}, {"ready", on_ready}, {"refuse", on_refuse},
+    {"begun", on_begun}, {"done", on_done},
+};
+
+static void hear(struct jr_head *head, const json_t *frame)
+{
+    uint32_t node = (uint32_t)json_integer_value(json_object_get(frame, "n"));
+    const char *type = jr_json_get_str(frame, "t");
+    enum jr_flow stream = jr_flow_find(type);
+    if (node >= head->options.nodes)
+        return;
+    if (stream != JR_FLOW_COUNT) {
+        (void)jr_frame_take(&head->nodes[node].streams[stream], frame);
+        if (head->run != NULL)
+            jr_head_run_stream(head->run, node, stream);
+        return;
+    }
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (strcmp(type, verbs[i].word) == 0)
+            verbs[i].act(head, node, frame);
+}
+
+/* What is no frame: what a prolog prints, or srun itself. */
+static void pass_on(struct jr_head *head, int stream, const char *line,
+                    size_t len)
+{
+    if (len == 0 || memmem(line, len, "lacks support for cpu binding", 29))
+        return; /* nor is any wanted */
+    if (head->run != NULL)
+        jr_head_run_noise(head->run, stream, line, len);
+    else if (head->options.note != NULL) {
+        char text[512];
+        (void)snprintf(text, sizeof text, "%.*s", (int)len, line);
+        head->options.note(head->options.data, text);
+    }
+}
+
+static void take_out(struct jr_head *head)
+{
+    const char *line;
+    size_t len;
+    while ((line = jr_inlet_line(&head->out_lines, &len)) != NULL) {
+        json_t *frame = jr_frame_read(line, len);
+        if (frame != NULL)
+            hear(head, frame);
+        else
+            pass_on(head, 0, line, len);
+        json_decref(frame);
+    }
+}
+
+/* An agent does not end before its input does, and then it ends well. */
+static void lose(struct jr_head *head, uint32_t node)
+{
+    struct jr_node_side *side = &head->nodes[node];
+    bool running = head->run != NULL && side->state == JR_NODE_RUNS;
+    if (head->run == NULL && side->state < JR_NODE_DONE && !head->gone) {
+        head->gone = true;
+        head->gone_node = node;
+    }
+    if (side->state >= JR_NODE_RUNS)
+        side->state = JR_NODE_LOST;
+    if (running)
+        jr_head_run_lost(head->run, node);
+}
+
+/* Whether srun names `host` in a line: as a word, not as a part of another. */
+static bool is_named(const char *line, const char *host)
+{
+    size_t len = host == NULL ? 0 : strlen(host);
+    const char *at = len == 0 ? NULL : strstr(line, host);
+    while (at != NULL) {
+        bool begins = at > line && strchr(" ,", at[-1]) != NULL;
+        if (begins && strchr(" ,:", at[len]) != NULL)
+            return true;
+        at = strstr(at + 1, host);
+    }
+    return false;
+}
+
+/* "srun: error: n[2-3]: tasks 1-2: Killed": a task is a node. */
+static void lose_tasks(struct jr_head *head, const char *line)
+{
+    const char *at = strstr(line, ": task ");
+    if (at == NULL)
+        at = strstr(line, ": tasks ");
+    if (at == NULL)
+        return;
+    at += strcspn(at, "0123456789");
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_set tasks;
+    const char *bad;
+    const char *text = jr_arena_strndup(&arena, at, strspn(at, "0123456789-,"));
+    if (text != NULL && jr_set_parse(&tasks, &arena, text, &bad))
+        for (uint32_t i = 0; i < head->options.nodes; i++)
+            if (jr_set_has(&tasks, i))
+                lose(head, i);
+    jr_arena_release(&arena);
+}
+
+/* What srun says of tasks and nodes; all else is for people. */
+static void heed(struct jr_head *head)
+{
+    if (strncmp(head->said, "srun: error: ", 13) != 0)
+        return;
+    const char *failure = strstr(head->said, "ode failure on ");
+    for (uint32_t i = 0; failure != NULL && i < head->options.nodes; i++)
+        if (is_named(failure, head->nodes[i].host))
+            lose(head, i);
+    if (failure == NULL)
+        lose_tasks(head, head->said);
+}
+
+static void take_err(struct jr_head *head)
+{
+    const char *line;
+    size_t len;
+    while ((line = jr_inlet_line(&head->err_lines, &len)) != NULL) {
+        pass_on(head, 1, line, len);
+        if (len == 0)
+            continue;
+        (void)snprintf(head->said, sizeof head->said, "%.*s", (int)len, line);
+        heed(head);
+    }
+}
+
+/* Read what there is; at the end close. */
+static void on_output(struct jr_head *head, struct jr_watch *watch,
+                      struct jr_inlet *inlet)
+{
+    ssize_t len = read(watch->fd, head->bytes, PIECE);
+    if (len < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (len <= 0) {
+        close_watch(head, watch);
+        jr_inlet_add(inlet, "\n", 1); /* a last line without its end */
+        return;
+    }
+    size_t waiting;
+    head->heard_bytes += (uint64_t)len;
+    jr_inlet_add(inlet, head->bytes, (size_t)len);
+    (void)jr_inlet_rest(inlet, &waiting);
+    if (waiting > LINE_MOST)
+        jr_inlet_add(inlet, "\n", 1);
+}
+
+static void on_out(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_head *head = owner;
+    on_output(head, &head->out, &head->out_lines);
+    take_out(head);
+}
+
+static void on_err(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_head *head = owner;
+    on_output(head, &head->err, &head->err_lines);
+    take_err(head);
+}
+
+static void on_process(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_head *head = owner;
+    if (waitpid(head->srun.pid, &head->status, WNOHANG) != head->srun.pid)
+        return;
+    close_watch(head, &head->process);
+    head->srun.pid = 0;
+}
+
+static void on_late(void *owner)
+{
+    struct jr_head *head = owner;
+    head->late = true;
+}
+
+void jr_head_turn(struct jr_head *head)
+{
+    (void)jr_loop_turn(&head->loop, false);
+    head->ended =
+        head->out.fd < 0 && head->err.fd < 0 && head->process.fd < 0;
+}
+
+bool jr_head_awaits(const struct jr_head *head, enum jr_node_state state)
+{
+    for (uint32_t i = 0; i < head->options.nodes; i++)
+        if (head->nodes[i].state < state)
+            return true;
+    return false;
+}
+
+struct jr_head_node jr_head_node(const struct jr_head *head, uint32_t node)
+{
+    const struct jr_node_side *side = &head->nodes[node];
+    const struct jr_buf *facts = &side->streams[JR_FLOW_FACTS];
+    return (struct jr_head_node){
+        .host = side->host,
+        .facts = facts->len > 0 ? facts->data : "",
+        .facts_len = facts->len,
+        .port = side->port,
+        .skew_ns = side->skew_ns,
+    };
+}
+
+/* "srun ended with exit code 2" */
+static void say_end(char *ret, size_t size, int status)
+{
+    if (WIFSIGNALED(status))
+        (void)snprintf(ret, size, "srun was killed by signal %d",
+                       WTERMSIG(status));
+    else
+        (void)snprintf(ret, size, "srun ended with exit code %d",
+                       WEXITSTATUS(status));
+}
+
+/* Of a node that did not do in time what was awaited of it. */
+static int tell_missing(const struct jr_head *head, enum jr_node_state state,
+                        const char *what, struct jr_error *err)
+{
+    uint32_t node = 0, more = 0;
+    char end[64] = "";
+    for (uint32_t i = head->options.nodes; i-- > 0;)
+        if (head->nodes[i].state < state) {
+            node = i;
+            more++;
+        }
+    if (head->gone) {
+        node = head->gone_node;
+        more = 1;
+    }
+    const char *why = head->said[0] != '\0' ? head->said : end;
+    if (head->ended)
+        say_end(end, sizeof end, head->status);
+    else if (!head->gone)
+        why = "it has had its time (timeouts.start)";
+    const char *host = head->nodes[node].host;
+    return jr_error_set(err, JR_STATUS_LAUNCH, "node %u%s%s%s%s %s: %s", node,
+                        host != NULL ? " (" : "", host != NULL ? host : "",
+                        host != NULL ? ")" : "",
+                        more > 1 ? ", like others," : "", what, why);
+}
+
+/* Wait until all nodes are in `state`. */
+static int await_all(struct jr_head *head, enum jr_node_state state,
+                     const char *what, struct jr_error *err)
+{
+    uint64_t ms = head->options.start_ms;
+    head->late = false;
+    head->patience.at =
+        jr_clock_ns() + (ms > 0 ? ms : START_MS) * UINT64_C(1000000);
+    while (!head->refused && !head->gone && !head->ended && !head->late &&
+           jr_head_awaits(head, state))
+        jr_head_turn(head);
+    head->patience.at = 0;
+    if (head->refused && err != NULL)
+        *err = head->refusal;
+    if (head->refused)
+        return -1;
+    return jr_head_awaits(head, state) ? tell_missing(head, state, what, err)
+                                       : 0;
+}
+
+int jr_head_brief(struct jr_head *head, json_t *spec, struct jr_error *err)
+{
+    jr_head_tell(head, spec);
+    return await_all(head, JR_NODE_READY, "did not take the spec", err);
+}
+
+const char *jr_head_lacks(const struct jr_head *head)
+{
+    if (head->ended)
+        return "srun has ended";
+    for (uint32_t i = 0; i < head->options.nodes; i++)
+        if (head->nodes[i].state != JR_NODE_DONE)
+            return "a node was lost, or is still at work";
+    return NULL;
+}
+
+static int open_head(struct jr_head *head, struct jr_error *err)
+{
+    const struct jr_head_options *options = &head->options;
+    head->nodes = calloc(options->nodes, sizeof *head->nodes);
+    head->bytes = malloc(PIECE);
+    if (head->nodes == NULL || head->bytes == NULL ||
+        jr_loop_open(&head->loop) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "could not set up the head");
+    jr_loop_timer(&head->loop, &head->patience);
+    if (jr_srun_start(&head->srun, options->program, options->nodes,
+                      options->envp, err) != 0)
+        return -1;
+    head->in.fd = head->srun.in_fd;
+    head->out.fd = head->srun.out_fd;
+    head->err.fd = head->srun.err_fd;
+    head->process.fd = jr_pidfd_open(head->srun.pid);
+    if (head->process.fd < 0 ||
+        fcntl(head->out.fd, F_SETFL, O_NONBLOCK) != 0 ||
+        fcntl(head->err.fd, F_SETFL, O_NONBLOCK) != 0 ||
+        jr_loop_add(&head->loop, &head->out, EPOLLIN) != 0 ||
+        jr_loop_add(&head->loop, &head->err, EPOLLIN) != 0 ||
+        jr_loop_add(&head->loop, &head->process, EPOLLIN) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "could not hear srun");
+    return 0;
+}
+
+int jr_head_open(struct jr_head **ret, const struct jr_head_options *options,
+                 struct jr_error *err)
+{
+    struct jr_head *head = calloc(1, sizeof *head);
+    if (head == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    *head = (struct jr_head){
+        .options = *options,
+        .loop = {.epoll_fd = -1},
+        .in = {-1, on_room, head},
+        .out = {-1, on_out, head},
+        .err = {-1, on_err, head},
+        .process = {-1, on_process, head},
+        .patience = {.due = on_late, .owner = head},
+    };
+    if (open_head(head, err) != 0 ||
+        await_all(head, JR_NODE_MET, "did not answer", err) != 0) {
+        jr_head_close(head);
+        return -1;
+    }
+    *ret = head;
+    return 0;
+}
+
+/* The agents hear that their input has ended, and stop what they have. */
+static void let_go(struct jr_head *head)
+{
+    jr_head_hush(head);
+    head->late = false;
+    head->patience.at = jr_clock_ns() + LEAVE_NS;
+    while (head->process.fd >= 0 && !head->late)
+        jr_head_turn(head);
+    if (head->srun.pid > 0 && head->process.fd >= 0) {
+        (void)kill(head->srun.pid, SIGKILL);
+        (void)waitpid(head->srun.pid, &head->status, 0);
+    }
+}
+
+void jr_head_close(struct jr_head *head)
+{
+    if (head == NULL)
+        return;
+    if (head->srun.pid > 0)
+        let_go(head);
+    close_watch(head, &head->process);
+    close_watch(head, &head->out);
+    close_watch(head, &head->err);
+    for (uint32_t i = 0; head->nodes != NULL && i < head->options.nodes; i++) {
+        free(head->nodes[i].host);
+        for (int j = 0; j < JR_FLOW_COUNT; j++)
+            jr_buf_release(&head->nodes[i].streams[j]);
+    }
+    jr_inlet_release(&head->out_lines);
+    jr_inlet_release(&head->err_lines);
+    jr_buf_release(&head->outbox);
+    if (head->loop.epoll_fd >= 0)
+        (void)close(head->loop.epoll_fd);
+    free(head->nodes);
+    free(head->bytes);
+    free(head);
+}

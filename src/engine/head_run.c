@@ -1,0 +1,539 @@
+/*
+ * An attempt on all nodes: the word to begin, what comes meanwhile, and one
+ * outcome of all ranks.
+ *
+ * Times come by each node's own clock. How that stands to ours is known from
+ * the word that it has begun, which was said between our saying "go" and our
+ * hearing it; half of that time is how far off it can be (`blur_ns`). What two
+ * nodes did within their blur cannot be told apart.
+ *
+ * A node whose run stops its ranks, for whatever reason of its own, stops all:
+ * the others hear it at once. A node that is not heard of any more is lost, and
+ * so are its ranks.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "crew.h"
+#include "events.h"
+#include "run.h"
+#include "rundir.h"
+#include "screen.h"
+#include "signals.h"
+#include "tally.h"
+
+#include "banned.h"
+
+#define MS        UINT64_C(1000000)
+#define SLACK_NS  (UINT64_C(25) * 1000000000) /* for SIGKILL, and to say so */
+
+struct jr_head_run {
+    struct jr_head *head;
+    const struct jr_plan *plan;
+    const struct jr_run_options *options;
+    struct jr_outcome *outcome;
+    struct jr_watch signals;
+    struct jr_signals uses;
+    struct jr_screen screen;
+    struct jr_events events;
+    uint64_t go_ns;
+    uint32_t *first;  /* rank of each node, and one more */
+    uint32_t running; /* nodes */
+    bool stopped, released, ended_well, held, lost;
+    int result;
+    struct jr_error *err;
+};
+
+static void tell_word(struct jr_head_run *run, const char *type)
+{
+    json_t *word = json_object();
+    jr_json_set_str(word, "t", type);
+    jr_head_tell(run->head, word);
+}
+
+/* All nodes are to stop their ranks; who does not in time is given up. Once an
+ * agent is gone, srun would end all others at the next word to it: that there
+ * will be none is a stop, too. */
+static void stop_all(struct jr_head_run *run)
+{
+    const struct jr_timeouts *timeouts = &run->plan->policy->timeouts;
+    if (run->stopped)
+        return;
+    run->stopped = true;
+    if (run->lost)
+        jr_head_hush(run->head);
+    else
+        tell_word(run, "stop");
+    run->head->late = false;
+    run->head->patience.at =
+        jr_clock_ns() + timeouts->stop_grace_ms * MS + SLACK_NS;
+}
+
+static void release_all(struct jr_head_run *run)
+{
+    if (!run->released)
+        tell_word(run, "release");
+    run->released = true;
+}
+
+/* The exit barrier: once no node has a rank that is still at work. */
+static void note_returned(struct jr_head_run *run, uint32_t node)
+{
+    bool all = true;
+    run->head->nodes[node].returned = true;
+    for (uint32_t i = 0; i < run->plan->nodes; i++)
+        all = all && run->head->nodes[i].returned;
+    if (all)
+        release_all(run);
+}
+
+/* Our time of a node's; 0 stays 0. */
+static uint64_t our_ns(const struct jr_node_side *side, uint64_t ns)
+{
+    return ns == 0 ? 0 : (uint64_t)((int64_t)ns - side->offset_ns);
+}
+
+/* Events. */
+
+static struct jr_rank_outcome *rank_of(const struct jr_head_run *run,
+                                       uint32_t node, const json_t *event)
+{
+    const json_t *rank = json_object_get(event, "rank");
+    json_int_t number = json_integer_value(rank);
+    bool there = json_is_integer(rank) && number >= run->first[node] &&
+                 number < run->first[node + 1];
+    return there ? &run->outcome->ranks[number] : NULL;
+}
+
+/* What is known of the ranks of a node that is lost later. */
+static void note_rank(struct jr_head_run *run, uint32_t node, const char *name,
+                      const json_t *event)
+{
+    struct jr_rank_outcome *rank = rank_of(run, node, event);
+    const struct jr_node_side *side = &run->head->nodes[node];
+    uint64_t ns =
+        (uint64_t)json_integer_value(json_object_get(event, "ns"));
+    if (rank == NULL)
+        return;
+    if (strcmp(name, "rank_started") == 0) {
+        rank->pid = (int32_t)json_integer_value(json_object_get(event, "pid"));
+        rank->started_ns = our_ns(side, ns);
+    }
+    if (strcmp(name, "rank_ended") != 0)
+        return;
+    const json_t *code = json_object_get(event, "exit_code");
+    rank->end = json_is_integer(code) ? JR_END_EXITED : JR_END_SIGNALED;
+    rank->exit_code = (int32_t)json_integer_value(code);
+    const char *sig = jr_json_get_str(event, "signal");
+    if (sig != NULL && strncmp(sig, "SIG", 3) == 0)
+        rank->signal = jr_signals_number(sig + 3);
+    rank->ended_ns = our_ns(side, ns);
+    if (rank->end == JR_END_EXITED && rank->exit_code == 0 &&
+        !run->ended_well) {
+        run->ended_well = true;
+        tell_word(run, "first");
+    }
+}
+
+/* By our clock, with the node's number. */
+static void write_event(struct jr_head_run *run, uint32_t node, json_t *event)
+{
+    const struct jr_node_side *side = &run->head->nodes[node];
+    char time[32];
+    uint64_t ns = our_ns(
+        side, (uint64_t)json_integer_value(json_object_get(event, "ns")));
+    jr_clock_rfc3339(time, jr_clock_wall_ns() - (jr_clock_ns() - ns));
+    jr_json_set_str(event, "time", time);
+    jr_json_set_int(event, "ns", (json_int_t)ns);
+    jr_json_set_int(event, "node", node);
+    jr_json_print(&run->events.lines, event, 0);
+    jr_buf_char(&run->events.lines, '\n');
+    jr_events_flush(&run->events);
+}
+
+static void on_event(struct jr_head_run *run, uint32_t node, const char *line,
+                     size_t len)
+{
+    json_t *event = jr_json_parse(line, len, NULL);
+    const char *name = jr_json_get_str(event, "event");
+    if (name == NULL) {
+        json_decref(event);
+        return;
+    }
+    note_rank(run, node, name, event);
+    if (strcmp(name, "all_returned") == 0)
+        note_returned(run, node);
+    else if (strcmp(name, "released") == 0)
+        release_all(run);
+    else
+        write_event(run, node, event);
+    if (strcmp(name, "stop") == 0 || strcmp(name, "kill") == 0 ||
+        strcmp(name, "start_failed") == 0)
+        stop_all(run);
+    json_decref(event);
+}
+
+/* The console. */
+
+static void show(struct jr_head_run *run, int stream, const char *bytes,
+                 size_t len)
+{
+    struct iovec iov = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = len};
+    jr_screen_write(&run->screen, stream, &iov, 1);
+}
+
+static void hold(struct jr_head_run *run, bool on)
+{
+    json_t *word = json_object();
+    if (run->held == on) {
+        json_decref(word);
+        return;
+    }
+    run->held = on;
+    jr_json_set_str(word, "t", "hold");
+    jr_json_set_bool(word, "on", on);
+    jr_head_tell(run->head, word);
+}
+
+static void on_relief(void *owner)
+{
+    hold(owner, false);
+}
+
+void jr_head_run_noise(struct jr_head_run *run, int stream, const char *line,
+                       size_t len)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_escaped(&text, line, len);
+    jr_buf_char(&text, '\n');
+    if (!text.failed)
+        show(run, stream, text.data, text.len);
+}
+
+/* Take the whole lines of a stream; returns what is behind the last of them. */
+static void take_lines(struct jr_head_run *run, uint32_t node,
+                       enum jr_flow type)
+{
+    struct jr_buf *stream = &run->head->nodes[node].streams[type];
+    const char *end =
+        stream->len == 0 ? NULL : memrchr(stream->data, '\n', stream->len);
+    size_t len = end == NULL ? 0 : (size_t)(end + 1 - stream->data);
+    if (len == 0)
+        return;
+    if (type == JR_FLOW_EVENT)
+        for (const char *line = stream->data; line <= end;) {
+            const char *stop = memchr(line, '\n', (size_t)(end + 1 - line));
+            on_event(run, node, line, (size_t)(stop - line));
+            line = stop + 1;
+        }
+    else
+        show(run, type == JR_FLOW_ERR, stream->data, len);
+    memmove(stream->data, stream->data + len, stream->len - len);
+    stream->len -= len;
+}
+
+void jr_head_run_stream(struct jr_head_run *run, uint32_t node,
+                        enum jr_flow type)
+{
+    if (type != JR_FLOW_OUT && type != JR_FLOW_ERR &&
+        type != JR_FLOW_EVENT)
+        return;
+    take_lines(run, node, type);
+    if (jr_screen_is_full(&run->screen))
+        hold(run, true);
+}
+
+/* Nodes. */
+
+void jr_head_run_begun(struct jr_head_run *run, uint32_t node,
+                       const json_t *word)
+{
+    struct jr_node_side *side = &run->head->nodes[node];
+    uint64_t now = jr_clock_ns();
+    int64_t middle = (int64_t)(run->go_ns + (now - run->go_ns) / 2);
+    json_int_t at = json_integer_value(json_object_get(word, "at"));
+    side->offset_ns = (int64_t)at - middle;
+    side->blur_ns = (now - run->go_ns) / 2;
+    if (side->blur_ns > run->outcome->blur_ns)
+        run->outcome->blur_ns = side->blur_ns;
+}
+
+/* A rank that ended badly, as the runner's stop policy has it. */
+static bool is_bad(const struct jr_rank_outcome *rank)
+{
+    bool well = (rank->end == JR_END_EXITED && rank->exit_code == 0) ||
+                (rank->lingered && rank->returned);
+    return !well;
+}
+
+/* Take over what a node says of itself and of its ranks. */
+static void merge(struct jr_head_run *run, uint32_t node,
+                  const struct jr_outcome *part)
+{
+    struct jr_outcome *all = run->outcome;
+    const struct jr_node_side *side = &run->head->nodes[node];
+    bool bad = part->timed_out || part->straggled || part->hung ||
+               part->stop_signal != 0 || part->runner_signal != 0;
+    for (uint32_t i = 0; i < part->count; i++) {
+        struct jr_rank_outcome *rank = &part->ranks[i];
+        rank->started_ns = our_ns(side, rank->started_ns);
+        rank->ended_ns = our_ns(side, rank->ended_ns);
+        rank->heard_ns = our_ns(side, rank->heard_ns);
+        rank->skew_ns = side->skew_ns;
+        bad = bad || rank->end == JR_END_START ||
+              (is_bad(rank) && run->plan->policy->on_failure == JR_ON_FAILURE_STOP);
+    }
+    all->timed_out |= part->timed_out;
+    all->straggled |= part->straggled;
+    all->hung |= part->hung;
+    all->pattern_limits += part->pattern_limits;
+    if (all->stop_signal == 0)
+        all->stop_signal = part->stop_signal;
+    if (all->runner_signal == 0)
+        all->runner_signal = part->runner_signal;
+    if (all->start_text[0] == '\0')
+        memcpy(all->start_text, part->start_text, sizeof all->start_text);
+    for (uint32_t i = 0; i < part->left && i < 16 && all->left + i < 16; i++)
+        all->left_pids[all->left + i] = part->left_pids[i];
+    all->left += part->left;
+    if (bad)
+        stop_all(run);
+}
+
+/* Its ranks are gone, whatever they were about to say. */
+static void lose_ranks(struct jr_head_run *run, uint32_t node, enum jr_end end)
+{
+    for (uint32_t i = run->first[node]; i < run->first[node + 1]; i++) {
+        struct jr_rank_outcome *rank = &run->outcome->ranks[i];
+        if (rank->end != JR_END_NONE)
+            continue;
+        rank->end = end;
+        rank->ended_ns = jr_clock_ns();
+        if (end == JR_END_NONE && rank->pid != 0) {
+            rank->killed = true;
+            rank->stopped_with = SIGKILL;
+        }
+    }
+}
+
+/* What it died of, and no word of what became of the ranks. */
+static void lose_run(struct jr_head_run *run, uint32_t node, int sig)
+{
+    run->outcome->runner_signal = sig;
+    lose_ranks(run, node, JR_END_NONE);
+    stop_all(run);
+}
+
+static void lose_node(struct jr_head_run *run, uint32_t node, enum jr_end end)
+{
+    jr_events_add(&run->events, "node_lost", "\"node\":%u", node);
+    lose_ranks(run, node, end);
+}
+
+void jr_head_run_lost(struct jr_head_run *run, uint32_t node)
+{
+    run->lost = true;
+    lose_node(run, node, JR_END_LOST);
+    note_returned(run, node);
+    if (run->plan->policy->on_failure == JR_ON_FAILURE_STOP)
+        stop_all(run);
+}
+
+static void could_not_begin(struct jr_head_run *run, uint32_t node,
+                            const char *text)
+{
+    const char *host = run->head->nodes[node].host;
+    if (run->result == 0)
+        (void)jr_error_set(run->err, JR_STATUS_LAUNCH, "node %u (%s): %s",
+                           node, host, text);
+    run->result = -1;
+    stop_all(run);
+}
+
+void jr_head_run_over(struct jr_head_run *run, uint32_t node)
+{
+    struct jr_node_side *side = &run->head->nodes[node];
+    struct jr_buf *text = &side->streams[JR_FLOW_OUTCOME];
+    uint32_t count = run->first[node + 1] - run->first[node];
+    struct jr_outcome part = {.ranks =
+                                  run->outcome->ranks + run->first[node]};
+    struct jr_error why = {0};
+    if (side->signal != 0)
+        lose_run(run, node, side->signal);
+    else if (jr_tally_read(&part, count, text->data, text->len, &why) == 0)
+        merge(run, node, &part);
+    else
+        could_not_begin(run, node, why.text);
+    jr_buf_clear(text);
+    note_returned(run, node);
+}
+
+/* Signals. */
+
+static void on_signal(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_head_run *run = owner;
+    pid_t pid;
+    int sig = jr_signal_read(run->signals.fd, &pid);
+    enum jr_signal_use use = run->uses.use[sig];
+    if (use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
+        return;
+    json_t *word = json_object();
+    jr_json_set_str(word, "t", "signal");
+    jr_json_set_int(word, "signal", sig);
+    jr_head_tell(run->head, word);
+    if (use == JR_SIGNAL_SUSPEND)
+        (void)kill(getpid(), SIGSTOP);
+    if (use != JR_SIGNAL_STOP)
+        return;
+    if (run->outcome->stop_signal == 0)
+        run->outcome->stop_signal = sig;
+    stop_all(run);
+}
+
+static int watch_signals(struct jr_head_run *run, sigset_t *ret_mask)
+{
+    sigset_t set;
+    jr_signals_make(&run->uses, run->plan->policy, &run->options->ignored);
+    jr_signals_set(&run->uses, &set);
+    (void)sigprocmask(SIG_BLOCK, &set, ret_mask);
+    run->signals = (struct jr_watch){
+        signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_signal, run};
+    return run->signals.fd < 0
+               ? -1
+               : jr_loop_add(&run->head->loop, &run->signals, EPOLLIN);
+}
+
+/* From begin to end. */
+
+/* Where each node's ranks begin. */
+static int find_ranks(struct jr_head_run *run)
+{
+    const struct jr_plan *plan = run->plan;
+    run->first = calloc((size_t)plan->nodes + 1, sizeof *run->first);
+    if (run->first == NULL)
+        return -1;
+    for (uint32_t i = 0; i < plan->world_size; i++)
+        run->first[plan->ranks[i].node_rank + 1]++;
+    for (uint32_t node = 0; node < plan->nodes; node++)
+        run->first[node + 1] += run->first[node];
+    return 0;
+}
+
+/* srun is gone, or nobody waits any more: if it had not lost a node before,
+ * it has lost all that were at work. */
+static void lose_nodes(struct jr_head_run *run)
+{
+    for (uint32_t i = 0; i < run->plan->nodes; i++)
+        if (run->head->nodes[i].state == JR_NODE_RUNS) {
+            run->head->nodes[i].state = JR_NODE_LOST;
+            lose_node(run, i, run->lost ? JR_END_NONE : JR_END_LOST);
+        }
+}
+
+static void begin(struct jr_head_run *run, uint32_t attempt)
+{
+    struct jr_head *head = run->head;
+    json_t *word = json_object();
+    for (uint32_t i = 0; i < run->plan->nodes; i++) {
+        head->nodes[i].state = JR_NODE_RUNS;
+        head->nodes[i].returned = false;
+        head->nodes[i].signal = 0;
+    }
+    jr_json_set_str(word, "t", "go");
+    jr_json_set_int(word, "attempt", attempt);
+    jr_json_set_int(word, "port", run->plan->master_port);
+    jr_json_set_str(word, "run_id", run->plan->run_id);
+    run->go_ns = jr_clock_ns();
+    jr_head_tell(head, word);
+}
+
+static void follow(struct jr_head_run *run)
+{
+    struct jr_head *head = run->head;
+    while (!head->ended && !head->late && jr_head_awaits(head, JR_NODE_DONE)) {
+        jr_head_turn(head);
+        if (head->refused && run->result == 0) {
+            run->result = -1;
+            if (run->err != NULL)
+                *run->err = head->refusal;
+            stop_all(run);
+        }
+    }
+    lose_nodes(run);
+    head->patience.at = 0;
+    while (jr_screen_is_waiting(&run->screen) &&
+           run->outcome->stop_signal == 0)
+        jr_head_turn(head);
+}
+
+static void settle(struct jr_head_run *run)
+{
+    struct jr_outcome *outcome = run->outcome;
+    outcome->ended_ns = jr_clock_ns();
+    outcome->ended_wall_ns = jr_clock_wall_ns();
+    outcome->console_failed = run->screen.failed;
+    outcome->console_errno = run->screen.error;
+    jr_events_add(&run->events, "agents",
+                  "\"nodes\":%u,\"heard\":%llu,\"told\":%llu",
+                  run->plan->nodes,
+                  (unsigned long long)run->head->heard_bytes,
+                  (unsigned long long)run->head->told_bytes);
+}
+
+static void close_run(struct jr_head_run *run, const sigset_t *mask)
+{
+    run->head->run = NULL;
+    jr_screen_close(&run->screen);
+    jr_events_close(&run->events);
+    if (run->signals.fd >= 0) {
+        jr_loop_remove(&run->head->loop, &run->signals);
+        (void)close(run->signals.fd);
+    }
+    free(run->first);
+    (void)sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
+int jr_head_run(struct jr_head *head, struct jr_outcome *ret,
+                const struct jr_plan *plan,
+                const struct jr_run_options *options, uint32_t attempt,
+                struct jr_error *err)
+{
+    struct jr_outcome outcome = {0};
+    struct jr_head_run run = {
+        .head = head,
+        .plan = plan,
+        .options = options,
+        .outcome = &outcome,
+        .signals = {.fd = -1},
+        .events = {.fd = -1},
+        .err = err,
+    };
+    sigset_t mask;
+    if (jr_outcome_none(&outcome, plan) != 0)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    jr_screen_open(&run.screen, &head->loop, options->out_fd, options->err_fd);
+    run.screen.relieved = on_relief;
+    run.screen.owner = &run;
+    head->run = &run;
+    if (watch_signals(&run, &mask) != 0 || find_ranks(&run) != 0) {
+        run.result = jr_error_sys(err, JR_STATUS_LAUNCH, "could not begin");
+    } else {
+        jr_events_open(&run.events, options->dir->fd, options->dir->file_mode);
+        begin(&run, attempt);
+        follow(&run);
+        settle(&run);
+    }
+    close_run(&run, &mask);
+    if (run.result == 0)
+        *ret = outcome;
+    else
+        jr_outcome_release(&outcome);
+    return run.result;
+}
