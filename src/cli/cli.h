@@ -136,5 +136,6 @@ int jr_cmd_submit(struct jr_cli *cli);
 int jr_cmd_rerun(struct jr_cli *cli);
 int jr_cmd_diff(struct jr_cli *cli);
 int jr_cmd_migrate(struct jr_cli *cli);
+int jr_cmd_agent(struct jr_cli *cli);
 
 #endif

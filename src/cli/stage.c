@@ -6,6 +6,7 @@
 #include "detach.h"
 #include "hold.h"
 #include "session.h"
+#include "several.h"
 
 #include "banned.h"
 
@@ -143,8 +144,11 @@ static int begin(struct jr_session *session, const struct jr_cli *cli)
     int failed = jr_stage_facts(session, cli);
     if (failed != 0)
         return failed;
+    enum jr_status status = jr_session_recruit(session, &err);
+    if (status != JR_STATUS_OK)
+        return jr_stage_told(session, cli, status, &err);
     jr_hold_signals(NULL);
-    enum jr_status status = jr_session_begin(session, &err);
+    status = jr_session_begin(session, &err);
     if (status != JR_STATUS_OK)
         jr_hold_end();
     return jr_stage_told(session, cli, status, &err);

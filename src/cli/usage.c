@@ -24,6 +24,12 @@ static const struct jr_usage usages[] = {
      "jobrun train.jobrun.yaml -- --epochs 5\n"
      "jobrun train.jobrun.yaml --detach\n"
      "jobrun -n 4 -- ./program"},
+    {"agent",
+     "What jobrun starts on each node of an allocation, by srun, to run that "
+     "node's ranks: it speaks with the jobrun that started it through standard "
+     "input and output, and stops its ranks when its input ends. Nobody else "
+     "needs it; started by hand it says so (status 2).",
+     "jobrun agent"},
     {"validate",
      "Finds every mistake of the specs and shows it at its position, with the "
      "fix where there is one. A folder stands for every *.jobrun.yaml below "

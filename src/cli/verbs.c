@@ -44,6 +44,8 @@ const struct jr_verb jr_verbs[] = {
      jr_cmd_new},
     {"completion", "SHELL", "print a completion script: bash, zsh or fish",
      jr_cmd_completion},
+    {"agent", "", "a node's end of a run on several; jobrun starts it itself",
+     jr_cmd_agent},
     {0},
 };
 

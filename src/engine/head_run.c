@@ -183,8 +183,7 @@ static void on_event(struct jr_head_run *run, uint32_t node, const char *line,
 static void show(struct jr_head_run *run, int stream, const char *bytes,
                  size_t len)
 {
-    struct iovec iov = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = len};
-    jr_screen_write(&run->screen, stream, &iov, 1);
+    jr_screen_write(&run->screen, stream, bytes, len);
 }
 
 static void hold(struct jr_head_run *run, bool on)

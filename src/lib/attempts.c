@@ -15,6 +15,7 @@
 #include "pause.h"
 #include "io.h"
 #include "num.h"
+#include "several.h"
 
 #include "banned.h"
 
@@ -35,12 +36,20 @@ static struct jr_run_options options_of(struct jr_session *session,
     return options;
 }
 
+static int start(struct jr_session *session,
+                 const struct jr_run_options *options)
+{
+    if (session->head != NULL)
+        return jr_session_run_nodes(session, options, &session->refusal);
+    return jr_run(&session->outcome, &session->plan, options,
+                  &session->refusal);
+}
+
 /* A run that could not begin has an outcome too: no rank was started. */
 static int execute(struct jr_session *session,
                    const struct jr_run_options *options, struct jr_error *err)
 {
-    if (jr_run(&session->outcome, &session->plan, options,
-               &session->refusal) == 0 ||
+    if (start(session, options) == 0 ||
         jr_outcome_none(&session->outcome, &session->plan) == 0)
         return 0;
     return jr_error_set(err, JR_STATUS_LAUNCH, "%s", session->refusal.text);
@@ -146,7 +155,10 @@ static void keep_results(struct jr_session *session)
  * forgotten: where it cannot be, that one decides. */
 static int prepare(struct jr_session *session, struct jr_error *err)
 {
-    if (jr_resolution_renew_port(&session->resolution, err) != 0)
+    if (session->head != NULL && jr_session_renew_nodes(session, err) != 0)
+        return -1;
+    if (session->head == NULL &&
+        jr_resolution_renew_port(&session->resolution, err) != 0)
         jr_session_note(session, err->text); /* the old one may do */
     if (jr_session_plan_again(session, err) != JR_STATUS_OK)
         return -1;

@@ -5,6 +5,7 @@
 
 #include "doc.h"
 #include "lost.h"
+#include "several.h"
 
 #include "banned.h"
 
@@ -89,7 +90,8 @@ static int fill_record(struct jr_session *session, struct jr_error *err)
         session->options.rerun_of == NULL ? session->spec_name : NULL;
     record->rerun_of = session->options.rerun_of;
     record->local = session->options.local;
-    jr_group_make(&session->group, session->dir.id);
+    if (session->head == NULL)
+        jr_group_make(&session->group, session->dir.id);
     if (session->group.path[0] != '\0')
         record->cgroup = session->group.path;
     return 0;
@@ -138,6 +140,22 @@ static int prepare_debug(struct jr_session *session, struct jr_error *err)
     return 0;
 }
 
+/* Resolve, with the facts of all nodes where this is their head; and let them
+ * hold it against their own. */
+static enum jr_status settle(struct jr_session *session, struct jr_error *err)
+{
+    enum jr_status status = JR_STATUS_OK;
+    if (session->progress == JR_PROGRESS_LOADED && !session->facts)
+        status = jr_session_facts(session, NULL, err);
+    if (status == JR_STATUS_OK && session->progress == JR_PROGRESS_LOADED)
+        status = jr_session_recruit(session, err);
+    if (status == JR_STATUS_OK)
+        status = jr_session_settle(session, err);
+    if (status == JR_STATUS_OK && session->head != NULL)
+        status = jr_session_brief(session, err);
+    return status;
+}
+
 enum jr_status jr_session_begin(struct jr_session *session,
                                 struct jr_error *err)
 {
@@ -148,7 +166,7 @@ enum jr_status jr_session_begin(struct jr_session *session,
                            "checks");
         return JR_STATUS_USAGE;
     }
-    enum jr_status status = jr_session_settle(session, err);
+    enum jr_status status = settle(session, err);
     if (status != JR_STATUS_OK)
         return status;
     if (prepare_debug(session, &why) != 0) {

@@ -87,7 +87,8 @@ enum jr_status jr_session_run(struct jr_session *session,
         (void)jr_error_set(err, JR_STATUS_USAGE, "a session runs once");
         return JR_STATUS_USAGE;
     }
-    if (!session->options.end_children && has_children()) {
+    if (!session->options.end_children && session->head == NULL &&
+        has_children()) {
         (void)jr_error_set(err, JR_STATUS_USAGE,
                            "this process has children, which a run would end");
         return JR_STATUS_USAGE;

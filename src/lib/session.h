@@ -24,6 +24,8 @@
 #include "run.h"
 #include "rundir.h"
 
+struct jr_head;
+
 /* How far a session has come. */
 enum jr_progress {
     JR_PROGRESS_OPEN,
@@ -41,11 +43,15 @@ struct jr_session {
     struct jr_spec_file *file; /* before the stages, after the diags */
     const char *spec_name;     /* what the record calls it; NULL: nothing */
     bool facts;                /* hw is read */
+    int *lease;                /* see jr_resolve_options; NULL: none */
+    uint32_t lease_port;
     struct jr_hw hw;
     struct jr_resolution resolution;
     struct jr_plan plan;
     struct jr_arena plans; /* that plan's, after the first attempt */
     uint32_t attempt;
+
+    struct jr_head *head; /* of several nodes; NULL: all ranks are here */
 
     bool begun;
     struct jr_rundir dir;

@@ -6,6 +6,7 @@
 
 #include "cleanup.h"
 #include "doc.h"
+#include "head.h"
 
 #include "banned.h"
 
@@ -32,6 +33,7 @@ void jr_session_close(struct jr_session *session)
 {
     if (session == NULL)
         return;
+    jr_head_close(session->head);
     jr_report_release(&session->report);
     jr_outcome_release(&session->outcome);
     jr_artifacts_free(session->before);
@@ -173,6 +175,8 @@ static enum jr_status resolve(struct jr_session *session, struct jr_error *err)
         .node_rank = session->options.node_rank,
         .keep_port = !session->options.dry_run,
         .args = session->options.args,
+        .lease = session->lease,
+        .lease_port = session->lease_port,
     };
     status = jr_resolve(&session->resolution, session->file, &session->hw,
                         &options, &session->diags);
@@ -230,6 +234,7 @@ static enum jr_status build(struct jr_session *session, struct jr_plan *ret,
         .run_id = run_id,
         .environ = session->options.envp,
         .local = session->options.local,
+        .whole = session->head != NULL,
         .debug_rank = session->options.debug_rank,
         .stdin_rank = session->options.stdin_rank,
         .attempt = session->attempt,

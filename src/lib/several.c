@@ -1,0 +1,259 @@
+#include "several.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "head.h"
+
+#include "banned.h"
+
+/* A clock that is further off is told. */
+#define SKEW_NS (INT64_C(10) * 1000000000)
+
+/* What only one terminal, or one machine, can give. */
+static bool is_own(const struct jr_session *session)
+{
+    const struct jr_session_options *options = &session->options;
+    return options->local || options->node_rank != NULL ||
+           options->dry_run || options->check;
+}
+
+static bool is_head(const struct jr_session *session)
+{
+    const struct jr_hw_scheduler *scheduler = &session->hw.scheduler;
+    const struct jr_spec *spec = jr_spec_get(session->file);
+    if (spec == NULL || !session->hw.real || is_own(session) ||
+        spec->node_rank != NULL)
+        return false;
+    return scheduler->name != NULL && strcmp(scheduler->name, "Slurm") == 0 &&
+           !scheduler->step && scheduler->problem == NULL &&
+           scheduler->nodes > 1;
+}
+
+/* As many nodes as the job is for; 0: it is for one, or for more than there
+ * are, and both are told elsewhere. */
+static uint32_t nodes_wanted(const struct jr_session *session)
+{
+    const struct jr_resolve_options options = {.args = session->options.args};
+    uint32_t nodes = jr_resolve_nodes(session->file, &session->hw, &options);
+    return nodes > 1 && nodes <= session->hw.scheduler.nodes ? nodes : 0;
+}
+
+/* What the agents of this version cannot do is not done by halves. */
+static int check_asked(const struct jr_session *session, struct jr_error *err)
+{
+    const struct jr_session_options *options = &session->options;
+    const struct jr_spec *spec = jr_spec_get(session->file);
+    if (options->debug_rank != NULL || options->stdin_rank != NULL)
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "%s is for ranks on this machine, and these are on "
+                            "the nodes of the allocation",
+                            options->debug_rank != NULL ? "--debug"
+                                                        : "--stdin");
+    if (spec->policy.timeouts.silence_ms > 0)
+        return jr_error_set(err, JR_STATUS_UNRESOLVED,
+                            "timeouts.silence is not supported yet on several "
+                            "nodes: leave it out, or set it to 0s here");
+    return 0;
+}
+
+static void note(void *data, const char *line)
+{
+    jr_session_note(data, line);
+}
+
+/* This very program, where nodes see it too. */
+static const char *own_program(struct jr_session *session)
+{
+    char path[4096];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
+    return len <= 0 ? "jobrun"
+                    : jr_arena_strndup(&session->arena, path, (size_t)len);
+}
+
+static uint32_t visible_devices(const struct jr_hw *hw, enum jr_device kind)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < hw->devices_count; i++)
+        count += hw->devices[i].visible && hw->devices[i].kind == kind;
+    return count;
+}
+
+static uint32_t usable_cpus(const struct jr_hw *hw)
+{
+    uint32_t usable = hw->cpus.usable;
+    double quota = hw->cpus.quota;
+    if (quota > 0 && (usable == 0 || quota < usable))
+        usable = quota < 1 ? 1 : (uint32_t)quota;
+    return usable;
+}
+
+static int read_facts(struct jr_session *session, struct jr_hw *ret,
+                      struct jr_arena *arena, uint32_t node,
+                      struct jr_error *err)
+{
+    const struct jr_head_node said = jr_head_node(session->head, node);
+    struct jr_diags diags = {0};
+    int failed = jr_profile_read(ret, arena, said.host, said.facts,
+                                 said.facts_len, &diags);
+    if (failed != 0)
+        failed = jr_error_set(err, JR_STATUS_LAUNCH,
+                              "node %u (%s): its facts cannot be read: %s",
+                              node, said.host,
+                              diags.count > 0 ? diags.items[0].message
+                                              : "out of memory");
+    jr_diags_release(&diags);
+    return failed;
+}
+
+/* Counts that are all the same say no more than the first. */
+static void keep_counts(struct jr_counts *to, const struct jr_counts *from)
+{
+    for (uint32_t i = 1; i < from->count; i++)
+        if (from->items[i] != from->items[0])
+            *to = *from;
+}
+
+static void warn_of_clock(const struct jr_session *session, uint32_t node)
+{
+    const struct jr_head_node said = jr_head_node(session->head, node);
+    int64_t off = said.skew_ns / INT64_C(1000000000);
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (said.skew_ns < SKEW_NS && said.skew_ns > -SKEW_NS)
+        return;
+    jr_buf_printf(&line, "node %u (", node);
+    jr_buf_safe(&line, said.host);
+    jr_buf_printf(&line,
+                  "): its clock is %" PRId64 " s %s of the one here; times in "
+                  "its logs are its own",
+                  off < 0 ? -off : off, off < 0 ? "behind" : "ahead");
+    if (!line.failed)
+        jr_session_note(session, line.data);
+}
+
+/* The hardware of the first node, how many devices and CPUs each has, and the
+ * allocation's word on all else. */
+static int join_facts(struct jr_session *session, uint32_t nodes,
+                      struct jr_error *err)
+{
+    struct jr_arena *arena = &session->arena;
+    struct jr_hw hw;
+    struct jr_strv hosts = {0};
+    struct jr_counts devices = {jr_arena_array(arena, nodes, sizeof(uint32_t)),
+                                nodes};
+    struct jr_counts cpus = {jr_arena_array(arena, nodes, sizeof(uint32_t)),
+                             nodes};
+    enum jr_device kind = JR_DEVICE_CPU;
+    for (uint32_t node = 0; node < nodes; node++) {
+        struct jr_arena own = JR_ARENA_INIT;
+        struct jr_hw one;
+        int failed = read_facts(session, &one, node == 0 ? arena : &own, node,
+                                err);
+        if (failed == 0 && node == 0) {
+            hw = one;
+            if (hw.devices_count > 0)
+                kind = hw.devices[0].kind;
+        }
+        if (failed == 0 && !arena->failed) {
+            devices.items[node] = visible_devices(&one, kind);
+            cpus.items[node] = usable_cpus(&one);
+            jr_strv_push(&hosts, arena,
+                         jr_arena_strdup(
+                             arena, jr_head_node(session->head, node).host));
+            warn_of_clock(session, node);
+        }
+        jr_arena_release(&own);
+        if (failed != 0)
+            return -1;
+    }
+    if (arena->failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    struct jr_hw_scheduler *scheduler = &session->hw.scheduler;
+    scheduler->step = true;
+    scheduler->nodes = nodes;
+    scheduler->node_rank = 0;
+    scheduler->tasks_here = 1;
+    scheduler->hosts = hosts;
+    scheduler->master_port = jr_head_node(session->head, 0).port;
+    hw.scheduler = *scheduler;
+    hw.variables = session->hw.variables;
+    hw.variables_count = session->hw.variables_count;
+    hw.now = session->hw.now;
+    hw.environment.backend = session->hw.environment.backend;
+    hw.environment.omp_num_threads = session->hw.environment.omp_num_threads;
+    keep_counts(&hw.devices_each, &devices);
+    keep_counts(&hw.cpus_each, &cpus);
+    session->hw = hw;
+    return 0;
+}
+
+enum jr_status jr_session_recruit(struct jr_session *session,
+                                  struct jr_error *err)
+{
+    struct jr_error why = {.status = JR_STATUS_LAUNCH};
+    if (session->head != NULL || !is_head(session))
+        return JR_STATUS_OK;
+    const struct jr_spec *spec = jr_spec_get(session->file);
+    const struct jr_head_options options = {
+        .program = own_program(session),
+        .nodes = nodes_wanted(session),
+        .envp = session->options.envp,
+        .start_ms = spec->policy.timeouts.start_ms,
+        .note = note,
+        .data = session,
+    };
+    if (options.nodes == 0)
+        return JR_STATUS_OK;
+    if (check_asked(session, &why) == 0 &&
+        jr_head_open(&session->head, &options, &why) == 0 &&
+        join_facts(session, options.nodes, &why) == 0)
+        return JR_STATUS_OK;
+    (void)jr_error_set(err, why.status, "%s", why.text);
+    return why.status;
+}
+
+enum jr_status jr_session_brief(struct jr_session *session,
+                                struct jr_error *err)
+{
+    struct jr_error why = {.status = JR_STATUS_LAUNCH};
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    json_t *word = json_object();
+    jr_resolution_emit_for_nodes(&text, &session->resolution, session->file);
+    jr_json_set_str(word, "t", "spec");
+    jr_json_set_str(word, "spec", text.data);
+    jr_json_set_str(word, "inject", session->options.inject);
+    int failed = text.failed
+                     ? jr_error_set(&why, JR_STATUS_LAUNCH, "out of memory")
+                     : 0;
+    if (failed == 0)
+        failed = jr_head_brief(session->head, word, &why);
+    else
+        json_decref(word);
+    if (failed == 0)
+        return JR_STATUS_OK;
+    (void)jr_error_set(err, why.status, "%s", why.text);
+    return why.status;
+}
+
+int jr_session_run_nodes(struct jr_session *session,
+                         const struct jr_run_options *options,
+                         struct jr_error *err)
+{
+    if (jr_rundir_attempt(&session->dir, session->attempt, err) != 0)
+        return -1;
+    return jr_head_run(session->head, &session->outcome, &session->plan,
+                       options, session->attempt, err);
+}
+
+int jr_session_renew_nodes(struct jr_session *session, struct jr_error *err)
+{
+    const struct jr_spec *spec = jr_spec_get(session->file);
+    const char *lacks = jr_head_lacks(session->head);
+    uint32_t port = jr_head_node(session->head, 0).port;
+    if (lacks != NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "%s", lacks);
+    if (spec->master_port == NULL && port != 0)
+        jr_resolution_set_port(&session->resolution, port);
+    return 0;
+}

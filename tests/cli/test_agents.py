@@ -1,0 +1,434 @@
+"""Several nodes by agents: a head in the shell of an allocation, an agent on
+each node, started by a stand-in for srun on this machine."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import harness
+
+FAKE = pathlib.Path(__file__).resolve().parent.parent / "slurm" / "fakesrun"
+SPEC = """\
+version: 1
+local_world_size: {local}
+{more}
+entrypoint: [sh, -c, {script}]
+"""
+
+
+class Agents(harness.Case):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "bin").mkdir()
+        os.symlink(FAKE, self.folder / "bin" / "srun")
+
+    def allocation(self, nodes=2, **extra):
+        """The environment of a batch script on so many nodes."""
+        return {"SLURM_JOB_ID": "4711", "SLURM_JOB_NUM_NODES": str(nodes),
+                "SLURM_JOB_NODELIST": f"n[1-{nodes}]",
+                "FAKE_LOG": str(self.folder / "tasks"),
+                "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
+                **{key: json.dumps(value) if isinstance(value, dict) else value
+                   for key, value in extra.items()}}
+
+    def spec(self, script, more="", local=2):
+        return self.write("t.jobrun.yaml", SPEC.format(
+            script=json.dumps(script), more=more, local=local))
+
+    def run_on(self, nodes, script, *words, more="", local=2, **extra):
+        return self.jobrun(self.spec(script, more, local), *words,
+                           env=self.allocation(nodes, **extra))
+
+    def nobody_is_left(self):
+        """Every agent has ended, and so has all that it started."""
+        log = self.folder / "tasks"
+        tasks = log.read_text().split("\n") if log.exists() else []
+        for line in filter(None, tasks):
+            pid = line.split()[1]
+            self.await_end(pid)
+        left = subprocess.run(["pgrep", "-f", str(self.folder)], text=True,
+                              capture_output=True, timeout=harness.LIMIT)
+        mine = {str(os.getpid()), ""}
+        self.assertLessEqual(set(left.stdout.split("\n")), mine)
+
+    def await_end(self, pid):
+        until = time.monotonic() + harness.LIMIT
+        while os.path.exists(f"/proc/{pid}"):
+            self.assertLess(time.monotonic(), until, f"{pid} lives")
+            time.sleep(0.01)
+
+
+    def begin(self, script="sleep 1000", nodes=2, **options):
+        process = self.start(
+            self.spec(script, options.pop("more", "")),
+            env=self.allocation(nodes, **options))
+        until = time.monotonic() + harness.LIMIT
+        while not (self.folder / "runs" / "latest" / "events.jsonl").exists():
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+        for rank in range(2 * nodes):
+            self.await_event(event="rank_started", rank=rank)
+        return process
+
+    def finish(self, process, code):
+        out, err = process.communicate(timeout=harness.LIMIT)
+        self.assertEqual(process.returncode, code, out + err)
+        self.nobody_is_left()
+        return err
+
+    def agents(self):
+        log = self.folder / "tasks"
+        lines = log.read_text().split("\n") if log.exists() else []
+        return {int(line.split()[0]): int(line.split()[1])
+                for line in lines if line}
+
+
+class Runs(Agents):
+    def test_all_ranks_of_all_nodes(self):
+        done = self.expect(self.run_on(
+            2, 'echo "$RANK $LOCAL_RANK $NODE_RANK $WORLD_SIZE $MASTER_ADDR";'
+            ' echo "{\\"r\\": $RANK}" > "$JOBRUN_RESULT_FILE"',
+            more="results: {fields: {r: {type: integer}}, distinct: [r]}"), 0)
+        self.assertEqual(sorted(done.stdout.splitlines()), [
+            "[0] 0 0 0 4 n1", "[1] 1 1 0 4 n1", "[2] 2 0 1 4 n1",
+            "[3] 3 1 1 4 n1"])
+        results = self.results()
+        self.assertEqual(results["status"], "succeeded")
+        self.assertEqual([(rank["node_rank"], rank["host"], rank["state"],
+                           rank["result"]) for rank in results["ranks"]],
+                         [(0, "n1", "succeeded", {"r": 0}),
+                          (0, "n1", "succeeded", {"r": 1}),
+                          (1, "n2", "succeeded", {"r": 2}),
+                          (1, "n2", "succeeded", {"r": 3})])
+        for rank in range(4):
+            log = self.folder / f"runs/latest/attempt_0/{rank}/stdout.log"
+            self.assertTrue(log.read_text().startswith(f"{rank} "))
+        ended = [event for event in self.events()
+                 if event["event"] == "rank_ended"]
+        self.assertEqual(sorted((event["rank"], event["node"])
+                                for event in ended),
+                         [(0, 0), (1, 0), (2, 1), (3, 1)])
+        self.nobody_is_left()
+
+    def test_the_first_failure_stops_all_nodes(self):
+        done = self.expect(self.run_on(
+            4, 'if [ $RANK = 5 ]; then echo why >&2; exit 7; fi; sleep 1000'),
+            1)
+        self.assertIn("rank 5 exited with code 7", done.stderr)
+        self.assertIn("node 2 (n3)", done.stderr)
+        self.assertIn("| why", done.stderr)
+        self.assertIn("ranks 0-4,6-7 stopped by jobrun (SIGTERM)", done.stderr)
+        cause = self.results()["root_cause"]
+        self.assertEqual((cause["rank"], cause["host"], cause["kind"],
+                          cause["exit_code"]), (5, "n3", "exit", 7))
+        self.nobody_is_left()
+
+    def test_a_result_that_one_node_lacks(self):
+        done = self.expect(self.run_on(
+            2, '[ $RANK = 3 ] || echo "{}" > "$JOBRUN_RESULT_FILE"',
+            more="results: {}"), 5)
+        self.assertIn("rank 3    result.json was not written", done.stderr)
+
+    def test_results_are_compared_across_nodes(self):
+        done = self.expect(self.run_on(
+            2, 'echo "{\\"w\\": $NODE_RANK}" > "$JOBRUN_RESULT_FILE"',
+            more="results: {fields: {w: {type: integer}}, equal: [w]}"), 5)
+        self.assertIn("'w'", done.stderr)
+
+    def test_no_such_program(self):
+        done = self.expect(self.jobrun(
+            self.write("t.jobrun.yaml",
+                       "version: 1\nlocal_world_size: 1\n"
+                       "entrypoint: [./nowhere]\n"),
+            env=self.allocation(2)), 7)
+        self.assertIn("could not execute './nowhere'", done.stderr)
+        self.nobody_is_left()
+
+    def test_secrets_reach_the_nodes_and_no_file(self):
+        self.expect(self.run_on(
+            2, 'test "$API_KEY$OTHER_TOKEN" = "s3cr3t"-"wordt""0k3n"',
+            more="env: {API_KEY: s3cr3t-word, OTHER_TOKEN: '${env:OT}'}",
+            OT="t0k3n"), 0)
+        for path in (self.folder / "runs").rglob("*"):
+            if path.is_file() and path.name != "spec.yaml":
+                self.assertNotIn(b"s3cr3t-word", path.read_bytes(), path)
+                self.assertNotIn(b"t0k3n", path.read_bytes(), path)
+
+    def test_lines_of_all_lengths_arrive_whole(self):
+        script = ("import sys\n"
+                  "for n in (0, 1, 600, 700, 1023, 1024, 1025, 5000, 70000):\n"
+                  "    sys.stdout.write('x' * n + '\\n')\n"
+                  "sys.stdout.flush()\n"
+                  "sys.stdout.buffer.write(b'\\xff\\x00\\x1b\\n')\n")
+        self.write("p.py", script)
+        done = self.expect(self.run_on(
+            2, f"exec python3 '{self.folder}/p.py'",
+            more="console: {prefix: '%{rank}:', partial: 1h}"), 0)
+        lines = done.stdout.split("\n")
+        for rank in range(4):
+            own = [line[2:] for line in lines if line.startswith(f"{rank}:")]
+            own = [line for line in own if set(line) <= {"x"}]
+            self.assertIn("x" * 1025, own)
+            self.assertIn("x" * 5000, own)
+
+    def test_nodes_that_differ_get_what_they_have(self):
+        """On cpu a rank for each usable CPU, by each node's own count."""
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("one CPU is no two kinds of nodes")
+        one = min(os.sched_getaffinity(0))
+        wrapper = self.write("narrow", "#!/bin/sh\nexec taskset -c "
+                             f"{one} '{harness.JOBRUN}' \"$@\"\n")
+        wrapper.chmod(0o700)
+        all_cpus = len(os.sched_getaffinity(0))
+        done = self.expect(self.jobrun(
+            self.write("t.jobrun.yaml", "version: 1\nentrypoint: [sh, -c, "
+                       "'echo $NODE_RANK']\n"),
+            env=self.allocation(2, FAKE_PROGRAM={"1": str(wrapper)})), 0)
+        nodes = [rank["node_rank"] for rank in self.results()["ranks"]]
+        self.assertEqual(nodes, [0] * all_cpus + [1], done.stderr)
+
+    def test_traffic_of_ranks_that_sleep(self):
+        """What all of it costs, per rank, whatever it does meanwhile."""
+        self.expect(self.run_on(2, "sleep 0.5", local=64), 0)
+        told = [event for event in self.events() if event["event"] == "agents"]
+        facts = 2 * 4096
+        self.assertLess(told[0]["heard"], facts + 128 * 800)
+        self.assertLess(told[0]["told"], 4096)
+
+
+class Wrong(Agents):
+    def test_a_node_without_the_program(self):
+        done = self.expect(self.run_on(
+            2, "true", FAKE_PROGRAM={"1": "/nowhere/jobrun"}), 7)
+        self.assertIn("execve(): /nowhere/jobrun: No such file", done.stderr)
+        self.assertIn("node 1 did not answer", done.stderr)
+        self.nobody_is_left()
+
+    def test_two_agents_of_one_node(self):
+        done = self.expect(self.run_on(
+            2, "true", FAKE_TASKS={"1": {"SLURM_NODEID": "0"}}), 4)
+        self.assertIn("node 0 (n", done.stderr)
+        self.assertIn("more than one agent", done.stderr)
+        self.nobody_is_left()
+
+    def test_eight_agents_on_a_node(self):
+        done = self.expect(self.run_on(
+            2, "true", FAKE_TASKS={"1": {"SLURM_STEP_TASKS_PER_NODE": "8(x2)",
+                                         "SLURM_TASKS_PER_NODE": "8(x2)"}}), 4)
+        self.assertIn("node 1", done.stderr)
+        self.assertIn("8 times", done.stderr)
+        self.nobody_is_left()
+
+    def test_another_version(self):
+        other = self.write("other", "#!/bin/sh\n'%s' \"$@\" | sed -u "
+                           "'s/\"version\": \"[^\"]*\"/\"version\": \"9.9\"/'\n"
+                           % harness.JOBRUN)
+        other.chmod(0o700)
+        done = self.expect(self.run_on(2, "true",
+                                       FAKE_PROGRAM={"1": str(other)}), 7)
+        self.assertIn("node 1 (n2): jobrun is of version 9.9 there",
+                      done.stderr)
+        self.nobody_is_left()
+
+    def test_a_clock_that_is_off(self):
+        shifted = self.write(
+            "shifted", "#!/bin/sh\n'%s' \"$@\" | sed -u -E "
+            "'s/\"wall\": ([0-9]{10})/\"wall\": 1\\1/;"
+            "s/\"wall\": 1([0-9])/\"wall\": 2/'\n" % harness.JOBRUN)
+        shifted.chmod(0o700)
+        done = self.expect(self.run_on(2, "true",
+                                       FAKE_PROGRAM={"1": str(shifted)}), 0)
+        self.assertIn("node 1 (n2): its clock is", done.stderr)
+
+    def test_no_log_folder_on_a_node(self):
+        """The node sees another file system where the log folder is."""
+        hidden = self.write(
+            "hidden", "#!/bin/sh\nexec unshare -m sh -c 'mount -t tmpfs none "
+            "\"$1\" && shift && exec \"$@\"' sh '%s/logs' '%s' \"$@\"\n"
+            % (self.folder, harness.JOBRUN))
+        hidden.chmod(0o700)
+        (self.folder / "logs").mkdir()
+        tried = subprocess.run(
+            ["unshare", "-m", "mount", "-t", "tmpfs", "none",
+             self.folder / "logs"], capture_output=True)
+        if tried.returncode != 0:
+            self.skipTest("no mount namespace to hide a folder in")
+        done = self.expect(self.run_on(2, "true", more="log_dir: logs",
+                                       FAKE_PROGRAM={"1": str(hidden)}), 7)
+        self.assertIn("node 1 (n2): the run folder", done.stderr)
+        self.assertIn(f"{self.folder}/logs/", done.stderr)
+        self.nobody_is_left()
+
+    def test_no_srun(self):
+        os.unlink(self.folder / "bin" / "srun")
+        done = self.expect(self.jobrun(
+            self.spec("true"),
+            env={**self.allocation(2), "PATH": str(self.folder / "bin")}), 7)
+        self.assertIn("no srun in PATH", done.stderr)
+
+    def test_an_agent_that_nobody_started(self):
+        done = self.expect(self.jobrun("agent"), 2)
+        self.assertIn("srun", done.stderr)
+
+    def test_what_agents_cannot_do(self):
+        for more, words, code in (
+                ("timeouts: {silence: 5s}", (), 4), ("", ("--stdin", "0"), 2)):
+            done = self.expect(self.run_on(2, "true", *words, more=more), code)
+            self.assertNotIn("Traceback", done.stderr)
+            self.nobody_is_left()
+
+
+class Ends(Agents):
+    """Torn down from any end."""
+
+    def stop_by(self, number):
+        process = self.begin()
+        process.send_signal(number)
+        err = self.finish(process, 128 + number)
+        self.assertIn("STOPPED", err)
+        self.assertIn("ranks 0-3 stopped by jobrun", err)
+
+    def test_by_a_signal_to_the_head(self):
+        self.stop_by(signal.SIGTERM)
+
+    def test_by_an_interrupt(self):
+        self.stop_by(signal.SIGINT)
+
+    def test_before_all_have_answered(self):
+        mute = self.write("mute", "#!/bin/sh\nexec sleep 1000\n")
+        mute.chmod(0o700)
+        process = self.start(self.spec("true"), env=self.allocation(
+            2, FAKE_PROGRAM={"1": str(mute)}))
+        until = time.monotonic() + harness.LIMIT
+        while len(self.agents()) < 2:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=harness.LIMIT)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        os.kill(self.agents()[1], signal.SIGKILL)  # as the step would be
+        self.nobody_is_left()
+
+    def test_a_node_that_says_nothing_in_time(self):
+        mute = self.write("mute", "#!/bin/sh\ncat > /dev/null\n")
+        mute.chmod(0o700)
+        done = self.expect(self.run_on(
+            2, "true", more="timeouts: {start: 1s}",
+            FAKE_PROGRAM={"1": str(mute)}), 7)
+        self.assertIn("node 1 did not answer: it has had its time "
+                      "(timeouts.start)", done.stderr)
+        self.nobody_is_left()
+
+    def test_the_head_is_killed(self):
+        process = self.begin()
+        process.kill()
+        self.finish(process, -signal.SIGKILL)
+
+    def test_the_head_is_killed_and_ranks_have_their_grace(self):
+        process = self.begin("trap 'echo saved > \"$JOBRUN_RANK_DIR/saved\"; "
+                             "exit 0' TERM; while :; do sleep 0.05; done")
+        process.kill()
+        self.finish(process, -signal.SIGKILL)
+        for rank in range(4):
+            self.assertTrue((self.folder / f"runs/latest/attempt_0/{rank}"
+                             "/saved").exists())
+
+    def test_srun_is_killed(self):
+        process = self.begin()
+        children = subprocess.run(
+            ["pgrep", "-P", str(process.pid)], text=True, capture_output=True)
+        os.kill(int(children.stdout.split()[0]), signal.SIGKILL)
+        err = self.finish(process, 1)
+        self.assertIn("was lost with its node", err)
+
+    def test_an_agent_is_killed(self):
+        process = self.begin(nodes=2)
+        os.kill(self.agents()[1], signal.SIGKILL)
+        err = self.finish(process, 1)
+        self.assertIn("rank 2 was lost with its node", err)
+        self.assertIn("ranks 0-1 stopped by jobrun", err)
+        cause = self.results()["root_cause"]
+        self.assertEqual((cause["kind"], cause["host"]), ("lost_node", "n2"))
+
+    def test_the_runs_own_process_is_killed(self):
+        process = self.begin()
+        children = subprocess.run(
+            ["pgrep", "-P", str(self.agents()[1])], text=True,
+            capture_output=True)
+        os.kill(int(children.stdout.split()[0]), signal.SIGKILL)
+        self.finish(process, 7)
+
+    def test_by_a_signal_to_the_step(self):
+        """As at the end of the allocation's time: each node gets SIGTERM."""
+        process = self.begin()
+        for pid in self.agents().values():
+            os.kill(pid, signal.SIGTERM)
+        self.finish(process, 128 + signal.SIGTERM)
+
+    def test_a_rank_that_ignores_it(self):
+        process = self.begin("trap '' TERM; while :; do sleep 0.1; done",
+                             more="timeouts: {stop_grace: 200ms}")
+        process.terminate()
+        err = self.finish(process, 128 + signal.SIGTERM)
+        self.assertIn("0 processes left", err)
+
+
+class Again(Agents):
+    def test_all_ranks_of_all_nodes_start_again(self):
+        script = ('echo "$JOBRUN_ATTEMPT $MASTER_PORT"; '
+                  'if [ $RANK = 3 -a $JOBRUN_ATTEMPT -lt 2 ]; then exit 9; fi;'
+                  ' if [ $JOBRUN_ATTEMPT -lt 2 ]; then sleep 1000; fi')
+        done = self.expect(self.run_on(2, script, more="restart: {max: 3}"), 0)
+        self.assertIn("attempt 1 failed: rank 3 exited with code 9",
+                      done.stderr)
+        results = self.results()
+        self.assertEqual(results["attempt"], 2)
+        ports = {}
+        for line in done.stdout.splitlines():
+            _, attempt, port = line.split()
+            ports.setdefault(attempt, set()).add(port)
+        self.assertEqual([len(ports[attempt]) for attempt in "012"], [1, 1, 1])
+        self.assertNotEqual(ports["0"], ports["1"])
+        self.assertNotEqual(ports["1"], ports["2"])
+        self.nobody_is_left()
+
+    def test_not_without_a_node(self):
+        process = self.begin(more="restart: {max: 3}")
+        os.kill(self.agents()[1], signal.SIGKILL)
+        err = self.finish(process, 1)
+        self.assertIn("a node was lost", err)
+
+
+class Functions(Agents):
+    def test_the_exit_barrier_is_of_all_nodes(self):
+        self.write("m.py", "import os, time\n"
+                   "def main():\n"
+                   "    if os.environ['RANK'] == '3':\n"
+                   "        time.sleep(0.7)\n"
+                   "    return int(os.environ['RANK'])\n"
+                   "import atexit\n"
+                   "atexit.register(lambda: open(os.environ"
+                   "['JOBRUN_RANK_DIR'] + '/left', 'w').write("
+                   "str(time.monotonic_ns())))\n")
+        self.write("t.jobrun.yaml", "version: 1\nlocal_world_size: 2\n"
+                   "entrypoint: {python: {function: 'm:main'}}\n")
+        self.expect(self.jobrun("t.jobrun.yaml", env=self.allocation(2)), 0)
+        done = {event["rank"]: event["ns"] for event in self.events()
+                if event["event"] == "rank_done"}
+        left = [int((self.folder / f"runs/latest/attempt_0/{rank}/left")
+                    .read_text()) for rank in range(4)]
+        self.assertGreaterEqual(min(left), done[3] - 100000000)
+
+    def test_setup_of_each_node(self):
+        self.expect(self.run_on(
+            2, 'test "$FROM" = "node $NODE_RANK"',
+            more="setup: 'echo here; export FROM=\"node $SLURM_NODEID\"'"), 0)
+        for node in range(2):
+            log = self.folder / f"runs/latest/node_{node}/attempt_0/setup.log"
+            self.assertEqual(log.read_text(), "here\n")
+
+
+if __name__ == "__main__":
+    harness.main()
