@@ -67,6 +67,7 @@ struct jr_hw_scheduler {
     bool slots;             /* those are CPU slots, no tasks that were named */
     const char *master_addr;
     uint32_t master_port;
+    uint32_t restarts;   /* how often the job was started again */
     uint64_t end;        /* of the job's time, in seconds since 1970 */
     uint32_t kill_wait;  /* seconds from SIGTERM to SIGKILL, when it ends */
     const char *problem; /* why it cannot be believed; NULL: it can */

@@ -161,6 +161,7 @@ static void read_around(struct jr_probe *probe, enum jr_system launcher)
     if (to->job_id == NULL || launcher == JR_SYSTEM_TORCHRUN)
         to->job_id = around.job_id;
     to->end = around.end;
+    to->restarts = around.restarts;
     if (to->nodes == 0 && to->hosts.count == 0)
         to->nodes = around.nodes;
     if (to->hosts.count == 0 &&

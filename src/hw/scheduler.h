@@ -63,6 +63,7 @@ enum jr_use {
     JR_USE_EACH,    /* number: the same for all nodes */
     JR_USE_ADDR,    /* text */
     JR_USE_PORT,    /* number */
+    JR_USE_RESTARTS, /* number */
     JR_USE_END,     /* seconds since 1970 */
     JR_USE_LIST,    /* hosts: n[1-2] */
     JR_USE_WORDS,   /* hosts: h1 h1 h2, once per slot */

@@ -108,6 +108,8 @@ static const struct jr_variable rows[] = {
     ROW(SLURM, "SLURM_NTASKS", NOTHING, "tasks that were asked for", NULL),
     ROW(SLURM, "SLURM_NTASKS_PER_NODE", NOTHING, "tasks that were asked for",
         NULL),
+    ROW(SLURM, "SLURM_RESTART_COUNT", RESTARTS,
+        "how often the job was started again", NULL),
     ROW(SLURM, "SLURM_JOB_END_TIME", END, "when the job's time is up", NULL),
     ROW(SLURM, "SLURM_CPUS_PER_TASK", NOTHING, "CPUs of a task",
         "the affinity of this process is asked instead"),
@@ -173,6 +175,12 @@ static bool use_job(struct jr_probe *probe, const char *value)
 static bool use_nodes(struct jr_probe *probe, const char *value)
 {
     return fill(&probe->hw->scheduler.nodes, value, JR_HOSTLIST_MAX);
+}
+
+static bool use_restarts(struct jr_probe *probe, const char *value)
+{
+    uint32_t *to = &probe->hw->scheduler.restarts;
+    return jr_num_u32(value, to) && *to <= INT_MAX;
 }
 
 static bool use_index(struct jr_probe *probe, const char *value)
@@ -263,6 +271,7 @@ bool jr_variable_use(struct jr_probe *probe, const struct jr_variable *row,
         [JR_USE_HERE] = use_here,        [JR_USE_STARTED] = use_started,
         [JR_USE_TASKS] = use_tasks,      [JR_USE_EACH] = use_each,
         [JR_USE_ADDR] = use_addr,        [JR_USE_PORT] = use_port,
+        [JR_USE_RESTARTS] = use_restarts,
         [JR_USE_END] = use_end,          [JR_USE_LIST] = jr_hosts_list,
         [JR_USE_WORDS] = jr_hosts_words, [JR_USE_PAIRS] = jr_hosts_pairs,
         [JR_USE_LINES] = jr_hosts_lines, [JR_USE_TABLE] = jr_hosts_table,

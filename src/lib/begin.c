@@ -90,6 +90,7 @@ static int fill_record(struct jr_session *session, struct jr_error *err)
         session->options.rerun_of == NULL ? session->spec_name : NULL;
     record->rerun_of = session->options.rerun_of;
     record->local = session->options.local;
+    record->attempt = session->attempt;
     if (session->head == NULL)
         jr_group_make(&session->group, session->dir.id);
     if (session->group.path[0] != '\0')

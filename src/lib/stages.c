@@ -182,6 +182,8 @@ static enum jr_status resolve(struct jr_session *session, struct jr_error *err)
                         &options, &session->diags);
     if (status == JR_STATUS_OK)
         session->progress = JR_PROGRESS_RESOLVED;
+    if (!options.local)
+        session->attempt = session->hw.scheduler.restarts;
     return jr_session_end_stage(session, first, status, err);
 }
 

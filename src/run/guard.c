@@ -36,6 +36,7 @@ struct guard {
     int runner_fd; /* its pidfd */
     int alive_fd;  /* has an end once the runner, init of a namespace, goes */
     int signal_fd;
+    int heard;     /* the first signal that means stop; 0 */
     struct jr_signals signals;
     struct jr_terminal terminal; /* --debug */
     struct jr_run_options own;   /* with the rank's end of it */
@@ -185,7 +186,7 @@ static void suspend(const struct guard *guard)
 /* The runner sits in a session of its own, so that it hears a signal from the
  * terminal only once, and from us. SIGCONT behind a stop wakes a runner that
  * somebody stopped. SIGTSTP stops us too, as a shell expects of its job. */
-static void relay(const struct guard *guard)
+static void relay(struct guard *guard)
 {
     pid_t pid;
     int sig = jr_signal_read(guard->signal_fd, &pid);
@@ -195,6 +196,8 @@ static void relay(const struct guard *guard)
     if (use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
         return;
     (void)jr_pidfd_signal(guard->runner_fd, sig);
+    if (use == JR_SIGNAL_STOP && guard->heard == 0)
+        guard->heard = sig;
     if (use == JR_SIGNAL_STOP)
         (void)jr_pidfd_signal(guard->runner_fd, SIGCONT);
     if (use == JR_SIGNAL_SUSPEND)
@@ -204,7 +207,7 @@ static void relay(const struct guard *guard)
 /* The init of a namespace ends once all in it have; so it is only its wait for
  * them that is bounded. Returns false when that was too long: then it is not
  * reaped. */
-static bool await_runner(const struct guard *guard, siginfo_t *ret)
+static bool await_runner(struct guard *guard, siginfo_t *ret)
 {
     struct pollfd fds[] = {{.fd = guard->signal_fd, .events = POLLIN},
                            {.fd = guard->runner_fd, .events = POLLIN},
@@ -297,6 +300,24 @@ static void finish(const struct guard *guard, const siginfo_t *end)
     tidy_logs(guard);
 }
 
+/* Where a rank died of a signal that stops jobrun, too, and jobrun has not got
+ * it yet, it is worth a moment to learn whether it was meant for both. */
+static void hear_share(struct guard *guard)
+{
+    struct jr_outcome *outcome = &guard->shared->outcome;
+    int hit = jr_outcome_hit(outcome);
+    if (outcome->stop_signal != 0 || hit <= 0 || hit >= NSIG ||
+        guard->signals.use[hit] != JR_SIGNAL_STOP)
+        return;
+    if (guard->heard == 0)
+        guard->heard = jr_signals_await(&guard->signals,
+                                        jr_clock_ns() + JR_SHARE_NS);
+    if (guard->heard == 0)
+        return;
+    outcome->stop_signal = guard->heard;
+    jr_outcome_share(outcome, guard->heard, outcome->ended_ns);
+}
+
 /* Returns 0 when there is an outcome to tell. */
 static int judge_end(const struct guard *guard, const siginfo_t *end,
                      struct jr_error *err)
@@ -328,6 +349,7 @@ static int run_guarded(struct guard *guard, const struct jr_budget *budget,
         name_stuck(guard, &end);
     if (judge_end(guard, &end, err) != 0)
         return -1;
+    hear_share(guard);
     if (jr_shared_copy(ret, guard->shared) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "the outcome");
     return 0;

@@ -98,3 +98,32 @@ const char *jr_start_reason(const struct jr_plan_rank *rank,
     const char *text = strerrordesc_np(error);
     return text == NULL ? "unknown error" : text;
 }
+
+/* The signal that a rank ended by, while nobody here had sent it one; 0. */
+static int hit_of(const struct jr_rank_outcome *rank)
+{
+    if (rank->stopped_with != 0 || rank->killed)
+        return 0;
+    if (rank->end == JR_END_SIGNALED)
+        return rank->signal;
+    return rank->end == JR_END_EXITED && rank->exit_code > 128
+               ? rank->exit_code - 128
+               : 0;
+}
+
+int jr_outcome_hit(const struct jr_outcome *outcome)
+{
+    int hit = 0;
+    for (uint32_t i = 0; i < outcome->count && hit == 0; i++)
+        hit = hit_of(&outcome->ranks[i]);
+    return hit;
+}
+
+void jr_outcome_share(struct jr_outcome *outcome, int sig, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < outcome->count; i++) {
+        struct jr_rank_outcome *rank = &outcome->ranks[i];
+        if (hit_of(rank) == sig && rank->ended_ns + JR_SHARE_NS > now_ns)
+            rank->stopped_with = sig;
+    }
+}

@@ -20,6 +20,19 @@ struct jr_shared *jr_shared_new(uint32_t count);
 /* NULL is allowed. */
 void jr_shared_free(struct jr_shared *shared);
 
+/* A scheduler that ends a job signals all of its processes at once, jobrun's
+ * and the ranks': what a rank died of so shortly before jobrun was sent it, in
+ * nanoseconds, was meant for both. */
+#define JR_SHARE_NS UINT64_C(300000000)
+
+/* The signal that ended a rank, in its own words (exit code 128 + N) or the
+ * kernel's, where jobrun had not sent it one; 0. */
+int jr_outcome_hit(const struct jr_outcome *outcome);
+
+/* jobrun was sent `sig` at `now_ns` (monotonic): the ranks that it has ended
+ * by then were stopped with it. */
+void jr_outcome_share(struct jr_outcome *outcome, int sig, uint64_t now_ns);
+
 /* Copy what was recorded into `ret`, in memory of its own. -1 with ENOMEM. */
 int jr_shared_copy(struct jr_outcome *ret, const struct jr_shared *shared);
 

@@ -23,6 +23,7 @@
 #include <signal.h>
 
 #include "clock.h"
+#include "outcome.h"
 
 #include "banned.h"
 
@@ -167,6 +168,7 @@ void jr_stop_signal(struct jr_runner *runner, int sig)
         return;
     }
     runner->outcome->stop_signal = sig;
+    jr_outcome_share(runner->outcome, sig, now);
     jr_stop_begin(runner);
 }
 

@@ -40,7 +40,6 @@ class Lab(Case):
     def setUp(self):
         super().setUp()
         self.slurm = SLURM
-        self.port = SLURM.lease_port()
         self.addCleanup(self.calm)
 
     def calm(self):
@@ -50,7 +49,8 @@ class Lab(Case):
         self.slurm.await_gone()
 
     def spec(self, name="t", text=""):
-        """A spec that meets at a port of this cluster's own."""
+        """A spec that meets at a port of its own, for the nodes are not."""
+        self.port = self.slurm.lease_port()
         return self.write(f"{name}.jobrun.yaml",
                           f"version: 1\nmaster_port: {self.port}\n"
                           f"device: cpu\n{text}")
