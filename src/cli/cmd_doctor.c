@@ -7,6 +7,8 @@
 
 #include "banned.h"
 
+enum { SETS_SHOWN = 8 }; /* on a line */
+
 static const char *device_word(enum jr_device kind)
 {
 #define WORD(name, word, help) word,
@@ -29,6 +31,33 @@ static void print_devices(struct jr_buf *out, const struct jr_hw *hw)
     }
 }
 
+/* Sets of CPUs; of many, the first ones and how many there are. */
+static void print_sets(struct jr_buf *out, const struct jr_strv *sets)
+{
+    size_t shown = sets->count > SETS_SHOWN ? SETS_SHOWN / 2 : sets->count;
+    for (size_t i = 0; i < shown; i++)
+        jr_buf_printf(out, "%s%s", i > 0 ? "  " : "", sets->items[i]);
+    if (shown < sets->count)
+        jr_buf_printf(out, "  ... (%zu of them)", sets->count);
+}
+
+static void print_topology(struct jr_buf *out, const struct jr_hw_cpus *cpus)
+{
+    for (uint32_t i = 0; i < cpus->numa_count && cpus->numa_count > 1; i++)
+        jr_buf_printf(out, "numa     node %u: CPUs %s\n", cpus->numa[i].index,
+                      cpus->numa[i].cpus);
+    for (uint32_t i = 0; i < cpus->caches_count; i++) {
+        const struct jr_hw_cache *row = &cpus->caches[i];
+        bool large = row->size >= 1 << 20;
+        jr_buf_printf(out, "cache    L%u, %.4g %s%s, of CPUs  ", row->level,
+                      (double)row->size / (large ? 1 << 20 : 1 << 10),
+                      large ? "MiB" : "KiB",
+                      row->cpus.count > 1 ? " each" : "");
+        print_sets(out, &row->cpus);
+        jr_buf_char(out, '\n');
+    }
+}
+
 static void print_cpus(struct jr_buf *out, const struct jr_hw *hw)
 {
     const struct jr_hw_cpus *cpus = &hw->cpus;
@@ -37,6 +66,7 @@ static void print_cpus(struct jr_buf *out, const struct jr_hw *hw)
                   "and cpuset\n",
                   cpus->usable, cpus->online,
                   cpus->set != NULL ? cpus->set : "?", cpus->usable_cores);
+    print_topology(out, cpus);
     if (cpus->quota > 0)
         jr_buf_printf(out, "quota    %g CPUs, by %s\n", cpus->quota,
                       cpus->quota_from);
@@ -165,6 +195,8 @@ int jr_cmd_doctor(struct jr_cli *cli)
     int status = jr_stage_open(&session, cli, &options);
     if (status == 0)
         status = jr_stage_facts(session, cli);
+    if (status == 0)
+        jr_session_more_facts(session);
     if (status == 0 && format == 1)
         status = jr_stage_print(session, cli, JR_TEXT_FACTS);
     else if (status == 0)

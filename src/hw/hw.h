@@ -36,6 +36,13 @@ struct jr_hw_numa {
     const char *cpus; /* the usable ones: "0-3,8" */
 };
 
+/* Caches of a level and size, and by the usable CPUs that share it each one. */
+struct jr_hw_cache {
+    uint32_t level;
+    uint64_t size; /* bytes; 0 when unknown */
+    struct jr_strv cpus;
+};
+
 /* The CPUs that this process may use. Counts are 0 when unknown. */
 struct jr_hw_cpus {
     uint32_t online;        /* logical CPUs that are online */
@@ -49,6 +56,9 @@ struct jr_hw_cpus {
     struct jr_strv cores;
     struct jr_hw_numa *numa; /* no entries when unknown */
     uint32_t numa_count;
+    struct jr_hw_cache *caches; /* beyond the first level; no entries until they
+                                   are asked for */
+    uint32_t caches_count;
 };
 
 /* What the scheduler around this process says, and the launcher that started it
@@ -126,5 +136,11 @@ struct jr_hw {
  * read are absent, never an error; -1 only without memory. */
 int jr_hw_probe(struct jr_hw *ret, struct jr_arena *arena, const char *root,
                 char *const *envp, struct jr_error *err);
+
+/* Read the caches of what was probed below `root`, too: nothing is resolved
+ * from them, so only who shows the facts asks. Out of memory shows in the
+ * arena. */
+void jr_hw_read_caches(struct jr_hw *hw, struct jr_arena *arena,
+                       const char *root);
 
 #endif

@@ -112,6 +112,8 @@ const char *jr_support_find(struct jr_arena *arena);
 /* For the program, which sees more than jobrun.h has: the facts, zeroed before
  * they are read, and the list of findings. */
 const struct jr_hw *jr_session_hw(const struct jr_session *session);
+/* Facts that only people want: those of this machine, once it was read. */
+void jr_session_more_facts(struct jr_session *session);
 struct jr_diags *jr_session_findings(struct jr_session *session);
 
 #endif

@@ -161,6 +161,12 @@ enum jr_status jr_session_facts(struct jr_session *session, const char *profile,
         session, first, failed == 0 ? JR_STATUS_OK : JR_STATUS_USAGE, err);
 }
 
+void jr_session_more_facts(struct jr_session *session)
+{
+    if (session->facts && session->hw.real)
+        jr_hw_read_caches(&session->hw, &session->arena, "");
+}
+
 /* Facts, and then the rules. */
 static enum jr_status resolve(struct jr_session *session, struct jr_error *err)
 {

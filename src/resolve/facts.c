@@ -29,6 +29,7 @@ struct row {
 #define HW(key, kind, member)      FACT(jr_hw, key, kind, member)
 #define DEVICE(key, kind, member)  FACT(jr_hw_device, key, kind, member)
 #define NUMA(key, kind, member)    FACT(jr_hw_numa, key, kind, member)
+#define CACHE(key, kind, member)   FACT(jr_hw_cache, key, kind, member)
 #define PROBLEM(key, kind, member) FACT(jr_hw_problem, key, kind, member)
 
 static const struct jr_hw_numa blank_numa = {.index = 0};
@@ -36,6 +37,15 @@ static const struct jr_hw_numa blank_numa = {.index = 0};
 static const struct row numa_rows[] = {
     {NUMA("index", INDEX, index), .required = true},
     {NUMA("cpus", SET, cpus), .required = true},
+    {.key = NULL},
+};
+
+static const struct jr_hw_cache blank_cache = {.level = 0};
+
+static const struct row cache_rows[] = {
+    {CACHE("level", INDEX, level), .required = true},
+    {CACHE("size", BYTES, size)},
+    {CACHE("cpus", GROUPS, cpus), .required = true},
     {.key = NULL},
 };
 
@@ -53,6 +63,13 @@ static const struct row cpus_rows[] = {
      .size = sizeof(struct jr_hw_numa),
      .count_at = offsetof(struct jr_hw, cpus.numa_count),
      .blank = &blank_numa,
+     .optional = true},
+    {.key = "caches",
+     .at = offsetof(struct jr_hw, cpus.caches),
+     .rows = cache_rows,
+     .size = sizeof(struct jr_hw_cache),
+     .count_at = offsetof(struct jr_hw, cpus.caches_count),
+     .blank = &blank_cache,
      .optional = true},
     {.key = NULL},
 };
