@@ -25,6 +25,10 @@ void jr_gaudi_read(struct jr_probe *probe, struct jr_found *found);
 void jr_ascend_read(struct jr_probe *probe, struct jr_found *found);
 void jr_cambricon_read(struct jr_probe *probe, struct jr_found *found);
 
+/* Ask NVIDIA's library for what only people want to know of GPUs that were
+ * found: their memory. What it does not tell stays unknown. */
+void jr_nvidia_complete(struct jr_probe *probe);
+
 /* Append a device of the next index, visible to nobody yet, with the NUMA node
  * of its bus (NULL: unknown). NULL without memory. */
 struct jr_hw_device *jr_found_add(struct jr_probe *probe,

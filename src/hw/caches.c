@@ -84,23 +84,19 @@ static void keep(struct jr_probe *probe, const struct cache *cache)
     jr_strv_push(&row->cpus, probe->arena, (char *)cache->cpus);
 }
 
-void jr_hw_read_caches(struct jr_hw *hw, struct jr_arena *arena,
-                       const char *root)
+void jr_probe_caches(struct jr_probe *probe)
 {
-    struct jr_probe probe = {.hw = hw, .arena = arena, .root = root};
+    const char *text = probe->hw->cpus.set, *bad;
     struct jr_set usable;
-    const char *bad;
     uint32_t last;
-    if (hw->cpus.set == NULL ||
-        !jr_set_parse(&usable, &probe.scratch, hw->cpus.set, &bad) ||
+    if (text == NULL ||
+        !jr_set_parse(&usable, &probe->scratch, text, &bad) ||
         !jr_set_max(&usable, &last))
         return;
     for (uint32_t cpu = 0; cpu <= last; cpu++)
         for (uint32_t i = 0; i < INDEXES_MAX && jr_set_has(&usable, cpu); i++) {
             struct cache cache;
-            if (read_cache(&probe, &usable, (uint32_t[]){cpu, i}, &cache))
-                keep(&probe, &cache);
+            if (read_cache(probe, &usable, (uint32_t[]){cpu, i}, &cache))
+                keep(probe, &cache);
         }
-    arena->failed |= probe.scratch.failed;
-    jr_arena_release(&probe.scratch);
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "accel.h"
 #include "buf.h"
 #include "clock.h"
 #include "io.h"
@@ -123,4 +124,14 @@ int jr_hw_probe(struct jr_hw *ret, struct jr_arena *arena, const char *root,
                             "no memory to read the machine's facts");
     *ret = hw;
     return 0;
+}
+
+void jr_hw_probe_more(struct jr_hw *hw, struct jr_arena *arena,
+                      const char *root)
+{
+    struct jr_probe probe = {.hw = hw, .arena = arena, .root = root};
+    jr_probe_caches(&probe);
+    jr_nvidia_complete(&probe);
+    arena->failed |= probe.scratch.failed;
+    jr_arena_release(&probe.scratch);
 }

@@ -137,10 +137,10 @@ struct jr_hw {
 int jr_hw_probe(struct jr_hw *ret, struct jr_arena *arena, const char *root,
                 char *const *envp, struct jr_error *err);
 
-/* Read the caches of what was probed below `root`, too: nothing is resolved
- * from them, so only who shows the facts asks. Out of memory shows in the
- * arena. */
-void jr_hw_read_caches(struct jr_hw *hw, struct jr_arena *arena,
-                       const char *root);
+/* Complete what was probed below `root` by facts from which nothing is
+ * resolved, and which take their time: caches, the memory of NVIDIA's GPUs. Who
+ * shows facts to people asks. Out of memory shows in the arena. */
+void jr_hw_probe_more(struct jr_hw *hw, struct jr_arena *arena,
+                      const char *root);
 
 #endif

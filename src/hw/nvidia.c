@@ -1,4 +1,5 @@
-/* NVIDIA GPUs by /proc/driver/nvidia. */
+/* NVIDIA GPUs by /proc/driver/nvidia; where that is hidden (sandboxes such as
+ * gVisor, WSL), by NVIDIA's library. */
 #include <string.h>
 #include <unistd.h>
 
@@ -85,22 +86,84 @@ static void tell_unreadable(struct jr_probe *probe, const char *value,
 static void read_instances(struct jr_probe *probe, struct jr_found *found)
 {
     struct jr_found instances = {0};
-    if (!jr_nvml_read(probe, &instances))
+    const char *why = jr_nvml_read(probe, &instances, JR_NVML_INSTANCES,
+                                   JR_NVML_LIMIT_MS);
+    if (why != NULL)
         jr_probe_problem(probe, JR_DEVICE_CUDA,
-                         JR_CUDA_VISIBLE
-                         " names MIG instances, which only libnvidia-ml.so.1 "
-                         "knows, and it cannot be used",
+                         jr_arena_printf(probe->arena,
+                                         JR_CUDA_VISIBLE
+                                         " names MIG instances, which only "
+                                         "libnvidia-ml.so.1 knows, and it %s",
+                                         why),
                          "install the driver's libraries, or give them to the "
                          "container, or name whole GPUs");
     else
         *found = instances;
 }
 
+/* Something of NVIDIA's can be opened, but /proc does not tell what. Under WSL
+ * the node may be another vendor's. */
+static void read_hidden(struct jr_probe *probe, struct jr_found *found)
+{
+    const char *node = "/dev/nvidiactl";
+    bool own = jr_probe_exists(probe, node);
+    if (!own && !jr_probe_exists(probe, "/dev/dxg"))
+        return;
+    const char *why =
+        jr_nvml_read(probe, found, JR_NVML_GPUS, JR_NVML_LIMIT_MS);
+    if (why != NULL && own)
+        jr_probe_problem(
+            probe, JR_DEVICE_CUDA,
+            jr_arena_printf(probe->arena,
+                            "there is %s, but no " DRIVER
+                            " that would tell the GPUs, and libnvidia-ml.so.1 "
+                            "%s",
+                            node, why),
+            "see what `nvidia-smi` says, and start the container with the "
+            "driver's libraries too");
+}
+
+/* By the place on the bus. */
+static void complete(struct jr_hw_device *device, const struct jr_found *found)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        const struct jr_hw_device *told = &found->devices[i];
+        if (device->bus == NULL || told->bus == NULL ||
+            strcmp(device->bus, told->bus) != 0)
+            continue;
+        device->memory = told->memory;
+        if (device->uuid == NULL)
+            device->uuid = told->uuid;
+        return;
+    }
+}
+
+void jr_nvidia_complete(struct jr_probe *probe)
+{
+    struct jr_hw *hw = probe->hw;
+    struct jr_found found = {0};
+    bool wanted = false;
+    for (uint32_t i = 0; i < hw->devices_count; i++)
+        wanted |= hw->devices[i].kind == JR_DEVICE_CUDA &&
+                  hw->devices[i].memory == 0;
+    if (!wanted ||
+        jr_nvml_read(probe, &found, JR_NVML_GPUS, JR_NVML_LIMIT_MS) != NULL)
+        return;
+    for (uint32_t i = 0; i < hw->devices_count; i++)
+        if (hw->devices[i].kind == JR_DEVICE_CUDA)
+            complete(&hw->devices[i], &found);
+}
+
 void jr_nvidia_read(struct jr_probe *probe, struct jr_found *found)
 {
     const char *value = probe->hw->environment.visible[JR_DEVICE_CUDA];
-    if (!jr_probe_exists(probe, DRIVER))
+    if (!jr_probe_exists(probe, DRIVER)) {
+        if (value != NULL && jr_visible_is_mig(value))
+            read_instances(probe, found);
+        else
+            read_hidden(probe, found);
         return;
+    }
     struct jr_strv buses = jr_names_list(probe, DRIVER "/gpus", ":");
     for (size_t i = 0; i < buses.count; i++)
         read_gpu(probe, found, buses.items[i]);

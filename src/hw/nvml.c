@@ -3,12 +3,31 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "ask.h"
 
 #include "banned.h"
 
 #define LIBRARY "libnvidia-ml.so.1"
 
-enum { SUCCESS = 0, MIG_ON = 1, NAME_SIZE = 96 };
+enum { SUCCESS = 0, MIG_ON = 1, NAME_SIZE = 96, ANSWER_MOST = 1 << 20 };
+
+/* How the child ends that has no answer. */
+enum { NO_LIBRARY = 1, NO_FUNCTION, NO_START, NO_COUNT, NO_READER };
+
+/* One device, as the child tells it. */
+struct record {
+    unsigned long long memory;
+    char uuid[NAME_SIZE], name[NAME_SIZE], bus[32];
+};
+
+/* What is asked of the library, in the child. */
+struct question {
+    const char *path;
+    enum jr_nvml_what what;
+    int fd;
+};
 
 /* As in nvml.h of the driver's development kit, whose ABI is stable. */
 struct memory {
@@ -62,85 +81,145 @@ static bool find_all(struct nvml *nvml)
            find(nvml, &nvml->memory, "nvmlDeviceGetMemoryInfo");
 }
 
-static bool load(struct jr_probe *probe, struct nvml *ret)
-{
-    const char *path =
-        probe->root[0] == '\0'
-            ? LIBRARY
-            : jr_arena_printf(&probe->scratch, "%s/" LIBRARY, probe->root);
-    ret->library =
-        path == NULL ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (ret->library == NULL)
-        return false;
-    if (find_all(ret) && ret->init() == SUCCESS)
-        return true;
-    (void)dlclose(ret->library);
-    return false;
-}
-
 /* The bus as sysfs spells it: in lower case, with a domain of four digits. */
-static char *bus_of(struct jr_probe *probe, const struct nvml *nvml, void *gpu)
+static void find_bus(const struct nvml *nvml, void *gpu, struct record *to)
 {
     struct pci pci = {.bus_id = ""};
     if (nvml->pci(gpu, &pci) != SUCCESS)
-        return NULL;
+        return;
     pci.bus_id[sizeof pci.bus_id - 1] = '\0';
     const char *from = pci.bus_id;
     if (strncmp(from, "0000", 4) == 0 && strcspn(from, ":") == 8)
         from += 4;
-    char *bus = jr_arena_strdup(&probe->scratch, from);
-    for (char *at = bus; at != NULL && *at != '\0'; at++)
-        *at = (char)tolower((unsigned char)*at);
-    return bus;
+    for (char *at = to->bus; *from != '\0'; from++)
+        *at++ = (char)tolower((unsigned char)*from);
 }
 
-static void add_instance(struct jr_probe *probe, struct jr_found *found,
-                         const struct nvml *nvml, void *instance,
-                         const char *bus)
+/* A GPU or an instance of one, whose bus is there. False: nobody listens. */
+static bool tell(const struct question *question, const struct nvml *nvml,
+                 void *thing, struct record *record)
 {
-    char uuid[NAME_SIZE] = "", name[NAME_SIZE] = "";
     struct memory memory = {0};
-    if (nvml->uuid(instance, uuid, sizeof uuid) != SUCCESS)
-        return;
-    struct jr_hw_device *device =
-        jr_found_add(probe, found, JR_DEVICE_CUDA, bus);
-    if (device == NULL)
-        return;
-    device->uuid = jr_arena_strndup(probe->arena, uuid, NAME_SIZE - 1);
-    if (nvml->name(instance, name, sizeof name) == SUCCESS)
-        device->model = jr_arena_strndup(probe->arena, name, NAME_SIZE - 1);
-    if (nvml->memory(instance, &memory) == SUCCESS)
-        device->memory = memory.total;
+    if (nvml->uuid(thing, record->uuid, NAME_SIZE) != SUCCESS)
+        return true;
+    if (nvml->name(thing, record->name, NAME_SIZE) != SUCCESS)
+        record->name[0] = '\0';
+    if (nvml->memory(thing, &memory) == SUCCESS)
+        record->memory = memory.total;
+    /* Less than PIPE_BUF: whole, or not at all. */
+    return write(question->fd, record, sizeof *record) == sizeof *record;
 }
 
-static void read_gpu(struct jr_probe *probe, struct jr_found *found,
-                     const struct nvml *nvml, void *gpu)
+static bool tell_instances(const struct question *question,
+                           const struct nvml *nvml, void *gpu,
+                           const struct record *whole)
 {
     unsigned now = 0, next = 0, most = 0;
     if (nvml->mig_mode(gpu, &now, &next) != SUCCESS || now != MIG_ON ||
         nvml->mig_most(gpu, &most) != SUCCESS)
-        return;
-    const char *bus = bus_of(probe, nvml, gpu);
+        return true;
     for (unsigned i = 0; i < most; i++) {
+        struct record record = *whole;
         void *instance;
-        if (nvml->mig_device(gpu, i, &instance) == SUCCESS)
-            add_instance(probe, found, nvml, instance, bus);
+        if (nvml->mig_device(gpu, i, &instance) == SUCCESS &&
+            !tell(question, nvml, instance, &record))
+            return false;
     }
+    return true;
 }
 
-bool jr_nvml_read(struct jr_probe *probe, struct jr_found *found)
+static int tell_all(const struct question *question, const struct nvml *nvml)
 {
-    struct nvml nvml = {0};
     unsigned count = 0;
-    if (!load(probe, &nvml))
-        return false;
-    bool answers = nvml.count(&count) == SUCCESS;
-    for (unsigned i = 0; answers && i < count; i++) {
+    if (nvml->count(&count) != SUCCESS)
+        return NO_COUNT;
+    for (unsigned i = 0; i < count; i++) {
+        struct record record = {.memory = 0};
         void *gpu;
-        if (nvml.device(i, &gpu) == SUCCESS)
-            read_gpu(probe, found, &nvml, gpu);
+        bool heard = true;
+        if (nvml->device(i, &gpu) != SUCCESS)
+            continue;
+        find_bus(nvml, gpu, &record);
+        if (question->what == JR_NVML_INSTANCES)
+            heard = tell_instances(question, nvml, gpu, &record);
+        else
+            heard = tell(question, nvml, gpu, &record);
+        if (!heard)
+            return NO_READER;
     }
+    return 0;
+}
+
+/* The child's part; what was loaded ends with it. */
+static int answer(void *data, int fd)
+{
+    struct question *question = data;
+    struct nvml nvml = {.library =
+                            dlopen(question->path, RTLD_NOW | RTLD_LOCAL)};
+    question->fd = fd;
+    if (nvml.library == NULL)
+        return NO_LIBRARY;
+    if (!find_all(&nvml))
+        return NO_FUNCTION;
+    if (nvml.init() != SUCCESS)
+        return NO_START;
+    int status = tell_all(question, &nvml);
     (void)nvml.shutdown();
-    (void)dlclose(nvml.library);
-    return answers;
+    return status;
+}
+
+static void add(struct jr_probe *probe, struct jr_found *found,
+                struct record *record)
+{
+    record->uuid[NAME_SIZE - 1] = record->name[NAME_SIZE - 1] = '\0';
+    record->bus[sizeof record->bus - 1] = '\0';
+    struct jr_hw_device *device =
+        jr_found_add(probe, found, JR_DEVICE_CUDA,
+                     record->bus[0] == '\0' ? NULL : record->bus);
+    if (device == NULL)
+        return;
+    device->uuid = jr_arena_strdup(probe->arena, record->uuid);
+    if (record->name[0] != '\0')
+        device->model = jr_arena_strdup(probe->arena, record->name);
+    device->memory = record->memory;
+}
+
+/* An exit code of `answer` in words; other reasons as they are. */
+static const char *explain(struct jr_arena *arena, const char *why)
+{
+    static const char *const reasons[] = {
+        [NO_LIBRARY] = "cannot be loaded",
+        [NO_FUNCTION] = "is of a version without the functions that tell",
+        [NO_START] = "cannot be initialised",
+        [NO_COUNT] = "cannot count the GPUs",
+    };
+    for (unsigned i = NO_LIBRARY; i <= NO_COUNT; i++) {
+        const char *code = jr_arena_printf(arena, "exited with code %u", i);
+        if (code != NULL && strcmp(why, code) == 0)
+            return reasons[i];
+    }
+    return why;
+}
+
+const char *jr_nvml_read(struct jr_probe *probe, struct jr_found *found,
+                         enum jr_nvml_what what, unsigned limit_ms)
+{
+    struct question question = {
+        .path = probe->root[0] == '\0'
+                    ? LIBRARY
+                    : jr_arena_printf(&probe->scratch, "%s/" LIBRARY,
+                                      probe->root),
+        .what = what};
+    const struct jr_ask ask = {answer, &question, limit_ms, ANSWER_MOST};
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+    const char *why = question.path == NULL
+                          ? "cannot be found without memory"
+                          : jr_ask(&out, probe->arena, &ask);
+    struct record record;
+    for (size_t at = 0; why == NULL && at + sizeof record <= out.len;
+         at += sizeof record) {
+        memcpy(&record, out.data + at, sizeof record);
+        add(probe, found, &record);
+    }
+    return why == NULL ? NULL : explain(probe->arena, why);
 }

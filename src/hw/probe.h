@@ -20,6 +20,7 @@ struct jr_probe {
 /* The larger readers; hw.c has the others, and lists all. Out of memory shows
  * in the arenas. */
 void jr_probe_cpus(struct jr_probe *probe);
+void jr_probe_caches(struct jr_probe *probe);
 void jr_probe_memory(struct jr_probe *probe);
 void jr_probe_accelerators(struct jr_probe *probe);
 void jr_probe_scheduler(struct jr_probe *probe);

@@ -164,7 +164,7 @@ enum jr_status jr_session_facts(struct jr_session *session, const char *profile,
 void jr_session_more_facts(struct jr_session *session)
 {
     if (session->facts && session->hw.real)
-        jr_hw_read_caches(&session->hw, &session->arena, "");
+        jr_hw_probe_more(&session->hw, &session->arena, "");
 }
 
 /* Facts, and then the rules. */

@@ -1,7 +1,13 @@
 /* A libnvidia-ml.so.1 of two GPUs: one has MIG on, with instances in places 0
- * and 2 of 3; the other has it off. INIT is what nvmlInit_v2 returns. */
+ * and 2 of 3; the other has it off. INIT is what nvmlInit_v2 returns, unless it
+ * is one of these: then the library hangs, or crashes at the second GPU. */
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { HANG = 100, CRASH = 101 };
 
 #define FAKE __attribute__((visibility("default")))
 
@@ -35,7 +41,9 @@ static char things[5];
 
 int nvmlInit_v2(void)
 {
-    return INIT;
+    while (INIT == HANG)
+        (void)pause();
+    return INIT == CRASH ? SUCCESS : INIT;
 }
 
 int nvmlShutdown(void)
@@ -51,6 +59,8 @@ int nvmlDeviceGetCount_v2(unsigned *ret)
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **ret)
 {
+    if (INIT == CRASH && index == 1)
+        (void)raise(SIGSEGV);
     *ret = &things[index];
     return index < 2 ? SUCCESS : INVALID;
 }
@@ -84,21 +94,25 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index,
 
 int nvmlDeviceGetUUID(void *device, char *ret, unsigned size)
 {
-    (void)snprintf(ret, size, "MIG-2f6b3c1d-8e4a-5b7f-9c0d-00000000000%td",
-                   (char *)device - things - 2);
+    ptrdiff_t place = (char *)device - things;
+    if (place < 2)
+        (void)snprintf(ret, size, "GPU-7f3a9c4-5d10-4e6b-9a27-b0c4d5e6f70%td",
+                       place);
+    else
+        (void)snprintf(ret, size, "MIG-2f6b3c1d-8e4a-5b7f-9c0d-00000000000%td",
+                       place - 2);
     return SUCCESS;
 }
 
 int nvmlDeviceGetName(void *device, char *ret, unsigned size)
 {
-    (void)device;
-    (void)snprintf(ret, size, "NVIDIA A100-SXM4-40GB MIG 3g.20gb");
+    (void)snprintf(ret, size, "NVIDIA A100-SXM4-40GB%s",
+                   (char *)device - things < 2 ? "" : " MIG 3g.20gb");
     return SUCCESS;
 }
 
 int nvmlDeviceGetMemoryInfo(void *device, struct memory *ret)
 {
-    (void)device;
-    ret->total = 20ULL << 30;
+    ret->total = ((char *)device - things < 2 ? 40ULL : 20ULL) << 30;
     return SUCCESS;
 }

@@ -72,7 +72,7 @@ static void check(const char *machine)
     CU_ASSERT_EQUAL(
         jr_hw_probe(&probed, &arena, path, environment(&arena, machine), NULL),
         0);
-    jr_hw_read_caches(&probed, &arena, path);
+    jr_hw_probe_more(&probed, &arena, path);
     emit(&arena, &before, &probed);
     if (getenv("UPDATE") != NULL)
         write_expected(machine, before);

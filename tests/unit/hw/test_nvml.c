@@ -1,18 +1,30 @@
-/* MIG instances by a libnvidia-ml.so.1 of our own; FAKE_NVML is its path, and
- * BROKEN_NVML that of one that cannot be initialised. */
+/* MIG instances and GPUs by a libnvidia-ml.so.1 of our own; FAKE_NVML is its
+ * path, BROKEN_NVML that of one that cannot be initialised, HANGING_NVML and
+ * CRASHING_NVML those of worse ones. */
 #include "unit.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "buf.h"
 #include "hw.h"
+#include "nvml.h"
 #include "strv.h"
 
 #define MACHINE TEST_SOURCE_DIR "/machines/visible-mig"
 #define UUID    "MIG-2f6b3c1d-8e4a-5b7f-9c0d-00000000000"
 
-static char root[] = "/tmp/jr_nvml_XXXXXX";
+#define ROOT "/tmp/jr_nvml_XXXXXX"
+
+static char root[] = ROOT;
+
+static void make_root(void)
+{
+    memcpy(root, ROOT, sizeof ROOT);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(root));
+}
 
 static void link_to(const char *name, const char *target)
 {
@@ -60,6 +72,109 @@ static void check(const struct vector *vector)
     jr_arena_release(&arena);
 }
 
+static struct jr_hw probe(struct jr_arena *arena, const char *library,
+                          const char *visible)
+{
+    struct jr_hw hw = {0};
+    char *envp[] = {jr_arena_printf(arena, JR_CUDA_VISIBLE "=%s", visible),
+                    NULL};
+    link_to("libnvidia-ml.so.1", library);
+    CU_ASSERT_EQUAL(jr_hw_probe(&hw, arena, root, visible ? envp : envp + 1,
+                                NULL),
+                    0);
+    return hw;
+}
+
+/* A sandbox that has the nodes and the library, and hides /proc/driver. */
+static void gpus_without_proc(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    make_root();
+    struct jr_hw hw = probe(&arena, FAKE_NVML, NULL);
+    CU_ASSERT_EQUAL(hw.devices_count, 0); /* nothing of NVIDIA's is there */
+    link_to("dev", MACHINE "/dev");
+    link_to("sys", MACHINE "/sys");
+    hw = probe(&arena, FAKE_NVML, NULL);
+    CU_ASSERT_EQUAL_FATAL(hw.devices_count, 2);
+    CU_ASSERT_EQUAL(hw.problems_count, 0);
+    JR_ASSERT_TEXT(hw.devices[0].uuid,
+                   "GPU-7f3a9c4-5d10-4e6b-9a27-b0c4d5e6f700");
+    JR_ASSERT_TEXT(hw.devices[0].model, "NVIDIA A100-SXM4-40GB");
+    JR_ASSERT_TEXT(hw.devices[0].bus, "0000:c1:00.0");
+    CU_ASSERT_EQUAL(hw.devices[0].memory, 40ull << 30);
+    CU_ASSERT_EQUAL(hw.devices[0].numa_node, 5);
+    hw = probe(&arena, FAKE_NVML, "1");
+    CU_ASSERT_EQUAL(hw.devices[0].index, 1);
+    CU_ASSERT_FALSE(hw.devices[1].visible);
+    hw = probe(&arena, FAKE_NVML, UUID "2");
+    CU_ASSERT_EQUAL(hw.devices_count, 2);
+    JR_ASSERT_TEXT(hw.devices[0].uuid, UUID "2");
+    static const char *const others[][2] = {
+        {NULL, "it cannot be loaded"},
+        {MACHINE "/env", "it cannot be loaded"},
+        {BROKEN_NVML, "it cannot be initialised"},
+        {CRASHING_NVML, "it died by SIGSEGV"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        hw = probe(&arena, others[i][0], NULL);
+        CU_ASSERT_EQUAL(hw.devices_count, 0);
+        CU_ASSERT_EQUAL_FATAL(hw.problems_count, 1);
+        CU_ASSERT_EQUAL(hw.problems[0].kind, JR_DEVICE_CUDA);
+        CU_ASSERT_PTR_NOT_NULL(
+            strstr(hw.problems[0].message, others[i][1] + strlen("it ")));
+    }
+    link_to("dev", NULL);
+    link_to("sys", NULL);
+    link_to("libnvidia-ml.so.1", NULL);
+    CU_ASSERT_EQUAL(rmdir(root), 0);
+    jr_arena_release(&arena);
+}
+
+/* It takes nobody along, and no process of it is left. */
+static void one_that_hangs_is_left_alone(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_hw hw = {0};
+    struct jr_probe probe = {.hw = &hw, .arena = &arena, .root = root};
+    struct jr_found found = {0};
+    make_root();
+    link_to("libnvidia-ml.so.1", HANGING_NVML);
+    JR_ASSERT_TEXT(jr_nvml_read(&probe, &found, JR_NVML_GPUS, 200),
+                   "gave no answer within 0.2 s");
+    CU_ASSERT_EQUAL(found.count, 0);
+    CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1);
+    CU_ASSERT_EQUAL(errno, ECHILD);
+    link_to("libnvidia-ml.so.1", NULL);
+    CU_ASSERT_EQUAL(rmdir(root), 0);
+    jr_arena_release(&probe.scratch);
+    jr_arena_release(&arena);
+}
+
+/* What /proc does not tell, where people ask. */
+static void completes_gpus_for_people(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    make_root();
+    link_to("proc", MACHINE "/proc");
+    link_to("dev", MACHINE "/dev");
+    struct jr_hw hw = probe(&arena, FAKE_NVML, NULL);
+    CU_ASSERT_EQUAL_FATAL(hw.devices_count, 4);
+    CU_ASSERT_EQUAL(hw.devices[0].memory, 0);
+    jr_hw_probe_more(&hw, &arena, root);
+    JR_ASSERT_TEXT(hw.devices[0].bus, "0000:01:00.0"); /* the library's second */
+    CU_ASSERT_EQUAL(hw.devices[0].memory, 40ull << 30);
+    CU_ASSERT_EQUAL(hw.devices[1].memory, 0);
+    link_to("libnvidia-ml.so.1", CRASHING_NVML);
+    hw.devices[0].memory = 0;
+    jr_hw_probe_more(&hw, &arena, root);
+    CU_ASSERT_EQUAL(hw.devices[0].memory, 0);
+    link_to("proc", NULL);
+    link_to("dev", NULL);
+    link_to("libnvidia-ml.so.1", NULL);
+    CU_ASSERT_EQUAL(rmdir(root), 0);
+    jr_arena_release(&arena);
+}
+
 static void instances_are_devices(void)
 {
     static const struct vector vectors[] = {
@@ -78,7 +193,7 @@ static void instances_are_devices(void)
         /* the library is not asked about whole GPUs */
         {FAKE_NVML, "1", "1/023", false},
     };
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(root));
+    make_root();
     link_to("proc", MACHINE "/proc");
     link_to("sys", MACHINE "/sys");
     link_to("dev", MACHINE "/dev");
@@ -91,4 +206,6 @@ static void instances_are_devices(void)
     CU_ASSERT_EQUAL(rmdir(root), 0);
 }
 
-JR_UNIT_MAIN("nvml", CASE(instances_are_devices))
+JR_UNIT_MAIN("nvml", CASE(instances_are_devices), CASE(gpus_without_proc),
+             CASE(one_that_hangs_is_left_alone),
+             CASE(completes_gpus_for_people))
