@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Measure jobrun beside a bare posix_spawn loop and the peers that are here.
 
-usage: bench.py [--build DIR] [--runs N] [--only launch|failure|output|memory|imports]
+usage: bench.py [--build DIR] [--runs N] [--only PART] [--python PYTHON]
+
+PART is launch, failure, output, memory or imports; PYTHON has the torch that
+the last imports.
 
 Prints Markdown; how it measures is in common.py, how to read it in
 docs/performance.md.
@@ -37,13 +40,14 @@ QUIET = SHOWN + "redirects: none\ntee: none\n"
 
 
 class Bench:
-    def __init__(self, build, runs, folder):
+    def __init__(self, build, options, folder):
         self.jobrun = str(build / "jobrun")
         programs = build / "tests" / "bench"
         self.loop = str(programs / "bench_spawn_loop")
         self.worker = str(programs / "bench_worker")
         self.peak = str(programs / "bench_peak")
-        self.runs, self.folder = runs, folder
+        self.runs, self.python = options.runs, options.python
+        self.folder = folder
         self.true = shutil.which("true")
 
     def spec(self, name, text, n, *entry):
@@ -149,7 +153,7 @@ class Bench:
     def imports(self):
         """Not the whole run: until the last rank is past its imports."""
         python = next((found for found in map(shutil.which, (
-            "python3", "/usr/bin/python3")) if found and subprocess.run(
+            self.python, "/usr/bin/python3")) if found and subprocess.run(
                 [found, "-c", "import torch"], capture_output=True,
                 check=False).returncode == 0), None)
         script = self.folder / "past.py"
@@ -163,8 +167,9 @@ class Bench:
                 self.jobrun, self.spec(method, text, 8, call)]
         # See launchers.
         commands["torchrun"] = [
-            python, "-m", "torch.distributed.run", "--redirects", "1",
-            "--tee", "2", "--nproc_per_node", "8", str(script)]
+            python, "-m", "torch.distributed.run", "--standalone",
+            "--redirects", "1", "--tee", "2", "--nproc_per_node", "8",
+            str(script)]
         if python is None:
             commands = dict.fromkeys(commands, common.NOT_INSTALLED)
 
@@ -188,9 +193,11 @@ def main():
     parser.add_argument("--build", default=str(common.REPOSITORY / "build"))
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--python", default="python3",
+                        help="the one whose torch is imported")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="jobrun-bench-") as folder:
-        bench = Bench(pathlib.Path(options.build).resolve(), options.runs,
+        bench = Bench(pathlib.Path(options.build).resolve(), options,
                       pathlib.Path(folder))
         print(f"{common.machine()}; medians of {options.runs} runs, in turns")
         print(f"Load at the start: {os.getloadavg()[0]:.1f}")

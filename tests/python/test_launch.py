@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 import unittest
 
 JOBRUN = os.environ["JOBRUN"]
@@ -427,6 +428,31 @@ class Launch(unittest.TestCase):
     def test_an_interrupt_stops_the_job(self):
         process = self.running()
         process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=LIMIT)
+        self.assertIn("KeyboardInterrupt", err)
+        self.assertIn("0 processes left", err)
+
+    def test_a_second_interrupt_does_not_wait(self):
+        self.write("main.py", """\
+            import signal, threading
+            import jobrun
+            def f():
+                signal.signal(signal.SIGTERM,
+                              lambda *_: print("asked", flush=True))
+                print("begun", flush=True)
+                while True:
+                    threading.Event().wait(1000)
+            if __name__ == "__main__":
+                jobrun.launch(f, nprocs=1,
+                              spec={"timeouts": {"stop_grace": "1h"}})
+            """)
+        process = self.start("main.py")
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        for word in "begun", "asked":
+            self.assertIn(word, process.stdout.readline())
+            time.sleep(0.15)  # within 0.1 s it would be the same signal
+            process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=LIMIT)
         self.assertIn("KeyboardInterrupt", err)
         self.assertIn("0 processes left", err)

@@ -305,9 +305,17 @@ class Functions(Case):
         """Told as the spec's mistake, without a traceback, as no start."""
         self.write("f.py", "def main(epochs, lr=0.1):\n    pass\nx = 3\n")
         self.write("half.py", "import nowhere\n")
+        self.write("ourpackage/__init__.py", "")
+        self.write("ourpackage/train.py", "")
         cases = [
-            (("g:main",), "no module named 'g'"),
+            (("zzqqxx:main",), "no module named 'zzqqxx'; the working"),
             (("f.sub:main",), "no module named 'f.sub'"),
+            (("ourpakcage:f",), "'ourpakcage': did you mean 'ourpackage'?"),
+            (("ourpackage.trian:f",), "no module named 'ourpackage.trian': "
+             "did you mean 'ourpackage.train'?"),
+            (("ourpakcage.train:f",), "did you mean 'ourpackage'?"),
+            (("zzqqxx.y.train:f",), "no module named 'zzqqxx' (to import "
+             "'zzqqxx.y.train'); the"),
             (("f:mian", 1), "has no 'mian': did you mean 'main'?"),
             (("f:x",), "'f:x' is no function: its type is int"),
             (("f:main",), "missing a required argument: 'epochs'"),
@@ -319,6 +327,10 @@ class Functions(Case):
             self.assertTrue(self.json("error.json")["start"])
             self.assertNotIn("Traceback", self.err)
         self.assertEqual(self.call("f:main", kwargs={"epoch": 1}), 126)
+        self.assertIn("'epochs'", self.error())
+        self.assertEqual(self.call("f:main", 1, kwargs={"lrr": 1}), 126)
+        self.assertIn("unexpected keyword argument 'lrr': did you mean 'lr'?",
+                      self.error())
         self.assertEqual(self.call("half:main"), 1)
         self.assertEqual(self.error(),
                          "ModuleNotFoundError: No module named 'nowhere'")

@@ -151,11 +151,18 @@ class Job:
         try:
             status = self._process.wait(timeout)
         except KeyboardInterrupt:
-            self._process.send_signal(signal.SIGINT)
-            self._process.wait()
+            self._interrupt()
             self._forget()
             raise
         return status if status >= 0 else 128 - status
+
+    def _interrupt(self):
+        """A second Ctrl-C is handed on too: it does not wait for the grace."""
+        while True:
+            self._process.send_signal(signal.SIGINT)
+            with contextlib.suppress(KeyboardInterrupt):
+                self._process.wait()
+                return
 
     def _forget(self):
         self._reader.join()

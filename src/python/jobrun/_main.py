@@ -6,6 +6,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import stat
 import sys
 import types
@@ -70,11 +71,30 @@ def _missing(name, error):
         (name + ".").startswith(error.name + ".")
 
 
-def _no_module(name, error):
-    return StartError("no module named '%s' (to import '%s'); the working "
-                      "directory %s is searched first, then PYTHONPATH and "
-                      "what %s has installed"
-                      % (error, name, os.getcwd(), sys.executable))
+def _near(word, words):
+    import difflib
+    near = difflib.get_close_matches(word, words, 1)
+    return ": did you mean '%s'?" % near[0] if near else ""
+
+
+def _no_module(name, missing):
+    """`missing` is the module itself, or the first package of it that is not
+    there."""
+    import pkgutil
+    package, dot, last = missing.rpartition(".")
+    folders = getattr(sys.modules.get(package), "__path__", []) if package \
+        else sys.path
+    near = _near(last, [found.name for found in pkgutil.iter_modules(folders)])
+    if near:
+        return StartError("no module named '%s'%s"
+                          % (missing, near.replace("'", "'" + package + dot,
+                                                   1)))
+    return StartError("no module named '%s'%s; the working directory %s is "
+                      "searched first, then PYTHONPATH and what %s has "
+                      "installed"
+                      % (missing, "" if missing == name else
+                         " (to import '%s')" % name, os.getcwd(),
+                         sys.executable))
 
 
 def find_module(name):
@@ -115,12 +135,10 @@ def find_function(target):
         try:
             found = getattr(found, name)
         except AttributeError:
-            import difflib
-            near = difflib.get_close_matches(name, dir(found), 1)
             raise StartError(
                 "module '%s' (%s) has no '%s'%s"
                 % (module_name, getattr(module, "__file__", "built in"), path,
-                   ": did you mean '%s'?" % near[0] if near else "")) from None
+                   _near(name, dir(found)))) from None
     if not callable(found):
         raise StartError("'%s' is no function: its type is %s"
                          % (target, type(found).__name__))
@@ -137,10 +155,12 @@ def _check_arguments(function, target, args, kwargs):
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
+        unknown = re.search(r"unexpected keyword argument '(.*)'", str(error))
+        near = _near(unknown[1], signature.parameters) if unknown else ""
         raise StartError(
             "'%s' takes %s, and the spec's args %.200s and kwargs %.200s do "
-            "not fit: %s" % (target, signature, json.dumps(args),
-                             json.dumps(kwargs), error)) from None
+            "not fit: %s%s" % (target, signature, json.dumps(args),
+                               json.dumps(kwargs), error, near)) from None
 
 
 def _run_function(words):
