@@ -41,28 +41,61 @@ def item(dice):
     return text or f"host{dice.randrange(9)}"
 
 
+def spoil(dice, text):
+    """With a character too many, too few, or another one."""
+    at = dice.randrange(len(text) + 1)
+    instead = dice.choice(["", "[", "]", ",", "-", " ", "0", "9", "n", ":"])
+    return text[:at] + instead + text[at + dice.randrange(2):]
+
+
 class Hostlist(unittest.TestCase):
+    """LISTS is how many are made up, and how many of those are spoilt."""
+
+    def setUp(self):
+        self.dice = random.Random(20260101)
+        config = tempfile.NamedTemporaryFile("w", suffix=".conf")
+        self.addCleanup(config.close)
+        config.write(CONFIG)
+        config.flush()
+        self.config = config.name
+
+    def make(self):
+        return [",".join(item(self.dice)
+                         for _ in range(self.dice.randrange(1, 4)))
+                for _ in range(int(os.environ.get("LISTS", 40)))]
+
+    def theirs(self, hosts):
+        return subprocess.run(
+            ["scontrol", "--", "show", "hostnames", hosts], check=True,
+            env=dict(os.environ, SLURM_CONF=self.config), timeout=60,
+            capture_output=True, text=True).stdout.split()
+
+    @staticmethod
+    def ours(hosts):
+        """The hosts; None where that is no list."""
+        told = subprocess.run(
+            [os.environ["JOBRUN"], "doctor", "--format", "yaml"],
+            env={"SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": hosts},
+            check=True, timeout=60, capture_output=True, text=True).stdout
+        found = re.search(r'^  hosts: "?([^"\n]*)', told, re.M)[1]
+        refused = "SLURM_JOB_NODELIST cannot be read" in told
+        return None if refused else found.split(",")
+
     def test_both_expand_alike(self):
-        dice = random.Random(20260101)
-        lists = FIXED + [",".join(item(dice)
-                                  for _ in range(dice.randrange(1, 4)))
-                         for _ in range(40)]
-        with tempfile.NamedTemporaryFile("w", suffix=".conf") as config:
-            config.write(CONFIG)
-            config.flush()
-            for hosts in lists:
-                with self.subTest(hosts):
-                    theirs = subprocess.run(
-                        ["scontrol", "show", "hostnames", hosts], check=True,
-                        env=dict(os.environ, SLURM_CONF=config.name),
-                        timeout=60, capture_output=True, text=True).stdout
-                    ours = subprocess.run(
-                        [os.environ["JOBRUN"], "doctor", "--format", "yaml"],
-                        env={"SLURM_JOB_ID": "1", "SLURM_JOB_NODELIST": hosts},
-                        check=True, timeout=60, capture_output=True,
-                        text=True).stdout
-                    found = re.search(r'^  hosts: "?([^"\n]*)', ours, re.M)
-                    self.assertEqual(found[1].split(","), theirs.split())
+        for hosts in FIXED + self.make():
+            with self.subTest(hosts):
+                self.assertEqual(self.ours(hosts), self.theirs(hosts))
+
+    def test_what_is_spoilt_is_refused_or_read_alike(self):
+        refused = 0
+        for hosts in self.make():
+            spoilt = spoil(self.dice, hosts)
+            with self.subTest(spoilt):
+                ours = self.ours(spoilt)
+                refused += ours is None
+                if ours is not None:
+                    self.assertEqual(ours, self.theirs(spoilt))
+        self.assertGreater(refused, 0)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ import sys
 import tempfile
 import time
 
-LIMIT = 60  # seconds that anything may take, on a busy machine
+LIMIT = 30  # seconds that anything may take, on a busy machine
 NEEDED = ("munged", "mungekey", "slurmctld", "slurmd", "srun", "sbatch",
           "scontrol")
 PORTS = 200  # of a cluster: the controller, the nodes, srun's, and at the end
@@ -390,7 +390,10 @@ class Cluster:
 
     def await_gone(self):
         """Until the jobs have left no process at all."""
-        self.wait(lambda: not self.strays(), "the end of all jobs' processes")
+        try:
+            self.wait(lambda: not self.strays(), "end")
+        except RuntimeError as error:
+            raise RuntimeError(f"jobs left {self.strays()}") from error
 
     @staticmethod
     def wait(there, what):
