@@ -1,5 +1,6 @@
 #include "oom.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,13 +15,13 @@
 #include "banned.h"
 
 /* The number behind "oom_kill " at the start of a line. */
-static bool read_count(const char *path, uint64_t *ret)
+static bool read_count(const struct jr_oom *oom, uint64_t *ret)
 {
     static const char word[] = "\noom_kill ";
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_char(&text, '\n'); /* so that the first line is like the others */
     JR_BUF_CLEANUP struct jr_buf file = JR_BUF_INIT;
-    if (!jr_io_fact(&file, "", path) || file.len == 0)
+    if (!jr_io_fact(&file, oom->root, oom->path) || file.len == 0)
         return false;
     jr_buf_add(&text, file.data, file.len);
     const char *at = text.failed ? NULL : strstr(text.data, word);
@@ -33,8 +34,8 @@ static bool find_own(struct jr_oom *oom)
 {
     JR_BUF_CLEANUP struct jr_buf groups = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf mounts = JR_BUF_INIT;
-    if (!jr_io_fact(&groups, "", "/proc/self/cgroup") ||
-        !jr_io_fact(&mounts, "", "/proc/self/mountinfo"))
+    if (!jr_io_fact(&groups, oom->root, "/proc/self/cgroup") ||
+        !jr_io_fact(&mounts, oom->root, "/proc/self/mountinfo"))
         return false;
     struct jr_hierarchy place =
         jr_hierarchy_find(groups.data, mounts.data, "memory");
@@ -45,7 +46,7 @@ static bool find_own(struct jr_oom *oom)
         int size = snprintf(oom->path, sizeof oom->path, "%s%.*s/%s",
                             place.point, (int)len, place.leaf, name);
         if (size > 0 && (size_t)size < sizeof oom->path &&
-            read_count(oom->path, &oom->counted))
+            read_count(oom, &oom->counted))
             return true;
         if (len == 0)
             return false;
@@ -54,39 +55,68 @@ static bool find_own(struct jr_oom *oom)
     }
 }
 
-void jr_oom_open(struct jr_oom *oom, int at_least)
+static int open_log(const char *root)
 {
-    *oom = (struct jr_oom){.log_fd = -1};
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof path, "%s/dev/kmsg", root);
+    if (size < 0 || (size_t)size >= sizeof path)
+        return -1;
+    return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+void jr_oom_open(struct jr_oom *oom, const char *root, int at_least)
+{
+    *oom = (struct jr_oom){.root = root, .log_fd = -1};
     oom->own = find_own(oom);
     if (oom->own)
         return;
-    (void)snprintf(oom->path, sizeof oom->path, "/proc/vmstat");
-    (void)read_count(oom->path, &oom->counted);
-    JR_CLOSE int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    (void)stpcpy(oom->path, "/proc/vmstat");
+    (void)read_count(oom, &oom->counted);
+    JR_CLOSE int fd = open_log(root);
     if (fd >= 0 && lseek(fd, 0, SEEK_END) >= 0)
         oom->log_fd = fcntl(fd, F_DUPFD_CLOEXEC, at_least);
 }
 
-/* "Out of memory: Killed process 4242 (train) total-vm:..." A read takes one
- * record; what was read is not read again. */
-static bool log_names(const struct jr_oom *oom, pid_t pid)
+/* "Out of memory: Killed process 4242 (train) total-vm:..." */
+static void take_record(struct jr_oom *oom, const char *record)
 {
-    char record[1024], name[64];
-    bool named = false;
+    static const char word[] = "Killed process ";
+    const char *at = strstr(record, word);
+    uint64_t pid;
+    if (at == NULL)
+        return;
+    at += sizeof word - 1;
+    if (jr_num_digits(&at, &pid) && *at == ' ')
+        oom->named[oom->named_count++ % JR_OOM_NAMED] = (pid_t)pid;
+}
+
+/* A read takes one record, and none twice; so those of others are kept, who may
+ * be asked about next. EPIPE: some were overwritten before they were read. */
+static void read_log(struct jr_oom *oom)
+{
+    char record[1024];
     ssize_t len;
-    (void)snprintf(name, sizeof name, "Killed process %d ", pid);
-    while (oom->log_fd >= 0 &&
-           (len = read(oom->log_fd, record, sizeof record - 1)) > 0) {
-        record[len] = '\0';
-        named |= strstr(record, name) != NULL;
-    }
-    return named;
+    do {
+        len = read(oom->log_fd, record, sizeof record - 1);
+        record[len > 0 ? len : 0] = '\0';
+        take_record(oom, record);
+    } while (len > 0 || (len < 0 && (errno == EPIPE || errno == EINTR)));
+}
+
+static bool log_names(struct jr_oom *oom, pid_t pid)
+{
+    if (oom->log_fd >= 0)
+        read_log(oom);
+    for (unsigned i = 0; i < oom->named_count && i < JR_OOM_NAMED; i++)
+        if (oom->named[i] == pid)
+            return true;
+    return false;
 }
 
 bool jr_oom_explains(struct jr_oom *oom, pid_t pid)
 {
     uint64_t count = 0;
-    if (!read_count(oom->path, &count) || count <= oom->counted)
+    if (!read_count(oom, &count) || count <= oom->counted)
         return false;
     if (!oom->own && !log_names(oom, pid))
         return false;

@@ -13,15 +13,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define JR_OOM_NAMED 64 /* processes of the log that are remembered */
+
 struct jr_oom {
+    const char *root;    /* below which /proc and /dev lie; borrowed */
     char path[PATH_MAX]; /* of the file with the count */
     bool own;            /* it counts our group, not the machine */
     uint64_t counted;    /* kills that were there, or were told of */
     int log_fd;          /* /dev/kmsg, from now on; -1: not to be read */
+    pid_t named[JR_OOM_NAMED]; /* by the log, the last of them */
+    unsigned named_count;
 };
 
-/* Begin to count. The descriptor is at least `at_least`. */
-void jr_oom_open(struct jr_oom *oom, int at_least);
+/* Begin to count, below `root` ("": this machine). The descriptor is at least
+ * `at_least`. */
+void jr_oom_open(struct jr_oom *oom, const char *root, int at_least);
 
 /* Whether the SIGKILL that process `pid`, as the machine numbers it, died of
  * came from there. Each kill that was counted explains one process. */

@@ -212,7 +212,7 @@ static int open_runner(struct jr_runner *runner,
     if (jr_silence_open(runner) != 0)
         return -1;
     jr_stop_open(runner);
-    jr_oom_open(&runner->oom, JR_SLOT_END);
+    jr_oom_open(&runner->oom, "", JR_SLOT_END);
     if (options->live)
         jr_status_open(&runner->status, &runner->loop, &runner->screen,
                        &runner->running, &runner->stop);

@@ -1,0 +1,139 @@
+#include "oom.h"
+
+#include "scratch.h"
+
+/* A machine of files: its count of kills, and its log. */
+struct machine {
+    struct scratch scratch;
+    struct jr_oom oom;
+};
+
+static void count(const struct machine *machine, const char *file,
+                  unsigned kills)
+{
+    char text[64];
+    (void)snprintf(text, sizeof text, "oom 9\noom_kill %u\nlow 1\n", kills);
+    scratch_write(&machine->scratch, file, text);
+}
+
+static void start(struct machine *machine)
+{
+    static const char *const folders[] = {"proc", "proc/self", "dev", "g",
+                                          "g/a", "g/a/b"};
+    scratch_start(&machine->scratch);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        CU_ASSERT_EQUAL(mkdirat(machine->scratch.fd, folders[i], 0700), 0);
+    count(machine, "proc/vmstat", 3);
+    scratch_write(&machine->scratch, "dev/kmsg",
+                  "6,1,5,-;Out of memory: Killed process 41 (old) total-vm\n");
+}
+
+static void finish(struct machine *machine)
+{
+    if (machine->oom.log_fd >= 0)
+        (void)close(machine->oom.log_fd);
+    scratch_end(&machine->scratch);
+}
+
+static void say(const struct machine *machine, const char *text)
+{
+    int fd = openat(machine->scratch.fd, "dev/kmsg", O_WRONLY | O_APPEND);
+    CU_ASSERT_TRUE_FATAL(fd >= 0);
+    CU_ASSERT_TRUE(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    (void)close(fd);
+}
+
+static void the_log_names_processes(void)
+{
+    static const struct {
+        const char *text;
+        bool named; /* process 42 */
+    } vectors[] = {
+        {"", false},
+        {"Killed process", false},
+        {"Killed process ", false},
+        {"Killed process 4", false},
+        {"Killed process 421 (x)", false},
+        {"Killed process 142 (x)", false},
+        {"Killed process 42", false}, /* cut */
+        {"Killed process -42 (x)", false},
+        {"Killed process 99999999999999999999 (x)", false},
+        {"Killing process 42 (x)", false},
+        {"6,1,5,-;Out of memory: Killed process 42 (train) total-vm:1", true},
+        {"3,8,7,-;Memory cgroup out of memory: Killed process 42 (a) b", true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct machine m;
+        start(&m);
+        jr_oom_open(&m.oom, m.scratch.dir, 3);
+        say(&m, vectors[i].text);
+        CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 42)); /* nothing is counted */
+        count(&m, "proc/vmstat", 4);
+        CU_ASSERT_EQUAL(jr_oom_explains(&m.oom, 42), vectors[i].named);
+        CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 41)); /* that was before */
+        finish(&m);
+    }
+}
+
+/* The record of one comes with that of the other. */
+static void two_at_once_are_both_explained(void)
+{
+    struct machine m;
+    start(&m);
+    jr_oom_open(&m.oom, m.scratch.dir, 3);
+    count(&m, "proc/vmstat", 5);
+    say(&m, "6,2,5,-;Out of memory: Killed process 42 (x) total-vm\n");
+    CU_ASSERT_TRUE(jr_oom_explains(&m.oom, 42));
+    say(&m, "6,3,5,-;Out of memory: Killed process 43 (x) total-vm\n");
+    CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 44));
+    CU_ASSERT_TRUE(jr_oom_explains(&m.oom, 43));
+    finish(&m);
+}
+
+static void without_a_log_nothing_is_explained(void)
+{
+    struct machine m;
+    start(&m);
+    CU_ASSERT_EQUAL(unlinkat(m.scratch.fd, "dev/kmsg", 0), 0);
+    jr_oom_open(&m.oom, m.scratch.dir, 3);
+    CU_ASSERT_EQUAL(m.oom.log_fd, -1);
+    count(&m, "proc/vmstat", 4);
+    CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 42));
+    finish(&m);
+}
+
+/* The count of our own group, or of the nearest above that has one, needs no
+ * log: in both versions of control groups. */
+static void own_groups_count(void)
+{
+    static const struct {
+        const char *groups, *mount, *file;
+    } vectors[] = {
+        {"0::/a/b\n", "cgroup2", "g/a/b/memory.events"},
+        {"0::/a/b\n", "cgroup2", "g/a/memory.events"},
+        {"5:memory:/a/b\n", "cgroup", "g/a/b/memory.oom_control"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct machine m;
+        char mounts[128];
+        start(&m);
+        (void)snprintf(mounts, sizeof mounts,
+                       "30 23 0:26 / /g rw - %s x rw%s\n", vectors[i].mount,
+                       i == 2 ? ",memory" : "");
+        scratch_write(&m.scratch, "proc/self/cgroup", vectors[i].groups);
+        scratch_write(&m.scratch, "proc/self/mountinfo", mounts);
+        count(&m, vectors[i].file, 7);
+        jr_oom_open(&m.oom, m.scratch.dir, 3);
+        CU_ASSERT_TRUE(m.oom.own);
+        CU_ASSERT_EQUAL(m.oom.counted, 7);
+        CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 42));
+        count(&m, vectors[i].file, 8);
+        CU_ASSERT_TRUE(jr_oom_explains(&m.oom, 42));
+        CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 43)); /* one for each */
+        finish(&m);
+    }
+}
+
+JR_UNIT_MAIN("oom", CASE(the_log_names_processes),
+             CASE(two_at_once_are_both_explained),
+             CASE(without_a_log_nothing_is_explained), CASE(own_groups_count))
