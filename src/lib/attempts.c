@@ -203,9 +203,9 @@ static bool again(struct jr_session *session, const struct jr_pause *pause)
     if (!verdict.again)
         return false;
     history->items[history->count - 1].wait_ms = verdict.wait_ms;
-    tell(session, &verdict);
     keep_results(session);
     record_failure(session, &verdict);
+    tell(session, &verdict);
     int sig = session->outcome.late_signal;
     if (sig == 0)
         sig = jr_pause_wait(pause, verdict.wait_ms);

@@ -198,6 +198,8 @@ static void print_head(struct jr_buf *out, const struct jr_plan *plan,
     print_text(out, "folder", plan->run_dir);
     print_master(out, plan);
     print_backends(out, plan);
+    if (plan->inject != NULL)
+        print_text(out, "rehearsed", plan->inject);
 }
 
 void jr_telling_pass(struct jr_telling *telling, bool more)

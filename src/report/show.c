@@ -36,9 +36,32 @@ static void add_escaped(struct jr_buf *out, const json_t *object,
         jr_buf_safe(out, text);
 }
 
+/* Between two attempts, as the last event says: what has failed, and how long
+ * it is until all ranks start again. */
+static void show_pause(struct jr_buf *out, int fd)
+{
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    jr_left_tail(&line, fd, "events.jsonl", 1);
+    json_t *event =
+        line.len == 0 ? NULL : jr_json_parse(line.data, line.len, NULL);
+    const char *word = jr_json_get_str(event, "event");
+    if (word != NULL && strcmp(word, "attempt_failed") == 0) {
+        long long failed =
+            json_integer_value(json_object_get(event, "attempt"));
+        double left =
+            json_number_value(json_object_get(event, "wait")) +
+            ((double)json_integer_value(json_object_get(event, "ns")) -
+             (double)jr_clock_ns()) / 1e9;
+        jr_buf_printf(out, "\n  attempt %lld failed; attempt %lld starts ",
+                      failed, failed + 1);
+        jr_buf_printf(out, left > 0.5 ? "in %.0f s" : "now", left);
+    }
+    json_decref(event);
+}
+
 /* A run without results: it runs, or whoever ran it is gone. */
 static void show_unfinished(struct jr_buf *out, const json_t *run,
-                            const char *run_dir)
+                            const char *run_dir, int fd)
 {
     const char *standing = jr_folder_standing(run);
     double started = json_number_value(json_object_get(run, "started"));
@@ -56,6 +79,8 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
     add_escaped(out, run, "host");
     if (strcmp(standing, "lost") == 0)
         jr_buf_str(out, " is gone and left no results");
+    if (strcmp(standing, "running") == 0)
+        show_pause(out, fd);
     jr_buf_str(out, "\n  ");
     jr_buf_safe(out, run_dir);
     jr_buf_char(out, '\n');
@@ -81,7 +106,7 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
     json_t *run = jr_folder_json(fd, "run.json", err);
     if (run == NULL)
         return -1;
-    show_unfinished(out, run, run_dir.data);
+    show_unfinished(out, run, run_dir.data, fd);
     json_decref(run);
     return 0;
 }

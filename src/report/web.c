@@ -178,6 +178,7 @@ static void add_document(const struct jr_web *web)
     add_head(web);
     jr_buf_str(web->out, "<main>\n");
     add_account(web);
+    jr_web_hang(web);
     jr_web_time(web);
     jr_web_results(web);
     jr_web_mesh(web);

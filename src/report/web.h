@@ -19,6 +19,9 @@ struct jr_web {
     const char *base; /* what links to its files begin with */
 };
 
+/* web_hang.c: of a run that hung, what the ranks were doing. */
+void jr_web_hang(const struct jr_web *web);
+
 /* web_time.c: when each rank ran, drawn; and what happened, as a list. */
 void jr_web_time(const struct jr_web *web);
 

@@ -59,6 +59,13 @@ class Hung(Case):
         self.assertEqual(later, report.replace(results["run_id"], "latest"))
         stacks = self.expect(self.jobrun("show", "--stacks"), 0).stdout
         self.assertEqual(stacks.count("\nrank ") + 1, 3)
+        self.expect(self.jobrun("report", "--format", "html", "--output",
+                                "r.html"), 0)
+        page = (self.folder / "r.html").read_text()
+        part = page[page.index('<section id="hang"'):]
+        part = part[:part.index("</section>")]
+        self.assertEqual(part.count('<tr><th scope="row">'), 3)
+        self.assertEqual(part.count("\n  process "), stacks.count("\n  process "))
         one = self.expect(
             self.jobrun("show", "--stacks", "--rank", "1", "--json"), 0).stdout
         ranks = json.loads(one)["ranks"]

@@ -47,6 +47,17 @@ class Wrong(Case):
                 self.assertFalse((self.folder / "runs" / "latest").exists())
 
 
+class Planned(Case):
+    def test_the_plan_says_that_it_is_a_rehearsal(self):
+        self.spec("entrypoint: [true]\n")
+        words = ["plan", "job.jobrun.yaml"]
+        self.assertNotIn("rehearsed",
+                         self.expect(self.jobrun(*words), 0).stdout)
+        done = self.expect(
+            self.jobrun(*words, "--inject", "kill:3@5s, exit:1=7#*"), 0)
+        self.assertIn("\nrehearsed kill:3@5s, exit:1=7#*\n", done.stdout)
+
+
 class Done(Case):
     WAIT = "entrypoint: {shell: exec sleep 1000}\n"
 

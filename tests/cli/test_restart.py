@@ -166,6 +166,9 @@ class Signals(Case):
         for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
             process = self.start("job.jobrun.yaml", "--run-id", f"r{number}")
             self.await_line(process, "start again in 1h")
+            shown = self.expect(self.jobrun("show", f"r{number}"), 0).stdout
+            self.assertRegex(shown, r"\n  attempt 0 failed; attempt 1 starts in "
+                             r"3[56]\d\d s\n")
             process.send_signal(number)
             self.assertEqual(process.wait(harness.LIMIT), code)
             told = process.stderr.read()
