@@ -93,5 +93,63 @@ class Output(harness.Case):
                               if line.startswith(mark)], whole)
 
 
+class Clock(harness.Case):
+    """The wall clock goes an hour forward and back, at every third look."""
+
+    def setUp(self):
+        super().setUp()
+        done = self.run_leaping("--version")
+        if done.returncode != 0:
+            self.skipTest("SKIPPED: nothing can be preloaded: " + done.stderr)
+
+    def run_leaping(self, *words):
+        return self.jobrun(*words, env={"LD_PRELOAD":
+                                        os.environ["LEAP_LIBRARY"]})
+
+    def job(self, script, more=""):
+        self.write("t.jobrun.yaml", "version: 1\nworld_size: 2\n"
+                   f"{more}entrypoint: {{shell: {json.dumps(script)}}}\n")
+        return self.run_leaping("t.jobrun.yaml")
+
+    def test_durations_are_what_they_were(self):
+        self.expect(self.job("sleep 0.3", "timeouts: {run: 30m, silence: 30m, "
+                             "start: 30m}\n"), 0)
+        results = self.results()
+        for seconds in [results["seconds"],
+                        *(rank["seconds"] for rank in results["ranks"])]:
+            self.assertGreaterEqual(seconds, 0.29)
+            self.assertLess(seconds, 1800)
+
+    def test_timeouts_come_in_time(self):
+        for what, status in (("run", "timed_out"), ("silence", "hung")):
+            self.expect(self.job("exec sleep 1000",
+                                 f"timeouts: {{{what}: 300ms}}\n"), 6)
+            self.assertEqual(self.results()["status"], status)
+            self.assertLess(self.results()["seconds"], 1800)
+
+    def test_the_first_stays_the_first(self):
+        for _ in range(3):
+            self.expect(self.job(
+                "if [ $RANK = 1 ]; then exit 3; fi; trap 'exit 4' TERM; "
+                "while :; do sleep 0.05; done"), 1)
+            cause = self.results()["root_cause"]
+            self.assertEqual((cause["rank"], cause["exit_code"]), (1, 3))
+
+    def test_an_exception_is_not_before_its_rank(self):
+        self.write("f.py", "import os, time\ndef f():\n"
+                   "    if os.environ['RANK'] == '1':\n"
+                   "        raise ValueError('x')\n    time.sleep(1000)\n")
+        self.write("p.jobrun.yaml", "version: 1\nworld_size: 2\n"
+                   "entrypoint: {python: {function: 'f:f'}}\n")
+        for _ in range(3):
+            self.expect(self.run_leaping("p.jobrun.yaml"), 1)
+            self.assertEqual(self.results()["root_cause"]["rank"], 1)
+
+    def test_a_window_of_restarts(self):
+        self.expect(self.job("exit 3", "restart: {max: 2, on: [exit], window: "
+                             "10m, backoff: 10ms}\n"), 1)
+        self.assertEqual(self.results()["attempt"], 2)
+
+
 if __name__ == "__main__":
     harness.main()

@@ -1,5 +1,6 @@
 """What a user's machine may be like: limits, umasks, descriptors that are
 closed or full, signals that are blocked or ignored, another user's folders."""
+import collections
 import os
 import pathlib
 import re
@@ -8,6 +9,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -251,6 +253,45 @@ class Refusals(Case):
         done = self.expect(self.call("-n", "1", "--", "true"), 0)
         self.assertIn("'latest' in the log_dir is no link", done.stderr)
         self.assertTrue(latest.is_dir() and not latest.is_symlink())
+
+
+class Pipes(Case):
+    """What one user may have in pipes (pipe(7)) is taken already."""
+    TAKE = """\
+import fcntl, os, subprocess, sys
+held = []
+while True:
+    held.append(os.pipe())
+    try:
+        fcntl.fcntl(held[-1][0], fcntl.F_SETPIPE_SZ, 1 << 20)
+    except PermissionError:
+        break
+size = fcntl.fcntl(os.pipe()[0], fcntl.F_GETPIPE_SZ)
+if size > 8192:
+    sys.exit(f"SKIPPED: pipes are still of {size} bytes")
+sys.exit(subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL).returncode)
+"""
+
+    def test_small_pipes_lose_nothing(self):
+        ranks, lines = 4, 20000
+        user = {"user": NOBODY, "group": NOBODY} if os.geteuid() == 0 else {}
+        done = subprocess.run(
+            [sys.executable, "-c", self.TAKE, harness.JOBRUN, "-n", str(ranks),
+             "-s", "oversubscribe=true", "-s", "tee=all", "--", "seq",
+             str(lines)],
+            cwd=self.folder, text=True, capture_output=True,
+            timeout=harness.LIMIT, stdin=subprocess.DEVNULL,
+            env=harness.clean_environment(ASAN_OPTIONS="detect_leaks=0"),
+            **user)
+        if "SKIPPED" in done.stderr:
+            self.skipTest(done.stderr)
+        self.expect(done, 0)
+        told = collections.Counter(done.stdout.splitlines())
+        self.assertEqual(len(told), ranks * lines)
+        whole = "".join(f"{i}\n" for i in range(1, lines + 1))
+        for rank in range(ranks):
+            log = self.folder / "runs/latest/attempt_0" / str(rank)
+            self.assertEqual((log / "stdout.log").read_text(), whole)
 
 
 if __name__ == "__main__":
