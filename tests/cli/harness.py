@@ -30,6 +30,19 @@ def clean_environment(**extra):
     return kept
 
 
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(word) for word in file.read().split()]
+
+
+def runner_of(guard):
+    """The runner; git may be asked for the commit beside it for a while."""
+    for pid in children(guard):
+        if pathlib.Path(f"/proc/{pid}/comm").read_text() == "jobrun-runner\n":
+            return pid
+    raise AssertionError(f"{guard} has no runner")
+
+
 class Case(unittest.TestCase):
     """A test with a scratch folder, which is also where jobrun starts."""
 

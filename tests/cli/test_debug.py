@@ -13,6 +13,8 @@ import termios
 import time
 import unittest
 
+import harness
+
 JOBRUN = os.environ["JOBRUN"]
 LIMIT = 300  # seconds that anything may take
 
@@ -152,8 +154,8 @@ class Debug(unittest.TestCase):
                                   ranks=1)
             terminal.expect("ready")
             self.assertTrue(terminal.is_raw())
-            runner = self.child(terminal.pid)
-            pid = {"runner": runner, "rank": self.child(runner),
+            runner = harness.runner_of(terminal.pid)
+            pid = {"runner": runner, "rank": harness.children(runner)[0],
                    "jobrun": terminal.pid}[victim]
             pidfd = os.pidfd_open(runner)
             os.kill(pid, signal.SIGKILL)
@@ -161,11 +163,6 @@ class Debug(unittest.TestCase):
             self.assertTrue(select.select([pidfd], [], [], LIMIT)[0])
             os.close(pidfd)
             self.assertEqual(terminal.mode(), terminal.before, victim)
-
-    @staticmethod
-    def child(pid):
-        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children")
-        return int(children.read_text().split()[0])
 
     def refused(self, *words, **how):
         done = subprocess.run(

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import harness
-from test_supervise import Case as Supervised, children, is_alive, until
+from test_supervise import Case as Supervised, is_alive, until
 
 
 class Case(Supervised):
@@ -320,8 +320,8 @@ class Isolation(Case):
         started = [event["pid"] for event in self.events()
                    if event["event"] == "rank_started"]
         self.assertTrue(all(map(is_alive, started)), started)
-        runner, = children(process.pid)
-        self.assertEqual(sorted(started), sorted(children(runner)))
+        runner = harness.runner_of(process.pid)
+        self.assertEqual(sorted(started), sorted(harness.children(runner)))
         for rank in "01":
             own = int((self.folder / f"own.{rank}").read_text())
             self.assertLess(own, 20)
@@ -338,7 +338,7 @@ class Isolation(Case):
                               "trap '' TERM HUP\n"
                               "setsid sh -c 'touch ready.$RANK; "
                               "while :; do sleep 1000; done' &\nwait")
-        runner, = children(process.pid)
+        runner = harness.runner_of(process.pid)
         namespace = os.readlink(f"/proc/{runner}/ns/pid_for_children")
         self.assertGreaterEqual(self.members(namespace), 5)
         for sig in (signal.SIGSTOP, signal.SIGKILL):

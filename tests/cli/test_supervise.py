@@ -13,11 +13,6 @@ import harness
 WAIT = 60.0  # seconds that anything may take
 
 
-def children(pid):
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        return [int(word) for word in file.read().split()]
-
-
 def is_alive(pid):
     try:
         text = pathlib.Path(f"/proc/{pid}/stat").read_text()
@@ -182,7 +177,7 @@ class Lost(Case):
     def kill_both(self, run):
         """So that neither sees the other's end: both are stopped first."""
         guard = self.record(run)["pid"]
-        runner, = children(guard)
+        runner = harness.runner_of(guard)
         for sig in (signal.SIGSTOP, signal.SIGKILL):
             for pid in (runner, guard):
                 os.kill(pid, sig)

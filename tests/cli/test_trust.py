@@ -43,11 +43,6 @@ def marked(mark):
     return found
 
 
-def children(pid):
-    text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(word) for word in text.split()]
-
-
 class Trust(harness.Case):
     def launch(self, text):
         self.mark = uuid.uuid4().hex
@@ -104,7 +99,7 @@ class Trust(harness.Case):
 
     def test_the_runner_is_killed(self):
         process = self.launch(STUBBORN)
-        (runner,) = children(process.pid)
+        runner = harness.runner_of(process.pid)
         os.kill(runner, signal.SIGKILL)
         _, err = self.ended(process, 7)
         self.assertIn("SIGKILL", err)
