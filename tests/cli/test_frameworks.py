@@ -108,7 +108,7 @@ class Frameworks(harness.Case):
 
     def with_mpich(self):
         path = library(MPICH)
-        if path is None or shutil.which("mpiexec") is None:
+        if path is None or shutil.which("mpiexec.hydra") is None:
             self.skipTest("no MPICH here")
         install("mpi4py", check="mpi4py")
         # mpi4py knows the library by the name that MPICH's own build has.
@@ -143,7 +143,7 @@ class Frameworks(harness.Case):
             "if world.rank == 0:\n"
             "    with open(os.environ['JOBRUN_RESULT_FILE'], 'w') as file:\n"
             "        json.dump([world.size, sum], file)\n",
-            "entrypoint: [mpiexec, -n, 3, %s, job.py]\n"
+            "entrypoint: [mpiexec.hydra, -n, 3, %s, job.py]\n"
             "world_size: 1\nresults: {from: file}\n" % json.dumps(str(PYTHON)),
             env=env)
         self.assertEqual(results, [[3, 6]])

@@ -1,0 +1,182 @@
+"""MPI for real: what `render --engine mpi` makes under MPICH's hydra and under
+Open MPI; jobrun as the agent of each of their nodes; MPI ranks inside of runs,
+and MPICH's by Slurm's PMI-2."""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import lab
+from lab import JOBRUN, Lab
+
+NEEDED = ("mpicc.mpich", "mpiexec.mpich", "mpicc.openmpi", "mpirun.openmpi")
+if missing := [name for name in NEEDED if shutil.which(name) is None]:
+    print("SKIPPED: install mpich, libmpich-dev, openmpi-bin and "
+          f"libopenmpi-dev (not here: {' '.join(missing)})")
+    sys.exit(77)
+
+PROGRAM = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int rank, size, sum, one;
+    const char *mine = getenv("RANK");
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    one = rank + 1;
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    printf("mpi %d of %d, sum %d, RANK %s\n", rank, size, sum, mine);
+    return MPI_Finalize();
+}
+"""
+
+# Without shared memory, and on the loopback alone.
+OPENMPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+           "OMPI_MCA_rmaps_base_oversubscribe": "1",
+           "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo",
+           "OMPI_MCA_oob_tcp_if_include": "lo"}
+# In place of ssh: a host name of its own makes it another node.
+REMOTE = """#!/bin/sh
+host=$1
+shift
+exec unshare --uts sh -c 'hostname "$0"; exec sh -c "$1"' "$host" "$*"
+"""
+FOLDER = None
+
+
+def setUpModule():
+    global FOLDER
+    lab.up(2)()
+    scratch = tempfile.TemporaryDirectory(prefix="jobrun-mpi-")  # Open MPI cuts at blanks
+    unittest.addModuleCleanup(scratch.cleanup)
+    FOLDER = pathlib.Path(scratch.name)
+    (FOLDER / "sum.c").write_text(PROGRAM)
+    for kind in ("mpich", "openmpi"):
+        subprocess.run([f"mpicc.{kind}", "sum.c", "-o", kind], cwd=FOLDER,
+                       check=True, timeout=60)
+    (FOLDER / "remote").write_text(REMOTE)
+    (FOLDER / "remote").chmod(0o755)
+
+
+def said(done):
+    return sorted(line for line in done.stdout.splitlines()
+                  if not line.startswith("jobrun"))
+
+
+class Rendered(Lab):
+    def run_rendered(self, kind, engine):
+        program = FOLDER / kind
+        spec = self.spec(text=f"world_size: 4\nentrypoint: ['{program}']\n"
+                         f"engine: {{mpi: {engine}}}\n")
+        script = self.expect(self.on(JOBRUN, "render", spec, "--engine", "mpi"),
+                             0).stdout
+        path = self.write("a script.sh", script)
+        done = self.expect(self.on("/bin/sh", path, env=OPENMPI), 0)
+        self.assertEqual(said(done), [f"mpi {rank} of 4, sum 10, RANK {rank}"
+                                      for rank in range(4)])
+
+    def test_hydra(self):
+        self.run_rendered("mpich",
+                          "{dialect: hydra, launcher: mpiexec.mpich}")
+
+    def test_openmpi(self):
+        self.run_rendered("openmpi",
+                          "{dialect: openmpi, launcher: mpirun.openmpi}")
+
+
+class Agents(Lab):
+    """One jobrun per node, started by somebody else's launcher."""
+
+    def agents(self, *launcher, rank, env=None):
+        spec = self.spec(
+            text="local_world_size: 2\nmaster_addr: 127.0.0.1\n"
+            "entrypoint: {shell: 'echo rank $RANK of $WORLD_SIZE, node "
+            "$NODE_RANK of $GROUP_WORLD_SIZE,"
+            " ${OMPI_COMM_WORLD_RANK-no} ${PMI_RANK-variables}'}\n")
+        return self.expect(self.on(
+            *launcher, "sh", "-c",
+            f'exec "$0" "$1" --run-id x -s "log_dir=logs.${rank}"', JOBRUN,
+            spec, env=env), 0)
+
+    def assert_world(self, done):
+        self.assertEqual(
+            said(done), [f"[{r}] rank {r} of 4, node {r // 2} of 2, no "
+                         "variables" for r in range(4)])
+
+    def test_hydra(self):
+        self.assert_world(self.agents(
+            "mpiexec.mpich", "-launcher", "fork", "-hosts",
+            "localhost,127.0.0.1", "-ppn", "1", "-n", "2", rank="PMI_RANK"))
+
+    def test_openmpi(self):
+        if subprocess.run(["unshare", "--uts", "true"],
+                          capture_output=True).returncode != 0:
+            self.skipTest("SKIPPED: no host names of their own here")
+        self.assert_world(self.agents(
+            "mpirun.openmpi", "--mca", "plm_rsh_agent", FOLDER / "remote",
+            "-H", "nodea:1,nodeb:1", "--map-by", "ppr:1:node",
+            rank="OMPI_COMM_WORLD_RANK", env=OPENMPI))
+
+    def test_two_on_a_node(self):
+        spec = self.spec(text="local_world_size: 1\nentrypoint: ['true']\n")
+        for launcher in (["mpiexec.mpich", "-n", "2"],
+                         ["mpirun.openmpi", "-n", "2"]):
+            done = self.on(*launcher, JOBRUN, spec, env=OPENMPI)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("started jobrun 2 times on this node", done.stderr)
+
+
+class Ranks(Lab):
+    def test_the_profile_makes_no_world(self):
+        """MPI_Init sees singletons, whatever the variables say."""
+        for kind in ("mpich", "openmpi"):
+            spec = self.spec(text="world_size: 2\nenv_profiles: [mpi]\n"
+                             f"entrypoint: ['{FOLDER / kind}']\n")
+            done = self.expect(self.on(JOBRUN, spec, env=OPENMPI), 0)
+            self.assertEqual(said(done), [
+                f"[{rank}] mpi 0 of 1, sum 1, RANK {rank}"
+                for rank in range(2)])
+
+    def test_a_jobrun_in_a_rank_takes_the_profile_for_no_launcher(self):
+        inner = self.write("inner.jobrun.yaml", "version: 1\ndevice: cpu\n"
+                           "log_dir: inner\nworld_size: 2\n"
+                           "entrypoint: {shell: 'echo $RANK of $WORLD_SIZE'}\n")
+        spec = self.spec(text="world_size: 3\nenv_profiles: [mpi]\n"
+                         f"entrypoint: ['{JOBRUN}', '{inner}']\n")
+        done = self.expect(self.on(JOBRUN, spec), 0)
+        self.assertEqual(said(done), sorted(
+            f"[{outer}] [{rank}] {rank} of 2" for outer in range(3)
+            for rank in range(2)))
+
+    def test_a_launcher_as_a_rank(self):
+        """A real MPI job, held to its word by jobrun, which keeps what other
+        launchers have left from it: its settings stand in the spec."""
+        for kind, launcher in (("mpich", "mpiexec.mpich"),
+                               ("openmpi", "mpirun.openmpi")):
+            spec = self.spec(text="world_size: 1\nentrypoint: "
+                             f"[{launcher}, -n, 3, '{FOLDER / kind}']\n"
+                             f"env: {json.dumps(OPENMPI)}\n")
+            done = self.expect(self.on(JOBRUN, spec, env=OPENMPI), 0)
+            self.assertEqual(said(done), [
+                f"[0] mpi {rank} of 3, sum 6, RANK 0" for rank in range(3)])
+
+    def test_mpich_by_slurms_pmi2(self):
+        """Slurm starts the MPI ranks on both nodes; jobrun, on the first one,
+        waits for srun as for any rank."""
+        spec = self.spec(text="nodes: 1\nworld_size: 1\nentrypoint: "
+                         "[srun, --overlap, --mpi=pmi2, --ntasks-per-node, 2,"
+                         f" '{FOLDER / 'mpich'}']\n")
+        done = self.expect(self.on("salloc", "-N2", "--ntasks-per-node=2",
+                                   JOBRUN, spec), 0)
+        self.assertEqual(said(done), [
+            f"[0] mpi {rank} of 4, sum 10, RANK 0" for rank in range(4)])
+
+
+if __name__ == "__main__":
+    unittest.main()
