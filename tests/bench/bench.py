@@ -3,7 +3,7 @@
 
 usage: bench.py [--build DIR] [--runs N] [--only PART] [--python PYTHON]
 
-PART is launch, failure, output, memory or imports; PYTHON has the torch that
+PART is launch, failure, output, memory, many or imports; PYTHON has the torch that
 the last imports.
 
 Prints Markdown; how it measures is in common.py, how to read it in
@@ -21,7 +21,9 @@ import common
 
 SIZES = (4, 64, 512, 4096)
 LINE_BYTES = 200_000_000  # each of 4 ranks
-PARTS = ("launch", "failure", "output", "memory", "imports")
+MANY = (8, 512, 10000)
+IDLE = 5  # seconds
+PARTS = ("launch", "failure", "output", "memory", "many", "imports")
 
 SHOWN = "version: 1\nname: bench\nentrypoint: {entry}\nworld_size: {n}\n" \
         "device: cpu\noversubscribe: true\n"
@@ -44,6 +46,7 @@ class Bench:
         self.jobrun = str(build / "jobrun")
         programs = build / "tests" / "bench"
         self.loop = str(programs / "bench_spawn_loop")
+        self.pump = str(programs / "bench_pump")
         self.worker = str(programs / "bench_worker")
         self.peak = str(programs / "bench_peak")
         self.runs, self.python = options.runs, options.python
@@ -90,20 +93,15 @@ class Bench:
             }
             if n <= 512:
                 commands.update(self.launchers(n, [self.true]))
-            yield f"launch {n} x true", "ms", self.in_turns(commands)
+            yield f"launch {n} x true", "ms", self.in_turns(commands), True
 
     def failure(self):
         stamp = self.folder / "stamp"
-        entry = [self.worker, "fail", str(stamp)]
-        commands = {
-            "jobrun, captured":
-                [self.jobrun, self.spec("fail", SHOWN, 8, *entry)],
-            **self.launchers(8, entry),
-        }
-        del commands["hydra"]  # a rank's exit code stops nobody there
+        up = self.folder / "stamp.up"
 
         def measure(command):
             stamp.unlink(missing_ok=True)
+            up.unlink(missing_ok=True)
             cost = self.run(command, expect=None)
             if isinstance(cost, str):
                 return cost
@@ -111,8 +109,18 @@ class Bench:
                 return "failed: the rank did not run"
             return time.monotonic() - int(stamp.read_text()) / 1e9
 
-        yield ("rank 3 of 8 exits with 7: until the launcher has exited", "ms",
-               self.in_turns(commands, measure))
+        for n in (8, 512):
+            entry = [self.worker, "fail", str(stamp), str(n)]
+            commands = {
+                "posix_spawn loop": [self.loop, str(n), *entry],
+                "jobrun, captured":
+                    [self.jobrun, self.spec("fail", SHOWN, n, *entry)],
+            }
+            if n == 8:
+                commands.update(self.launchers(n, entry))
+                del commands["hydra"]  # a rank's exit code stops nobody there
+            yield (f"rank 3 of {n} exits with 7: until the launcher has exited",
+                   "ms", self.in_turns(commands, measure))
 
     def output(self):
         raw = self.folder / "raw"
@@ -122,6 +130,7 @@ class Bench:
                 subprocess.run(entry, stdout=file, check=True)
         commands = {
             "cat into a file": ["cat", str(raw)],
+            "into two files, as it is": [self.pump, "4", *entry],
             "jobrun, captured":
                 [self.jobrun, self.spec("lines", SHOWN, 4, *entry)],
             **self.launchers(4, entry, prefix=True),
@@ -129,8 +138,10 @@ class Bench:
         del commands["torchrun"]  # has no prefix on a file
         values = self.in_turns(
             commands, lambda c: self.run(c, output=self.folder / "console"))
-        raw.unlink()
-        yield "800 MB of 100-byte lines from 4 ranks, prefixed", "s", values
+        for file in self.folder.glob("raw*"):
+            file.unlink()
+        yield ("800 MB of 100-byte lines from 4 ranks, prefixed", "s", values,
+               True)
 
     def memory(self):
         commands = {
@@ -149,6 +160,41 @@ class Bench:
 
         yield ("peak memory of the launcher at 512 ranks", "MB",
                self.in_turns(commands, measure))
+
+    def sleepers(self, n):
+        """Start n ranks that sleep, leave them alone for a while, and stop them.
+        Returns seconds of CPU per rank, and how often the two processes were
+        switched to while nothing happened; or why there is neither."""
+        spec = self.spec("many", QUIET, n, shutil.which("sleep"), "1000")
+        with open(self.folder / "stderr", "w", encoding="utf-8") as err:
+            child = subprocess.Popen(
+                [self.jobrun, spec], stdin=subprocess.DEVNULL, stderr=err,
+                cwd=self.folder, env=common.ENVIRONMENT)
+            events = self.folder / "runs" / "latest" / "events.jsonl"
+            while child.poll() is None and not (
+                    events.exists() and
+                    events.read_text().count('"rank_started"') == n):
+                time.sleep(0.05)
+            if child.returncode is not None:
+                return common.why_failed(child.returncode, "")
+            pids = [child.pid, *common.children(child.pid)]
+            before = sum(map(common.switches, pids))
+            time.sleep(IDLE)
+            woken = sum(map(common.switches, pids)) - before
+            child.terminate()
+            _, _, usage = os.wait4(child.pid, 0)
+            child.returncode = 0
+        shutil.rmtree(self.folder / "runs", ignore_errors=True)
+        return (usage.ru_utime + usage.ru_stime) / n, woken
+
+    def many(self):
+        taken = {f"{n} ranks": self.sleepers(n) for n in MANY}
+        for i, (title, unit) in enumerate((
+                ("CPU time for a rank that sleeps and is stopped", "us"),
+                (f"context switches of both processes in {IDLE} idle seconds",
+                 "times"))):
+            yield title, unit, {name: value if isinstance(value, str)
+                                else value[i] for name, value in taken.items()}
 
     def imports(self):
         """Not the whole run: until the last rank is past its imports."""

@@ -18,7 +18,7 @@ import typing
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 LIMIT = 20  # seconds for one command
 NOT_INSTALLED = "not installed"
-UNITS = {"s": 1, "ms": 1000, "MB": 1}
+UNITS = {"s": 1, "ms": 1000, "us": 1e6, "MB": 1, "times": 1}
 
 ENVIRONMENT = {
     **{k: v for k, v in os.environ.items() if not k.startswith("OMP_")},
@@ -117,11 +117,24 @@ def table(title, unit, values, cpu=False):
             continue
         cells = []
         for part in parts:
-            number, other = (getattr(x, part) if isinstance(x, Cost) else x
+            number, other = (getattr(x, part) if isinstance(x, Cost) else
+                             None if isinstance(x, str) else x
                              for x in (value, base))
-            ratio = "" if isinstance(base, str) else f"{number / other:.2f}"
+            ratio = f"{number / other:.2f}" if other else ""
             cells += [f"{number * UNITS[unit]:.1f}", ratio]
         print(f"| {name} | {' | '.join(cells)} |")
+
+
+def children(pid):
+    """Of the first thread."""
+    return (pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+            .split())
+
+
+def switches(pid):
+    """How often a process was switched away from, so far."""
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return sum(map(int, re.findall(r"ctxt_switches:\s+(\d+)", text)))
 
 
 def machine():

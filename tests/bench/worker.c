@@ -1,8 +1,9 @@
 /*
  * One rank of a benchmark, under any launcher:
  *
- *   worker fail FILE     rank 3 writes the time (CLOCK_MONOTONIC ns) to FILE
- *                        and exits with 7; the others sleep
+ *   worker fail FILE N   once all N are up, rank 3 writes the time
+ *                        (CLOCK_MONOTONIC ns) to FILE and exits with 7; the
+ *                        others sleep. FILE.up counts who is up: a byte each
  *   worker lines BYTES   writes that many bytes as lines of 100 bytes
  */
 #include <fcntl.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,15 +29,29 @@ static long rank_of_any_launcher(void)
     return -1;
 }
 
-static int fail(const char *path)
+/* Say that one more is up. */
+static int count_up(const char *path)
 {
-    const struct timespec others_are_up = {.tv_nsec = 300000000};
+    char up[4096];
+    (void)snprintf(up, sizeof up, "%s.up", path);
+    int fd = open(up, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    return fd < 0 || write(fd, "+", 1) != 1 ? -1 : fd;
+}
+
+static int fail(const char *path, long all)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
     struct timespec now;
+    struct stat status;
+    int up = count_up(path);
+    if (up < 0)
+        return 1;
     if (rank_of_any_launcher() != FAILING) {
         sleep(30);
         return 0;
     }
-    nanosleep(&others_are_up, NULL);
+    while (fstat(up, &status) == 0 && status.st_size < all)
+        nanosleep(&nap, NULL);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     clock_gettime(CLOCK_MONOTONIC, &now);
     dprintf(fd, "%lld\n", (long long)now.tv_sec * 1000000000LL + now.tv_nsec);
@@ -60,8 +76,8 @@ static int lines(const char *bytes)
 
 int main(int argc, char **argv)
 {
-    if (argc == 3 && strcmp(argv[1], "fail") == 0)
-        return fail(argv[2]);
+    if (argc == 4 && strcmp(argv[1], "fail") == 0)
+        return fail(argv[2], strtol(argv[3], NULL, 10));
     if (argc == 3 && strcmp(argv[1], "lines") == 0)
         return lines(argv[2]);
     return 2;
