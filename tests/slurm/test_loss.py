@@ -21,7 +21,7 @@ local_world_size: 2
 """
 
 
-class Nodes(Lab):
+class Loss(Lab):
     def begin_run(self, *words, nodes=3, text=WAIT):
         """A run whose ranks are all there, its console in a file."""
         spec = self.spec(text=f"nodes: {nodes}\n{text}")
