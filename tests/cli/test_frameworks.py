@@ -114,7 +114,9 @@ class Frameworks(harness.Case):
         # mpi4py knows the library by the name that MPICH's own build has.
         (self.folder / "lib").mkdir()
         (self.folder / "lib" / "libmpi.so.12").symlink_to(path)
-        return {"LD_LIBRARY_PATH": str(self.folder / "lib")}
+        # Another MPI may be here as well.
+        return {"LD_LIBRARY_PATH": str(self.folder / "lib"),
+                "MPI4PY_MPIABI": "mpich"}
 
     def test_mpi_profile(self):
         """The variables tell the ranks apart; to MPI each is alone."""
