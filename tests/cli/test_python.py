@@ -1,10 +1,12 @@
-"""Python and library entrypoints that are wrong: each is told once, in words
-that say what to change, with the exit status of the contract, and no rank is
-left to wait for the others."""
+"""Python and library entrypoints: what a function can be given, by all start
+methods; and those that are wrong: each is told once, in words that say what to
+change, with the exit status of the contract, and no rank is left to wait for
+the others."""
 import os
 import pathlib
 import shutil
 import unittest
+import venv
 from unittest import mock
 
 import harness
@@ -25,7 +27,43 @@ MODULES = {
     "wants.py": "import nosuchpackage.sub\ndef f():\n    pass\n",
     "data.txt": "no library",
 }
+METHODS = ("spawn", "forkserver", "fork")
 FUNCTION = "{python: {function: '%s'}, args: [1]}"
+
+
+class Right(harness.Case):
+    def results_of(self, entry, more):
+        spec = self.write("job.jobrun.yaml",
+                          "version: 1\nworld_size: 3\ndevice: cpu\n"
+                          f"oversubscribe: true\nentrypoint: {entry}\n{more}")
+        self.expect(self.jobrun(spec), 0)
+        return [rank["result"] for rank in self.results()["ranks"]]
+
+    def test_a_virtual_environment(self):
+        """Its packages are there, and it is told by a path beside the spec."""
+        venv.create(self.folder / "env", symlinks=True)
+        (packages,) = (self.folder / "env").glob("lib/*/site-packages")
+        (packages / "inside.py").write_text(
+            "import sys\ndef where():\n    return sys.prefix\n")
+        for method in METHODS:
+            with self.subTest(method):
+                self.assertEqual(self.results_of(
+                    "{python: {function: 'inside:where',"
+                    " interpreter: env/bin/python}}",
+                    f"start_method: {method}\n"), [str(self.folder / "env")] * 3)
+
+    def test_each_rank_has_its_own(self):
+        self.write("m.py", "def f(*args, **kwargs):\n    return args, kwargs\n")
+        for method in METHODS:
+            with self.subTest(method):
+                self.assertEqual(self.results_of(
+                    "{python: {function: 'm:f'}, args: [1, '%{rank}'],"
+                    " kwargs: {lr: 0.1, a: {b: [null, 'of %{world_size}']}}}",
+                    "per_rank: {1-2: {args: [[2]]}, 0: {kwargs: {lr: null}}}\n"
+                    f"start_method: {method}\n"),
+                    [[[1, "0"], {"lr": None, "a": {"b": [None, "of 3"]}}],
+                     [[1, "1", [2]], {"lr": 0.1, "a": {"b": [None, "of 3"]}}],
+                     [[1, "2", [2]], {"lr": 0.1, "a": {"b": [None, "of 3"]}}]])
 
 
 class Wrong(harness.Case):

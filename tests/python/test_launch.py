@@ -9,6 +9,7 @@ import tempfile
 import textwrap
 import time
 import unittest
+import zipapp
 
 JOBRUN = os.environ["JOBRUN"]
 PYTHON = os.environ.get("INTERPRETER", sys.executable)
@@ -171,7 +172,11 @@ class Launch(unittest.TestCase):
                                                device="cpu",
                                                oversubscribe=True)))
             """)
-        for words in (["script.py"], ["-m", "script"]):
+        os.mkdir(self.dir + "/app")
+        shutil.copy(self.dir + "/script.py", self.dir + "/app/__main__.py")
+        zipapp.create_archive(self.dir + "/app", self.dir + "/app.pyz")
+        for words in (["script.py"], ["-m", "script"], ["-m", "app"], ["app"],
+                      ["app.pyz"]):
             with self.subTest(words):
                 status, out = self.python(*words, "one", "two")
                 self.assertEqual(status, 0, self.err)

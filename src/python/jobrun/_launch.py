@@ -72,9 +72,11 @@ def _main_of():
     """How a rank finds the module that runs here as __main__."""
     main = sys.modules["__main__"]
     spec = getattr(main, "__spec__", None)
-    if spec is not None and spec.name:
-        return {"module": spec.name}
     path = getattr(main, "__file__", None)
+    if spec is not None and spec.name == "__main__" and path:
+        path = os.path.dirname(path)  # a folder or an archive was run
+    elif spec is not None and spec.name:
+        return {"module": spec.name}
     if path and os.path.exists(path):
         return {"path": os.path.abspath(path)}
     raise ValueError("a function that was defined at a prompt, or by -c, "
