@@ -107,6 +107,14 @@ class Wrong(harness.Case):
                   f"could not read the script '{self.folder}/none.py'")
         self.told("{python: {module: none}}", 7, call, "no module named 'none'")
 
+    def test_init_without_its_framework(self):
+        venv.create(self.folder / "env", symlinks=True)
+        self.told("{python: {function: 'm:train', init: torch, interpreter: "
+                  "env/bin/python}, args: [1]}", 7,
+                  "could not call its entrypoint",
+                  f"init: torch wants its module, which {self.folder}/env/bin/"
+                  "python does not have: install it there, or")
+
     def test_what_raises(self):
         for target, text in (
                 ("raises:f", "KeyError: 'lr'"),

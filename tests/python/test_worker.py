@@ -310,10 +310,11 @@ class Functions(Case):
         cases = [
             (("zzqqxx:main",), "no module named 'zzqqxx'; the working"),
             (("f.sub:main",), "no module named 'f.sub'"),
-            (("ourpakcage:f",), "'ourpakcage': did you mean 'ourpackage'?"),
-            (("ourpackage.trian:f",), "no module named 'ourpackage.trian': "
-             "did you mean 'ourpackage.train'?"),
-            (("ourpakcage.train:f",), "did you mean 'ourpackage'?"),
+            (("ourpakcage:f",), "'ourpakcage' (did you mean 'ourpackage'?);"),
+            (("ourpackage.trian:f",), "no module named 'ourpackage.trian' "
+             "(did you mean 'ourpackage.train'?); the working directory"),
+            (("ourpakcage.train:f",), "(to import 'ourpakcage.train') (did you "
+             "mean 'ourpackage'?);"),
             (("zzqqxx.y.train:f",), "no module named 'zzqqxx' (to import "
              "'zzqqxx.y.train'); the"),
             (("f:mian", 1), "has no 'mian': did you mean 'main'?"),

@@ -71,10 +71,10 @@ def _missing(name, error):
         (name + ".").startswith(error.name + ".")
 
 
-def _near(word, words):
+def _near(word, words, form=": did you mean '%s'?"):
     import difflib
     near = difflib.get_close_matches(word, words, 1)
-    return ": did you mean '%s'?" % near[0] if near else ""
+    return form % near[0] if near else ""
 
 
 def _no_module(name, missing):
@@ -84,16 +84,13 @@ def _no_module(name, missing):
     package, dot, last = missing.rpartition(".")
     folders = getattr(sys.modules.get(package), "__path__", []) if package \
         else sys.path
-    near = _near(last, [found.name for found in pkgutil.iter_modules(folders)])
-    if near:
-        return StartError("no module named '%s'%s"
-                          % (missing, near.replace("'", "'" + package + dot,
-                                                   1)))
-    return StartError("no module named '%s'%s; the working directory %s is "
+    near = _near(last, [found.name for found in pkgutil.iter_modules(folders)],
+                 " (did you mean '%s%s%%s'?)" % (package, dot))
+    return StartError("no module named '%s'%s%s; the working directory %s is "
                       "searched first, then PYTHONPATH and what %s has "
                       "installed"
                       % (missing, "" if missing == name else
-                         " (to import '%s')" % name, os.getcwd(),
+                         " (to import '%s')" % name, near, os.getcwd(),
                          sys.executable))
 
 
@@ -163,6 +160,15 @@ def _check_arguments(function, target, args, kwargs):
                                json.dumps(kwargs), error, near)) from None
 
 
+def _init(framework, smoke_test):
+    if importlib.util.find_spec(framework) is None:
+        raise StartError("init: %s wants its module, which %s does not have: "
+                         "install it there, or set "
+                         "entrypoint.python.interpreter to one that has it"
+                         % (framework, sys.executable))
+    jobrun.init(framework, smoke_test)
+
+
 def _run_function(words):
     target = words[0]
     call = json.loads(words[1])
@@ -175,7 +181,7 @@ def _run_function(words):
     function = find_function(target)
     _check_arguments(function, target, args, kwargs)
     if call.get("init"):
-        jobrun.init(call["init"], bool(call.get("smoke_test")))
+        _init(call["init"], bool(call.get("smoke_test")))
     value = function(*args, **kwargs)
     if value is not None or not jobrun.result.delivered:
         jobrun.result(value)
