@@ -28,6 +28,8 @@ static int load_plan(struct jr_crew *crew, struct jr_error *err)
     crew->count = json_array_size(ranks);
     crew->items =
         jr_arena_array(&crew->arena, crew->count, sizeof *crew->items);
+    if (crew->items == NULL)
+        crew->count = 0;
     for (size_t i = 0; crew->items != NULL && i < crew->count; i++) {
         const json_t *rank = json_array_get(ranks, i);
         crew->items[i] = (struct jr_crew_rank){
