@@ -352,6 +352,7 @@ static int print(struct tails *tails, const struct jr_cli *cli)
         follow(tails);
     else
         pump_all(tails);
+    bool lost = cli->follow && tails->error == 0 && !finished(tails);
     if (tails->watch_fd >= 0)
         (void)close(tails->watch_fd);
     if (tails->pidfd >= 0)
@@ -361,6 +362,10 @@ static int print(struct tails *tails, const struct jr_cli *cli)
     if (tails->error != 0 && tails->error != EPIPE)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot print: %s",
                           strerror(tails->error));
+    if (lost)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH,
+                          "%s has ended, and left no results",
+                          tails->run_dir);
     return 0;
 }
 

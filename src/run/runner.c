@@ -325,7 +325,10 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
                               "the container does not let it be mounted; use "
                               "isolation: none");
     if (open_runner(&runner, args) != 0)
-        give_up(args->shared, "could not set up the runner");
+        give_up(args->shared, access("/dev/null", F_OK) == 0
+                                  ? "could not set up the runner"
+                                  : "could not set up the runner, which needs "
+                                    "/dev/null");
     args->shared->began = true;
     jr_setup_open(&runner);
     while (goes_on(&runner))

@@ -255,6 +255,21 @@ class Refusals(Case):
         self.assertTrue(latest.is_dir() and not latest.is_symlink())
 
 
+class Machine(Case):
+    def test_no_null_device(self):
+        done = subprocess.run(
+            ["unshare", "--mount", *["--map-root-user"] * (os.geteuid() != 0),
+             "sh", "-c", 'mount -t tmpfs none /dev && exec "$@"', "sh",
+             harness.JOBRUN, "-n", "1", "--", "true"],
+            cwd=self.folder, text=True, capture_output=True,
+            timeout=harness.LIMIT, stdin=subprocess.DEVNULL,
+            env=harness.clean_environment())
+        if "jobrun:" not in done.stderr:
+            self.skipTest("SKIPPED: no mount namespace here: " + done.stderr)
+        self.expect(done, 7)
+        self.assertIn("which needs /dev/null: No such file", done.stderr)
+
+
 class Pipes(Case):
     """What one user may have in pipes (pipe(7)) is taken already."""
     TAKE = """\

@@ -305,7 +305,9 @@ class Following(harness.Case):
         run.send_signal(signal.SIGKILL)
         run.wait(harness.LIMIT)
         rest, _ = logs.communicate(timeout=harness.LIMIT)
-        self.assertEqual(rest, "")
+        self.assertEqual((rest, logs.returncode), ("", 7))
+        done = self.expect(self.jobrun("logs", "-f", "live"), 7)
+        self.assertIn("runs/live has ended, and left no results", done.stderr)
 
     def test_several_ranks_have_prefixes(self):
         run = self.live()
