@@ -352,9 +352,9 @@ class Cluster:
         """A command on the cluster, to its end."""
         return subprocess.run(
             list(map(str, words)), text=True, capture_output=True,
-            timeout=LIMIT, preexec_fn=die_with_parent,
+            preexec_fn=die_with_parent,
             env={**self.environment, **(env or {})},
-            **{"stdin": subprocess.DEVNULL, **options})
+            **{"stdin": subprocess.DEVNULL, "timeout": LIMIT, **options})
 
     def ask(self, *words):
         """What a command prints that has to succeed."""
@@ -396,12 +396,12 @@ class Cluster:
             raise RuntimeError(f"jobs left {self.strays()}") from error
 
     @staticmethod
-    def wait(there, what):
+    def wait(there, what, limit=LIMIT):
         """What `there` returns, once that is something."""
-        until = time.monotonic() + LIMIT
+        until = time.monotonic() + limit
         while not (found := there()):
             if time.monotonic() > until:
-                raise RuntimeError(f"no {what} within {LIMIT} s")
+                raise RuntimeError(f"no {what} within {limit} s")
             time.sleep(0.02)
         return found
 
