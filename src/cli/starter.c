@@ -99,18 +99,17 @@
     "#   equal: [energy]  #?\n"
 
 #define TEXT_slurm                                                             \
-    "# One jobrun on each node of an allocation (sbatch, salloc):\n"           \
-    "#   srun --ntasks-per-node=1 sh -c \\\n"                                  \
-    "#     'jobrun train.jobrun.yaml --node-rank \"$SLURM_NODEID\"'\n"         \
+    "# jobrun submit train.jobrun.yaml --engine slurm, or in the script of\n"  \
+    "# an allocation (sbatch, salloc): jobrun train.jobrun.yaml. It starts\n"  \
+    "# its ranks on all nodes; log_dir is where all nodes see it.\n"           \
     "version: 1  #?\n"                                                         \
     "name: train  #?\n"                                                        \
     "entrypoint: [python3, train.py, --epochs, 5]  #?\n"                       \
     "\n"                                                                       \
     "nodes: 2  #?\n"                                                           \
     "local_world_size: auto  #?\n"                                             \
-    "# scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1\n"          \
-    "master_addr: node1  #?\n"                                                 \
-    "master_port: 29500  #?\n"                                                 \
+    "master_addr: auto  #?\n"                                                  \
+    "master_port: auto  #?\n"                                                  \
     "backends: auto  #?\n"                                                     \
     "threads: auto  #?\n"                                                      \
     "\n"                                                                       \

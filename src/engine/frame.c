@@ -31,11 +31,13 @@ static void add_base64(struct jr_buf *out, const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i += 3) {
         uint32_t bits = 0;
+        char four[4];
         size_t some = len - i < 3 ? len - i : 3;
         for (size_t j = 0; j < 3; j++)
             bits = bits << 8 | (j < some ? (unsigned char)bytes[i + j] : 0);
         for (size_t j = 0; j < 4; j++)
-            jr_buf_char(out, j > some ? '=' : digits[bits >> (18 - 6 * j) & 63]);
+            four[j] = j > some ? '=' : digits[bits >> (18 - 6 * j) & 63];
+        jr_buf_add(out, four, sizeof four);
     }
 }
 

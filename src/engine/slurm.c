@@ -1,8 +1,7 @@
 /*
- * A batch script. On one node jobrun takes the place of the script's shell, so
- * that the signal before the limit reaches it. On several, srun starts one on
- * each node, all under one run id; when one ends badly Slurm ends the others,
- * as their ranks have no one to talk to.
+ * A batch script. jobrun takes the place of the script's shell, so that the
+ * signal before the limit reaches it; on several nodes it starts an agent on
+ * each by itself.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -109,7 +108,7 @@ static void put_times(struct jr_buf *out, const struct jr_engine_job *job)
     uint64_t most = 65535;
     jr_buf_printf(&text, "B:TERM@%" PRIu64,
                   grace + REPORT < most ? grace + REPORT : most);
-    if (job->nodes == 1 && !text.failed)
+    if (!text.failed)
         put_own(out, job, OPTION_SIGNAL, text.data);
     out->failed |= text.failed;
 }
@@ -137,27 +136,10 @@ static void put_options(struct jr_buf *out, const struct jr_engine_job *job)
 
 static void put_command(struct jr_buf *out, const struct jr_engine_job *job)
 {
-    jr_buf_str(out, "\nexec ");
-    if (job->nodes > 1)
-        jr_buf_str(out, "srun --ntasks-per-node=1 --cpu-bind=none --mpi=none \\\n"
-                        "  --kill-on-bad-exit=1 ");
-    if (job->nodes > 1 && job->cpus > 0 &&
-        !is_given(&job->policy->engine, OPTION_CPUS))
-        jr_buf_printf(out, "--cpus-per-task=%u ", job->cpus);
-    char *const *word = job->command;
-    for (int i = 0; i < 2 && *word != NULL; i++, word++) {
-        jr_engine_word(out, *word);
+    jr_buf_str(out, "\nexec");
+    for (char *const *word = job->command; *word != NULL; word++) {
         jr_buf_char(out, ' ');
-    }
-    if (job->nodes > 1) {
-        jr_buf_str(out, "--run-id ");
-        jr_engine_word(out, job->name);
-        jr_buf_str(out, "-\"$SLURM_JOB_ID${SLURM_RESTART_COUNT:+"
-                        "-$SLURM_RESTART_COUNT}\" ");
-    }
-    for (; *word != NULL; word++) {
         jr_engine_word(out, *word);
-        jr_buf_str(out, word[1] != NULL ? " " : "");
     }
     jr_buf_char(out, '\n');
 }

@@ -1,6 +1,7 @@
 #include "rules.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "set.h"
 
@@ -125,6 +126,11 @@ static const char *place_help(const struct jr_resolver *r)
     const struct jr_hw_scheduler *scheduler = &r->hw->scheduler;
     if (!r->hw->real && scheduler->name == NULL)
         return "say how many such machines there are: nodes, in the facts file";
+    if (scheduler->name != NULL && !scheduler->step &&
+        strcmp(scheduler->name, "Slurm") == 0)
+        return "jobrun run asks the nodes, and runs on all of them; here say "
+               "which one this is to be, by --node-rank, or take all ranks "
+               "together with --local";
     if (scheduler->name != NULL && !scheduler->step)
         return "start one jobrun on each node by the scheduler's launcher, as "
                "srun --ntasks-per-node=1 jobrun SPEC; or all nodes' ranks here "

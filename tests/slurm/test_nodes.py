@@ -1,0 +1,232 @@
+"""Jobs on several nodes of a real Slurm, from the script of their allocation:
+what is run, and what is left when something ends that should not."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import lab
+from lab import JOBRUN, Lab
+
+setUpModule = lab.up(4, KillWait=11)
+WAITS = ("entrypoint: [sh, -c, 'echo up; trap \"echo $RANK; exit 0\" TERM; "
+         "while :; do sleep 0.05; done']\n")
+
+
+class Nodes(Lab):
+    def salloc(self, *words, nodes=2, **options):
+        return self.on("salloc", "-Q", f"-N{nodes}", *words, **options)
+
+    def script(self, text, name="job.sh"):
+        path = self.write(name, f"#!/bin/sh\n{text}\n")
+        path.chmod(0o700)
+        return path
+
+    def submit(self, text, *options):
+        """A batch job; its number."""
+        return self.on("sbatch", "--parsable", "-o", "job.out", *options,
+                       self.script(text)).stdout.strip()
+
+    def output(self):
+        return (self.folder / "job.out").read_text()
+
+    def await_ranks(self, count):
+        latest = self.folder / "runs" / "latest" / "events.jsonl"
+        until = time.monotonic() + 60
+        while not latest.exists():
+            self.assertLess(time.monotonic(), until, "no run")
+            time.sleep(0.02)
+        for rank in range(count):
+            self.await_event(event="rank_started", rank=rank)
+
+    def agents(self):
+        """{node: pid}, of the tasks that srun started."""
+        found = {}
+        for pid in self.slurm.strays():
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    words = file.read().split(b"\0")
+                with open(f"/proc/{pid}/environ", "rb") as file:
+                    pairs = dict(pair.split(b"=", 1) for pair in
+                                 file.read().split(b"\0") if b"=" in pair)
+                with open(f"/proc/{pid}/stat") as file:
+                    parent = file.read().rsplit(")", 1)[1].split()[1]
+                with open(f"/proc/{parent}/comm") as file:
+                    comm = file.read().strip()
+            except OSError:
+                continue
+            if words[1:2] == [b"agent"] and comm.startswith("slurmstepd"):
+                found[pairs[b"SLURMD_NODENAME"].decode()] = pid
+        return found
+
+
+class Runs(Nodes):
+    def test_all_nodes_and_their_results(self):
+        spec = self.spec(text="local_world_size: 2\n"
+                         "entrypoint: [sh, -c, 'echo $NODE_RANK; "
+                         "echo \"{\\\"r\\\": $RANK}\" > $JOBRUN_RESULT_FILE']\n"
+                         "results: {fields: {r: {type: integer}}}\n")
+        done = self.expect(self.salloc(JOBRUN, spec, nodes=4), 0)
+        self.assertEqual(sorted(done.stdout.splitlines()),
+                         [f"[{rank}] {rank // 2}" for rank in range(8)])
+        self.assertEqual([(rank["host"], rank["result"]["r"])
+                          for rank in self.results()["ranks"]],
+                         [(f"n{1 + rank // 2}", rank) for rank in range(8)])
+
+    def test_as_many_nodes_as_the_spec_says(self):
+        spec = self.spec(text="nodes: 3\nlocal_world_size: 1\n"
+                         "entrypoint: [printenv, SLURMD_NODENAME]\n")
+        done = self.expect(self.salloc(JOBRUN, spec, nodes=4), 0)
+        self.assertEqual(len(done.stdout.splitlines()), 3)
+
+    def test_tasks_that_were_asked_for_are_ranks(self):
+        spec = self.spec(text="entrypoint: [printenv, SLURM_PROCID]\n")
+        done = self.expect(self.salloc("--ntasks-per-node=3", JOBRUN, spec), 0)
+        self.assertEqual(sorted(done.stdout.splitlines()),
+                         [f"[{rank}] {rank}" for rank in range(6)])
+
+    def test_much_output_of_all_nodes(self):
+        spec = self.spec(text="local_world_size: 2\nentrypoint: [sh, -c, "
+                         "'seq -f \"%.0f aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\" "
+                         "5000']\n")
+        done = self.expect(self.salloc(JOBRUN, spec, nodes=4), 0)
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 8 * 5000)
+        for rank in range(8):
+            own = [line for line in lines if line.startswith(f"[{rank}] ")]
+            self.assertEqual(own, [f"[{rank}] {n} {'a' * 35}"
+                                   for n in range(1, 5001)])
+
+    def test_the_first_failure_stops_all(self):
+        spec = self.spec(text="local_world_size: 1\nentrypoint: [sh, -c, "
+                         "'test $RANK = 2 && exit 7; exec sleep 1000']\n")
+        done = self.expect(self.salloc(JOBRUN, spec, nodes=4), 1)
+        self.assertIn("rank 2 exited with code 7", done.stderr)
+        self.assertIn("node 2 (n3)", done.stderr)
+        self.assertIn("ranks 0-1,3 stopped by jobrun", done.stderr)
+        self.slurm.await_gone()
+
+    def test_all_start_again(self):
+        spec = self.spec(text="local_world_size: 1\nrestart: {max: 2}\n"
+                         "entrypoint: [sh, -c, 'test $RANK.$JOBRUN_ATTEMPT = "
+                         "1.0 && exit 3; echo $JOBRUN_ATTEMPT']\n")
+        done = self.expect(self.salloc(JOBRUN, spec), 0)
+        self.assertEqual(self.results()["attempt"], 1)
+        self.assertIn("[1] 1", done.stdout.splitlines())
+
+    def test_inside_a_step_it_is_one_node_s(self):
+        spec = self.spec(text="nodes: 2\nlocal_world_size: 1\n"
+                         "entrypoint: [true]\n")
+        done = self.salloc("--ntasks-per-node=2", "srun", JOBRUN, spec)
+        self.assertIn("started jobrun 2 times on this node", done.stderr)
+
+    def test_submitted(self):
+        spec = self.spec(text="nodes: 2\nlocal_world_size: 1\n"
+                         "entrypoint: [printenv, NODE_RANK]\n")
+        done = self.on(JOBRUN, "submit", spec, "--engine", "slurm", "--wait",
+                       env={"PATH": f"{os.path.dirname(JOBRUN)}:"
+                            f"{os.environ['PATH']}"})
+        self.expect(done, 0)
+        self.assertEqual(self.results()["status"], "succeeded")
+
+
+class Ends(Nodes):
+    """Nothing survives, and what can still be told is."""
+
+    def begin(self, nodes=2, again="--no-requeue"):
+        spec = self.spec(text=f"local_world_size: 2\n{WAITS}")
+        job = self.submit(f"exec '{JOBRUN}' '{spec}'", f"-N{nodes}", again)
+        self.await_ranks(2 * nodes)
+        return job
+
+    def ended(self, job):
+        self.slurm.await_job(job, "COMPLETED", "FAILED", "CANCELLED",
+                             "TIMEOUT", "NODE_FAIL")
+        self.slurm.await_gone()
+
+    def head(self):
+        return self.record()["pid"]
+
+    def test_the_head_is_killed(self):
+        job = self.begin(4)
+        os.kill(self.head(), signal.SIGKILL)
+        self.ended(job)
+
+    def test_the_head_is_told_to_stop(self):
+        job = self.begin(4)
+        os.kill(self.head(), signal.SIGTERM)
+        self.ended(job)
+        self.assertEqual(self.results()["exit_code"], 128 + signal.SIGTERM)
+        self.assertIn("ranks 0-7 stopped by jobrun", self.output())
+
+    def test_srun_is_killed(self):
+        job = self.begin(2)
+        found = subprocess.run(["pgrep", "-P", str(self.head()), "srun"],
+                               text=True, capture_output=True)
+        os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
+        self.ended(job)
+        self.assertEqual(self.results()["root_cause"]["kind"], "lost_node")
+
+    def test_an_agent_is_killed(self):
+        job = self.begin(4)
+        os.kill(self.agents()["n3"], signal.SIGKILL)
+        self.ended(job)
+        cause = self.results()["root_cause"]
+        self.assertEqual((cause["kind"], cause["host"]), ("lost_node", "n3"))
+        self.assertIn("ranks 0-3,6-7 stopped by jobrun", self.output())
+
+    def test_the_job_is_cancelled(self):
+        job = self.begin(4)
+        self.slurm.ask("scancel", job)
+        self.ended(job)
+        self.assertEqual(self.results()["exit_code"], 128 + signal.SIGTERM)
+
+    def test_a_node_goes_down(self):
+        job = self.begin(4)
+        self.slurm.ask("scontrol", "update", "nodename=n2", "state=down",
+                       "reason=test")
+        self.ended(job)
+        self.slurm.await_idle()
+        self.assertIn(self.results()["status"], ("stopped", "failed"))
+
+    def test_a_node_is_lost(self):
+        job = self.begin(4)
+        self.slurm.lose("n2")
+        self.slurm.ask("scontrol", "update", "nodename=n2", "state=down",
+                       "reason=lost")
+        self.ended(job)
+        self.slurm.bring_back("n2")
+
+    def test_queued_again_it_counts_on(self):
+        job = self.begin(2, "--requeue")
+        first = os.readlink(self.folder / "runs" / "latest")
+        self.slurm.ask("scontrol", "requeue", job)
+        self.slurm.wait(lambda: self.slurm.job(job)["JobState"] == "PENDING",
+                        "requeue")
+        self.slurm.await_gone()
+        self.slurm.wait(lambda: self.slurm.call(
+            "scontrol", "update", f"jobid={job}", "StartTime=now").returncode
+            == 0, "start")
+        latest = self.folder / "runs" / "latest"
+        self.slurm.wait(lambda: os.readlink(latest) != first, "second run")
+        self.await_ranks(4)
+        self.assertEqual(self.record()["attempt"], 1)
+        self.assertTrue((latest / "attempt_1" / "0").is_dir())
+        self.slurm.ask("scancel", job)
+        self.ended(job)
+
+
+class Surroundings(Nodes):
+    def test_a_prolog_that_prints(self):
+        spec = self.spec(text="local_world_size: 1\n"
+                         "entrypoint: [printenv, RANK]\n")
+        prolog = self.script("printf 'print no newline here'", "prolog.sh")
+        done = self.expect(self.salloc(
+            JOBRUN, spec, env={"SLURM_TASK_PROLOG": str(prolog),
+                               "SLURM_LABELIO": "1"}), 0)
+        self.assertIn("[1] 1", done.stdout.splitlines())
+
+
+if __name__ == "__main__":
+    lab.main()
