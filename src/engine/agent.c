@@ -1,4 +1,4 @@
-#include "agent.h"
+#include "agent_run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +12,8 @@
 
 #include "clock.h"
 #include "frame.h"
-#include "io.h"
 #include "loop.h"
 #include "run.h"
-#include "tally.h"
 #include "version.h"
 
 #include "banned.h"
@@ -33,8 +31,6 @@ struct source {
     bool paused;
 };
 
-enum { OUT, ERR, EVENT, OUTCOME, SOURCES };
-
 struct agent {
     const struct jr_agent_hooks *hooks;
     uint32_t node;
@@ -44,7 +40,7 @@ struct agent {
     struct jr_buf outbox;
     size_t sent;       /* bytes of it */
     bool out_watched;  /* srun does not take it */
-    struct source sources[SOURCES];
+    struct source sources[JR_AGENT_ENDS];
     pid_t pid;         /* of the process that runs the ranks; 0: none */
     int orders_fd;     /* what it hears orders from; -1 */
     bool held;         /* the head's console is full */
@@ -65,7 +61,7 @@ static void close_fd(int *fd)
 static void pace(struct agent *agent)
 {
     bool full = agent->held || agent->outbox.len - agent->sent > OUTBOX_MOST;
-    for (int i = OUT; i <= ERR; i++) {
+    for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR; i++) {
         struct source *source = &agent->sources[i];
         if (source->watch.fd < 0 || source->paused == full)
             continue;
@@ -199,10 +195,10 @@ static void end_source(struct source *source)
 static void end_run(struct agent *agent)
 {
     struct source *sources = agent->sources;
-    if (agent->pid == 0 || sources[EVENT].watch.fd >= 0 ||
-        sources[OUTCOME].watch.fd >= 0)
+    if (agent->pid == 0 || sources[JR_AGENT_END_EVENT].watch.fd >= 0 ||
+        sources[JR_AGENT_END_OUTCOME].watch.fd >= 0)
         return;
-    for (int i = OUT; i <= ERR; i++) {
+    for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR; i++) {
         ssize_t len;
         while (sources[i].watch.fd >= 0 &&
                (len = read(sources[i].watch.fd, agent->bytes, PIECE)) > 0)
@@ -233,96 +229,31 @@ static void on_bytes(void *owner, uint32_t events)
 
 /* An attempt. */
 
-/* The run's own process: nothing of the agent's but the ends. */
-static _Noreturn void run_ranks(struct agent *agent, int ends[SOURCES][2],
-                                int orders_fd)
-{
-    struct jr_buf text = JR_BUF_INIT;
-    struct jr_outcome outcome = {0};
-    struct jr_error err = {.status = JR_STATUS_LAUNCH};
-    const struct jr_agent_ends own = {ends[EVENT][1], orders_fd};
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 ||
-        dup2(ends[OUT][1], STDOUT_FILENO) < 0 ||
-        dup2(ends[ERR][1], STDERR_FILENO) < 0)
-        _exit(1);
-    for (int i = 0; i < SOURCES; i++) {
-        close_fd(&ends[i][0]);
-        if (i <= ERR)
-            close_fd(&ends[i][1]);
-    }
-    (void)close(null);
-    (void)close(agent->loop.epoll_fd);
-    (void)close(agent->signals.fd);
-    const struct jr_agent_hooks *hooks = agent->hooks;
-    if (hooks->run(hooks->data, &own, &outcome, &err) == 0)
-        jr_tally_add(&text, &outcome);
-    else
-        jr_tally_refuse(&text, &err);
-    _exit(text.failed ||
-          jr_io_write_all(ends[OUTCOME][1], text.data, text.len) != 0);
-}
-
-static int open_ends(int ends[SOURCES][2], int orders[2])
-{
-    int failed = pipe2(orders, O_CLOEXEC);
-    for (int i = 0; i < SOURCES && failed == 0; i++) {
-        failed = pipe2(ends[i], O_CLOEXEC);
-        if (failed == 0)
-            failed = fcntl(ends[i][0], F_SETFL, O_NONBLOCK);
-    }
-    return failed;
-}
-
-static int fork_run(struct agent *agent, int ends[SOURCES][2], int orders[2])
+static int start(struct agent *agent, const json_t *go, struct jr_error *err)
 {
     static const enum jr_flow types[] = {
-        [OUT] = JR_FLOW_OUT,
-        [ERR] = JR_FLOW_ERR,
-        [EVENT] = JR_FLOW_EVENT,
-        [OUTCOME] = JR_FLOW_OUTCOME,
+        [JR_AGENT_END_OUT] = JR_FLOW_OUT,
+        [JR_AGENT_END_ERR] = JR_FLOW_ERR,
+        [JR_AGENT_END_EVENT] = JR_FLOW_EVENT,
+        [JR_AGENT_END_OUTCOME] = JR_FLOW_OUTCOME,
     };
-    if (open_ends(ends, orders) != 0)
+    const struct jr_agent_hooks *hooks = agent->hooks;
+    struct jr_agent_run run;
+    if (hooks->prepare(hooks->data, go, err) != 0)
         return -1;
-    pid_t pid = fork();
-    if (pid < 0)
-        return -1;
-    if (pid == 0) {
-        close_fd(&orders[1]);
-        run_ranks(agent, ends, orders[0]);
-    }
-    agent->pid = pid;
-    agent->orders_fd = orders[1];
-    orders[1] = -1;
-    for (int i = 0; i < SOURCES; i++) {
+    if (jr_agent_fork(&run, hooks) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "could not fork the run");
+    agent->pid = run.pid;
+    agent->orders_fd = run.orders_fd;
+    for (int i = 0; i < JR_AGENT_ENDS; i++) {
         struct source *source = &agent->sources[i];
-        *source = (struct source){.watch = {ends[i][0], on_bytes, source},
+        *source = (struct source){.watch = {run.fds[i], on_bytes, source},
                                   .agent = agent,
                                   .type = types[i]};
-        ends[i][0] = -1;
         if (jr_loop_add(&agent->loop, &source->watch, EPOLLIN) != 0)
             end_source(source);
     }
     return 0;
-}
-
-static int start(struct agent *agent, const json_t *go, struct jr_error *err)
-{
-    int ends[SOURCES][2] = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
-    int orders[2] = {-1, -1};
-    const struct jr_agent_hooks *hooks = agent->hooks;
-    if (hooks->prepare(hooks->data, go, err) != 0)
-        return -1;
-    int result = fork_run(agent, ends, orders);
-    if (result != 0)
-        (void)jr_error_sys(err, JR_STATUS_LAUNCH, "could not fork the run");
-    for (int i = 0; i < SOURCES; i++) {
-        close_fd(&ends[i][0]);
-        close_fd(&ends[i][1]);
-    }
-    close_fd(&orders[0]);
-    close_fd(&orders[1]);
-    return result;
 }
 
 /* What the head says. */
@@ -483,7 +414,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
         .signals = {-1, on_signal, &agent},
         .orders_fd = -1,
     };
-    for (int i = 0; i < SOURCES; i++)
+    for (int i = 0; i < JR_AGENT_ENDS; i++)
         agent.sources[i].watch.fd = -1;
     int result = open_agent(&agent);
     if (result != 0)

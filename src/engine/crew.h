@@ -1,11 +1,15 @@
 /* What the files of the head share: head.c meets the agents and hears them,
- * head_run.c runs an attempt. Not for other layers. */
+ * head_run.c runs an attempt, head_events.c takes what happens on the nodes.
+ * Not for other layers. */
 #ifndef JR_ENGINE_CREW_H
 #define JR_ENGINE_CREW_H
 
+#include "events.h"
 #include "frame.h"
 #include "head.h"
 #include "loop.h"
+#include "screen.h"
+#include "signals.h"
 #include "srun.h"
 
 /* How far a node has come. Beyond JR_NODE_RUNS nothing is awaited of it. */
@@ -31,7 +35,7 @@ struct jr_node_side {
     struct jr_buf streams[JR_FLOW_COUNT];
 };
 
-struct jr_head_run; /* head_run.c */
+struct jr_head_run;
 
 struct jr_head {
     struct jr_head_options options;
@@ -58,6 +62,9 @@ struct jr_head {
     uint64_t heard_bytes, told_bytes;
 };
 
+/* A word of the head, {"t":type}, to which more may be set; the caller's. */
+json_t *jr_head_word(const char *type);
+
 /* Tell all agents; `word` is taken over. */
 void jr_head_tell(struct jr_head *head, json_t *word);
 
@@ -69,6 +76,41 @@ void jr_head_turn(struct jr_head *head);
 
 /* Whether a node is still in a state before `state`. */
 bool jr_head_awaits(const struct jr_head *head, enum jr_node_state state);
+
+/* An attempt that goes on. */
+struct jr_head_run {
+    struct jr_head *head;
+    const struct jr_plan *plan;
+    const struct jr_run_options *options;
+    struct jr_outcome *outcome;
+    struct jr_watch signals;
+    struct jr_signals uses;
+    struct jr_screen screen;
+    struct jr_events events;
+    uint64_t go_ns;
+    uint32_t *first;  /* rank of each node, and one more */
+    uint32_t running; /* nodes */
+    bool stopped, released, ended_well, held, lost;
+    int result;
+    struct jr_error *err;
+};
+
+/* All nodes are to stop their ranks; who does not in time is given up. Once an
+ * agent is gone, srun would end all others at the next word to it: that there
+ * will be none is a stop, too. */
+void jr_head_run_stop(struct jr_head_run *run);
+
+/* The exit barrier: all ranks of a node have returned, or nobody waits for
+ * them; and it is open. */
+void jr_head_run_returned(struct jr_head_run *run, uint32_t node);
+void jr_head_run_release(struct jr_head_run *run);
+
+/* Our time of a node's; 0 stays 0. */
+uint64_t jr_head_run_ns(const struct jr_node_side *side, uint64_t ns);
+
+/* A line of the events of a node: head_events.c. */
+void jr_head_run_event(struct jr_head_run *run, uint32_t node, const char *line,
+                       size_t len);
 
 /* What a run does with what comes meanwhile. */
 void jr_head_run_stream(struct jr_head_run *run, uint32_t node,

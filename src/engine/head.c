@@ -14,7 +14,6 @@
 #include "clock.h"
 #include "crew.h"
 #include "pidfd.h"
-#include "set.h"
 #include "version.h"
 
 #include "banned.h"
@@ -70,6 +69,13 @@ static void on_room(void *owner, uint32_t events)
 {
     (void)events;
     send_in(owner);
+}
+
+json_t *jr_head_word(const char *type)
+{
+    json_t *word = json_object();
+    jr_json_set_str(word, "t", type);
+    return word;
 }
 
 void jr_head_tell(struct jr_head *head, json_t *word)
@@ -236,51 +242,12 @@ static void lose(struct jr_head *head, uint32_t node)
         jr_head_run_lost(head->run, node);
 }
 
-/* Whether srun names `host` in a line: as a word, not as a part of another. */
-static bool is_named(const char *line, const char *host)
-{
-    size_t len = host == NULL ? 0 : strlen(host);
-    const char *at = len == 0 ? NULL : strstr(line, host);
-    while (at != NULL) {
-        bool begins = at > line && strchr(" ,", at[-1]) != NULL;
-        if (begins && strchr(" ,:", at[len]) != NULL)
-            return true;
-        at = strstr(at + 1, host);
-    }
-    return false;
-}
-
-/* "srun: error: n[2-3]: tasks 1-2: Killed": a task is a node. */
-static void lose_tasks(struct jr_head *head, const char *line)
-{
-    const char *at = strstr(line, ": task ");
-    if (at == NULL)
-        at = strstr(line, ": tasks ");
-    if (at == NULL)
-        return;
-    at += strcspn(at, "0123456789");
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_set tasks;
-    const char *bad;
-    const char *text = jr_arena_strndup(&arena, at, strspn(at, "0123456789-,"));
-    if (text != NULL && jr_set_parse(&tasks, &arena, text, &bad))
-        for (uint32_t i = 0; i < head->options.nodes; i++)
-            if (jr_set_has(&tasks, i))
-                lose(head, i);
-    jr_arena_release(&arena);
-}
-
 /* What srun says of tasks and nodes; all else is for people. */
 static void heed(struct jr_head *head)
 {
-    if (strncmp(head->said, "srun: error: ", 13) != 0)
-        return;
-    const char *failure = strstr(head->said, "ode failure on ");
-    for (uint32_t i = 0; failure != NULL && i < head->options.nodes; i++)
-        if (is_named(failure, head->nodes[i].host))
+    for (uint32_t i = 0; i < head->options.nodes; i++)
+        if (jr_srun_lost(head->said, i, head->nodes[i].host))
             lose(head, i);
-    if (failure == NULL)
-        lose_tasks(head, head->said);
 }
 
 static void take_err(struct jr_head *head)

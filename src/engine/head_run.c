@@ -32,34 +32,7 @@
 #define MS        UINT64_C(1000000)
 #define SLACK_NS  (UINT64_C(25) * 1000000000) /* for SIGKILL, and to say so */
 
-struct jr_head_run {
-    struct jr_head *head;
-    const struct jr_plan *plan;
-    const struct jr_run_options *options;
-    struct jr_outcome *outcome;
-    struct jr_watch signals;
-    struct jr_signals uses;
-    struct jr_screen screen;
-    struct jr_events events;
-    uint64_t go_ns;
-    uint32_t *first;  /* rank of each node, and one more */
-    uint32_t running; /* nodes */
-    bool stopped, released, ended_well, held, lost;
-    int result;
-    struct jr_error *err;
-};
-
-static void tell_word(struct jr_head_run *run, const char *type)
-{
-    json_t *word = json_object();
-    jr_json_set_str(word, "t", type);
-    jr_head_tell(run->head, word);
-}
-
-/* All nodes are to stop their ranks; who does not in time is given up. Once an
- * agent is gone, srun would end all others at the next word to it: that there
- * will be none is a stop, too. */
-static void stop_all(struct jr_head_run *run)
+void jr_head_run_stop(struct jr_head_run *run)
 {
     const struct jr_timeouts *timeouts = &run->plan->policy->timeouts;
     if (run->stopped)
@@ -68,114 +41,32 @@ static void stop_all(struct jr_head_run *run)
     if (run->lost)
         jr_head_hush(run->head);
     else
-        tell_word(run, "stop");
+        jr_head_tell(run->head, jr_head_word("stop"));
     run->head->late = false;
     run->head->patience.at =
         jr_clock_ns() + timeouts->stop_grace_ms * MS + SLACK_NS;
 }
 
-static void release_all(struct jr_head_run *run)
+void jr_head_run_release(struct jr_head_run *run)
 {
     if (!run->released)
-        tell_word(run, "release");
+        jr_head_tell(run->head, jr_head_word("release"));
     run->released = true;
 }
 
-/* The exit barrier: once no node has a rank that is still at work. */
-static void note_returned(struct jr_head_run *run, uint32_t node)
+void jr_head_run_returned(struct jr_head_run *run, uint32_t node)
 {
     bool all = true;
     run->head->nodes[node].returned = true;
     for (uint32_t i = 0; i < run->plan->nodes; i++)
         all = all && run->head->nodes[i].returned;
     if (all)
-        release_all(run);
+        jr_head_run_release(run);
 }
 
-/* Our time of a node's; 0 stays 0. */
-static uint64_t our_ns(const struct jr_node_side *side, uint64_t ns)
+uint64_t jr_head_run_ns(const struct jr_node_side *side, uint64_t ns)
 {
     return ns == 0 ? 0 : (uint64_t)((int64_t)ns - side->offset_ns);
-}
-
-/* Events. */
-
-static struct jr_rank_outcome *rank_of(const struct jr_head_run *run,
-                                       uint32_t node, const json_t *event)
-{
-    const json_t *rank = json_object_get(event, "rank");
-    json_int_t number = json_integer_value(rank);
-    bool there = json_is_integer(rank) && number >= run->first[node] &&
-                 number < run->first[node + 1];
-    return there ? &run->outcome->ranks[number] : NULL;
-}
-
-/* What is known of the ranks of a node that is lost later. */
-static void note_rank(struct jr_head_run *run, uint32_t node, const char *name,
-                      const json_t *event)
-{
-    struct jr_rank_outcome *rank = rank_of(run, node, event);
-    const struct jr_node_side *side = &run->head->nodes[node];
-    uint64_t ns =
-        (uint64_t)json_integer_value(json_object_get(event, "ns"));
-    if (rank == NULL)
-        return;
-    if (strcmp(name, "rank_started") == 0) {
-        rank->pid = (int32_t)json_integer_value(json_object_get(event, "pid"));
-        rank->started_ns = our_ns(side, ns);
-    }
-    if (strcmp(name, "rank_ended") != 0)
-        return;
-    const json_t *code = json_object_get(event, "exit_code");
-    rank->end = json_is_integer(code) ? JR_END_EXITED : JR_END_SIGNALED;
-    rank->exit_code = (int32_t)json_integer_value(code);
-    const char *sig = jr_json_get_str(event, "signal");
-    if (sig != NULL && strncmp(sig, "SIG", 3) == 0)
-        rank->signal = jr_signals_number(sig + 3);
-    rank->ended_ns = our_ns(side, ns);
-    if (rank->end == JR_END_EXITED && rank->exit_code == 0 &&
-        !run->ended_well) {
-        run->ended_well = true;
-        tell_word(run, "first");
-    }
-}
-
-/* By our clock, with the node's number. */
-static void write_event(struct jr_head_run *run, uint32_t node, json_t *event)
-{
-    const struct jr_node_side *side = &run->head->nodes[node];
-    char time[32];
-    uint64_t ns = our_ns(
-        side, (uint64_t)json_integer_value(json_object_get(event, "ns")));
-    jr_clock_rfc3339(time, jr_clock_wall_ns() - (jr_clock_ns() - ns));
-    jr_json_set_str(event, "time", time);
-    jr_json_set_int(event, "ns", (json_int_t)ns);
-    jr_json_set_int(event, "node", node);
-    jr_json_print(&run->events.lines, event, 0);
-    jr_buf_char(&run->events.lines, '\n');
-    jr_events_flush(&run->events);
-}
-
-static void on_event(struct jr_head_run *run, uint32_t node, const char *line,
-                     size_t len)
-{
-    json_t *event = jr_json_parse(line, len, NULL);
-    const char *name = jr_json_get_str(event, "event");
-    if (name == NULL) {
-        json_decref(event);
-        return;
-    }
-    note_rank(run, node, name, event);
-    if (strcmp(name, "all_returned") == 0)
-        note_returned(run, node);
-    else if (strcmp(name, "released") == 0)
-        release_all(run);
-    else
-        write_event(run, node, event);
-    if (strcmp(name, "stop") == 0 || strcmp(name, "kill") == 0 ||
-        strcmp(name, "start_failed") == 0)
-        stop_all(run);
-    json_decref(event);
 }
 
 /* The console. */
@@ -188,13 +79,12 @@ static void show(struct jr_head_run *run, int stream, const char *bytes,
 
 static void hold(struct jr_head_run *run, bool on)
 {
-    json_t *word = json_object();
+    json_t *word = jr_head_word("hold");
     if (run->held == on) {
         json_decref(word);
         return;
     }
     run->held = on;
-    jr_json_set_str(word, "t", "hold");
     jr_json_set_bool(word, "on", on);
     jr_head_tell(run->head, word);
 }
@@ -227,7 +117,7 @@ static void take_lines(struct jr_head_run *run, uint32_t node,
     if (type == JR_FLOW_EVENT)
         for (const char *line = stream->data; line <= end;) {
             const char *stop = memchr(line, '\n', (size_t)(end + 1 - line));
-            on_event(run, node, line, (size_t)(stop - line));
+            jr_head_run_event(run, node, line, (size_t)(stop - line));
             line = stop + 1;
         }
     else
@@ -280,9 +170,9 @@ static void merge(struct jr_head_run *run, uint32_t node,
                part->stop_signal != 0 || part->runner_signal != 0;
     for (uint32_t i = 0; i < part->count; i++) {
         struct jr_rank_outcome *rank = &part->ranks[i];
-        rank->started_ns = our_ns(side, rank->started_ns);
-        rank->ended_ns = our_ns(side, rank->ended_ns);
-        rank->heard_ns = our_ns(side, rank->heard_ns);
+        rank->started_ns = jr_head_run_ns(side, rank->started_ns);
+        rank->ended_ns = jr_head_run_ns(side, rank->ended_ns);
+        rank->heard_ns = jr_head_run_ns(side, rank->heard_ns);
         rank->skew_ns = side->skew_ns;
         bad = bad || rank->end == JR_END_START ||
               (is_bad(rank) && run->plan->policy->on_failure == JR_ON_FAILURE_STOP);
@@ -301,7 +191,7 @@ static void merge(struct jr_head_run *run, uint32_t node,
         all->left_pids[all->left + i] = part->left_pids[i];
     all->left += part->left;
     if (bad)
-        stop_all(run);
+        jr_head_run_stop(run);
 }
 
 /* Its ranks are gone, whatever they were about to say. */
@@ -325,7 +215,7 @@ static void lose_run(struct jr_head_run *run, uint32_t node, int sig)
 {
     run->outcome->runner_signal = sig;
     lose_ranks(run, node, JR_END_NONE);
-    stop_all(run);
+    jr_head_run_stop(run);
 }
 
 static void lose_node(struct jr_head_run *run, uint32_t node, enum jr_end end)
@@ -338,9 +228,9 @@ void jr_head_run_lost(struct jr_head_run *run, uint32_t node)
 {
     run->lost = true;
     lose_node(run, node, JR_END_LOST);
-    note_returned(run, node);
+    jr_head_run_returned(run, node);
     if (run->plan->policy->on_failure == JR_ON_FAILURE_STOP)
-        stop_all(run);
+        jr_head_run_stop(run);
 }
 
 static void could_not_begin(struct jr_head_run *run, uint32_t node,
@@ -351,7 +241,7 @@ static void could_not_begin(struct jr_head_run *run, uint32_t node,
         (void)jr_error_set(run->err, JR_STATUS_LAUNCH, "node %u (%s): %s",
                            node, host, text);
     run->result = -1;
-    stop_all(run);
+    jr_head_run_stop(run);
 }
 
 void jr_head_run_over(struct jr_head_run *run, uint32_t node)
@@ -369,7 +259,7 @@ void jr_head_run_over(struct jr_head_run *run, uint32_t node)
     else
         could_not_begin(run, node, why.text);
     jr_buf_clear(text);
-    note_returned(run, node);
+    jr_head_run_returned(run, node);
 }
 
 /* Signals. */
@@ -383,8 +273,7 @@ static void on_signal(void *owner, uint32_t events)
     enum jr_signal_use use = run->uses.use[sig];
     if (use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
         return;
-    json_t *word = json_object();
-    jr_json_set_str(word, "t", "signal");
+    json_t *word = jr_head_word("signal");
     jr_json_set_int(word, "signal", sig);
     jr_head_tell(run->head, word);
     if (use == JR_SIGNAL_SUSPEND)
@@ -393,7 +282,7 @@ static void on_signal(void *owner, uint32_t events)
         return;
     if (run->outcome->stop_signal == 0)
         run->outcome->stop_signal = sig;
-    stop_all(run);
+    jr_head_run_stop(run);
 }
 
 static int watch_signals(struct jr_head_run *run, sigset_t *ret_mask)
@@ -439,13 +328,12 @@ static void lose_nodes(struct jr_head_run *run)
 static void begin(struct jr_head_run *run, uint32_t attempt)
 {
     struct jr_head *head = run->head;
-    json_t *word = json_object();
+    json_t *word = jr_head_word("go");
     for (uint32_t i = 0; i < run->plan->nodes; i++) {
         head->nodes[i].state = JR_NODE_RUNS;
         head->nodes[i].returned = false;
         head->nodes[i].signal = 0;
     }
-    jr_json_set_str(word, "t", "go");
     jr_json_set_int(word, "attempt", attempt);
     jr_json_set_int(word, "port", run->plan->master_port);
     jr_json_set_str(word, "run_id", run->plan->run_id);
@@ -462,7 +350,7 @@ static void follow(struct jr_head_run *run)
             run->result = -1;
             if (run->err != NULL)
                 *run->err = head->refusal;
-            stop_all(run);
+            jr_head_run_stop(run);
         }
     }
     lose_nodes(run);
