@@ -84,11 +84,11 @@ static uint64_t residue(int64_t value, int64_t modulus)
     return (uint64_t)(rest < 0 ? rest + modulus : rest);
 }
 
-/* The smallest common member, by the Chinese remainder theorem: walking there
- * would take up to 65,536 steps for each of millions of pairs. The products
- * are below 2^64, since first and step are below 2^32. */
-static bool ranges_meet(const struct jr_range *a, const struct jr_range *b,
-                        uint32_t *ret)
+/* Whether there is a common member: the smallest is found by the Chinese
+ * remainder theorem, for walking there would take up to 65,536 steps for each
+ * of millions of pairs. The products are below 2^64, since first and step are
+ * below 2^32. */
+static bool ranges_meet(const struct jr_range *a, const struct jr_range *b)
 {
     int64_t factor, gap = (int64_t)b->first - (int64_t)a->first;
     int64_t divisor = common_divisor(a->step, b->step, &factor);
@@ -101,10 +101,7 @@ static bool ranges_meet(const struct jr_range *a, const struct jr_range *b,
     uint64_t stride = (uint64_t)cycle * a->step;
     if (rank < b->first)
         rank += (b->first - rank + stride - 1) / stride * stride;
-    if (rank > a->last || rank > b->last)
-        return false;
-    *ret = (uint32_t)rank;
-    return true;
+    return rank <= a->last && rank <= b->last;
 }
 
 static int by_first(const void *a, const void *b)
@@ -117,9 +114,8 @@ static int by_first(const void *a, const void *b)
 /* Whether `range` shares a rank with a range of the set. */
 static bool is_repeated(const struct jr_set *set, const struct jr_range *range)
 {
-    uint32_t rank;
     for (size_t i = 0; i < set->count; i++)
-        if (ranges_meet(&set->ranges[i], range, &rank))
+        if (ranges_meet(&set->ranges[i], range))
             return true;
     return false;
 }
@@ -177,16 +173,6 @@ bool jr_set_max(const struct jr_set *set, uint32_t *ret)
         if (i == 0 || set->ranges[i].last > *ret)
             *ret = set->ranges[i].last;
     return set->count != 0;
-}
-
-bool jr_set_overlap(const struct jr_set *a, const struct jr_set *b,
-                    uint32_t *ret)
-{
-    for (size_t i = 0; i < a->count; i++)
-        for (size_t j = 0; j < b->count; j++)
-            if (ranges_meet(&a->ranges[i], &b->ranges[j], ret))
-                return true;
-    return false;
 }
 
 void jr_set_write(struct jr_buf *out, const struct jr_set *set)

@@ -32,10 +32,6 @@ bool jr_set_has(const struct jr_set *set, uint32_t rank);
 /* The largest explicitly named rank; false when none is named. */
 bool jr_set_max(const struct jr_set *set, uint32_t *ret);
 
-/* A member of both among the explicitly named ones; false when disjoint. */
-bool jr_set_overlap(const struct jr_set *a, const struct jr_set *b,
-                    uint32_t *ret);
-
 /* Append a set as it is read, in normal form: "0-3,8,10-14/2", all, none. */
 void jr_set_write(struct jr_buf *out, const struct jr_set *set);
 

@@ -155,11 +155,6 @@ bool jr_trigger_parse(struct jr_trigger *ret, struct jr_arena *arena,
     return read_rest(&reading, text[len] == ':' ? text + len + 1 : NULL);
 }
 
-const char *jr_trigger_word(enum jr_trigger_kind kind)
-{
-    return words[kind];
-}
-
 static void print_signals(struct jr_buf *out, uint64_t signals)
 {
     char before = ':', name[24];

@@ -43,9 +43,6 @@ struct jr_trigger_fault {
 bool jr_trigger_parse(struct jr_trigger *ret, struct jr_arena *arena,
                       const char *text, struct jr_trigger_fault *ret_fault);
 
-/* The word of a kind: "oom". Static. */
-const char *jr_trigger_word(enum jr_trigger_kind kind);
-
 /* Append the normal form: signals with SIG, codes ascending. */
 void jr_trigger_print(struct jr_buf *out, const struct jr_trigger *trigger);
 

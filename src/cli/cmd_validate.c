@@ -127,8 +127,8 @@ static void check_file(struct checks *checks, const char *path)
     }
 }
 
-/* What keeps a folder from being checked is a finding like any other. */
-static void refuse_folder(struct checks *checks, const char *path,
+/* What cannot be looked at is a finding like any other. */
+static void refuse_path(struct checks *checks, const char *path,
                           const char *why)
 {
     struct jr_source *source = jr_arena_alloc(&checks->arena, sizeof *source);
@@ -137,7 +137,7 @@ static void refuse_folder(struct checks *checks, const char *path,
     source->name = checks->files[checks->files_count - 1].name;
     struct jr_span span = {.source = source};
     (void)jr_diags_error(&checks->diags, UNREADABLE, span, NULL,
-                         "cannot check this folder: %s", why);
+                         "cannot check it: %s", why);
     (void)end_file(checks, JR_STATUS_INVALID);
 }
 
@@ -152,7 +152,7 @@ static void check_all(struct checks *checks)
         if (found->why == NULL)
             check_file(checks, found->path);
         else
-            refuse_folder(checks, found->path, found->why);
+            refuse_path(checks, found->path, found->why);
     }
 }
 

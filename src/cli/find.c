@@ -32,6 +32,13 @@ static bool is_spec(const FTSENT *entry)
            strcmp(entry->fts_name + len - suffix, SUFFIX) == 0;
 }
 
+/* What cannot be looked at, of which nobody knows whether it is a spec. */
+static bool is_lost(const FTSENT *entry)
+{
+    return entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
+           entry->fts_info == FTS_NS;
+}
+
 /* The name by which others refer to a file: without the folder that is here. */
 static const char *plain_name(const char *path)
 {
@@ -52,9 +59,11 @@ static void find_below(struct jr_finds *finds, struct jr_arena *arena,
         const char *path = plain_name(entry->fts_path);
         if (is_spec(entry))
             add(finds, arena, path, NULL);
-        else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
+        else if (is_lost(entry))
             add(finds, arena, path, strerror(entry->fts_errno));
     }
+    if (errno != 0)
+        add(finds, arena, folder, strerror(errno));
     (void)fts_close(tree);
     if (finds->count == before)
         add(finds, arena, folder, "there is no *" SUFFIX " below it");

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "diag_text.h"
 #include "doc.h"
 #include "head.h"
 
@@ -65,16 +66,11 @@ static bool tell_first(const struct jr_diags *diags, size_t first,
     if (i == diags->count)
         return false;
     const struct jr_diag *diag = &diags->items[i];
-    const struct jr_source *source = diag->span.source;
-    const char *name = source == NULL ? "" : source->name;
-    const char *more = diags->errors > 1 ? " (and more)" : "";
-    if (diag->span.line == 0)
-        (void)jr_error_set(err, status, "%s%s%s%s", name,
-                           name[0] == '\0' ? "" : ": ", diag->message, more);
-    else
-        (void)jr_error_set(err, status, "%s:%u:%u: %s%s", name,
-                           diag->span.line, diag->span.column, diag->message,
-                           more);
+    JR_BUF_CLEANUP struct jr_buf place = JR_BUF_INIT;
+    jr_diag_place(&place, &diag->span);
+    (void)jr_error_set(err, status, "%s%s%s",
+                       place.data == NULL ? "" : place.data, diag->message,
+                       diags->errors > 1 ? " (and more)" : "");
     return true;
 }
 

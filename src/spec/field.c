@@ -5,6 +5,7 @@
 #include <jobrun/types.h>
 
 #include "fields.h"
+#include "trigger.h"
 
 #include "banned.h"
 
@@ -25,6 +26,7 @@ static const struct jr_spec_word word_from[] = {JR_RESULT_FROMS(WORD){0}};
 static const struct jr_spec_word word_json[] = {JR_JSON_TYPES(WORD){0}};
 static const struct jr_spec_word word_init[] = {JR_PYTHON_INITS(WORD){0}};
 static const struct jr_spec_word word_dialect[] = {JR_MPI_DIALECTS(WORD){0}};
+static const struct jr_spec_word word_trigger[] = {JR_TRIGGERS(WORD){0}};
 static const struct jr_spec_word word_devices[] = {
     {"all", "all that are visible"},
     {"none", "no device"},
@@ -56,7 +58,7 @@ TYPE(BASE, .kind = JR_KIND_BOOLEAN, .wants = "true or false", .literal = true,
 TYPE(DURATION, .kind = JR_KIND_DURATION,
      .wants = "a duration such as 500ms, 30s or 1h30m")
 TYPE(RANKS, .kind = JR_KIND_RANKS, .wants = "ranks such as 0-3,8, all or none")
-TYPE(TRIGGER, .kind = JR_KIND_TRIGGER,
+TYPE(TRIGGER, .kind = JR_KIND_TRIGGER, .words = word_trigger,
      .wants = "exit:CODES, signal:NAMES, oom, hang, timeout, start, result or "
               "stderr:/REGEX/")
 TYPE(PATTERN, .kind = JR_KIND_PATTERN, .wants = "a regular expression")

@@ -66,7 +66,8 @@ struct jr_spec_type {
     bool stated;         /* MAP: there only where a spec states it */
     bool is_python;      /* TEXT: the name of a module, or of a function in it */
     bool is_program;     /* PATH: a word without a slash is looked up */
-    const struct jr_spec_word *words;   /* WORD; LIST: instead of the list */
+    const struct jr_spec_word *words;   /* WORD; TRIGGER: what it begins with;
+                                           LIST: instead of the list */
     const struct jr_spec_type *item;    /* LIST, NAMES */
     const struct jr_spec_field *fields; /* MAP */
     const char *shorthand; /* MAP: the field that a bare value stands for */

@@ -416,10 +416,7 @@
       "With it a job that runs for weeks may start again now and then.",       \
       "restart: {max: 3, window: 1h}")                                         \
     N("restart.on",                                                            \
-      "exit:CODES and signal:NAMES (alone: any), oom, hang (timeouts.silence), "\
-      "timeout (timeouts.run), start (a rank could not be started), result "   \
-      "(all ended with 0 and did not deliver), or stderr:/REGEX/ that the "    \
-      "standard error of the first rank that failed holds. Where several "     \
+      "Standard error is that of the first rank that failed. Where several "   \
       "failed together, one of them will do.",                                 \
       "restart: {max: 3, on: [exit:75, signal:SEGV, \"stderr:/NCCL/\"]}")       \
     N("restart.never", "It wins over `on`.",                                   \

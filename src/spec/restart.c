@@ -11,10 +11,10 @@
 /* A text that begins with none of the words: one of them misspelt, or the
  * argument of one. */
 static void suggest_word(struct jr_lint *lint, struct jr_diag *diag,
+                         const struct jr_spec_type *type,
                          const struct jr_node *node)
 {
-#define WORD(name, word, help) word,
-    static const char *const words[] = {JR_TRIGGERS(WORD) NULL};
+    const char *const *words = jr_word_list(lint, type->words);
     static const char *const heads[] = {"exit:", "signal:"};
     struct jr_trigger trigger;
     struct jr_trigger_fault fault;
@@ -61,7 +61,7 @@ struct jr_node *jr_read_trigger(struct jr_lint *lint,
     }
     struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
     if (fault.word) {
-        suggest_word(lint, diag, node);
+        suggest_word(lint, diag, type, node);
         return NULL;
     }
     if (fault.to > fault.from)

@@ -76,6 +76,17 @@ class Permissions(Case):
         done = self.expect(self.call("-n", "1", "--", "true"), 7)
         self.assertRegex(done.stderr, r"log_dir.*runs: Permission denied")
 
+    def test_a_folder_that_may_be_listed_only(self):
+        self.write("good.jobrun.yaml", "version: 1\nentrypoint: [x]\n")
+        below = self.folder / "below"
+        below.mkdir()
+        (below / "bad.jobrun.yaml").write_text("version: 2\n")
+        below.chmod(0o444)
+        self.addCleanup(below.chmod, 0o700)
+        done = self.expect(self.call("validate", "."), 3)
+        self.assertIn("below/bad.jobrun.yaml: error[JR0101]: cannot check it: "
+                      "Permission denied", done.stdout)
+
     def test_names_that_a_spec_cannot_say(self):
         odd = os.fsencode(self.folder) + b"/a \"b\"\n\xff"
         os.mkdir(odd)

@@ -74,7 +74,7 @@ class WithoutMemory(harness.Case):
 
     def test_is_told_wherever_it_runs_out(self):
         spec = self.write("t.jobrun.yaml", HEAD + "world_size: 1\n"
-                          "master_port: 4000\nentrypoint: [true]\n")
+                          "entrypoint: [true]\n")
         if self.plan(spec).returncode != 0:
             self.skipTest("the sanitizers have an allocator of their own")
         for number in itertools.chain(range(40), itertools.count(40, 17)):

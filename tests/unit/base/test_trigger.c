@@ -120,7 +120,7 @@ static void takes_codes_and_signals(void)
     CU_ASSERT_FALSE(jr_trigger_takes_signal(&trigger, 65));
     CU_ASSERT_TRUE(jr_trigger_parse(&trigger, &arena, "oom", &fault));
     CU_ASSERT_FALSE(jr_trigger_takes_signal(&trigger, SIGKILL));
-    CU_ASSERT_STRING_EQUAL(jr_trigger_word(trigger.kind), "oom");
+    CU_ASSERT_EQUAL(trigger.kind, JR_TRIGGER_OOM);
     jr_arena_release(&arena);
 }
 
