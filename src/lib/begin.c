@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "decimal.h"
 #include "doc.h"
 #include "lost.h"
 #include "several.h"
@@ -160,6 +161,7 @@ static enum jr_status settle(struct jr_session *session, struct jr_error *err)
 enum jr_status jr_session_begin(struct jr_session *session,
                                 struct jr_error *err)
 {
+    JR_DECIMAL_POINT;
     struct jr_error why = {0};
     if (session->options.dry_run || session->options.check) {
         (void)jr_error_set(err, JR_STATUS_USAGE,

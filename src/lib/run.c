@@ -1,5 +1,6 @@
 #include <sys/wait.h>
 
+#include "decimal.h"
 #include "json.h"
 #include "session.h"
 
@@ -82,6 +83,7 @@ enum jr_status jr_session_run(struct jr_session *session,
                               const struct jr_session_console *console,
                               struct jr_error *err)
 {
+    JR_DECIMAL_POINT;
     enum jr_status status = JR_STATUS_OK;
     if (session->progress == JR_PROGRESS_DONE) {
         (void)jr_error_set(err, JR_STATUS_USAGE, "a session runs once");

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "decimal.h"
 #include "diag_text.h"
 #include "doc.h"
 #include "head.h"
@@ -110,6 +111,7 @@ enum jr_status jr_session_load(struct jr_session *session,
                                const struct jr_spec_source *from,
                                struct jr_error *err)
 {
+    JR_DECIMAL_POINT;
     struct jr_spec_source source = *from;
     size_t first = session->diags.count;
     const struct jr_spec_options options = {
@@ -140,6 +142,7 @@ enum jr_status jr_session_load(struct jr_session *session,
 enum jr_status jr_session_facts(struct jr_session *session, const char *profile,
                                 struct jr_error *err)
 {
+    JR_DECIMAL_POINT;
     size_t first = session->diags.count;
     int failed;
     if (session->facts)
@@ -192,6 +195,7 @@ static enum jr_status resolve(struct jr_session *session, struct jr_error *err)
 enum jr_status jr_session_settle(struct jr_session *session,
                                  struct jr_error *err)
 {
+    JR_DECIMAL_POINT;
     if (session->progress == JR_PROGRESS_OPEN)
         return misuse(err, "no spec is loaded");
     if (session->progress > JR_PROGRESS_RESOLVED)

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decimal.h"
 #include "session.h"
 #include "version.h"
 
@@ -198,6 +199,7 @@ static bool is_there(const struct jr_session *session, enum jr_text what)
 
 char *jr_session_text(const struct jr_session *session, enum jr_text what)
 {
+    JR_DECIMAL_POINT;
     struct jr_buf text = JR_BUF_INIT;
     if (!is_there(session, what))
         return NULL;

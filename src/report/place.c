@@ -17,16 +17,11 @@ static const uint32_t *suspect_of(const struct jr_page *page)
 }
 
 /* Its log; NULL where there is no such rank, or nothing in it. */
-static const char *log_of_cause(const struct jr_page *page)
+static const char *log_of(const struct jr_page *page, const uint32_t *suspect)
 {
-    const uint32_t *suspect = suspect_of(page);
-    if (suspect == NULL)
+    if (suspect == NULL || page->outcome->ranks[*suspect].end == JR_END_START)
         return NULL;
-    size_t i = *suspect;
-    const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
-    if (page->outcome->ranks[i].end == JR_END_START)
-        return NULL;
-    return jr_print_log(page, rank);
+    return jr_print_log(page, jr_plan_of(page->plan, *suspect));
 }
 
 /* The rank whose logs are worth a look where no cause has any: the first that
@@ -81,7 +76,8 @@ static void offer_more(const struct jr_page *page)
 
 void jr_print_place(const struct jr_page *page)
 {
-    const char *log = log_of_cause(page);
+    const uint32_t *suspect = suspect_of(page);
+    const char *log = log_of(page, suspect);
     bool good = page->report->status == JR_RUN_SUCCEEDED;
     jr_buf_str(page->out, good ? "        " : "  ");
     size_t start = page->out->len;
@@ -98,5 +94,5 @@ void jr_print_place(const struct jr_page *page)
                 width + 3 < COMMAND_COLUMN ? COMMAND_COLUMN - width : 3);
     offer(page, "logs");
     jr_buf_printf(page->out, " --rank %u)\n",
-                  jr_plan_of(page->plan, *suspect_of(page))->rank);
+                  jr_plan_of(page->plan, *suspect)->rank);
 }

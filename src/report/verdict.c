@@ -60,11 +60,14 @@ void jr_print_left(const struct jr_page *page)
     }
     jr_buf_printf(page->out, "%u process%s could not be ended:", run->left,
                   run->left == 1 ? "" : "es");
+    const char *before = " pid";
     size_t most = sizeof run->left_pids / sizeof run->left_pids[0];
-    for (size_t n = 0; n < run->left && n < most; n++)
-        if (run->left_pids[n] != 0)
-            jr_buf_printf(page->out, "%s %d", n == 0 ? " pid" : ",",
-                          (int)run->left_pids[n]);
+    for (size_t n = 0; n < run->left && n < most; n++) {
+        if (run->left_pids[n] == 0)
+            continue;
+        jr_buf_printf(page->out, "%s %d", before, (int)run->left_pids[n]);
+        before = ",";
+    }
 }
 
 static void tell_success(const struct jr_page *page)

@@ -1,6 +1,7 @@
 #include <jobrun/jobrun.h>
 
 #include <dirent.h>
+#include <locale.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -344,6 +345,54 @@ static void needs_no_options(void)
     jr_session_close(session);
 }
 
+/* A locale whose decimal point is a comma, in the folder; false where
+ * localedef(1) or what it needs is not installed. */
+static bool speak_with_commas(const struct scratch *scratch)
+{
+    static const char text[] =
+        "LC_CTYPE\ncopy \"POSIX\"\nEND LC_CTYPE\n"
+        "LC_NUMERIC\ndecimal_point \"<U002C>\"\nthousands_sep \"\"\n"
+        "grouping -1\nEND LC_NUMERIC\n";
+    char command[256];
+    scratch_write(scratch, "commas", text);
+    (void)snprintf(command, sizeof command,
+                   "cd %s && localedef -c -i ./commas -f ANSI_X3.4-1968 ./xx "
+                   ">/dev/null 2>&1",
+                   scratch->dir);
+    (void)!system(command); /* it warns of all else that a locale has */
+    (void)setenv("LOCPATH", scratch->dir, 1);
+    return setlocale(LC_NUMERIC, "xx") != NULL;
+}
+
+static void reads_and_writes_points(void)
+{
+    struct fixture f;
+    size_t count;
+    open_session(&f, (struct jr_session_options){0});
+    if (!speak_with_commas(&f.scratch))
+        (void)puts("skipped: no locale with a decimal comma can be made here");
+    CU_ASSERT_EQUAL(
+        load(&f, SPEC "restart: {max: 1, backoff: 1ms}\n"
+                      "results: {fields: {x: {type: number, max: 0.8}}}\n"
+                      "entrypoint: {shell: '[ $JOBRUN_ATTEMPT = 1 ] && echo "
+                      "\"{\\\"x\\\": 0.75}\" >$JOBRUN_RESULT_FILE'}\n"),
+        JR_STATUS_OK);
+    CU_ASSERT_EQUAL(jr_session_run(f.session, NULL, &f.err), JR_STATUS_OK);
+    CU_ASSERT_EQUAL(jr_session_exit_code(f.session), 0);
+    const struct jr_rank_result *ranks = jr_session_ranks(f.session, &count);
+    CU_ASSERT_EQUAL_FATAL(count, 2);
+    JR_ASSERT_TEXT(ranks[1].result, "{\"x\": 0.75}");
+    struct jr_session *again = jr_session_open(&dry);
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/runs/latest/resolved.yaml",
+                   f.scratch.dir);
+    const struct jr_spec_source source = {.path = path};
+    CU_ASSERT_EQUAL(jr_session_load(again, &source, &f.err), JR_STATUS_OK);
+    jr_session_close(again);
+    (void)setlocale(LC_NUMERIC, "C");
+    close_session(&f);
+}
+
 JR_UNIT_MAIN("session", CASE(tells_mistakes_at_their_positions),
              CASE(refuses_stages_in_the_wrong_order),
              CASE(has_nothing_before_its_stage),
@@ -354,4 +403,5 @@ JR_UNIT_MAIN("session", CASE(tells_mistakes_at_their_positions),
              CASE(tells_of_a_folder_that_went_away),
              CASE(leaves_the_process_as_it_was),
              CASE(sessions_share_nothing),
-             CASE(spares_children_of_the_caller), CASE(needs_no_options))
+             CASE(spares_children_of_the_caller), CASE(needs_no_options),
+             CASE(reads_and_writes_points))
