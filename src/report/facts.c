@@ -69,15 +69,18 @@ static const char *read_cwd(struct jr_arena *arena)
 /* PRETTY_NAME of os-release(5), without its quotes. */
 static const char *read_os(struct jr_arena *arena)
 {
-    static const char key[] = "\nPRETTY_NAME=";
+    static const char key[] = "PRETTY_NAME=";
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    jr_buf_char(&text, '\n');
     if (jr_io_read_file(&text, AT_FDCWD, "/etc/os-release", MOST_OS, NULL) != 0)
         return NULL;
-    const char *name = strstr(text.data, key);
-    if (name == NULL)
+    const char *line = text.data;
+    while (line != NULL && strncmp(line, key, sizeof key - 1) != 0) {
+        line = strchr(line, '\n');
+        line = line == NULL ? NULL : line + 1;
+    }
+    if (line == NULL)
         return NULL;
-    name += sizeof key - 1;
+    const char *name = line + sizeof key - 1;
     name += strspn(name, "\"'");
     return jr_arena_strndup(arena, name, strcspn(name, "\"'\n"));
 }

@@ -8,7 +8,14 @@
 
 #include "banned.h"
 
-/* "train.yaml:3:12", or where else the value is from. */
+static void add_number(const struct jr_web *web, const json_t *number)
+{
+    if (json_is_integer(number))
+        jr_buf_printf(web->out, ":%lld",
+                      (long long)json_integer_value(number));
+}
+
+/* "train.yaml:3:12", "--set:7", or where else the value is from. */
 static void add_source(const struct jr_web *web, const json_t *row)
 {
     const char *file = jr_json_get_str(row, "file");
@@ -16,11 +23,8 @@ static void add_source(const struct jr_web *web, const json_t *row)
     jr_buf_str(web->out, "<td>");
     jr_html_text(web->out,
                  file != NULL ? file : jr_json_get_str(row, "origin"));
-    if (file != NULL)
-        jr_buf_printf(
-            web->out, ":%lld:%lld",
-            (long long)json_integer_value(json_object_get(row, "line")),
-            (long long)json_integer_value(json_object_get(row, "column")));
+    add_number(web, json_object_get(row, "line"));
+    add_number(web, json_object_get(row, "column"));
     if (detail != NULL)
         jr_buf_str(web->out, ": ");
     jr_html_text(web->out, detail);

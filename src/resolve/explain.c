@@ -80,13 +80,12 @@ static void set_place(json_t *object, const struct jr_span *span)
 {
     bool placed = span->source != NULL && span->line != 0;
     jr_json_set_str(object, "file", placed ? span->source->name : NULL);
-    if (placed) {
+    jr_json_set_null(object, "line");
+    jr_json_set_null(object, "column");
+    if (placed && !span->source->option)
         jr_json_set_int(object, "line", span->line);
+    if (placed)
         jr_json_set_int(object, "column", span->column);
-    } else {
-        jr_json_set_null(object, "line");
-        jr_json_set_null(object, "column");
-    }
 }
 
 static json_t *row_json(const struct jr_resolution *resolution,

@@ -1,6 +1,7 @@
 """jobrun report: the file that a run can be handed on as."""
 import html.parser
 import json
+import pathlib
 import re
 import urllib.parse
 
@@ -127,6 +128,26 @@ class Report(harness.Case):
                      "t.jobrun.yaml:3:13", "began", "kernel", "first output"):
             self.assertIn(word, text)
         self.assertEqual(page.count["table"], page.count["caption"])
+
+    def test_values_of_the_command_line(self):
+        self.expect(self.jobrun("-n", "2", "-s", "threads=1", "--", "true"), 0)
+        rows = self.page().text
+        for place in "-n:1", "--set:9":
+            self.assertIn(place, rows)
+
+    def test_the_system_is_told(self):
+        """Wherever in os-release(5) its name stands."""
+        run = self.run_of("true")
+        names = re.findall(r"(?m)^PRETTY_NAME=[\"']?([^\"'\n]*)",
+                           self.os_release())
+        self.assertEqual([json.loads((run / "run.json").read_text())["os"]],
+                         names or [None])
+
+    def os_release(self):
+        try:
+            return pathlib.Path("/etc/os-release").read_text()
+        except FileNotFoundError:
+            return ""
 
     def test_nothing_from_outside_is_markup(self):
         body = json.dumps({EVIL: EVIL, "x": [EVIL]})
