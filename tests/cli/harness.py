@@ -31,16 +31,23 @@ def clean_environment(**extra):
 
 
 def children(pid):
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        return [int(word) for word in file.read().split()]
+    """Those that a process has by now."""
+    path = pathlib.Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(word) for word in path.read_text().split()]
 
 
-def runner_of(guard):
-    """The runner; git may be asked for the commit beside it for a while."""
-    for pid in children(guard):
-        if pathlib.Path(f"/proc/{pid}/comm").read_text() == "jobrun-runner\n":
-            return pid
-    raise AssertionError(f"{guard} has no runner")
+def name_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:  # it has ended meanwhile
+        return ""
+
+
+def runner_of(pid):
+    """The child of jobrun that has the ranks; git may be another."""
+    runner, = (child for child in children(pid)
+               if name_of(child) == "jobrun-runner")
+    return runner
 
 
 class Case(unittest.TestCase):
