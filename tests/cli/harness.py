@@ -50,6 +50,39 @@ def runner_of(pid):
     return runner
 
 
+def remove_group(group):
+    """Once its processes have gone."""
+    until = time.monotonic() + LIMIT
+    while group.exists() and time.monotonic() < until:
+        try:
+            group.rmdir()
+        except OSError:
+            time.sleep(0.01)
+
+
+def limited_group(case):
+    """A memory group of version 1 or 2 with 64 MiB."""
+    for root, most, extra in (
+            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+             "memory.memsw.limit_in_bytes"),
+            ("/sys/fs/cgroup", "memory.max", "memory.swap.max")):
+        group = pathlib.Path(root) / f"jobrun-test-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        case.addCleanup(remove_group, group)
+        try:
+            (group / most).write_text(str(64 << 20))
+        except OSError:
+            continue
+        with contextlib.suppress(OSError):
+            (group / extra).write_text(
+                "0" if "swap.max" in extra else str(64 << 20))
+        return group
+    case.skipTest("SKIPPED: no memory group can be made here")
+
+
 class Case(unittest.TestCase):
     """A test with a scratch folder, which is also where jobrun starts."""
 

@@ -249,41 +249,8 @@ class Limits(Case):
 class Memory(Case):
     EAT = "print(len(bytearray(256 << 20)))"
 
-    def limited_group(self):
-        """A memory group of version 1 or 2 with 64 MiB, as its files."""
-        for root, most, extra in (
-                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-                 "memory.memsw.limit_in_bytes"),
-                ("/sys/fs/cgroup", "memory.max", "memory.swap.max")):
-            group = pathlib.Path(root) / f"jobrun-test-{os.getpid()}"
-            try:
-                group.mkdir()
-            except OSError:
-                continue
-            self.addCleanup(lambda group=group: until(
-                lambda: self.removed(group)))
-            try:
-                (group / most).write_text(str(64 << 20))
-            except OSError:
-                continue
-            try:
-                (group / extra).write_text(
-                    "0" if "swap.max" in extra else str(64 << 20))
-            except OSError:
-                pass
-            return group
-        self.skipTest("SKIPPED: no memory group can be made here")
-
-    @staticmethod
-    def removed(group):
-        try:
-            group.rmdir()
-        except OSError:
-            pass
-        return not group.exists()
-
     def test_an_oom_kill_is_told_as_such(self):
-        group = self.limited_group()
+        group = harness.limited_group(self)
         self.write("eat.py", self.EAT)
         done = subprocess.run(
             ["sh", "-c", f"echo $$ > '{group}/cgroup.procs' && exec "
