@@ -299,6 +299,18 @@ static void on_first(struct agent *agent, const json_t *word)
     order(agent, JR_ORDER_FIRST);
 }
 
+static void on_query(struct agent *agent, const json_t *word)
+{
+    (void)word;
+    order(agent, JR_ORDER_QUERY);
+}
+
+static void on_hang(struct agent *agent, const json_t *word)
+{
+    (void)word;
+    order(agent, JR_ORDER_HANG);
+}
+
 static void on_signal_word(struct agent *agent, const json_t *word)
 {
     int sig = (int)json_integer_value(json_object_get(word, "signal"));
@@ -321,7 +333,8 @@ static const struct verb verbs[] = {
     {"spec", on_spec},       {"go", on_go},
     {"stop", on_stop},       {"release", on_release},
     {"first", on_first},     {"signal", on_signal_word},
-    {"hold", on_hold},
+    {"hold", on_hold},       {"query", on_query},
+    {"hang", on_hang},
 };
 
 static void obey(struct agent *agent, const char *line, size_t len)

@@ -31,6 +31,7 @@ struct jr_node_side {
     int64_t offset_ns; /* its monotonic clock less ours */
     uint64_t blur_ns;  /* how exactly that is known */
     bool returned;     /* all its ranks have, or nobody waits for them */
+    bool asked;        /* for how long its ranks have been silent */
     int signal;        /* its run's own process died of it */
     struct jr_buf streams[JR_FLOW_COUNT];
 };
@@ -90,6 +91,8 @@ struct jr_head_run {
     uint64_t go_ns;
     uint32_t *first;  /* rank of each node, and one more */
     uint32_t running; /* nodes */
+    bool asking; /* nodes are asked about their silence */
+    bool spoken; /* one of them has been silent for less than the limit */
     bool stopped, released, ended_well, held, lost;
     int result;
     struct jr_error *err;
@@ -107,6 +110,10 @@ void jr_head_run_release(struct jr_head_run *run);
 
 /* Our time of a node's; 0 stays 0. */
 uint64_t jr_head_run_ns(const struct jr_node_side *side, uint64_t ns);
+
+/* Whether all nodes have told of their silence, and what follows: to be looked
+ * at again when one that was asked has nothing more to say. */
+void jr_head_run_silence(struct jr_head_run *run);
 
 /* A line of the events of a node: head_events.c. */
 void jr_head_run_event(struct jr_head_run *run, uint32_t node, const char *line,

@@ -19,7 +19,7 @@
  *                           <-   go        for each attempt
  *   begun                   ->
  *   out err event...        ->
- *                           <-   stop, release, first, signal, hold
+ *                           <-   stop, release, first, query, hang, signal, hold
  *   outcome... done         ->
  *                           <-   end of input: stop, and leave
  */

@@ -65,6 +65,41 @@ static void write_event(struct jr_head_run *run, uint32_t node, json_t *event)
     jr_events_flush(&run->events);
 }
 
+/* A node has been silent for too long: were all others, too? */
+static void ask_all(struct jr_head_run *run)
+{
+    if (run->asking || run->stopped)
+        return;
+    run->asking = true;
+    run->spoken = false;
+    for (uint32_t i = 0; i < run->plan->nodes; i++)
+        run->head->nodes[i].asked = run->head->nodes[i].state == JR_NODE_RUNS;
+    jr_head_tell(run->head, jr_head_word("query"));
+}
+
+static void on_answer(struct jr_head_run *run, uint32_t node,
+                      const json_t *event)
+{
+    uint64_t limit_ns =
+        run->plan->policy->timeouts.silence_ms * UINT64_C(1000000);
+    uint64_t ago =
+        (uint64_t)json_integer_value(json_object_get(event, "ago"));
+    run->head->nodes[node].asked = false;
+    run->spoken = run->spoken || ago < limit_ns;
+    jr_head_run_silence(run);
+}
+
+void jr_head_run_silence(struct jr_head_run *run)
+{
+    for (uint32_t i = 0; i < run->plan->nodes; i++)
+        if (run->head->nodes[i].asked &&
+            run->head->nodes[i].state == JR_NODE_RUNS)
+            return;
+    if (run->asking && !run->spoken && !run->stopped)
+        jr_head_tell(run->head, jr_head_word("hang"));
+    run->asking = false;
+}
+
 void jr_head_run_event(struct jr_head_run *run, uint32_t node, const char *line,
                        size_t len)
 {
@@ -79,6 +114,10 @@ void jr_head_run_event(struct jr_head_run *run, uint32_t node, const char *line,
         jr_head_run_returned(run, node);
     else if (strcmp(name, "released") == 0)
         jr_head_run_release(run);
+    else if (strcmp(name, "silent") == 0)
+        ask_all(run);
+    else if (strcmp(name, "quiet") == 0)
+        on_answer(run, node, event);
     else
         write_event(run, node, event);
     if (strcmp(name, "stop") == 0 || strcmp(name, "kill") == 0 ||

@@ -229,6 +229,7 @@ void jr_head_run_lost(struct jr_head_run *run, uint32_t node)
     run->lost = true;
     lose_node(run, node, JR_END_LOST);
     jr_head_run_returned(run, node);
+    jr_head_run_silence(run);
     if (run->plan->policy->on_failure == JR_ON_FAILURE_STOP)
         jr_head_run_stop(run);
 }
@@ -260,6 +261,7 @@ void jr_head_run_over(struct jr_head_run *run, uint32_t node)
         could_not_begin(run, node, why.text);
     jr_buf_clear(text);
     jr_head_run_returned(run, node);
+    jr_head_run_silence(run);
 }
 
 /* Signals. */

@@ -40,21 +40,16 @@ static uint32_t nodes_wanted(const struct jr_session *session)
     return nodes > 1 && nodes <= session->hw.scheduler.nodes ? nodes : 0;
 }
 
-/* What the agents of this version cannot do is not done by halves. */
+/* What only a rank on this machine could have. */
 static int check_asked(const struct jr_session *session, struct jr_error *err)
 {
     const struct jr_session_options *options = &session->options;
-    const struct jr_spec *spec = jr_spec_get(session->file);
     if (options->debug_rank != NULL || options->stdin_rank != NULL)
         return jr_error_set(err, JR_STATUS_USAGE,
                             "%s is for ranks on this machine, and these are on "
                             "the nodes of the allocation",
                             options->debug_rank != NULL ? "--debug"
                                                         : "--stdin");
-    if (spec->policy.timeouts.silence_ms > 0)
-        return jr_error_set(err, JR_STATUS_UNRESOLVED,
-                            "timeouts.silence is not supported yet on several "
-                            "nodes: leave it out, or set it to 0s here");
     return 0;
 }
 

@@ -17,6 +17,10 @@ static void obey(struct jr_runner *runner, char order)
         jr_linger_release(runner);
     else if (order == JR_ORDER_FIRST)
         jr_straggle_begin(runner);
+    else if (order == JR_ORDER_QUERY)
+        jr_silence_tell(runner);
+    else if (order == JR_ORDER_HANG)
+        jr_hang_begin(runner, JR_HANG_SILENCE);
 }
 
 /* Who gave the orders is gone when they end: so is the job. */

@@ -35,10 +35,13 @@ struct jr_run_link {
 
 /* End the ranks; all ranks of all nodes have returned, so that they may go
  * (`exit_barrier`); some rank of some node has ended well (`after_first_exit`
- * counts from then). */
+ * counts from then); tell for how long all have been silent; that was too long,
+ * on every node (`silence`). */
 #define JR_ORDER_STOP    's'
 #define JR_ORDER_RELEASE 'r'
 #define JR_ORDER_FIRST   'f'
+#define JR_ORDER_QUERY   'q'
+#define JR_ORDER_HANG    'h'
 
 struct jr_run_options {
     struct jr_rundir *dir;

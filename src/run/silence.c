@@ -12,6 +12,10 @@
  * rank writes to a stream that it inherited, jobrun cannot see: where there is
  * such a rank, nothing is found. `validate` says so.
  *
+ * Of a job on several nodes (run.h: the link) all have to be silent: a node
+ * says that its ranks are, and again after as long. Then each is asked for how
+ * long that has been.
+ *
  * What happens then is up to hang.c.
  */
 #include "silence.h"
@@ -64,18 +68,43 @@ static uint64_t last_sign(const struct jr_runner *runner)
     return last;
 }
 
+static void look_at_all(struct jr_runner *runner)
+{
+    if (runner->silence.sizes != NULL)
+        for (uint32_t i = 0; i < runner->next; i++)
+            look_at(runner, i);
+}
+
+void jr_silence_tell(struct jr_runner *runner)
+{
+    look_at_all(runner);
+    uint64_t now = jr_clock_ns(), last = last_sign(runner);
+    bool silent = runner->silence.open && !jr_launch_is_due(runner);
+    jr_events_add(&runner->events, "quiet", "\"ago\":%llu",
+                  silent && last < now ? (unsigned long long)(now - last) : 0);
+}
+
+static void too_long(struct jr_runner *runner, uint64_t again_ns)
+{
+    if (runner->options->link == NULL) {
+        jr_hang_begin(runner, JR_HANG_SILENCE);
+        return;
+    }
+    jr_events_add(&runner->events, "silent", "%s", "");
+    runner->silence.timer.at = again_ns;
+}
+
 static void on_time(void *owner)
 {
     struct jr_runner *runner = owner;
     struct jr_silence *silence = &runner->silence;
-    for (uint32_t i = 0; silence->sizes != NULL && i < runner->next; i++)
-        look_at(runner, i);
+    look_at_all(runner);
     uint64_t now = jr_clock_ns(), limit = limit_ns(runner);
     uint64_t due = last_sign(runner) + limit;
     if (jr_launch_is_due(runner))
         due = now + limit;
     if (due <= now) {
-        jr_hang_begin(runner, JR_HANG_SILENCE);
+        too_long(runner, now + limit);
         return;
     }
     uint64_t look = now + limit / LOOKS;
@@ -109,6 +138,7 @@ int jr_silence_open(struct jr_runner *runner)
         if (silence->sizes == NULL)
             return -1;
     }
+    silence->open = true;
     jr_loop_timer(&runner->loop, &silence->timer);
     silence->timer.at = now + (silence->sizes != NULL ? limit / LOOKS : limit);
     return 0;

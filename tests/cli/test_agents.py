@@ -272,12 +272,27 @@ class Wrong(Agents):
         done = self.expect(self.jobrun("agent"), 2)
         self.assertIn("srun", done.stderr)
 
-    def test_what_agents_cannot_do(self):
-        for more, words, code in (
-                ("timeouts: {silence: 5s}", (), 4), ("", ("--stdin", "0"), 2)):
-            done = self.expect(self.run_on(2, "true", *words, more=more), code)
-            self.assertNotIn("Traceback", done.stderr)
-            self.nobody_is_left()
+    def test_what_is_for_ranks_on_this_machine(self):
+        done = self.expect(self.run_on(2, "true", "--stdin", "0"), 2)
+        self.assertIn("--stdin is for ranks on this machine", done.stderr)
+
+
+class Silence(Agents):
+    def test_it_is_no_hang_while_one_node_speaks(self):
+        self.expect(self.run_on(
+            2, 'for i in $(seq 50); do test $RANK != 0 || echo $i; '
+            'sleep 0.1; done', more="timeouts: {silence: 2s}"), 0)
+
+    def test_all_nodes_have_been_silent_for_too_long(self):
+        done = self.expect(self.run_on(
+            2, "echo up; sleep 1000", more="timeouts: {silence: 500ms}\n"
+            "on_hang: {signal: none, wait: 100ms}"), 6)
+        self.assertIn("HUNG", done.stderr)
+        self.assertEqual(self.results()["status"], "hung")
+        for rank in range(4):
+            self.assertTrue((self.folder / f"runs/latest/attempt_0/{rank}"
+                             "/hang.json").exists())
+        self.nobody_is_left()
 
 
 class Ends(Agents):
