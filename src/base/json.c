@@ -95,6 +95,12 @@ const char *jr_json_get_str(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
+uint32_t jr_json_get_u32(const json_t *object, const char *key)
+{
+    json_int_t value = json_integer_value(json_object_get(object, key));
+    return value < 0 || value > UINT32_MAX ? 0 : (uint32_t)value;
+}
+
 /* Whether a real in `json` reads back as another one when it is written with
  * DBL_DIG digits (0.1, not 0.10000000000000001). */
 static bool needs_every_digit(const json_t *json)

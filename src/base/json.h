@@ -34,6 +34,9 @@ void jr_json_set_real(json_t *object, const char *key, double value);
 /* The string at `key`, borrowed; NULL where there is none. */
 const char *jr_json_get_str(const json_t *object, const char *key);
 
+/* The whole number at `key`; 0 where there is none, or it does not fit. */
+uint32_t jr_json_get_u32(const json_t *object, const char *key);
+
 /* Append the text of `json`: indent 0 is one line. Keys keep their order. `out`
  * fails where memory was wanting for a part of it. */
 void jr_json_print(struct jr_buf *out, const json_t *json, int indent);

@@ -15,17 +15,11 @@
 /* No run has more ranks, so none has more nodes or a longer axis. */
 enum { MOST_RANKS = 1 << 20, EXIT_CODES = 256 };
 
-static uint32_t u32_of(const json_t *object, const char *key)
-{
-    json_int_t value = json_integer_value(json_object_get(object, key));
-    return value < 0 || value > UINT32_MAX ? 0 : (uint32_t)value;
-}
-
 /* A number below `end`; 0 when it is none. What is counted up to, or used as an
  * index, comes from here: a file may say anything. */
 static uint32_t below_of(const json_t *object, const char *key, uint32_t end)
 {
-    uint32_t value = u32_of(object, key);
+    uint32_t value = jr_json_get_u32(object, key);
     return value < end ? value : 0;
 }
 
@@ -51,8 +45,8 @@ static int signal_of(const json_t *object, const char *key)
 static void load_place(struct jr_plan *plan, struct jr_plan_rank *rank,
                        const json_t *line)
 {
-    rank->rank = u32_of(line, "rank");
-    rank->local_rank = u32_of(line, "local_rank");
+    rank->rank = jr_json_get_u32(line, "rank");
+    rank->local_rank = jr_json_get_u32(line, "local_rank");
     rank->node_rank = below_of(line, "node_rank", MOST_RANKS);
     rank->device = jr_json_get_str(line, "device");
     rank->out_path = jr_json_get_str(line, "stdout");
@@ -72,7 +66,7 @@ static void load_end(struct jr_rank_outcome *rank, const json_t *line,
                      enum jr_rank_state state)
 {
     const json_t *code = json_object_get(line, "exit_code");
-    rank->pid = (int32_t)u32_of(line, "pid");
+    rank->pid = (int32_t)jr_json_get_u32(line, "pid");
     rank->signal = signal_of(line, "signal");
     rank->core_dumped = json_is_true(json_object_get(line, "core_dumped"));
     rank->ended_ns = ns_of(line, "seconds");
@@ -123,7 +117,8 @@ static void load_rank(struct jr_past *past, size_t i, const json_t *line)
     load_place(&past->plan, place, line);
     load_end(&past->outcome.ranks[i], line, verdict->state);
     place->dir = jr_arena_printf(&past->arena, "attempt_%u/%u",
-                                 u32_of(past->json, "attempt"), place->rank);
+                                 jr_json_get_u32(past->json, "attempt"),
+                                 place->rank);
 }
 
 static void load_exception(struct jr_past *past, size_t i, int fd)
@@ -188,13 +183,13 @@ static void load_run(struct jr_past *past)
     past->plan.name = jr_json_get_str(json, "name");
     past->plan.run_id = jr_json_get_str(json, "run_id");
     past->plan.fingerprint = jr_json_get_str(json, "fingerprint");
-    past->plan.world_size = u32_of(json, "world_size");
+    past->plan.world_size = jr_json_get_u32(json, "world_size");
     outcome->started_wall_ns = ns_of(json, "started");
     outcome->ended_wall_ns = ns_of(json, "finished");
     outcome->ended_ns = ns_of(json, "seconds");
-    outcome->left = u32_of(json, "processes_left");
+    outcome->left = jr_json_get_u32(json, "processes_left");
     jr_earlier_load(report, &past->arena, json_object_get(json, "attempts"));
-    report->idle = u32_of(json, "failed_alike");
+    report->idle = jr_json_get_u32(json, "failed_alike");
     report->not_again = jr_json_get_str(json, "not_restarted");
     outcome->timed_out = report->status == JR_RUN_TIMED_OUT;
     outcome->hung = report->status == JR_RUN_HUNG;

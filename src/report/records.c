@@ -45,10 +45,10 @@ static void from_results(struct jr_record *record, struct jr_arena *arena,
     record->finished = true;
     record->name = text_of(arena, results, "name");
     record->status = status_of(results);
-    record->exit_code = (int)number_of(results, "exit_code");
+    record->exit_code = (int)jr_json_get_u32(results, "exit_code");
     record->started = number_of(results, "started");
     record->seconds = number_of(results, "seconds");
-    record->world_size = (uint32_t)number_of(results, "world_size");
+    record->world_size = jr_json_get_u32(results, "world_size");
 }
 
 /* The run as it stands without results. */
@@ -59,7 +59,7 @@ static void from_plan(struct jr_record *record, const json_t *run,
     record->status = jr_folder_standing(run);
     record->started = number_of(run, "started");
     record->seconds = record->started < now ? now - record->started : 0;
-    record->world_size = (uint32_t)number_of(plan, "world_size");
+    record->world_size = jr_json_get_u32(plan, "world_size");
 }
 
 /* Open the folder `id`; -1 when that is no run's name or no folder. */

@@ -75,6 +75,10 @@ static void unfinished_runs_are_told_apart(void)
     print_record(&fake, "running", &facts);
     add_run(&fake, "running", "plan.json",
             "{\"world_size\": 4, \"ranks\": []}");
+    add_run(&fake, "gone", "plan.json",
+            "{\"world_size\": 1e300, \"ranks\": []}");
+    add_run(&fake, "rebooted", "plan.json",
+            "{\"world_size\": 4294967296, \"ranks\": []}");
     facts.pid = 2000000000; /* beyond any pid */
     print_record(&fake, "gone", &facts);
     facts.pid = getpid();
@@ -90,6 +94,8 @@ static void unfinished_runs_are_told_apart(void)
     CU_ASSERT_EQUAL(record_of(&records, "running")->world_size, 4);
     CU_ASSERT_FALSE(record_of(&records, "running")->finished);
     JR_ASSERT_TEXT(record_of(&records, "gone")->status, "lost");
+    CU_ASSERT_EQUAL(record_of(&records, "gone")->world_size, 0);
+    CU_ASSERT_EQUAL(record_of(&records, "rebooted")->world_size, 0);
     JR_ASSERT_TEXT(record_of(&records, "pid-reused")->status, "lost");
     JR_ASSERT_TEXT(record_of(&records, "rebooted")->status, "lost");
     JR_ASSERT_TEXT(record_of(&records, "elsewhere")->status, "elsewhere");
