@@ -42,7 +42,11 @@ static int tell(void *data, struct jr_buf *out, struct jr_error *err)
                             "srun started jobrun %u times there: one agent a "
                             "node, as --ntasks-per-node=1 does it",
                             scheduler->tasks_here);
-    jr_profile_emit(out, &side->session->hw);
+    /* What the scheduler says of the whole, the head knows: a list of all nodes
+     * from each of them would be too much. */
+    struct jr_hw own = side->session->hw;
+    own.scheduler = (struct jr_hw_scheduler){.node_rank = -1};
+    jr_profile_emit(out, &own);
     return out->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
                        : 0;
 }

@@ -84,6 +84,8 @@ static void load_end(struct jr_rank_outcome *rank, const json_t *line,
         rank->end = JR_END_SIGNALED;
     } else if (state != JR_RANK_NOT_STARTED && rank->pid == 0) {
         rank->end = JR_END_START;
+    } else if (state == JR_RANK_FAILED || state == JR_RANK_AFTER_FIRST_FAILURE) {
+        rank->end = JR_END_LOST;
     }
     rank->cpu_ns = ns_of(line, "cpu_seconds");
     const json_t *sent = json_object_get(line, "stop_signals");

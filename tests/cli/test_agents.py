@@ -189,13 +189,23 @@ class Runs(Agents):
         nodes = [rank["node_rank"] for rank in self.results()["ranks"]]
         self.assertEqual(nodes, [0] * all_cpus + [1], done.stderr)
 
+    def traffic(self, nodes, ranks):
+        """(heard, told) bytes of a run of ranks that sleep."""
+        self.expect(self.run_on(nodes, "sleep 0.5", local=ranks), 0)
+        told = [event for event in self.events() if event["event"] == "agents"]
+        return told[0]["heard"], told[0]["told"]
+
     def test_traffic_of_ranks_that_sleep(self):
         """What all of it costs, per rank, whatever it does meanwhile."""
-        self.expect(self.run_on(2, "sleep 0.5", local=64), 0)
-        told = [event for event in self.events() if event["event"] == "agents"]
-        facts = 2 * 4096
-        self.assertLess(told[0]["heard"], facts + 128 * 800)
-        self.assertLess(told[0]["told"], 4096)
+        few, more = self.traffic(2, 8), self.traffic(2, 64)
+        self.assertLess((more[0] - few[0]) / (2 * (64 - 8)), 800)
+        self.assertLess(more[1], few[1] + 64)
+
+    def test_traffic_of_nodes(self):
+        """A node costs its facts, however many others there are."""
+        few, more = self.traffic(2, 1), self.traffic(24, 1)
+        self.assertLess(more[0] / 24, few[0] / 2 + 512)
+        self.assertLess(more[1], few[1] + 24 * 64)
 
 
 class Wrong(Agents):
@@ -366,6 +376,8 @@ class Ends(Agents):
         self.assertIn("ranks 0-1 stopped by jobrun", err)
         cause = self.results()["root_cause"]
         self.assertEqual((cause["kind"], cause["host"]), ("lost_node", "n2"))
+        shown = self.expect(self.jobrun("show", "latest"), 0).stdout
+        self.assertIn("rank 2 was lost with its node", shown)
 
     def test_the_runs_own_process_is_killed(self):
         process = self.begin()
