@@ -10,7 +10,8 @@ import lab
 from lab import JOBRUN, Lab
 
 setUpModule = lab.up(4, KillWait=11)
-WAITS = ("entrypoint: [sh, -c, 'echo up; trap \"echo $RANK; exit 0\" TERM; "
+# Ranks with a child in another session, which stay until they are told.
+WAITS = ("entrypoint: [sh, -c, 'setsid sleep 1000 & echo up; trap \"echo $RANK; exit 0\" TERM; "
          "while :; do sleep 0.05; done']\n")
 
 
@@ -124,10 +125,10 @@ class Runs(Nodes):
     def test_submitted(self):
         spec = self.spec(text="nodes: 2\nlocal_world_size: 1\n"
                          "entrypoint: [printenv, NODE_RANK]\n")
-        done = self.on(JOBRUN, "submit", spec, "--engine", "slurm", "--wait",
+        done = self.on(JOBRUN, "submit", spec, "--engine", "slurm",
                        env={"PATH": f"{os.path.dirname(JOBRUN)}:"
                             f"{os.environ['PATH']}"})
-        self.expect(done, 0)
+        self.slurm.await_job(self.expect(done, 0).stdout.strip(), "COMPLETED")
         self.assertEqual(self.results()["status"], "succeeded")
 
 
