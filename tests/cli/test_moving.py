@@ -44,7 +44,7 @@ OPTIONS = {
         rank local_rank world_size local_world_size master_addr master_port
         init_method model_parallelism pipeline_parallelism backend
         model_parallel_backend pipeline_parallel_backend
-        data_parallel_backend launch_method""",
+        data_parallel_backend launch_method func setup rank_offset""",
     "from-multiprocessing": """
         func args nprocs master_addr master_port set_start_method free_port
         WorkerError MainProcessError join daemon start_method grace_period
