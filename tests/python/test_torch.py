@@ -15,7 +15,7 @@ import unittest
 JOBRUN = os.environ["JOBRUN"]
 PYTHON = os.environ.get("INTERPRETER", sys.executable)
 LIMIT = 300  # seconds for a job
-JOBS = pathlib.Path(__file__).parents[2] / "examples" / "jobs"
+JOBS = pathlib.Path(__file__).resolve().parents[2] / "examples" / "jobs"
 TORCH = subprocess.run(
     [PYTHON, "-c", "import torch.distributed as dist\n"
      "raise SystemExit(not dist.is_gloo_available())"],
