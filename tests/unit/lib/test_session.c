@@ -361,7 +361,9 @@ static bool speak_with_commas(const struct scratch *scratch)
                    scratch->dir);
     (void)!system(command); /* it warns of all else that a locale has */
     (void)setenv("LOCPATH", scratch->dir, 1);
-    return setlocale(LC_NUMERIC, "xx") != NULL;
+    bool found = setlocale(LC_NUMERIC, "xx") != NULL;
+    (void)unsetenv("LOCPATH"); /* newlocale(3) of glibc would leak with it */
+    return found;
 }
 
 static void reads_and_writes_points(void)
