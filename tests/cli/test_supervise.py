@@ -231,6 +231,19 @@ class Lost(Case):
 
 
 class Pruned(Case):
+    def test_runs_that_begin_and_end_meanwhile(self):
+        pruner = subprocess.Popen(
+            ["sh", "-c", 'while [ ! -e done ]; do "$0" prune --keep 0; done',
+             harness.JOBRUN], cwd=self.folder, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True,
+            env=harness.clean_environment())
+        self.addCleanup(self.end, pruner)
+        for _ in range(10):
+            self.expect(self.jobrun("-n", "1", "--", "true"), 0)
+        (self.folder / "done").touch()
+        told = pruner.communicate(timeout=harness.LIMIT)[1]
+        self.assertEqual(pruner.returncode, 0, told)
+
     def make(self, count):
         for i in range(count):
             self.expect(self.jobrun("-n", "1", "--run-id", f"r{i}", "--",
