@@ -543,6 +543,14 @@
       "\n"                                                                     \
       "  before   {device: cpu, devices: [0, 1]}\n"                            \
       "  after    {device: cuda, devices: [0, 1]}\n")                          \
+    X(418, "devices out of order",                                             \
+      "Ascend's runtime reads ASCEND_RT_VISIBLE_DEVICES in ascending order\n"  \
+      "only: what comes after a larger index is not seen. So ranks that see\n" \
+      "all devices cannot have them in another order.\n"                       \
+      "\n"                                                                     \
+      "  before   devices: [4, 0]\n"                                           \
+      "  after    devices: [0, 4]\n"                                           \
+      "  or       device_visibility: one\n")                                   \
     X(420, "node_rank or master_addr is MISSING",                              \
       "With more than one node, jobrun has to know which node this is and\n"   \
       "where rank 0 listens. A scheduler says both. Without one, run the\n"    \
@@ -625,7 +633,7 @@
       "  before   {local_world_size: 2, redirects: \"5:3\"}\n"                 \
       "  after    {local_world_size: 2, redirects: \"1:3\"}\n")                \
     X(441, "an entry for a rank that is not there",                            \
-      "per_rank is keyed by rank, and the world, as it comes out here, does\n"  \
+      "per_rank is keyed by rank, and the world, as it comes out here, does\n" \
       "not have that many.\n"                                                  \
       "\n"                                                                     \
       "  before   {world_size: 2, per_rank: {5: {args: [-v]}}}\n"              \
@@ -670,6 +678,21 @@
       "\n"                                                                     \
       "  before   devices: [{kind: cuda}]\n"                                   \
       "  after    devices: [{kind: cuda, index: 0}]\n")                        \
+    X(485, "a device's facts cannot be had",                                   \
+      "Beside a spec with `device: custom:NAME` lies NAME.facts, a program\n"  \
+      "that prints what there is of such devices; it failed, hung, or may\n"   \
+      "not be run. What validate, --on and targets look at needs no such\n"    \
+      "program, and does not run it.\n"                                        \
+      "\n"                                                                     \
+      "  before   -rw-r--r--  acme.facts\n"                                    \
+      "  after    -rwxr-xr-x  acme.facts\n")                                   \
+    X(486, "facts that contradict each other",                                 \
+      "A facts file says two things that cannot both be true: two devices\n"   \
+      "with one index, more usable CPUs than there are, a node rank beyond\n"  \
+      "the nodes. Such a machine is none, so nothing is resolved for it.\n"    \
+      "\n"                                                                     \
+      "  before   cpus: {online: 8, usable: 16}\n"                             \
+      "  after    cpus: {online: 16, usable: 16}\n")                           \
     X(501, "a required environment variable is not set",                       \
       "The spec says ??? for a variable in env: its value must stand in the\n" \
       "environment that jobrun is called with, and does not.\n"                \
@@ -733,13 +756,13 @@
       "  before   kwargs: {table: [[0.1, 0.2], [0.3, 0.4]]}   # and so on\n"   \
       "  after    kwargs: {table: data/table.json}\n")                         \
     X(509, "forking with an accelerator",                                      \
-      "A warning: a process that has initialised an accelerator cannot be\n"  \
+      "A warning: a process that has initialised an accelerator cannot be\n"   \
       "forked, and `start_method: fork` imports the entry module before the\n" \
       "ranks are forked from it. If that touches the device, the run fails.\n" \
       "A forkserver imports only what `preload` names.\n"                      \
       "\n"                                                                     \
       "  before   {device: cuda, start_method: fork}\n"                        \
-      "  after    {device: cuda, start_method: forkserver}\n")                    \
+      "  after    {device: cuda, start_method: forkserver}\n")                 \
     X(510, "not a failure to inject",                                          \
       "--inject orders failures, to try what a job and its restarts make of\n" \
       "them: KIND:RANKS, and behind it =CODE of `exit`, @TIME after the\n"     \

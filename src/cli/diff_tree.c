@@ -339,9 +339,10 @@ static int open_tree(struct tree *tree)
     JR_FREE char *folder = NULL;
     if (cli->on != NULL &&
         jr_profile_load(&tree->on, &tree->arena, cli->on, &diags) != 0) {
+        enum jr_status status = jr_profile_status(&diags, 0);
         jr_cli_diags(cli, &diags);
         jr_diags_release(&diags);
-        return JR_STATUS_USAGE;
+        return (int)status;
     }
     if (here != NULL)
         folder =

@@ -136,7 +136,10 @@ static void keep(struct jr_probe *probe, enum jr_device kind,
     if (order == NULL)
         return;
     uint32_t visible =
-        jr_visible(order, found->devices, count, kind, probe->envp);
+        kind == JR_DEVICE_CUSTOM
+            ? jr_visible_custom(order, found->devices, count,
+                                hw->environment.visible[kind])
+            : jr_visible(order, found->devices, count, kind, probe->envp);
     for (uint32_t i = 0; i < visible; i++)
         found->devices[order[i]].visible = true;
     for (uint32_t i = 0; i < visible + count; i++) {
@@ -167,4 +170,25 @@ void jr_probe_accelerators(struct jr_probe *probe)
         if (found.count > 0)
             keep(probe, vendors[i].kind, &found);
     }
+}
+
+void jr_hw_add_custom(struct jr_hw *hw, struct jr_arena *arena,
+                      const struct jr_hw *from, char *const *envp)
+{
+    struct jr_probe probe = {.hw = hw, .arena = arena, .root = "",
+                             .envp = envp};
+    struct jr_found found = {.devices = from->devices,
+                             .count = from->devices_count};
+    hw->custom_counted = true;
+    hw->custom_variable = from->custom_variable;
+    if (from->custom_variable != NULL)
+        hw->environment.visible[JR_DEVICE_CUSTOM] =
+            jr_arena_strdup(arena, jr_env_get(envp, from->custom_variable));
+    for (size_t i = 0; i < found.count; i++) {
+        found.devices[i].kind = JR_DEVICE_CUSTOM;
+        found.devices[i].visible = false;
+    }
+    keep(&probe, JR_DEVICE_CUSTOM, &found);
+    arena->failed |= probe.scratch.failed;
+    jr_arena_release(&probe.scratch);
 }

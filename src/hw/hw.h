@@ -119,6 +119,9 @@ struct jr_hw {
      * is the order in which ranks get them. */
     struct jr_hw_device *devices;
     uint32_t devices_count;
+    /* The variable that narrows devices of the user's own kind; NULL: none. */
+    const char *custom_variable;
+    bool custom_counted; /* all of them are known, and there may be none */
     struct jr_hw_scheduler scheduler;
     struct jr_hw_variable *variables; /* that the scheduler has set */
     uint32_t variables_count;
@@ -136,6 +139,12 @@ struct jr_hw {
  * read are absent, never an error; -1 only without memory. */
 int jr_hw_probe(struct jr_hw *ret, struct jr_arena *arena, const char *root,
                 char *const *envp, struct jr_error *err);
+
+/* Append the devices of the user's own kind that `from` has, with their
+ * variable, the visible ones first, as that leaves them in the environment. The
+ * texts are borrowed. Out of memory shows in the arena. */
+void jr_hw_add_custom(struct jr_hw *hw, struct jr_arena *arena,
+                      const struct jr_hw *from, char *const *envp);
 
 /* Complete what was probed below `root` by facts from which nothing is
  * resolved, and which take their time: caches, the memory of NVIDIA's GPUs. Who

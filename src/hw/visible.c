@@ -173,7 +173,10 @@ static uint32_t read_list(uint32_t *order, const struct jr_hw_device *devices,
         order[found] = found;
     for (const char *at = all ? NULL : value; at != NULL;) {
         struct element element = {.text = at, .len = strcspn(at, ",")};
-        bool by_uuid = grammar->uuids && begins(at, UUID);
+        bool number = strspn(at, "0123456789") == element.len;
+        bool by_uuid = grammar->uuids &&
+                       (begins(at, UUID) ||
+                        (grammar->kind == JR_DEVICE_CUSTOM && !number));
         uint32_t device = by_uuid ? find_uuid(&element, devices, count)
                                   : find_index(&element, devices, count);
         if (device >= count || is_in(order, found, device) ||
@@ -225,4 +228,16 @@ uint32_t jr_visible(uint32_t *order, const struct jr_hw_device *devices,
         set = true;
     }
     return left;
+}
+
+uint32_t jr_visible_custom(uint32_t *order, const struct jr_hw_device *devices,
+                           uint32_t count, const char *value)
+{
+    static const struct grammar grammar = {.kind = JR_DEVICE_CUSTOM,
+                                           .uuids = true};
+    if (value != NULL)
+        return read_list(order, devices, count, &grammar, value);
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    return count;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "custom.h"
 #include "decimal.h"
 #include "diag_text.h"
 #include "doc.h"
@@ -157,13 +158,31 @@ enum jr_status jr_session_facts(struct jr_session *session, const char *profile,
     if (profile == NULL)
         return failed == 0 ? JR_STATUS_OK : JR_STATUS_LAUNCH;
     return jr_session_end_stage(
-        session, first, failed == 0 ? JR_STATUS_OK : JR_STATUS_USAGE, err);
+        session, first,
+        failed == 0 ? JR_STATUS_OK : jr_profile_status(&session->diags, first),
+        err);
 }
 
 void jr_session_more_facts(struct jr_session *session)
 {
     if (session->facts && session->hw.real)
         jr_hw_probe_more(&session->hw, &session->arena, "");
+}
+
+/* What stands beside the spec is of this machine, as its facts are. */
+static enum jr_status read_custom(struct jr_session *session)
+{
+    const struct jr_custom custom = {
+        .folder = jr_spec_folder_of(session->file),
+        .device = jr_spec_get(session->file)->device,
+        .at = jr_spec_where(session->file, "device"),
+        .envp = session->options.envp,
+        .limit_ms = JR_CUSTOM_LIMIT_MS,
+    };
+    if (!session->hw.real)
+        return JR_STATUS_OK;
+    return jr_custom_read(&session->hw, &session->arena, &custom,
+                          &session->diags);
 }
 
 /* Facts, and then the rules. */
@@ -183,8 +202,10 @@ static enum jr_status resolve(struct jr_session *session, struct jr_error *err)
         .lease = session->lease,
         .lease_port = session->lease_port,
     };
-    status = jr_resolve(&session->resolution, session->file, &session->hw,
-                        &options, &session->diags);
+    status = read_custom(session);
+    if (status == JR_STATUS_OK)
+        status = jr_resolve(&session->resolution, session->file, &session->hw,
+                            &options, &session->diags);
     if (status == JR_STATUS_OK)
         session->progress = JR_PROGRESS_RESOLVED;
     if (!options.local)

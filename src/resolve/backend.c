@@ -85,6 +85,8 @@ const char *jr_device_vendor(const struct jr_resolver *r, enum jr_device kind)
 const char *jr_device_variable(const struct jr_resolver *r)
 {
     enum jr_device kind = r->out->job.device;
+    if (kind == JR_DEVICE_CUSTOM)
+        return r->hw->custom_variable;
     return is_kunlun(r, kind) ? "XPU_VISIBLE_DEVICES" : kinds[kind].visibility;
 }
 

@@ -24,7 +24,7 @@ static uint32_t count_usable(const struct jr_hw *hw, enum jr_device kind)
 static bool countable(const struct jr_hw *hw, enum jr_device kind)
 {
     if (kind == JR_DEVICE_CUSTOM)
-        return false;
+        return hw->custom_counted || count_usable(hw, kind) > 0;
     return !hw->real || kind == JR_DEVICE_CUDA || kind == JR_DEVICE_ROCM ||
            count_usable(hw, kind) > 0;
 }
@@ -119,9 +119,10 @@ static enum jr_fired refuse_two(struct jr_resolver *r, enum jr_device a,
 /* Whose doing it is that devices of a kind are not visible. */
 static const char *hider(const struct jr_hw *hw, enum jr_device kind)
 {
-    return hw->environment.visible[kind] != NULL
-               ? jr_device_kind(kind)->visibility
-               : "the environment";
+    const char *name = kind == JR_DEVICE_CUSTOM
+                           ? hw->custom_variable
+                           : jr_device_kind(kind)->visibility;
+    return hw->environment.visible[kind] != NULL ? name : "the environment";
 }
 
 static enum jr_fired no_device(struct jr_resolver *r, struct jr_cell *out)
@@ -197,8 +198,35 @@ static bool grants(struct jr_resolver *r, uint32_t entry)
         jr_diag_help(r->diags, diag, "%s=%s hides it", hider(r->hw, kind),
                      value);
     else
-        jr_diag_help(r->diags, diag, "jobrun doctor lists the devices");
+        jr_diag_help(r->diags, diag, "%s",
+                     kind == JR_DEVICE_CUSTOM
+                         ? "its facts beside the spec list the devices"
+                         : "jobrun doctor lists the devices");
     return false;
+}
+
+/* Ranks that see all devices pick by LOCAL_RANK from a list that Ascend's
+ * runtime cuts where it does not ascend. */
+static bool in_order(struct jr_resolver *r)
+{
+    const struct jr_spec *spec = r->spec;
+    uint32_t last = 0, index = 0;
+    if (r->out->job.device != JR_DEVICE_NPU ||
+        spec->device_visibility != JR_VISIBLE_ALL)
+        return true;
+    for (uint32_t i = 0; i < spec->devices_count; i++, last = index) {
+        if (!jr_num_u32(spec->devices[i], &index) || i == 0 || index > last)
+            continue;
+        struct jr_diag *diag = jr_rules_clash(
+            r, 418, JR_BIT(JR_DEVICES),
+            "devices do not ascend, and ASCEND_RT_VISIBLE_DEVICES has to: what "
+            "follows a larger index is not seen");
+        jr_diag_help(r->diags, diag,
+                     "list them in ascending order, or state "
+                     "device_visibility: one");
+        return false;
+    }
+    return true;
 }
 
 /* Indices throughout, unless all entries are UUIDs: CUDA takes no mixture. */
@@ -226,6 +254,7 @@ static enum jr_fired list_stated(struct jr_resolver *r, struct jr_cell *out)
             job->devices[i] = jr_arena_printf(r->arena, "%u", device->index);
     }
     job->devices_count = spec->devices_count;
+    granted = in_order(r) && granted;
     return granted ? JR_FIRED : JR_FAILED;
 }
 
@@ -259,8 +288,10 @@ static enum jr_fired list_all(struct jr_resolver *r, struct jr_cell *out)
         struct jr_diag *diag = jr_rules_refuse(r, 412, JR_BIT(JR_DEVICE),
                                                "no %s device is visible here",
                                                jr_cell_value(r, JR_DEVICE));
-        jr_diag_help(r->diags, diag,
-                     "jobrun doctor shows what is; or state device: cpu");
+        jr_diag_help(r->diags, diag, "%s; or state device: cpu",
+                     job->device == JR_DEVICE_CUSTOM
+                         ? "its facts beside the spec list none that is left"
+                         : "jobrun doctor shows what is");
         return JR_FAILED;
     }
     job->devices = jr_arena_array(r->arena, count, sizeof(char *));

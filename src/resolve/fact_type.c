@@ -168,7 +168,7 @@ static char *write_flag(const void *from, struct jr_arena *arena)
 static bool read_kind(const char *text, void *to, struct jr_arena *arena)
 {
     (void)arena;
-    for (unsigned i = 0; i < JR_DEVICE_CUSTOM; i++) {
+    for (unsigned i = 0; i < JR_DEVICE_COUNT; i++) {
         if (strcmp(text, kinds[i]) != 0)
             continue;
         *(enum jr_device *)to = (enum jr_device)i;
@@ -191,6 +191,14 @@ static bool read_text(const char *text, void *to, struct jr_arena *arena)
 static char *write_text(const void *from, struct jr_arena *arena)
 {
     return jr_arena_strdup(arena, *(const char *const *)from);
+}
+
+static bool read_name(const char *text, void *to, struct jr_arena *arena)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "abcdefghijklmnopqrstuvwxyz_0123456789";
+    return *text != '\0' && (*text < '0' || *text > '9') &&
+           text[strspn(text, letters)] == '\0' && read_text(text, to, arena);
 }
 
 static bool read_set(const char *text, void *to, struct jr_arena *arena)
@@ -223,9 +231,11 @@ static const struct jr_fact_type types[] = {
     [JR_FACT_NODE] = {"an integer of at least 0", TYPE_BIT(INT), read_node,
                       write_node},
     [JR_FACT_FLAG] = {"true or false", TYPE_BIT(BOOL), read_flag, write_flag},
-    [JR_FACT_KIND] = {"a kind of device: cpu cuda rocm xpu hpu npu mlu",
+    [JR_FACT_KIND] = {"a kind of device: cpu cuda rocm xpu hpu npu mlu custom",
                       ANY_SCALAR, read_kind, write_kind},
     [JR_FACT_SET] = {"CPU numbers, as 0-3,8", ANY_SCALAR, read_set, write_text},
+    [JR_FACT_NAME] = {"the name of a variable", ANY_SCALAR, read_name,
+                      write_text},
     [JR_FACT_TEXT] = {"a string", ANY_SCALAR, read_text, write_text},
 };
 

@@ -21,6 +21,7 @@ enum jr_fact {
     JR_FACT_HOSTS,   /* struct jr_strv; none: unknown */
     JR_FACT_GROUPS,  /* struct jr_strv of CPU sets; none: unknown */
     JR_FACT_COUNTS,  /* struct jr_counts; none: unknown */
+    JR_FACT_NAME,    /* const char *, of a variable; NULL: none */
     JR_FACT_TEXT     /* const char *; NULL: unknown */
 };
 

@@ -151,6 +151,7 @@ static const struct row rows[] = {
      .size = sizeof(struct jr_hw_device),
      .count_at = offsetof(struct jr_hw, devices_count),
      .blank = &blank_device},
+    {HW("custom_variable", NAME, custom_variable), .optional = true},
     {.key = "scheduler",
      .rows = scheduler_rows,
      .at = offsetof(struct jr_hw, scheduler.name),
@@ -163,6 +164,30 @@ static const struct row rows[] = {
      .size = sizeof(struct jr_hw_problem),
      .count_at = offsetof(struct jr_hw, problems_count),
      .blank = &blank_problem},
+    {.key = NULL},
+};
+
+/* Of a file beside the spec: what there is of its own kind of device. */
+static const struct row own_device_rows[] = {
+    {DEVICE("index", INDEX, index), .required = true},
+    {DEVICE("model", TEXT, model)},
+    {DEVICE("uuid", TEXT, uuid)},
+    {DEVICE("bus", TEXT, bus)},
+    {DEVICE("memory", BYTES, memory)},
+    {DEVICE("numa_node", NODE, numa_node)},
+    {.key = NULL},
+};
+
+static const struct row own_rows[] = {
+    {.key = "format_version", .type = JR_FACT_VERSION, .required = true},
+    {HW("variable", NAME, custom_variable)},
+    {.key = "devices",
+     .at = offsetof(struct jr_hw, devices),
+     .rows = own_device_rows,
+     .size = sizeof(struct jr_hw_device),
+     .count_at = offsetof(struct jr_hw, devices_count),
+     .blank = &blank_device,
+     .required = true},
     {.key = NULL},
 };
 
@@ -341,7 +366,26 @@ static int read_doc(struct jr_hw *ret, struct jr_arena *arena, int got,
     else
         jr_diags_error(diags, 483, root->span, NULL,
                        "a facts file is a mapping");
-    if (diags->errors != before || arena->failed)
+    if (diags->errors != before || arena->failed ||
+        jr_facts_check(&hw, root, diags) != 0)
+        return -1;
+    *ret = hw;
+    return 0;
+}
+
+int jr_facts_custom(struct jr_hw *ret, struct jr_arena *arena,
+                    const struct jr_node *root, struct jr_diags *diags)
+{
+    struct jr_hw hw = *ret;
+    struct reader reader = {arena, diags};
+    size_t before = diags->errors;
+    if (root->kind == JR_NODE_MAPPING)
+        read_mapping(&reader, root, own_rows, (char *)&hw);
+    else
+        jr_diags_error(diags, 483, root->span, NULL,
+                       "what tells of devices is a mapping");
+    if (diags->errors != before || arena->failed ||
+        jr_facts_check(&hw, root, diags) != 0)
         return -1;
     *ret = hw;
     return 0;

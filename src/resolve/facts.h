@@ -3,6 +3,7 @@
 #ifndef JR_FACTS_H
 #define JR_FACTS_H
 
+#include "doc.h"
 #include "resolve.h"
 
 /* Read the facts file at `path` strictly into *ret, which has its defaults;
@@ -11,8 +12,18 @@
 int jr_facts_load(struct jr_hw *ret, struct jr_arena *arena, const char *path,
                   struct jr_diags *diags);
 
+/* The same for the tree of a file that tells of the user's own devices: sets
+ * the devices, and the variable that narrows them. */
+int jr_facts_custom(struct jr_hw *ret, struct jr_arena *arena,
+                    const struct jr_node *root, struct jr_diags *diags);
+
 /* The same for a text. */
 int jr_facts_read(struct jr_hw *ret, struct jr_arena *arena, const char *name,
                   const char *text, size_t len, struct jr_diags *diags);
+
+/* Whether facts that were read from `root` can all be true (JR0486 where two
+ * cannot): 0, or -1 after complaints. */
+int jr_facts_check(const struct jr_hw *hw, const struct jr_node *root,
+                   struct jr_diags *diags);
 
 #endif

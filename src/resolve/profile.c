@@ -353,3 +353,12 @@ int jr_profile_read(struct jr_hw *ret, struct jr_arena *arena, const char *name,
     *ret = hw;
     return 0;
 }
+
+enum jr_status jr_profile_status(const struct jr_diags *diags, size_t first)
+{
+    for (size_t i = first; i < diags->count; i++)
+        if (diags->items[i].severity == JR_SEVERITY_ERROR &&
+            strcmp(diags->items[i].code, "JR0486") != 0)
+            return JR_STATUS_USAGE;
+    return JR_STATUS_UNRESOLVED;
+}

@@ -106,6 +106,11 @@ void jr_resolution_explain(struct jr_buf *out, const struct jr_resolution *,
 int jr_profile_load(struct jr_hw *ret, struct jr_arena *arena,
                     const char *profile, struct jr_diags *diags);
 
+/* What the mistakes in a profile, from the first one on, mean for who named it
+ * on the command line: a profile that cannot be read is JR_STATUS_USAGE; one of
+ * a machine that cannot be is JR_STATUS_UNRESOLVED. */
+enum jr_status jr_profile_status(const struct jr_diags *diags, size_t first);
+
 /* The same for a profile that a spec states at `at`. What is wrong with the
  * shorthand, or with the file as a whole, is told there; what stands in the
  * file is told in the file. The facts' origin is "the target". */

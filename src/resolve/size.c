@@ -266,7 +266,10 @@ enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
     if (devices->number == 0)
         return uncounted(
             r, jr_arena_printf(r->arena, "%s devices", jr_cell_value(r, JR_DEVICE)),
-            "or list them in devices");
+            device == JR_DEVICE_CUSTOM
+                ? "or list them in devices, or put a program that tells them "
+                  "beside the spec, NAME.facts"
+                : "or list them in devices");
     out->number = devices->number;
     return jr_cell_stated(devices) ? JR_FIRED
                                    : take_each(r, out, &r->hw->devices_each);

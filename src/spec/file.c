@@ -25,6 +25,11 @@ enum jr_status jr_spec_status(const struct jr_diags *diags)
     return outside == diags->errors ? JR_STATUS_UNRESOLVED : JR_STATUS_INVALID;
 }
 
+const char *jr_spec_folder_of(const struct jr_spec_file *file)
+{
+    return file->folder;
+}
+
 const struct jr_spec *jr_spec_get(const struct jr_spec_file *file)
 {
     return file->spec;

@@ -69,6 +69,9 @@ int jr_spec_load_command(struct jr_spec_file **ret, uint32_t n,
 
 void jr_spec_free(struct jr_spec_file *file);
 
+/* The absolute folder that it stands in. */
+const char *jr_spec_folder_of(const struct jr_spec_file *file);
+
 /* The bound values; NULL when loading failed, and for a template. What is not
  * known when validating is left out, or its text is that of the source. */
 const struct jr_spec *jr_spec_get(const struct jr_spec_file *file);

@@ -181,7 +181,8 @@ static void removes_its_file(void)
 static void bad_facts_are_positioned(void)
 {
 #define INTEGER "wants an integer of at least 0, not "
-#define KIND    "'kind' wants a kind of device: cpu cuda rocm xpu hpu npu mlu"
+#define KIND    "'kind' wants a kind of device: cpu cuda rocm xpu hpu npu mlu " \
+                "custom"
     static const char *const vectors[][2] = {
         {"[1]", "1:1: error: a facts file is a mapping [JR0483]\n"},
         {"cpus: {}", "1:1: error: 'format_version' is missing [JR0484]\n"},
@@ -222,8 +223,8 @@ static void bad_facts_are_positioned(void)
                                      "[JR0484]\n"},
         {V1 "devices: [{kind: gpu, index: 0}]",
          "2:18: error: " KIND ", not 'gpu' [JR0483]\n"},
-        {V1 "devices: [{kind: custom, index: 0}]",
-         "2:18: error: " KIND ", not 'custom' [JR0483]\n"},
+        {V1 "devices: [{kind: custom:acme, index: 0}]",
+         "2:18: error: " KIND ", not 'custom:acme' [JR0483]\n"},
         {V1 "devices: [{kind: cuda, index: 0, numa_node: -1}]",
          "2:45: error: 'numa_node' " INTEGER "'-1' [JR0483]\n"},
         {V1 "devices: [{kind: cuda, index: 0, visible: 1}]",
@@ -234,6 +235,39 @@ static void bad_facts_are_positioned(void)
          "2:24: error: 'low' " INTEGER "'a' [JR0483]\n"},
         {V1 "problems: [{kind: cpu}]", "2:12: error: 'message' is missing "
                                        "[JR0484]\n"},
+        {V1 "custom_variable: 4U", "2:18: error: 'custom_variable' wants the "
+                                   "name of a variable, not '4U' [JR0483]\n"},
+        {V1 "cpus: {caches: [{level: 2}]}", "2:17: error: 'cpus' is missing "
+                                            "[JR0484]\n"},
+        /* what cannot all be true */
+        {V1 "cpus: {online: 2, usable: 4}",
+         "2:27: error: usable is 4, but online is only 2 [JR0486]\n"},
+        {V1 "cpus: {usable: 4, cores: 8}",
+         "2:26: error: cores is 8, but usable is only 4 [JR0486]\n"},
+        {V1 "cpus: {usable: 4, set: 0-2}",
+         "2:24: error: set has 3 CPUs, but usable says 4 [JR0486]\n"},
+        {V1 "cpus: {set: 0-3, core_cpus: \"0,1 2,9\"}",
+         "2:29: error: core_cpus has CPU 9, which set has not [JR0486]\n"},
+        {V1 "cpus: {set: 0-3, numa: [{index: 0, cpus: 0-1}, "
+            "{index: 1, cpus: 2-4}]}",
+         "2:24: error: numa has CPU 4, which set has not [JR0486]\n"},
+        {V1 "devices: [{kind: cuda, index: 1}, {kind: rocm, index: 1}, "
+            "{kind: cuda, index: 1}]",
+         "2:59: error: devices 0 and 2 are of one kind, and both have index 1 "
+         "[JR0486]\n"},
+        {V1 "devices: [{kind: cuda, index: 0, uuid: G}, "
+            "{kind: cuda, index: 1, uuid: G}]",
+         "2:44: error: devices 0 and 1 have one UUID, G [JR0486]\n"},
+        {V1 "scheduler: {name: S, nodes: 2, node_rank: 2}",
+         "2:43: error: node_rank is 2, but there are 2 nodes, counted from 0 "
+         "[JR0486]\n"},
+        {V1 "scheduler: {name: S, nodes: 2, hosts: \"n[1-3]\"}",
+         "2:39: error: 3 hosts, but 2 nodes [JR0486]\n"},
+        {V1 "scheduler: {name: S, nodes: 2, hosts: \"n[1-3\"}",
+         "2:39: error: 'hosts' wants hosts, as n[1-4], not 'n[1-3' "
+         "[JR0483]\n"},
+        {V1 "ephemeral_ports: {low: 9, high: 3}",
+         "2:24: error: ports from 9 to 3 are none [JR0486]\n"},
         /* all in one pass */
         {"cpu: 1\nnodes: x\n",
          "1:1: error: unknown fact 'cpu' [JR0482]\n"
