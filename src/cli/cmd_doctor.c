@@ -7,6 +7,8 @@
 
 #include "banned.h"
 
+#define GIB (1024.0 * 1024.0 * 1024.0)
+
 enum { SETS_SHOWN = 8 }; /* on a line */
 
 static const char *device_word(enum jr_device kind)
@@ -23,11 +25,17 @@ static void print_devices(struct jr_buf *out, const struct jr_hw *hw)
         jr_buf_str(out, "devices  none\n");
     for (uint32_t i = 0; i < hw->devices_count; i++) {
         const struct jr_hw_device *device = &hw->devices[i];
-        jr_buf_printf(out, "device   %s %u  %s  %s%s\n",
-                      device_word(device->kind), device->index,
-                      device->model != NULL ? device->model : "model unknown",
-                      device->bus != NULL ? device->bus : "",
-                      device->visible ? "" : "  hidden by the environment");
+        jr_buf_printf(out, "device   %s %u  %s", device_word(device->kind),
+                      device->index,
+                      device->model != NULL ? device->model : "model unknown");
+        if (device->memory > 0)
+            jr_buf_printf(out, ", %.0f GiB", (double)device->memory / GIB);
+        if (device->bus != NULL)
+            jr_buf_printf(out, "  %s", device->bus);
+        if (device->numa_node >= 0)
+            jr_buf_printf(out, ", NUMA node %d", device->numa_node);
+        jr_buf_str(out, device->visible ? "\n"
+                                        : "  hidden by the environment\n");
     }
 }
 
@@ -72,7 +80,7 @@ static void print_cpus(struct jr_buf *out, const struct jr_hw *hw)
                       cpus->quota_from);
     if (hw->memory > 0)
         jr_buf_printf(out, "memory   %.1f GiB usable\n",
-                      (double)hw->memory / (1024.0 * 1024.0 * 1024.0));
+                      (double)hw->memory / GIB);
     jr_buf_printf(out, "ports    29500 and on; %u to %u are the kernel's\n",
                   hw->port_low, hw->port_high);
 }
