@@ -176,15 +176,25 @@ static int follow(pid_t runner, pid_t between)
     return getppid() == runner ? 0 : -1;
 }
 
+/* What a cpuset does not allow is left out in silence: here none may be
+ * missing. */
 static int bind_cpus(const char *text)
 {
-    cpu_set_t cpus[CPUS / CPU_SETSIZE];
+    cpu_set_t cpus[CPUS / CPU_SETSIZE], real[CPUS / CPU_SETSIZE] = {0};
     if (*text == '\0')
         return 0;
     errno = EINVAL;
-    return jr_set_cpus(cpus, sizeof cpus, text)
-               ? sched_setaffinity(0, sizeof cpus, cpus)
-               : -1;
+    if (!jr_set_cpus(cpus, sizeof cpus, text) ||
+        sched_setaffinity(0, sizeof cpus, cpus) != 0 ||
+        sched_getaffinity(0, sizeof real, real) < 0)
+        return -1;
+    if (CPU_EQUAL_S(sizeof cpus, cpus, real))
+        return 0;
+    (void)fprintf(stderr, "jobrun: the rank was to run on CPUs %s, which are "
+                          "not all allowed here\n",
+                  text);
+    errno = EINVAL;
+    return -1;
 }
 
 static char *next_string(char **at)

@@ -89,6 +89,17 @@ class Ranks(Case):
         self.assertEqual(self.text("runs/run-0000/attempt_0/7/stderr.log"),
                          "wrong\n")
 
+    def test_cpus(self):
+        self.write("f.py", "import os\ndef f():\n"
+                   "    return sorted(os.sched_getaffinity(0))\n")
+        cpu = min(os.sched_getaffinity(0))
+        self.call("f:f", options=["cpus=%d" % cpu])
+        self.assertEqual(self.outcome.count("end=exited code=0"), 4, self.err)
+        self.call("f:f", options=["cpus=%d,1000" % cpu])
+        self.assertIn("end=exited code=127", self.outcome)
+        self.assertIn("was to run on CPUs [%d, 1000], and may on [%d] only"
+                      % (cpu, cpu), self.err)
+
     def test_runner_leaves_without_listening(self):
         """Its end with a word unread is an end, too, and none to tell."""
         ours, theirs = socket.socketpair(socket.AF_UNIX,

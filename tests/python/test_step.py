@@ -125,6 +125,13 @@ class Served(Case):
         self.drive("silent", options=["cpus=%d" % cpu])
         self.assertIn("end=exited code=0", self.outcome)
 
+    def test_cpus_that_the_kernel_leaves_out(self):
+        cpu = min(os.sched_getaffinity(0))
+        self.drive("silent", options=["cpus=%d,1000" % cpu])
+        self.assertIn("end=exited code=127", self.outcome)
+        self.assertIn("was to run on CPUs %d,1000, which are not all allowed"
+                      % cpu, self.err)
+
     def test_what_loading_prints_is_the_helpers(self):
         os.environ["ODD"] = "prints"
         self.addCleanup(os.environ.pop, "ODD")

@@ -4,6 +4,7 @@ src/run/start_helper.h."""
 import array
 import contextlib
 import ctypes
+import errno
 import fcntl
 import importlib
 import os
@@ -166,6 +167,16 @@ def _follow(runner, between, prctl):
         os._exit(127)
 
 
+def _bind(cpus):
+    """What a cpuset does not allow is left out in silence: here none may be
+    missing."""
+    os.sched_setaffinity(0, cpus)
+    real = os.sched_getaffinity(0)
+    if real != cpus:
+        raise OSError(errno.EINVAL, "the rank was to run on CPUs %s, and may "
+                      "on %s only" % (sorted(cpus), sorted(real)))
+
+
 def _dress(fds):
     """Make this process the rank that the request describes; returns its
     words and its control descriptor."""
@@ -189,7 +200,7 @@ def _dress(fds):
             os.close(fd)
     os.chdir(parts[0])
     if parts[1]:
-        os.sched_setaffinity(0, [int(cpu) for cpu in parts[1].split(b",")])
+        _bind({int(cpu) for cpu in parts[1].split(b",")})
     sys.stdout.reconfigure(line_buffering=os.isatty(1))
     # argv is the interpreter and the worker, as for spawn, and then the form.
     return words[2:], control
