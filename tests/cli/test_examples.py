@@ -16,6 +16,8 @@ EXAMPLES = {  # name: (exit status of the run, ranks)
     "library": (0, 4),
     "preload": (0, 4),
     "profile": (0, 3),
+    "platforms/laptop": (0, None),
+    "platforms/tally": (0, 2),
 }
 
 
@@ -55,6 +57,31 @@ class Examples(harness.Case):
         started = [e["rank"] for e in self.events(run_id)
                    if e["event"] == "rank_started"]
         self.assertEqual(started, [r["rank"] for r in plan["ranks"]])
+
+    def test_platforms(self):
+        """Planned for machines that are not here, and rehearsed on this one."""
+        here = ["-s", "device=cpu", "-s", "backends=gloo", "--local", "-s",
+                "oversubscribe=true"]
+        for name, on, ranks, small in (
+                ("box", "1x8:H100,96c", 8, ["world_size=4"]),
+                ("slurm", "2x8:H100,96c", 16, ["local_world_size=2"]),
+                ("kubernetes", "4x8:H100,96c", 32, ["local_world_size=1"])):
+            spec = self.jobs / "platforms" / f"{name}.jobrun.yaml"
+            with self.subTest(name):
+                done = self.jobrun("plan", spec, "--json", "--on", on,
+                                   "--node-rank", "0", "-s", "master_addr=h0")
+                plan = json.loads(self.expect(done, 0).stdout)
+                self.assertEqual(plan["world_size"], ranks)
+                self.assertEqual([rank["device"] for rank in
+                                  plan["ranks"][:3]], ["0", "1", "2"])
+                self.assertIn("targets:", spec.read_text())
+                self.expect(self.jobrun(spec, *here, "-s", *small), 0)
+        script = self.jobrun("render", self.jobs / "platforms" /
+                             "slurm.jobrun.yaml", "--engine", "slurm")
+        self.assertIn("#SBATCH --nodes=2", self.expect(script, 0).stdout)
+        pods = self.jobrun("render", self.jobs / "platforms" /
+                           "kubernetes.jobrun.yaml", "--engine", "kubernetes")
+        self.assertIn("completionMode: Indexed", self.expect(pods, 0).stdout)
 
     def test_start_methods(self):
         """A library is loaded, or a module imported, in all of them."""
