@@ -23,7 +23,7 @@ SIZES = (4, 64, 512, 4096)
 LINE_BYTES = 200_000_000  # each of 4 ranks
 MANY = (8, 512, 10000)
 IDLE = 5  # seconds
-PARTS = ("launch", "failure", "output", "memory", "many", "imports")
+PARTS = ("launch", "failure", "output", "memory", "many", "plan", "imports")
 
 SHOWN = "version: 1\nname: bench\nentrypoint: {entry}\nworld_size: {n}\n" \
         "device: cpu\noversubscribe: true\n"
@@ -151,15 +151,30 @@ class Bench:
             **self.launchers(512, [self.true]),
         }
 
-        def measure(command):
-            out = self.folder / "peak"
-            cost = self.run([self.peak, *command], output=out)
-            if isinstance(cost, str):
-                return cost
-            return int(out.read_text()) / 1024
-
         yield ("peak memory of the launcher at 512 ranks", "MB",
-               self.in_turns(commands, measure))
+               self.in_turns(commands, self.peak_of))
+
+    def peak_of(self, command):
+        """The largest process of a command, in MB."""
+        out = self.folder / "peak"
+        cost = self.run([self.peak, *command], output=out)
+        if isinstance(cost, str):
+            return cost
+        return int(out.read_text().split()[-1]) / 1024
+
+    def plan(self):
+        """Ranks that no machine has."""
+        commands = {
+            "jobrun plan": [self.jobrun, "plan", "-n", "1000000", "--",
+                            self.true],
+            "with a mesh": [self.jobrun, "plan", "-n", "1000000", "-s",
+                            "parallelism.model=8", "-s",
+                            "parallelism.pipeline=125", "--", self.true],
+        }
+        title = "plan of 1,000,000 ranks"
+        yield title, "ms", self.in_turns(commands)
+        yield f"{title}: peak memory", "MB", self.in_turns(commands,
+                                                           self.peak_of)
 
     def sleepers(self, n):
         """Start n ranks that sleep, leave them alone for a while, and stop them.
