@@ -75,6 +75,11 @@ void jr_head_hush(struct jr_head *head);
 /* One turn of the loop. */
 void jr_head_turn(struct jr_head *head);
 
+/* Wait, within timeouts.start, until all nodes are in `state`. -1 with which one
+ * is not, and why; `what` is what it did not do. head_wait.c. */
+int jr_head_await(struct jr_head *head, enum jr_node_state state,
+                  const char *what, struct jr_error *err);
+
 /* Whether a node is still in a state before `state`. */
 bool jr_head_awaits(const struct jr_head *head, enum jr_node_state state);
 
