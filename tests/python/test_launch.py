@@ -413,6 +413,12 @@ class Launch(unittest.TestCase):
             """ % (self.dir + "/pid.%d"))
         self.assertEqual(got, [True, 143])
 
+    def interruptible(self):
+        """What is started from here on hears a Ctrl-C, wherever this runs: in
+        the background of a shell it is ignored."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+
     def running(self):
         """A program whose job has begun, by a line from its rank."""
         self.write("main.py", """\
@@ -431,6 +437,7 @@ class Launch(unittest.TestCase):
         return process
 
     def test_an_interrupt_stops_the_job(self):
+        self.interruptible()
         process = self.running()
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=LIMIT)
@@ -451,6 +458,7 @@ class Launch(unittest.TestCase):
                 jobrun.launch(f, nprocs=1,
                               spec={"timeouts": {"stop_grace": "1h"}})
             """)
+        self.interruptible()
         process = self.start("main.py")
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
