@@ -72,8 +72,10 @@ class Scale(harness.Case):
             SLURM_STEP_NODELIST="rack[01-64]n[01-64]", SLURM_LOCALID="0",
             SLURM_STEP_NUM_NODES="4096",
             SLURM_JOB_NODELIST="rack[01-64]n[01-64]")
+        # On several nodes the usual port is not moved, and may be in use here.
         done = self.plan("-s", "local_world_size=8", "-s", "oversubscribe=true",
-                         "-n", "32768", "--", "true", env=env)
+                         "-s", "master_port=23471", "-n", "32768", "--", "true",
+                         env=env)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("32768 ranks on 4096 nodes", done.stdout)
         self.assertIn("here      node 4095: ranks 32760-32767", done.stdout)
