@@ -362,9 +362,9 @@ class Ends(Agents):
 
     def test_srun_is_killed(self):
         process = self.begin()
-        children = subprocess.run(
-            ["pgrep", "-P", str(process.pid)], text=True, capture_output=True)
-        os.kill(int(children.stdout.split()[0]), signal.SIGKILL)
+        srun, = (child for child in harness.children(process.pid)
+                 if harness.name_of(child) == "srun")
+        os.kill(srun, signal.SIGKILL)
         err = self.finish(process, 1)
         self.assertIn("was lost with its node", err)
 
@@ -381,10 +381,8 @@ class Ends(Agents):
 
     def test_the_runs_own_process_is_killed(self):
         process = self.begin()
-        children = subprocess.run(
-            ["pgrep", "-P", str(self.agents()[1])], text=True,
-            capture_output=True)
-        os.kill(int(children.stdout.split()[0]), signal.SIGKILL)
+        run, = harness.children(self.agents()[1])
+        os.kill(run, signal.SIGKILL)
         self.finish(process, 7)
 
     def test_by_a_signal_to_the_step(self):

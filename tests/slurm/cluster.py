@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """A Slurm cluster of a test's own: munged, slurmctld and as many slurmd as it
 wants nodes, all on this machine and on its loopback, as root or as the user
 who runs the tests, without systemd and without cgroups.
