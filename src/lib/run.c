@@ -42,21 +42,22 @@ static int fill_ranks(struct jr_session *session, struct jr_error *err)
                          : 0;
 }
 
-/* A judgement that cannot be written is there all the same. */
+/* A judgement that cannot be written is there all the same. results.json comes
+ * last: a run that has it has finished, and may be removed. */
 static void write_judgement(struct jr_session *session)
 {
     struct jr_error err = {0};
     struct jr_buf bytes = JR_BUF_INIT;
     bool whole = true;
-    jr_report_json(&bytes, &session->report, &session->plan,
-                   &session->outcome);
-    if (jr_session_write(session, "results.json", &bytes, &err) != 0) {
-        jr_session_note(session, err.text);
-        whole = false;
-    }
     jr_record_facts_finish(&session->record, &session->report,
                            &session->outcome);
     if (jr_session_write_record(session, &err) != 0) {
+        jr_session_note(session, err.text);
+        whole = false;
+    }
+    jr_report_json(&bytes, &session->report, &session->plan,
+                   &session->outcome);
+    if (jr_session_write(session, "results.json", &bytes, &err) != 0) {
         jr_session_note(session, err.text);
         whole = false;
     }

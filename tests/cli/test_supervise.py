@@ -244,6 +244,13 @@ class Pruned(Case):
         told = pruner.communicate(timeout=harness.LIMIT)[1]
         self.assertEqual(pruner.returncode, 0, told)
 
+    def test_results_come_last(self):
+        """For what has them may be removed."""
+        self.make(1)
+        run = self.folder / "runs/r0"
+        newest = max(path.stat().st_mtime_ns for path in run.iterdir())
+        self.assertEqual((run / "results.json").stat().st_mtime_ns, newest)
+
     def make(self, count):
         for i in range(count):
             self.expect(self.jobrun("-n", "1", "--run-id", f"r{i}", "--",
