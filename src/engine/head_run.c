@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "crew.h"
 #include "events.h"
+#include "outcome.h"
 #include "run.h"
 #include "rundir.h"
 #include "screen.h"
@@ -28,6 +29,8 @@
 #include "tally.h"
 
 #include "banned.h"
+
+#define MOST_PIDS (sizeof((struct jr_outcome *)0)->left_pids / sizeof(int32_t))
 
 #define MS        UINT64_C(1000000)
 #define SLACK_NS  (UINT64_C(25) * 1000000000) /* for SIGKILL, and to say so */
@@ -152,14 +155,6 @@ void jr_head_run_begun(struct jr_head_run *run, uint32_t node,
         run->outcome->blur_ns = side->blur_ns;
 }
 
-/* A rank that ended badly, as the runner's stop policy has it. */
-static bool is_bad(const struct jr_rank_outcome *rank)
-{
-    bool well = (rank->end == JR_END_EXITED && rank->exit_code == 0) ||
-                (rank->lingered && rank->returned);
-    return !well;
-}
-
 /* Take over what a node says of itself and of its ranks. */
 static void merge(struct jr_head_run *run, uint32_t node,
                   const struct jr_outcome *part)
@@ -175,7 +170,8 @@ static void merge(struct jr_head_run *run, uint32_t node,
         rank->heard_ns = jr_head_run_ns(side, rank->heard_ns);
         rank->skew_ns = side->skew_ns;
         bad = bad || rank->end == JR_END_START ||
-              (is_bad(rank) && run->plan->policy->on_failure == JR_ON_FAILURE_STOP);
+              (!jr_outcome_is_well(rank) &&
+               run->plan->policy->on_failure == JR_ON_FAILURE_STOP);
     }
     all->timed_out |= part->timed_out;
     all->straggled |= part->straggled;
@@ -187,7 +183,7 @@ static void merge(struct jr_head_run *run, uint32_t node,
         all->runner_signal = part->runner_signal;
     if (all->start_text[0] == '\0')
         memcpy(all->start_text, part->start_text, sizeof all->start_text);
-    for (uint32_t i = 0; i < part->left && i < 16 && all->left + i < 16; i++)
+    for (uint32_t i = 0; i < part->left && all->left + i < MOST_PIDS; i++)
         all->left_pids[all->left + i] = part->left_pids[i];
     all->left += part->left;
     if (bad)

@@ -111,6 +111,12 @@ static int hit_of(const struct jr_rank_outcome *rank)
                : 0;
 }
 
+bool jr_outcome_is_well(const struct jr_rank_outcome *rank)
+{
+    return (rank->end == JR_END_EXITED && rank->exit_code == 0) ||
+           (rank->lingered && rank->returned);
+}
+
 int jr_outcome_hit(const struct jr_outcome *outcome)
 {
     int hit = 0;

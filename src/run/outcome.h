@@ -20,6 +20,9 @@ struct jr_shared *jr_shared_new(uint32_t count);
 /* NULL is allowed. */
 void jr_shared_free(struct jr_shared *shared);
 
+/* Whether a rank ended well: with 0, or, where it returned, by our hand. */
+bool jr_outcome_is_well(const struct jr_rank_outcome *rank);
+
 /* A scheduler that ends a job signals all of its processes at once, jobrun's
  * and the ranks': what a rank died of so shortly before jobrun was sent it, in
  * nanoseconds, was meant for both. */

@@ -175,8 +175,7 @@ void jr_stop_signal(struct jr_runner *runner, int sig)
 void jr_stop_judge(struct jr_runner *runner, const struct jr_rank_run *rank)
 {
     const struct jr_rank_outcome *outcome = rank->outcome;
-    bool well = (outcome->end == JR_END_EXITED && outcome->exit_code == 0) ||
-                (outcome->lingered && outcome->returned);
+    bool well = jr_outcome_is_well(outcome);
     bool unstarted = outcome->end == JR_END_START;
     if (runner->hang.begun)
         return;
