@@ -30,6 +30,14 @@ def clean_environment(**extra):
     return kept
 
 
+def preload(case, library):
+    """LD_PRELOAD for a library of the build, by a copy of it: a blank ends a name
+    there (ld.so(8))."""
+    folder = tempfile.mkdtemp(prefix="preload-")
+    case.addCleanup(shutil.rmtree, folder)
+    return {"LD_PRELOAD": shutil.copy(os.environ[library], folder)}
+
+
 def children(pid):
     """Those that a process has by now."""
     path = pathlib.Path(f"/proc/{pid}/task/{pid}/children")

@@ -98,13 +98,13 @@ class Clock(harness.Case):
 
     def setUp(self):
         super().setUp()
+        self.leap = harness.preload(self, "LEAP_LIBRARY")
         done = self.run_leaping("--version")
         if done.returncode != 0:
             self.skipTest("SKIPPED: nothing can be preloaded: " + done.stderr)
 
     def run_leaping(self, *words):
-        return self.jobrun(*words, env={"LD_PRELOAD":
-                                        os.environ["LEAP_LIBRARY"]})
+        return self.jobrun(*words, env=self.leap)
 
     def job(self, script, more=""):
         self.write("t.jobrun.yaml", "version: 1\nworld_size: 2\n"

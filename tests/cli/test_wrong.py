@@ -68,9 +68,12 @@ backends: nvcl
 
 
 class WithoutMemory(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.scarce = harness.preload(self, "SCARCE_LIBRARY")
+
     def plan(self, *words, **environment):
-        return self.jobrun("plan", *words, env={
-            "LD_PRELOAD": os.environ["SCARCE_LIBRARY"], **environment})
+        return self.jobrun("plan", *words, env={**self.scarce, **environment})
 
     def test_is_told_wherever_it_runs_out(self):
         spec = self.write("t.jobrun.yaml", HEAD + "world_size: 1\n"
