@@ -37,7 +37,8 @@
 
 void jr_head_run_stop(struct jr_head_run *run)
 {
-    const struct jr_timeouts *timeouts = &run->plan->policy->timeouts;
+    const struct jr_policy *policy = run->plan->policy;
+    uint64_t most_ms = policy->timeouts.stop_grace_ms + policy->on_hang.wait_ms;
     if (run->stopped)
         return;
     run->stopped = true;
@@ -46,8 +47,7 @@ void jr_head_run_stop(struct jr_head_run *run)
     else
         jr_head_tell(run->head, jr_head_word("stop"));
     run->head->late = false;
-    run->head->patience.at =
-        jr_clock_ns() + timeouts->stop_grace_ms * MS + SLACK_NS;
+    run->head->patience.at = jr_clock_ns() + most_ms * MS + SLACK_NS;
 }
 
 void jr_head_run_release(struct jr_head_run *run)

@@ -9,10 +9,18 @@
 
 #include "banned.h"
 
+/* Another node stops. Where this one hangs, it stops by itself, once it has
+ * its evidence. */
+static void stop(struct jr_runner *runner)
+{
+    if (!runner->hang.begun)
+        jr_stop_begin(runner);
+}
+
 static void obey(struct jr_runner *runner, char order)
 {
     if (order == JR_ORDER_STOP)
-        jr_stop_begin(runner);
+        stop(runner);
     else if (order == JR_ORDER_RELEASE)
         jr_linger_release(runner);
     else if (order == JR_ORDER_FIRST)

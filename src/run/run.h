@@ -33,7 +33,8 @@ struct jr_run_link {
     int orders_fd;
 };
 
-/* End the ranks; all ranks of all nodes have returned, so that they may go
+/* End the ranks, for another node does (what the user sends comes as a signal);
+ * all ranks of all nodes have returned, so that they may go
  * (`exit_barrier`); some rank of some node has ended well (`after_first_exit`
  * counts from then); tell for how long all have been silent; that was too long,
  * on every node (`silence`). */

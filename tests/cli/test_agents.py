@@ -304,6 +304,17 @@ class Silence(Agents):
                              "/hang.json").exists())
         self.nobody_is_left()
 
+    def test_a_node_that_has_its_evidence_later_than_another(self):
+        done = self.expect(self.run_on(
+            2, "sleep 1000", more="timeouts: {silence: 500ms}\n"
+            "on_hang: {signal: none, wait: 60s, command: [sh, -c, "
+            "'test $RANK -lt 2 || sleep 1; echo told']}"), 6)
+        self.assertIn("HUNG", done.stderr)
+        for rank in range(4):
+            told = self.folder / f"runs/latest/attempt_0/{rank}/hang.txt"
+            self.assertEqual(told.read_text(), "told\n")
+        self.nobody_is_left()
+
 
 class Ends(Agents):
     """Torn down from any end."""
