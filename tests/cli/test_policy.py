@@ -254,7 +254,7 @@ class Memory(Case):
         self.write("eat.py", self.EAT)
         done = subprocess.run(
             ["sh", "-c", f"echo $$ > '{group}/cgroup.procs' && exec "
-             f"{harness.JOBRUN} -n 2 -- sh -c '[ $RANK = 1 ] || exec sleep "
+             f"'{harness.JOBRUN}' -n 2 -- sh -c '[ $RANK = 1 ] || exec sleep "
              "1000; exec python3 eat.py'"],
             cwd=self.folder, text=True, capture_output=True,
             timeout=harness.LIMIT,
@@ -347,7 +347,7 @@ class Isolation(Case):
         """A user namespace that allows no further ones stands for a kernel
         that allows none."""
         script = ("echo 0 > /proc/sys/user/max_pid_namespaces && "
-                  f"exec {harness.JOBRUN} -n 1 -s isolation=pid -- true")
+                  f"exec '{harness.JOBRUN}' -n 1 -s isolation=pid -- true")
         done = subprocess.run(
             ["unshare", "--user", "--map-root-user", "sh", "-c", script],
             cwd=self.folder, text=True, capture_output=True,

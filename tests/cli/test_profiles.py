@@ -48,7 +48,7 @@ class Profiles(harness.Case):
     def test_a_jobrun_inside_a_rank(self):
         """What a profile sets is no allocation: each inner job is whole, and
         has a port of its own."""
-        inner = f"{harness.JOBRUN} -n 2 -s device=cpu -s oversubscribe=true "\
+        inner = f"'{harness.JOBRUN}' -n 2 -s device=cpu -s oversubscribe=true "\
             "-- sh -c 'echo $RANK of $WORLD_SIZE on $GROUP_WORLD_SIZE'"
         self.write("job.yaml", SPEC.format(profile="mpi").replace(
             "[python3, finds.py, mpi]", "{shell: %s}" % json.dumps(inner)))

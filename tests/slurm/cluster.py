@@ -50,7 +50,7 @@ SlurmdUser={user}
 AuthType=auth/munge
 CredType=cred/munge
 AuthInfo=socket={folder}/munge/socket
-CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
+{listening}
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
@@ -177,6 +177,17 @@ def lease_ports():
     raise SystemExit("cluster: no free ports")
 
 
+def listening():
+    """Slurm listens at the address that the machine's own name stands for, or,
+    where that is none of the loopback's, at all addresses."""
+    try:
+        own = socket.gethostbyname(socket.gethostname())
+    except OSError:
+        own = ""
+    return ("CommunicationParameters=NoCtldInAddrAny,NoInAddrAny"
+            if own.startswith("127.") else "")
+
+
 class Guard:
     def __init__(self, nodes, settings):
         self.nodes = nodes
@@ -193,7 +204,7 @@ class Guard:
         (folder / "gres.conf").write_text(
             f"NodeName=n[1-{self.nodes}] Name=gpu Type=fake File={DEVICES}\n")
         (folder / "slurm.conf").write_text(CONFIG.format(
-            folder=folder, nodes=self.nodes, port=port,
+            folder=folder, nodes=self.nodes, port=port, listening=listening(),
             user=pwd.getpwuid(os.geteuid()).pw_name,
             node_first=port + 1, node_last=port + self.nodes,
             srun_first=port + self.nodes + 1,
