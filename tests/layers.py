@@ -50,7 +50,9 @@ OWNERS = {
     "yaml.h": "doc/",
     "cyaml/cyaml.h": "spec/",
     "hwloc.h": "hw/",
-    "sha256.h": "base/hash.c",
+    "nettle/sha2.h": "base/hash.c",
+    "nettle/base16.h": "base/hash.c",
+    "nettle/base64.h": "base/base64.c",
 }
 
 GENERATED = ("version.h", "scripts.h", "sheets.h")

@@ -57,4 +57,4 @@ build() {
 }
 
 BUILD_PACKAGES="gcc libc6-dev cmake ninja-build pkg-config libyaml-dev
-    libcyaml-dev libpcre2-dev libjansson-dev libmd-dev"
+    libcyaml-dev libpcre2-dev libjansson-dev nettle-dev"

@@ -1,4 +1,4 @@
-/* SHA-256 (FIPS 180-4): the gate to libmd. */
+/* SHA-256 (FIPS 180-4): by nettle. */
 #ifndef JR_HASH_H
 #define JR_HASH_H
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base64.h"
+
 #include "banned.h"
 
 static const char *const stream_words[] = {
@@ -21,52 +23,6 @@ enum jr_flow jr_flow_find(const char *word)
     while (i < JR_FLOW_COUNT && strcmp(stream_words[i], word) != 0)
         i++;
     return (enum jr_flow)i;
-}
-
-/* RFC 4648, section 4. */
-static const char digits[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-static void add_base64(struct jr_buf *out, const char *bytes, size_t len)
-{
-    for (size_t i = 0; i < len; i += 3) {
-        uint32_t bits = 0;
-        char four[4];
-        size_t some = len - i < 3 ? len - i : 3;
-        for (size_t j = 0; j < 3; j++)
-            bits = bits << 8 | (j < some ? (unsigned char)bytes[i + j] : 0);
-        for (size_t j = 0; j < 4; j++)
-            four[j] = j > some ? '=' : digits[bits >> (18 - 6 * j) & 63];
-        jr_buf_add(out, four, sizeof four);
-    }
-}
-
-/* The value of a digit; 64: it is none. */
-static uint32_t digit_value(char digit)
-{
-    const char *at = digit == '\0' ? NULL : strchr(digits, digit);
-    return at == NULL ? 64 : (uint32_t)(at - digits);
-}
-
-static bool take_base64(struct jr_buf *to, const char *text, size_t len)
-{
-    if (len % 4 != 0)
-        return false;
-    for (size_t i = 0; i < len; i += 4) {
-        uint32_t bits = 0;
-        size_t some = 4;
-        while (i + 4 == len && some > 2 && text[i + some - 1] == '=')
-            some--;
-        for (size_t j = 0; j < 4; j++) {
-            uint32_t value = j < some ? digit_value(text[i + j]) : 0;
-            if (value == 64)
-                return false;
-            bits = bits << 6 | value;
-        }
-        for (size_t j = 0; j + 1 < some; j++)
-            jr_buf_char(to, (char)(bits >> (16 - 8 * j) & 255));
-    }
-    return true;
 }
 
 json_t *jr_frame_word(uint32_t node, const char *type)
@@ -93,7 +49,7 @@ void jr_frame_bytes(struct jr_buf *out, uint32_t node, enum jr_flow type,
         size_t some = len - at < JR_FRAME_RAW ? len - at : JR_FRAME_RAW;
         jr_buf_printf(out, "{\"n\":%u,\"t\":\"%s\",\"b\":\"", node,
                       stream_words[type]);
-        add_base64(out, bytes + at, some);
+        jr_base64_add(out, bytes + at, some);
         jr_buf_str(out, "\"}\n");
     }
 }
@@ -116,7 +72,8 @@ bool jr_frame_take(struct jr_buf *to, const json_t *frame)
 {
     const json_t *bytes = json_object_get(frame, "b");
     return json_is_string(bytes) &&
-           take_base64(to, json_string_value(bytes), json_string_length(bytes));
+           jr_base64_take(to, json_string_value(bytes),
+                          json_string_length(bytes));
 }
 
 void jr_inlet_add(struct jr_inlet *inlet, const char *bytes, size_t len)

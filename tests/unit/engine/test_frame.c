@@ -81,24 +81,6 @@ static void carries_any_bytes(void)
     carry(bytes, sizeof bytes);
 }
 
-static void writes_base64_as_the_standard_has_it(void)
-{
-    static const char *const vectors[][2] = {
-        {"f", "Zg=="},         {"fo", "Zm8="},
-        {"foo", "Zm9v"},       {"foob", "Zm9vYg=="},
-        {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"},
-    };
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-        char expected[64];
-        (void)snprintf(expected, sizeof expected,
-                       "{\"n\":3,\"t\":\"out\",\"b\":\"%s\"}\n", vectors[i][1]);
-        jr_frame_bytes(&out, 3, JR_FLOW_OUT, vectors[i][0],
-                       strlen(vectors[i][0]));
-        JR_ASSERT_TEXT(out.data, expected);
-    }
-}
-
 static void finds_lines_in_pieces(void)
 {
     static const char text[] = "one\n\ntwo\nrest";
@@ -130,5 +112,4 @@ static void knows_its_flows(void)
 
 JR_UNIT_MAIN("frame", CASE(refuses_what_is_no_frame),
              CASE(refuses_what_is_no_base64), CASE(carries_any_bytes),
-             CASE(writes_base64_as_the_standard_has_it),
              CASE(finds_lines_in_pieces), CASE(knows_its_flows))
