@@ -1,6 +1,7 @@
-/* What the files of the head share: head.c meets the agents and hears them,
- * head_run.c runs an attempt, head_events.c takes what happens on the nodes.
- * Not for other layers. */
+/* What the files of the head share: head.c meets the agents and lets them go,
+ * head_srun.c speaks with them through srun, head_hear.c takes what they say,
+ * head_wait.c waits for all of them; head_run.c runs an attempt, head_events.c
+ * takes what happens on the nodes. Not for other layers. */
 #ifndef JR_ENGINE_CREW_H
 #define JR_ENGINE_CREW_H
 
@@ -11,6 +12,8 @@
 #include "screen.h"
 #include "signals.h"
 #include "srun.h"
+
+#define JR_HEAD_PIECE (64U << 10) /* bytes that are read at once */
 
 /* How far a node has come. Beyond JR_NODE_RUNS nothing is awaited of it. */
 enum jr_node_state {
@@ -62,6 +65,16 @@ struct jr_head {
     char *bytes;
     uint64_t heard_bytes, told_bytes;
 };
+
+/* Start srun, and end it: the agents hear that their input has ended, and after
+ * a while srun is killed. -1 with `err`. head_srun.c. */
+int jr_head_connect(struct jr_head *head, struct jr_error *err);
+void jr_head_disconnect(struct jr_head *head);
+
+/* Take a frame of an agent; and what srun has said last (`said`), as far as it
+ * is about tasks and nodes. head_hear.c. */
+void jr_head_hear(struct jr_head *head, const json_t *frame);
+void jr_head_heed(struct jr_head *head);
 
 /* A word of the head, {"t":type}, to which more may be set; the caller's. */
 json_t *jr_head_word(const char *type);

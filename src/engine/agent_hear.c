@@ -1,0 +1,118 @@
+/* What the head says, word by word. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent_side.h"
+#include "run.h"
+
+#include "banned.h"
+
+static void on_spec(struct jr_agent *agent, const json_t *spec)
+{
+    struct jr_error err = {.status = JR_STATUS_LAUNCH};
+    if (agent->hooks->resolve(agent->hooks->data, spec, &err) == 0)
+        jr_agent_say(agent, jr_frame_word(agent->node, "ready"));
+    else
+        jr_agent_refuse(agent, &err);
+}
+
+static void on_go(struct jr_agent *agent, const json_t *go)
+{
+    struct jr_error err = {.status = JR_STATUS_LAUNCH};
+    jr_agent_say(agent, jr_frame_word(agent->node, "begun"));
+    if (agent->pid == 0 && jr_agent_start(agent, go, &err) != 0)
+        jr_agent_refuse(agent, &err);
+}
+
+static void order(struct jr_agent *agent, char byte)
+{
+    if (agent->orders_fd >= 0)
+        (void)!write(agent->orders_fd, &byte, 1);
+}
+
+static void on_stop(struct jr_agent *agent, const json_t *word)
+{
+    (void)word;
+    order(agent, JR_ORDER_STOP);
+}
+
+static void on_release(struct jr_agent *agent, const json_t *word)
+{
+    (void)word;
+    order(agent, JR_ORDER_RELEASE);
+}
+
+static void on_first(struct jr_agent *agent, const json_t *word)
+{
+    (void)word;
+    order(agent, JR_ORDER_FIRST);
+}
+
+static void on_query(struct jr_agent *agent, const json_t *word)
+{
+    (void)word;
+    order(agent, JR_ORDER_QUERY);
+}
+
+static void on_hang(struct jr_agent *agent, const json_t *word)
+{
+    (void)word;
+    order(agent, JR_ORDER_HANG);
+}
+
+static void on_signal_word(struct jr_agent *agent, const json_t *word)
+{
+    int sig = (int)json_integer_value(json_object_get(word, "signal"));
+    if (agent->pid != 0 && sig > 0 && sig < NSIG)
+        (void)kill(agent->pid, sig);
+}
+
+static void on_hold(struct jr_agent *agent, const json_t *word)
+{
+    agent->held = json_is_true(json_object_get(word, "on"));
+    jr_agent_pace(agent);
+}
+
+struct verb {
+    const char *word;
+    void (*act)(struct jr_agent *agent, const json_t *word);
+};
+
+static const struct verb verbs[] = {
+    {"spec", on_spec},       {"go", on_go},
+    {"stop", on_stop},       {"release", on_release},
+    {"first", on_first},     {"signal", on_signal_word},
+    {"hold", on_hold},       {"query", on_query},
+    {"hang", on_hang},
+};
+
+static void obey(struct jr_agent *agent, const char *line, size_t len)
+{
+    json_t *word = jr_json_parse(line, len, NULL);
+    const char *type = jr_json_get_str(word, "t");
+    for (size_t i = 0; type != NULL && i < sizeof verbs / sizeof *verbs; i++)
+        if (strcmp(type, verbs[i].word) == 0)
+            verbs[i].act(agent, word);
+    json_decref(word);
+}
+
+void jr_agent_on_input(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_agent *agent = owner;
+    ssize_t got = read(agent->in.fd, agent->bytes, JR_AGENT_PIECE);
+    const char *line;
+    size_t len;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) { /* it stays open: srun ends a step of which one is not */
+        jr_loop_remove(&agent->loop, &agent->in);
+        jr_agent_leave(agent);
+        return;
+    }
+    jr_inlet_add(&agent->inlet, agent->bytes, (size_t)got);
+    while ((line = jr_inlet_line(&agent->inlet, &len)) != NULL)
+        obey(agent, line, len);
+}
