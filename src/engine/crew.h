@@ -93,6 +93,9 @@ void jr_head_turn(struct jr_head *head);
 int jr_head_await(struct jr_head *head, enum jr_node_state state,
                   const char *what, struct jr_error *err);
 
+/* How srun, which is gone, came to its end; append it. head_wait.c. */
+void jr_head_end(struct jr_buf *out, const struct jr_head *head);
+
 /* Whether a node is still in a state before `state`. */
 bool jr_head_awaits(const struct jr_head *head, enum jr_node_state state);
 
@@ -143,7 +146,7 @@ void jr_head_run_stream(struct jr_head_run *run, uint32_t node,
 void jr_head_run_begun(struct jr_head_run *run, uint32_t node,
                        const json_t *word);
 void jr_head_run_over(struct jr_head_run *run, uint32_t node);
-void jr_head_run_lost(struct jr_head_run *run, uint32_t node);
+void jr_head_run_lost(struct jr_head_run *run, uint32_t node, const char *how);
 void jr_head_run_noise(struct jr_head_run *run, int stream, const char *line,
                        size_t len);
 

@@ -124,7 +124,7 @@ static void lose(struct jr_head *head, uint32_t node)
     if (side->state >= JR_NODE_RUNS)
         side->state = JR_NODE_LOST;
     if (running)
-        jr_head_run_lost(head->run, node);
+        jr_head_run_lost(head->run, node, head->said);
 }
 
 void jr_head_heed(struct jr_head *head)

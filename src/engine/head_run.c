@@ -12,6 +12,7 @@
  * so are its ranks.
  */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -214,16 +215,21 @@ static void lose_run(struct jr_head_run *run, uint32_t node, int sig)
     jr_head_run_stop(run);
 }
 
-static void lose_node(struct jr_head_run *run, uint32_t node, enum jr_end end)
+static void lose_node(struct jr_head_run *run, uint32_t node, enum jr_end end,
+                      const char *how)
 {
+    struct jr_outcome *outcome = run->outcome;
     jr_events_add(&run->events, "node_lost", "\"node\":%u", node);
     lose_ranks(run, node, end);
+    if (outcome->lost_text[0] == '\0')
+        (void)snprintf(outcome->lost_text, sizeof outcome->lost_text, "%s",
+                       how);
 }
 
-void jr_head_run_lost(struct jr_head_run *run, uint32_t node)
+void jr_head_run_lost(struct jr_head_run *run, uint32_t node, const char *how)
 {
     run->lost = true;
-    lose_node(run, node, JR_END_LOST);
+    lose_node(run, node, JR_END_LOST, how);
     jr_head_run_returned(run, node);
     jr_head_run_silence(run);
     if (run->plan->policy->on_failure == JR_ON_FAILURE_STOP)
@@ -316,10 +322,18 @@ static int find_ranks(struct jr_head_run *run)
  * it has lost all that were at work. */
 static void lose_nodes(struct jr_head_run *run)
 {
+    struct jr_head *head = run->head;
+    struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (head->ended)
+        jr_head_end(&how, head);
+    else
+        jr_buf_str(&how, "it was told to stop its ranks, and has not said that "
+                         "it did");
     for (uint32_t i = 0; i < run->plan->nodes; i++)
-        if (run->head->nodes[i].state == JR_NODE_RUNS) {
-            run->head->nodes[i].state = JR_NODE_LOST;
-            lose_node(run, i, run->lost ? JR_END_NONE : JR_END_LOST);
+        if (head->nodes[i].state == JR_NODE_RUNS) {
+            head->nodes[i].state = JR_NODE_LOST;
+            lose_node(run, i, run->lost ? JR_END_NONE : JR_END_LOST,
+                      how.failed ? "" : how.data);
         }
 }
 

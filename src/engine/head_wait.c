@@ -1,23 +1,25 @@
 /* Waiting for all nodes, and telling of the one that it was in vain for. */
-#include <stdio.h>
 #include <sys/wait.h>
 
 #include "clock.h"
 #include "crew.h"
+#include "signame.h"
 
 #include "banned.h"
 
 #define START_MS 300000u
 
-/* "srun ended with exit code 2" */
-static void say_end(char *ret, size_t size, int status)
+void jr_head_end(struct jr_buf *out, const struct jr_head *head)
 {
-    if (WIFSIGNALED(status))
-        (void)snprintf(ret, size, "srun was killed by signal %d",
-                       WTERMSIG(status));
+    char name[JR_SIGNAL_NAME];
+    jr_signal_name(name, WTERMSIG(head->status));
+    if (WIFSIGNALED(head->status))
+        jr_buf_printf(out, "srun was killed by %s", name);
     else
-        (void)snprintf(ret, size, "srun ended with exit code %d",
-                       WEXITSTATUS(status));
+        jr_buf_printf(out, "srun ended with exit code %d",
+                      WEXITSTATUS(head->status));
+    if (head->said[0] != '\0')
+        jr_buf_printf(out, "; the last that it said: %s", head->said);
 }
 
 /* Of a node that did not do in time what was awaited of it. */
@@ -25,7 +27,7 @@ static int tell_missing(const struct jr_head *head, enum jr_node_state state,
                         const char *what, struct jr_error *err)
 {
     uint32_t node = 0, more = 0;
-    char end[64] = "";
+    struct jr_buf end JR_BUF_CLEANUP = JR_BUF_INIT;
     for (uint32_t i = head->options.nodes; i-- > 0;)
         if (head->nodes[i].state < state) {
             node = i;
@@ -35,16 +37,17 @@ static int tell_missing(const struct jr_head *head, enum jr_node_state state,
         node = head->gone_node;
         more = 1;
     }
-    const char *why = head->said[0] != '\0' ? head->said : end;
     if (head->ended)
-        say_end(end, sizeof end, head->status);
-    else if (!head->gone)
-        why = "it has had its time (timeouts.start)";
+        jr_head_end(&end, head);
+    else
+        jr_buf_str(&end, head->gone ? head->said
+                                    : "it has had its time (timeouts.start)");
     const char *host = head->nodes[node].host;
     return jr_error_set(err, JR_STATUS_LAUNCH, "node %u%s%s%s%s %s: %s", node,
                         host != NULL ? " (" : "", host != NULL ? host : "",
                         host != NULL ? ")" : "",
-                        more > 1 ? ", like others," : "", what, why);
+                        more > 1 ? ", like others," : "", what,
+                        end.failed ? "" : end.data);
 }
 
 int jr_head_await(struct jr_head *head, enum jr_node_state state,

@@ -122,6 +122,16 @@ static void print_exception(const struct jr_page *page, size_t i)
     jr_buf_char(page->out, '\n');
 }
 
+static void print_loss(const struct jr_page *page, size_t i)
+{
+    const char *how = page->report->ranks[i].error;
+    if (page->outcome->ranks[i].end != JR_END_LOST || how == NULL)
+        return;
+    jr_buf_str(page->out, "  ");
+    jr_print_text(page, how);
+    jr_buf_char(page->out, '\n');
+}
+
 /* One line of a log. Of a progress bar, the state that it was left in. */
 static void print_log_line(const struct jr_page *page, const char *line,
                            size_t len)
@@ -199,6 +209,7 @@ void jr_print_rank(const struct jr_page *page, size_t i)
     const struct jr_plan_rank *rank = jr_plan_of(page->plan, i);
     print_identity(page, i);
     print_exception(page, i);
+    print_loss(page, i);
     if (page->outcome->ranks[i].pid == 0)
         print_beside(page, rank->node_rank);
     else if (!page->report->ranks[i].unstarted) /* else it has said no more */

@@ -129,6 +129,11 @@ static uint64_t explain(struct jr_judge *judge, uint32_t i)
             start_error(arena, plan, rank, judge->outcome->start_text);
         return rank->ended_ns;
     }
+    if (rank->end == JR_END_LOST) {
+        if (judge->outcome->lost_text[0] != '\0')
+            report->error = jr_arena_strdup(arena, judge->outcome->lost_text);
+        return rank->ended_ns;
+    }
     enum jr_exception_found found = jr_exception_read(
         &exception, arena, judge->run_fd, plan->error_path);
     report->error_foreign = found == JR_EXCEPTION_FOREIGN;

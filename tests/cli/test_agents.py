@@ -378,6 +378,9 @@ class Ends(Agents):
         os.kill(srun, signal.SIGKILL)
         err = self.finish(process, 1)
         self.assertIn("was lost with its node", err)
+        self.assertIn("\n  srun was killed by SIGKILL\n", err)
+        self.assertEqual(self.results()["root_cause"]["message"],
+                         "srun was killed by SIGKILL")
 
     def test_an_agent_is_killed(self):
         process = self.begin(nodes=2)
@@ -387,8 +390,11 @@ class Ends(Agents):
         self.assertIn("ranks 0-1 stopped by jobrun", err)
         cause = self.results()["root_cause"]
         self.assertEqual((cause["kind"], cause["host"]), ("lost_node", "n2"))
+        self.assertEqual(cause["message"], "srun: error: n2: task 1: Killed")
+        self.assertIn("\n  srun: error: n2: task 1: Killed\n", err)
         shown = self.expect(self.jobrun("show", "latest"), 0).stdout
         self.assertIn("rank 2 was lost with its node", shown)
+        self.assertIn("\n  srun: error: n2: task 1: Killed\n", shown)
 
     def test_the_runs_own_process_is_killed(self):
         process = self.begin()

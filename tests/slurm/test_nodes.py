@@ -167,7 +167,9 @@ class Ends(Nodes):
                                text=True, capture_output=True)
         os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
         self.ended(job)
-        self.assertEqual(self.results()["root_cause"]["kind"], "lost_node")
+        cause = self.results()["root_cause"]
+        self.assertEqual(cause["kind"], "lost_node")
+        self.assertIn("srun was killed by SIGKILL", cause["message"])
 
     def test_an_agent_is_killed(self):
         job = self.begin(4)

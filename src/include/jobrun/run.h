@@ -89,6 +89,7 @@ struct jr_outcome {
     uint32_t pattern_limits; /* lines that took console.show or hide too many
                                 steps */
     char start_text[1024]; /* more of why a rank could not start; else empty */
+    char lost_text[512]; /* how the first node that was lost was; else empty */
     uint32_t left;        /* processes that could not be ended */
     int32_t left_pids[16]; /* the first of them */
     uint32_t count;       /* of ranks: plan->count, from plan->first on */
