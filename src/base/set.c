@@ -167,6 +167,19 @@ bool jr_set_has(const struct jr_set *set, uint32_t rank)
     return set->all;
 }
 
+void jr_set_fill(const struct jr_set *set, unsigned *values, uint32_t count,
+                 unsigned value)
+{
+    for (uint32_t rank = 0; set->all && rank < count; rank++)
+        values[rank] = value;
+    for (size_t i = 0; i < set->count; i++) {
+        const struct jr_range *range = &set->ranges[i];
+        for (uint64_t rank = range->first;
+             rank <= range->last && rank < count; rank += range->step)
+            values[rank] = value;
+    }
+}
+
 bool jr_set_max(const struct jr_set *set, uint32_t *ret)
 {
     for (size_t i = 0; i < set->count; i++)

@@ -29,6 +29,10 @@ bool jr_set_parse(struct jr_set *ret, struct jr_arena *arena, const char *text,
 /* Whether `rank` is a member. O(ranges). */
 bool jr_set_has(const struct jr_set *set, uint32_t rank);
 
+/* Set values[rank] for every member below `count`. O(members). */
+void jr_set_fill(const struct jr_set *set, unsigned *values, uint32_t count,
+                 unsigned value);
+
 /* The largest explicitly named rank; false when none is named. */
 bool jr_set_max(const struct jr_set *set, uint32_t *ret);
 

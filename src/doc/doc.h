@@ -132,12 +132,20 @@ struct jr_node *jr_doc_find(const struct jr_node *node, const char *path);
  * of NULL is one for which there was no memory, and makes none. */
 struct jr_node *jr_node_scalar(struct jr_arena *arena, const char *text,
                                bool plain);
+struct jr_node *jr_node_scalar_n(struct jr_arena *arena, const char *text,
+                                 size_t len, bool plain);
 struct jr_node *jr_node_mapping(struct jr_arena *arena);
 struct jr_node *jr_node_sequence(struct jr_arena *arena);
 struct jr_node *jr_node_copy(struct jr_arena *arena, const struct jr_node *);
 void jr_node_append(struct jr_arena *arena, struct jr_node *sequence,
                     struct jr_node *item);
-/* Set or replace a key, which is written as a string. */
+/* Append a pair, whether or not the key is there already: for many keys that are
+ * known to differ. A NULL key or value, for which there was no memory, adds
+ * nothing. */
+void jr_node_add(struct jr_arena *arena, struct jr_node *mapping,
+                 struct jr_node *key, struct jr_node *value);
+/* Set or replace a key, which is written as a string; looked for from the first
+ * on. */
 void jr_node_set(struct jr_arena *arena, struct jr_node *mapping,
                  const char *key, struct jr_node *value);
 /* Put `value` at a dotted path, making what is missing or null on the way:

@@ -4,19 +4,10 @@
 
 #include "doc.h"
 
-/* A scalar of `len` bytes of text, copied; NULL without memory. */
-struct jr_node *jr_node_scalar_n(struct jr_arena *arena, const char *text,
-                                 size_t len, bool plain);
-
 /* Give a scalar another text, copied; NULL is none. Without memory it keeps the
  * one that it has. */
 void jr_node_rewrite(struct jr_arena *arena, struct jr_node *node,
                      const char *text, size_t len);
-
-/* Append a pair, whether or not the key is there already. A NULL key or value
- * is passed on from a failed arena and adds nothing. */
-void jr_node_add(struct jr_arena *arena, struct jr_node *mapping,
-                 struct jr_node *key, struct jr_node *value);
 
 /* One step of a dotted path: a key of a mapping, or an index of a sequence. */
 struct jr_path_step {

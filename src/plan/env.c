@@ -1,7 +1,9 @@
 #include "env.h"
 
+#include <search.h>
 #include <string.h>
 
+#include "env_row.h"
 #include "job.h"
 #include "plan.h"
 #include "profiles.h"
@@ -12,13 +14,6 @@
 static const char *const foreign[] = {"PMI_*",  "PMIX_*",         "OMPI_*",
                                       "PRTE_*", "TORCHELASTIC_*", "JOBRUN_*"};
 
-struct jr_env_row {
-    const char *name;
-    size_t len;
-    bool unset;                /* and not to be inherited either */
-    struct jr_stencil stencil; /* NAME=VALUE */
-};
-
 /* The work in progress. */
 struct build {
     struct jr_environment *env;
@@ -27,29 +22,53 @@ struct build {
     struct jr_arena *arena;          /* for scratch */
     struct jr_arena *kept;           /* of the plan */
     struct jr_diags *diags;
+    void *places;     /* of the rows, by name; of tsearch */
     const char *path; /* of the entries: "env" */
     enum jr_status status;
 };
 
-static bool same_name(const struct jr_env_row *row, const char *name,
-                      size_t len)
+/* Where the row of a name is, for a tree: rows move as their number grows. */
+struct place {
+    const char *name;
+    size_t row;
+};
+
+static int by_name(const void *a, const void *b)
 {
-    return row->len == len && memcmp(row->name, name, len) == 0;
+    const struct place *left = a, *right = b;
+    return strcmp(left->name, right->name);
+}
+
+/* The places live in the arena, the tree's own nodes do not. */
+static void keep(void *place)
+{
+    (void)place;
+}
+
+/* A new row, and its place. */
+static struct jr_env_row *add_row(struct build *build, const char *name)
+{
+    struct jr_environment *env = build->env;
+    struct place *place = jr_arena_alloc(build->arena, sizeof *place);
+    struct jr_env_row *row = NULL;
+    if (place != NULL)
+        row = jr_arena_push(build->arena, &env->rows, &env->count, sizeof *row);
+    if (row == NULL)
+        return NULL;
+    *row = (struct jr_env_row){.name = name, .len = strlen(name)};
+    *place = (struct place){name, env->count - 1};
+    if (tsearch(place, &build->places, by_name) == NULL)
+        build->arena->failed = true;
+    return row;
 }
 
 /* The row of `name`, which is added where there is none. NULL: no memory. */
 static struct jr_env_row *row_of(struct build *build, const char *name)
 {
-    struct jr_environment *env = build->env;
-    size_t len = strlen(name);
-    for (size_t i = 0; i < env->count; i++)
-        if (same_name(&env->rows[i], name, len))
-            return &env->rows[i];
-    struct jr_env_row *row =
-        jr_arena_push(build->arena, &env->rows, &env->count, sizeof *row);
-    if (row != NULL)
-        *row = (struct jr_env_row){.name = name, .len = len};
-    return row;
+    const struct place key = {.name = name};
+    struct place *const *slot = tfind(&key, &build->places, by_name);
+    return slot == NULL ? add_row(build, name)
+                        : &build->env->rows[(*slot)->row];
 }
 
 /* `space` tells which words the template may use. */
@@ -245,7 +264,7 @@ static bool has_row(const struct jr_environment *env, const char *item)
 {
     size_t len = strcspn(item, "=");
     for (size_t i = 0; i < env->count; i++)
-        if (same_name(&env->rows[i], item, len))
+        if (jr_env_row_is(&env->rows[i], item, len))
             return true;
     return false;
 }
@@ -306,6 +325,7 @@ enum jr_status jr_environment_init(struct jr_environment *ret,
     add_profiles(&build);
     for (uint32_t i = 0; i < scopes->job->env_count; i++)
         add_entry(&build, &scopes->job->env[i]);
+    tdestroy(build.places, keep);
     settle_inherited(ret, arena);
     if (scopes->job->setup != NULL)
         settle_drop(&build);
@@ -328,82 +348,7 @@ enum jr_status jr_env_more_init(struct jr_env_more *ret,
     };
     for (uint32_t i = 0; i < entry->env_count && build.path != NULL; i++)
         add_entry(&build, &entry->env[i]);
+    tdestroy(build.places, keep);
     *ret = (struct jr_env_more){env.rows, env.count};
     return build.status;
-}
-
-/* The row of a rank's own that has the variable's name, or NULL. */
-static const struct jr_env_row *find_more(const struct jr_env_more *more,
-                                          const char *name, size_t len)
-{
-    for (size_t i = 0; more != NULL && i < more->count; i++)
-        if (same_name(&more->rows[i], name, len))
-            return &more->rows[i];
-    return NULL;
-}
-
-/* Whether it is a variable that the rank has and others have not. */
-static bool is_more(const struct jr_environment *env,
-                    const struct jr_env_row *row)
-{
-    for (size_t i = 0; i < env->count; i++)
-        if (same_name(&env->rows[i], row->name, row->len))
-            return false;
-    return !row->unset;
-}
-
-uint32_t jr_environment_own(const struct jr_environment *env,
-                            const struct jr_env_more *more)
-{
-    size_t count = env->count;
-    for (size_t i = 0; more != NULL && i < more->count; i++)
-        count += is_more(env, &more->rows[i]);
-    for (size_t i = 0; more != NULL && i < env->count; i++) {
-        const struct jr_env_row *row = &env->rows[i];
-        const struct jr_env_row *own = find_more(more, row->name, row->len);
-        count -= own != NULL && own->unset;
-    }
-    return (uint32_t)count;
-}
-
-/* The variables that the rank has and others have not. */
-static void add_more(const struct jr_environment *env,
-                     const struct jr_env_more *more, struct jr_strv *items,
-                     struct jr_arena *arena, const struct jr_scope *scope)
-{
-    for (size_t i = 0; more != NULL && i < more->count; i++) {
-        const struct jr_env_row *row = &more->rows[i];
-        if (is_more(env, row))
-            items->items[items->count++] =
-                jr_stencil_expand(&row->stencil, arena, scope);
-    }
-}
-
-char **jr_environment_expand(const struct jr_environment *env,
-                             const struct jr_env_more *more,
-                             struct jr_arena *arena,
-                             const struct jr_scope *scope, uint32_t *ret_own)
-{
-    size_t most = env->count + env->inherited.count + 1;
-    most += more == NULL ? 0 : more->count;
-    struct jr_strv items = {jr_arena_array(arena, most, sizeof *items.items),
-                            0};
-    if (items.items == NULL)
-        return NULL;
-    for (size_t i = 0; i < env->count; i++) {
-        const struct jr_env_row *row = &env->rows[i];
-        const struct jr_env_row *own = find_more(more, row->name, row->len);
-        row = own != NULL ? own : row;
-        if (!row->unset)
-            items.items[items.count++] =
-                jr_stencil_expand(&row->stencil, arena, scope);
-    }
-    add_more(env, more, &items, arena, scope);
-    *ret_own = (uint32_t)items.count;
-    for (size_t i = 0; i < env->inherited.count; i++) {
-        char *item = env->inherited.items[i];
-        if (find_more(more, item, strcspn(item, "=")) == NULL)
-            items.items[items.count++] = item;
-    }
-    return items.items;
 }

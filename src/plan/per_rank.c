@@ -66,26 +66,31 @@ enum jr_status jr_additions_init(struct jr_additions *ret,
     const struct jr_job *job = scopes->job;
     enum jr_status status = JR_STATUS_OK;
     *ret = (struct jr_additions){0};
-    struct jr_addition *items =
-        jr_arena_array(scopes->space.arena, job->per_rank_count, sizeof *items);
-    for (uint32_t i = 0; i < job->per_rank_count && items != NULL; i++) {
-        enum jr_status one =
-            compile(&items[i], &job->per_rank[i], scopes, diags);
+    uint32_t count = job->per_rank_count;
+    if (count == 0)
+        return status;
+    ret->items = jr_arena_array(scopes->space.arena, count, sizeof *ret->items);
+    ret->of = jr_arena_array(scopes->space.arena, job->world_size,
+                             sizeof *ret->of);
+    if (ret->items == NULL || ret->of == NULL)
+        return JR_STATUS_LAUNCH;
+    for (; ret->count < count; ret->count++) {
+        struct jr_addition *item = &ret->items[ret->count];
+        const struct jr_rank_entry *entry = &job->per_rank[ret->count];
+        enum jr_status one = compile(item, entry, scopes, diags);
         status = status == JR_STATUS_OK ? one : status;
-        items[i].drop = unset_names(&job->per_rank[i], arena);
+        item->drop = unset_names(entry, arena);
+        jr_set_fill(&item->ranks, ret->of, job->world_size,
+                    (unsigned)ret->count + 1);
     }
-    ret->items = items;
-    ret->count = items == NULL ? 0 : job->per_rank_count;
     return status;
 }
 
 struct jr_addition *jr_additions_find(const struct jr_additions *additions,
                                       uint32_t rank)
 {
-    for (size_t i = 0; i < additions->count; i++)
-        if (jr_set_has(&additions->items[i].ranks, rank))
-            return &additions->items[i];
-    return NULL;
+    unsigned which = additions->of == NULL ? 0 : additions->of[rank];
+    return which == 0 ? NULL : &additions->items[which - 1];
 }
 
 char **jr_addition_argv(struct jr_addition *addition, struct jr_arena *arena,

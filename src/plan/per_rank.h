@@ -23,6 +23,7 @@ struct jr_addition {
 struct jr_additions {
     struct jr_addition *items;
     size_t count;
+    unsigned *of; /* by rank, which one, from 1 on; NULL: there are none */
 };
 
 /* Compile the job's entries, in the arena of `scopes`; `drop` is in `arena`.

@@ -5,8 +5,8 @@
 
 #include "banned.h"
 
-/* What a list of rules says of each local rank: a bit set of enum jr_streams.
- */
+/* What a list of rules, no two of which have a rank in common, says of each
+ * local rank: a bit set of enum jr_streams. */
 struct streams {
     struct jr_arena *arena;
     uint32_t count;
@@ -23,9 +23,7 @@ static int apply(const struct streams *streams,
         return jr_error_set(err, JR_STATUS_INVALID,
                             "%s: '%s' is no set of local ranks", field,
                             rule->ranks);
-    for (uint32_t rank = 0; rank < streams->count; rank++)
-        if (jr_set_has(&set, rank))
-            streams->of[rank] |= (unsigned)rule->streams;
+    jr_set_fill(&set, streams->of, streams->count, (unsigned)rule->streams);
     return 0;
 }
 

@@ -68,7 +68,8 @@ static void complete_fields(struct jr_arena *arena, struct jr_node *ret,
                                      ? complete(arena, value, fields->type)
                                      : absent(arena, fields);
         if (filled != NULL && !is_nothing(filled, fields))
-            jr_node_set(arena, ret, fields->key, filled);
+            jr_node_add(arena, ret, jr_node_scalar(arena, fields->key, false),
+                        filled);
     }
 }
 
@@ -91,7 +92,7 @@ static struct jr_node *complete(struct jr_arena *arena,
         const char *key = node->pairs[i].key->text;
         const struct jr_node *value = node->pairs[i].value;
         if (named || jr_field_get(type->fields, key) == NULL)
-            jr_node_set(arena, ret, key,
+            jr_node_add(arena, ret, jr_node_scalar(arena, key, false),
                         named ? complete(arena, value, type->item)
                               : jr_node_copy(arena, value));
     }

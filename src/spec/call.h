@@ -3,8 +3,8 @@
 #ifndef JR_CALL_H
 #define JR_CALL_H
 
+#include "doc.h"
 #include "json.h"
-#include "tree.h"
 
 /* Whether a spec (as read, or in normal form) calls a function, or has no
  * entrypoint yet, so that it may. */

@@ -17,10 +17,10 @@
 #ifndef JR_LINT_H
 #define JR_LINT_H
 
+#include "doc.h"
 #include "field.h"
 #include "point.h"
 #include "set.h"
-#include "tree.h"
 
 struct jr_regex;
 

@@ -119,11 +119,11 @@ static const struct jr_node *value_of(const struct jr_unknown *unknown)
 static const char *foreign_name(struct jr_lint *lint,
                                 const struct jr_unknown *unknown)
 {
-    const struct jr_node *value = value_of(unknown);
     const struct jr_step *up = unknown->at->up;
     const char *foreign = jr_field_foreign(unknown->key->text);
     if (foreign == NULL)
         return NULL;
+    const struct jr_node *value = value_of(unknown);
     if (up != NULL && strcmp(foreign, jr_lint_path(lint, up)) == 0) {
         const struct jr_spec_field *field = jr_field_find(foreign);
         return field->type->shorthand != NULL ? field->type->shorthand

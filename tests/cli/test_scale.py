@@ -82,5 +82,30 @@ class Scale(harness.Case):
         self.assertIn("master    rack01n01:", done.stdout)
 
 
+class LargestSpecs(harness.Case):
+    """Specs as large as they may be take no more than a moment."""
+
+    HEAD = "version: 1\ndevice: cpu\noversubscribe: true\nworld_size: 10000\n"
+
+    def plans(self, text):
+        path = self.write("large.jobrun.yaml", self.HEAD + text)
+        for verb in "validate", "resolve", "plan":
+            done = self.expect(self.jobrun(verb, path.name), 0)
+        return done.stdout
+
+    def test_variables(self):
+        lines = "".join(f"  A_{i}: x{i}\n" for i in range(45000))
+        self.plans("entrypoint: [train]\nenv:\n" + lines)
+
+    def test_ranks_with_something_of_their_own(self):
+        lines = "".join(f'  "{i}": {{args: [{i}]}}\n' for i in range(9999))
+        self.plans("entrypoint: [train]\nper_rank:\n" + lines)
+
+    def test_streams_of_each_rank(self):
+        rules = ", ".join(f"{i}: all" for i in range(0, 9999))
+        self.plans("entrypoint: [train]\nlocal_world_size: 10000\n"
+                   f"redirects: {{{rules}}}\n")
+
+
 if __name__ == "__main__":
     unittest.main()

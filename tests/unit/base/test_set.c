@@ -47,14 +47,18 @@ static void refuses_too_many_ranges(void)
     jr_arena_release(&arena);
 }
 
-/* Print the members below 32. */
+/* Print the members below 32, of which there are two accounts. */
 static void print_members(struct jr_buf *out, const struct jr_set *set)
 {
     uint32_t ranks[32];
+    unsigned filled[32] = {0};
     size_t count = 0;
-    for (uint32_t rank = 0; rank < 32; rank++)
+    jr_set_fill(set, filled, 32, 7);
+    for (uint32_t rank = 0; rank < 32; rank++) {
+        CU_ASSERT_EQUAL(filled[rank], jr_set_has(set, rank) ? 7 : 0);
         if (jr_set_has(set, rank))
             ranks[count++] = rank;
+    }
     jr_set_print(out, ranks, count);
 }
 

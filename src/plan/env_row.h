@@ -1,0 +1,20 @@
+/* A variable that jobrun sets: what env.c decides, and env_rank.c expands. */
+#ifndef JR_ENV_ROW_H
+#define JR_ENV_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "template.h"
+
+struct jr_env_row {
+    const char *name;
+    size_t len;
+    bool unset;                /* and not to be inherited either */
+    struct jr_stencil stencil; /* NAME=VALUE */
+};
+
+/* Whether it is the row of a name of `len` bytes. */
+bool jr_env_row_is(const struct jr_env_row *row, const char *name, size_t len);
+
+#endif
