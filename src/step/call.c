@@ -162,6 +162,7 @@ static int call(const struct jr_step *step, step_function *function,
     if (code == 0)
         code = deliver(&result);
     jr_buf_release(&result.text);
+    (void)fflush(NULL); /* a rank that waits may be killed before it exits */
     tell(step->control, code == 0 ? 'r' : 'f');
     return code < 0 || code > 255 ? 1 : code;
 }

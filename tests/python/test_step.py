@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import sys
 import unittest
 
@@ -62,6 +63,22 @@ class Steps(Case):
         self.assertEqual(self.step(ODD, "twice"), 0)
         self.assertEqual(self.json("result.json"), {"n": 1})
         self.assertIn("the result is not JSON", self.err)
+
+    def test_what_it_printed_is_out_before_it_waits(self):
+        """Others may still fail, and then the rank is stopped as it waits."""
+        ours, its = socket.socketpair()
+        self.addCleanup(ours.close)
+        step = self.start(["env", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8",
+                           "NODE_RANK=0", "GROUP_WORLD_SIZE=1",
+                           "JOBRUN_ATTEMPT=0", "MASTER_PORT=29500", "sh", "-c",
+                           'exec "$@" 3<&%d' % its.fileno(), "sh", STEP, ODD,
+                           "where"], pass_fds=[its.fileno()])
+        its.close()
+        ours.settimeout(WAIT)
+        self.assertEqual(ours.recv(1), b"r")
+        step.kill()
+        out, err = step.communicate(timeout=WAIT)
+        self.assertIn("[1, ", out, err)
 
     def test_big(self):
         self.assertEqual(self.step(ODD, "big", "100000000"), 0)
