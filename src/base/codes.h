@@ -554,12 +554,12 @@
     X(420, "node_rank or master_addr is MISSING",                              \
       "With more than one node, jobrun has to know which node this is and\n"   \
       "where rank 0 listens. A scheduler says both. Without one, run the\n"    \
-      "same command on every node with its own --node-rank, and state hosts\n" \
-      "or master_addr; or start all nodes' ranks on this machine with\n"       \
-      "--local.\n"                                                             \
+      "same command on every node with its own --node-rank and a --run-id\n"   \
+      "that is the same on all, and state hosts or master_addr; or start all\n"\
+      "nodes' ranks on this machine with --local.\n"                           \
       "\n"                                                                     \
       "  before   jobrun train.yaml\n"                                         \
-      "  after    jobrun train.yaml --node-rank 0  # the other has 1\n")       \
+      "  after    jobrun train.yaml --node-rank 0 --run-id exp1\n")            \
     X(421, "node_rank is beyond the nodes",                                    \
       "Nodes are counted from 0: the last node_rank is nodes - 1.\n"           \
       "\n"                                                                     \

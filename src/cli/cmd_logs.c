@@ -46,7 +46,8 @@ struct tails {
     struct tail *items;
     size_t count;
     const struct tail *last; /* whose heading was the last */
-    const char *run_dir;
+    const char *run_dir, *log_dir, *id;
+    char *const *ends; /* see jr_record_logs */
     int run_fd, watch_fd, pidfd;
     bool live;     /* more may come */
     bool terminal; /* it is one that is printed to */
@@ -283,7 +284,7 @@ static void watch(struct tails *tails)
     for (size_t i = 0; i < tails->count; i++) {
         JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
         jr_buf_printf(&path, "%s/%s", tails->run_dir, tails->items[i].path);
-        for (int above = 0; above < 2 && !path.failed; above++) {
+        for (int above = 0; above < 3 && !path.failed; above++) {
             *strrchr(path.data, '/') = '\0';
             (void)inotify_add_watch(tails->watch_fd, path.data,
                                     IN_CREATE | IN_MODIFY | IN_MOVED_TO);
@@ -300,7 +301,27 @@ static void pump_all(struct tails *tails)
 /* The results are written last: once they are there, so is all output. */
 static bool finished(const struct tails *tails)
 {
-    return faccessat(tails->run_fd, "results.json", F_OK, 0) == 0;
+    for (char *const *end = tails->ends; *end != NULL; end++)
+        if (faccessat(tails->run_fd, *end, F_OK, 0) != 0)
+            return false;
+    return true;
+}
+
+/* Whose jobrun is to be waited for; of a run in parts, one of them. What runs
+ * elsewhere cannot be waited for, and may still write. */
+static void watch_run(struct tails *tails)
+{
+    struct jr_live live;
+    if (tails->pidfd >= 0)
+        (void)close(tails->pidfd);
+    tails->pidfd = -1;
+    tails->live = false;
+    if (jr_live_open(&live, tails->log_dir, tails->id, NULL) != 0)
+        return;
+    tails->live = live.standing == JR_STANDING_RUNNING ||
+                  live.standing == JR_STANDING_ELSEWHERE;
+    tails->pidfd = jr_steal_fd(&live.pidfd);
+    jr_live_close(&live);
 }
 
 /* Sleep until something happens in the folders, or the run's jobrun ends. */
@@ -316,7 +337,8 @@ static void wait_for_more(struct tails *tails)
     if (fds[0].revents != 0 &&
         read(tails->watch_fd, events, sizeof events) < 0 && errno != EAGAIN)
         tails->error = errno;
-    tails->live = fds[1].revents == 0;
+    if (fds[1].revents != 0)
+        watch_run(tails);
 }
 
 /* What was written before the end was seen is printed after it. */
@@ -369,19 +391,6 @@ static int print(struct tails *tails, const struct jr_cli *cli)
     return 0;
 }
 
-/* What runs elsewhere cannot be waited for, and may still write. */
-static void watch_run(struct tails *tails, const struct jr_cli *cli,
-                      const char *id)
-{
-    struct jr_live live;
-    if (jr_live_open(&live, jr_cli_log_dir(cli), id, NULL) != 0)
-        return;
-    tails->live = live.standing == JR_STANDING_RUNNING ||
-                  live.standing == JR_STANDING_ELSEWHERE;
-    tails->pidfd = jr_steal_fd(&live.pidfd);
-    jr_live_close(&live);
-}
-
 int jr_cmd_logs(struct jr_cli *cli)
 {
     char id[256];
@@ -401,7 +410,10 @@ int jr_cmd_logs(struct jr_cli *cli)
     tails.color = cli->color_out;
     tails.one_attempt = cli->attempt != NULL;
     tails.last_lines = cli->tail == NULL ? UINT32_MAX : cli->tail_value;
-    watch_run(&tails, cli, id);
+    tails.log_dir = jr_cli_log_dir(cli);
+    tails.id = id;
+    tails.ends = logs.ends;
+    watch_run(&tails);
     if (status == 0)
         status = print(&tails, cli);
     jr_record_logs_release(&logs);

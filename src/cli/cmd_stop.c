@@ -7,8 +7,10 @@
 #include "cli.h"
 #include "live.h"
 #include "lost.h"
+#include "parts.h"
 #include "pidfd.h"
 #include "record.h"
+#include "strv.h"
 
 #include "banned.h"
 
@@ -35,28 +37,31 @@ static int look(const struct jr_cli *cli, const char *id, struct jr_live *live)
 static int refuse(const struct jr_cli *cli, const char *id,
                   const struct jr_live *live)
 {
+    const char *slash = live->part == NULL ? "" : "/";
+    const char *part = live->part == NULL ? "" : live->part;
     if (live->standing == JR_STANDING_LOST)
         return jr_cli_say(cli, JR_STATUS_LAUNCH,
-                          "%s is lost: its jobrun (pid %d) is gone and left no "
-                          "results",
-                          id, live->pid);
+                          "%s%s%s is lost: its jobrun (pid %d) is gone and "
+                          "left no results",
+                          id, slash, part, live->pid);
     return jr_cli_say(cli, JR_STATUS_LAUNCH,
-                      "%s runs on another host; say that on %s", id,
-                      live->host == NULL ? "it" : live->host);
+                      "%s%s%s runs on another host; say that on %s", id, slash,
+                      part, live->host == NULL ? "it" : live->host);
 }
 
-/* Sleep until the run's jobrun has ended, and look again. */
+/* Sleep until no jobrun of the run is left here: a run in parts has several. */
 static int await_end(const struct jr_cli *cli, const char *id,
                      struct jr_live *live)
 {
-    struct pollfd end = {.fd = live->pidfd, .events = POLLIN};
-    while (live->standing == JR_STANDING_RUNNING && poll(&end, 1, -1) < 0 &&
-           errno == EINTR)
-        continue;
-    if (live->standing != JR_STANDING_RUNNING)
-        return 0;
-    jr_live_close(live);
-    return look(cli, id, live);
+    int status = 0;
+    while (status == 0 && live->standing == JR_STANDING_RUNNING) {
+        struct pollfd end = {.fd = live->pidfd, .events = POLLIN};
+        if (poll(&end, 1, -1) < 0 && errno == EINTR)
+            continue;
+        jr_live_close(live);
+        status = look(cli, id, live);
+    }
+    return status;
 }
 
 static int wait_for(const struct jr_cli *cli, const char *id)
@@ -101,6 +106,26 @@ static int signal_run(const struct jr_cli *cli, const char *id,
     return 0;
 }
 
+/* Every part of it that runs here. */
+static int signal_parts(const struct jr_cli *cli, const char *id)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_strv ids = jr_parts_ids(&arena, jr_cli_log_dir(cli), id);
+    int status = 0;
+    for (size_t i = 0; i < ids.count; i++) {
+        struct jr_live live;
+        int failed = look(cli, ids.items[i], &live);
+        if (failed == 0) {
+            if (live.standing == JR_STANDING_RUNNING)
+                failed = signal_run(cli, ids.items[i], &live);
+            jr_live_close(&live);
+        }
+        status = failed != 0 ? failed : status;
+    }
+    jr_arena_release(&arena);
+    return status;
+}
+
 /* Nothing runs: whether because it ended, or because its jobrun was killed and
  * left what is swept now. */
 static int tell_idle(const struct jr_cli *cli, const char *id,
@@ -120,7 +145,7 @@ static int tell_idle(const struct jr_cli *cli, const char *id,
 static int stop_and_wait(const struct jr_cli *cli, const char *id,
                          struct jr_live *live)
 {
-    int status = signal_run(cli, id, live);
+    int status = signal_parts(cli, id);
     if (status == 0)
         status = await_end(cli, id, live);
     if (status != 0)

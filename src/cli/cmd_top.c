@@ -1,10 +1,12 @@
 /*
  * jobrun top: the ranks of a run, again and again until it ends. On a terminal
  * the table is drawn over itself; elsewhere it is printed one below the other,
- * less often, and nothing moves a cursor.
+ * less often, and nothing moves a cursor. Of a run in parts it is the ranks of
+ * one that runs here.
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -78,7 +80,11 @@ static int watch(struct jr_cli *cli, const char *id, const struct jr_live *live)
     struct jr_top top;
     struct jr_error err = {0};
     bool terminal = cli->moves_cursor && !cli->once;
-    if (jr_top_open(&top, jr_cli_log_dir(cli), id, live->pid, &err) != 0)
+    char part[256];
+    (void)snprintf(part, sizeof part, "%s%s%s", id,
+                   live->part == NULL ? "" : "/",
+                   live->part == NULL ? "" : live->part);
+    if (jr_top_open(&top, jr_cli_log_dir(cli), part, live->pid, &err) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
     if (terminal)
         (void)jr_io_write_all(STDOUT_FILENO, "\033[2J", 4);

@@ -80,7 +80,7 @@ int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli,
     cli->out_closed = cli->err_closed = false;
     (void)jr_cli_color(cli);
     /* Who was called may be gone, as by Ctrl-C: then nobody wants the run. */
-    if (jr_io_write_all(fd, dir->id, strlen(dir->id)) != 0)
+    if (jr_io_write_all(fd, dir->path, strlen(dir->path)) != 0)
         return JR_STATUS_LAUNCH;
     return 0;
 }

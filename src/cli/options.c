@@ -48,7 +48,7 @@ const struct jr_option jr_options[] = {
     NUMBER(0, "stdin", "RANK", stdin_rank, "run rerun",
            "let RANK read jobrun's standard input"),
     TEXT(0, "run-id", "ID", run_id, "run plan rerun",
-         "name the run; refused when it exists"),
+         "name the run, on all of its nodes alike; refused when it exists"),
     TEXT(0, "inject", "FAILURES", inject, "run plan rerun",
          "rehearse: 'kill:3@5s, exit:1=7, hang:2, oom:*'"),
     TEXT(0, "on", "PROFILE", on, "validate resolve plan diff render submit",

@@ -162,7 +162,7 @@ static void tell_start(const struct jr_session *session,
         (void)jr_cli_say(cli, 0,
                          "rank %u has this terminal and its Ctrl-C; `jobrun "
                          "stop %s` in another one ends the run",
-                         cli->debug_rank_value, session->dir.id);
+                         cli->debug_rank_value, session->dir.path);
     if (cli->out_closed)
         (void)jr_cli_say(cli, 0,
                          "standard output is closed: what the ranks print "

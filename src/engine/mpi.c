@@ -101,7 +101,7 @@ static void put_rank(struct jr_buf *out, const struct dialect *dialect,
 static void put_folders(struct jr_buf *out, const struct jr_plan *plan)
 {
     struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_buf_printf(&path, "%s/attempt_0/", plan->run_dir);
+    jr_buf_printf(&path, "%s/attempt_0/", plan->own_dir);
     out->failed |= path.failed;
     if (path.failed)
         return;

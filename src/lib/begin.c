@@ -54,27 +54,47 @@ static int write_inputs(struct jr_session *session, struct jr_error *err)
     return jr_session_write_record(session, err);
 }
 
-/* Choose the id, plan under it, and make the folder. A generated id can be
- * taken by another run of the same second: then it gets another suffix. */
+/* Choose the id and make the folder. A generated id can be taken by another run
+ * of the same second: then it gets another suffix. */
+static int make_folder(struct jr_session *session, struct jr_error *err)
+{
+    const struct jr_job *job = &session->resolution.job;
+    const char *id = session->options.run_id;
+    char generated[128];
+    if (session->part)
+        return jr_rundir_create_part(&session->dir, job->log_dir, id,
+                                     job->node_rank, job->policy->log_mode,
+                                     err);
+    if (id == NULL)
+        jr_rundir_id(generated, job->name);
+    return jr_rundir_create(&session->dir, job->log_dir,
+                            id != NULL ? id : generated, id != NULL,
+                            job->policy->log_mode, err);
+}
+
 static enum jr_status open_folder(struct jr_session *session,
                                   struct jr_error *err)
 {
-    const struct jr_job *job = &session->resolution.job;
-    struct jr_rundir *dir = &session->dir;
-    const char *id = session->options.run_id;
     struct jr_error why = {0};
-    char generated[128];
-    if (id == NULL)
-        jr_rundir_id(generated, job->name);
-    if (jr_rundir_create(dir, job->log_dir, id != NULL ? id : generated,
-                         id != NULL, job->policy->log_mode, &why) != 0) {
+    if (make_folder(session, &why) != 0) {
         (void)jr_error_set(err, why.status, "%s", why.text);
         return why.status;
     }
-    enum jr_status status = jr_session_plan_as(session, dir->id, err);
+    enum jr_status status = jr_session_plan_as(session, session->dir.id, err);
     if (status != JR_STATUS_OK)
-        (void)unlinkat(dir->log_fd, dir->id, AT_REMOVEDIR);
+        jr_rundir_discard(&session->dir);
     return status;
+}
+
+/* The control group of the ranks here. Parts of one run may share a machine. */
+static void make_group(struct jr_session *session)
+{
+    const char *id = session->dir.id;
+    if (session->part)
+        id = jr_arena_printf(&session->arena, "%s.%u", id,
+                             session->resolution.job.node_rank);
+    if (session->head == NULL && id != NULL)
+        jr_group_make(&session->group, id);
 }
 
 /* What run.json says of this process, the spec and its commit. */
@@ -92,8 +112,7 @@ static int fill_record(struct jr_session *session, struct jr_error *err)
     record->rerun_of = session->options.rerun_of;
     record->local = session->options.local;
     record->attempt = session->attempt;
-    if (session->head == NULL)
-        jr_group_make(&session->group, session->dir.id);
+    make_group(session);
     if (session->group.path[0] != '\0')
         record->cgroup = session->group.path;
     return 0;
@@ -118,6 +137,19 @@ static int check_rank(const struct jr_session *session, const uint32_t *rank,
     return jr_error_set(err, JR_STATUS_USAGE,
                         "%s %u: this machine starts ranks %u to %u", option,
                         *rank, first, first + count - 1);
+}
+
+/* Nobody but the user can tell the nodes what they have in common. */
+static int check_id(const struct jr_session *session, struct jr_error *err)
+{
+    const struct jr_job *job = &session->resolution.job;
+    if (session->options.run_id != NULL || !session->part)
+        return 0;
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        "node %u of %u: nodes with a jobrun each need a "
+                        "--run-id, the same on all of them and new for each "
+                        "run (--run-id %s-1)",
+                        job->node_rank, job->nodes, job->name);
 }
 
 /* Who looks at a rank takes the time that it takes. */
@@ -172,7 +204,8 @@ enum jr_status jr_session_begin(struct jr_session *session,
     enum jr_status status = settle(session, err);
     if (status != JR_STATUS_OK)
         return status;
-    if (prepare_debug(session, &why) != 0) {
+    jr_session_find_part(session);
+    if (check_id(session, &why) != 0 || prepare_debug(session, &why) != 0) {
         (void)jr_error_set(err, why.status, "%s", why.text);
         return why.status;
     }

@@ -52,6 +52,7 @@ struct jr_session {
     uint32_t attempt;
 
     struct jr_head *head; /* of several nodes; NULL: all ranks are here */
+    bool part; /* or one node's, of a run that has a jobrun on each node */
 
     bool begun;
     struct jr_rundir dir;
@@ -76,6 +77,9 @@ enum jr_status jr_session_end_stage(struct jr_session *session, size_t first,
 /* Go through the stages before the plan that have not been gone through. */
 enum jr_status jr_session_settle(struct jr_session *session,
                                  struct jr_error *err);
+
+/* Find out whether this is a `part`; before the plan. */
+void jr_session_find_part(struct jr_session *session);
 
 /* The plan under `run_id`. */
 enum jr_status jr_session_plan_as(struct jr_session *session,

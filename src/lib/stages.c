@@ -255,12 +255,27 @@ static struct jr_span place_of(const struct jr_spec_file *file,
     return span;
 }
 
+void jr_session_find_part(struct jr_session *session)
+{
+    session->part = session->resolution.job.nodes > 1 &&
+                    !session->options.local && session->head == NULL;
+}
+
+/* The folder of a part in the run's; NULL: it is the whole run. */
+static const char *own_folder(struct jr_session *session)
+{
+    return session->part ? jr_arena_printf(&session->arena, JR_NODE_DIR,
+                                           session->resolution.job.node_rank)
+                         : NULL;
+}
+
 static enum jr_status build(struct jr_session *session, struct jr_plan *ret,
                             struct jr_arena *arena, const char *run_id)
 {
     const char *support = session->options.support;
     const struct jr_plan_options options = {
         .run_id = run_id,
+        .own = own_folder(session),
         .environ = session->options.envp,
         .local = session->options.local,
         .whole = session->head != NULL,
@@ -332,5 +347,6 @@ enum jr_status jr_session_make_plan(struct jr_session *session,
     if (status != JR_STATUS_OK)
         return status;
     const char *id = session->options.run_id;
+    jr_session_find_part(session);
     return jr_session_plan_as(session, id != NULL ? id : "RUN_ID", err);
 }

@@ -113,8 +113,12 @@ static void add_headline(struct jr_buf *out, const struct jr_plan *plan)
         separator = " x ";
     }
     jr_buf_str(out, separator[1] == '(' ? "" : ")");
-    jr_buf_printf(out, ", %s, %s:%u\n", plan->backend, plan->master_addr,
+    jr_buf_printf(out, ", %s, %s:%u", plan->backend, plan->master_addr,
                   plan->master_port);
+    if (plan->count < plan->world_size)
+        jr_buf_printf(out, "; here node %u: ranks %u-%u", plan->node_rank,
+                      plan->first, plan->first + plan->count - 1);
+    jr_buf_char(out, '\n');
 }
 
 /* The plan as it is told: a run folder below the current one by its shorter
@@ -125,8 +129,10 @@ static struct jr_plan told_plan(const struct jr_session *session)
     const char *here = session->record.cwd;
     size_t len = here != NULL ? strlen(here) : 0;
     if (len > 1 && strncmp(plan.run_dir, here, len) == 0 &&
-        plan.run_dir[len] == '/')
+        plan.run_dir[len] == '/') {
         plan.run_dir += len + 1;
+        plan.own_dir += len + 1;
+    }
     return plan;
 }
 

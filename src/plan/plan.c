@@ -68,6 +68,11 @@ static void fill_plan(struct jr_build *build)
         build->plan->axis_size[axis] = job->axis_size[axis];
         build->plan->axis_backend[axis] = job->axis_backend[axis];
     }
+    build->plan->own_dir =
+        options->own == NULL
+            ? build->plan->run_dir
+            : jr_arena_printf(build->arena, "%s/%s", build->plan->run_dir,
+                              options->own);
 }
 
 static uint32_t node_of(const struct jr_job *job, uint32_t rank)

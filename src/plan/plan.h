@@ -14,6 +14,8 @@ struct jr_job;
 
 struct jr_plan_options {
     const char *run_id;
+    const char *own;      /* of the run folder what is this jobrun's: "node_1";
+                             NULL: all of it */
     char *const *environ; /* jobrun's own environment, NULL-terminated */
     bool local;           /* every node's ranks on this machine */
     bool whole;           /* every node's ranks, wherever they run */

@@ -195,7 +195,7 @@ static void print_head(struct jr_buf *out, const struct jr_plan *plan,
     print_start(out, plan);
     print_command(out, plan, model);
     print_text(out, "workdir", model->workdir);
-    print_text(out, "folder", plan->run_dir);
+    print_text(out, "folder", plan->own_dir);
     print_master(out, plan);
     print_backends(out, plan);
     if (plan->inject != NULL)

@@ -10,7 +10,7 @@
 /* One rank in the making, and where: what it gets, and texts on the way. */
 struct cast {
     struct jr_build *build;
-    const char *run_dir;
+    const char *own_dir; /* see jr_plan */
     struct jr_arena *arena, *scratch;
 };
 
@@ -84,7 +84,7 @@ static void fill_paths(const struct cast *cast, struct jr_plan_rank *rank,
 {
     struct jr_build *build = cast->build;
     struct jr_arena *arena = cast->arena, *scratch = cast->scratch;
-    const char *run_dir = cast->run_dir;
+    const char *own_dir = cast->own_dir;
     rank->dir = jr_arena_printf(arena, "attempt_%u/%u", build->options.attempt,
                                 rank->rank);
     if (rank->out & JR_SINK_FILE)
@@ -94,9 +94,9 @@ static void fill_paths(const struct cast *cast, struct jr_plan_rank *rank,
     rank->limited = build->job->policy->log_limit != NULL;
     rank->error_path = jr_arena_printf(arena, "%s/error.json", rank->dir);
     scope->text[JR_TEMPLATE_RANK_DIR] =
-        jr_arena_printf(scratch, "%s/%s", run_dir, rank->dir);
+        jr_arena_printf(scratch, "%s/%s", own_dir, rank->dir);
     scope->text[JR_TEMPLATE_ERROR_FILE] =
-        jr_arena_printf(scratch, "%s/%s", run_dir, rank->error_path);
+        jr_arena_printf(scratch, "%s/%s", own_dir, rank->error_path);
     rank->workdir = jr_stencil_expand(&build->mould.workdir, arena, scope);
     if (build->mould.result.count > 0) {
         rank->result_path = stated_result(cast, rank, scope);
@@ -105,7 +105,7 @@ static void fill_paths(const struct cast *cast, struct jr_plan_rank *rank,
     }
     rank->result_path = jr_arena_printf(arena, "%s/result.json", rank->dir);
     scope->text[JR_TEMPLATE_RESULT_FILE] =
-        jr_arena_printf(scratch, "%s/%s", run_dir, rank->result_path);
+        jr_arena_printf(scratch, "%s/%s", own_dir, rank->result_path);
 }
 
 /* The prefix as a console may have it: a newline in it would tear lines, an
@@ -171,7 +171,7 @@ static void find_node(struct jr_build *build, struct jr_plan_rank *rank)
 void jr_build_ranks(struct jr_build *build)
 {
     struct jr_plan *plan = build->plan;
-    const struct cast cast = {build, plan->run_dir, build->arena,
+    const struct cast cast = {build, plan->own_dir, build->arena,
                               build->scratch};
     plan->ranks =
         jr_arena_array(build->arena, plan->world_size, sizeof *plan->ranks);
@@ -213,7 +213,7 @@ struct jr_plan_rank jr_plan_rank_at(const struct jr_plan *plan, uint32_t rank,
                                     struct jr_arena *arena)
 {
     struct jr_plan_rank made = {.rank = rank};
-    const struct cast cast = {plan->build, plan->run_dir, arena, arena};
+    const struct cast cast = {plan->build, plan->own_dir, arena, arena};
     if (plan->ranks != NULL)
         return plan->ranks[rank];
     find_node(plan->build, &made);

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -9,6 +11,7 @@
 #include "cleanup.h"
 #include "io.h"
 #include "left.h"
+#include "parts.h"
 #include "proc.h"
 
 #include "banned.h"
@@ -19,8 +22,15 @@ static const size_t MOST_JSON = (size_t)4 << 30;
 int jr_folder_open(const char *log_dir, const char *id, struct jr_error *err)
 {
     static const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    char run[NAME_MAX + 1];
+    size_t len = strcspn(id, "/");
     JR_CLOSE int dir = open(log_dir, flags);
-    int fd = dir < 0 ? -1 : openat(dir, id, flags | O_NOFOLLOW);
+    (void)snprintf(run, sizeof run, "%.*s", (int)len, id);
+    int fd = dir < 0 ? -1 : openat(dir, run, flags | O_NOFOLLOW);
+    if (fd >= 0 && id[len] == '/') {
+        JR_CLOSE int whole = fd;
+        fd = openat(whole, id + len + 1, flags | O_NOFOLLOW);
+    }
     if (fd < 0)
         return jr_error_sys(err, JR_STATUS_USAGE, "run '%s' in %s", id,
                             log_dir);
@@ -30,11 +40,16 @@ int jr_folder_open(const char *log_dir, const char *id, struct jr_error *err)
 json_t *jr_folder_json(int fd, const char *name, struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct jr_error why = {0};
     json_t *json = NULL;
-    if (jr_left_read(&text, fd, name, MOST_JSON, err) == 0)
-        json = jr_json_parse(text.data, text.len, err);
-    if (json == NULL)
+    if (jr_left_read(&text, fd, name, MOST_JSON, &why) == 0)
+        json = jr_json_parse(text.data, text.len, &why);
+    else if (why.sys == ENOENT && strchr(name, '/') == NULL)
+        json = jr_parts_json(fd, name, false);
+    if (json == NULL && err != NULL) {
+        *err = why;
         (void)jr_error_wrap(err, "%s", name);
+    }
     return json;
 }
 
@@ -42,8 +57,11 @@ json_t *jr_folder_head(int fd, const char *name)
 {
     static const char mark[] = "\n  \"ranks\": [";
     char text[HEAD + 4];
-    JR_CLOSE int file = jr_left_open(fd, name, NULL);
+    struct jr_error why = {0};
+    JR_CLOSE int file = jr_left_open(fd, name, &why);
     ssize_t got = file < 0 ? -1 : pread(file, text, HEAD, 0);
+    if (why.sys == ENOENT && strchr(name, '/') == NULL)
+        return jr_parts_json(fd, name, true);
     if (got <= 0)
         return NULL;
     char *ranks = memmem(text, (size_t)got, mark, sizeof mark - 1);

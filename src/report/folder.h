@@ -6,10 +6,12 @@
 #include "buf.h"
 #include "json.h"
 
-/* Open LOG_DIR/ID; -1 with `err` when there is no such run. */
+/* Open LOG_DIR/ID, where ID may be that of one node's part, "exp1/node_0"; -1
+ * with `err` when there is no such run. */
 int jr_folder_open(const char *log_dir, const char *id, struct jr_error *err);
 
-/* Parse one JSON file of the folder; NULL with `err`. */
+/* Parse one JSON file of the folder; NULL with `err`. Of a run in parts it is
+ * what they come to together (parts.h). */
 json_t *jr_folder_json(int fd, const char *name, struct jr_error *err);
 
 /* The same without what stands in its `ranks`, which come last and can be

@@ -1,5 +1,6 @@
 #include "live.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,6 +49,7 @@ static void look(struct jr_live *live, int fd, const json_t *run)
     live->host = text_of(live, run, "host");
     live->user = text_of(live, run, "user");
     live->cgroup = text_of(live, run, "cgroup");
+    live->part = text_of(live, run, "part");
     const char *me = jr_record_user(&live->arena);
     live->ours =
         me != NULL && live->user != NULL && strcmp(me, live->user) == 0;
@@ -64,16 +66,33 @@ static void look(struct jr_live *live, int fd, const json_t *run)
     live->pidfd = -1;
 }
 
+/* Of a run in parts, the one that was looked at has ended meanwhile, and others
+ * may go on. */
+static bool has_moved_on(const struct jr_live *live, int fd)
+{
+    JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
+    if (live->part == NULL || live->standing != JR_STANDING_LOST)
+        return false;
+    jr_buf_printf(&path, "%s/results.json", live->part);
+    return !path.failed &&
+           faccessat(fd, path.data, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
                  struct jr_error *err)
 {
     struct jr_live live = {.pidfd = -1};
     JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
-    json_t *run = fd < 0 ? NULL : jr_folder_json(fd, "run.json", err);
-    if (run == NULL)
+    if (fd < 0)
         return -1;
-    look(&live, fd, run);
-    json_decref(run);
+    do {
+        json_t *run = jr_folder_json(fd, "run.json", err);
+        jr_live_close(&live);
+        if (run == NULL)
+            return -1;
+        look(&live, fd, run);
+        json_decref(run);
+    } while (has_moved_on(&live, fd));
     if (live.arena.failed) {
         jr_live_close(&live);
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");

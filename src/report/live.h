@@ -27,6 +27,7 @@ struct jr_live {
     const char *status; /* FINISHED: a word of the contract */
     int exit_code;      /* FINISHED */
     const char *host, *user, *cgroup; /* NULL: unknown */
+    const char *part; /* of a run in parts, the one that this is about */
 };
 
 /* How the run stands: by host, boot, pid and start time, whose process is held

@@ -118,9 +118,11 @@ static void load_rank(struct jr_past *past, size_t i, const json_t *line)
     load_verdict(verdict, line);
     load_place(&past->plan, place, line);
     load_end(&past->outcome.ranks[i], line, verdict->state);
-    place->dir = jr_arena_printf(&past->arena, "attempt_%u/%u",
-                                 jr_json_get_u32(past->json, "attempt"),
-                                 place->rank);
+    place->dir = jr_json_get_str(line, "folder");
+    if (place->dir == NULL)
+        place->dir = jr_arena_printf(&past->arena, "attempt_%u/%u",
+                                     jr_json_get_u32(past->json, "attempt"),
+                                     place->rank);
 }
 
 static void load_exception(struct jr_past *past, size_t i, int fd)
@@ -154,6 +156,9 @@ static void load_causes(struct jr_past *past, int fd)
     const json_t *cause = json_object_get(past->json, "root_cause");
     const json_t *together = json_object_get(cause, "together");
     const char *kind = jr_json_get_str(cause, "kind");
+    if (kind != NULL && strcmp(kind, "result") == 0 &&
+        json_is_null(json_object_get(cause, "rank")))
+        past->report.error = jr_json_get_str(cause, "message");
     if (kind == NULL || strcmp(kind, "result") == 0 ||
         strcmp(kind, "hang") == 0 || strcmp(kind, "timeout") == 0)
         return;
@@ -248,14 +253,16 @@ static void load_hang(struct jr_past *past, int fd)
 }
 
 int jr_past_load(struct jr_past *ret, int fd, const char *name,
-                 const char *run_dir, struct jr_error *err)
+                 const char *log_dir, const char *id, struct jr_error *err)
 {
-    *ret = (struct jr_past){.json = jr_folder_json(fd, name, err)};
+    *ret = (struct jr_past){.json = jr_folder_json(fd, name, err), .id = id};
     if (ret->json == NULL)
         return -1;
     const json_t *ranks = json_object_get(ret->json, "ranks");
     size_t count = json_array_size(ranks);
-    ret->plan.run_dir = jr_arena_strdup(&ret->arena, run_dir);
+    ret->plan.own_dir = jr_arena_printf(&ret->arena, "%s/%s", log_dir, id);
+    ret->plan.run_dir = jr_arena_printf(&ret->arena, "%s/%.*s", log_dir,
+                                        (int)strcspn(id, "/"), id);
     if (!json_is_array(ranks) || !make_room(ret, count)) {
         jr_past_release(ret);
         return jr_error_set(err, JR_STATUS_LAUNCH,

@@ -16,12 +16,13 @@ struct jr_past {
     struct jr_outcome outcome;
     struct jr_report report;
     json_t *json; /* what the strings were copied from */
+    const char *id; /* by which commands find it: "exp1", "exp1/node_0" */
 };
 
 /* Read the results `name` in the run folder `fd`, which is LOG_DIR/ID. Fails when
- * they are not there or not what jobrun writes. */
+ * they are not there or not what jobrun writes. `id` is borrowed. */
 int jr_past_load(struct jr_past *ret, int fd, const char *name,
-                 const char *run_dir, struct jr_error *err);
+                 const char *log_dir, const char *id, struct jr_error *err);
 void jr_past_release(struct jr_past *past);
 
 #endif

@@ -81,7 +81,7 @@ void jr_print_place(const struct jr_page *page)
     bool good = page->report->status == JR_RUN_SUCCEEDED;
     jr_buf_str(page->out, good ? "        " : "  ");
     size_t start = page->out->len;
-    jr_print_text(page, page->plan->run_dir);
+    jr_print_text(page, page->plan->own_dir);
     if (log == NULL) {
         jr_buf_str(page->out, "   ");
         offer_more(page);

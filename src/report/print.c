@@ -7,6 +7,7 @@
 #include "hang_report.h"
 #include "judge.h"
 #include "num.h"
+#include "parts.h"
 #include "words.h"
 
 #include "banned.h"
@@ -147,6 +148,8 @@ void jr_print_account(const struct jr_page *page)
         jr_print_fields(page);
     } else {
         print_body(page);
+        if (page->nodes != NULL)
+            jr_parts_print(page->out, page->nodes, "  ");
     }
     jr_print_place(page);
 }

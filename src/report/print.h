@@ -14,6 +14,7 @@ struct jr_page {
     bool color;
     const uint32_t *attempt; /* that was asked for; NULL: none */
     const char *run; /* what the commands that are offered call the run */
+    const json_t *nodes; /* of a run in parts (parts.h); NULL: it is whole */
 };
 
 /* print.c: all of it, and the lines below the verdict. */

@@ -15,6 +15,7 @@
 #include "banned.h"
 
 #define MOST_DEPTH 64
+#define PART_DEPTH 1 /* of the records of a run in parts */
 
 /* A removal under way. */
 struct prune {
@@ -50,7 +51,7 @@ static int remove_entry(struct prune *prune, int at, const char *name,
     return 0;
 }
 
-/* All entries but, at the top, the record. Goes on past what stays; returns -1
+/* All entries but, where it can be, the record. Goes on past what stays; returns -1
  * with the errno of the first that does. */
 static int empty_folder(struct prune *prune, DIR *dir, int depth)
 {
@@ -59,7 +60,7 @@ static int empty_folder(struct prune *prune, DIR *dir, int depth)
     while ((entry = readdir(dir)) != NULL) {
         const char *name = entry->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-            (depth == 0 && is_record(name)))
+            (depth <= PART_DEPTH && is_record(name)))
             continue;
         if (remove_entry(prune, dirfd(dir), name, depth) != 0 && error == 0)
             error = errno;
@@ -89,7 +90,7 @@ static int remove_folder(struct prune *prune, int at, const char *name,
     }
     errno = ELOOP;
     int result = depth > MOST_DEPTH ? -1 : empty_folder(prune, dir, depth);
-    if (result == 0 && depth == 0)
+    if (result == 0 && depth <= PART_DEPTH)
         result = remove_record(prune, fd);
     int error = errno;
     (void)closedir(dir);

@@ -77,8 +77,8 @@ int jr_records_list(struct jr_records *ret, const char *log_dir,
                     struct jr_error *err);
 void jr_records_release(struct jr_records *records);
 
-/* The id that RUN means: an id, a prefix that only one run has, or `latest`.
- * Fails with the candidates when it means several. */
+/* The id that RUN means: an id, a prefix that only one run has, or `latest`;
+ * with a part of it behind, "exp1/node_0", where the run has parts. Fails with the candidates when it means several. */
 int jr_record_find(char ret_id[static 256], const char *log_dir,
                    const char *run, struct jr_error *err);
 
@@ -118,7 +118,7 @@ int jr_record_contrast(struct jr_contrast *ret, const char *log_dir,
 
 /* What run.json says that a rerun needs. Strings live in the arena. */
 struct jr_record_origin {
-    const char *run_dir; /* absolute */
+    const char *run_dir; /* absolute; of a run in parts that of one */
     const char *log_dir; /* absolute */
     const char *fingerprint; /* NULL: unknown */
     bool local;              /* --local */
@@ -137,6 +137,8 @@ struct jr_record_logs {
     struct jr_record_log *items; /* by rank */
     size_t count;
     bool finished; /* nothing will be added to them */
+    char **ends;   /* the files, NULL-terminated, that are all there once it is
+                      so, unless a jobrun is lost */
 };
 
 #define JR_RECORD_LOGS_INIT                                                    \

@@ -10,7 +10,9 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "folder.h"
+#include "parts.h"
 #include "rundir.h"
+#include "strv.h"
 #include "words.h"
 
 #include "banned.h"
@@ -143,7 +145,8 @@ void jr_records_release(struct jr_records *records)
 static bool is_run(int dir_fd, const char *id)
 {
     JR_CLOSE int fd = open_run(dir_fd, id);
-    return fd >= 0 && faccessat(fd, "run.json", F_OK, 0) == 0;
+    return fd >= 0 &&
+           (faccessat(fd, "run.json", F_OK, 0) == 0 || jr_parts_are(fd));
 }
 
 /* A search for the runs that a word may mean. */
@@ -212,8 +215,26 @@ static int find_latest(char ret_id[static 256], int dir_fd, const char *log_dir,
     return find_newest(ret_id, log_dir, err);
 }
 
-int jr_record_find(char ret_id[static 256], const char *log_dir,
-                   const char *run, struct jr_error *err)
+/* Add the part of the run that was meant, "/node_1". */
+static int find_part(char id[static 256], const char *log_dir,
+                     const char *part, struct jr_error *err)
+{
+    size_t len = strlen(id);
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_strv ids = jr_parts_ids(&arena, log_dir, id);
+    bool found = false;
+    for (size_t i = 0; i < ids.count && !found; i++)
+        found = strcmp(ids.items[i] + len, part) == 0;
+    jr_arena_release(&arena);
+    if (!found)
+        return jr_error_set(err, JR_STATUS_USAGE, "run '%s' in %s has no '%s'",
+                            id, log_dir, part + 1);
+    (void)snprintf(id + len, 256 - len, "%s", part);
+    return 0;
+}
+
+static int find_run(char ret_id[static 256], const char *log_dir,
+                    const char *run, struct jr_error *err)
 {
     DIR *dir = opendir(log_dir);
     if (dir == NULL)
@@ -233,4 +254,19 @@ int jr_record_find(char ret_id[static 256], const char *log_dir,
     jr_buf_release(&search.names);
     (void)closedir(dir);
     return result;
+}
+
+int jr_record_find(char ret_id[static 256], const char *log_dir,
+                   const char *run, struct jr_error *err)
+{
+    const char *part = strchr(run, '/');
+    JR_FREE char *whole =
+        strndup(run, part == NULL ? strlen(run) : (size_t)(part - run));
+    if (whole == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    if (part == run)
+        return jr_error_set(err, JR_STATUS_USAGE, "'%s' names no run", run);
+    if (find_run(ret_id, log_dir, whole, err) != 0)
+        return -1;
+    return part == NULL ? 0 : find_part(ret_id, log_dir, part, err);
 }

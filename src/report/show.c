@@ -7,8 +7,11 @@
 #include "clock.h"
 #include "folder.h"
 #include "left.h"
+#include "parts.h"
 #include "past.h"
 #include "print.h"
+#include "run.h"
+#include "strv.h"
 
 #include "banned.h"
 
@@ -23,7 +26,8 @@ static void show_past(struct jr_buf *out, const struct jr_past *past, int fd,
         .run_fd = fd,
         .color = view->color,
         .attempt = view->attempt,
-        .run = past->plan.run_id == NULL ? "latest" : past->plan.run_id,
+        .run = past->id,
+        .nodes = json_object_get(past->json, "nodes"),
     };
     jr_print_page(&page);
 }
@@ -59,18 +63,42 @@ static void show_pause(struct jr_buf *out, int fd)
     json_decref(event);
 }
 
+static void add_standing(struct jr_buf *out, const json_t *run,
+                         const char *standing)
+{
+    double started = json_number_value(json_object_get(run, "started"));
+    double now = (double)jr_clock_wall_ns() / 1e9;
+    jr_buf_printf(out, "jobrun: %s", standing);
+    if (strcmp(standing, "running") != 0 || now <= started)
+        return;
+    jr_buf_str(out, " for ");
+    jr_clock_human(out, (uint64_t)((now - started) * 1e9));
+}
+
+/* A run in parts, of which some go on. */
+static void show_parts(struct jr_buf *out, const json_t *run,
+                       const char *run_dir, int fd)
+{
+    struct jr_parts parts;
+    jr_parts_find(&parts, fd);
+    json_t *nodes = jr_parts_nodes(fd, &parts);
+    add_standing(out, run, jr_folder_standing(run));
+    jr_buf_printf(out, ": %zu of %zu nodes are here\n", parts.count,
+                  json_array_size(nodes));
+    jr_parts_print(out, nodes, "  ");
+    jr_buf_str(out, "  ");
+    jr_buf_safe(out, run_dir);
+    jr_buf_char(out, '\n');
+    json_decref(nodes);
+    jr_parts_release(&parts);
+}
+
 /* A run without results: it runs, or whoever ran it is gone. */
 static void show_unfinished(struct jr_buf *out, const json_t *run,
                             const char *run_dir, int fd)
 {
     const char *standing = jr_folder_standing(run);
-    double started = json_number_value(json_object_get(run, "started"));
-    double now = (double)jr_clock_wall_ns() / 1e9;
-    jr_buf_printf(out, "jobrun: %s", standing);
-    if (strcmp(standing, "running") == 0 && now > started) {
-        jr_buf_str(out, " for ");
-        jr_clock_human(out, (uint64_t)((now - started) * 1e9));
-    }
+    add_standing(out, run, standing);
     long long attempt = json_integer_value(json_object_get(run, "attempt"));
     if (attempt > 0)
         jr_buf_printf(out, ", attempt %lld", attempt);
@@ -98,7 +126,7 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
     struct jr_past past;
     struct jr_error missing = {0};
     if (!run_dir.failed &&
-        jr_past_load(&past, fd, name.data, run_dir.data, &missing) == 0) {
+        jr_past_load(&past, fd, name.data, log_dir, id, &missing) == 0) {
         show_past(out, &past, fd, view);
         jr_past_release(&past);
         return 0;
@@ -106,7 +134,10 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
     json_t *run = jr_folder_json(fd, "run.json", err);
     if (run == NULL)
         return -1;
-    show_unfinished(out, run, run_dir.data, fd);
+    if (json_object_get(run, "part") != NULL)
+        show_parts(out, run, run_dir.data, fd);
+    else
+        show_unfinished(out, run, run_dir.data, fd);
     json_decref(run);
     return 0;
 }
@@ -118,7 +149,18 @@ int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
     if (fd < 0 || jr_folder_results(&name, fd, id, attempt, err) != 0)
         return -1;
-    return jr_left_read(out, fd, name.data, SIZE_MAX, err);
+    if (!jr_parts_are(fd))
+        return jr_left_read(out, fd, name.data, SIZE_MAX, err);
+    json_t *joined = jr_folder_json(fd, name.data, err);
+    if (joined == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "%s has no results while a node of it goes on "
+                            "(jobrun show %s tells how they stand)",
+                            id, id);
+    jr_json_print(out, joined, 2);
+    jr_buf_char(out, '\n');
+    json_decref(joined);
+    return 0;
 }
 
 /* The file of one stream: results say its path, a plan how it goes there. */
@@ -145,6 +187,24 @@ static void add_log(struct jr_record_logs *logs, const json_t *rank)
     };
 }
 
+/* Where each part has its results, or the run its own. */
+static void add_ends(struct jr_record_logs *logs, int fd)
+{
+    static const char name[] = "results.json";
+    struct jr_arena *arena = &logs->arena;
+    struct jr_strv ends = {0};
+    struct jr_parts parts;
+    jr_parts_find(&parts, fd);
+    for (size_t i = 0; i < parts.count; i++)
+        jr_strv_push(&ends, arena,
+                     jr_arena_printf(arena, JR_NODE_DIR "/%s", parts.nodes[i],
+                                     name));
+    if (parts.count == 0)
+        jr_strv_push(&ends, arena, jr_arena_strdup(arena, name));
+    jr_parts_release(&parts);
+    logs->ends = ends.items;
+}
+
 int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir,
                         const char *id, const uint32_t *attempt,
                         struct jr_error *err)
@@ -164,6 +224,7 @@ int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir,
     for (size_t i = 0; i < json_array_size(ranks); i++)
         add_log(&logs, json_array_get(ranks, i));
     json_decref(file);
+    add_ends(&logs, fd);
     if (logs.arena.failed) {
         jr_record_logs_release(&logs);
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");

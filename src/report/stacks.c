@@ -11,8 +11,10 @@
 #include "doing.h"
 #include "folder.h"
 #include "live.h"
+#include "parts.h"
 #include "past.h"
 #include "probe.h"
+#include "strv.h"
 
 #include "banned.h"
 
@@ -41,7 +43,7 @@ static json_t *of_past(const char *log_dir, const char *id,
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
     JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
     if (fd < 0 || jr_folder_results(&name, fd, id, view->attempt, err) != 0 ||
-        jr_past_load(&past, fd, name.data, log_dir, err) != 0)
+        jr_past_load(&past, fd, name.data, log_dir, id, err) != 0)
         return NULL;
     json_t *list = json_array();
     add_past(list, &past, fd, view->ranks);
@@ -109,8 +111,9 @@ static json_t *of_live(const struct jr_crew *crew, const struct jr_set *ranks)
     return list;
 }
 
-json_t *jr_stacks_of(const char *log_dir, const char *id,
-                     const struct jr_stacks_view *view, struct jr_error *err)
+static json_t *stacks_of(const char *log_dir, const char *id,
+                         const struct jr_stacks_view *view,
+                         struct jr_error *err)
 {
     struct jr_live live;
     struct jr_crew crew;
@@ -134,6 +137,26 @@ json_t *jr_stacks_of(const char *log_dir, const char *id,
         (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     jr_crew_close(&crew);
     return list;
+}
+
+/* Of a run in parts those that can be told. */
+json_t *jr_stacks_of(const char *log_dir, const char *id,
+                     const struct jr_stacks_view *view, struct jr_error *err)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_strv ids = jr_parts_ids(&arena, log_dir, id);
+    json_t *all = NULL;
+    for (size_t i = 0; i < ids.count; i++) {
+        json_t *list = stacks_of(log_dir, ids.items[i], view, err);
+        if (all == NULL)
+            all = list;
+        else if (list != NULL)
+            (void)json_array_extend(all, list);
+        if (all != list)
+            json_decref(list);
+    }
+    jr_arena_release(&arena);
+    return all;
 }
 
 void jr_stacks_print(struct jr_buf *out, const json_t *stacks)

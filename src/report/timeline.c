@@ -18,6 +18,7 @@ struct reading {
     size_t *open; /* by rank: 1 + its span; 0: none */
     size_t open_count;
     double zero; /* ns of the first event; < 0: none yet */
+    double after;
 };
 
 static struct jr_stretch *open_span(struct reading *reading, uint32_t rank)
@@ -116,6 +117,7 @@ static void add_line(struct reading *reading, const char *text, size_t len)
     if (reading->zero < 0)
         reading->zero = ns;
     double at = ns > reading->zero ? (ns - reading->zero) / 1e9 : 0;
+    at += reading->after;
     if (at > reading->to->end)
         reading->to->end = at;
     if (!add_life(reading, line, event, at))
@@ -123,13 +125,13 @@ static void add_line(struct reading *reading, const char *text, size_t len)
     json_decref(line);
 }
 
-void jr_timeline_read(struct jr_timeline *ret, int fd)
+void jr_timeline_add(struct jr_timeline *timeline, int fd, const char *path,
+                     double after)
 {
-    *ret = (struct jr_timeline){0};
-    struct reading reading = {.to = ret, .zero = -1};
+    struct reading reading = {.to = timeline, .zero = -1, .after = after};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    if (jr_left_read(&text, fd, "events.jsonl", MOST_EVENTS, NULL) != 0)
-        ret->partial = true;
+    if (jr_left_read(&text, fd, path, MOST_EVENTS, NULL) != 0)
+        timeline->partial = true;
     const char *at = text.data;
     while (at != NULL && at < text.data + text.len) {
         const char *end = memchr(at, '\n', text.len - (size_t)(at - text.data));
@@ -139,6 +141,12 @@ void jr_timeline_read(struct jr_timeline *ret, int fd)
         at = end + 1;
     }
     jr_arena_release(&reading.arena);
+}
+
+void jr_timeline_read(struct jr_timeline *ret, int fd)
+{
+    *ret = (struct jr_timeline){0};
+    jr_timeline_add(ret, fd, "events.jsonl", 0);
 }
 
 void jr_timeline_release(struct jr_timeline *timeline)

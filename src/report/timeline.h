@@ -36,6 +36,11 @@ struct jr_timeline {
 /* Read the events of the run folder `fd`. Lines that are no events are left
  * out and a file that is not there is an empty one: both make it partial. */
 void jr_timeline_read(struct jr_timeline *ret, int fd);
+
+/* Add those of the file `path` there, which begin `after` seconds later than
+ * the first of all. What is there has to be zeroed before. */
+void jr_timeline_add(struct jr_timeline *timeline, int fd, const char *path,
+                     double after);
 void jr_timeline_release(struct jr_timeline *timeline);
 
 #endif

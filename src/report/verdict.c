@@ -151,6 +151,11 @@ static bool delivered_wrongly(const struct jr_page *page)
 static void tell_incomplete(const struct jr_page *page)
 {
     size_t missing = jr_print_count(page, JR_RANK_INCOMPLETE);
+    if (missing == 0 && page->report->error != NULL) {
+        jr_buf_str(page->out, ": ");
+        jr_print_text(page, page->report->error);
+        return;
+    }
     if (missing == 0)
         jr_buf_str(page->out, ": every rank did well, but logs are not whole");
     else

@@ -28,7 +28,7 @@ static int load(struct run *run, const char *log_dir, const char *id,
     run->record = fd < 0 ? NULL : jr_folder_json(fd, "run.json", err);
     if (run->record == NULL)
         return -1;
-    (void)jr_past_load(&run->past, fd, "results.json", id, &none);
+    (void)jr_past_load(&run->past, fd, "results.json", log_dir, id, &none);
     return 0;
 }
 
@@ -221,8 +221,11 @@ int jr_record_origin(struct jr_record_origin *ret, struct jr_arena *arena,
     JR_FREE char *here = getcwd(NULL, 0);
     JR_FREE char *folder = here == NULL ? NULL : jr_io_absolute(here, log_dir);
     ret->log_dir = jr_arena_strdup(arena, folder);
-    ret->run_dir =
-        folder == NULL ? NULL : jr_arena_printf(arena, "%s/%s", folder, id);
+    const char *part = jr_json_get_str(run, "part");
+    if (folder != NULL)
+        ret->run_dir =
+            jr_arena_printf(arena, "%s/%s%s%s", folder, id,
+                            part == NULL ? "" : "/", part == NULL ? "" : part);
     ret->fingerprint =
         jr_arena_strdup(arena, jr_json_get_str(run, "fingerprint"));
     ret->local = json_is_true(json_object_get(run, "local"));

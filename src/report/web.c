@@ -6,6 +6,7 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "folder.h"
+#include "parts.h"
 #include "print.h"
 #include "record.h"
 #include "sheets.h"
@@ -71,7 +72,8 @@ static struct jr_page page_of(const struct jr_web *web, struct jr_buf *out)
         .plan = &past->plan,
         .outcome = &past->outcome,
         .run_fd = web->fd,
-        .run = past->plan.run_id == NULL ? "latest" : past->plan.run_id,
+        .run = past->id,
+        .nodes = json_object_get(past->json, "nodes"),
     };
 }
 
@@ -117,7 +119,8 @@ static void add_facts(const struct jr_web *web)
     add_fact(web, "ranks", shape.data);
     add_fact(web, "began", started);
     add_fact(web, "took", took.data);
-    add_fact(web, "host", jr_json_get_str(web->run, "host"));
+    if (json_object_get(web->past->json, "nodes") == NULL)
+        add_fact(web, "host", jr_json_get_str(web->run, "host"));
     jr_buf_str(web->out, "</dl>\n");
 }
 
@@ -193,15 +196,16 @@ static void add_document(const struct jr_web *web)
 static int load(struct jr_past *past, int fd, const char *log_dir,
                 const char *id, struct jr_error *err)
 {
-    JR_BUF_CLEANUP struct jr_buf run_dir = JR_BUF_INIT;
-    jr_buf_printf(&run_dir, "%s/%s", log_dir, id);
-    if (faccessat(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+    json_t *head = jr_folder_head(fd, "results.json");
+    bool there = head != NULL || faccessat(fd, "results.json", F_OK,
+                                           AT_SYMLINK_NOFOLLOW) == 0;
+    json_decref(head);
+    if (!there)
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "%s has no results (jobrun show %s tells how it "
                             "stands)",
                             id, id);
-    return jr_past_load(past, fd, "results.json",
-                        run_dir.failed ? id : run_dir.data, err);
+    return jr_past_load(past, fd, "results.json", log_dir, id, err);
 }
 
 int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
@@ -220,7 +224,10 @@ int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
                          .fd = fd,
                          .base = look->base};
     if (look->html) {
-        jr_timeline_read(&web.timeline, fd);
+        if (json_object_get(past.json, "nodes") != NULL)
+            jr_parts_timeline(&web.timeline, fd);
+        else
+            jr_timeline_read(&web.timeline, fd);
         add_document(&web);
         out->failed |= web.timeline.arena.failed;
         jr_timeline_release(&web.timeline);

@@ -119,6 +119,24 @@ void jr_web_place(const struct jr_web *web)
     jr_web_close(web);
 }
 
+/* The folders of a run in parts. */
+static void add_parts(const struct jr_web *web)
+{
+    size_t i = 0;
+    const json_t *node = NULL;
+    json_array_foreach(json_object_get(web->past->json, "nodes"), i, node)
+    {
+        const char *part = jr_json_get_str(node, "part");
+        if (part == NULL)
+            continue;
+        jr_buf_str(web->out, "<li>");
+        jr_html_link(web->out, web->base, part, part);
+        jr_buf_str(web->out, ": what this node's jobrun wrote, on ");
+        jr_html_text(web->out, jr_json_get_str(node, "host"));
+        jr_buf_str(web->out, "</li>\n");
+    }
+}
+
 void jr_web_files(const struct jr_web *web)
 {
     static const struct {
@@ -142,6 +160,7 @@ void jr_web_files(const struct jr_web *web)
         jr_html_link(web->out, web->base, files[i].name, files[i].name);
         jr_buf_printf(web->out, ": %s</li>\n", files[i].text);
     }
+    add_parts(web);
     jr_buf_str(web->out, "</ul>\n");
     jr_web_close(web);
 }

@@ -88,14 +88,29 @@ static void add_life(const struct chart *chart, const struct jr_stretch *life,
                       percent(chart, end), y + (thick + 9) / 2);
 }
 
+/* Where the rank is among those of the plan, which may lack some: nodes that are
+ * not here. The count of them: nowhere. */
+static uint32_t index_of(const struct chart *chart, uint32_t rank)
+{
+    const struct jr_plan *plan = &chart->web->past->plan;
+    uint32_t i = rank - chart->first;
+    if (rank < chart->first)
+        return plan->count;
+    if (i >= plan->count)
+        i = plan->count - 1;
+    while (i > 0 && plan->ranks[i].rank > rank)
+        i--;
+    return plan->ranks[i].rank == rank ? i : plan->count;
+}
+
 /* Failures come last, to lie above what else is in their rows. */
 static void add_lives(const struct chart *chart, bool failed)
 {
     const struct jr_web *web = chart->web;
     for (size_t n = 0; n < web->timeline.span_count; n++) {
         const struct jr_stretch *life = &web->timeline.spans[n];
-        uint32_t i = life->rank - chart->first;
-        if (life->rank < chart->first || i >= web->past->plan.count)
+        uint32_t i = index_of(chart, life->rank);
+        if (i >= web->past->plan.count)
             continue;
         const char *class = class_of(chart, life, i);
         if ((strcmp(class, "failed") == 0) == failed)

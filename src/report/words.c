@@ -117,7 +117,8 @@ uint32_t jr_words_attempt(const struct jr_plan *plan)
 {
     static const char prefix[] = "attempt_";
     const char *dir = plan->count > 0 ? jr_plan_of(plan, 0)->dir : NULL;
-    if (dir == NULL || strncmp(dir, prefix, sizeof prefix - 1) != 0)
+    dir = dir == NULL ? NULL : strstr(dir, prefix);
+    if (dir == NULL)
         return 0;
     const char *digits = dir + sizeof prefix - 1;
     char number[16];

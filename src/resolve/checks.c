@@ -133,10 +133,10 @@ static const char *place_help(const struct jr_resolver *r)
                "together with --local";
     if (scheduler->name != NULL && !scheduler->step)
         return "start one jobrun on each node by the scheduler's launcher, as "
-               "srun --ntasks-per-node=1 jobrun SPEC; or all nodes' ranks here "
-               "with --local";
-    return "give each node its --node-rank, and hosts or master_addr; or start "
-           "all nodes' ranks here with --local";
+               "srun --ntasks-per-node=1 jobrun SPEC --run-id ID; or all nodes' "
+               "ranks here with --local";
+    return "give each node its --node-rank, a --run-id that all have, and hosts "
+           "or master_addr; or start all nodes' ranks here with --local";
 }
 
 static void check_rendezvous(struct jr_resolver *r)

@@ -20,6 +20,7 @@
 #define ID_SUFFIX  4  /* hex digits */
 #define NAME_MOST  63 /* bytes of the name in an id */
 #define TRACKED_IN ".gitignore"
+#define RUN_FLAGS  (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 static unsigned random_suffix(void)
 {
@@ -114,31 +115,102 @@ static void change_suffix(char *id)
                        random_suffix());
 }
 
-static int make_run_dir(struct jr_rundir *dir, const char *log_dir, bool given,
-                        struct jr_error *err)
+/* What a folder is to be. */
+struct making {
+    const char *log_dir;
+    bool given;
+    const uint32_t *node; /* NULL: the run is one jobrun's */
+};
+
+static int make_whole(struct jr_rundir *dir, const struct making *making,
+                      struct jr_error *err)
 {
-    int tries = given ? 1 : ID_TRIES;
+    int tries = making->given ? 1 : ID_TRIES;
     while (mkdirat(dir->log_fd, dir->id, dir->dir_mode) != 0) {
         if (errno != EEXIST)
-            return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", log_dir,
-                                dir->id);
+            return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s",
+                                making->log_dir, dir->id);
         if (--tries == 0)
             return jr_error_set(err, JR_STATUS_LAUNCH,
                                 "a run '%s' exists already in %s", dir->id,
-                                log_dir);
+                                making->log_dir);
         change_suffix(dir->id);
     }
-    dir->fd = openat(dir->log_fd, dir->id,
-                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (dir->fd < 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", log_dir, dir->id);
+    (void)stpcpy(dir->path, dir->id);
     return 0;
 }
 
-int jr_rundir_create(struct jr_rundir *ret, const char *log_dir, const char *id,
-                     bool given, enum jr_log_mode mode, struct jr_error *err)
+/* The folder of all nodes, which another one may have made, and may remove
+ * again where it cannot go on. -1 with EAGAIN: look again. */
+static int enter_run(const struct jr_rundir *dir, const struct making *making,
+                     struct jr_error *err)
 {
-    struct jr_rundir dir = JR_RUNDIR_INIT;
+    struct stat st;
+    if (mkdirat(dir->log_fd, dir->id, dir->dir_mode) != 0 && errno != EEXIST)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
+                            dir->id);
+    int fd = openat(dir->log_fd, dir->id, RUN_FLAGS);
+    if (fd < 0 && errno == ENOENT) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (fd < 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
+                            dir->id);
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+        faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        return fd;
+    (void)close(fd);
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "the run '%s' in %s is no run of several nodes: give "
+                        "all nodes another --run-id",
+                        dir->id, making->log_dir);
+}
+
+static int make_part(struct jr_rundir *dir, const struct making *making,
+                     struct jr_error *err)
+{
+    char part[16];
+    (void)snprintf(part, sizeof part, JR_NODE_DIR, *making->node);
+    (void)snprintf(dir->path, sizeof dir->path, "%s/%s", dir->id, part);
+    for (int tries = ID_TRIES; tries > 0; tries--) {
+        errno = 0;
+        JR_CLOSE int run = enter_run(dir, making, err);
+        if (run < 0 && errno != EAGAIN)
+            return -1;
+        if (run >= 0 && mkdirat(run, part, dir->dir_mode) == 0)
+            return 0;
+        if (run >= 0 && errno == EEXIST)
+            return jr_error_set(err, JR_STATUS_LAUNCH,
+                                "node %u of the run '%s' has begun already, in "
+                                "%s/%s: --node-rank is another on each node, "
+                                "and a new run has a new --run-id",
+                                *making->node, dir->id, making->log_dir,
+                                dir->path);
+        if (run >= 0 && errno != ENOENT)
+            break;
+    }
+    return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
+                        dir->path);
+}
+
+static int make_run_dir(struct jr_rundir *dir, const struct making *making,
+                        struct jr_error *err)
+{
+    int failed = making->node != NULL ? make_part(dir, making, err)
+                                      : make_whole(dir, making, err);
+    if (failed != 0)
+        return -1;
+    dir->fd = openat(dir->log_fd, dir->path, RUN_FLAGS);
+    if (dir->fd < 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
+                            dir->path);
+    return 0;
+}
+
+/* Whether `id` is one; it is kept. */
+static int take_id(struct jr_rundir *dir, const char *id, struct jr_error *err)
+{
     if (strcmp(id, "latest") == 0)
         return jr_error_set(err, JR_STATUS_USAGE,
                             "'latest' means the newest run, and names none");
@@ -147,13 +219,23 @@ int jr_rundir_create(struct jr_rundir *ret, const char *log_dir, const char *id,
                             "a run id is 1 to 127 of A-Z a-z 0-9 . _ - and "
                             "does not begin with a dot: '%.80s' is none",
                             id);
-    memcpy(dir.id, id, strlen(id) + 1);
+    memcpy(dir->id, id, strlen(id) + 1);
+    return 0;
+}
+
+static int create(struct jr_rundir *ret, const char *id,
+                  const struct making *making, enum jr_log_mode mode,
+                  struct jr_error *err)
+{
+    struct jr_rundir dir = JR_RUNDIR_INIT;
+    if (take_id(&dir, id, err) != 0)
+        return -1;
     /* A folder gets its mode at once: under a umask of 0777 it would shut us
      * out before it could be changed. */
     mode_t mask = umask(0);
     set_modes(&dir, mode, mask);
-    int failed = enter_log_dir(&dir, log_dir, err) != 0 ||
-                 make_run_dir(&dir, log_dir, given, err) != 0;
+    int failed = enter_log_dir(&dir, making->log_dir, err) != 0 ||
+                 make_run_dir(&dir, making, err) != 0;
     (void)umask(mask);
     if (failed) {
         jr_rundir_close(&dir);
@@ -161,6 +243,28 @@ int jr_rundir_create(struct jr_rundir *ret, const char *log_dir, const char *id,
     }
     *ret = dir;
     return 0;
+}
+
+int jr_rundir_create(struct jr_rundir *ret, const char *log_dir, const char *id,
+                     bool given, enum jr_log_mode mode, struct jr_error *err)
+{
+    const struct making making = {log_dir, given, NULL};
+    return create(ret, id, &making, mode, err);
+}
+
+int jr_rundir_create_part(struct jr_rundir *ret, const char *log_dir,
+                          const char *id, uint32_t node, enum jr_log_mode mode,
+                          struct jr_error *err)
+{
+    const struct making making = {log_dir, true, &node};
+    return create(ret, id, &making, mode, err);
+}
+
+void jr_rundir_discard(const struct jr_rundir *dir)
+{
+    (void)unlinkat(dir->log_fd, dir->path, AT_REMOVEDIR);
+    if (strcmp(dir->path, dir->id) != 0)
+        (void)unlinkat(dir->log_fd, dir->id, AT_REMOVEDIR);
 }
 
 int jr_rundir_join(struct jr_rundir *ret, const char *log_dir, const char *id,
@@ -172,11 +276,11 @@ int jr_rundir_join(struct jr_rundir *ret, const char *log_dir, const char *id,
     if (!jr_rundir_is_id(id))
         return jr_error_set(err, JR_STATUS_LAUNCH, "no run is called so");
     memcpy(dir.id, id, strlen(id) + 1);
+    (void)stpcpy(dir.path, dir.id);
     set_modes(&dir, mode, mask);
     dir.log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir.log_fd >= 0)
-        dir.fd = openat(dir.log_fd, id,
-                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        dir.fd = openat(dir.log_fd, id, RUN_FLAGS);
     if (dir.fd < 0) {
         (void)jr_error_sys(err, JR_STATUS_LAUNCH,
                            "the run folder %s/%s is not there (log_dir has to "

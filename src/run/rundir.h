@@ -15,10 +15,11 @@
 #include <jobrun/types.h>
 
 struct jr_rundir {
-    int fd;     /* of LOG_DIR/RUN_ID */
+    int fd;     /* of LOG_DIR/RUN_ID, or of this node's part below it */
     int log_fd; /* of LOG_DIR */
     mode_t dir_mode, file_mode;
     char id[128];
+    char path[160]; /* below LOG_DIR: ID, or ID/node_N */
 };
 
 #define JR_RUNDIR_INIT                                                         \
@@ -39,6 +40,19 @@ bool jr_rundir_is_id(const char *id);
  * refused. */
 int jr_rundir_create(struct jr_rundir *ret, const char *log_dir, const char *id,
                      bool given, enum jr_log_mode mode, struct jr_error *err);
+
+/* The same where each of several nodes has a jobrun of its own, and they have
+ * nothing in common but `id`: this node's part is LOG_DIR/ID/node_N, a run
+ * folder of its own, and LOG_DIR may be one that the nodes share. Whoever comes
+ * first makes ID; mkdir(2) decides who is `node`, and the second is refused, as
+ * is a part of a run that is one jobrun's. */
+int jr_rundir_create_part(struct jr_rundir *ret, const char *log_dir,
+                          const char *id, uint32_t node, enum jr_log_mode mode,
+                          struct jr_error *err);
+
+/* Remove what was made and is still empty, and what other nodes have nothing
+ * in. The descriptors stay. */
+void jr_rundir_discard(const struct jr_rundir *dir);
 
 /* Open the folder that another node has made for the run `id`, and in it the own
  * one of this node's attempt (JR_NODE_DIR). */

@@ -136,7 +136,7 @@
     N("nodes", "", "nodes: 2")                                                 \
     N("node_rank",                                                             \
       "It differs from machine to machine, so it is usually given on the "     \
-      "command line, as `--node-rank 1`.",                                     \
+      "command line, as `--node-rank 1 --run-id exp1`.",                       \
       "nodes: 2\nnode_rank: 0")                                                \
     N("rank_start", "", "nodes: 2\nworld_size: 16\nrank_start: 8")             \
     N("hosts", "", "hosts: [gpu01, gpu02]")                                    \

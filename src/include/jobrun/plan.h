@@ -84,6 +84,8 @@ struct jr_injection {
 struct jr_plan {
     const char *name, *run_id;
     const char *run_dir;  /* absolute: LOG_DIR/RUN_ID */
+    const char *own_dir;  /* that, or RUN_DIR/node_N where each node has a
+                             jobrun of its own: paths of ranks begin there */
     const char *fingerprint;
     uint32_t world_size, nodes, node_rank;
     uint32_t axis_size[JR_AXIS_COUNT];

@@ -100,6 +100,7 @@ static inline void fake_start(struct fake *fake, uint32_t world)
         .name = "digits",
         .run_id = "20261121-063012-digits-3f9c",
         .run_dir = "runs/20261121-063012-digits-3f9c",
+        .own_dir = "runs/20261121-063012-digits-3f9c",
         .fingerprint = "abc",
         .world_size = world,
         .nodes = 1,

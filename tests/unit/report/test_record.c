@@ -153,13 +153,18 @@ static void a_run_is_found_by_id_prefix_or_latest(void)
         const char *error;
     } cases[] = {
         {"2", NULL, "'2' can be 2 runs: "},
-        {"3", NULL, "no run '3' in "},
-        {"", NULL, "'' can be 3 runs: "},
-        {"20-a/", NULL, "no run '20-a/' in "},
+        {"4", NULL, "no run '4' in "},
+        {"", NULL, "'' can be 4 runs: "},
+        {"20-a/", NULL, "run '20-a' in "},
+        {"30-p/node_2", NULL, "run '30-p' in "},
+        {"30-p/node_01", NULL, "run '30-p' in "},
+        {"30-p/node_0/..", NULL, "run '30-p' in "},
+        {"/node_0", NULL, "'/node_0' names no run"},
         {"notarun", NULL, "no run 'notarun' in "},
         {"20-a", "20-a", NULL},
         {"20-ab", "20-ab", NULL},
         {"1", "10-x", NULL},
+        {"3/node_1", "30-p/node_1", NULL},
         {"latest", "20-a", NULL},
     };
     struct fake fake;
@@ -168,6 +173,10 @@ static void a_run_is_found_by_id_prefix_or_latest(void)
     add_run(&fake, "20-ab", "run.json", "{}");
     add_run(&fake, "10-x", "run.json", "{}");
     add_run(&fake, "notarun", "other.json", "{}");
+    add_run(&fake, "30-p", "other.json", "{}");
+    add_run(&fake, "30-p/node_1", "run.json", "{}");
+    add_run(&fake, "30-p/node_2", "other.json", "{}");
+    add_run(&fake, "30-p/node_01", "run.json", "{}");
     (void)symlinkat("20-a", fake.fd, "latest");
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         char id[256] = "";
@@ -212,7 +221,7 @@ static void check_shown(struct fake *fake)
     char run_dir[128];
     finish_run(fake, "latest-run", 1000);
     (void)snprintf(run_dir, sizeof run_dir, "%s/latest-run", fake->dir);
-    fake->plan.run_dir = run_dir;
+    fake->plan.run_dir = fake->plan.own_dir = run_dir;
     (void)mkdirat(fake->fd, "latest-run/attempt_0", 0700);
     for (uint32_t i = 0; i < fake->plan.count; i++) {
         const char *dir = fake->ranks[i].dir;

@@ -151,6 +151,63 @@ static void never_takes_another_runs_folder(void)
     discard(folder);
 }
 
+static int part(struct jr_rundir *ret, const char *folder, uint32_t node,
+                struct jr_error *err)
+{
+    return jr_rundir_create_part(ret, folder, "r", node, JR_LOG_PRIVATE, err);
+}
+
+static void gives_each_node_a_part(void)
+{
+    char folder[64];
+    struct jr_error err;
+    struct jr_rundir a = JR_RUNDIR_INIT, b = JR_RUNDIR_INIT;
+    struct jr_rundir c = JR_RUNDIR_INIT;
+    make(folder);
+    CU_ASSERT_EQUAL(part(&a, folder, 7, &err), 0);
+    CU_ASSERT_EQUAL(part(&b, folder, 0, &err), 0);
+    JR_ASSERT_TEXT(a.path, "r/node_7");
+    JR_ASSERT_TEXT(b.id, "r");
+    CU_ASSERT_EQUAL(part(&c, folder, 7, &err), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "node 7 of the run 'r' has begun"));
+    CU_ASSERT_EQUAL(
+        jr_rundir_create(&c, folder, "r", true, JR_LOG_PRIVATE, &err), -1);
+    /* What another node has is not removed. */
+    jr_rundir_discard(&a);
+    CU_ASSERT_EQUAL(mode_of(folder, "r/node_7"), 0);
+    CU_ASSERT_TRUE(S_ISDIR(mode_of(folder, "r/node_0")));
+    CU_ASSERT_EQUAL(part(&c, folder, 7, &err), 0);
+    jr_rundir_discard(&b);
+    jr_rundir_discard(&c);
+    CU_ASSERT_EQUAL(mode_of(folder, "r"), 0);
+    jr_rundir_close(&a);
+    jr_rundir_close(&b);
+    jr_rundir_close(&c);
+    discard(folder);
+}
+
+static void has_no_part_in_what_is_one_jobruns(void)
+{
+    char folder[64];
+    struct jr_error err;
+    struct jr_rundir a = JR_RUNDIR_INIT, b = JR_RUNDIR_INIT;
+    struct jr_buf bytes = JR_BUF_INIT;
+    make(folder);
+    jr_buf_str(&bytes, "{}");
+    CU_ASSERT_EQUAL(
+        jr_rundir_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_rundir_write(&a, "run.json", &bytes, &err), 0);
+    CU_ASSERT_EQUAL(part(&b, folder, 1, &err), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "no run of several nodes"));
+    (void)unlinkat(a.fd, "run.json", 0);
+    jr_rundir_discard(&a);
+    CU_ASSERT_EQUAL(symlinkat(".", a.log_fd, "r"), 0);
+    CU_ASSERT_EQUAL(part(&b, folder, 1, &err), -1);
+    jr_buf_release(&bytes);
+    jr_rundir_close(&a);
+    discard(folder);
+}
+
 static void points_to_the_latest(void)
 {
     char folder[64], path[96], target[64] = "";
@@ -183,5 +240,6 @@ static void writes_no_file_of_a_failed_buffer(void)
 
 JR_UNIT_MAIN("rundir", CASE(names_runs), CASE(refuses),
              CASE(refuses_another_owner), CASE(makes_folders_by_mode),
-             CASE(never_takes_another_runs_folder), CASE(points_to_the_latest),
+             CASE(never_takes_another_runs_folder), CASE(gives_each_node_a_part),
+             CASE(has_no_part_in_what_is_one_jobruns), CASE(points_to_the_latest),
              CASE(writes_no_file_of_a_failed_buffer))

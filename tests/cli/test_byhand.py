@@ -1,0 +1,339 @@
+"""Several nodes by hand: a jobrun on each, with nothing in common but a run id.
+Here the nodes are processes of one machine."""
+import json
+import os
+import shutil
+import signal
+import socket
+import time
+
+import harness
+
+SPEC = """\
+version: 1
+nodes: {nodes}
+local_world_size: 2
+master_addr: 127.0.0.1
+master_port: {port}
+{more}
+entrypoint: {{shell: {script}}}
+"""
+
+
+def free_port():
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return held.getsockname()[1]
+
+
+class ByHand(harness.Case):
+    def spec(self, script, nodes=2, more=""):
+        return self.write("t.jobrun.yaml", SPEC.format(
+            nodes=nodes, port=free_port(), more=more,
+            script=json.dumps(script)))
+
+    def words(self, spec, node, run="exp1", logs=None):
+        words = [spec, "--node-rank", node, "--run-id", run]
+        return words + (["-s", f"log_dir={logs}"] if logs else [])
+
+    def node(self, spec, node, *more, run="exp1", logs=None):
+        return self.jobrun(*self.words(spec, node, run, logs), *more)
+
+    def begin(self, spec, node, *more, **where):
+        return self.start(*self.words(spec, node, **where), *more)
+
+    def await_file(self, path):
+        until = time.monotonic() + harness.LIMIT
+        while not (self.folder / path).exists():
+            self.assertLess(time.monotonic(), until, f"no {path}")
+            time.sleep(0.01)
+
+    def await_ranks(self, node, ranks):
+        """Until they execute: their logs have something."""
+        for rank in ranks:
+            path = self.folder / f"runs/exp1/node_{node}/attempt_0/{rank}" \
+                                 "/stdout.log"
+            until = time.monotonic() + harness.LIMIT
+            while not path.exists() or path.stat().st_size == 0:
+                self.assertLess(time.monotonic(), until, f"no rank {rank}")
+                time.sleep(0.01)
+
+    def ends(self, process, code):
+        out, err = process.communicate(timeout=harness.LIMIT)
+        self.assertEqual(process.returncode, code, out + err)
+        return out, err
+
+    def joined(self, run="exp1"):
+        return json.loads(self.expect(
+            self.jobrun("show", run, "--format", "json"), 0).stdout)
+
+
+class Runs(ByHand):
+    def test_two_at_once(self):
+        spec = self.spec("echo $RANK $NODE_RANK $WORLD_SIZE $JOBRUN_RUN_ID "
+                         "$JOBRUN_RUN_DIR $JOBRUN_RANK_DIR; "
+                         "echo {} > $JOBRUN_RESULT_FILE", more="results: {}")
+        runs = [self.begin(spec, node) for node in range(2)]
+        for node, run in enumerate(runs):
+            out, err = self.ends(run, 0)
+            self.assertIn(f"here node {node}: ranks {2 * node}-{2 * node + 1}",
+                          err)
+            top = self.folder / "runs/exp1"
+            self.assertEqual(sorted(out.splitlines()), [
+                f"[{r}] {r} {node} 4 exp1 {top} "
+                f"{top}/node_{node}/attempt_0/{r}"
+                for r in (2 * node, 2 * node + 1)])
+        self.assertEqual(os.readlink(self.folder / "runs/latest"), "exp1")
+        results = self.joined()
+        self.assertEqual(results["status"], "succeeded")
+        self.assertEqual([(rank["rank"], rank["node_rank"], rank["state"],
+                           rank["stdout"]) for rank in results["ranks"]],
+                         [(r, r // 2, "succeeded",
+                           f"node_{r // 2}/attempt_0/{r}/stdout.log")
+                          for r in range(4)])
+        for rank in results["ranks"]:
+            self.assertTrue((self.folder / "runs/exp1" /
+                             rank["stdout"]).exists())
+        shown = self.expect(self.jobrun("show", "latest"), 0).stdout
+        self.assertIn("4 of 4 ranks delivered", shown)
+        self.assertIn("runs/exp1   (jobrun show exp1)", shown)
+        part = self.expect(self.jobrun("show", "exp1/node_1"), 0).stdout
+        self.assertIn("2 of 2 ranks delivered", part)
+        self.assertIn("(jobrun show exp1/node_1)", part)
+
+    def test_logs_are_all_nodes(self):
+        spec = self.spec("echo this is rank $RANK")
+        for node in range(2):
+            self.expect(self.node(spec, node), 0)
+        said = self.expect(self.jobrun("logs", "exp1"), 0).stdout
+        for rank in range(4):
+            self.assertIn(f"this is rank {rank}\n", said)
+        said = self.expect(self.jobrun("logs", "exp1/node_1", "--rank", "3"), 0)
+        self.assertEqual(said.stdout.splitlines()[-1], "this is rank 3")
+
+    def test_folders_of_their_own(self):
+        spec = self.spec("true")
+        for node in range(2):
+            self.expect(self.node(spec, node, logs=f"logs{node}"), 0)
+        shown = self.expect(
+            self.jobrun("show", "--log-dir", "logs1"), 0).stdout
+        self.assertIn("INCOMPLETE: what is here did well, but 1 of 2 nodes is "
+                      "not here", shown)
+        self.assertIn("node 0   not here", shown)
+        self.assertIn("node 1   succeeded", shown)
+        self.expect(self.jobrun("wait", "exp1/node_1", "--log-dir", "logs1"), 0)
+        self.expect(self.jobrun("wait", "exp1", "--log-dir", "logs1"), 5)
+        # one folder put beside the other makes it whole
+        shutil.move(self.folder / "logs0/exp1/node_0",
+                    self.folder / "logs1/exp1/node_0")
+        self.expect(self.jobrun("wait", "exp1", "--log-dir", "logs1"), 0)
+
+    def test_started_at_the_same_moment(self):
+        spec = self.spec("true", nodes=3)
+        for round_ in range(20):
+            run = f"r{round_}"
+            runs = [self.begin(spec, node, run=run) for node in (0, 1, 1, 2)]
+            codes = []
+            for process in runs:
+                process.communicate(timeout=harness.LIMIT)
+                codes.append(process.returncode)
+            self.assertEqual([codes[0], sorted(codes[1:3]), codes[3]],
+                             [0, [0, 7], 0])
+            self.assertEqual(self.joined(run)["status"], "succeeded")
+
+    def test_no_run_id(self):
+        done = self.expect(self.jobrun(self.spec("true"), "--node-rank", "1"),
+                           2)
+        self.assertIn("node 1 of 2", done.stderr)
+        self.assertIn("--run-id", done.stderr)
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_the_same_node_again(self):
+        spec = self.spec("true")
+        self.expect(self.node(spec, 0), 0)
+        done = self.expect(self.node(spec, 0), 7)
+        self.assertIn("node 0 of the run 'exp1' has begun already", done.stderr)
+        self.assertIn("--run-id", done.stderr)
+
+    def test_no_run_of_several_nodes(self):
+        spec = self.spec("true")
+        self.expect(self.jobrun("-n", "1", "--run-id", "exp1", "--", "true"), 0)
+        done = self.expect(self.node(spec, 1), 7)
+        self.assertIn("no run of several nodes", done.stderr)
+        self.expect(self.node(spec, 1, run="exp2"), 0)
+        done = self.expect(
+            self.jobrun("-n", "1", "--run-id", "exp2", "--", "true"), 7)
+        self.assertIn("exists already", done.stderr)
+
+    def test_nothing_is_left_of_what_could_not_be_planned(self):
+        spec = self.spec("true", more="env: {NEEDED: '%{nonsense}'}")
+        self.expect(self.node(spec, 1), 3)
+        self.assertFalse((self.folder / "runs/exp1").exists())
+
+    def test_plan_shows_the_part(self):
+        done = self.expect(self.jobrun(
+            "plan", self.spec("true"), "--node-rank", "1", "--run-id", "x"), 0)
+        self.assertIn("runs/x/node_1", done.stdout)
+
+
+class Failures(ByHand):
+    def test_the_first_failure_counts(self):
+        """The other node fails later, of the first one's failure."""
+        spec = self.spec(
+            "echo up; case $RANK in 2) exit 3;; "
+            "0) while [ ! -e over ]; do sleep 0.01; done; exit 4;; esac")
+        first = self.begin(spec, 0)
+        self.await_ranks(0, [0])
+        self.expect(self.node(spec, 1), 1)
+        self.write("over", "")
+        self.ends(first, 1)
+        results = self.joined()
+        self.assertEqual((results["status"], results["exit_code"],
+                          results["root_cause"]["rank"],
+                          results["root_cause"]["exit_code"]),
+                         ("failed", 1, 2, 3))
+        states = {rank["rank"]: rank["state"] for rank in results["ranks"]}
+        self.assertEqual((states[0], states[2]),
+                         ("after_first_failure", "failed"))
+        shown = self.expect(self.jobrun("show", "exp1"), 0).stdout
+        self.assertIn("rank 2 exited with code 3", shown)
+        self.assertIn("node 1", shown)
+        self.assertIn("exp1/node_1/attempt_0/2/stdout.log", shown)
+        self.expect(self.jobrun("wait", "exp1"), 1)
+        report = self.expect(self.jobrun("report", "exp1", "--format", "html"),
+                             0).stdout
+        self.assertIn("rank 2 exited with code 3", report)
+        self.assertIn("node_0/attempt_0/0/stdout.log", report)
+        listed = self.expect(self.jobrun("runs"), 0).stdout.splitlines()
+        self.assertEqual(len(listed), 2, listed)
+        self.assertTrue(listed[1].startswith("failed"), listed)
+
+    def test_a_node_is_killed(self):
+        spec = self.spec("echo up; while [ ! -e over ]; do sleep 0.01; done")
+        nodes = [self.begin(spec, node) for node in range(2)]
+        for node in range(2):
+            self.await_ranks(node, [2 * node, 2 * node + 1])
+        shown = self.expect(self.jobrun("show", "exp1"), 0).stdout
+        self.assertIn("running", shown)
+        self.assertIn("2 of 2 nodes are here", shown)
+        self.assertIn(f"running: pid {nodes[1].pid}", shown)
+        runner = harness.runner_of(nodes[1].pid)
+        for pid in (runner, nodes[1].pid):
+            os.kill(pid, signal.SIGSTOP)
+        for pid in (runner, nodes[1].pid):
+            os.kill(pid, signal.SIGKILL)
+        nodes[1].communicate(timeout=harness.LIMIT)
+        shown = self.expect(self.jobrun("show", "exp1"), 0).stdout
+        self.assertIn(f"lost: pid {nodes[1].pid} is gone", shown)
+        self.assertIn(f"running: pid {nodes[0].pid}", shown)
+        self.write("over", "")
+        self.ends(nodes[0], 0)
+        done = self.expect(self.jobrun("wait", "exp1"), 7)
+        self.assertIn("the jobrun of node 1", done.stderr)
+        self.assertEqual(self.joined()["root_cause"]["kind"], "lost_node")
+        self.expect(self.jobrun("wait", "exp1/node_0"), 0)
+        self.expect(self.jobrun("wait", "exp1/node_1"), 7)
+
+
+class Others(ByHand):
+    """What the other verbs make of a run in parts."""
+
+    def begin_both(self, script="echo up; while :; do sleep 0.01; done"):
+        spec = self.spec(script)
+        nodes = [self.begin(spec, node) for node in range(2)]
+        for node in range(2):
+            self.await_ranks(node, [2 * node, 2 * node + 1])
+        return nodes
+
+    def test_stop(self):
+        nodes = self.begin_both()
+        done = self.expect(self.jobrun("stop", "exp1"), 0)
+        self.assertIn("STOPPED by SIGTERM", done.stderr)
+        for process in nodes:
+            self.ends(process, 143)
+        self.expect(self.jobrun("wait", "exp1"), 143)
+
+    def test_stop_one(self):
+        nodes = self.begin_both()
+        self.expect(self.jobrun("stop", "exp1/node_1"), 0)
+        self.ends(nodes[1], 143)
+        self.assertIsNone(nodes[0].poll())
+        top = self.expect(self.jobrun("top", "exp1", "--once"), 0).stdout
+        self.assertIn("ranks live", top)
+        stacks = json.loads(self.expect(self.jobrun(
+            "show", "exp1", "--stacks", "--format", "json"), 0).stdout)
+        self.assertEqual([rank["rank"] for rank in stacks["ranks"]], [0, 1])
+        self.expect(self.jobrun("stop"), 0)
+        self.ends(nodes[0], 143)
+
+    def test_wait_for_all(self):
+        nodes = self.begin_both(
+            "echo up; while [ ! -e over$NODE_RANK ]; do sleep 0.01; done")
+        waiting = self.start("wait", "exp1")
+        follows = self.start("logs", "exp1", "--follow")
+        self.write("over0", "")
+        self.ends(nodes[0], 0)
+        self.write("over1", "")
+        self.ends(nodes[1], 0)
+        self.ends(waiting, 0)
+        out, _ = self.ends(follows, 0)
+        self.assertEqual(sorted(out.splitlines()),
+                         [f"[{rank}] up" for rank in range(4)])
+
+    def test_detached(self):
+        spec = self.spec("true")
+        for node in range(2):
+            done = self.expect(self.node(spec, node, "--detach"), 0)
+            self.assertEqual(done.stdout, f"exp1/node_{node}\n")
+            self.expect(self.jobrun("wait", done.stdout.strip()), 0)
+        self.expect(self.jobrun("wait", "exp1"), 0)
+
+    def test_prune(self):
+        spec = self.spec("true")
+        self.expect(self.node(spec, 0), 0)
+        running = self.begin(spec, 1)
+        self.ends(running, 0)
+        done = self.expect(self.jobrun("prune", "--keep", "0"), 0)
+        self.assertEqual(done.stdout, "exp1\n")
+        self.assertFalse((self.folder / "runs/exp1").exists())
+
+    def test_prune_leaves_what_runs(self):
+        nodes = self.begin_both(
+            "echo up; while [ ! -e over$NODE_RANK ]; do sleep 0.01; done")
+        self.write("over1", "")
+        self.ends(nodes[1], 0)
+        done = self.expect(self.jobrun("prune", "--keep", "0"), 0)
+        self.assertEqual(done.stdout, "")
+        self.write("over0", "")
+        self.ends(nodes[0], 0)
+
+    def test_rerun_and_diff(self):
+        spec = self.spec("true")
+        for run in ("exp1", "exp2"):
+            for node in range(2):
+                self.expect(self.node(spec, node, run=run), 0)
+        done = self.expect(self.jobrun("diff", "exp1", "exp2"), 0)
+        self.assertIn("same", done.stdout + done.stderr)
+        self.expect(self.jobrun(
+            "rerun", "exp1/node_1", "--exact", "--run-id", "again"), 0)
+        self.assertTrue((self.folder / "runs/again/node_1").exists())
+
+    def test_a_prefix_and_what_is_none(self):
+        spec = self.spec("true")
+        self.expect(self.node(spec, 0), 0)
+        self.expect(self.jobrun("show", "ex/node_0"), 0)
+        for bad in ("exp1/node_1", "exp1/node_00", "exp1/../exp1", "exp1/",
+                    "exp2/node_0", "/node_0"):
+            done = self.expect(self.jobrun("show", bad), 2)
+            self.assertIn("jobrun: ", done.stderr)
+
+    def test_a_folder_with_blanks(self):
+        spec = self.spec("echo here")
+        for node in range(2):
+            self.expect(self.node(spec, node, logs="some runs"), 0)
+        said = self.expect(self.jobrun("logs", "--log-dir", "some runs"), 0)
+        self.assertEqual(said.stdout.count("here\n"), 4)
+
+
+if __name__ == "__main__":
+    harness.main()
