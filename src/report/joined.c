@@ -368,12 +368,14 @@ json_t *jr_joined_results(int fd, const struct jr_parts *found, bool head)
 {
     struct parts parts;
     json_t *joined = NULL;
-    bool over = true;
+    bool over = true, any = false;
     load(&parts, fd, found, head);
-    for (size_t i = 0; i < parts.count; i++)
+    for (size_t i = 0; i < parts.count; i++) {
         over = over && (parts.items[i].results != NULL ||
                         strcmp(parts.items[i].standing, "lost") == 0);
-    if (over && parts.count > 0)
+        any = any || parts.items[i].results != NULL;
+    }
+    if (over && any)
         joined = join(&parts);
     release(&parts);
     return joined;

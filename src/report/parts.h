@@ -6,8 +6,9 @@
  *   run.json      of the node that says how the run stands: one that runs on
  *                 this machine, else on another, else one that is lost; else
  *                 the first one. `part` is its folder
- *   results.json  once none of the nodes that are here goes on: all ranks that
- *                 were judged, and `nodes`, what became of each node
+ *   results.json  once none of the nodes that are here goes on, and one has
+ *                 results: all ranks that were judged, and `nodes`, what became
+ *                 of each node
  *   plan.json     the ranks of the nodes that are here
  *
  * and of any other file the first node's. Paths begin with the part's folder.

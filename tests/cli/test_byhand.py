@@ -9,6 +9,12 @@ import time
 
 import harness
 
+try:
+    import jsonschema
+except ImportError:
+    print("SKIPPED: results are not held to their schema: no jsonschema")
+    jsonschema = None
+
 SPEC = """\
 version: 1
 nodes: {nodes}
@@ -24,6 +30,16 @@ def free_port():
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         return held.getsockname()[1]
+
+
+def strict(schema):
+    """The schema with no room for keys that it does not list."""
+    if isinstance(schema, dict):
+        if "properties" in schema:
+            schema["additionalProperties"] = False
+        for value in schema.values():
+            strict(value)
+    return schema
 
 
 class ByHand(harness.Case):
@@ -64,8 +80,14 @@ class ByHand(harness.Case):
         return out, err
 
     def joined(self, run="exp1"):
-        return json.loads(self.expect(
+        results = json.loads(self.expect(
             self.jobrun("show", run, "--format", "json"), 0).stdout)
+        if jsonschema:
+            schema = harness.EXAMPLES.parents[1] / "schemas" / \
+                "results-v1.schema.json"
+            jsonschema.validate(results, strict(json.loads(
+                schema.read_text())))
+        return results
 
 
 class Runs(ByHand):

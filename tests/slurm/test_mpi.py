@@ -93,16 +93,17 @@ class Rendered(Lab):
 class Agents(Lab):
     """One jobrun per node, started by somebody else's launcher."""
 
-    def agents(self, *launcher, rank, env=None):
+    def agents(self, *launcher, env=None):
         spec = self.spec(
             text="local_world_size: 2\nmaster_addr: 127.0.0.1\n"
             "entrypoint: {shell: 'echo rank $RANK of $WORLD_SIZE, node "
             "$NODE_RANK of $GROUP_WORLD_SIZE,"
             " ${OMPI_COMM_WORLD_RANK-no} ${PMI_RANK-variables}'}\n")
-        return self.expect(self.on(
-            *launcher, "sh", "-c",
-            f'exec "$0" "$1" --run-id x -s "log_dir=logs.${rank}"', JOBRUN,
-            spec, env=env), 0)
+        done = self.expect(self.on(*launcher, JOBRUN, spec, "--run-id", "x",
+                                   env=env), 0)
+        shown = self.expect(self.on(JOBRUN, "show", "x"), 0)
+        self.assertIn("4 of 4 ranks", shown.stdout)
+        return done
 
     def assert_world(self, done):
         self.assertEqual(
@@ -112,7 +113,7 @@ class Agents(Lab):
     def test_hydra(self):
         self.assert_world(self.agents(
             "mpiexec.mpich", "-launcher", "fork", "-hosts",
-            "localhost,127.0.0.1", "-ppn", "1", "-n", "2", rank="PMI_RANK"))
+            "localhost,127.0.0.1", "-ppn", "1", "-n", "2"))
 
     def test_openmpi(self):
         if subprocess.run(["unshare", "--uts", "true"],
@@ -121,7 +122,7 @@ class Agents(Lab):
         self.assert_world(self.agents(
             "mpirun.openmpi", "--mca", "plm_rsh_agent", FOLDER / "remote",
             "-H", "nodea:1,nodeb:1", "--map-by", "ppr:1:node",
-            rank="OMPI_COMM_WORLD_RANK", env=OPENMPI))
+            env=OPENMPI))
 
     def test_two_on_a_node(self):
         spec = self.spec(text="local_world_size: 1\nentrypoint: ['true']\n")

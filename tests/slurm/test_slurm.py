@@ -177,6 +177,24 @@ class Step(Lab):
             "error[JR0425]: srun under Slurm started jobrun 2 times"), 2)
         self.assertIn("--ntasks-per-node=1", done.stderr)
 
+    def test_one_run_of_all_nodes(self):
+        spec = self.spec(text="local_world_size: 2\n" + WHO)
+        step = ("srun", "-N3", "--ntasks-per-node=1", JOBRUN, spec)
+        done = self.expect(self.on(*step), 2)
+        self.assertIn("need a --run-id", done.stderr)
+        done = self.expect(self.on(*step, "--run-id", "one"), 0)
+        self.assertEqual(
+            sorted(line.split()[2] for line in done.stdout.splitlines()
+                   if line.startswith("[")), list("012345"))
+        shown = json.loads(self.expect(self.on(
+            JOBRUN, "show", "one", "--format", "json"), 0).stdout)
+        self.assertEqual((shown["status"], [rank["node_rank"]
+                                            for rank in shown["ranks"]]),
+                         ("succeeded", [0, 0, 1, 1, 2, 2]))
+        done = self.on(*step, "--run-id", "one")
+        self.assertEqual(done.returncode, 7)
+        self.assertIn("has begun already", done.stderr)
+
     def test_more_nodes_than_there_are(self):
         spec = self.spec(text="nodes: 4\nlocal_world_size: 1\n" + WHO)
         done = self.expect(self.on("srun", "-N2", "--ntasks-per-node=1",
