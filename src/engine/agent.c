@@ -68,6 +68,7 @@ static int open_agent(struct jr_agent *agent)
     agent->bytes = malloc(JR_AGENT_PIECE);
     if (agent->bytes == NULL || jr_loop_open(&agent->loop) != 0)
         return -1;
+    jr_loop_timer(&agent->loop, &agent->turn);
     int flags = fcntl(agent->out.fd, F_GETFL);
     (void)fcntl(agent->in.fd, F_SETFD, FD_CLOEXEC);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -92,6 +93,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
         .in = {STDIN_FILENO, jr_agent_on_input, &agent},
         .out = {STDOUT_FILENO, jr_agent_on_room, &agent},
         .signals = {-1, on_signal, &agent},
+        .turn = {.due = jr_beat_unheard, .owner = &agent},
         .orders_fd = -1,
     };
     for (int i = 0; i < JR_AGENT_ENDS; i++)
@@ -103,6 +105,11 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
         greet(&agent, host);
     while (result == 0 && goes_on(&agent))
         (void)jr_loop_turn(&agent.loop, false);
+    if (agent.forsaken)
+        result = jr_error_set(err, JR_STATUS_LAUNCH,
+                              "node %u (%s): nothing was heard of the head of "
+                              "this job for two minutes: its ranks here were "
+                              "stopped", node, host);
     jr_inlet_release(&agent.inlet);
     jr_buf_release(&agent.outbox);
     if (agent.signals.fd >= 0)

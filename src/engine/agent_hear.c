@@ -21,6 +21,7 @@ static void on_spec(struct jr_agent *agent, const json_t *spec)
 static void on_go(struct jr_agent *agent, const json_t *go)
 {
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
+    agent->beats = json_is_true(json_object_get(go, "beats"));
     jr_agent_say(agent, jr_frame_word(agent->node, "begun"));
     if (agent->pid == 0 && jr_agent_start(agent, go, &err) != 0)
         jr_agent_refuse(agent, &err);
@@ -69,6 +70,18 @@ static void on_signal_word(struct jr_agent *agent, const json_t *word)
         (void)kill(agent->pid, sig);
 }
 
+static void on_beat(struct jr_agent *agent, const json_t *word)
+{
+    (void)word;
+    jr_agent_say(agent, jr_frame_word(agent->node, "beat"));
+}
+
+static void on_away(struct jr_agent *agent, const json_t *word)
+{
+    (void)word;
+    agent->away = true;
+}
+
 static void on_hold(struct jr_agent *agent, const json_t *word)
 {
     agent->held = json_is_true(json_object_get(word, "on"));
@@ -85,17 +98,20 @@ static const struct verb verbs[] = {
     {"stop", on_stop},       {"release", on_release},
     {"first", on_first},     {"signal", on_signal_word},
     {"hold", on_hold},       {"query", on_query},
-    {"hang", on_hang},
+    {"hang", on_hang},       {"beat", on_beat},
+    {"away", on_away},
 };
 
 static void obey(struct jr_agent *agent, const char *line, size_t len)
 {
     json_t *word = jr_json_parse(line, len, NULL);
+    agent->away = false;
     const char *type = jr_json_get_str(word, "t");
     for (size_t i = 0; type != NULL && i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(type, verbs[i].word) == 0)
             verbs[i].act(agent, word);
     json_decref(word);
+    jr_beat_listen(agent);
 }
 
 void jr_agent_on_input(void *owner, uint32_t events)

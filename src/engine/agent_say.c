@@ -35,6 +35,14 @@ static void lose_head(struct jr_agent *agent)
     jr_agent_leave(agent);
 }
 
+void jr_agent_forsake(struct jr_agent *agent)
+{
+    agent->forsaken = true;
+    agent->held = false;
+    jr_agent_leave(agent);
+    jr_agent_send(agent);
+}
+
 static void watch_out(struct jr_agent *agent, bool wanted)
 {
     if (wanted == agent->out_watched)
@@ -49,6 +57,8 @@ static void watch_out(struct jr_agent *agent, bool wanted)
 void jr_agent_send(struct jr_agent *agent)
 {
     struct jr_buf *box = &agent->outbox;
+    if (agent->forsaken)
+        agent->sent = box->len;
     while (agent->sent < box->len) {
         ssize_t len = write(agent->out.fd, box->data + agent->sent,
                             box->len - agent->sent);

@@ -5,6 +5,7 @@
 #define JR_AGENT_SIDE_H
 
 #include "agent_run.h"
+#include "beat.h"
 #include "frame.h"
 #include "loop.h"
 
@@ -34,12 +35,20 @@ struct jr_agent {
     int orders_fd;     /* what it hears orders from; -1 */
     bool held;         /* the head's console is full */
     bool leaving;      /* the input has ended */
+    bool forsaken;     /* the head is gone, and nobody hears what is said */
+    bool beats;        /* beat.h: the head gives signs of life */
+    bool away;         /* and none now */
+    unsigned silent;   /* turns since it said something */
+    struct jr_timer turn;
     char *bytes;
 };
 
 /* The ranks hear that their orders have ended; what becomes of them is still
  * said, for the head may hear it. */
 void jr_agent_leave(struct jr_agent *agent);
+
+/* The same where nobody hears it: agent_say.c. */
+void jr_agent_forsake(struct jr_agent *agent);
 
 /* Say a word of jr_frame_word, which is taken over; why this node cannot do
  * what it is to do; and what is in the outbox. agent_say.c. */

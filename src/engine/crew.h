@@ -5,6 +5,7 @@
 #ifndef JR_ENGINE_CREW_H
 #define JR_ENGINE_CREW_H
 
+#include "beat.h"
 #include "events.h"
 #include "frame.h"
 #include "head.h"
@@ -36,6 +37,9 @@ struct jr_node_side {
     bool returned;     /* all its ranks have, or nobody waits for them */
     bool asked;        /* for how long its ranks have been silent */
     int signal;        /* its run's own process died of it */
+    bool begun;        /* its run has told of something */
+    unsigned silent;   /* beat.h: turns since something was heard of it */
+    uint64_t heard_ns; /* when that was */
     struct jr_buf streams[JR_FLOW_COUNT];
 };
 
@@ -51,7 +55,7 @@ struct jr_head {
     struct jr_buf outbox;          /* what srun has not taken yet */
     size_t sent;
     bool in_watched;
-    struct jr_timer patience;
+    struct jr_timer patience, beat;
     bool late;                     /* it is over */
     bool gone;                     /* an agent is, before it was to go */
     uint32_t gone_node;            /* whose */

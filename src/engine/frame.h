@@ -19,7 +19,10 @@
  *                           <-   go        for each attempt
  *   begun                   ->
  *   out err event...        ->
- *                           <-   stop, release, first, query, hang, signal, hold
+ *                           <-   stop, release, first, query, hang, signal,
+ *                                hold, away
+ *                           <-   beat      again and again: beat.h
+ *   beat                    ->
  *   outcome... done         ->
  *                           <-   end of input: stop, and leave
  */

@@ -65,6 +65,7 @@ static int open_head(struct jr_head *head, struct jr_error *err)
         jr_loop_open(&head->loop) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "could not set up the head");
     jr_loop_timer(&head->loop, &head->patience);
+    jr_loop_timer(&head->loop, &head->beat);
     return jr_head_connect(head, err);
 }
 
@@ -82,6 +83,7 @@ int jr_head_open(struct jr_head **ret, const struct jr_head_options *options,
         .err = {.fd = -1},
         .process = {.fd = -1},
         .patience = {.due = on_late, .owner = head},
+        .beat = {.due = jr_beat_due, .owner = head},
     };
     if (open_head(head, err) != 0 ||
         jr_head_await(head, JR_NODE_MET, "did not answer", err) != 0) {

@@ -101,6 +101,7 @@ void jr_head_hear(struct jr_head *head, const json_t *frame)
     enum jr_flow stream = jr_flow_find(type);
     if (node >= head->options.nodes)
         return;
+    jr_beat_heard(head, node);
     if (stream != JR_FLOW_COUNT) {
         (void)jr_frame_take(&head->nodes[node].streams[stream], frame);
         if (head->run != NULL)

@@ -40,12 +40,12 @@ void jr_head_run_stop(struct jr_head_run *run)
 {
     const struct jr_policy *policy = run->plan->policy;
     uint64_t most_ms = policy->timeouts.stop_grace_ms + policy->on_hang.wait_ms;
+    if (run->lost)
+        jr_head_hush(run->head);
     if (run->stopped)
         return;
     run->stopped = true;
-    if (run->lost)
-        jr_head_hush(run->head);
-    else
+    if (!run->lost)
         jr_head_tell(run->head, jr_head_word("stop"));
     run->head->late = false;
     run->head->patience.at = jr_clock_ns() + most_ms * MS + SLACK_NS;
@@ -280,8 +280,10 @@ static void on_signal(void *owner, uint32_t events)
     json_t *word = jr_head_word("signal");
     jr_json_set_int(word, "signal", sig);
     jr_head_tell(run->head, word);
-    if (use == JR_SIGNAL_SUSPEND)
+    if (use == JR_SIGNAL_SUSPEND) {
+        jr_head_tell(run->head, jr_head_word("away"));
         (void)kill(getpid(), SIGSTOP);
+    }
     if (use != JR_SIGNAL_STOP)
         return;
     if (run->outcome->stop_signal == 0)
@@ -350,7 +352,10 @@ static void begin(struct jr_head_run *run, uint32_t attempt)
     jr_json_set_int(word, "port", run->plan->master_port);
     jr_json_set_str(word, "run_id", run->plan->run_id);
     run->go_ns = jr_clock_ns();
+    jr_json_set_bool(word, "beats",
+                     run->plan->policy->on_failure == JR_ON_FAILURE_STOP);
     jr_head_tell(head, word);
+    jr_beat_begin(head);
 }
 
 static void follow(struct jr_head_run *run)
@@ -366,7 +371,7 @@ static void follow(struct jr_head_run *run)
         }
     }
     lose_nodes(run);
-    head->patience.at = 0;
+    head->patience.at = head->beat.at = 0;
     while (jr_screen_is_waiting(&run->screen) &&
            run->outcome->stop_signal == 0)
         jr_head_turn(head);

@@ -51,11 +51,21 @@ size_t jr_print_count(const struct jr_page *page, enum jr_rank_state state)
     return count;
 }
 
+static bool lost_a_node(const struct jr_outcome *run)
+{
+    for (uint32_t i = 0; i < run->count; i++)
+        if (run->ranks[i].end == JR_END_LOST)
+            return true;
+    return false;
+}
+
 void jr_print_left(const struct jr_page *page)
 {
     const struct jr_outcome *run = page->outcome;
     if (run->left == 0) {
-        jr_buf_str(page->out, "0 processes left");
+        jr_buf_str(page->out, lost_a_node(run)
+                                  ? "0 processes left, lost nodes aside"
+                                  : "0 processes left");
         return;
     }
     jr_buf_printf(page->out, "%u process%s could not be ended:", run->left,

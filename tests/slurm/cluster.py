@@ -17,6 +17,10 @@ the end of its standard input and kills everything below it.
 All nodes share this machine's host name, addresses and ports: what tells them
 apart is SLURMD_NODENAME, n1, n2, ... Each has 4 CPUs, whatever the machine has,
 and 4 accelerators, which are none (--gpus-per-node=4).
+
+Within a network namespace of its own (`unshare -n`, as root) a cluster can have
+one node, the last, that is far: in another namespace, behind a link that can be
+cut.
 """
 import ctypes
 import itertools
@@ -39,10 +43,11 @@ NEEDED = ("munged", "mungekey", "slurmctld", "slurmd", "srun", "sbatch",
 PORTS = 200  # of a cluster: the controller, the nodes, srun's, and at the end
 OWN_PORTS = 50  # those that its tests may use
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+HERE, FAR = "10.77.0.1", "10.77.0.2"  # addresses, where a node is far
 DEVICES = "/dev/full,/dev/random,/dev/urandom,/dev/zero"
 
 CONFIG = """ClusterName=test
-SlurmctldHost=localhost(127.0.0.1)
+SlurmctldHost=localhost({here})
 SlurmctldPort={port}
 SrunPortRange={srun_first}-{srun_last}
 SlurmUser={user}
@@ -72,11 +77,12 @@ SlurmctldLogFile={folder}/log/slurmctld.log
 ReturnToService=2
 GresTypes=gpu
 {settings}
-NodeName=n[1-{nodes}] NodeHostname=localhost NodeAddr=127.0.0.1 \
-Port=[{node_first}-{node_last}] CPUs=4 RealMemory=2000 Gres=gpu:fake:4 \
-State=UNKNOWN
+{node_lines}
 PartitionName=debug Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
+
+NODE = ("NodeName={name} NodeHostname=localhost NodeAddr={address} Port={port} "
+        "CPUs=4 RealMemory=2000 Gres=gpu:fake:4 State=UNKNOWN")
 
 SETTINGS = {"KillWait": 5, "SlurmdTimeout": 30, "MinJobAge": 600,
             "InactiveLimit": 0, "KillOnBadExit": 0, "WaitTime": 0}
@@ -189,10 +195,46 @@ def listening():
 
 
 class Guard:
-    def __init__(self, nodes, settings):
+    def __init__(self, nodes, settings, far):
         self.nodes = nodes
         self.settings = {**SETTINGS, **settings}
         self.daemons = {}
+        self.far = far
+        self.here = HERE if far else "127.0.0.1"
+        if far:
+            self.lay_link()
+
+    def lay_link(self):
+        """The network namespace of the far node: that of a process in it. It
+        has `far` as its end of the link, and `near` is here."""
+        self.home = subprocess.Popen(
+            [find("unshare"), "-n", "cat"], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, preexec_fn=die_with_parent)
+        self.home.stdin.write(b"\n")
+        self.home.stdin.flush()
+        self.home.stdout.read(1)  # it is there
+        self.daemons["home"] = self.home
+        there = [find("nsenter"), "-n", "-t", str(self.home.pid)]
+        for words in (
+                [find("ip"), "link", "set", "lo", "up"],
+                [find("ip"), "link", "add", "near", "type", "veth", "peer",
+                 "name", "far", "netns", str(self.home.pid)],
+                [find("ip"), "address", "add", f"{HERE}/24", "dev", "near"],
+                [find("ip"), "link", "set", "near", "up"],
+                [*there, find("ip"), "link", "set", "lo", "up"],
+                [*there, find("ip"), "address", "add", f"{FAR}/24", "dev",
+                 "far"],
+                [*there, find("ip"), "link", "set", "far", "up"]):
+            subprocess.run(words, check=True, timeout=LIMIT)
+
+    def node_lines(self, port):
+        return "\n".join(NODE.format(
+            name=name, port=port + i + 1,
+            address=FAR if self.is_far(name) else self.here)
+            for i, name in enumerate(self.names()))
+
+    def is_far(self, node):
+        return self.far and node == self.names()[-1]
 
     def configure(self, folder, port):
         self.folder = folder
@@ -204,9 +246,10 @@ class Guard:
         (folder / "gres.conf").write_text(
             f"NodeName=n[1-{self.nodes}] Name=gpu Type=fake File={DEVICES}\n")
         (folder / "slurm.conf").write_text(CONFIG.format(
-            folder=folder, nodes=self.nodes, port=port, listening=listening(),
+            folder=folder, port=port, here=self.here,
+            listening="" if self.far else listening(),
             user=pwd.getpwuid(os.geteuid()).pw_name,
-            node_first=port + 1, node_last=port + self.nodes,
+            node_lines=self.node_lines(port),
             srun_first=port + self.nodes + 1,
             srun_last=port + PORTS - OWN_PORTS - 1,
             settings="\n".join(f"{key}={value}" for key, value
@@ -241,7 +284,9 @@ class Guard:
                    f"--seed-file={munge}/seed", "--origin=127.0.0.1")
 
     def start_node(self, node):
-        self.start(node, "slurmd", "-D", "-N", node,
+        enter = ["nsenter", "-n", "-t", self.home.pid, find("slurmd")] \
+            if self.is_far(node) else ["slurmd"]
+        self.start(node, *enter, "-D", "-N", node,
                    "-f", self.folder / "slurm.conf")
 
     def start_all(self):
@@ -290,7 +335,7 @@ class Guard:
             print(self.daemons[node].pid, flush=True)
 
 
-def keep(nodes, settings):
+def keep(nodes, settings, far):
     prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(1))
@@ -298,7 +343,7 @@ def keep(nodes, settings):
         port, held = lease_ports()
         folder = pathlib.Path(tempfile.mkdtemp(prefix="slurm-"))
         folder.chmod(0o755)
-        guard = Guard(nodes, settings)
+        guard = Guard(nodes, settings, far)
         try:
             guard.configure(folder, port)
             guard.start_all()
@@ -324,15 +369,17 @@ def clean():
 
 
 class Cluster:
-    def __init__(self, nodes=4, **settings):
-        """`settings` are lines of slurm.conf in place of SETTINGS."""
+    def __init__(self, nodes=4, far=False, **settings):
+        """`settings` are lines of slurm.conf in place of SETTINGS. With `far`
+        the last node is behind a link."""
         self.nodes = nodes
+        self.far = far
         self.settings = settings
 
     def __enter__(self):
         self.keeper = subprocess.Popen(
             [sys.executable, __file__, "--keep", str(self.nodes),
-             json.dumps(self.settings)], stdin=subprocess.PIPE, env=clean(),
+             json.dumps(self.settings), json.dumps(self.far)], stdin=subprocess.PIPE, env=clean(),
             stdout=subprocess.PIPE, text=True, start_new_session=True)
         line = self.keeper.stdout.readline()
         if not line:
@@ -417,6 +464,15 @@ class Cluster:
             time.sleep(0.02)
         return found
 
+    @staticmethod
+    def cut_link():
+        """Between the far node and all others."""
+        subprocess.run(["ip", "link", "set", "near", "down"], check=True)
+
+    @staticmethod
+    def mend_link():
+        subprocess.run(["ip", "link", "set", "near", "up"], check=True)
+
     def node_processes(self, node):
         """The pids of a node's steps and of what runs in them."""
         log = str(self.folder / "log" / f"{node}.log")
@@ -449,7 +505,7 @@ class Cluster:
 def main():
     words = sys.argv[1:]
     if words[:1] == ["--keep"]:
-        return keep(int(words[1]), json.loads(words[2]))
+        return keep(int(words[1]), *map(json.loads, words[2:]))
     nodes = 4
     if words[:1] == ["-n"]:
         nodes = int(words[1])

@@ -1,0 +1,37 @@
+/*
+ * Signs of life between head and agents while ranks run. Of a node that is cut
+ * off srun says nothing before Slurm has given it up (SlurmdTimeout), and of a
+ * slurmstepd that is gone nothing at all.
+ *
+ * Each JR_BEAT_NS the head says `beat` and every agent answers. A node of which
+ * nothing was heard for JR_BEATS turns is lost; for twice as many where
+ * its run has not begun, for it may wait for a slow file system. An agent of
+ * which the head says nothing for JR_BEATS turns twice as long takes the head
+ * for lost and stops its ranks: that is for a node that is cut off for good.
+ *
+ * What is counted are one's own turns, and not time: one who was stopped, or
+ * whose machine slept, has had a single turn, and has heard before it what came
+ * meanwhile. A head that is suspended says `away` first.
+ */
+#ifndef JR_BEAT_H
+#define JR_BEAT_H
+
+#include <stdint.h>
+
+#define JR_BEAT_NS (UINT64_C(10) * 1000000000)
+#define JR_BEATS   6u
+
+struct jr_head;
+struct jr_head_run;
+struct jr_agent;
+
+/* The head: an attempt begins; a node said something; a turn is over. */
+void jr_beat_begin(struct jr_head *head);
+void jr_beat_heard(struct jr_head *head, uint32_t node);
+void jr_beat_due(void *head);
+
+/* An agent: a run begins, the head has said something; a turn is over. */
+void jr_beat_listen(struct jr_agent *agent);
+void jr_beat_unheard(void *agent);
+
+#endif

@@ -1,0 +1,99 @@
+"""A real Slurm across a link that is cut: two nodes, each in a network namespace
+of its own."""
+import os
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+INSIDE = "JOBRUN_TEST_OWN_NETWORK"
+if INSIDE not in os.environ:
+    tried = subprocess.run(["unshare", "-n", "true"], capture_output=True)
+    if tried.returncode != 0 or not shutil.which("ip"):
+        print("SKIPPED: no network namespace can be made here (as root, with "
+              "iproute2)")
+        sys.exit(77)
+    os.environ[INSIDE] = "1"
+    os.execvp("unshare", ["unshare", "-n", sys.executable, *sys.argv])
+
+import lab  # noqa: E402
+from test_nodes import Nodes  # noqa: E402
+
+setUpModule = lab.up(2, far=True, KillWait=11, SlurmdTimeout=300)
+LOST = 60  # seconds in silence after which a node is lost
+FORSAKEN = 120  # the same of the head
+SLACK = 60
+RETRY = 300  # Slurm tries again now and then to end what it could not reach
+# A rank that counts until there is a file, which all nodes see.
+COUNTS = ("entrypoint: [sh, -c, 'i=0; until test -e \"$JOBRUN_RUN_DIR/enough\"; "
+          "do i=$((i + 1)); echo $i; sleep 0.2; done']\n")
+
+
+class Links(Nodes):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.slurm.mend_link)
+
+    def begin(self):
+        spec = self.spec(text=f"local_world_size: 1\n{COUNTS}")
+        job = self.submit(f"exec '{lab.JOBRUN}' '{spec}'", "-N2",
+                          "--no-requeue")
+        self.await_ranks(2)
+        return job
+
+    def await_line(self, number):
+        self.slurm.wait(lambda: f"[1] {number}\n" in self.output(),
+                        f"line {number}")
+
+    def far_ranks(self):
+        return [words for pid, words in self.slurm.strays().items()
+                if "enough" in words and
+                pid in self.slurm.node_processes("n2")]
+
+    def test_briefly(self):
+        """Nobody notices, and nothing is lost."""
+        job = self.begin()
+        self.await_line(1)
+        self.slurm.cut_link()
+        time.sleep(10)  # that is what is tried
+        self.slurm.mend_link()
+        with open(self.folder / "runs/latest/attempt_0/1/stdout.log") as log:
+            self.await_line(log.read().split()[-1])
+        (self.folder / "runs/latest/enough").touch()
+        self.slurm.await_job(job, "COMPLETED")
+        own = [line.split()[1] for line in self.output().splitlines()
+               if line.startswith("[1] ")]
+        self.assertEqual(own, [str(i + 1) for i in range(len(own))])
+        self.assertEqual(self.results()["status"], "succeeded")
+        self.slurm.await_gone()
+
+    def test_for_good(self):
+        """Each side takes the other for lost, and ends."""
+        job = self.begin()
+        cut = time.monotonic()
+        self.slurm.cut_link()
+        self.slurm.wait((self.folder / "runs/latest/results.json").exists,
+                        "end of the run", LOST + SLACK)
+        took = time.monotonic() - cut
+        self.assertGreater(took, LOST - 11)
+        results = self.results()
+        cause = results["root_cause"]
+        self.assertEqual((results["status"], cause["kind"], cause["host"]),
+                         ("failed", "lost_node", "n2"))
+        self.assertIn("nothing was heard of node 1 (n2) since ",
+                      cause["message"])
+        self.slurm.wait(lambda: "rank 0 stopped by jobrun" in self.output(),
+                        "report")
+        self.assertIn("scontrol show node n2", self.output())
+        self.assertNotEqual(self.far_ranks(), [])
+        self.slurm.wait(lambda: not self.far_ranks(), "end of n2's rank",
+                        FORSAKEN + SLACK)
+        self.slurm.mend_link()
+        self.slurm.wait(lambda: self.slurm.job(job)["JobState"] == "FAILED",
+                        "end of the job", RETRY)
+        self.slurm.await_gone()
+
+
+if __name__ == "__main__":
+    lab.main()

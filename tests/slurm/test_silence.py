@@ -1,0 +1,131 @@
+"""Heads and agents that fall silent, each for a reason of its own, with a
+stand-in for srun. All of them wait at the same time, for what has to pass are
+the minutes that it takes users, too."""
+import os
+import pathlib
+import signal
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cli"))
+
+import harness  # noqa: E402
+from test_agents import Agents  # noqa: E402
+
+LOST = 60  # seconds in silence after which a node is lost
+FORSAKEN = 120  # the same of the head
+SLACK = 120  # on a busy machine
+
+
+class One(Agents):
+    """A run of two nodes with a rank each, in a folder of its own."""
+
+    def begin_one(self):
+        self.setUp()
+        process = self.begin(
+            'until test -e "$JOBRUN_RUN_DIR/enough"; do sleep 0.2; done')
+        self.pids = self.agents()
+        return process
+
+    def enough(self):
+        (self.folder / "runs/latest/enough").touch()
+
+    def end_of(self, process, code, limit):
+        out, err = process.communicate(timeout=limit)
+        self.assertEqual(process.returncode, code, out + err)
+        return err
+
+    def await_ranks_gone(self, limit):
+        """The agents end with their ranks, whoever else is left."""
+        until = time.monotonic() + limit
+        for pid in self.pids.values():
+            while harness.name_of(pid).startswith("jobrun"):
+                self.assertLess(time.monotonic(), until, f"{pid} lives")
+                time.sleep(0.1)
+
+
+def an_agent_is_stopped(one):
+    process = one.begin_one()
+    os.kill(one.pids[1], signal.SIGSTOP)
+    err = one.end_of(process, 1, LOST + SLACK)
+    one.assertIn("rank 2 was lost with its node", err)
+    one.assertIn("nothing was heard of node 1 (n2) since ", err)
+    one.assertIn("ranks 0-1 stopped by jobrun", err)
+    one.assertEqual(one.results()["root_cause"]["kind"], "lost_node")
+    os.kill(one.pids[1], signal.SIGCONT)
+    one.nobody_is_left()
+
+
+def srun_is_stopped(one):
+    process = one.begin_one()
+    srun, = (child for child in harness.children(process.pid)
+             if harness.name_of(child) == "srun")
+    os.kill(srun, signal.SIGSTOP)
+    err = one.end_of(process, 1, LOST + SLACK)
+    one.assertIn("nothing was heard of any node since ", err)
+    one.assertIn(f"srun (pid {srun}) hangs", err)
+    one.nobody_is_left()
+
+
+def the_head_is_stopped_for_good(one):
+    """The agents stop their ranks, and say so where it may still be heard."""
+    process = one.begin_one()
+    process.send_signal(signal.SIGSTOP)
+    one.await_ranks_gone(FORSAKEN + SLACK)
+    process.send_signal(signal.SIGCONT)
+    err = one.end_of(process, 1, SLACK)
+    one.assertIn("nothing was heard of the head of this job", err)
+    one.nobody_is_left()
+
+
+def the_head_is_stopped_for_a_while(one):
+    """Longer than a node may be silent: but it is the head that was."""
+    process = one.begin_one()
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(LOST + 20)  # that is what is tried
+    process.send_signal(signal.SIGCONT)
+    time.sleep(20)  # so is this: two turns in which it could judge
+    one.enough()
+    one.end_of(process, 0, SLACK)
+    one.nobody_is_left()
+
+
+def the_run_is_suspended(one):
+    """Ctrl-Z: it may last."""
+    process = one.begin_one()
+    process.send_signal(signal.SIGTSTP)
+    time.sleep(FORSAKEN + 40)  # that is what is tried
+    process.send_signal(signal.SIGCONT)
+    one.enough()
+    one.end_of(process, 0, SLACK)
+    one.nobody_is_left()
+
+
+class Silence(unittest.TestCase):
+    def test_all_at_once(self):
+        failed = {}
+
+        def wait(case):
+            one = One()
+            try:
+                case(one)
+            except BaseException as error:
+                failed[case.__name__] = error
+            finally:
+                one.doCleanups()
+        threads = [threading.Thread(target=wait, args=(case,)) for case in (
+            an_agent_is_stopped, srun_is_stopped, the_head_is_stopped_for_good,
+            the_head_is_stopped_for_a_while, the_run_is_suspended)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for name, error in failed.items():
+            print(f"--- {name}\n{error}", file=sys.stderr)
+        self.assertEqual(list(failed), [])
+
+
+if __name__ == "__main__":
+    harness.main(defaultTest="Silence")
