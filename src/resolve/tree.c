@@ -299,6 +299,8 @@ void jr_resolution_emit_for_nodes(struct jr_buf *out,
         leave_out(root, "rank_start");
         if (jr_spec_where(file, "devices").line == 0)
             leave_out(root, "devices");
+        if (jr_spec_where(file, "hosts").line == 0)
+            leave_out(root, "hosts");
         jr_spec_escape(&arena, root);
         root = complete(&arena, root, jr_field_root());
     }

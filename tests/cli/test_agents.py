@@ -202,10 +202,30 @@ class Runs(Agents):
         self.assertLess(more[1], few[1] + 64)
 
     def test_traffic_of_nodes(self):
-        """A node costs its facts, however many others there are."""
+        """A node costs its facts, however many others there are, and hears no
+        more where they are many."""
         few, more = self.traffic(2, 1), self.traffic(24, 1)
         self.assertLess(more[0] / 24, few[0] / 2 + 512)
-        self.assertLess(more[1], few[1] + 24 * 64)
+        self.assertLess(more[1], few[1] + 64)
+
+    def test_hosts_are_as_the_scheduler_lists_them(self):
+        done = self.expect(self.run_on(
+            3, 'echo "$PADDLE_TRAINER_ENDPOINTS"', local=1,
+            more="env_profiles: [paddle]"), 0)
+        lists = {line.split()[1] for line in done.stdout.splitlines()}
+        self.assertEqual(len(lists), 1)
+        self.assertEqual([end.split(":")[0] for end in
+                          lists.pop().split(",")], ["n1", "n2", "n3"])
+
+    def test_hosts_as_they_are_stated(self):
+        done = self.expect(self.run_on(
+            2, 'echo "$MASTER_ADDR $PADDLE_TRAINER_ENDPOINTS"', local=1,
+            more="env_profiles: [paddle]\nhosts: [10.0.0.1, 10.0.0.2]"), 0)
+        for line in done.stdout.splitlines():
+            words = line.split()
+            self.assertEqual(words[1], "10.0.0.1")
+            self.assertEqual([end.split(":")[0] for end in
+                              words[2].split(",")], ["10.0.0.1", "10.0.0.2"])
 
 
 class Wrong(Agents):
