@@ -123,7 +123,11 @@ int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli)
         failed = jr_stage_facts(*ret, cli);
     if (failed != 0)
         return failed;
-    enum jr_status status = jr_session_resolve(*ret, &err);
+    enum jr_status status = jr_session_recruit(*ret, &err);
+    if (status == JR_STATUS_OK)
+        status = jr_session_resolve(*ret, &err);
+    if (status == JR_STATUS_OK)
+        status = jr_session_brief(*ret, &err);
     return jr_stage_told(*ret, cli, status, &err);
 }
 

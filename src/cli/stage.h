@@ -32,7 +32,8 @@ int jr_stage_load(struct jr_session *session, const struct jr_cli *cli);
 /* Facts, by --on or of this machine. */
 int jr_stage_facts(struct jr_session *session, const struct jr_cli *cli);
 
-/* A dry session of what the words name, up to the resolved spec. */
+/* A dry session of what the words name, up to the resolved spec; within an
+ * allocation of several nodes with the facts of all of them. */
 int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli);
 
 /* Begin, launch, supervise, verify, tell: of what is loaded; with --detach in

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "agent.h"
+#include "custom.h"
 #include "lease.h"
 #include "num.h"
 #include "several.h"
+#include "strv.h"
 
 #include "banned.h"
 
@@ -19,6 +21,7 @@ struct side {
     struct jr_session *session;
     uint32_t node;
     const char *host;
+    const char *device, *folder; /* see several.h; NULL: of no such kind */
     char *inject; /* --inject; NULL */
     int lease_fd; /* of the port that was offered; -1 */
     uint32_t port;
@@ -29,6 +32,39 @@ static void drop_lease(struct side *side)
     if (side->lease_fd >= 0)
         (void)close(side->lease_fd);
     side->lease_fd = -1;
+}
+
+/* What was found, without a position in a text that nobody here has written. */
+static int refuse(const struct jr_session *session, enum jr_status status,
+                  struct jr_error *err)
+{
+    const struct jr_diags *diags = &session->diags;
+    size_t i = 0;
+    while (i < diags->count && diags->items[i].severity != JR_SEVERITY_ERROR)
+        i++;
+    if (i == diags->count)
+        return -1;
+    const char *help = diags->items[i].help;
+    return jr_error_set(err, status, "%s%s%s", diags->items[i].message,
+                        help != NULL ? "; " : "", help != NULL ? help : "");
+}
+
+/* Devices of the user's own kind, by what stands beside the spec. */
+static int read_custom(const struct side *side, struct jr_error *err)
+{
+    struct jr_session *session = side->session;
+    const struct jr_custom custom = {
+        .folder = side->folder,
+        .device = side->device,
+        .envp = session->options.envp,
+        .limit_ms = JR_CUSTOM_LIMIT_MS,
+    };
+    if (side->device == NULL || side->folder == NULL)
+        return 0;
+    session->custom = true;
+    enum jr_status status = jr_custom_read(&session->hw, &session->arena,
+                                           &custom, &session->diags);
+    return status == JR_STATUS_OK ? 0 : refuse(session, status, err);
 }
 
 static int tell(void *data, struct jr_buf *out, struct jr_error *err)
@@ -42,6 +78,8 @@ static int tell(void *data, struct jr_buf *out, struct jr_error *err)
                             "srun started jobrun %u times there: one agent a "
                             "node, as --ntasks-per-node=1 does it",
                             scheduler->tasks_here);
+    if (read_custom(side, err) != 0)
+        return -1;
     /* What the scheduler says of the whole, the head knows: a list of all nodes
      * from each of them would be too much. */
     struct jr_hw own = side->session->hw;
@@ -72,21 +110,6 @@ static uint32_t offer(void *data)
     if (held >= 0)
         (void)close(held);
     return side->lease_fd < 0 ? 0 : side->port;
-}
-
-/* What was found, without a position in a text that nobody here has written. */
-static int refuse(const struct jr_session *session, enum jr_status status,
-                  struct jr_error *err)
-{
-    const struct jr_diags *diags = &session->diags;
-    size_t i = 0;
-    while (i < diags->count && diags->items[i].severity != JR_SEVERITY_ERROR)
-        i++;
-    if (i == diags->count)
-        return -1;
-    const char *help = diags->items[i].help;
-    return jr_error_set(err, status, "%s%s%s", diags->items[i].message,
-                        help != NULL ? "; " : "", help != NULL ? help : "");
 }
 
 static int resolve(void *data, const json_t *word, struct jr_error *err)
@@ -183,12 +206,24 @@ static int find_place(struct side *side, char *const *envp,
 {
     const char *node = jr_env_get(envp, "SLURM_NODEID");
     side->host = jr_env_get(envp, "SLURMD_NODENAME");
+    side->device = jr_env_get(envp, JR_AGENT_DEVICE);
+    side->folder = jr_env_get(envp, JR_AGENT_FOLDER);
     if (node != NULL && jr_num_u32(node, &side->node) &&
         isatty(STDIN_FILENO) != 1)
         return 0;
     return jr_error_set(err, JR_STATUS_USAGE,
                         "an agent is what jobrun starts on the nodes of an "
                         "allocation, by srun; it serves nobody here");
+}
+
+/* What is for the agent is not for ranks. */
+static char **own_environment(struct jr_arena *arena, char *const *envp)
+{
+    struct jr_strv env = {0};
+    jr_strv_copy(&env, arena, envp);
+    jr_env_unset(&env, JR_AGENT_DEVICE);
+    jr_env_unset(&env, JR_AGENT_FOLDER);
+    return env.items;
 }
 
 int jr_session_serve(char *const *envp, struct jr_error *err)
@@ -198,12 +233,16 @@ int jr_session_serve(char *const *envp, struct jr_error *err)
     if (find_place(&side, envp, err) != 0)
         return JR_STATUS_USAGE;
     (void)uname(&here);
+    struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_session_options options = {
-        .envp = envp, .node_rank = &side.node, .end_children = true};
+        .envp = own_environment(&arena, envp), .node_rank = &side.node, .end_children = true};
     side.session = jr_session_open(&options);
-    if (side.session == NULL)
+    if (side.session == NULL || arena.failed) {
+        jr_session_close(side.session);
+        jr_arena_release(&arena);
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory"),
                JR_STATUS_LAUNCH;
+    }
     const struct jr_agent_hooks hooks = {
         .data = &side,
         .tell = tell,
@@ -217,6 +256,7 @@ int jr_session_serve(char *const *envp, struct jr_error *err)
                                 err);
     drop_lease(&side);
     jr_session_close(side.session);
+    jr_arena_release(&arena);
     free(side.inject);
     return failed != 0 ? JR_STATUS_LAUNCH : JR_STATUS_OK;
 }

@@ -185,7 +185,7 @@ static enum jr_status settle(struct jr_session *session, struct jr_error *err)
         status = jr_session_recruit(session, err);
     if (status == JR_STATUS_OK)
         status = jr_session_settle(session, err);
-    if (status == JR_STATUS_OK && session->head != NULL)
+    if (status == JR_STATUS_OK)
         status = jr_session_brief(session, err);
     return status;
 }

@@ -5,18 +5,20 @@
 #include <unistd.h>
 
 #include "head.h"
+#include "strv.h"
 
 #include "banned.h"
 
 /* A clock that is further off is told. */
 #define SKEW_NS (INT64_C(10) * 1000000000)
 
+#define CUSTOM "custom:"
+
 /* What only one terminal, or one machine, can give. */
 static bool is_own(const struct jr_session *session)
 {
     const struct jr_session_options *options = &session->options;
-    return options->local || options->node_rank != NULL ||
-           options->dry_run || options->check;
+    return options->local || options->node_rank != NULL || options->check;
 }
 
 static bool is_head(const struct jr_session *session)
@@ -127,6 +129,17 @@ static void warn_of_clock(const struct jr_session *session, uint32_t node)
         jr_session_note(session, line.data);
 }
 
+/* What is counted on each node: devices of the user's own kind, where the spec
+ * is for them. */
+static enum jr_device counted_kind(const struct jr_session *session,
+                                   const struct jr_hw *hw)
+{
+    const char *device = jr_spec_get(session->file)->device;
+    if (device != NULL && strncmp(device, CUSTOM, sizeof CUSTOM - 1) == 0)
+        return JR_DEVICE_CUSTOM;
+    return hw->devices_count > 0 ? hw->devices[0].kind : JR_DEVICE_CPU;
+}
+
 /* The hardware of the first node, how many devices and CPUs each has, and the
  * allocation's word on all else. */
 static int join_facts(struct jr_session *session, uint32_t nodes,
@@ -147,8 +160,7 @@ static int join_facts(struct jr_session *session, uint32_t nodes,
                                 err);
         if (failed == 0 && node == 0) {
             hw = one;
-            if (hw.devices_count > 0)
-                kind = hw.devices[0].kind;
+            kind = counted_kind(session, &hw);
         }
         if (failed == 0 && !arena->failed) {
             devices.items[node] = visible_devices(&one, kind);
@@ -183,6 +195,37 @@ static int join_facts(struct jr_session *session, uint32_t nodes,
     return 0;
 }
 
+/* With whose facts agents have to look for, before they know of a spec. */
+static char **environment(struct jr_session *session)
+{
+    struct jr_arena *arena = &session->arena;
+    const char *device = jr_spec_get(session->file)->device;
+    struct jr_strv env = {0};
+    jr_strv_copy(&env, arena, session->options.envp);
+    jr_env_unset(&env, JR_AGENT_DEVICE);
+    jr_env_unset(&env, JR_AGENT_FOLDER);
+    if (device == NULL || strncmp(device, CUSTOM, sizeof CUSTOM - 1) != 0)
+        return env.items;
+    jr_strv_push(&env, arena,
+                 jr_arena_printf(arena, JR_AGENT_DEVICE "=%s", device));
+    jr_strv_push(&env, arena,
+                 jr_arena_printf(arena, JR_AGENT_FOLDER "=%s",
+                                 jr_spec_folder_of(session->file)));
+    return env.items;
+}
+
+/* A dry run is expected to start nothing. */
+static void warn_of_agents(const struct jr_session *session, uint32_t nodes)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&line,
+                  "asking the %u nodes of the allocation for their facts, by a "
+                  "job step (--on FACTS: without)",
+                  nodes);
+    if (!line.failed)
+        jr_session_note(session, line.data);
+}
+
 enum jr_status jr_session_recruit(struct jr_session *session,
                                   struct jr_error *err)
 {
@@ -193,13 +236,15 @@ enum jr_status jr_session_recruit(struct jr_session *session,
     const struct jr_head_options options = {
         .program = own_program(session),
         .nodes = nodes_wanted(session),
-        .envp = session->options.envp,
+        .envp = environment(session),
         .start_ms = spec->policy.timeouts.start_ms,
         .note = note,
         .data = session,
     };
     if (options.nodes == 0)
         return JR_STATUS_OK;
+    if (session->options.dry_run)
+        warn_of_agents(session, options.nodes);
     if (check_asked(session, &why) == 0 &&
         jr_head_open(&session->head, &options, &why) == 0 &&
         join_facts(session, options.nodes, &why) == 0)
@@ -213,6 +258,8 @@ enum jr_status jr_session_brief(struct jr_session *session,
 {
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (session->head == NULL)
+        return JR_STATUS_OK;
     json_t *word = json_object();
     jr_resolution_emit_for_nodes(&text, &session->resolution, session->file);
     jr_json_set_str(word, "t", "spec");

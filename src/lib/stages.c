@@ -179,7 +179,7 @@ static enum jr_status read_custom(struct jr_session *session)
         .envp = session->options.envp,
         .limit_ms = JR_CUSTOM_LIMIT_MS,
     };
-    if (!session->hw.real)
+    if (!session->hw.real || session->custom)
         return JR_STATUS_OK;
     return jr_custom_read(&session->hw, &session->arena, &custom,
                           &session->diags);

@@ -128,9 +128,9 @@ static const char *place_help(const struct jr_resolver *r)
         return "say how many such machines there are: nodes, in the facts file";
     if (scheduler->name != NULL && !scheduler->step &&
         strcmp(scheduler->name, "Slurm") == 0)
-        return "jobrun run asks the nodes, and runs on all of them; here say "
-               "which one this is to be, by --node-rank, or take all ranks "
-               "together with --local";
+        return "run, plan and resolve ask the nodes; here say which one this "
+               "is to be, by --node-rank, or take all ranks together with "
+               "--local";
     if (scheduler->name != NULL && !scheduler->step)
         return "start one jobrun on each node by the scheduler's launcher, as "
                "srun --ntasks-per-node=1 jobrun SPEC --run-id ID; or all nodes' "
@@ -163,21 +163,53 @@ static const char *say_ranks(struct jr_resolver *r, uint32_t ranks)
     return jr_arena_printf(r->arena, "%u ranks", ranks);
 }
 
+/* The first node that has more ranks than devices, where nodes are known to
+ * differ; 0: none. */
+static uint32_t crowded_node(const struct jr_resolver *r)
+{
+    const struct jr_counts *each = &r->hw->devices_each;
+    for (uint32_t node = 0; node < each->count; node++)
+        if (jr_place_local(r, node) > each->items[node])
+            return node;
+    return 0;
+}
+
+/* The ranks and devices of the node that matters: this one, one that has too
+ * many ranks, or where all nodes are taken to be alike, the one with the most.
+ */
+static void count_devices(const struct jr_resolver *r, uint32_t *ret_ranks,
+                          uint32_t *ret_devices)
+{
+    const struct jr_cell *devices = &JR_CELL(r, DEVICES),
+                         *here = &JR_CELL(r, NODE_RANK);
+    const struct jr_counts *each = &r->hw->devices_each;
+    *ret_ranks = JR_CELL(r, LOCAL).number;
+    *ret_devices = devices->number;
+    if (each->count > 0 && !jr_cell_stated(devices)) {
+        uint32_t node = crowded_node(r);
+        *ret_ranks = jr_place_local(r, node);
+        *ret_devices = each->items[node];
+    } else if (r->hw->real && !r->options->local && here->known) {
+        *ret_ranks = jr_place_local(r, here->number);
+    }
+}
+
 /* Ranks beyond the devices are an error, beyond the CPUs a warning. */
 static void check_devices(struct jr_resolver *r)
 {
-    const struct jr_cell *local = &JR_CELL(r, LOCAL),
-                         *devices = &JR_CELL(r, DEVICES);
+    const struct jr_cell *devices = &JR_CELL(r, DEVICES);
+    uint32_t ranks, count;
+    count_devices(r, &ranks, &count);
     if (r->spec->oversubscribe || r->out->job.device == JR_DEVICE_CPU ||
-        devices->number == 0 || local->number <= devices->number)
+        devices->number == 0 || ranks <= count)
         return;
     struct jr_diag *diag =
         jr_rules_refuse(r, 404, BIT(LOCAL) | BIT(DEVICES),
                         "%s on a node with %u usable %s device%s",
-                        say_ranks(r, local->number), devices->number,
-                        jr_cell_value(r, JR_DEVICE),
-                        devices->number == 1 ? "" : "s");
-    uint32_t nodes = (JR_CELL(r, WORLD_SIZE).number - 1) / devices->number + 1;
+                        say_ranks(r, ranks), count,
+                        jr_cell_value(r, JR_DEVICE), count == 1 ? "" : "s");
+    uint32_t nodes = (JR_CELL(r, WORLD_SIZE).number - 1) /
+                         (count > 0 ? count : devices->number) + 1;
     bool filled = jr_cells_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE));
     jr_diag_help(r->diags, diag,
                  "spread them (nodes: %s), or let ranks share devices "

@@ -228,6 +228,108 @@ class Runs(Agents):
                               words[2].split(",")], ["10.0.0.1", "10.0.0.2"])
 
 
+class Dry(Agents):
+    """What is planned is what would be run, on all nodes."""
+    ASKING = "asking the 2 nodes of the allocation"
+
+    def ask(self, verb, spec, *words, code=0, **extra):
+        done = self.expect(self.jobrun(verb, spec, *words,
+                                       env=self.allocation(2, **extra)), code)
+        self.nobody_is_left()
+        return done
+
+    def test_plan(self):
+        done = self.ask("plan", self.spec("true"), "--format", "json")
+        plan = json.loads(done.stdout)
+        self.assertEqual([rank["node_rank"] for rank in plan["ranks"]],
+                         [0, 0, 1, 1])
+        self.assertEqual((plan["nodes"], plan["master_addr"]), (2, "n1"))
+        self.assertIn(self.ASKING, done.stderr)
+        self.assertEqual(len(self.agents()), 2)
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_resolve(self):
+        done = self.ask("resolve", self.spec("true"))
+        self.assertIn("world_size: 4\n", done.stdout)
+        self.assertIn("hosts: [n1, n2]\n", done.stdout)
+        self.assertIn(self.ASKING, done.stderr)
+        self.assertEqual(len(self.agents()), 2)
+
+    def test_what_needs_no_node_asks_none(self):
+        spec = self.spec("true")
+        for words in (("--on", "2x0,4c", "--node-rank", "1"), ("--local",),
+                      ("--node-rank", "1", "-s", "master_addr=n1")):
+            done = self.ask("plan", spec, *words)
+            self.assertNotIn("asking", done.stderr)
+        self.ask("plan", spec, "-s", "nodes=1")
+        self.assertEqual(self.agents(), {})
+
+    def test_what_is_wrong_on_a_node_is_told(self):
+        done = self.ask("plan", self.spec("true"), code=7,
+                        FAKE_PROGRAM={"1": "/nowhere/jobrun"})
+        self.assertIn("n2", done.stderr)
+        self.assertEqual(done.stdout, "")
+
+
+ACME = """#!/bin/sh
+[ -e bad.$SLURM_NODEID ] && { echo no such card >&2; exit 3; }
+echo "format_version: 1"
+echo "variable: ACME_VISIBLE"
+echo "devices:"
+for i in $(seq 0 $SLURM_NODEID); do echo "- {index: $i, model: X1}"; done
+"""
+CUSTOM = """version: 1
+device: custom:acme
+backends: custom:acme
+entrypoint:
+  shell: 'echo $LOCAL_RANK sees $ACME_VISIBLE${JOBRUN_AGENT_DEVICE-}'
+"""
+
+
+class Custom(Agents):
+    """Devices of the user's own kind, of which each node tells its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("acme.facts", ACME).chmod(0o755)
+        self.path = self.write("c.jobrun.yaml", CUSTOM)
+
+    def test_each_node_runs_the_program(self):
+        done = self.expect(
+            self.jobrun(self.path, env=self.allocation(2)), 0)
+        self.assertEqual(sorted(done.stdout.splitlines()), [
+            "[0] 0 sees 0", "[1] 0 sees 0,1", "[2] 1 sees 0,1"])
+        plan = json.loads(self.expect(self.jobrun(
+            "plan", self.path, "--format", "json", env=self.allocation(2)),
+            0).stdout)
+        self.assertEqual([(rank["node_rank"], rank["local_rank"])
+                          for rank in plan["ranks"]], [(0, 0), (1, 0), (1, 1)])
+
+    def test_from_another_folder(self):
+        (self.folder / "elsewhere").mkdir()
+        done = self.expect(self.jobrun(
+            self.path, cwd=self.folder / "elsewhere",
+            env=self.allocation(2)), 0)
+        self.assertIn("[2] 1 sees 0,1", done.stdout)
+
+    def test_more_ranks_than_a_node_has(self):
+        for verb in ("plan", "run"):
+            done = self.expect(self.jobrun(
+                verb, self.path, "-s", "local_world_size=2",
+                env=self.allocation(2)), 4)
+            self.assertIn("2 ranks on a node with 1 usable custom:acme device",
+                          done.stderr)
+
+    def test_it_fails_on_a_node(self):
+        self.write("bad.1", "")
+        done = self.expect(
+            self.jobrun(self.path, env=self.allocation(2)), 4)
+        self.assertIn("node 1", done.stderr)
+        self.assertIn("acme.facts exited with code 3; it said: no such card",
+                      done.stderr)
+        self.nobody_is_left()
+
+
 class Wrong(Agents):
     def test_a_node_without_the_program(self):
         done = self.expect(self.run_on(

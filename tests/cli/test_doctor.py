@@ -75,7 +75,9 @@ class Doctor(harness.Case):
                      "SLURM_TASKS_PER_NODE": "2(x2)"}):
             env = harness.clean_environment(**env)
             self.write("here.yaml", self.facts(env=env))
-            for words in ([], ["-s", "bind=core"], ["--local"],
+            # In an allocation of several nodes others would be asked as well.
+            one = ["--node-rank", "1"] if "SLURM_JOB_ID" in env else []
+            for words in (one, ["-s", "bind=core", *one], ["--local"],
                           ["-s", "world_size=3", "--local"]):
                 # Another port may be free by now.
                 words = ["resolve", "job.jobrun.yaml", *words,
