@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena.h"
 #include "utf8.h"
 
 #include "banned.h"
@@ -40,6 +41,14 @@ void jr_buf_reserve(struct jr_buf *buf, size_t extra)
     data[buf->len] = '\0';
     buf->data = data;
     buf->cap = cap;
+}
+
+char *jr_buf_keep(const struct jr_buf *buf, struct jr_arena *arena)
+{
+    arena->failed |= buf->failed;
+    return buf->failed ? NULL
+                       : jr_arena_strndup(arena, buf->len == 0 ? "" : buf->data,
+                                          buf->len);
 }
 
 void jr_buf_add(struct jr_buf *buf, const void *bytes, size_t len)

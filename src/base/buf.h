@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct jr_arena;
+
 struct jr_buf {
     char *data; /* NULL while empty */
     size_t len; /* bytes, without the terminating NUL */
@@ -20,6 +22,10 @@ struct jr_buf {
 
 /* Free the contents; the buffer is empty and usable afterwards. */
 void jr_buf_release(struct jr_buf *buf);
+
+/* A copy of the text, "" of an empty buffer. Where the buffer has failed `arena`
+ * fails, too, and it is NULL: never a part of the text. */
+char *jr_buf_keep(const struct jr_buf *buf, struct jr_arena *arena);
 
 /* Make room for `extra` more bytes and a NUL. */
 void jr_buf_reserve(struct jr_buf *buf, size_t extra);

@@ -68,8 +68,8 @@ static void keep_folder(struct jr_strv *sets, struct jr_arena *arena,
     jr_dollars_escape(&path, log_dir, strlen(log_dir));
     jr_buf_str(&text, "log_dir=");
     jr_quote_double(&text, path.data, path.len);
-    arena->failed = arena->failed || path.failed || text.failed;
-    jr_strv_push(sets, arena, jr_arena_strdup(arena, text.data));
+    arena->failed |= path.failed;
+    jr_strv_push(sets, arena, jr_buf_keep(&text, arena));
 }
 
 static int run(const struct original *original, struct jr_arena *arena,

@@ -86,8 +86,7 @@ static int set_prefix(struct jr_translator *t, const struct jr_given *given)
         }
         jr_buf_str(&out, "%{rank}");
     }
-    t->arena->failed |= out.failed;
-    const char *prefix = jr_arena_strdup(t->arena, out.data);
+    const char *prefix = jr_buf_keep(&out, t->arena);
     return prefix == NULL ? 0 : jr_put(t, given, "console.prefix", prefix);
 }
 

@@ -113,9 +113,7 @@ static const char *written(struct jr_translator *t, size_t from)
         jr_buf_str(&out, i == from ? "" : " ");
         jr_buf_add(&out, t->words.line + word->start, word->end - word->start);
     }
-    t->arena->failed |= out.failed;
-    return jr_arena_strndup(t->arena, out.data == NULL ? "" : out.data,
-                            out.len);
+    return jr_buf_keep(&out, t->arena);
 }
 
 /* The values that the flag still wants, from the words that follow. */

@@ -179,9 +179,7 @@ char *jr_put_literal(struct jr_translator *t, const char *text)
             jr_buf_char(&out, '%');
         jr_buf_char(&out, *text);
     }
-    t->arena->failed |= out.failed;
-    return jr_arena_strndup(t->arena, out.data == NULL ? "" : out.data,
-                            out.len);
+    return jr_buf_keep(&out, t->arena);
 }
 
 #define VARIABLE(name, template, field) {name, field},

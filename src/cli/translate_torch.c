@@ -92,7 +92,7 @@ static int set_prefix(struct jr_translator *t, const struct jr_given *given)
     for (size_t i = 0; text != NULL && i < sizeof words / sizeof *words; i++) {
         struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_replaced(&out, text, words[i][0], words[i][1]);
-        text = out.failed ? NULL : jr_arena_strdup(t->arena, out.data);
+        text = jr_buf_keep(&out, t->arena);
     }
     if (text == NULL)
         return -1;

@@ -46,7 +46,7 @@ static const char *quoted(struct family *family, const struct jr_node *path)
     jr_buf_char(&text, '\'');
     jr_buf_escaped(&text, path->text, path->len);
     jr_buf_char(&text, '\'');
-    const char *copy = jr_arena_strdup(&family->doc->arena, text.data);
+    const char *copy = jr_buf_keep(&text, &family->doc->arena);
     return copy == NULL ? "" : copy;
 }
 

@@ -88,9 +88,7 @@ static const char *kept(struct jr_filler *filler,
     again.keep = true;
     again.text = JR_BUF_INIT;
     jr_fill_part(filler, &again, 0, filling->node->len);
-    const char *text =
-        jr_arena_strndup(filler->arena, again.text.data, again.text.len);
-    filler->arena->failed |= again.text.failed;
+    const char *text = jr_buf_keep(&again.text, filler->arena);
     jr_buf_release(&again.text);
     return text;
 }

@@ -53,10 +53,10 @@ const char *jr_reader_name(struct jr_arena *arena, const char *from,
     if (*path != '/')
         fold(&name, absolute, folder);
     fold(&name, absolute, path);
-    if (copy == NULL || name.failed)
+    if (copy == NULL)
         arena->failed = true;
-    return jr_arena_strndup(arena, name.data == NULL ? "" : name.data,
-                            name.len);
+    const char *kept = jr_buf_keep(&name, arena);
+    return kept == NULL ? "" : kept;
 }
 
 static bool is_below(const char *path, const char *root)

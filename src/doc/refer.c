@@ -300,7 +300,7 @@ static const char *shown(struct jr_arena *arena, const char *text)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_point_text(&out, text, strlen(text));
-    return jr_arena_strndup(arena, out.data == NULL ? "" : out.data, out.len);
+    return jr_buf_keep(&out, arena);
 }
 
 void jr_fill_reference(struct jr_filler *filler, struct jr_filling *filling,

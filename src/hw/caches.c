@@ -61,7 +61,7 @@ static bool read_cache(struct jr_probe *probe, const struct jr_set *usable,
     JR_BUF_CLEANUP struct jr_buf cpus = JR_BUF_INIT;
     jr_set_print(&cpus, members, count);
     ret->size = read_size(jr_probe_text(probe, FOLDER "size", cpu, index));
-    ret->cpus = jr_arena_strdup(probe->arena, cpus.data);
+    ret->cpus = jr_buf_keep(&cpus, probe->arena);
     return count > 0 && ret->cpus != NULL;
 }
 

@@ -164,7 +164,7 @@ static void list_core(struct jr_probe *probe, const struct cpus *cpus,
             counted[cpus->numbers[i]] = true;
     (void)print_members(probe, &text, cpus, &siblings);
     jr_strv_push(&probe->hw->cpus.cores, probe->arena,
-                 jr_arena_strdup(probe->arena, text.data));
+                 jr_buf_keep(&text, probe->arena));
 }
 
 /* A core counts once, for the first of its CPUs that is usable. */
@@ -202,7 +202,7 @@ static void read_numa(struct jr_probe *probe, const struct cpus *cpus)
             jr_arena_push(probe->arena, &facts->numa, &count, sizeof *node);
         if (node != NULL)
             *node = (struct jr_hw_numa){
-                index, jr_arena_strdup(probe->arena, text.data)};
+                index, jr_buf_keep(&text, probe->arena)};
     }
     facts->numa_count = (uint32_t)count;
 }
@@ -231,7 +231,7 @@ static void read_set(struct jr_probe *probe)
     read_cores(probe, &usable);
     read_numa(probe, &usable);
     if (usable.count > 0)
-        facts->set = jr_arena_strdup(probe->arena, text.data);
+        facts->set = jr_buf_keep(&text, probe->arena);
 }
 
 /* The quota of one group in CPUs, 0 for none: "QUOTA PERIOD" in cpu.max, or a

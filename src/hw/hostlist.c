@@ -159,8 +159,7 @@ static void push_host(struct reader *r, uint64_t number)
         jr_buf_add(&name, r->pieces[i].text, (size_t)r->pieces[i].len);
         add_value(&name, &r->pieces[i], numbers[i]);
     }
-    r->arena->failed |= name.failed;
-    jr_strv_push(r->hosts, r->arena, jr_arena_strdup(r->arena, name.data));
+    jr_strv_push(r->hosts, r->arena, jr_buf_keep(&name, r->arena));
 }
 
 /* Expand the item that was read; false when that is too much. */
@@ -260,6 +259,5 @@ char *jr_counts_print(const struct jr_counts *counts, struct jr_arena *arena)
         if (times > 1)
             jr_buf_printf(&text, "(x%u)", times);
     }
-    arena->failed |= text.failed;
-    return jr_arena_strdup(arena, text.data);
+    return jr_buf_keep(&text, arena);
 }

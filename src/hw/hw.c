@@ -21,8 +21,7 @@ char *jr_probe_text(struct jr_probe *probe, const char *format, ...)
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (path == NULL || !jr_io_fact(&text, probe->root, path))
         return NULL;
-    return jr_arena_strndup(&probe->scratch, text.len == 0 ? "" : text.data,
-                            text.len);
+    return jr_buf_keep(&text, &probe->scratch);
 }
 
 char *jr_probe_field(struct jr_probe *probe, const char *text, const char *key)

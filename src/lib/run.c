@@ -12,8 +12,7 @@ static const char *json_text(struct jr_arena *arena, const json_t *json)
     if (json == NULL)
         return NULL;
     jr_json_print(&text, json, 0);
-    arena->failed |= text.failed;
-    return jr_arena_strdup(arena, text.data);
+    return jr_buf_keep(&text, arena);
 }
 
 /* The report as jobrun.h has it. */

@@ -190,8 +190,7 @@ int jr_argv_call(struct jr_stencil *ret, const struct jr_scopes *scopes,
     struct jr_buf JR_BUF_CLEANUP text = JR_BUF_INIT;
     space.json = true;
     add_call(&text, &scopes->job->entrypoint, more);
-    space.arena->failed |= text.failed;
-    const char *kept = jr_arena_strdup(space.arena, text.data);
+    const char *kept = jr_buf_keep(&text, space.arena);
     return kept == NULL ? 0 : jr_stencil_compile(ret, &space, "", kept, err);
 }
 

@@ -126,9 +126,7 @@ static const char *shown_prefix(const struct cast *cast,
         if (*text == '\t')
             jr_buf_char(&shown, *text++);
     }
-    if (shown.failed)
-        cast->arena->failed = true;
-    return jr_arena_strdup(cast->arena, shown.data == NULL ? "" : shown.data);
+    return jr_buf_keep(&shown, cast->arena);
 }
 
 static void fill_rank(const struct cast *cast, struct jr_plan_rank *rank)

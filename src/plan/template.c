@@ -193,8 +193,7 @@ static char *expand_json(const struct jr_stencil *stencil,
         if (!out.failed)
             jr_buf_add(&out, quoted.data + 1, quoted.len - 2);
     }
-    arena->failed |= out.failed;
-    return out.failed ? NULL : jr_arena_strdup(arena, out.data);
+    return jr_buf_keep(&out, arena);
 }
 
 static char *expand(const struct jr_stencil *stencil, struct jr_arena *arena,

@@ -186,9 +186,8 @@ static void fill(struct jr_attempt *attempt, const struct view *view)
     attempt->number = jr_words_attempt(view->plan);
     attempt->status = view->report->status;
     attempt->exit_code = view->report->exit_code;
-    attempt->cause = jr_arena_strdup(view->arena, cause.data);
+    attempt->cause = jr_buf_keep(&cause, view->arena);
     attempt->how = attempt->cause == NULL ? "" : attempt->cause + how;
-    view->arena->failed |= cause.failed;
     fill_times(attempt, view);
     attempt->failed = can_restart(view, &attempt->left);
     if (!attempt->failed || spec->max == 0)

@@ -158,8 +158,7 @@ static const char *overrun_of(struct jr_judge *judge)
             jr_clock_human(&text, timeouts->run_ms * UINT64_C(1000000));
         }
     }
-    judge->report->arena.failed |= text.failed;
-    return jr_arena_strdup(&judge->report->arena, text.data);
+    return jr_buf_keep(&text, &judge->report->arena);
 }
 
 void jr_hang_find(struct jr_judge *judge)

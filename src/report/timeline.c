@@ -77,7 +77,7 @@ static void add_moment(struct jr_timeline *to, const json_t *line,
         *moment = (struct jr_moment){
             .at = at,
             .event = jr_arena_strdup(&to->arena, event),
-            .text = text.len == 0 ? "" : jr_arena_strdup(&to->arena, text.data),
+            .text = jr_buf_keep(&text, &to->arena),
         };
 }
 

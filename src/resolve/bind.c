@@ -114,8 +114,7 @@ static char *print_cores(struct jr_resolver *r, const struct pool *pool,
     if (count > 0)
         qsort(numbers, count, sizeof *numbers, by_value);
     jr_set_print(&text, numbers, count);
-    r->arena->failed = r->arena->failed || text.failed;
-    return jr_arena_strdup(r->arena, text.data);
+    return jr_buf_keep(&text, r->arena);
 }
 
 /* Share `k` of `n` of something: at least one, and shared where there are more

@@ -152,10 +152,8 @@ const char *jr_cell_list(struct jr_resolver *r, char *const *items,
     for (size_t i = 0; i < count; i++)
         jr_buf_printf(&buf, "%s%s", i == 0 ? "" : ",",
                       items[i] != NULL ? items[i] : "?");
-    if (buf.failed)
-        r->arena->failed = true;
-    return count == 0 || buf.failed ? "none"
-                                    : jr_arena_strdup(r->arena, buf.data);
+    const char *text = count == 0 ? NULL : jr_buf_keep(&buf, r->arena);
+    return text == NULL ? "none" : text;
 }
 
 /* A value as it may be written down: a secret is a reference. */

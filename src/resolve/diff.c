@@ -35,8 +35,7 @@ static const char *text_of(struct jr_arena *arena, const struct jr_node *node)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_doc_emit_line(&text, node);
-    arena->failed = arena->failed || text.failed;
-    return jr_arena_strdup(arena, text.data);
+    return jr_buf_keep(&text, arena);
 }
 
 static const char *origin_of(struct jr_arena *arena,
@@ -45,8 +44,7 @@ static const char *origin_of(struct jr_arena *arena,
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_explain_from(&text, resolution, row);
-    arena->failed = arena->failed || text.failed;
-    return jr_arena_strdup(arena, text.data);
+    return jr_buf_keep(&text, arena);
 }
 
 static struct jr_contrast_side side_of(struct jr_arena *arena, const char *path,

@@ -92,8 +92,7 @@ static char *join(const struct jr_strv *items, char separator,
             jr_buf_char(&text, separator);
         jr_buf_str(&text, items->items[i]);
     }
-    arena->failed = arena->failed || text.failed;
-    return items->count == 0 ? NULL : jr_arena_strdup(arena, text.data);
+    return items->count == 0 ? NULL : jr_buf_keep(&text, arena);
 }
 
 static char *write_hosts(const void *from, struct jr_arena *arena)
@@ -133,8 +132,7 @@ static char *write_cpus(const void *from, struct jr_arena *arena)
     if (value <= 0)
         return NULL;
     jr_num_add_double(&text, value);
-    arena->failed = arena->failed || text.failed;
-    return jr_arena_strdup(arena, text.data);
+    return jr_buf_keep(&text, arena);
 }
 
 static bool read_node(const char *text, void *to, struct jr_arena *arena)

@@ -53,8 +53,7 @@ static char *quote(struct jr_arena *arena, const char *word)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_json_quote(&text, word);
-    arena->failed |= text.failed;
-    return text.failed ? NULL : jr_arena_strdup(arena, text.data);
+    return jr_buf_keep(&text, arena);
 }
 
 /* Put `args` behind the entrypoint's own. */

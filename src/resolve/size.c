@@ -117,9 +117,7 @@ static const char *say_sizes(struct jr_resolver *r)
         jr_buf_printf(&buf, "%c%u", i == 0 ? '[' : ',', r->sizes[i]);
     }
     jr_buf_char(&buf, ']');
-    if (buf.failed)
-        r->arena->failed = true;
-    return same || buf.failed ? NULL : jr_arena_strdup(r->arena, buf.data);
+    return same ? NULL : jr_buf_keep(&buf, r->arena);
 }
 
 enum jr_fired jr_rule_local_stated(struct jr_resolver *r, struct jr_cell *out)

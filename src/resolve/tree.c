@@ -232,10 +232,13 @@ static void hide_variables(struct jr_arena *arena, struct jr_node *env,
 {
     for (size_t i = 0; env != NULL && i < env->count; i++) {
         struct jr_pair *pair = &env->pairs[i];
+        struct jr_node *asked = NULL;
         if (jr_env_matches(spec->secrets, spec->secrets_count, pair->key->text,
                            pair->key->len) &&
             jr_scalar_type(pair->value) != JR_SCALAR_NULL)
-            pair->value = jr_node_scalar(arena, "???", true);
+            asked = jr_node_scalar(arena, "???", true);
+        if (asked != NULL)
+            pair->value = asked;
     }
 }
 

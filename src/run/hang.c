@@ -160,10 +160,9 @@ static char **command_of(struct jr_hang_rank *hung)
     (void)snprintf(pid, sizeof pid, "%d", hung->runner->ranks[hung->i].pid);
     for (uint32_t i = 0; i < wish->command_count; i++) {
         JR_BUF_CLEANUP struct jr_buf word = JR_BUF_INIT;
-        jr_buf_str(&word, ""); /* not NULL */
         jr_buf_replaced(&word, wish->command[i], "%{pid}", pid);
         jr_strv_push(&argv, &hung->first.arena,
-                     jr_arena_strdup(&hung->first.arena, word.data));
+                     jr_buf_keep(&word, &hung->first.arena));
     }
     return hung->first.arena.failed ? NULL : argv.items;
 }

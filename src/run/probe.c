@@ -51,7 +51,7 @@ static const char *read_fact(struct jr_arena *arena, const char *folder,
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     if (!jr_io_fact(&text, "", path) || text.len == 0)
         return NULL;
-    return jr_arena_strdup(arena, text.data);
+    return jr_buf_keep(&text, arena);
 }
 
 /* "running" is none, and so is -1: blocked, but in no call. */

@@ -118,8 +118,7 @@ static const char *say_clock(struct jr_lint *lint, const struct clock *clock,
     for (unsigned i = 0; i < clock->count; i++, unit /= 60)
         ms += clock->parts[i] * unit;
     jr_num_add_duration(&text, ms);
-    lint->arena->failed |= text.failed;
-    return jr_arena_strdup(lint->arena, text.data);
+    return jr_buf_keep(&text, lint->arena);
 }
 
 static const char *say_words(struct jr_lint *lint, uint64_t ms)

@@ -1,5 +1,6 @@
 #include "env_profile.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "shapes.h"
@@ -78,6 +79,10 @@ static void refuse_unread(struct work *work, const struct jr_node *path,
                           bool outside, const struct jr_error *err)
 {
     struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (err->sys == ENOMEM) {
+        work->doc->arena.failed = true;
+        return;
+    }
     jr_buf_printf(&why, ": %s", err->text);
     struct jr_diag *diag =
         complain_of(work, outside ? 119 : 122, path, "cannot read the profile ",

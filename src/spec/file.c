@@ -80,8 +80,7 @@ static const char *tell_source(struct jr_arena *arena,
     if (node->filled == NULL)
         return NULL;
     jr_point_text(&out, node->filled->written, strlen(node->filled->written));
-    arena->failed |= out.failed;
-    return jr_arena_strdup(arena, out.data);
+    return jr_buf_keep(&out, arena);
 }
 
 static const char *tell_kept(struct jr_arena *arena, const struct jr_node *node)
@@ -107,8 +106,7 @@ static const char *tell_items(struct jr_arena *arena,
                       : item->kind == JR_NODE_SCALAR ? item->text
                                                      : "...");
     }
-    arena->failed |= out.failed;
-    return any ? jr_arena_strdup(arena, out.data) : NULL;
+    return any ? jr_buf_keep(&out, arena) : NULL;
 }
 
 static const char *tell_field(const struct jr_spec_file *file,

@@ -100,7 +100,7 @@ static char *write_words(struct jr_arena *arena, const struct jr_node *words,
         jr_buf_printf(&text, "%s%s%s%s", i == 0 ? "" : " ", quote, argv[i],
                       quote);
     }
-    return text.failed ? NULL : jr_arena_strndup(arena, text.data, text.len);
+    return jr_buf_keep(&text, arena);
 }
 
 static void place_words(struct jr_node *words, char *const *argv,

@@ -48,8 +48,7 @@ struct jr_node *jr_read_trigger(struct jr_lint *lint,
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     if (jr_trigger_parse(&trigger, lint->arena, node->text, &fault)) {
         jr_trigger_print(&text, &trigger);
-        const char *normal = jr_arena_strdup(lint->arena, text.data);
-        lint->arena->failed |= normal == NULL;
+        const char *normal = jr_buf_keep(&text, lint->arena);
         return normal == NULL ? NULL : jr_lint_scalar(lint, node, normal, false);
     }
     if (fault.regex) {

@@ -105,18 +105,16 @@ static struct jr_node *whole_path(struct jr_lint *lint,
 {
     struct jr_node *ret = jr_lint_scalar(lint, node, absolute, false);
     const char *kept = node->filled == NULL ? NULL : node->filled->kept;
-    struct jr_filled *filled = NULL;
     if (ret == NULL || kept == NULL || node->text[0] == '/')
         return ret;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_dollars_escape(&text, folder, strlen(folder));
     jr_buf_printf(&text, "/%s", kept);
-    if (!text.failed)
-        filled = jr_arena_alloc(lint->arena, sizeof *filled);
+    struct jr_filled *filled = jr_arena_alloc(lint->arena, sizeof *filled);
     if (filled == NULL)
         return NULL;
     *filled = *node->filled;
-    filled->kept = jr_arena_strdup(lint->arena, text.data);
+    filled->kept = jr_buf_keep(&text, lint->arena);
     ret->filled = filled;
     return ret;
 }
@@ -199,12 +197,9 @@ struct jr_node *jr_read_word(struct jr_lint *lint,
 
 const char *jr_ranks_text(struct jr_lint *lint, const struct jr_set *set)
 {
-    struct jr_buf text = JR_BUF_INIT;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_set_write(&text, set);
-    const char *ret = jr_arena_strdup(lint->arena, text.data);
-    lint->arena->failed |= text.failed;
-    jr_buf_release(&text);
-    return ret;
+    return jr_buf_keep(&text, lint->arena);
 }
 
 struct jr_node *jr_read_ranks(struct jr_lint *lint,
