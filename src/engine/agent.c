@@ -108,7 +108,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
     if (agent.forsaken)
         result = jr_error_set(err, JR_STATUS_LAUNCH,
                               "node %u (%s): nothing was heard of the head of "
-                              "this job for two minutes: its ranks here were "
+                              "this job for ten minutes: its ranks here were "
                               "stopped", node, host);
     jr_inlet_release(&agent.inlet);
     jr_buf_release(&agent.outbox);

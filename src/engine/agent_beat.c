@@ -5,10 +5,15 @@
 
 #include "banned.h"
 
+static bool listens(const struct jr_agent *agent)
+{
+    return agent->pid != 0 && agent->beats && !agent->leaving;
+}
+
 static void next_turn(struct jr_agent *agent)
 {
-    bool listens = agent->pid != 0 && agent->beats && !agent->leaving;
-    agent->turn.at = listens ? jr_clock_ns() + 2 * JR_BEAT_NS : 0;
+    agent->turn.at =
+        listens(agent) ? jr_clock_ns() + JR_BEAT_NS * JR_BEAT_PATIENCE : 0;
 }
 
 void jr_beat_listen(struct jr_agent *agent)
@@ -20,9 +25,7 @@ void jr_beat_listen(struct jr_agent *agent)
 void jr_beat_unheard(void *owner)
 {
     struct jr_agent *agent = owner;
-    if (!agent->away)
-        agent->silent++;
-    if (agent->silent >= JR_BEATS)
+    if (listens(agent) && !agent->away && ++agent->silent >= JR_BEATS)
         jr_agent_forsake(agent);
     next_turn(agent);
 }

@@ -4,10 +4,11 @@
  * slurmstepd that is gone nothing at all.
  *
  * Each JR_BEAT_NS the head says `beat` and every agent answers. A node of which
- * nothing was heard for JR_BEATS turns is lost; for twice as many where
- * its run has not begun, for it may wait for a slow file system. An agent of
- * which the head says nothing for JR_BEATS turns twice as long takes the head
- * for lost and stops its ranks: that is for a node that is cut off for good.
+ * nothing was heard for JR_BEATS turns is lost. A file system that hangs is no
+ * reason: an agent needs none but to begin, and until its run has, it may take
+ * JR_BEAT_PATIENCE times as long. So may the head, who writes to the console
+ * and to events.jsonl: an agent who hears nothing for that long takes it for
+ * lost and stops its ranks, which is for a node that is cut off for good.
  *
  * What is counted are one's own turns, and not time: one who was stopped, or
  * whose machine slept, has had a single turn, and has heard before it what came
@@ -20,6 +21,7 @@
 
 #define JR_BEAT_NS (UINT64_C(10) * 1000000000)
 #define JR_BEATS   6u
+#define JR_BEAT_PATIENCE 10u
 
 struct jr_head;
 struct jr_head_run;

@@ -30,8 +30,8 @@ void jr_beat_heard(struct jr_head *head, uint32_t node)
 
 static bool is_silent(const struct jr_node_side *side)
 {
-    return side->state == JR_NODE_RUNS &&
-           side->silent >= (side->begun ? JR_BEATS : 2 * JR_BEATS);
+    unsigned most = side->begun ? JR_BEATS : JR_BEATS * JR_BEAT_PATIENCE;
+    return side->state == JR_NODE_RUNS && side->silent >= most;
 }
 
 static struct silence count_turn(struct jr_head *head)

@@ -2,6 +2,7 @@
 of its own."""
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -22,7 +23,7 @@ from test_nodes import Nodes  # noqa: E402
 
 setUpModule = lab.up(2, far=True, KillWait=11, SlurmdTimeout=300)
 LOST = 60  # seconds in silence after which a node is lost
-FORSAKEN = 120  # the same of the head
+FORSAKEN = 600  # the same of the head
 SLACK = 60
 RETRY = 300  # Slurm tries again now and then to end what it could not reach
 # A rank that counts until there is a file, which all nodes see.
@@ -66,6 +67,21 @@ class Links(Nodes):
                if line.startswith("[1] ")]
         self.assertEqual(own, [str(i + 1) for i in range(len(own))])
         self.assertEqual(self.results()["status"], "succeeded")
+        self.slurm.await_gone()
+
+    def test_a_slurmstepd_is_killed(self):
+        """Of which srun says nothing, and Slurm neither."""
+        job = self.begin()
+        agent = self.agents()["n2"]
+        with open(f"/proc/{agent}/stat") as stat:
+            keeper = int(stat.read().rsplit(")", 1)[1].split()[1])
+        os.kill(keeper, signal.SIGKILL)
+        self.slurm.wait(lambda: not self.far_ranks(), "end of n2's rank")
+        self.slurm.wait((self.folder / "runs/latest/results.json").exists,
+                        "end of the run", LOST + SLACK)
+        cause = self.results()["root_cause"]
+        self.assertEqual((cause["kind"], cause["host"]), ("lost_node", "n2"))
+        self.slurm.await_job(job, "COMPLETED", "FAILED")
         self.slurm.await_gone()
 
     def test_for_good(self):

@@ -116,7 +116,7 @@ static void waits_longer_for_one_that_has_not_begun(void)
     struct side side;
     begin(&side, JR_ON_FAILURE_STOP);
     side.nodes[2].begun = false;
-    turn(&side, 2 * JR_BEATS - 1, 3);
+    turn(&side, JR_BEATS * JR_BEAT_PATIENCE - 1, 3);
     CU_ASSERT_EQUAL(lost(&side), 0);
     turn(&side, 1, 3);
     CU_ASSERT_EQUAL(lost(&side), 4);
@@ -157,6 +157,7 @@ static void goes_on_with_the_others_where_it_is_to(void)
     turn(&side, JR_BEATS, 5);
     CU_ASSERT_EQUAL(lost(&side), 2);
     CU_ASSERT_FALSE(side.run.stopped);
+    CU_ASSERT_EQUAL(side.head.beat.at, 0); /* nothing may be said any more */
     end(&side);
 }
 
@@ -196,6 +197,9 @@ static void does_not_count_where_there_are_no_signs(void)
     agent = (struct jr_agent){.beats = true}; /* nothing runs */
     jr_beat_listen(&agent);
     CU_ASSERT_EQUAL(agent.turn.at, 0);
+    for (unsigned i = 0; i < 2 * JR_BEATS; i++)
+        jr_beat_unheard(&agent);
+    CU_ASSERT_FALSE(agent.forsaken);
 }
 
 JR_UNIT_MAIN("beat", CASE(asks_while_all_answer),
