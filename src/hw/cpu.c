@@ -16,9 +16,6 @@
 
 #include "banned.h"
 
-/* More than any kernel can be built for; a larger number is junk. */
-enum { CPUS_MAX = 1 << 16 };
-
 /* CPU numbers, ascending. */
 struct cpus {
     uint32_t *numbers;
@@ -33,7 +30,7 @@ static bool read_list(struct jr_probe *probe, struct jr_set *ret,
     uint32_t max;
     struct jr_set set;
     if (text == NULL || !jr_set_parse(&set, &probe->scratch, text, &bad) ||
-        !jr_set_max(&set, &max) || max >= CPUS_MAX)
+        !jr_set_max(&set, &max) || max >= JR_HW_CPUS_MAX)
         return false;
     *ret = set;
     return true;
@@ -60,7 +57,7 @@ static bool mask_set(struct jr_probe *probe, struct jr_set *ret,
  * EINVAL, so it grows until it fits. */
 static bool own_affinity(struct jr_probe *probe, struct jr_set *ret)
 {
-    for (uint32_t room = CPU_SETSIZE; room <= CPUS_MAX; room *= 2) {
+    for (uint32_t room = CPU_SETSIZE; room <= JR_HW_CPUS_MAX; room *= 2) {
         cpu_set_t *mask = CPU_ALLOC(room);
         if (mask == NULL)
             return false;
@@ -171,7 +168,8 @@ static void list_core(struct jr_probe *probe, const struct cpus *cpus,
 static void read_cores(struct jr_probe *probe, const struct cpus *cpus)
 {
     struct jr_hw_cpus *facts = &probe->hw->cpus;
-    bool *counted = jr_arena_array(&probe->scratch, CPUS_MAX, sizeof *counted);
+    bool *counted =
+        jr_arena_array(&probe->scratch, JR_HW_CPUS_MAX, sizeof *counted);
     for (size_t i = 0; counted != NULL && i < cpus->count; i++)
         if (!counted[cpus->numbers[i]])
             list_core(probe, cpus, cpus->numbers[i], counted);

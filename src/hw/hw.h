@@ -18,6 +18,9 @@
 #define JR_HW_PORT_LOW  32768u
 #define JR_HW_PORT_HIGH 60999u
 
+/* More CPUs than any kernel can be built for: a larger number is junk. */
+#define JR_HW_CPUS_MAX (1u << 16)
+
 /* One accelerator of a node. */
 struct jr_hw_device {
     enum jr_device kind;

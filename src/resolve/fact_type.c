@@ -6,6 +6,7 @@
 
 #include "doc.h"
 #include "hostlist.h"
+#include "hw.h"
 #include "num.h"
 #include "set.h"
 
@@ -67,15 +68,22 @@ static bool read_hosts(const char *text, void *to, struct jr_arena *arena)
     return jr_hostlist_expand(to, arena, text, &bad);
 }
 
+static bool is_cpus(const char *text, struct jr_arena *arena)
+{
+    struct jr_set set;
+    const char *bad;
+    uint32_t last;
+    return jr_set_parse(&set, arena, text, &bad) && jr_set_max(&set, &last) &&
+           last < JR_HW_CPUS_MAX;
+}
+
 /* Sets that blanks separate. */
 static bool read_groups(const char *text, void *to, struct jr_arena *arena)
 {
     struct jr_strv groups = {0};
-    struct jr_set set;
-    const char *bad;
     char *rest = jr_arena_strdup(arena, text);
     for (char *group; (group = strsep(&rest, " ")) != NULL;) {
-        if (!jr_set_parse(&set, arena, group, &bad) || set.count == 0)
+        if (!is_cpus(group, arena))
             return false;
         jr_strv_push(&groups, arena, group);
     }
@@ -201,10 +209,7 @@ static bool read_name(const char *text, void *to, struct jr_arena *arena)
 
 static bool read_set(const char *text, void *to, struct jr_arena *arena)
 {
-    struct jr_set set;
-    const char *bad;
-    return jr_set_parse(&set, arena, text, &bad) && set.count > 0 &&
-           read_text(text, to, arena);
+    return is_cpus(text, arena) && read_text(text, to, arena);
 }
 
 #define TYPE_BIT(name) (1u << JR_SCALAR_##name)

@@ -210,6 +210,15 @@ static void bad_facts_are_positioned(void)
                                    "CPUs, as 1.5, not '.inf' [JR0483]\n"},
         {V1 "cpus: {set: 4-}", "2:13: error: 'set' wants CPU numbers, as "
                                "0-3,8, not '4-' [JR0483]\n"},
+        {V1 "cpus: {set: 0-65536}",
+         "2:13: error: 'set' wants CPU numbers, as 0-3,8, not '0-65536' "
+         "[JR0483]\n"},
+        {V1 "cpus: {set: 0-4294967295}",
+         "2:13: error: 'set' wants CPU numbers, as 0-3,8, not "
+         "'0-4294967295' [JR0483]\n"},
+        {V1 "cpus: {core_cpus: 0 1-4294967295}",
+         "2:19: error: 'core_cpus' wants sets of CPUs, as 0,4 1,5, not "
+         "'0 1-4294967295' [JR0483]\n"},
         {V1 "memory: plenty", "2:9: error: 'memory' wants a size, as 64GiB, "
                               "not 'plenty' [JR0483]\n"},
         {V1 "hostname: [a]", "2:11: error: 'hostname' wants a string "
