@@ -16,6 +16,10 @@ enum { UNSTARTED = 126 };
 /* More than any traceback; a foreign file of gigabytes is not read. */
 static const size_t MAX_ERROR_FILE = (size_t)4 << 20;
 
+/* So many exceptions behind one are told, the nearest; a chain may have any
+ * number of them. */
+enum { MOST_BEHIND = 8 };
+
 /* The first line of `text`, or NULL when that is empty. */
 static const char *first_line(struct jr_arena *arena, const char *text)
 {
@@ -60,21 +64,50 @@ static uint64_t time_of(const json_t *file, const json_t *extra)
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-/* The exceptions behind this one, the nearest first. */
-static const char *behind_of(struct jr_arena *arena, const json_t *causes)
+/* The exceptions behind one. */
+struct behind {
+    const char **lines;
+    size_t count;
+};
+
+static void add_behind(struct behind *behind, struct jr_arena *arena,
+                       const char *line)
+{
+    const char **slot = NULL;
+    if (line != NULL)
+        slot = jr_arena_push(arena, &behind->lines, &behind->count,
+                             sizeof *slot);
+    if (slot != NULL)
+        *slot = line;
+}
+
+/* "K: 'lr', from O: gone": from the first one on, or from the last one `back`;
+ * NULL for none. */
+static const char *tell_behind(const struct behind *behind,
+                               struct jr_arena *arena, bool back)
 {
     const char *text = NULL;
+    size_t i = 0, count = behind->count;
+    for (; i < count && i < MOST_BEHIND; i++) {
+        const char *line = behind->lines[back ? count - 1 - i : i];
+        text = text == NULL ? line
+                            : jr_arena_printf(arena, "%s, from %s", text, line);
+    }
+    return i == count ? text
+                      : jr_arena_printf(arena, "%s, and %zu more behind", text,
+                                        count - i);
+}
+
+/* The nearest comes first. */
+static const char *behind_of(struct jr_arena *arena, const json_t *causes)
+{
+    struct behind behind = {.count = 0};
     size_t i;
     json_t *cause;
     json_array_foreach(causes, i, cause)
-    {
-        const char *one = first_line(arena, jr_json_get_str(cause, "message"));
-        if (one == NULL)
-            continue;
-        text = text == NULL ? one
-                            : jr_arena_printf(arena, "%s, from %s", text, one);
-    }
-    return text;
+        add_behind(&behind, arena,
+                   first_line(arena, jr_json_get_str(cause, "message")));
+    return tell_behind(&behind, arena, false);
 }
 
 /* Where the next exception of a traceback begins, behind the sentence that
@@ -86,13 +119,13 @@ static const char *next_exception(const char *stack)
         "exception:\n\n",
         "\n\nDuring handling of the above exception, another exception "
         "occurred:\n\n"};
-    const char *next = NULL;
-    for (size_t i = 0; i < sizeof betweens / sizeof *betweens; i++) {
-        const char *at = strstr(stack, betweens[i]);
-        if (at != NULL && (next == NULL || at + strlen(betweens[i]) < next))
-            next = at + strlen(betweens[i]);
+    while ((stack = strstr(stack, "\n\n")) != NULL) {
+        for (size_t i = 0; i < sizeof betweens / sizeof *betweens; i++)
+            if (strncmp(stack, betweens[i], strlen(betweens[i])) == 0)
+                return stack + strlen(betweens[i]);
+        stack++;
     }
-    return next;
+    return NULL;
 }
 
 /* The first line that is not indented, behind the one that says "Traceback",
@@ -109,16 +142,12 @@ static const char *headline(struct jr_arena *arena, const char *stack,
 /* What behind_of tells, from the text of a traceback, the deepest first. */
 static const char *behind_of_stack(struct jr_arena *arena, const char *stack)
 {
-    const char *text = NULL, *next;
+    struct behind behind = {.count = 0};
+    const char *next;
     for (; stack != NULL && (next = next_exception(stack)) != NULL;
-         stack = next) {
-        const char *one = headline(arena, stack, next);
-        if (one != NULL)
-            text = text == NULL
-                       ? one
-                       : jr_arena_printf(arena, "%s, from %s", one, text);
-    }
-    return text;
+         stack = next)
+        add_behind(&behind, arena, headline(arena, stack, next));
+    return tell_behind(&behind, arena, true);
 }
 
 /* torch writes {"message": {"message": ..., "extraInfo": {...}}}, or flat

@@ -119,6 +119,38 @@ static void causes_and_starts(void)
     fake_end(&fake);
 }
 
+/* However long the chain is: the nearest ones, in time and memory that grow
+ * with its length alone. */
+static void endless_chains(void)
+{
+    enum { MANY = 30000 };
+    struct fake fake;
+    struct jr_exception exception;
+    struct jr_buf stack = JR_BUF_INIT, causes = JR_BUF_INIT;
+    jr_buf_str(&stack, "{\"message\": {\"message\": \"V\", \"extraInfo\": "
+                       "{\"py_callstack\": \"");
+    jr_buf_str(&causes, "{\"message\": \"V\", \"causes\": [");
+    for (int i = 0; i < MANY; i++) {
+        jr_buf_printf(&stack, "T\\nE%d" CAUSE, i);
+        jr_buf_printf(&causes, "{\"message\": \"E%d\"},", MANY - 1 - i);
+    }
+    jr_buf_str(&stack, "T\\nV\"}}}");
+    jr_buf_str(&causes, "3]}");
+    const char *const texts[] = {stack.data, causes.data};
+    fake_start(&fake, 1);
+    for (size_t i = 0; i < 2; i++) {
+        CU_ASSERT_TRUE_FATAL(read_text(&fake, &exception, texts[i]));
+        JR_ASSERT_TEXT(exception.behind,
+                       "E29999, from E29998, from E29997, from E29996, from "
+                       "E29995, from E29994, from E29993, from E29992, and "
+                       "29992 more behind");
+    }
+    CU_ASSERT_TRUE(fake.arena.used < (size_t)64 << 20);
+    fake_end(&fake);
+    jr_buf_release(&stack);
+    jr_buf_release(&causes);
+}
+
 static void less_than_torchs_form(void)
 {
     static const struct {
@@ -150,4 +182,5 @@ static void less_than_torchs_form(void)
 
 JR_UNIT_MAIN("exception", CASE(torn_and_foreign_files_are_ignored),
              CASE(torchs_form), CASE(causes_and_starts), CASE(causes_of_a_traceback),
+             CASE(endless_chains),
              CASE(less_than_torchs_form))
