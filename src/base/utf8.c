@@ -118,3 +118,16 @@ size_t jr_utf8_columns(const char *text, size_t len)
     }
     return columns;
 }
+
+size_t jr_utf8_fit(const char *text, size_t len, size_t columns)
+{
+    size_t at = 0, size;
+    for (; at < len; at += size) {
+        uint32_t point;
+        size = jr_utf8_next(text + at, len - at, &point);
+        if (jr_utf8_width(point) > columns)
+            break;
+        columns -= jr_utf8_width(point);
+    }
+    return at;
+}

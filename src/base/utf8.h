@@ -34,4 +34,8 @@ unsigned jr_utf8_width(uint32_t point);
 /* Terminal columns of a text that is safe to show. */
 size_t jr_utf8_columns(const char *text, size_t len);
 
+/* The length of the longest beginning of such a text that has at most so many
+ * columns. */
+size_t jr_utf8_fit(const char *text, size_t len, size_t columns);
+
 #endif

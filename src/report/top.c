@@ -154,13 +154,12 @@ static void add_last_line(struct jr_buf *out, const struct jr_crew *crew,
     jr_buf_escaped(out, line, len < LAST_LINE_MOST ? len : LAST_LINE_MOST);
 }
 
-/* One line, cut where the columns end. */
+/* One line, cut where the columns end; 0: they do not. */
 static void add_line(struct jr_buf *out, const struct jr_buf *line,
                      unsigned columns)
 {
-    size_t len = line->len;
-    while (columns > 0 && len > 0 && jr_utf8_columns(line->data, len) > columns)
-        len = jr_utf8_cut(line->data, len, len - 1);
+    size_t len = columns == 0 ? line->len
+                              : jr_utf8_fit(line->data, line->len, columns);
     while (len > 0 && line->data[len - 1] == ' ')
         len--;
     jr_buf_add(out, line->data, len);

@@ -107,6 +107,28 @@ static void measures(void)
     CU_ASSERT_EQUAL(jr_utf8_width(0x1f600), 2); /* an emoji */
 }
 
+static void fits_columns(void)
+{
+    static const struct {
+        const char *text;
+        size_t columns, len;
+    } vectors[] = {
+        {"", 0, 0},          {"", 3, 0},
+        {"abc", 0, 0},       {"abc", 2, 2},
+        {"abc", 3, 3},       {"abc", 9, 3},
+        {"\u65e5\u672c", 0, 0}, {"\u65e5\u672c", 1, 0},
+        {"\u65e5\u672c", 2, 3}, {"\u65e5\u672c", 3, 3},
+        {"\u65e5\u672c", 4, 6}, {"e\u0301x", 1, 3}, /* with its accent */
+        {"\u0301", 0, 2},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        const char *text = vectors[i].text;
+        CU_ASSERT_EQUAL(
+            jr_utf8_fit(text, strlen(text), vectors[i].columns),
+            vectors[i].len);
+    }
+}
+
 JR_UNIT_MAIN("utf8", CASE(refuses_what_is_not_utf8), CASE(decodes),
              CASE(cuts_between_code_points), CASE(hides_controls),
-             CASE(measures))
+             CASE(measures), CASE(fits_columns))

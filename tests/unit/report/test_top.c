@@ -135,6 +135,27 @@ static void fits_its_window(void)
     finish(&run);
 }
 
+/* A last line that is long, and all of it escaped, is cut at once: it was
+ * measured anew for each character that was cut off. */
+static void cuts_long_lines(void)
+{
+    struct run run;
+    char line[5000];
+    memset(line, '\001', sizeof line - 1);
+    line[sizeof line - 1] = '\0';
+    start(&run);
+    scratch_write(&run.scratch, "r/out.1", line);
+    scratch_write(&run.scratch, "r/out.2", line);
+    jr_top_look(&run.top);
+    for (int i = 0; i < 400; i++) {
+        char *text = print(&run, 0, 100);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+        CU_ASSERT_TRUE(tells(text, 1, "\\x01\\x01\\x01"));
+        free(text);
+    }
+    finish(&run);
+}
+
 /* Those that live and have been silent the longest stay. */
 static void the_silent_stay(void)
 {
@@ -156,4 +177,4 @@ static void the_silent_stay(void)
 }
 
 JR_UNIT_MAIN("top", CASE(tells_each_rank), CASE(fits_its_window),
-             CASE(the_silent_stay))
+             CASE(cuts_long_lines), CASE(the_silent_stay))
