@@ -37,7 +37,6 @@ static const struct jr_value values[] = {
     {"PATH", NULL, JR_VALUE_SPEC | JR_VALUE_FOLDER, NULL},
     {"PROFILE", NULL, JR_VALUE_FILE, NULL},
     {"FILE", NULL, JR_VALUE_FILE, NULL},
-    {"FILE", NULL, JR_VALUE_FILE, NULL},
     {"DIR", NULL, JR_VALUE_FOLDER, NULL},
     {"RUN", NULL, JR_VALUE_RUN, NULL},
     {"A", "diff", JR_VALUE_SPEC | JR_VALUE_RUN, NULL},

@@ -12,16 +12,14 @@ static struct jr_node *complete(struct jr_arena *arena,
                                 const struct jr_node *node,
                                 const struct jr_spec_type *type);
 
-/* The items of a list's default, which blanks separate. */
-static struct jr_node *split(struct jr_arena *arena, const char *items)
+static struct jr_node *default_list(struct jr_arena *arena,
+                                    const struct jr_spec_field *field)
 {
+    const struct jr_strv items = jr_field_defaults(field, arena);
     struct jr_node *list = jr_node_sequence(arena);
-    for (size_t len; *items != '\0'; items += len + strspn(items + len, " ")) {
-        len = strcspn(items, " ");
-        const char *item = jr_arena_strndup(arena, items, len);
-        if (item != NULL)
-            jr_node_append(arena, list, jr_node_scalar(arena, item, false));
-    }
+    for (size_t i = 0; i < items.count; i++)
+        jr_node_append(arena, list,
+                       jr_node_scalar(arena, items.items[i], false));
     return list;
 }
 
@@ -44,7 +42,7 @@ static struct jr_node *absent(struct jr_arena *arena,
     enum jr_spec_kind kind = field->type->kind;
     bool plain = kind == JR_KIND_BOOLEAN || kind == JR_KIND_INTEGER;
     return kind == JR_KIND_LIST
-               ? split(arena, field->fallback)
+               ? default_list(arena, field)
                : jr_node_scalar(arena, field->fallback, plain);
 }
 

@@ -80,12 +80,7 @@ static struct jr_strv secrets_of(struct jr_doc *doc)
                              jr_arena_strdup(arena, stated->items[i]->text));
         return globs;
     }
-    const char *rest = jr_field_find("secrets")->fallback;
-    for (size_t len; *rest != '\0'; rest += len + strspn(rest + len, " ")) {
-        len = strcspn(rest, " ");
-        jr_strv_push(&globs, arena, jr_arena_strndup(arena, rest, len));
-    }
-    return globs;
+    return jr_field_defaults(jr_field_find("secrets"), arena);
 }
 
 int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,

@@ -139,13 +139,10 @@ static struct jr_node *fallback(struct jr_lint *lint,
         return node == NULL ? NULL
                             : jr_lint_value(lint, field->type, node, NULL);
     }
+    const struct jr_strv items = jr_field_defaults(field, lint->arena);
     node = jr_node_sequence(lint->arena);
-    for (const char *item = field->fallback; *item != '\0';) {
-        size_t len = strcspn(item, " ");
-        jr_node_append(lint->arena, node,
-                       jr_node_scalar_n(lint->arena, item, len, false));
-        item += len + (item[len] == ' ');
-    }
+    for (size_t i = 0; i < items.count; i++)
+        jr_node_append(lint->arena, node, bound_text(lint, items.items[i]));
     return node;
 }
 

@@ -72,27 +72,17 @@ static bool is_harmless(struct word value)
            strcasecmp(text, "false") == 0 || jr_num_double(text, &number);
 }
 
-/* The globs of `secrets`; the default ones when the spec states none. NULL
- * without memory. */
-static char **read_globs(const struct jr_check *check, size_t *ret_count)
+/* The globs of `secrets`; the default ones when the spec states none. */
+static struct jr_strv read_globs(const struct jr_check *check)
 {
     const struct jr_node *stated = jr_doc_get(check->tree, "secrets");
     struct jr_arena *arena = check->lint->arena;
-    char **globs = NULL;
-    *ret_count = 0;
-    for (size_t i = 0; stated != NULL && i < stated->count; i++) {
-        char **slot = jr_arena_push(arena, &globs, ret_count, sizeof *slot);
-        if (slot != NULL)
-            *slot = jr_arena_strdup(arena, stated->items[i]->text);
-    }
-    const char *rest = stated == NULL ? jr_field_find("secrets")->fallback : "";
-    for (size_t len; *rest != '\0'; rest += len + strspn(rest + len, " ")) {
-        len = strcspn(rest, " ");
-        char **slot = jr_arena_push(arena, &globs, ret_count, sizeof *slot);
-        if (slot != NULL)
-            *slot = jr_arena_strndup(arena, rest, len);
-    }
-    return arena->failed ? NULL : globs;
+    struct jr_strv globs = {0};
+    if (stated == NULL)
+        return jr_field_defaults(jr_field_find("secrets"), arena);
+    for (size_t i = 0; i < stated->count; i++)
+        jr_strv_push(&globs, arena, (char *)stated->items[i]->text);
+    return globs;
 }
 
 /* The first glob of `secrets` for which `match` holds, to be shown, or NULL. */
@@ -352,8 +342,10 @@ static void check_all(const struct jr_check *check)
 
 void jr_check_secrets(const struct jr_check *check)
 {
+    const struct jr_strv globs = read_globs(check);
     struct jr_check with_globs = *check;
-    with_globs.secrets = read_globs(check, &with_globs.secrets_count);
-    if (with_globs.secrets != NULL)
+    with_globs.secrets = globs.items;
+    with_globs.secrets_count = globs.count;
+    if (!check->lint->arena->failed)
         check_all(&with_globs);
 }

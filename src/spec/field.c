@@ -281,6 +281,18 @@ const struct jr_spec_field *jr_field_find(const char *path)
     return field;
 }
 
+struct jr_strv jr_field_defaults(const struct jr_spec_field *field,
+                                 struct jr_arena *arena)
+{
+    struct jr_strv items = {0};
+    const char *at = field->fallback == NULL ? "" : field->fallback;
+    for (size_t len; *at != '\0'; at += len + strspn(at + len, " ")) {
+        len = strcspn(at, " ");
+        jr_strv_push(&items, arena, jr_arena_strndup(arena, at, len));
+    }
+    return items;
+}
+
 static void words_text(struct jr_buf *out, const struct jr_spec_type *type)
 {
     const char *before = "one of ";

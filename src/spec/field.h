@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "buf.h"
+#include "strv.h"
 
 enum jr_spec_kind {
     JR_KIND_INTEGER,
@@ -108,6 +109,10 @@ const struct jr_spec_field *jr_field_find(const char *path);
 /* The row with this key, or NULL. */
 const struct jr_spec_field *jr_field_get(const struct jr_spec_field *fields,
                                          const char *key);
+
+/* The items of a list's default, in `arena`; none where it has no default. */
+struct jr_strv jr_field_defaults(const struct jr_spec_field *field,
+                                 struct jr_arena *arena);
 
 /* Append what a type wants: "an integer of at least 1", "one of a, b". */
 void jr_field_wants(struct jr_buf *out, const struct jr_spec_type *type);
