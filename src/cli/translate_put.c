@@ -1,5 +1,4 @@
 /* Values into the spec, each checked by its field's row. */
-#include <fnmatch.h>
 #include <string.h>
 #include <strings.h>
 
@@ -207,12 +206,9 @@ static const char *decided_by(const char *name)
 /* Whether the default of `secrets` covers the variable. */
 static bool is_secret(struct jr_translator *t, const char *name)
 {
-    const struct jr_spec_field *field = jr_field_find("secrets");
-    char **globs = jr_put_split(t, field->fallback, ' ');
-    for (size_t i = 0; globs != NULL && globs[i] != NULL; i++)
-        if (fnmatch(globs[i], name, 0) == 0)
-            return true;
-    return false;
+    const struct jr_strv globs =
+        jr_field_defaults(jr_field_find("secrets"), t->arena);
+    return jr_env_matches(globs.items, globs.count, name, strlen(name));
 }
 
 static int put_devices(struct jr_translator *t, const struct jr_given *given,
