@@ -61,28 +61,34 @@ static int start(struct sbatch *run, const struct jr_cli *cli)
     return failed;
 }
 
-/* Hand on what it prints, at once; whether that was anything. */
-static bool relay(const struct sbatch *run)
+/* Hand on what it prints, at once; whether that was anything. A job whose id
+ * cannot be printed is there all the same, so that it is said. */
+static bool relay(const struct sbatch *run, const struct jr_cli *cli,
+                  int *ret_status)
 {
     char bytes[256];
     bool any = false;
     for (;;) {
-        ssize_t len = read(run->out, bytes, sizeof bytes);
+        ssize_t len = read(run->out, bytes, sizeof bytes - 1);
         if (len < 0 && errno == EINTR)
             continue;
         if (len <= 0)
             return any;
         any = true;
-        (void)jr_io_write_all(STDOUT_FILENO, bytes, (size_t)len);
+        bytes[len] = '\0';
+        if (*ret_status == 0 &&
+            !jr_cli_write(cli, bytes, (size_t)len, ret_status))
+            (void)jr_cli_say(cli, 0, "the job was taken: %.*s",
+                             (int)strcspn(bytes, "\n"), bytes);
     }
 }
 
 /* The job's own exit status where it was waited for. */
 static int finish(struct sbatch *run, const struct jr_cli *cli)
 {
-    int status = 0;
+    int status = 0, unprinted = 0;
     close_fd(&run->in);
-    bool taken = relay(run);
+    bool taken = relay(run, cli, &unprinted);
     while (waitpid(run->pid, &status, 0) < 0)
         if (errno != EINTR)
             return jr_cli_say(cli, JR_STATUS_LAUNCH,
@@ -94,7 +100,7 @@ static int finish(struct sbatch *run, const struct jr_cli *cli)
                           "sbatch did not take the job (its exit status is "
                           "%d); the script is that of jobrun render",
                           WEXITSTATUS(status));
-    return WEXITSTATUS(status);
+    return WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : unprinted;
 }
 
 static int submit(const struct jr_cli *cli, const struct jr_buf *script)

@@ -281,6 +281,20 @@ class Submitting(Rendering):
         self.assertEqual(self.submit(5, "--engine", "slurm", "--wait").stdout,
                          "7\n")
 
+    def test_an_id_that_cannot_be_printed(self):
+        self.tool("sbatch", "#!/bin/sh\necho 4242\n")
+        for where, why in ((" > /dev/full", "No space left"),
+                           (" >&-", "standard output is closed")):
+            self.write("t.jobrun.yaml", self.SPEC)
+            done = subprocess.run(
+                ["sh", "-c", '"$0" submit t.jobrun.yaml --engine slurm' +
+                 where, harness.JOBRUN], cwd=self.folder, text=True,
+                env=harness.clean_environment(**self.path),
+                stderr=subprocess.PIPE, timeout=harness.LIMIT)
+            self.assertEqual(done.returncode, 7, done.stderr)
+            self.assertIn(why, done.stderr)
+            self.assertIn("the job was taken: 4242", done.stderr)
+
     def test_a_job_that_is_not_taken(self):
         self.tool("sbatch", "#!/bin/sh\necho no such partition >&2\nexit 1\n")
         done = self.submit(7, "--engine", "slurm")
