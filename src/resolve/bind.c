@@ -23,6 +23,8 @@ struct pool {
     struct core *cores; /* by node */
     uint32_t count;
     uint32_t nodes; /* at least 1 */
+    uint32_t *users, *served; /* by node: the ranks whose devices are on it, and
+                                 those of them that have their cores */
 };
 
 static bool parse(struct jr_resolver *r, struct jr_set *ret, const char *text)
@@ -153,20 +155,25 @@ static uint32_t device_node(const struct jr_resolver *r, uint32_t rank)
     return NOWHERE;
 }
 
-/* The share of a rank among those whose devices are on the same node. */
+/* Count the ranks of each node. */
+static bool count_users(struct jr_resolver *r, struct pool *pool)
+{
+    uint32_t ranks = jr_place_here(r);
+    pool->users = jr_arena_array(r->arena, pool->nodes, sizeof(uint32_t));
+    pool->served = jr_arena_array(r->arena, pool->nodes, sizeof(uint32_t));
+    for (uint32_t i = 0; !r->arena->failed && i < ranks; i++)
+        pool->users[device_node(r, i)]++;
+    return !r->arena->failed;
+}
+
+/* The share of the next rank among those whose devices are on the same node. */
 static void share_of_device(const struct jr_resolver *r,
                             const struct pool *pool, uint32_t rank,
-                            uint32_t ranks, uint32_t bounds[2])
+                            uint32_t bounds[2])
 {
-    uint32_t node = device_node(r, rank), before = 0, all = 0;
-    for (uint32_t i = 0; i < ranks; i++) {
-        bool same = device_node(r, i) == node;
-        all += same;
-        before += same && i < rank;
-    }
-    uint32_t first = first_of(pool, node);
-    share(before, all, first_of(pool, node + 1) - first, &bounds[0],
-          &bounds[1]);
+    uint32_t node = device_node(r, rank), first = first_of(pool, node);
+    share(pool->served[node]++, pool->users[node],
+          first_of(pool, node + 1) - first, &bounds[0], &bounds[1]);
     bounds[0] += first;
     bounds[1] += first;
 }
@@ -176,7 +183,7 @@ static void find_share(struct jr_resolver *r, const struct pool *pool,
 {
     uint32_t ranks = jr_place_here(r);
     if (bind == JR_BIND_DEVICE) {
-        share_of_device(r, pool, rank, ranks, bounds);
+        share_of_device(r, pool, rank, bounds);
         return;
     }
     share(rank, ranks, bind == JR_BIND_NUMA ? pool->nodes : pool->count,
@@ -270,6 +277,8 @@ enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_cell *out)
         return lack(r, out, "the CPUs are not known");
     if (bind == JR_BIND_DEVICE && !has_locality(r))
         return lack(r, out, "not every device has a NUMA node with CPUs");
+    if (bind == JR_BIND_DEVICE && !count_users(r, &pool))
+        return JR_FAILED;
     make_slots(r, &pool, bind);
     return JR_FIRED;
 }

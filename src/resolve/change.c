@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "key.h"
+
 #include "banned.h"
 
 static void compare(struct jr_changes *to, const char *path,
@@ -53,22 +55,40 @@ static const char *below(struct jr_changes *to, const char *path,
     return jr_arena_printf(&to->arena, "%s.%s", path, key);
 }
 
-static const struct jr_node *get(const struct jr_node *mapping, const char *key)
+/* A mapping, or NULL, with what makes it fast to look into. */
+struct side {
+    const struct jr_node *mapping;
+    const struct jr_key *sorted;
+};
+
+static struct side side_of(struct jr_changes *to, const struct jr_node *mapping)
 {
-    return mapping == NULL ? NULL : jr_doc_get(mapping, key);
+    struct side side = {mapping, NULL};
+    if (mapping != NULL)
+        side.sorted = jr_keys_sort(&to->arena, mapping);
+    return side;
+}
+
+static const struct jr_node *get(const struct side *side, const char *key)
+{
+    const struct jr_pair *pair = NULL;
+    if (side->mapping != NULL)
+        pair = jr_keys_find(side->mapping, side->sorted, key);
+    return pair == NULL ? NULL : pair->value;
 }
 
 /* Either can be NULL: then all of the other is new. */
 static void compare_mappings(struct jr_changes *to, const char *path,
                              const struct jr_node *a, const struct jr_node *b)
 {
+    const struct side left = side_of(to, a), right = side_of(to, b);
     for (size_t i = 0; a != NULL && i < a->count; i++) {
         const char *key = a->pairs[i].key->text;
-        compare(to, below(to, path, key), a->pairs[i].value, get(b, key));
+        compare(to, below(to, path, key), a->pairs[i].value, get(&right, key));
     }
     for (size_t i = 0; b != NULL && i < b->count; i++) {
         const char *key = b->pairs[i].key->text;
-        if (get(a, key) == NULL)
+        if (get(&left, key) == NULL)
             compare(to, below(to, path, key), NULL, b->pairs[i].value);
     }
 }
