@@ -5,7 +5,8 @@
  *
  * With --follow it goes on, through the attempts of a run, until that has its
  * results, or is gone without them, woken by inotify(7) and a pidfd; then it is
- * lines with the rank before them where there are several files.
+ * lines with the rank before them where there are several files. Of what other
+ * machines write inotify tells nothing: there, a look is taken each second.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,10 @@
 
 #include "banned.h"
 
-enum { LINE_MOST = 64 * 1024 }; /* a longer one is shown in pieces */
+enum {
+    LINE_MOST = 64 * 1024, /* a longer one is shown in pieces */
+    LOOK_MS = 1000
+};
 
 /* One log file, read as far as `fd` stands. */
 struct tail {
@@ -49,6 +53,7 @@ struct tails {
     const char *run_dir, *log_dir, *id;
     char *const *ends; /* see jr_record_logs */
     int run_fd, watch_fd, pidfd;
+    bool blind;    /* not all that is added is told of */
     bool live;     /* more may come */
     bool terminal; /* it is one that is printed to */
     bool color;
@@ -275,19 +280,24 @@ static void add_attempts(struct tails *tails)
     }
 }
 
+static void watch_folder(struct tails *tails, const char *path, uint32_t events)
+{
+    if (inotify_add_watch(tails->watch_fd, path, events) < 0 && errno != ENOENT)
+        tails->blind = true;
+}
+
 /* Watch the folders: that of each file for what is written there, and those
  * above it for what has yet to be made. Watching one twice is harmless. */
 static void watch(struct tails *tails)
 {
-    (void)inotify_add_watch(tails->watch_fd, tails->run_dir,
-                            IN_CREATE | IN_MOVED_TO);
+    watch_folder(tails, tails->run_dir, IN_CREATE | IN_MOVED_TO);
     for (size_t i = 0; i < tails->count; i++) {
         JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
         jr_buf_printf(&path, "%s/%s", tails->run_dir, tails->items[i].path);
         for (int above = 0; above < 3 && !path.failed; above++) {
             *strrchr(path.data, '/') = '\0';
-            (void)inotify_add_watch(tails->watch_fd, path.data,
-                                    IN_CREATE | IN_MODIFY | IN_MOVED_TO);
+            watch_folder(tails, path.data,
+                         IN_CREATE | IN_MODIFY | IN_MOVED_TO);
         }
     }
 }
@@ -330,7 +340,8 @@ static void wait_for_more(struct tails *tails)
     char events[16384];
     struct pollfd fds[] = {{.fd = tails->watch_fd, .events = POLLIN},
                            {.fd = tails->pidfd, .events = POLLIN}};
-    if (poll(fds, 2, -1) < 0) {
+    bool away = tails->blind || tails->pidfd < 0;
+    if (poll(fds, 2, away ? LOOK_MS : -1) < 0) {
         tails->error = errno == EINTR ? 0 : errno;
         return;
     }

@@ -292,6 +292,28 @@ class Following(harness.Case):
         self.assertEqual(logs.returncode, 0)
         self.assertEqual(run.wait(harness.LIMIT), 0)
 
+    def test_what_another_machine_writes(self):
+        deaf = harness.preload(self, "DEAF_LIBRARY")
+        if self.jobrun("--version", env=deaf).returncode != 0:
+            self.skipTest("SKIPPED: nothing can be preloaded")
+        (self.folder / "go").touch()
+        self.expect(self.jobrun("t.jobrun.yaml", "--run-id", "live"), 0)
+        run = self.folder / "runs/live"
+        record = json.loads((run / "run.json").read_text())
+        record.update(host="elsewhere.example", finished=None, status=None)
+        (run / "run.json").write_text(json.dumps(record))
+        (run / "results.json").rename(run / "kept")
+        log = run / "attempt_0/0/stdout.log"
+        log.write_text("first\n")
+        logs = self.start("logs", "-f", "live", "--rank", "0", env=deaf,
+                          stderr=subprocess.DEVNULL)
+        self.assertEqual(logs.stdout.readline(), "first\n")
+        with log.open("a") as file:
+            file.write("second\n")
+        self.assertEqual(logs.stdout.readline(), "second\n")
+        (run / "kept").rename(run / "results.json")
+        self.assertEqual(logs.wait(harness.LIMIT), 0)
+
     def test_it_ends_at_once_when_the_run_has_ended(self):
         (self.folder / "go").touch()
         self.expect(self.jobrun("t.jobrun.yaml", "--run-id", "live"), 0)
