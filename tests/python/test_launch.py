@@ -10,6 +10,7 @@ import textwrap
 import time
 import unittest
 import zipapp
+from unittest import mock
 
 JOBRUN = os.environ["JOBRUN"]
 PYTHON = os.environ.get("INTERPRETER", sys.executable)
@@ -156,6 +157,20 @@ class Launch(unittest.TestCase):
             print(json.dumps(jobrun.launch(work.Model.fit, (odd,),
                                            nprocs=1)))""" % json.dumps(odd))
         self.assertEqual(got, [odd])
+
+    def test_texts_arrive_under_any_locale(self):
+        self.write("main.py", """\
+            import locale
+            if __name__ == "__main__":
+                import jobrun, work
+                assert locale.getpreferredencoding(False) != "UTF-8"
+                got = jobrun.launch(work.Model.fit, ("gr\\xf6\\xdfe",), nprocs=1)
+                print(ascii(got))
+            """)
+        with mock.patch.dict(os.environ, LC_ALL="C", PYTHONCOERCECLOCALE="0",
+                             PYTHONUTF8="0"):
+            status, out = self.python("main.py")
+        self.assertEqual((status, out), (0, "['gr\\xf6\\xdfe']\n"), self.err)
 
     def test_the_main_script(self):
         self.write("script.py", """\

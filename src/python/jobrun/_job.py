@@ -176,14 +176,18 @@ class Job:
         status = self._wait(timeout)
         self._forget()
         try:
-            with open(os.path.join(self.run_dir, "results.json")) as file:
-                record = json.load(file)
+            record = self._load("results.json")
         except FileNotFoundError:
             raise self._nothing(status) from None
         results = [rank["result"] for rank in record["ranks"]]
         if status == 0:
             return results
         raise self._failure(status, record, results)
+
+    def _load(self, path):
+        """JSON is UTF-8, whatever the locale says of texts."""
+        with open(os.path.join(self.run_dir, path), "rb") as file:
+            return json.load(file)
 
     def _nothing(self, status):
         """jobrun said why on standard error."""
@@ -206,7 +210,7 @@ class Job:
         path = next((row["error_file"] for row in record["ranks"]
                      if row["rank"] == rank), None)
         try:
-            with open(os.path.join(self.run_dir, path or "")) as file:
-                return json.load(file)["message"]["extraInfo"]["py_callstack"]
+            record = self._load(path or "")
+            return record["message"]["extraInfo"]["py_callstack"]
         except (OSError, ValueError, KeyError, TypeError):
             return ""
