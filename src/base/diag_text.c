@@ -134,7 +134,7 @@ void jr_diag_fingerprint(char ret[static JR_HASH_SIZE], json_t *seen,
     if (text.failed)
         return;
     jr_hash(ret, text.data, text.len);
-    json_int_t before = json_integer_value(json_object_get(seen, ret));
+    json_int_t before = jr_json_get_int(seen, ret);
     jr_json_set_int(seen, ret, before + 1);
     if (before == 0)
         return;

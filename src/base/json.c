@@ -95,10 +95,25 @@ const char *jr_json_get_str(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
+json_int_t jr_json_get_int(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
 uint32_t jr_json_get_u32(const json_t *object, const char *key)
 {
-    json_int_t value = json_integer_value(json_object_get(object, key));
+    json_int_t value = jr_json_get_int(object, key);
     return value < 0 || value > UINT32_MAX ? 0 : (uint32_t)value;
+}
+
+double jr_json_get_real(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(object, key));
+}
+
+bool jr_json_get_bool(const json_t *object, const char *key)
+{
+    return json_is_true(json_object_get(object, key));
 }
 
 /* Whether a real in `json` reads back as another one when it is written with

@@ -31,11 +31,18 @@ void jr_json_set_bool(json_t *object, const char *key, bool value);
 void jr_json_set_null(json_t *object, const char *key);
 void jr_json_set_real(json_t *object, const char *key, double value);
 
-/* The string at `key`, borrowed; NULL where there is none. */
+/* The string at `key`, borrowed; NULL where there is none, or no object. */
 const char *jr_json_get_str(const json_t *object, const char *key);
 
 /* The whole number at `key`; 0 where there is none, or it does not fit. */
+json_int_t jr_json_get_int(const json_t *object, const char *key);
 uint32_t jr_json_get_u32(const json_t *object, const char *key);
+
+/* The number at `key`, whole or not; 0 where there is none. */
+double jr_json_get_real(const json_t *object, const char *key);
+
+/* Whether `true` is at `key`. */
+bool jr_json_get_bool(const json_t *object, const char *key);
 
 /* Append the text of `json`: indent 0 is one line. Keys keep their order. `out`
  * fails where memory was wanting for a part of it. */

@@ -21,7 +21,7 @@ static void on_spec(struct jr_agent *agent, const json_t *spec)
 static void on_go(struct jr_agent *agent, const json_t *go)
 {
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
-    agent->beats = json_is_true(json_object_get(go, "beats"));
+    agent->beats = jr_json_get_bool(go, "beats");
     jr_agent_say(agent, jr_frame_word(agent->node, "begun"));
     if (agent->pid == 0 && jr_agent_start(agent, go, &err) != 0)
         jr_agent_refuse(agent, &err);
@@ -65,7 +65,7 @@ static void on_hang(struct jr_agent *agent, const json_t *word)
 
 static void on_signal_word(struct jr_agent *agent, const json_t *word)
 {
-    int sig = (int)json_integer_value(json_object_get(word, "signal"));
+    int sig = (int)jr_json_get_int(word, "signal");
     if (agent->pid != 0 && sig > 0 && sig < NSIG)
         (void)kill(agent->pid, sig);
 }
@@ -84,7 +84,7 @@ static void on_away(struct jr_agent *agent, const json_t *word)
 
 static void on_hold(struct jr_agent *agent, const json_t *word)
 {
-    agent->held = json_is_true(json_object_get(word, "on"));
+    agent->held = jr_json_get_bool(word, "on");
     jr_agent_pace(agent);
 }
 

@@ -60,7 +60,7 @@ json_t *jr_frame_read(const char *line, size_t len)
     if (len < sizeof head || memcmp(line, head, sizeof head - 1) != 0)
         return NULL;
     json_t *frame = jr_json_parse(line, len, NULL);
-    json_int_t node = json_integer_value(json_object_get(frame, "n"));
+    json_int_t node = jr_json_get_int(frame, "n");
     if (json_is_integer(json_object_get(frame, "n")) && node >= 0 &&
         node <= UINT32_MAX && jr_json_get_str(frame, "t") != NULL)
         return frame;

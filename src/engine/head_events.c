@@ -25,12 +25,11 @@ static void note_rank(struct jr_head_run *run, uint32_t node, const char *name,
 {
     struct jr_rank_outcome *rank = rank_of(run, node, event);
     const struct jr_node_side *side = &run->head->nodes[node];
-    uint64_t ns =
-        (uint64_t)json_integer_value(json_object_get(event, "ns"));
+    uint64_t ns = (uint64_t)jr_json_get_int(event, "ns");
     if (rank == NULL)
         return;
     if (strcmp(name, "rank_started") == 0) {
-        rank->pid = (int32_t)json_integer_value(json_object_get(event, "pid"));
+        rank->pid = (int32_t)jr_json_get_int(event, "pid");
         rank->started_ns = jr_head_run_ns(side, ns);
     }
     if (strcmp(name, "rank_ended") != 0)
@@ -54,8 +53,7 @@ static void write_event(struct jr_head_run *run, uint32_t node, json_t *event)
 {
     const struct jr_node_side *side = &run->head->nodes[node];
     char time[32];
-    uint64_t ns = jr_head_run_ns(
-        side, (uint64_t)json_integer_value(json_object_get(event, "ns")));
+    uint64_t ns = jr_head_run_ns(side, (uint64_t)jr_json_get_int(event, "ns"));
     jr_clock_rfc3339(time, jr_clock_wall_ns() - (jr_clock_ns() - ns));
     jr_json_set_str(event, "time", time);
     jr_json_set_int(event, "ns", (json_int_t)ns);
@@ -82,8 +80,7 @@ static void on_answer(struct jr_head_run *run, uint32_t node,
 {
     uint64_t limit_ns =
         run->plan->policy->timeouts.silence_ms * UINT64_C(1000000);
-    uint64_t ago =
-        (uint64_t)json_integer_value(json_object_get(event, "ago"));
+    uint64_t ago = (uint64_t)jr_json_get_int(event, "ago");
     run->head->nodes[node].asked = false;
     run->spoken = run->spoken || ago < limit_ns;
     jr_head_run_silence(run);

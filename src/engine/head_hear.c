@@ -36,10 +36,8 @@ static void on_hello(struct jr_head *head, uint32_t node, const json_t *word)
     }
     free(side->host);
     side->host = strdup(host != NULL ? host : "unknown");
-    side->port =
-        (uint32_t)json_integer_value(json_object_get(word, "port"));
-    side->skew_ns = json_integer_value(json_object_get(word, "wall")) -
-                    (int64_t)jr_clock_wall_ns();
+    side->port = (uint32_t)jr_json_get_int(word, "port");
+    side->skew_ns = jr_json_get_int(word, "wall") - (int64_t)jr_clock_wall_ns();
     side->state = JR_NODE_MET;
     if (version != NULL && strcmp(version, JR_VERSION) == 0)
         return;
@@ -60,7 +58,7 @@ static void on_ready(struct jr_head *head, uint32_t node, const json_t *word)
 static void on_refuse(struct jr_head *head, uint32_t node, const json_t *word)
 {
     struct jr_buf *why = &head->nodes[node].streams[JR_FLOW_WHY];
-    json_int_t status = json_integer_value(json_object_get(word, "status"));
+    json_int_t status = jr_json_get_int(word, "status");
     bool known = status > JR_STATUS_OK && status <= JR_STATUS_LAUNCH;
     refuse(head, node, known ? (enum jr_status)status : JR_STATUS_LAUNCH,
            why->len > 0 ? why->data : "it does not say why");
@@ -77,9 +75,8 @@ static void on_done(struct jr_head *head, uint32_t node, const json_t *word)
     struct jr_node_side *side = &head->nodes[node];
     if (head->run == NULL || side->state != JR_NODE_RUNS)
         return;
-    side->signal = (int)json_integer_value(json_object_get(word, "signal"));
-    side->port =
-        (uint32_t)json_integer_value(json_object_get(word, "port"));
+    side->signal = (int)jr_json_get_int(word, "signal");
+    side->port = (uint32_t)jr_json_get_int(word, "port");
     side->state = JR_NODE_DONE;
     jr_head_run_over(head->run, node);
 }
@@ -96,7 +93,7 @@ static const struct verb verbs[] = {
 
 void jr_head_hear(struct jr_head *head, const json_t *frame)
 {
-    uint32_t node = (uint32_t)json_integer_value(json_object_get(frame, "n"));
+    uint32_t node = (uint32_t)jr_json_get_int(frame, "n");
     const char *type = jr_json_get_str(frame, "t");
     enum jr_flow stream = jr_flow_find(type);
     if (node >= head->options.nodes)

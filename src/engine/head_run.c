@@ -149,7 +149,7 @@ void jr_head_run_begun(struct jr_head_run *run, uint32_t node,
     struct jr_node_side *side = &run->head->nodes[node];
     uint64_t now = jr_clock_ns();
     int64_t middle = (int64_t)(run->go_ns + (now - run->go_ns) / 2);
-    json_int_t at = json_integer_value(json_object_get(word, "at"));
+    json_int_t at = jr_json_get_int(word, "at");
     side->offset_ns = (int64_t)at - middle;
     side->blur_ns = (now - run->go_ns) / 2;
     if (side->blur_ns > run->outcome->blur_ns)

@@ -122,7 +122,7 @@ static json_t *write_rows(const struct row *row, const void *base)
 static void read_rows(const struct row *row, void *base, const json_t *object)
 {
     for (; row->key != NULL; row++)
-        set(base, row, json_integer_value(json_object_get(object, row->key)));
+        set(base, row, jr_json_get_int(object, row->key));
 }
 
 void jr_tally_add(struct jr_buf *out, const struct jr_outcome *outcome)

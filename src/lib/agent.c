@@ -170,10 +170,8 @@ static int prepare(void *data, const json_t *go, struct jr_error *err)
 {
     struct side *side = data;
     struct jr_session *session = side->session;
-    session->attempt =
-        (uint32_t)json_integer_value(json_object_get(go, "attempt"));
-    take_port(side,
-              (uint32_t)json_integer_value(json_object_get(go, "port")));
+    session->attempt = (uint32_t)jr_json_get_int(go, "attempt");
+    take_port(side, (uint32_t)jr_json_get_int(go, "port"));
     jr_session_forget(session);
     if (join(side, jr_json_get_str(go, "run_id"), err) != 0 ||
         jr_rundir_join_attempt(&session->dir, side->node, session->attempt,

@@ -33,7 +33,7 @@ static int load_plan(struct jr_crew *crew, struct jr_error *err)
     for (size_t i = 0; crew->items != NULL && i < crew->count; i++) {
         const json_t *rank = json_array_get(ranks, i);
         crew->items[i] = (struct jr_crew_rank){
-            .rank = (uint32_t)json_integer_value(json_object_get(rank, "rank")),
+            .rank = (uint32_t)jr_json_get_int(rank, "rank"),
             .out = file_of(crew, rank, "stdout"),
             .err = file_of(crew, rank, "stderr")};
     }
@@ -47,8 +47,8 @@ static void hear(struct jr_crew *crew, const char *line, size_t len)
 {
     json_t *event = jr_json_parse(line, len, NULL);
     const char *name = jr_json_get_str(event, "event");
-    json_int_t rank = json_integer_value(json_object_get(event, "rank"));
-    json_int_t pid = json_integer_value(json_object_get(event, "pid"));
+    json_int_t rank = jr_json_get_int(event, "rank");
+    json_int_t pid = jr_json_get_int(event, "pid");
     if (name != NULL && strcmp(name, "restart") == 0)
         (void)load_plan(crew, NULL);
     for (size_t i = 0; name != NULL && i < crew->count; i++) {

@@ -10,11 +10,6 @@
 /* Of one processor, over the time between the two looks. */
 static const double BUSY = 0.5;
 
-static double real_of(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 double jr_doing_silence(const json_t *evidence)
 {
     const json_t *value = json_object_get(evidence, "silent_seconds");
@@ -37,10 +32,10 @@ static bool waits_for_child(const json_t *thread)
 
 static const json_t *child_of(const json_t *processes, const json_t *parent)
 {
-    json_int_t pid = json_integer_value(json_object_get(parent, "pid"));
+    json_int_t pid = jr_json_get_int(parent, "pid");
     for (size_t i = 1; i < json_array_size(processes); i++) {
         const json_t *process = json_array_get(processes, i);
-        if (json_integer_value(json_object_get(process, "parent")) == pid)
+        if (jr_json_get_int(process, "parent") == pid)
             return process;
     }
     return NULL;
@@ -112,8 +107,8 @@ static void add_thread(struct jr_buf *out, const json_t *thread)
 
 void jr_doing_words(struct jr_buf *out, const json_t *evidence)
 {
-    double used = real_of(evidence, "cpu_seconds");
-    double interval = real_of(evidence, "interval_seconds");
+    double used = jr_json_get_real(evidence, "cpu_seconds");
+    double interval = jr_json_get_real(evidence, "interval_seconds");
     const json_t *thread = main_thread(focus(evidence));
     const char *state = jr_json_get_str(thread, "state");
     bool running = state != NULL && strcmp(state, "R") == 0;
@@ -129,14 +124,13 @@ void jr_doing_words(struct jr_buf *out, const json_t *evidence)
 static void add_heading(struct jr_buf *out, const json_t *evidence)
 {
     double silence = jr_doing_silence(evidence);
-    jr_buf_printf(
-        out, "rank %lld   pid %lld   ",
-        (long long)json_integer_value(json_object_get(evidence, "rank")),
-        (long long)json_integer_value(json_object_get(evidence, "pid")));
+    jr_buf_printf(out, "rank %lld   pid %lld   ",
+                  jr_json_get_int(evidence, "rank"),
+                  jr_json_get_int(evidence, "pid"));
     jr_doing_words(out, evidence);
     jr_buf_printf(out, "   %.2f s of CPU in %.2f s",
-                  real_of(evidence, "cpu_seconds"),
-                  real_of(evidence, "interval_seconds"));
+                  jr_json_get_real(evidence, "cpu_seconds"),
+                  jr_json_get_real(evidence, "interval_seconds"));
     if (silence >= 0) {
         jr_buf_str(out, "   silent for ");
         jr_clock_human(out, (uint64_t)(silence * 1e9));
@@ -170,9 +164,9 @@ static void print_thread(struct jr_buf *out, const json_t *thread,
     jr_buf_safe(&safe, name == NULL ? "?" : name);
     state = jr_json_get_str(thread, "state");
     jr_buf_printf(out, "    %-8lld %-16s %-2.1s %6.2f s  ",
-                  (long long)json_integer_value(json_object_get(thread, "tid")),
-                  safe.failed ? "?" : safe.data, state == NULL ? "?" : state,
-                  real_of(thread, "cpu_seconds"));
+                  jr_json_get_int(thread, "tid"), safe.failed ? "?" : safe.data,
+                  state == NULL ? "?" : state,
+                  jr_json_get_real(thread, "cpu_seconds"));
     add_thread(out, thread);
     if (others > 0)
         jr_buf_printf(out, ", and %zu more like it", others);
@@ -190,9 +184,7 @@ static void print_process(struct jr_buf *out, const json_t *process)
     const json_t *threads = json_object_get(process, "threads");
     const char *name = jr_json_get_str(process, "name");
     size_t count = json_array_size(threads);
-    jr_buf_printf(
-        out, "  process %lld ",
-        (long long)json_integer_value(json_object_get(process, "pid")));
+    jr_buf_printf(out, "  process %lld ", jr_json_get_int(process, "pid"));
     jr_buf_safe(out, name == NULL ? "?" : name);
     jr_buf_printf(out, ", %zu thread%s\n", count, count == 1 ? "" : "s");
     for (size_t i = 0, next; i < count; i = next) {

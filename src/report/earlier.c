@@ -46,7 +46,7 @@ json_t *jr_earlier_json(const struct jr_report *report)
 
 static uint64_t ns_of(const json_t *object, const char *key)
 {
-    double value = json_number_value(json_object_get(object, key));
+    double value = jr_json_get_real(object, key);
     if (value < 0 || value > 1e10)
         return 0;
     return (uint64_t)(value * 1e3 + 0.5) * 1000000;
@@ -64,9 +64,7 @@ void jr_earlier_load(struct jr_report *ret, struct jr_arena *arena,
         const json_t *object = json_array_get(array, i);
         const char *status = jr_json_get_str(object, "status");
         const char *cause = jr_json_get_str(object, "cause");
-        json_int_t number =
-            json_integer_value(json_object_get(object, "attempt"));
-        attempts[i].number = number < 0 ? 0 : (uint32_t)number;
+        attempts[i].number = jr_json_get_u32(object, "attempt");
         attempts[i].cause = cause == NULL ? "" : cause;
         attempts[i].started_wall_ns = ns_of(object, "started");
         attempts[i].ended_ns = ns_of(object, "seconds");

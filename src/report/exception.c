@@ -170,7 +170,7 @@ static bool from_json(struct jr_exception *ret, struct jr_arena *arena,
         .behind = causes != NULL ? behind_of(arena, causes)
                                  : behind_of_stack(arena, stack),
         .wall_ns = time_of(file, extra),
-        .start = json_is_true(json_object_get(file, "start")),
+        .start = jr_json_get_bool(file, "start"),
     };
     return true;
 }

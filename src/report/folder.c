@@ -84,7 +84,7 @@ int jr_folder_results(struct jr_buf *ret, int fd, const char *id,
     if (attempt == NULL || faccessat(fd, ret->data, F_OK, 0) == 0)
         return 0;
     json_t *run = jr_folder_json(fd, "run.json", NULL);
-    bool last = json_integer_value(json_object_get(run, "attempt")) == *attempt;
+    bool last = jr_json_get_int(run, "attempt") == *attempt;
     json_decref(run);
     if (!last)
         return jr_error_set(err, JR_STATUS_USAGE, "run '%s' has no attempt %u",
@@ -117,9 +117,8 @@ const char *jr_folder_standing(const json_t *run)
     (void)jr_io_fact(&boot_id, "", "/proc/sys/kernel/random/boot_id");
     if (!text_is(run, "boot_id", boot_id.data))
         return "lost";
-    uint64_t began =
-        jr_folder_ticks(json_integer_value(json_object_get(run, "pid")));
+    uint64_t began = jr_folder_ticks(jr_json_get_int(run, "pid"));
     /* A process that took the number over began later. */
-    json_int_t ticks = json_integer_value(json_object_get(run, "start_ticks"));
+    json_int_t ticks = jr_json_get_int(run, "start_ticks");
     return began != 0 && (json_int_t)began == ticks ? "running" : "lost";
 }

@@ -73,11 +73,6 @@ static double lower(double a, double b)
     return a < b ? a : b;
 }
 
-static double number_of(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 /* When its ranks' end began, in seconds after its first event; -1: unknown. */
 static double ended_at(const struct jr_timeline *timeline, const json_t *rank)
 {
@@ -104,8 +99,8 @@ static double failed_at(const struct parts *parts, const struct part *part)
     jr_timeline_add(&timeline, parts->fd, path, 0);
     double after = ended_at(&timeline, json_object_get(cause, "rank"));
     jr_timeline_release(&timeline);
-    return after < 0 ? number_of(part->results, "finished")
-                     : number_of(part->results, "started") + after;
+    return after < 0 ? jr_json_get_real(part->results, "finished")
+                     : jr_json_get_real(part->results, "started") + after;
 }
 
 /* How much a part says of the whole; 0: it did well. */
@@ -277,14 +272,14 @@ static void set_sums(json_t *head, const struct parts *parts)
         const json_t *results = parts->items[i].results;
         if (results == NULL)
             continue;
-        started = lower(started, number_of(results, "started"));
-        finished = -lower(-finished, -number_of(results, "finished"));
+        started = lower(started, jr_json_get_real(results, "started"));
+        finished = -lower(-finished, -jr_json_get_real(results, "finished"));
         left += jr_json_get_u32(results, "processes_left");
         if (jr_json_get_u32(results, "attempt") > attempt)
             attempt = jr_json_get_u32(results, "attempt");
     }
     if (!isfinite(started))
-        started = finished = number_of(parts->items[0].run, "started");
+        started = finished = jr_json_get_real(parts->items[0].run, "started");
     uint64_t took =
         finished > started ? (uint64_t)((finished - started) * 1e9 + 5e5) : 0;
     jr_json_set_int(head, "attempt", attempt);
@@ -437,12 +432,13 @@ void jr_parts_timeline(struct jr_timeline *ret, int fd)
     jr_parts_release(&found);
     *ret = (struct jr_timeline){0};
     for (size_t i = 0; i < parts.count; i++)
-        first = lower(first, number_of(parts.items[i].run, "started"));
+        first = lower(first, jr_json_get_real(parts.items[i].run, "started"));
     for (size_t i = 0; i < parts.count; i++) {
         char path[JR_PART_PATH];
         jr_part_path(path, parts.items[i].node, "events.jsonl");
         jr_timeline_add(ret, fd, path,
-                        number_of(parts.items[i].run, "started") - first);
+                        jr_json_get_real(parts.items[i].run, "started") -
+                            first);
     }
     if (ret->span_count > 1)
         qsort(ret->spans, ret->span_count, sizeof *ret->spans, by_start);

@@ -35,8 +35,7 @@ static bool is_finished(struct jr_live *live, int fd)
     const char *word = jr_json_get_str(results, "status");
     enum jr_run_status status;
     bool known = word != NULL && jr_run_status_of(word, &status);
-    live->exit_code =
-        (int)json_integer_value(json_object_get(results, "exit_code"));
+    live->exit_code = (int)jr_json_get_int(results, "exit_code");
     live->status = known ? jr_run_status_word(status) : "unknown";
     bool finished = results != NULL;
     json_decref(results);
@@ -45,7 +44,7 @@ static bool is_finished(struct jr_live *live, int fd)
 
 static void look(struct jr_live *live, int fd, const json_t *run)
 {
-    live->pid = (int32_t)json_integer_value(json_object_get(run, "pid"));
+    live->pid = (int32_t)jr_json_get_int(run, "pid");
     live->host = text_of(live, run, "host");
     live->user = text_of(live, run, "user");
     live->cgroup = text_of(live, run, "cgroup");

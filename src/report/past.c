@@ -26,7 +26,7 @@ static uint32_t below_of(const json_t *object, const char *key, uint32_t end)
 /* What was written is a whole number of microseconds. */
 static uint64_t ns_of(const json_t *object, const char *key)
 {
-    double seconds = json_number_value(json_object_get(object, key));
+    double seconds = jr_json_get_real(object, key);
     if (seconds < 0 || seconds > 1e10)
         return 0;
     return (uint64_t)(seconds * 1e6 + 0.5) * 1000;
@@ -68,15 +68,12 @@ static void load_end(struct jr_rank_outcome *rank, const json_t *line,
     const json_t *code = json_object_get(line, "exit_code");
     rank->pid = (int32_t)jr_json_get_u32(line, "pid");
     rank->signal = signal_of(line, "signal");
-    rank->core_dumped = json_is_true(json_object_get(line, "core_dumped"));
+    rank->core_dumped = jr_json_get_bool(line, "core_dumped");
     rank->ended_ns = ns_of(line, "seconds");
-    rank->max_rss_bytes =
-        (uint64_t)json_integer_value(json_object_get(line, "max_rss_bytes"));
+    rank->max_rss_bytes = (uint64_t)jr_json_get_int(line, "max_rss_bytes");
     const json_t *dropped = json_object_get(line, "dropped_bytes");
-    rank->dropped[0] =
-        (uint64_t)json_integer_value(json_object_get(dropped, "stdout"));
-    rank->dropped[1] =
-        (uint64_t)json_integer_value(json_object_get(dropped, "stderr"));
+    rank->dropped[0] = (uint64_t)jr_json_get_int(dropped, "stdout");
+    rank->dropped[1] = (uint64_t)jr_json_get_int(dropped, "stderr");
     if (json_is_integer(code)) {
         rank->end = JR_END_EXITED;
         rank->exit_code = (int32_t)json_integer_value(code);

@@ -25,11 +25,6 @@ static const char *text_of(struct jr_arena *arena, const json_t *object,
     return jr_arena_strdup(arena, jr_json_get_str(object, key));
 }
 
-static double number_of(const json_t *object, const char *key)
-{
-    return json_number_value(json_object_get(object, key));
-}
-
 /* The word of the contract, and no other text that the file may hold. */
 static const char *status_of(const json_t *results)
 {
@@ -48,8 +43,8 @@ static void from_results(struct jr_record *record, struct jr_arena *arena,
     record->name = text_of(arena, results, "name");
     record->status = status_of(results);
     record->exit_code = (int)jr_json_get_u32(results, "exit_code");
-    record->started = number_of(results, "started");
-    record->seconds = number_of(results, "seconds");
+    record->started = jr_json_get_real(results, "started");
+    record->seconds = jr_json_get_real(results, "seconds");
     record->world_size = jr_json_get_u32(results, "world_size");
 }
 
@@ -59,7 +54,7 @@ static void from_plan(struct jr_record *record, const json_t *run,
 {
     double now = (double)jr_clock_wall_ns() / 1e9;
     record->status = jr_folder_standing(run);
-    record->started = number_of(run, "started");
+    record->started = jr_json_get_real(run, "started");
     record->seconds = record->started < now ? now - record->started : 0;
     record->world_size = jr_json_get_u32(plan, "world_size");
 }

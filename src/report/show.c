@@ -50,12 +50,10 @@ static void show_pause(struct jr_buf *out, int fd)
         line.len == 0 ? NULL : jr_json_parse(line.data, line.len, NULL);
     const char *word = jr_json_get_str(event, "event");
     if (word != NULL && strcmp(word, "attempt_failed") == 0) {
-        long long failed =
-            json_integer_value(json_object_get(event, "attempt"));
-        double left =
-            json_number_value(json_object_get(event, "wait")) +
-            ((double)json_integer_value(json_object_get(event, "ns")) -
-             (double)jr_clock_ns()) / 1e9;
+        long long failed = jr_json_get_int(event, "attempt");
+        double ago =
+            ((double)jr_clock_ns() - jr_json_get_real(event, "ns")) / 1e9;
+        double left = jr_json_get_real(event, "wait") - ago;
         jr_buf_printf(out, "\n  attempt %lld failed; attempt %lld starts ",
                       failed, failed + 1);
         jr_buf_printf(out, left > 0.5 ? "in %.0f s" : "now", left);
@@ -66,7 +64,7 @@ static void show_pause(struct jr_buf *out, int fd)
 static void add_standing(struct jr_buf *out, const json_t *run,
                          const char *standing)
 {
-    double started = json_number_value(json_object_get(run, "started"));
+    double started = jr_json_get_real(run, "started");
     double now = (double)jr_clock_wall_ns() / 1e9;
     jr_buf_printf(out, "jobrun: %s", standing);
     if (strcmp(standing, "running") != 0 || now <= started)
@@ -99,11 +97,10 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
 {
     const char *standing = jr_folder_standing(run);
     add_standing(out, run, standing);
-    long long attempt = json_integer_value(json_object_get(run, "attempt"));
+    long long attempt = jr_json_get_int(run, "attempt");
     if (attempt > 0)
         jr_buf_printf(out, ", attempt %lld", attempt);
-    jr_buf_printf(out, ": pid %lld on ",
-                  (long long)json_integer_value(json_object_get(run, "pid")));
+    jr_buf_printf(out, ": pid %lld on ", jr_json_get_int(run, "pid"));
     add_escaped(out, run, "host");
     if (strcmp(standing, "lost") == 0)
         jr_buf_str(out, " is gone and left no results");

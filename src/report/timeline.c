@@ -85,7 +85,7 @@ static void add_moment(struct jr_timeline *to, const json_t *line,
 static bool add_life(struct reading *reading, const json_t *line,
                      const char *event, double at)
 {
-    json_int_t rank = json_integer_value(json_object_get(line, "rank"));
+    json_int_t rank = jr_json_get_int(line, "rank");
     bool started = strcmp(event, "rank_started") == 0;
     bool heard = strcmp(event, "first_output") == 0;
     if (!started && !heard && strcmp(event, "rank_ended") != 0)
@@ -108,7 +108,7 @@ static void add_line(struct reading *reading, const char *text, size_t len)
 {
     json_t *line = jr_json_parse(text, len, NULL);
     const char *event = jr_json_get_str(line, "event");
-    double ns = json_number_value(json_object_get(line, "ns"));
+    double ns = jr_json_get_real(line, "ns");
     if (event == NULL || ns <= 0) {
         reading->to->partial = true;
         json_decref(line);

@@ -66,7 +66,7 @@ static void add_cause(struct jr_buf *out, const struct run *run)
 
 static void add_started(struct jr_buf *out, const struct run *run)
 {
-    double started = json_number_value(json_object_get(run->record, "started"));
+    double started = jr_json_get_real(run->record, "started");
     char text[32];
     if (started <= 0 || started > 1e10)
         return;
@@ -109,8 +109,7 @@ static void add_commit(struct jr_buf *out, const struct run *run)
     if (commit == NULL)
         return;
     jr_buf_printf(out, "%.12s%s", commit,
-                  json_is_true(json_object_get(git, "dirty")) ? " (dirty)"
-                                                              : "");
+                  jr_json_get_bool(git, "dirty") ? " (dirty)" : "");
 }
 
 struct kind {
@@ -228,7 +227,7 @@ int jr_record_origin(struct jr_record_origin *ret, struct jr_arena *arena,
                             part == NULL ? "" : "/", part == NULL ? "" : part);
     ret->fingerprint =
         jr_arena_strdup(arena, jr_json_get_str(run, "fingerprint"));
-    ret->local = json_is_true(json_object_get(run, "local"));
+    ret->local = jr_json_get_bool(run, "local");
     json_decref(run);
     if (ret->run_dir == NULL || arena->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");

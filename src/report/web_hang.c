@@ -27,10 +27,9 @@ static void add_row(const struct jr_web *web, uint32_t rank,
     jr_buf_printf(web->out, "<tr><th scope=\"row\">%u</th>", rank);
     jr_web_cell(web, doing.data);
     jr_web_seconds(web, silence > 0 ? (uint64_t)(silence * 1e9) : 0);
-    jr_buf_printf(
-        web->out, "<td class=\"n\">%.2f s in %.2f s</td></tr>\n",
-        json_number_value(json_object_get(evidence, "cpu_seconds")),
-        json_number_value(json_object_get(evidence, "interval_seconds")));
+    jr_buf_printf(web->out, "<td class=\"n\">%.2f s in %.2f s</td></tr>\n",
+                  jr_json_get_real(evidence, "cpu_seconds"),
+                  jr_json_get_real(evidence, "interval_seconds"));
 }
 
 /* The rows of all ranks that left evidence, and their threads to `stacks`. */

@@ -79,7 +79,7 @@ static void add_commit(const struct jr_web *web)
     if (commit == NULL)
         return;
     jr_buf_str(&text, commit);
-    if (json_is_true(json_object_get(git, "dirty")))
+    if (jr_json_get_bool(git, "dirty"))
         jr_buf_str(&text, ", with changes that were not committed");
     add_row(web, "git commit", text.data);
 }
