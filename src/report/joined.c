@@ -55,7 +55,8 @@ static void load(struct parts *ret, int fd, const struct jr_parts *found,
     ret->nodes = jr_json_get_u32(plan, "nodes");
     ret->world = jr_json_get_u32(plan, "world_size");
     json_decref(plan);
-    if (ret->nodes <= found->nodes[found->count - 1])
+    if (ret->nodes <= found->nodes[found->count - 1] ||
+        ret->nodes > JR_RANKS_MAX)
         ret->nodes = found->nodes[found->count - 1] + 1;
 }
 

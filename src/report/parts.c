@@ -23,7 +23,7 @@ static bool node_of(const char *name, uint32_t *ret)
 {
     char same[JR_PART_NAME];
     if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0 ||
-        !jr_num_u32(name + sizeof PREFIX - 1, ret))
+        !jr_num_u32(name + sizeof PREFIX - 1, ret) || *ret >= JR_RANKS_MAX)
         return false;
     (void)snprintf(same, sizeof same, JR_NODE_DIR, *ret);
     return strcmp(name, same) == 0;

@@ -17,9 +17,6 @@
 #include "load.h"
 #include "resolve.h"
 
-/* More ranks than this are taken for a mistake. */
-#define JR_RANKS_MAX (1u << 20)
-
 /* Identifier, dotted path, how a stated value is read (NUMBER and TEXT from the
  * member named last; RULE by a rule of its own); in the field table's order. */
 #define JR_CELLS(X)                                                            \

@@ -192,6 +192,21 @@ class Runs(ByHand):
         self.expect(self.node(spec, 1), 3)
         self.assertFalse((self.folder / "runs/exp1").exists())
 
+    def test_no_node_has_such_a_number(self):
+        """What is not here is told of each node, up to the last one."""
+        spec = self.spec("true")
+        for node in range(2):
+            self.expect(self.node(spec, node), 0)
+        top = self.folder / "runs/exp1"
+        for number in (2 ** 20, 2 ** 32 - 1):
+            shutil.copytree(top / "node_1", top / f"node_{number}")
+            self.assertEqual(len(self.joined()["nodes"]), 2)
+        plan = top / "node_0/plan.json"
+        made = json.loads(plan.read_text())
+        plan.write_text(json.dumps({**made, "nodes": 2 ** 32 - 1}))
+        self.assertEqual(len(self.joined()["nodes"]), 2)
+        self.expect(self.jobrun("runs"), 0)
+
     def test_plan_shows_the_part(self):
         done = self.expect(self.jobrun(
             "plan", self.spec("true"), "--node-rank", "1", "--run-id", "x"), 0)

@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* More ranks than this, or nodes, are taken for a mistake. */
+#define JR_RANKS_MAX (1u << 20)
+
 /* A mesh axis, fastest first: ranks are laid out [data][pipeline][model]. */
 #define JR_AXES(X)                                                             \
     X(MODEL, "model", "tensor parallelism: the fastest axis")                  \
