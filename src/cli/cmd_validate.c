@@ -223,7 +223,7 @@ static int load_on(struct checks *checks, const struct jr_cli *cli)
                                            &checks->diags) == 0)
         return 0;
     jr_cli_diags(cli, &checks->diags);
-    return jr_profile_status(&checks->diags, 0);
+    return (int)jr_profile_status(&checks->diags, 0);
 }
 
 static void release(struct checks *checks)

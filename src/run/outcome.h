@@ -24,9 +24,9 @@ void jr_shared_free(struct jr_shared *shared);
 bool jr_outcome_is_well(const struct jr_rank_outcome *rank);
 
 /* A scheduler that ends a job signals all of its processes at once, jobrun's
- * and the ranks': what a rank died of so shortly before jobrun was sent it, in
- * nanoseconds, was meant for both. */
-#define JR_SHARE_NS UINT64_C(300000000)
+ * and the ranks', as fast as it can on a busy machine: what a rank died of so
+ * shortly before jobrun was sent it, in nanoseconds, was meant for both. */
+#define JR_SHARE_NS UINT64_C(1000000000)
 
 /* The signal that ended a rank, in its own words (exit code 128 + N) or the
  * kernel's, where jobrun had not sent it one; 0. */

@@ -223,8 +223,10 @@ static unsigned step(const char *spec, const char *facts, unsigned long stride)
     forget(&first);
     run(&trial, &trial.reference);
     unsigned long n = 1;
-    while (try(&trial, n, false) | try(&trial, n, true))
-        n += stride;
+    for (bool failed = true; failed; n += failed ? stride : 0) {
+        bool alone = try(&trial, n, false);
+        failed = try(&trial, n, true) || alone;
+    }
     forget(&trial.reference);
     (void)printf("%s: %lu allocations, status %d, %u wrong\n", spec, n - 1,
                  trial.reference.status, trial.wrong);
