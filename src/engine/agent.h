@@ -5,7 +5,8 @@
  * what happens to them and what became of them. It decides nothing.
  *
  * When its input ends, or its orders do, the ranks are stopped with their
- * grace; that holds when head, srun or the agent itself are killed.
+ * grace; that holds when head, srun or the agent itself are killed. Where they
+ * are cut off, their silence tells (beat.h).
  */
 #ifndef JR_AGENT_H
 #define JR_AGENT_H

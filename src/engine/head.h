@@ -4,7 +4,7 @@
  * (frame.h). So there is no port and no file between them, and an agent whose
  * head is gone hears that its input has ended.
  *
- * The head waits for events and for nothing else. Policies are those of the
+ * The head waits for events, and for signs of life (beat.h). Policies are those of the
  * runner on each node; the head hands on what one node's means to the others:
  * the first that begins to stop its ranks stops all.
  */

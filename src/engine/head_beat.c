@@ -95,6 +95,8 @@ void jr_beat_due(void *owner)
         struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
         tell_silence(&how, head, &found);
         lose_silent(head, how.failed ? "" : how.data);
+        if (!how.failed && !head->run->stopped) /* else the report tells it */
+            jr_head_run_noise(head->run, 1, how.data, how.len);
         return;
     }
     jr_head_tell(head, jr_head_word("beat"));

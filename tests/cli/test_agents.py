@@ -400,6 +400,21 @@ class Wrong(Agents):
             env={**self.allocation(2), "PATH": str(self.folder / "bin")}), 7)
         self.assertIn("no srun in PATH", done.stderr)
 
+    def test_an_agent_gives_signs_of_life(self):
+        agent = subprocess.Popen(
+            [harness.JOBRUN, "agent"], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, cwd=self.folder,
+            env=harness.clean_environment(SLURM_NODEID="1"))
+        self.addCleanup(self.end, agent)
+        agent.stdin.write('{"t": "beat"}\n')
+        agent.stdin.flush()
+        for line in agent.stdout:
+            if '"beat"' in line:
+                break
+        self.assertEqual(json.loads(line)["n"], 1)
+        agent.stdin.close()
+        self.assertEqual(agent.wait(harness.LIMIT), 0)
+
     def test_an_agent_that_nobody_started(self):
         done = self.expect(self.jobrun("agent"), 2)
         self.assertIn("srun", done.stderr)

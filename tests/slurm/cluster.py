@@ -215,6 +215,8 @@ class Guard:
         self.home.stdout.read(1)  # it is there
         self.daemons["home"] = self.home
         there = [find("nsenter"), "-n", "-t", str(self.home.pid)]
+        subprocess.run([find("ip"), "link", "delete", "near"],
+                       stderr=subprocess.DEVNULL, timeout=LIMIT)
         for words in (
                 [find("ip"), "link", "set", "lo", "up"],
                 [find("ip"), "link", "add", "near", "type", "veth", "peer",
@@ -479,8 +481,8 @@ class Cluster:
         found = set()
         for pid in self.strays():
             try:
-                links = [os.readlink(entry.path)
-                         for entry in os.scandir(f"/proc/{pid}/fd")]
+                links = [os.readlink(f"/proc/{pid}/fd/{number}")
+                         for number in os.listdir(f"/proc/{pid}/fd")]
             except OSError:
                 continue
             if log in links:  # a slurmstepd of this node's slurmd

@@ -1,7 +1,6 @@
 """A real Slurm across a link that is cut: two nodes, each in a network namespace
 of its own."""
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -10,10 +9,11 @@ import unittest
 
 INSIDE = "JOBRUN_TEST_OWN_NETWORK"
 if INSIDE not in os.environ:
-    tried = subprocess.run(["unshare", "-n", "true"], capture_output=True)
-    if tried.returncode != 0 or not shutil.which("ip"):
-        print("SKIPPED: no network namespace can be made here (as root, with "
-              "iproute2)")
+    tried = subprocess.run(["unshare", "-n", "sh", "-c", "ip link add near "
+                            "type veth peer name far"], capture_output=True)
+    if tried.returncode != 0:
+        print("SKIPPED: no link between network namespaces can be made here "
+              "(as root, by iproute2):", tried.stderr.decode())
         sys.exit(77)
     os.environ[INSIDE] = "1"
     os.execvp("unshare", ["unshare", "-n", sys.executable, *sys.argv])
