@@ -32,6 +32,18 @@ void jr_clock_rfc3339(char out[static 32], uint64_t wall_ns)
     (void)snprintf(out + len, 32 - len, ".%03uZ", ms);
 }
 
+double jr_clock_of_rfc3339(const char *text)
+{
+    struct tm utc = {0};
+    unsigned ms = 0;
+    int end = 0;
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &utc);
+    if (rest == NULL || sscanf(rest, ".%3uZ%n", &ms, &end) != 1 ||
+        end != 5 || rest[end] != '\0')
+        return 0;
+    return (double)timegm(&utc) + ms / 1e3;
+}
+
 void jr_clock_human(struct jr_buf *out, uint64_t ns)
 {
     unsigned long long ms = ns / 1000000u, minutes = ms / 60000u;

@@ -14,6 +14,9 @@ uint64_t jr_clock_wall_ns(void);
 /* RFC 3339, UTC, milliseconds: 2026-11-21T06:30:12.345Z */
 void jr_clock_rfc3339(char out[static 32], uint64_t wall_ns);
 
+/* Seconds since the epoch from such a text; 0 when it is none. */
+double jr_clock_of_rfc3339(const char *text);
+
 /* For people: "84 ms", "2.4 s", "3 min 05 s", "2 h 10 min". */
 void jr_clock_human(struct jr_buf *out, uint64_t ns);
 

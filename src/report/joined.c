@@ -99,9 +99,11 @@ static double failed_at(const struct parts *parts, const struct part *part)
     jr_part_path(path, part->node, "events.jsonl");
     jr_timeline_add(&timeline, parts->fd, path, 0);
     double after = ended_at(&timeline, json_object_get(cause, "rank"));
+    double began = timeline.began;
     jr_timeline_release(&timeline);
-    return after < 0 ? jr_json_get_real(part->results, "finished")
-                     : jr_json_get_real(part->results, "started") + after;
+    return after < 0 || began == 0
+               ? jr_json_get_real(part->results, "finished")
+               : began + after;
 }
 
 /* How much a part says of the whole; 0: it did well. */

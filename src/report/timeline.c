@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "left.h"
 
 #include "banned.h"
@@ -114,8 +115,12 @@ static void add_line(struct reading *reading, const char *text, size_t len)
         json_decref(line);
         return;
     }
-    if (reading->zero < 0)
+    if (reading->zero < 0) {
+        const char *time = jr_json_get_str(line, "time");
         reading->zero = ns;
+        if (reading->to->began == 0 && time != NULL)
+            reading->to->began = jr_clock_of_rfc3339(time);
+    }
     double at = ns > reading->zero ? (ns - reading->zero) / 1e9 : 0;
     at += reading->after;
     if (at > reading->to->end)

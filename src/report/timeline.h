@@ -30,6 +30,7 @@ struct jr_timeline {
     struct jr_moment *moments;
     size_t moment_count;
     double end;   /* of the last event */
+    double began; /* the first event, by the wall clock; 0: unknown */
     bool partial; /* some of it could not be read */
 };
 

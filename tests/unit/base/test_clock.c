@@ -34,6 +34,26 @@ static void tells_wall_time(void)
     }
 }
 
+static void reads_wall_time(void)
+{
+    static const char *const bad[] = {
+        "",
+        "x",
+        "2026-11-21",
+        "2026-13-21T06:30:12.345Z",
+        "2026-11-21T06:30:12Z",
+        "2026-11-21T06:30:12.3Z",
+        "2026-11-21T06:30:12.345",
+        "2026-11-21T06:30:12.345Zx",
+    };
+    CU_ASSERT_DOUBLE_EQUAL(jr_clock_of_rfc3339("2026-11-21T06:30:12.345Z"),
+                           1795242612.345, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(jr_clock_of_rfc3339("1970-01-01T00:00:01.000Z"), 1,
+                           0);
+    for (size_t i = 0; i < COUNT(bad); i++)
+        CU_ASSERT_DOUBLE_EQUAL(jr_clock_of_rfc3339(bad[i]), 0, 0);
+}
+
 static void speaks_to_people(void)
 {
     static const struct {
@@ -61,4 +81,5 @@ static void speaks_to_people(void)
 }
 
 JR_UNIT_MAIN("clock", CASE(moves_forward), CASE(tells_wall_time),
+             CASE(reads_wall_time),
              CASE(speaks_to_people))
