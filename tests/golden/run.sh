@@ -14,7 +14,8 @@
 # Other files of a case lie beside the spec.
 #
 # Then: every code below JR0400 is provoked by a case, but for JR0100, which
-# cannot be.
+# cannot be. From JR0400 on it takes a machine, a scheduler or a run: the tests
+# of those (unit, schedulers, machines, cli) expect each of these codes by name.
 set -u
 program=$(realpath "$1")
 source=$(realpath "${2:-$(dirname "$0")}")
@@ -65,6 +66,13 @@ for code in $(sed -n 's/^ *X(\([123][0-9][0-9]\),.*/\1/p' \
         "$source/../../src/base/codes.h"); do
     [ "$code" = 100 ] || grep -q "\[JR0$code\]" "$source"/*/*/expected.txt ||
         fail "no case provokes JR0$code"
+done
+
+for code in $(sed -n 's/^ *X(\([4-9][0-9][0-9]\),.*/\1/p' \
+        "$source/../../src/base/codes.h"); do
+    grep -rqs "JR0$code" "$source/../unit" "$source/../schedulers" \
+        "$source/../machines" "$source/../cli" ||
+        fail "no test of what is resolved or run expects JR0$code"
 done
 
 [ "$ran" -gt 0 ] || fail "no cases in $source"
