@@ -1,7 +1,10 @@
 /* jobrun render: what an engine would be handed, printed. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "cleanup.h"
 #include "io.h"
 #include "render.h"
 #include "stage.h"
@@ -25,11 +28,41 @@ static void push(struct jr_strv *words, struct jr_cli *cli, const char *word)
     jr_strv_push(words, &cli->arena, jr_arena_strdup(&cli->arena, word));
 }
 
+/* Whether PATH finds this program by its name. */
+static bool is_in_path(const struct jr_cli *cli, const char *own)
+{
+    struct stat program, found;
+    const char *at = jr_env_get(cli->environ, "PATH");
+    if (stat(own, &program) != 0)
+        return false;
+    for (size_t len; at != NULL && *at != '\0'; at += len + (at[len] == ':')) {
+        JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
+        len = strcspn(at, ":");
+        jr_buf_add(&path, at, len);
+        jr_buf_str(&path, "/jobrun");
+        if (!path.failed && len > 0 && access(path.data, X_OK) == 0)
+            return stat(path.data, &found) == 0 &&
+                   found.st_ino == program.st_ino &&
+                   found.st_dev == program.st_dev;
+    }
+    return false;
+}
+
+/* This program, by its own path unless its name is enough: the job is not to
+ * find another one, or none. */
+static void push_program(struct jr_strv *words, struct jr_cli *cli)
+{
+    char own[4096];
+    ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
+    own[len > 0 ? len : 0] = '\0';
+    push(words, cli, len <= 0 || is_in_path(cli, own) ? "jobrun" : own);
+}
+
 /* The command line that does there what this one would do here. */
 static struct jr_strv command_of(struct jr_cli *cli)
 {
     struct jr_strv words = {0};
-    push(&words, cli, "jobrun");
+    push_program(&words, cli);
     push(&words, cli, "run");
     push_path(&words, cli, cli->words[0]);
     for (size_t i = 0; i < cli->sets.count; i++) {

@@ -207,6 +207,18 @@ static void add_limits(const struct object *to, const struct jr_engine_job *job)
                            limits);
 }
 
+/* Where all ranks' working folders are, which are made for each of them: the pod
+ * begins there. */
+static const char *shared_folder(const struct object *to, const char *path)
+{
+    const char *word = strstr(path, "%{");
+    if (word == NULL)
+        return path;
+    while (word > path + 1 && *word != '/')
+        word--;
+    return jr_arena_strndup(to->arena, path, (size_t)(word - path));
+}
+
 static void add_container(const struct object *to,
                           const struct jr_engine_job *job)
 {
@@ -222,7 +234,7 @@ static void add_container(const struct object *to,
         text(to, FIRST ".env[0].name", JOB_UID);
         text(to, FIRST ".env[0].valueFrom.fieldRef.fieldPath", UID);
     }
-    text(to, FIRST ".workingDir", job->workdir);
+    text(to, FIRST ".workingDir", shared_folder(to, job->workdir));
     text(to, FIRST ".envFrom[0].secretRef.name", to->options->secret);
     add_limits(to, job);
 }

@@ -135,8 +135,12 @@ static int check_rank(const struct jr_session *session, const uint32_t *rank,
     if (rank == NULL || *rank - first < count)
         return 0;
     return jr_error_set(err, JR_STATUS_USAGE,
-                        "%s %u: this machine starts ranks %u to %u", option,
-                        *rank, first, first + count - 1);
+                        "%s %u: this machine starts ranks %u to %u%s", option,
+                        *rank, first, first + count - 1,
+                        session->part && *rank < job->world_size
+                            ? "; say it on the node that has it, or have all "
+                              "ranks here by --local"
+                            : "");
 }
 
 /* Nobody but the user can tell the nodes what they have in common. */

@@ -46,12 +46,17 @@ static uint32_t nodes_wanted(const struct jr_session *session)
 static int check_asked(const struct jr_session *session, struct jr_error *err)
 {
     const struct jr_session_options *options = &session->options;
-    if (options->debug_rank != NULL || options->stdin_rank != NULL)
+    bool debug = options->debug_rank != NULL;
+    if (debug || options->stdin_rank != NULL)
         return jr_error_set(err, JR_STATUS_USAGE,
                             "%s is for ranks on this machine, and these are on "
-                            "the nodes of the allocation",
-                            options->debug_rank != NULL ? "--debug"
-                                                        : "--stdin");
+                            "the nodes of the allocation: have them all here "
+                            "by --local, or %s",
+                            debug ? "--debug" : "--stdin",
+                            debug ? "reach one that runs by srun --overlap "
+                                    "--jobid=JOB -w NODE --pty gdb -p PID"
+                                  : "let the rank read a file, as by shell: "
+                                    "'./train < FILE'");
     return 0;
 }
 

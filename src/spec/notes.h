@@ -104,9 +104,16 @@
       "rank starts. It has to come to its end: no `exit`, no `exec`.",         \
       "setup: . venv/bin/activate")                                            \
     N("env",                                                                   \
-      "Values are text as it is written: `SEED: 7` needs no quotes.",          \
+      "Values are text as it is written: `SEED: 7` needs no quotes. What "     \
+      "launchers leave to the processes that they start does not reach ranks " \
+      "by itself: PMI_*, PMIX_*, OMPI_*, PRTE_* and TORCHELASTIC_*. So "       \
+      "settings of Open MPI, which are OMPI_MCA_*, have to be stated here.",   \
       "env: {SEED: 7, OUT: \"out/%{rank}\", DATA_ROOT: \"???\", DEBUG: null}") \
-    N("env_remove", "", "env_remove: [PYTHONPATH, \"NCCL_*\"]")                \
+    N("env_remove",                                                            \
+      "A job that is started in a rank of another one inherits what that "     \
+      "one's profiles say of the rank, as PADDLE_* and MPI_LOCAL*, unless its "\
+      "own profiles say it anew.",                                             \
+      "env_remove: [PYTHONPATH, \"NCCL_*\"]")                                  \
     N("env_profiles",                                                          \
       "A path names a profile of your own: a file with `env` and "             \
       "`env_remove`, of the form that they have here. It is relative to the "  \

@@ -170,6 +170,13 @@ class Runs(ByHand):
         self.assertIn("--run-id", done.stderr)
         self.assertFalse((self.folder / "runs").exists())
 
+    def test_a_rank_that_another_node_has(self):
+        spec = self.spec("cat")
+        done = self.expect(self.node(spec, 0, "--stdin", "3"), 2)
+        self.assertIn("--stdin 3: this machine starts ranks 0 to 1; say it on "
+                      "the node that has it", done.stderr)
+        self.expect(self.node(spec, 1, "--stdin", "3"), 0)
+
     def test_the_same_node_again(self):
         spec = self.spec("true")
         self.expect(self.node(spec, 0), 0)

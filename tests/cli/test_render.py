@@ -6,6 +6,7 @@ UPDATE=1 writes what there is as what is expected.
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 
@@ -23,6 +24,9 @@ class Rendering(harness.Case):
         self.tools = self.folder / "tools"
         self.tools.mkdir()
         self.path = {"PATH": f"{self.tools}:{os.environ['PATH']}"}
+        (self.folder / "own").mkdir()
+        (self.folder / "own" / "jobrun").symlink_to(harness.JOBRUN)
+        self.named = {"PATH": f"{self.folder / 'own'}:{os.environ['PATH']}"}
         for spec in GOLDEN.glob("*.yaml"):
             shutil.copy(spec, self.folder)
 
@@ -33,7 +37,8 @@ class Rendering(harness.Case):
 
     def render(self, engine, *words, code=0, spec="t.jobrun.yaml", env=None):
         return self.expect(self.jobrun("render", spec, "--engine", engine,
-                                       *words, env=env), code)
+                                       *words,
+                                       env={**self.named, **(env or {})}), code)
 
     def refuse(self, body, engine, code, said, *words):
         self.write("t.jobrun.yaml", HEAD + body)
@@ -139,6 +144,15 @@ class Words(Rendering):
             self.shell(script),
             ["run", f"{self.folder}/a b.jobrun.yaml", "--set", "name=odd",
              "--root", str(self.folder), "--", *self.ODD])
+
+    def test_slurm_starts_this_very_program(self):
+        """By its path, where its name would find another one, or none."""
+        own = shlex.quote(str(pathlib.Path(harness.JOBRUN).resolve()))
+        for path in ("/nowhere", "", f"{self.tools}:{self.named['PATH']}"):
+            self.tool("jobrun", ECHO)
+            script = self.render("slurm", spec="one.jobrun.yaml",
+                                 env={"PATH": path}).stdout
+            self.assertIn(f"exec {own} run ", script)
 
     def test_slurm_on_several_nodes(self):
         self.tool("jobrun", ECHO)
@@ -248,6 +262,14 @@ class Pods(Rendering):
                          [one["name"] for one in pod["volumes"]])
         self.assertEqual(container["resources"]["limits"]["nvidia.com/gpu"], 2)
 
+    def test_a_pod_begins_where_all_ranks_are(self):
+        for given, begins in (("/data/%{rank}", "/data"), ("/%{rank}/x", "/"),
+                              ("/a/b%{local_rank}/c", "/a"), ("/a/b", "/a/b")):
+            text = self.render("kubernetes", "-s", f"workdir='{given}'",
+                               spec="two.jobrun.yaml").stdout
+            self.assertIn(f"workingDir: {begins}\n", text)
+            self.assertIn(f"workdir: {given}", text.replace('"', ""))
+
     def test_kubernetes_schemas_take_them(self):
         try:
             import kubernetes_validate
@@ -264,7 +286,9 @@ class Submitting(Rendering):
     def submit(self, code, *words, **env):
         self.write("t.jobrun.yaml", self.SPEC)
         return self.expect(self.jobrun(
-            "submit", "t.jobrun.yaml", *words, env={**self.path, **env}), code)
+            "submit", "t.jobrun.yaml", *words,
+            env={"PATH": f"{self.folder / 'own'}:{self.path['PATH']}", **env}),
+            code)
 
     def test_hands_over_the_rendered_script(self):
         self.tool("sbatch", "#!/bin/sh\necho \"$@\" > words\ncat > script\n"
