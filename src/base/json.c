@@ -1,6 +1,7 @@
 #include "json.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,14 +154,65 @@ void jr_json_print(struct jr_buf *out, const json_t *json, int indent)
         out->failed = true;
 }
 
+/* Plain ASCII needs no more than its quotes; jansson does the rest. */
 void jr_json_quote(struct jr_buf *out, const char *text)
 {
+    size_t len = 0;
+    while (text != NULL && text[len] >= ' ' && text[len] <= '~' &&
+           text[len] != '"' && text[len] != '\\')
+        len++;
+    if (text != NULL && text[len] == '\0') {
+        jr_buf_char(out, '"');
+        jr_buf_add(out, text, len);
+        jr_buf_char(out, '"');
+        return;
+    }
     json_t *json = jr_json_str(text);
     if (json != NULL)
         jr_json_print(out, json, 0);
     else
         out->failed = true;
     json_decref(json);
+}
+
+void jr_json_key(struct jr_buf *out, const char *key)
+{
+    char last = out->len > 0 ? out->data[out->len - 1] : '{';
+    jr_buf_str(out, strchr("{ \n", last) != NULL ? "\"" : ", \"");
+    jr_buf_str(out, key);
+    jr_buf_str(out, "\": ");
+}
+
+void jr_json_put_str(struct jr_buf *out, const char *key, const char *text)
+{
+    jr_json_key(out, key);
+    jr_json_quote(out, text);
+}
+
+void jr_json_put_int(struct jr_buf *out, const char *key, json_int_t value)
+{
+    jr_json_key(out, key);
+    jr_buf_printf(out, "%" JSON_INTEGER_FORMAT, value);
+}
+
+void jr_json_put_bool(struct jr_buf *out, const char *key, bool value)
+{
+    jr_json_key(out, key);
+    jr_buf_str(out, value ? "true" : "false");
+}
+
+void jr_json_put_decimal(struct jr_buf *out, const char *key, uint64_t value,
+                         unsigned places)
+{
+    uint64_t unit = 1;
+    for (unsigned i = 0; i < places; i++)
+        unit *= 10;
+    uint64_t rest = value % unit;
+    for (; places > 1 && rest % 10 == 0; rest /= 10)
+        places--;
+    jr_json_key(out, key);
+    jr_buf_printf(out, "%" PRIu64 ".%0*" PRIu64, value / unit, (int)places,
+                  rest);
 }
 
 json_t *jr_json_parse(const char *text, size_t len, struct jr_error *err)

@@ -7,6 +7,7 @@
 #define JR_JSON_H
 
 #include <jansson.h>
+#include <stdint.h>
 
 #include "buf.h"
 #include <jobrun/error.h>
@@ -51,6 +52,19 @@ void jr_json_print(struct jr_buf *out, const json_t *json, int indent);
 /* Append `text` as a JSON string, quotes and all; NULL is null. What it holds
  * is replaced as by jr_json_str. */
 void jr_json_quote(struct jr_buf *out, const char *text);
+
+/* Append a member to an object that is printed without being made, as what has
+ * an entry for each of many ranks is; the key is plain ASCII. A comma stands
+ * before it, but where `out` ends with "{" or white space: the braces are the
+ * caller's. jr_json_key leaves the value to the caller, too. */
+void jr_json_key(struct jr_buf *out, const char *key);
+void jr_json_put_str(struct jr_buf *out, const char *key, const char *text);
+void jr_json_put_int(struct jr_buf *out, const char *key, json_int_t value);
+void jr_json_put_bool(struct jr_buf *out, const char *key, bool value);
+
+/* The same for `value` / 10^`places`, in as few digits as it has. */
+void jr_json_put_decimal(struct jr_buf *out, const char *key, uint64_t value,
+                         unsigned places);
 
 /* Parse strictly: one value, no duplicate keys, any value at the top. NULL and
  * `err` (line and column in its text) when it is not JSON. */

@@ -25,22 +25,6 @@ struct writer {
     const bool *secret;               /* of its variables */
 };
 
-/* Plain ASCII needs no more than its quotes; jansson does the rest. */
-static void print_str(struct jr_buf *out, const char *text)
-{
-    size_t len = 0;
-    while (text != NULL && text[len] >= ' ' && text[len] <= '~' &&
-           text[len] != '"' && text[len] != '\\')
-        len++;
-    if (text != NULL && text[len] == '\0') {
-        jr_buf_char(out, '"');
-        jr_buf_add(out, text, len);
-        jr_buf_char(out, '"');
-        return;
-    }
-    jr_json_quote(out, text);
-}
-
 static void print_group(struct jr_buf *out, const struct jr_grid *grid,
                         enum jr_axis axis, uint32_t group)
 {
@@ -90,7 +74,7 @@ static void print_argv(struct jr_buf *out, char *const *argv)
     const char *before = "";
     for (; *argv != NULL; argv++) {
         jr_buf_str(out, before);
-        print_str(out, *argv);
+        jr_json_quote(out, *argv);
         before = ",";
     }
 }
@@ -127,9 +111,9 @@ static void print_env(const struct writer *writer, char *const *env,
         JR_FREE char *key = strndup(item, name);
         out->failed |= key == NULL;
         jr_buf_str(out, before);
-        print_str(out, key);
+        jr_json_quote(out, key);
         jr_buf_char(out, ':');
-        print_str(out, is_secret(writer, i, item, name + 1) ? JR_REDACTED
+        jr_json_quote(out, is_secret(writer, i, item, name + 1) ? JR_REDACTED
                                                             : item + name + 1);
         before = ",";
     }
@@ -138,7 +122,7 @@ static void print_env(const struct writer *writer, char *const *env,
 static void print_sink(struct jr_buf *out, enum jr_sink sink, const char *path)
 {
     jr_buf_str(out, "{\"file\":");
-    print_str(out, path);
+    jr_json_quote(out, path);
     jr_buf_printf(out, ",\"console\":%s}",
                   sink & JR_SINK_CONSOLE ? "true" : "false");
 }
@@ -156,7 +140,7 @@ static void print_rank(const struct writer *writer,
     jr_buf_str(out, "},\"argv\":[");
     print_argv(out, rank->argv);
     jr_buf_str(out, "],\"workdir\":");
-    print_str(out, rank->workdir);
+    jr_json_quote(out, rank->workdir);
     jr_buf_str(out, ",\"env\":{");
     print_env(writer, rank->env, rank->env_own);
     jr_buf_str(out, "},\"stdout\":");
@@ -164,9 +148,9 @@ static void print_rank(const struct writer *writer,
     jr_buf_str(out, ",\"stderr\":");
     print_sink(out, rank->err, rank->err_path);
     jr_buf_str(out, ",\"device\":");
-    print_str(out, rank->device);
+    jr_json_quote(out, rank->device);
     jr_buf_str(out, ",\"cpus\":");
-    print_str(out, rank->cpus);
+    jr_json_quote(out, rank->cpus);
     jr_buf_printf(out, ",\"threads\":%u}", rank->threads);
 }
 
@@ -179,7 +163,7 @@ static void print_start(const struct writer *writer)
     struct jr_buf *out = writer->out;
     jr_buf_printf(out, "\"start_method\":\"%s\",\"setup\":",
                   methods[plan->start_method]);
-    print_str(out, plan->setup.text);
+    jr_json_quote(out, plan->setup.text);
     jr_buf_str(out, ",\n\"helper\":");
     if (plan->helper.argv == NULL) {
         jr_buf_str(out, "null,\n");
@@ -237,7 +221,7 @@ void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan,
                   "{\"format_version\":1,\"world_size\":%u,\"nodes\":%u,"
                   "\"master_addr\":",
                   plan->world_size, plan->nodes);
-    print_str(out, plan->master_addr);
+    jr_json_quote(out, plan->master_addr);
     jr_buf_printf(out, ",\"master_port\":%u,\n", plan->master_port);
     print_mesh(&telling);
     print_processes(&telling);

@@ -10,6 +10,8 @@
 
 enum { MOST_TOLD = 8 }; /* the last so many */
 
+#define MS UINT64_C(1000000)
+
 uint64_t jr_report_began_ns(const struct jr_report *report,
                             const struct jr_outcome *outcome)
 {
@@ -24,24 +26,29 @@ uint64_t jr_report_began_wall_ns(const struct jr_report *report,
                                      : outcome->started_wall_ns;
 }
 
-json_t *jr_earlier_json(const struct jr_report *report)
+static void add_attempt(struct jr_buf *out, const struct jr_attempt *attempt)
 {
-    json_t *array = json_array();
+    uint64_t lasted_ns = attempt->ended_ns - attempt->started_ns;
+    jr_buf_char(out, '{');
+    jr_json_put_int(out, "attempt", attempt->number);
+    jr_json_put_str(out, "status", jr_run_status_word(attempt->status));
+    jr_json_put_int(out, "exit_code", attempt->exit_code);
+    jr_json_put_decimal(out, "started", attempt->started_wall_ns / MS, 3);
+    jr_json_put_decimal(out, "seconds", lasted_ns / MS, 3);
+    jr_json_put_str(out, "cause", attempt->cause);
+    jr_json_put_decimal(out, "wait", attempt->wait_ms, 3);
+    jr_buf_char(out, '}');
+}
+
+void jr_earlier_json(struct jr_buf *out, const struct jr_report *report)
+{
+    jr_json_key(out, "attempts");
+    jr_buf_char(out, '[');
     for (size_t i = 0; i < report->earlier_count; i++) {
-        const struct jr_attempt *attempt = &report->earlier[i];
-        json_t *object = json_object();
-        jr_json_set_int(object, "attempt", attempt->number);
-        jr_json_set_str(object, "status", jr_run_status_word(attempt->status));
-        jr_json_set_int(object, "exit_code", attempt->exit_code);
-        jr_json_set_real(object, "started",
-                         jr_words_wall(attempt->started_wall_ns));
-        jr_json_set_real(object, "seconds",
-                         jr_words_wall(attempt->ended_ns - attempt->started_ns));
-        jr_json_set_str(object, "cause", attempt->cause);
-        jr_json_set_real(object, "wait", (double)attempt->wait_ms / 1e3);
-        jr_json_append(array, object);
+        jr_buf_str(out, i == 0 ? "" : ", ");
+        add_attempt(out, &report->earlier[i]);
     }
-    return array;
+    jr_buf_char(out, ']');
 }
 
 static uint64_t ns_of(const json_t *object, const char *key)

@@ -4,8 +4,8 @@
 
 #include "print.h"
 
-/* The member `attempts` of results.json; a new reference. */
-json_t *jr_earlier_json(const struct jr_report *report);
+/* The member `attempts` of results.json. */
+void jr_earlier_json(struct jr_buf *out, const struct jr_report *report);
 
 /* The same, read; `array` is borrowed as long as the report, and may be
  * anything. Times are those of a report whose run began at 0. */

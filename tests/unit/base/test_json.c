@@ -109,6 +109,64 @@ static void indents(void)
     json_decref(json);
 }
 
+static void prints_members_without_an_object(void)
+{
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+    jr_buf_char(&out, '{');
+    jr_json_put_str(&out, "s", "text {");
+    jr_json_put_str(&out, "none", NULL);
+    jr_json_put_str(&out, "bad", "a\xff\"");
+    jr_json_put_int(&out, "i", INT64_MIN);
+    jr_json_put_bool(&out, "b", true);
+    jr_json_key(&out, "o");
+    jr_buf_char(&out, '{');
+    jr_json_put_bool(&out, "b", false);
+    jr_buf_str(&out, "},\n  ");
+    jr_json_put_str(&out, "line", "");
+    jr_buf_char(&out, '}');
+    JR_ASSERT_TEXT(out.data,
+                   "{\"s\": \"text {\", \"none\": null, "
+                   "\"bad\": \"a\xef\xbf\xbd\\\"\", "
+                   "\"i\": -9223372036854775808, \"b\": true, "
+                   "\"o\": {\"b\": false},\n  \"line\": \"\"}");
+}
+
+static void prints_decimals(void)
+{
+    static const struct {
+        uint64_t value;
+        unsigned places;
+        const char *text;
+    } good[] = {
+        {0, 3, "\"d\": 0.0"},
+        {1, 6, "\"d\": 0.000001"},
+        {2000000, 6, "\"d\": 2.0"},
+        {1800000000120, 3, "\"d\": 1800000000.12"},
+        {100, 1, "\"d\": 10.0"},
+        {UINT64_MAX, 6, "\"d\": 18446744073709.551615"},
+    };
+    for (size_t i = 0; i < COUNT(good); i++) {
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+        jr_json_put_decimal(&out, "d", good[i].value, good[i].places);
+        JR_ASSERT_TEXT(out.data, good[i].text);
+    }
+}
+
+static void quotes_what_plain_ascii_is_not(void)
+{
+    static const char *const texts[][2] = {
+        {"", "\"\""},           {"a/b ~", "\"a/b ~\""},
+        {"\x7f", "\"\x7f\""},   {"a\tb", "\"a\\tb\""},
+        {"\\", "\"\\\\\""},     {"\"", "\"\\\"\""},
+        {"\xc3\xbc", "\"\xc3\xbc\""},
+    };
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+        jr_json_quote(&out, texts[i][0]);
+        JR_ASSERT_TEXT(out.data, texts[i][1]);
+    }
+}
+
 static void fails_the_buffer_without_a_value(void)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
@@ -119,4 +177,6 @@ static void fails_the_buffer_without_a_value(void)
 JR_UNIT_MAIN("json", CASE(refuses_what_is_not_json),
              CASE(refuses_depth_without_end),
              CASE(reads_any_value_and_keeps_order), CASE(sets_members),
-             CASE(indents), CASE(fails_the_buffer_without_a_value))
+             CASE(indents), CASE(prints_members_without_an_object),
+             CASE(prints_decimals), CASE(quotes_what_plain_ascii_is_not),
+             CASE(fails_the_buffer_without_a_value))
