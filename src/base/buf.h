@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct jr_arena;
 
@@ -33,6 +34,7 @@ void jr_buf_reserve(struct jr_buf *buf, size_t extra);
 void jr_buf_add(struct jr_buf *buf, const void *bytes, size_t len);
 void jr_buf_str(struct jr_buf *buf, const char *text);
 void jr_buf_char(struct jr_buf *buf, char byte);
+void jr_buf_u64(struct jr_buf *buf, uint64_t number);
 void jr_buf_fill(struct jr_buf *buf, char byte, size_t count);
 void jr_buf_printf(struct jr_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -1,7 +1,6 @@
 #include "json.h"
 
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,14 +153,22 @@ void jr_json_print(struct jr_buf *out, const json_t *json, int indent)
         out->failed = true;
 }
 
-/* Plain ASCII needs no more than its quotes; jansson does the rest. */
+/* Whether all of it is printable ASCII that needs no backslash. Without a
+ * branch in the loop, it is done for many bytes at once. */
+static bool is_plain(const char *text, size_t len)
+{
+    unsigned odd = 0;
+    for (size_t i = 0; i < len; i++)
+        odd |= (unsigned)(text[i] < ' ') | (unsigned)(text[i] > '~') |
+               (unsigned)(text[i] == '"') | (unsigned)(text[i] == '\\');
+    return odd == 0;
+}
+
+/* What is plain needs no more than its quotes; jansson does the rest. */
 void jr_json_quote(struct jr_buf *out, const char *text)
 {
-    size_t len = 0;
-    while (text != NULL && text[len] >= ' ' && text[len] <= '~' &&
-           text[len] != '"' && text[len] != '\\')
-        len++;
-    if (text != NULL && text[len] == '\0') {
+    size_t len = text == NULL ? 0 : strlen(text);
+    if (text != NULL && is_plain(text, len)) {
         jr_buf_char(out, '"');
         jr_buf_add(out, text, len);
         jr_buf_char(out, '"');
@@ -192,7 +199,8 @@ void jr_json_put_str(struct jr_buf *out, const char *key, const char *text)
 void jr_json_put_int(struct jr_buf *out, const char *key, json_int_t value)
 {
     jr_json_key(out, key);
-    jr_buf_printf(out, "%" JSON_INTEGER_FORMAT, value);
+    jr_buf_str(out, value < 0 ? "-" : "");
+    jr_buf_u64(out, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
 void jr_json_put_bool(struct jr_buf *out, const char *key, bool value)
@@ -208,11 +216,14 @@ void jr_json_put_decimal(struct jr_buf *out, const char *key, uint64_t value,
     for (unsigned i = 0; i < places; i++)
         unit *= 10;
     uint64_t rest = value % unit;
-    for (; places > 1 && rest % 10 == 0; rest /= 10)
-        places--;
     jr_json_key(out, key);
-    jr_buf_printf(out, "%" PRIu64 ".%0*" PRIu64, value / unit, (int)places,
-                  rest);
+    jr_buf_u64(out, value / unit);
+    jr_buf_char(out, '.');
+    do {
+        unit /= 10;
+        jr_buf_u64(out, rest / unit);
+        rest %= unit;
+    } while (rest != 0);
 }
 
 json_t *jr_json_parse(const char *text, size_t len, struct jr_error *err)

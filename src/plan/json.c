@@ -28,9 +28,10 @@ struct writer {
 static void print_group(struct jr_buf *out, const struct jr_grid *grid,
                         enum jr_axis axis, uint32_t group)
 {
-    for (uint32_t i = 0; i < grid->size[axis]; i++)
-        jr_buf_printf(out, "%c%u", i > 0 ? ',' : '[',
-                      jr_grid_member(grid, axis, group, i));
+    for (uint32_t i = 0; i < grid->size[axis]; i++) {
+        jr_buf_char(out, i > 0 ? ',' : '[');
+        jr_buf_u64(out, jr_grid_member(grid, axis, group, i));
+    }
     jr_buf_char(out, ']');
 }
 

@@ -144,6 +144,23 @@ static void replaces(void)
     }
 }
 
+static void adds_numbers(void)
+{
+    static const struct {
+        uint64_t number;
+        const char *text;
+    } rows[] = {{0, "0"},
+                {9, "9"},
+                {10, "10"},
+                {1000000007, "1000000007"},
+                {UINT64_MAX, "18446744073709551615"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct jr_buf buf JR_BUF_CLEANUP = JR_BUF_INIT;
+        jr_buf_u64(&buf, rows[i].number);
+        JR_ASSERT_TEXT(buf.data, rows[i].text);
+    }
+}
+
 JR_UNIT_MAIN("buf", CASE(fails_for_good), CASE(refuses_absurd_lengths),
              CASE(adds_everything), CASE(grows), CASE(detaches), CASE(escapes),
-             CASE(wraps_words), CASE(replaces))
+             CASE(wraps_words), CASE(replaces), CASE(adds_numbers))
