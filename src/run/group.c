@@ -141,7 +141,7 @@ static void remove_tree(int at, const char *name, int depth)
 
 void jr_group_remove(const struct jr_group *group)
 {
-    if (group->path[0] != '\0')
+    if (group->path[0] != '\0' && rmdir(group->path) != 0)
         remove_tree(AT_FDCWD, group->path, 0);
 }
 
