@@ -63,12 +63,13 @@ struct jr_start_cost jr_start_cost(const struct jr_plan *plan,
     return cost;
 }
 
+/* In bytes; 0: as the kernel makes them. */
 static int pipe_size(uint64_t pipes)
 {
     int size = PIPE_MOST;
     while (size > PIPE_USUAL && pipes * (uint64_t)size > PIPE_ALLOWANCE)
         size /= 2;
-    return size;
+    return size > PIPE_USUAL ? size : 0;
 }
 
 /* Put a copy of `fd` (or /dev/null for -1) into `slot`. */

@@ -50,7 +50,8 @@ static int open_pipe(const struct jr_starter *starter,
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -1;
     ret->pipes[stream] = ends[0];
-    (void)fcntl(ends[0], F_SETPIPE_SZ, starter->pipe_size);
+    if (starter->pipe_size > 0)
+        (void)fcntl(ends[0], F_SETPIPE_SZ, starter->pipe_size);
     int slot = dup3(ends[1], JR_SLOT_PIPE_OUT + stream, O_CLOEXEC);
     (void)close(ends[1]);
     return slot < 0 ? -1 : 0;

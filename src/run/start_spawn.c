@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,9 +13,11 @@
 int jr_start_program(struct jr_starter *starter, struct jr_child *child,
                      struct jr_started *ret)
 {
+    bool searched = strchr(child->argv[0], '/') == NULL;
+    const char *path = searched ? jr_env_get(child->env, "PATH") : NULL;
     ret->stage = JR_STAGE_EXEC;
-    errno = jr_program_find(&starter->program, child->argv[0],
-                            jr_env_get(child->env, "PATH"), child->workdir);
+    errno = jr_program_find(&starter->program, child->argv[0], path,
+                            child->workdir);
     if (errno != 0)
         return -1;
     int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_FILES | SIGCHLD;
