@@ -144,9 +144,7 @@ static void on_command_end(void *owner, uint32_t events)
     struct rusage usage;
     if (jr_pidfd_wait(hung->command.fd, &info, &usage) == 0 && info.si_pid == 0)
         return;
-    jr_loop_remove(&runner->loop, &hung->command);
-    (void)close(hung->command.fd);
-    hung->command.fd = -1;
+    jr_loop_close(&hung->command);
     runner->hang.running--;
     go_on(runner);
 }

@@ -53,9 +53,7 @@ static void on_exit_of_rank(void *owner, uint32_t events)
     struct jr_runner *runner = rank->runner;
     if (!jr_rank_reap(rank))
         return;
-    jr_loop_remove(&runner->loop, &rank->watch);
-    (void)close(rank->watch.fd);
-    rank->watch.fd = -1;
+    jr_loop_close(&rank->watch);
     runner->running--;
     if (rank->plan->input == JR_INPUT_TERMINAL)
         jr_terminal_end(runner->terminal);

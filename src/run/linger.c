@@ -34,15 +34,6 @@ bool jr_linger_wanted(const struct jr_plan *plan)
     return plan->returns || plan->policy->exit_barrier;
 }
 
-static void drop_socket(struct jr_rank_run *rank)
-{
-    if (rank->control.fd < 0)
-        return;
-    jr_loop_remove(&rank->runner->loop, &rank->control);
-    (void)close(rank->control.fd);
-    rank->control.fd = -1;
-}
-
 static bool is_alive(const struct jr_rank_run *rank)
 {
     return rank->pid != 0 && rank->watch.fd >= 0;
@@ -114,7 +105,7 @@ static void on_word(void *owner, uint32_t events)
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (len <= 0)
-        drop_socket(rank);
+        jr_loop_close(&rank->control);
     else if (byte == 'r' || byte == 'f')
         hear(rank, byte == 'r' ? JR_WORD_RETURNED : JR_WORD_RAISED);
 }
@@ -175,7 +166,7 @@ void jr_linger_ended(struct jr_rank_run *rank)
             break;
         on_word(rank, EPOLLIN);
     }
-    drop_socket(rank);
+    jr_loop_close(&rank->control);
     if (rank->word != JR_WORD_RETURNED)
         jr_linger_release(rank->runner);
 }

@@ -38,6 +38,13 @@ void jr_loop_remove(struct jr_loop *loop, struct jr_watch *watch)
     (void)control(loop, EPOLL_CTL_DEL, watch, 0);
 }
 
+void jr_loop_close(struct jr_watch *watch)
+{
+    if (watch->fd >= 0)
+        (void)close(watch->fd);
+    watch->fd = -1;
+}
+
 void jr_loop_timer(struct jr_loop *loop, struct jr_timer *timer)
 {
     if (loop->timer_count < JR_LOOP_TIMERS)

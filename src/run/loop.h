@@ -39,12 +39,15 @@ struct jr_loop {
 int jr_loop_open(struct jr_loop *loop);
 
 /* Begin, change and end the watch over watch->fd for `events` (EPOLLIN...);
- * level-triggered. Remove before closing: where a child holds a duplicate, its
- * events would go on. */
+ * level-triggered. Remove before closing: where somebody holds a duplicate, its
+ * events would go on. Of a file that nobody else has, which is so of what the
+ * runner makes (child.c), closing ends the watch as well, in one call; then
+ * watch->fd is -1. */
 int jr_loop_add(struct jr_loop *loop, struct jr_watch *watch, uint32_t events);
 int jr_loop_change(struct jr_loop *loop, struct jr_watch *watch,
                    uint32_t events);
 void jr_loop_remove(struct jr_loop *loop, struct jr_watch *watch);
+void jr_loop_close(struct jr_watch *watch);
 
 /* Make a timer known to the loop; it is armed by setting `at`. */
 void jr_loop_timer(struct jr_loop *loop, struct jr_timer *timer);

@@ -69,9 +69,7 @@ static void on_end(void *owner, uint32_t events)
     char code[JR_EVENTS_SIGNAL], name[JR_EVENTS_SIGNAL];
     if (!jr_rank_reap(&setup->run))
         return;
-    jr_loop_remove(&runner->loop, &setup->run.watch);
-    (void)close(setup->run.watch.fd);
-    setup->run.watch.fd = -1;
+    jr_loop_close(&setup->run.watch);
     runner->running--;
     (void)jr_rank_handle(&setup->run, JR_RANK_ON_EXIT, 0);
     jr_events_add(&runner->events, "setup_ended",

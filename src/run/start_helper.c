@@ -22,15 +22,6 @@
 #define MESSAGE_MOST 4096
 #define RANK_FDS     5
 
-static void unwatch(struct jr_helper *helper, struct jr_watch *watch)
-{
-    if (watch->fd < 0)
-        return;
-    jr_loop_remove(helper->loop, watch);
-    (void)close(watch->fd);
-    watch->fd = -1;
-}
-
 static void fail(struct jr_helper *helper, enum jr_stage stage, int error,
                  const char *text)
 {
@@ -71,7 +62,7 @@ static void on_end(void *owner, uint32_t events)
         return;
     helper->status = info.si_status;
     helper->code = info.si_code;
-    unwatch(helper, &helper->process);
+    jr_loop_close(&helper->process);
     judge_end(helper);
 }
 
@@ -119,7 +110,7 @@ void jr_helper_hear(struct jr_helper *helper)
         if (len < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (len <= 0) {
-            unwatch(helper, &helper->socket);
+            jr_loop_close(&helper->socket);
             judge_end(helper);
             return;
         }
@@ -299,7 +290,7 @@ void jr_helper_close(struct jr_helper *helper)
 {
     helper->failed = true; /* what becomes of it is of no interest */
     helper->ready = false;
-    unwatch(helper, &helper->socket);
+    jr_loop_close(&helper->socket);
 }
 
 void jr_helper_kill(struct jr_helper *helper)

@@ -23,20 +23,12 @@ static void file_failed(struct jr_stream *stream)
     jr_logfile_end(&stream->file);
 }
 
-static bool is_held(const struct jr_stream *stream)
-{
-    return stream->feed != NULL && stream->feed->held;
-}
-
 static void close_stream(struct jr_stream *stream)
 {
     struct jr_tee *tee = stream->tee;
     if (stream->watch.fd < 0)
         return;
-    if (!is_held(stream))
-        jr_loop_remove(tee->loop, &stream->watch);
-    (void)close(stream->watch.fd);
-    stream->watch.fd = -1;
+    jr_loop_close(&stream->watch);
     if (stream->feed != NULL)
         jr_feed_end(stream->feed);
     jr_logfile_end(&stream->file);
@@ -76,11 +68,14 @@ static void note_first(struct jr_stream *stream)
 
 static void on_readable(void *owner, uint32_t events)
 {
-    (void)events;
     struct jr_stream *stream = owner;
     struct jr_tee *tee = stream->tee;
     if (stream->feed != NULL && jr_screen_is_full(tee->screen)) {
         pause_stream(stream);
+        return;
+    }
+    if ((events & EPOLLIN) == 0) { /* all ends are closed, and it is empty */
+        close_stream(stream);
         return;
     }
     ssize_t len = read(stream->watch.fd, tee->bytes, READ_SIZE);
