@@ -62,4 +62,11 @@ void jr_buf_clear(struct jr_buf *buf);
  * failed. An empty buffer yields "". */
 char *jr_buf_detach(struct jr_buf *buf);
 
+/* Who takes a text that may be larger than memory, in pieces: `take` uses up
+ * what is there and clears it; another value than 0 ends the telling. */
+struct jr_drain {
+    int (*take)(void *data, struct jr_buf *text);
+    void *data;
+};
+
 #endif

@@ -134,14 +134,15 @@ static int open_temporary(int dir_fd, const char *name, mode_t mode,
     return fd;
 }
 
-int jr_io_replace(int dir_fd, const char *name, const void *bytes, size_t len,
-                  mode_t mode, struct jr_error *err)
+int jr_io_replace_from(int dir_fd, const char *name,
+                       const struct jr_io_source *source, mode_t mode,
+                       struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf temporary = JR_BUF_INIT;
     int fd = open_temporary(dir_fd, name, mode, &temporary);
     if (fd < 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot create %s", name);
-    int failed = jr_io_write_all(fd, bytes, len);
+    int failed = source->fill(source->data, fd);
     if (failed == 0)
         failed = fchmod(fd, mode);
     /* Some file systems report a full disk only here. */
@@ -156,6 +157,25 @@ int jr_io_replace(int dir_fd, const char *name, const void *bytes, size_t len,
     jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s", name);
     (void)unlinkat(dir_fd, temporary.data, 0);
     return -1;
+}
+
+struct text {
+    const void *bytes;
+    size_t len;
+};
+
+static int fill_with_text(void *data, int fd)
+{
+    const struct text *text = data;
+    return jr_io_write_all(fd, text->bytes, text->len);
+}
+
+int jr_io_replace(int dir_fd, const char *name, const void *bytes, size_t len,
+                  mode_t mode, struct jr_error *err)
+{
+    struct text text = {bytes, len};
+    const struct jr_io_source source = {fill_with_text, &text};
+    return jr_io_replace_from(dir_fd, name, &source, mode, err);
 }
 
 /* One folder; an existing one is as good, whatever mkdir had against it: on a

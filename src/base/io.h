@@ -30,6 +30,16 @@ int jr_io_write_all(int fd, const void *bytes, size_t len);
 int jr_io_replace(int dir_fd, const char *name, const void *bytes, size_t len,
                   mode_t mode, struct jr_error *err);
 
+/* The same of what `fill` writes to `fd`, piece by piece; it returns 0, or -1
+ * with errno. */
+struct jr_io_source {
+    int (*fill)(void *data, int fd);
+    void *data;
+};
+int jr_io_replace_from(int dir_fd, const char *name,
+                       const struct jr_io_source *source, mode_t mode,
+                       struct jr_error *err);
+
 /* Make `path` and what is missing above it. 0 where it was there already. */
 int jr_io_mkdirs(const char *path, mode_t mode, struct jr_error *err);
 

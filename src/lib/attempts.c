@@ -13,7 +13,6 @@
 #include "clock.h"
 #include "events.h"
 #include "pause.h"
-#include "io.h"
 #include "num.h"
 #include "several.h"
 
@@ -133,7 +132,6 @@ static void record_restart(const struct jr_session *session)
 static void keep_results(struct jr_session *session)
 {
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_buf bytes JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {0};
     jr_buf_printf(&name, "attempt_%u", session->attempt);
     if (name.failed)
@@ -143,11 +141,8 @@ static void keep_results(struct jr_session *session)
                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return;
-    jr_report_json(&bytes, &session->report, &session->plan,
-                   &session->outcome);
-    if (!bytes.failed &&
-        jr_io_replace(fd, "results.json", bytes.data, bytes.len,
-                      session->dir.file_mode, &err) != 0)
+    if (jr_session_pour(session, fd, "results.json", jr_session_tell_results,
+                        &err) != 0)
         jr_session_note(session, err.text);
 }
 

@@ -1,10 +1,12 @@
 #include "session.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "decimal.h"
 #include "doc.h"
+#include "io.h"
 #include "lost.h"
 #include "several.h"
 
@@ -30,11 +32,54 @@ int jr_session_write_record(struct jr_session *session, struct jr_error *err)
     return jr_session_write(session, "run.json", &bytes, err);
 }
 
+/* A text on its way into a file: of many ranks, it is larger than all else that
+ * is in memory. */
+struct pouring {
+    const struct jr_session *session;
+    jr_session_teller *tell;
+    int fd, error; /* 0: so far all was written */
+};
+
+static int write_piece(void *data, struct jr_buf *text)
+{
+    struct pouring *pouring = data;
+    if (jr_io_write_all(pouring->fd, text->data, text->len) != 0)
+        pouring->error = errno;
+    jr_buf_clear(text);
+    return pouring->error;
+}
+
+static int pour(void *data, int fd)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct pouring *pouring = data;
+    const struct jr_drain drain = {write_piece, pouring};
+    pouring->fd = fd;
+    pouring->tell(&text, pouring->session, &drain);
+    errno = text.failed ? ENOMEM : pouring->error;
+    return errno == 0 ? 0 : -1;
+}
+
+int jr_session_pour(const struct jr_session *session, int dir_fd,
+                    const char *name, jr_session_teller *tell,
+                    struct jr_error *err)
+{
+    struct pouring pouring = {.session = session, .tell = tell};
+    const struct jr_io_source source = {pour, &pouring};
+    return jr_io_replace_from(dir_fd, name, &source, session->dir.file_mode,
+                              err);
+}
+
+static void tell_plan(struct jr_buf *out, const struct jr_session *session,
+                      const struct jr_drain *drain)
+{
+    jr_plan_json(out, &session->plan, drain);
+}
+
 int jr_session_write_plan(struct jr_session *session, struct jr_error *err)
 {
-    struct jr_buf bytes = JR_BUF_INIT;
-    jr_plan_json(&bytes, &session->plan, NULL);
-    return jr_session_write(session, "plan.json", &bytes, err);
+    return jr_session_pour(session, session->dir.fd, "plan.json", tell_plan,
+                           err);
 }
 
 static int write_inputs(struct jr_session *session, struct jr_error *err)

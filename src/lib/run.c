@@ -46,7 +46,6 @@ static int fill_ranks(struct jr_session *session, struct jr_error *err)
 static void write_judgement(struct jr_session *session)
 {
     struct jr_error err = {0};
-    struct jr_buf bytes = JR_BUF_INIT;
     bool whole = true;
     jr_record_facts_finish(&session->record, &session->report,
                            &session->outcome);
@@ -54,9 +53,8 @@ static void write_judgement(struct jr_session *session)
         jr_session_note(session, err.text);
         whole = false;
     }
-    jr_report_json(&bytes, &session->report, &session->plan,
-                   &session->outcome);
-    if (jr_session_write(session, "results.json", &bytes, &err) != 0) {
+    if (jr_session_pour(session, session->dir.fd, "results.json",
+                        jr_session_tell_results, &err) != 0) {
         jr_session_note(session, err.text);
         whole = false;
     }

@@ -105,6 +105,17 @@ int jr_session_write_judgement(struct jr_session *session,
 int jr_session_write(struct jr_session *session, const char *name,
                      struct jr_buf *bytes, struct jr_error *err);
 int jr_session_write_plan(struct jr_session *session, struct jr_error *err);
+
+/* Write a file piece by piece. */
+typedef void jr_session_teller(struct jr_buf *out,
+                               const struct jr_session *session,
+                               const struct jr_drain *drain);
+int jr_session_pour(const struct jr_session *session, int dir_fd,
+                    const char *name, jr_session_teller *tell,
+                    struct jr_error *err);
+
+/* What results.json has; tell.c. */
+jr_session_teller jr_session_tell_results;
 int jr_session_write_record(struct jr_session *session, struct jr_error *err);
 
 /* Tell what stops nothing. */

@@ -155,6 +155,14 @@ static void add_plan(struct jr_buf *out, const struct jr_session *session,
         jr_plan_print(out, &session->plan, what == JR_TEXT_PLAN_ENV, drain);
 }
 
+void jr_session_tell_results(struct jr_buf *out,
+                             const struct jr_session *session,
+                             const struct jr_drain *drain)
+{
+    jr_report_json(out, &session->report, &session->plan, &session->outcome,
+                   drain);
+}
+
 static void add_text(struct jr_buf *out, const struct jr_session *session,
                      enum jr_text what, const struct jr_drain *drain)
 {
@@ -181,8 +189,7 @@ static void add_text(struct jr_buf *out, const struct jr_session *session,
         add_report(out, session, what == JR_TEXT_REPORT_COLOR);
         break;
     case JR_TEXT_REPORT_JSON:
-        jr_report_json(out, &session->report, &session->plan,
-                       &session->outcome);
+        jr_session_tell_results(out, session, drain);
     }
 }
 

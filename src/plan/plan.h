@@ -54,13 +54,6 @@ void jr_plan_place(const struct jr_plan *plan, uint32_t rank,
 struct jr_plan_rank jr_plan_rank_at(const struct jr_plan *plan, uint32_t rank,
                                     struct jr_arena *arena);
 
-/* Who takes a text that may be larger than memory, in pieces: `take` uses up
- * what is there and clears it; another value than 0 ends the telling. */
-struct jr_drain {
-    int (*take)(void *data, struct jr_buf *text);
-    void *data;
-};
-
 /* Append the plan for people: the mesh, its groups with their proof, and a row
  * per rank (per run of like ranks beyond 64). `env` adds the variables that
  * jobrun sets: once those that all ranks share, then each rank's own. `drain`

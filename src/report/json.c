@@ -12,7 +12,7 @@
 
 #include "banned.h"
 
-enum { FORMAT_VERSION = 1 };
+enum { FORMAT_VERSION = 1, PIECE = 1 << 16 };
 
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)
@@ -361,9 +361,18 @@ static void add_head(const struct writer *writer)
     jr_json_key(next(writer), "ranks");
 }
 
+/* Let the drain have what there is, once that is enough. False: it ended. */
+static bool pass(struct jr_buf *out, const struct jr_drain *drain,
+                 size_t enough)
+{
+    return drain == NULL || out->failed || out->len < enough ||
+           drain->take(drain->data, out) == 0;
+}
+
 void jr_report_json(struct jr_buf *out, const struct jr_report *report,
                     const struct jr_plan *plan,
-                    const struct jr_outcome *outcome)
+                    const struct jr_outcome *outcome,
+                    const struct jr_drain *drain)
 {
     struct writer writer = {
         .out = out, .report = report, .plan = plan, .outcome = outcome};
@@ -374,6 +383,9 @@ void jr_report_json(struct jr_buf *out, const struct jr_report *report,
         struct line line = line_of(&writer, i);
         jr_buf_str(out, i == 0 ? "\n    " : ",\n    ");
         add_rank(out, &line);
+        if (!pass(out, drain, PIECE))
+            return;
     }
     jr_buf_str(out, report->count == 0 ? "]\n}\n" : "\n  ]\n}\n");
+    (void)pass(out, drain, 0);
 }

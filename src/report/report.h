@@ -70,10 +70,12 @@ int jr_report_make(struct jr_report *ret, const struct jr_plan *plan,
 
 void jr_report_release(struct jr_report *report);
 
-/* results.json of the contract, one rank a line. */
+/* Append results.json of the contract, one rank a line. `drain` gets what `out`
+ * has become, in between and at the end; NULL: nobody does. */
 void jr_report_json(struct jr_buf *out, const struct jr_report *report,
                     const struct jr_plan *plan,
-                    const struct jr_outcome *outcome);
+                    const struct jr_outcome *outcome,
+                    const struct jr_drain *drain);
 
 /* The few lines that a person reads at the end. `run_fd` is for the last lines
  * of stderr. */

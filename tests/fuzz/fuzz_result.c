@@ -75,7 +75,7 @@ static void tell(const struct jr_report *report, const struct jr_plan *plan,
     jr_report_print(&text, report, plan, outcome, run_fd, false);
     require(!text.failed && text.len > 0);
     jr_buf_clear(&text);
-    jr_report_json(&text, report, plan, outcome);
+    jr_report_json(&text, report, plan, outcome, NULL);
     json_t *json = jr_json_parse(text.data, text.len, &err);
     require(json != NULL);
     json_decref(json);

@@ -113,7 +113,7 @@ static void finish_run(struct fake *fake, const char *id, uint64_t started)
     fake->outcome.started_wall_ns = started * FAKE_SECOND;
     fake->outcome.ended_wall_ns = (started + 10) * FAKE_SECOND;
     fake_judge(fake);
-    jr_report_json(&text, &fake->report, &fake->plan, &fake->outcome);
+    jr_report_json(&text, &fake->report, &fake->plan, &fake->outcome, NULL);
     add_run(fake, id, "results.json", text.data);
     jr_record_facts_finish(&facts, &fake->report, &fake->outcome);
     print_record(fake, id, &facts);
