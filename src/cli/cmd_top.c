@@ -80,7 +80,7 @@ static int watch(struct jr_cli *cli, const char *id, const struct jr_live *live)
     struct jr_top top;
     struct jr_error err = {0};
     bool terminal = cli->moves_cursor && !cli->once;
-    char part[256];
+    char part[300];
     (void)snprintf(part, sizeof part, "%s%s%s", id,
                    live->part == NULL ? "" : "/",
                    live->part == NULL ? "" : live->part);
