@@ -358,6 +358,7 @@ class Others(ByHand):
                 self.expect(self.node(spec, node, run=run), 0)
         done = self.expect(self.jobrun("diff", "exp1", "exp2"), 0)
         self.assertIn("same", done.stdout + done.stderr)
+        self.expect(self.jobrun("diff", "exp1/node_0", "exp2/node_0"), 0)
         self.expect(self.jobrun(
             "rerun", "exp1/node_1", "--exact", "--run-id", "again"), 0)
         self.assertTrue((self.folder / "runs/again/node_1").exists())

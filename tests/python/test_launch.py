@@ -144,6 +144,18 @@ class Launch(unittest.TestCase):
             {"rank": rank, "world": 3, "value": 1.5, "more": [[None, True]],
              "tag": {"a": "b"}} for rank in range(3)])
 
+    def test_one_node_of_several(self):
+        """Its own part of the job is what it has results of."""
+        got = self.evaluate("""\
+            job = jobrun.launch(
+                work.report, (1.5,), nprocs=2, nodes=2, node_rank=1,
+                master_addr="127.0.0.1", device="cpu", oversubscribe=True,
+                join=False)
+            print(json.dumps([job.join(), job.run_dir]))""")
+        self.assertEqual([(row["rank"], row["world"]) for row in got[0]],
+                         [(2, 4), (3, 4)])
+        self.assertTrue(got[1].endswith("/node_1"), got[1])
+
     def test_none_is_a_result(self):
         self.assertEqual(self.evaluate(
             "print(json.dumps(jobrun.launch('work:nothing', nprocs=1)))"),

@@ -56,7 +56,8 @@ struct jr_session_options {
     bool dry_run; /* nothing will be run, so no port is held */
     bool sketch;  /* and the plan is only told: its ranks are not kept */
     bool end_children; /* a run may end children of this process, too */
-    const char *run_id;   /* NULL: a fresh one */
+    const char *run_id;   /* NULL: a fresh one; nodes with a session each need
+                             the same */
     const char *inject;   /* failures to rehearse, as --inject says them; NULL */
     const char *support;  /* absolute: the folder of the files with which Python
                              and libraries are run; NULL: PREFIX/libexec/jobrun,

@@ -2,6 +2,7 @@
 folder says afterwards."""
 import contextlib
 import ctypes
+import glob
 import json
 import os
 import re
@@ -176,6 +177,7 @@ class Job:
         status = self._wait(timeout)
         self._forget()
         try:
+            self._find_part()
             record = self._load("results.json")
         except FileNotFoundError:
             raise self._nothing(status) from None
@@ -183,6 +185,15 @@ class Job:
         if status == 0:
             return results
         raise self._failure(status, record, results)
+
+    def _find_part(self):
+        """One node of several writes a folder of its own in the run's."""
+        if os.path.exists(os.path.join(self.run_dir, "results.json")):
+            return
+        parts = os.path.join(glob.escape(self.run_dir), "node_*", "run.json")
+        for path in glob.glob(parts):
+            if self._load(path).get("pid") == self.pid:
+                self.run_dir = os.path.dirname(path)
 
     def _load(self, path):
         """JSON is UTF-8, whatever the locale says of texts."""
