@@ -38,7 +38,7 @@ static bool refuses(void)
     return true;
 }
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef JR_SANITIZED
 #define OURS(name)   __wrap_##name
 #define THEIRS(name) __real_##name
 enum { COUNTS = false };
@@ -87,7 +87,7 @@ void *OURS(realloc)(void *block, size_t size)
     return block == NULL ? counted(moved) : moved;
 }
 
-#ifndef __SANITIZE_ADDRESS__
+#ifndef JR_SANITIZED
 #pragma GCC visibility pop
 #else
 char *__wrap_strdup(const char *text);
