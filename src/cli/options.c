@@ -108,7 +108,7 @@ const struct jr_option jr_options[] = {
 };
 
 /* getopt_long values of options without a letter start here. */
-enum { FIRST_VALUE = 256, MAX_OPTIONS = 64 };
+enum { FIRST_VALUE = 256, MAX_OPTIONS = 64, MAX_VERBS = 32 };
 
 bool jr_option_allowed(const struct jr_option *option, const char *verb)
 {
@@ -244,6 +244,28 @@ static void take_verb(struct jr_cli *cli)
     cli->words_count--;
 }
 
+/* What is no verb is a spec; a bare word that is no file was meant as a verb. */
+static int check_verb(const struct jr_cli *cli)
+{
+    const char *names[MAX_VERBS], *word = cli->words[0];
+    size_t count = 0;
+    if (cli->verb_stated || word == NULL || cli->count != NULL ||
+        strpbrk(word, "./:-") != NULL || access(word, F_OK) == 0)
+        return 0;
+    for (; jr_verbs[count].name != NULL; count++)
+        names[count] = jr_verbs[count].name;
+    names[count] = NULL;
+    const char *near = jr_word_nearest(word, names);
+    if (near != NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "there is no verb and no file '%s'; did you mean "
+                          "'jobrun %s'?",
+                          word, near);
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "there is no verb and no file '%s'; see jobrun --help",
+                      word);
+}
+
 static int read_options(struct jr_cli *cli, int argc, char **argv,
                         uint64_t *seen)
 {
@@ -286,5 +308,6 @@ int jr_cli_parse(struct jr_cli *ret, int argc, char **argv,
     if (status != 0)
         return status;
     take_verb(ret);
-    return check_allowed(ret, seen);
+    status = ret->help || ret->version ? 0 : check_verb(ret);
+    return status != 0 ? status : check_allowed(ret, seen);
 }

@@ -203,6 +203,10 @@ class WrongUsage(harness.Case):
                 (["-n", "x", "--", "true"], "whole number"),
                 (["-n", "0", "--", "true"], "at least 1"),
                 (["-n", "2", "t.yaml"], "world_size"),
+                (["-n", "2", "python3", "t.py"], "go behind --"),
+                (["shw", "--format", "json"], "did you mean 'jobrun show'?"),
+                (["help"], "no file 'help'; see jobrun --help"),
+                ([""], "no file ''"),
                 (["validate", "--format", "xml", "x"], "human, short, json")):
             with self.subTest(words=words):
                 done = self.expect(self.jobrun(*words), 2)
