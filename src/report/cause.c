@@ -7,12 +7,17 @@
  */
 #include "judge.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "exception.h"
 #include "run.h"
+#include "strv.h"
+#include "word.h"
 #include "words.h"
 
 #include "banned.h"
@@ -21,6 +26,9 @@
  * needs to read a handful of exits, and less than a rank needs to notice that
  * another one is gone and to end because of it. */
 static const uint64_t TOGETHER_NS = 100000;
+
+/* Of a folder with more files, not all are compared with a name. */
+enum { LOOKED_AT = 10000 };
 
 struct candidate {
     uint32_t i;
@@ -92,6 +100,48 @@ static uint64_t time_of(const struct jr_judge *judge, uint32_t i,
     return alive ? when : rank->ended_ns;
 }
 
+/* A file of the folder that is called nearly so; NULL: none. */
+static const char *nearest_file(struct jr_arena *arena, const char *folder,
+                                const char *name)
+{
+    struct jr_strv names = {0};
+    struct dirent *entry;
+    DIR *dir = opendir(folder);
+    while (dir != NULL && names.count < LOOKED_AT &&
+           (entry = readdir(dir)) != NULL)
+        if (entry->d_type != DT_DIR && strcmp(entry->d_name, name) != 0)
+            jr_strv_push(&names, arena, jr_arena_strdup(arena, entry->d_name));
+    if (dir != NULL)
+        (void)closedir(dir);
+    return names.count == 0 || arena->failed
+               ? NULL
+               : jr_word_nearest(name, (const char *const *)names.items);
+}
+
+/* Where the program that is not there was looked for, or which one was meant:
+ * " in /exp", "; did you mean './train'?" */
+static const char *instead(struct jr_arena *arena,
+                           const struct jr_plan_rank *plan)
+{
+    const char *program = plan->argv[0], *slash = strrchr(program, '/');
+    const char *base = *program == '/' ? "" : plan->workdir;
+    if (slash == NULL) {
+        const char *path = jr_arena_printf(arena, "%s/%s", base, program);
+        bool here = path != NULL && access(path, X_OK) == 0;
+        return here ? jr_arena_printf(arena, "; did you mean './%s'?", program)
+                    : "";
+    }
+    int upto = (int)(slash + 1 - program);
+    const char *folder =
+        jr_arena_printf(arena, "%s/%.*s", base, upto, program);
+    const char *near =
+        folder == NULL ? NULL : nearest_file(arena, folder, slash + 1);
+    if (near != NULL)
+        return jr_arena_printf(arena, "; did you mean '%.*s%s'?", upto, program,
+                               near);
+    return *base == '\0' ? "" : jr_arena_printf(arena, " in %s", base);
+}
+
 /* "could not execute './trian': No such file or directory" */
 static const char *start_error(struct jr_arena *arena,
                                const struct jr_plan_rank *plan,
@@ -104,8 +154,9 @@ static const char *start_error(struct jr_arena *arena,
     const char *cause = jr_start_reason(plan, rank);
     const char *text = texts[rank->stage];
     if (rank->stage == JR_STAGE_EXEC)
-        return jr_arena_printf(arena, "%s '%s': %s", text, plan->argv[0],
-                               cause);
+        return jr_arena_printf(
+            arena, "%s '%s': %s%s", text, plan->argv[0], cause,
+            rank->start_errno == ENOENT ? instead(arena, plan) : "");
     if (rank->stage == JR_STAGE_WORKDIR)
         return jr_arena_printf(arena, "%s '%s': %s", text, plan->workdir,
                                cause);

@@ -142,6 +142,7 @@ class Failures(harness.Case):
 
     def test_04_start(self):
         self.write("notes.txt", "x")
+        self.write("train", "x")
         self.check(
             self.section("A program is not there", "Nothing else is started.",
                          "entrypoint: [./trian, --epochs, 5]\n"),

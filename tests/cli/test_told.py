@@ -27,6 +27,7 @@ class Told(Supervised):
         told = text[text.index("jobrun: ", 1):]
         for pattern, word in CHANGES:
             told = re.sub(pattern, word, told)
+        told = told.replace(str(self.folder), "FOLDER")
         told = re.sub(r"(?<=\S) {3,}", "   ", told)
         self.assertEqual(told, textwrap.dedent(expected).lstrip("\n"))
 
@@ -79,7 +80,7 @@ unknown   exit status 1
                    "entrypoint: [./nosuch]\n")
         self.told(7, """
             jobrun: FAILED after TIME: rank 0 could not execute './nosuch': \
-No such file or directory   exit status 7
+No such file or directory in FOLDER   exit status 7
               rank 0   node 0 (HOST)   local 0   data 0   attempt 0
               after it:   rank 1 not started
               0 processes left

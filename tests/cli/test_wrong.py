@@ -98,6 +98,25 @@ class WrongRuns(harness.Case):
         self.assertIn("No such file or directory", done.stderr)
         self.assertEqual(self.results()["status"], "launch_failed")
 
+    def test_which_program_was_meant(self):
+        self.write("bin/train", "#!/bin/sh\n").chmod(0o755)
+        self.write("start.sh", "#!/bin/sh\n").chmod(0o755)
+        for program, said in (
+                ("bin/trian", "directory; did you mean 'bin/train'?"),
+                (f"{self.folder}/bin/trian",
+                 f"directory; did you mean '{self.folder}/bin/train'?"),
+                ("bin/other", f"No such file or directory in {self.folder}   "),
+                ("./bim", f"No such file or directory in {self.folder}   "),
+                ("no/where", f"No such file or directory in {self.folder}   "),
+                ("start.sh", "not found in PATH; did you mean './start.sh'?"),
+                ("strat.sh", "not found in PATH   ")):
+            with self.subTest(program=program):
+                spec = self.write("t.jobrun.yaml", HEAD +
+                                  f"entrypoint: [{program}]\nworld_size: 1\n")
+                done = self.expect(self.jobrun(spec), 7)
+                self.assertIn(f"could not execute '{program}': ", done.stderr)
+                self.assertIn(said, done.stderr)
+
     def test_a_missing_result_is_named(self):
         spec = self.write("t.jobrun.yaml", shell(
             '[ "$RANK" = 1 ] || echo "{}" > "$JOBRUN_RESULT_FILE"',

@@ -69,7 +69,7 @@ static inline void fake_rank(struct fake *fake, uint32_t i)
         .local_rank = i,
         .at = {[JR_AXIS_DATA] = i},
         .argv = argv,
-        .workdir = fake->dir,
+        .workdir = "/",
         .dir = dir,
         .out_path = jr_arena_printf(arena, "%s/stdout.log", dir),
         .err_path = jr_arena_printf(arena, "%s/stderr.log", dir),

@@ -10,6 +10,7 @@ static void start(struct fake *fake, uint32_t world, const char *before)
     fake_start(fake, world);
     fake->policy.results.stated = true;
     for (uint32_t i = 0; i < world; i++) {
+        fake->ranks[i].workdir = fake->dir;
         fake->ranks[i].artifacts = model;
         fake->ranks[i].artifacts_count = 1;
         fake_write_rank(fake, i, "result.json", "{}");

@@ -209,7 +209,7 @@ static void a_start_that_failed_says_why(void)
         const char *text;
     } cases[] = {
         {JR_STAGE_EXEC, 2,
-         "could not execute './train': No such file or directory"},
+         "could not execute './train': No such file or directory in /"},
         {JR_STAGE_CLONE, 11,
          "could not make a process: there are as many as a limit allows "
          "(ulimit -u, the cgroup's pids.max)"},

@@ -162,7 +162,7 @@ static void no_such_program(void)
     EXPECT(&fake, {"status", "\"launch_failed\""}, {"exit_code", "7"},
            {"root_cause.kind", "\"start\""},
            {"root_cause.message",
-            "\"could not execute './train': No such file or directory\""},
+            "\"could not execute './train': No such file or directory in /\""},
            {"ranks.0.stdout", "null"}, {"ranks.0.pid", "null"});
 }
 

@@ -162,7 +162,7 @@ static void first_lines(void)
     fake.ends[0] = (struct jr_rank_outcome){
         .end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2};
     expect_head(&fake, "jobrun: FAILED after 10.0 s: rank 0 could not execute "
-                       "'./train': No such file or directory   exit status 7");
+                       "'./train': No such file or directory in /   exit status 7");
     fake_start(&fake, 1);
     fake.outcome.runner_signal = 9;
     expect_head(&fake,

@@ -247,8 +247,8 @@ static void tells_causes(void)
         {withholds, "rank 0 did not deliver: result.json was not written",
          "did not deliver: result.json was not written"},
         {never_starts,
-         "rank 1 could not execute './train': No such file or directory",
-         "could not execute './train': No such file or directory"},
+         "rank 1 could not execute './train': No such file or directory in /",
+         "could not execute './train': No such file or directory in /"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct fake fake;
