@@ -131,8 +131,9 @@ static void report_encoding(struct jr_diags *diags, const yaml_parser_t *parser,
         diag = jr_diags_error(diags, 105, span, NULL,
                               "the control character U+%04X is not allowed",
                               point);
-        jr_diag_help(diags, diag, "in a double-quoted string, write \\u%04x",
-                     point);
+        if (point != 0)
+            jr_diag_help(diags, diag,
+                         "in a double-quoted string, write \\u%04x", point);
         return;
     }
     diag = jr_diags_error(diags, 104, span, NULL, "byte 0x%02x is not UTF-8",

@@ -128,6 +128,8 @@ static void tells_bad_bytes(void)
     JR_ASSERT_TEXT(got.diags.items[0].code, "JR0105");
     CU_ASSERT_EQUAL(got.diags.items[0].span.line, 2);
     CU_ASSERT_EQUAL(got.diags.items[0].span.column, 2);
+    /* An escape is refused, too. */
+    CU_ASSERT_PTR_NULL(got.diags.items[0].help);
     unload(&got);
 }
 
