@@ -10,6 +10,7 @@
 #include "parts.h"
 #include "past.h"
 #include "print.h"
+#include "proc.h"
 #include "run.h"
 #include "strv.h"
 
@@ -91,6 +92,15 @@ static void show_parts(struct jr_buf *out, const json_t *run,
     jr_parts_release(&parts);
 }
 
+/* By job control, or by whoever sent it a SIGSTOP. */
+static void show_suspended(struct jr_buf *out, const json_t *run)
+{
+    struct jr_proc proc;
+    json_int_t pid = jr_json_get_int(run, "pid");
+    if (jr_proc_of(&proc, pid) && proc.state == 'T')
+        jr_buf_printf(out, ", suspended (kill -CONT %lld wakes it)", pid);
+}
+
 /* A run without results: it runs, or whoever ran it is gone. */
 static void show_unfinished(struct jr_buf *out, const json_t *run,
                             const char *run_dir, int fd)
@@ -104,8 +114,10 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
     add_escaped(out, run, "host");
     if (strcmp(standing, "lost") == 0)
         jr_buf_str(out, " is gone and left no results");
-    if (strcmp(standing, "running") == 0)
+    if (strcmp(standing, "running") == 0) {
+        show_suspended(out, run);
         show_pause(out, fd);
+    }
     jr_buf_str(out, "\n  ");
     jr_buf_safe(out, run_dir);
     jr_buf_char(out, '\n');

@@ -57,8 +57,12 @@ class Signals(Case):
                     for pid in [process.pid, *ranks]}
         process.send_signal(signal.SIGTSTP)
         self.assertTrue(until(lambda: states() == {"T"}), states())
+        shown = self.expect(self.jobrun("show"), 0).stdout
+        self.assertIn(f"suspended (kill -CONT {process.pid} wakes it)", shown)
         process.send_signal(signal.SIGCONT)
         self.assertTrue(until(lambda: "T" not in states()), states())
+        shown = self.expect(self.jobrun("show"), 0).stdout
+        self.assertNotIn("suspended", shown)
         process.terminate()
         self.assertEqual(process.wait(harness.LIMIT), 143)
 
