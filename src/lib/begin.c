@@ -82,7 +82,7 @@ int jr_session_write_plan(struct jr_session *session, struct jr_error *err)
                            err);
 }
 
-static int write_inputs(struct jr_session *session, struct jr_error *err)
+static int write_files(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_source *source = jr_spec_doc(session->file)->source;
     struct jr_buf bytes = JR_BUF_INIT;
@@ -97,6 +97,17 @@ static int write_inputs(struct jr_session *session, struct jr_error *err)
         jr_session_write_plan(session, err) != 0)
         return -1;
     return jr_session_write_record(session, err);
+}
+
+/* A run that cannot even be written down leaves nothing: its id is free. */
+static int write_inputs(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_error why = {0};
+    if (write_files(session, &why) == 0)
+        return 0;
+    jr_rundir_discard(&session->dir);
+    return jr_error_set(err, why.status, "%s: %s",
+                        session->resolution.job.log_dir, why.text);
 }
 
 /* Choose the id and make the folder. A generated id can be taken by another run

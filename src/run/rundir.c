@@ -1,5 +1,6 @@
 #include "rundir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -262,6 +263,15 @@ int jr_rundir_create_part(struct jr_rundir *ret, const char *log_dir,
 
 void jr_rundir_discard(const struct jr_rundir *dir)
 {
+    struct dirent *entry;
+    int again = openat(dir->fd, ".", RUN_FLAGS);
+    DIR *files = again < 0 ? NULL : fdopendir(again);
+    while (files != NULL && (entry = readdir(files)) != NULL)
+        (void)unlinkat(dir->fd, entry->d_name, 0);
+    if (files != NULL)
+        (void)closedir(files);
+    else if (again >= 0)
+        (void)close(again);
     (void)unlinkat(dir->log_fd, dir->path, AT_REMOVEDIR);
     if (strcmp(dir->path, dir->id) != 0)
         (void)unlinkat(dir->log_fd, dir->id, AT_REMOVEDIR);

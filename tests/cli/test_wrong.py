@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import pathlib
+import resource
 import subprocess
 
 import harness
@@ -195,6 +196,19 @@ class WrongRuns(harness.Case):
         done = self.expect(self.jobrun(spec), 7)
         self.assertRegex(done.stderr, "incomplete|No space left")
         self.assertNotIn("FAILED: rank", done.stderr)
+
+    def test_nothing_is_left_of_what_could_not_be_written_down(self):
+        spec = self.write("t.jobrun.yaml", shell("true", n=1))
+        for most in (0, 150, 1000):
+            with self.subTest(most=most):
+                done = self.start(
+                    spec, "--run-id", "a", preexec_fn=lambda: resource.
+                    setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+                _, told = done.communicate(timeout=harness.LIMIT)
+                self.assertEqual(done.returncode, 7, told)
+                self.assertIn("/runs: cannot write ", told)
+                self.assertFalse((self.folder / "runs/a").exists())
+        self.expect(self.jobrun(spec, "--run-id", "a"), 0)
 
     def test_twice_at_once(self):
         spec = self.write("t.jobrun.yaml", shell(
