@@ -70,6 +70,15 @@ size_t jr_utf8_next(const char *text, size_t len, uint32_t *ret)
     return 1;
 }
 
+size_t jr_utf8_points(const char *text, size_t len)
+{
+    size_t points = 0;
+    uint32_t point;
+    for (size_t at = 0; at < len; points++)
+        at += jr_utf8_next(text + at, len - at, &point);
+    return points;
+}
+
 size_t jr_utf8_cut(const char *text, size_t len, size_t most)
 {
     size_t cut = len < most ? len : most;

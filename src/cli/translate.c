@@ -157,21 +157,10 @@ static int take_launchers(struct jr_translator *t)
     return t->launcher->finish == NULL ? 0 : t->launcher->finish(t);
 }
 
-static bool is_utf8(const char *text)
-{
-    uint32_t point;
-    for (size_t len = strlen(text), size; len > 0; text += size, len -= size) {
-        size = jr_utf8_decode(text, len, &point);
-        if (size == 0)
-            return false;
-    }
-    return true;
-}
-
 static int begin(struct jr_translator *t, const char *line)
 {
     const struct jr_given unasked = {.what = NULL};
-    if (!is_utf8(line))
+    if (!jr_utf8_is_text(line))
         return jr_error_set(t->err, JR_STATUS_USAGE, "the line is not UTF-8");
     t->to->spec = jr_node_mapping(t->arena);
     line = jr_arena_strdup(t->arena, line);

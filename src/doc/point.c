@@ -31,15 +31,10 @@ void jr_point_path(struct jr_buf *out, const struct jr_step *at)
     jr_point_text(out, at->key, strlen(at->key));
 }
 
-/* Code points in `len` bytes, each broken byte as one. */
+/* Those of a part of a source, which has no more bytes than a column counts. */
 static uint32_t count_points(const char *text, size_t len)
 {
-    uint32_t points = 0, point;
-    for (size_t i = 0; i < len; points++) {
-        size_t size = jr_utf8_decode(text + i, len - i, &point);
-        i += size == 0 ? 1 : size;
-    }
-    return points;
+    return (uint32_t)jr_utf8_points(text, len);
 }
 
 /* Line `number` (from 1) of a source; *ret_len excludes its end. */

@@ -39,15 +39,6 @@ static bool matches(char *const *globs, const char *name)
     return false;
 }
 
-static bool is_utf8(const char *text)
-{
-    size_t len = strlen(text), size = 1;
-    uint32_t point;
-    for (size_t at = 0; at < len && size != 0; at += size)
-        size = jr_utf8_decode(text + at, len - at, &point);
-    return size != 0;
-}
-
 static void refuse_unset(const struct reference *r, const char *name,
                          bool readable)
 {
@@ -89,7 +80,7 @@ static void add_value(const struct reference *r, const char *name,
         reference = jr_arena_printf(r->filler->arena, "${" ENV "%s}", name);
     if (reference != NULL)
         jr_dollars_refer(&r->filling->text, reference, strlen(reference));
-    else if (is_utf8(value))
+    else if (jr_utf8_is_text(value))
         jr_fill_add(r->filler, r->filling, value, strlen(value));
     else
         (void)jr_fill_error(r->filler, r->filling, 225, &r->at,

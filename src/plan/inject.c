@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "num.h"
+#include "utf8.h"
 #include "word.h"
 
 #include "banned.h"
@@ -24,10 +25,8 @@ struct item {
 
 static uint32_t column_of(const struct item *item, const char *at)
 {
-    uint32_t column = 1;
-    for (const char *c = item->source->text; c < at; c++)
-        column += ((unsigned char)*c & 0xC0) != 0x80;
-    return column;
+    const char *text = item->source->text;
+    return 1 + (uint32_t)jr_utf8_points(text, (size_t)(at - text));
 }
 
 /* Complain about [from, to). */

@@ -62,7 +62,6 @@ static void add_row(struct jr_buf *cells,
     if (row->rule != NULL)
         jr_buf_safe(cells, row->rule);
     jr_buf_char(cells, '\n');
-    cells->failed = cells->failed || from.failed;
 }
 
 static void print_table(struct jr_buf *out,

@@ -6,6 +6,7 @@
 
 #include "facts.h"
 #include "num.h"
+#include "utf8.h"
 #include "word.h"
 
 #include "banned.h"
@@ -75,10 +76,7 @@ struct reading {
 /* Columns count code points. */
 static uint32_t column(const char *text, const char *at)
 {
-    uint32_t points = 1;
-    for (; text < at; text++)
-        points += ((unsigned char)*text & 0xc0) != 0x80;
-    return points;
+    return 1 + (uint32_t)jr_utf8_points(text, (size_t)(at - text));
 }
 
 /* The `len` bytes at the place that is read now; all of the text where it does

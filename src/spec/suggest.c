@@ -8,15 +8,6 @@
 
 #include "banned.h"
 
-static size_t count_points(const char *text, size_t len)
-{
-    size_t points = 0;
-    uint32_t point;
-    for (size_t i = 0; i < len; points++)
-        i += jr_utf8_next(text + i, len - i, &point);
-    return points;
-}
-
 /* How many characters more than its text the source has for a scalar: 0 or the
  * two quotes. -1 where it holds something else than the text: escapes, a block.
  */
@@ -25,7 +16,7 @@ static int count_quotes(const struct jr_node *node)
     const struct jr_span *span = &node->span;
     const char *text = jr_lint_source(node);
     size_t width = span->end_column - span->column;
-    size_t points = count_points(text, strlen(text));
+    size_t points = jr_utf8_points(text, strlen(text));
     if (span->line != span->end_line)
         return -1;
     return width == points ? 0 : width == points + 2 ? 2 : -1;

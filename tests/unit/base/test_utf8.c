@@ -60,6 +60,15 @@ static void decodes(void)
     CU_ASSERT_EQUAL(nul, 0);
 }
 
+static void counts_code_points(void)
+{
+    CU_ASSERT_EQUAL(jr_utf8_points("", 0), 0);
+    CU_ASSERT_EQUAL(jr_utf8_points("abc", 2), 2);
+    CU_ASSERT_EQUAL(jr_utf8_points("e\xcc\x81\xe6\xbc\xa2", 6), 3);
+    /* Each broken byte is one. */
+    CU_ASSERT_EQUAL(jr_utf8_points("\xe6\xbc", 2), 2);
+}
+
 static void cuts_between_code_points(void)
 {
     static const struct {
@@ -130,5 +139,5 @@ static void fits_columns(void)
 }
 
 JR_UNIT_MAIN("utf8", CASE(refuses_what_is_not_utf8), CASE(decodes),
-             CASE(cuts_between_code_points), CASE(hides_controls),
-             CASE(measures), CASE(fits_columns))
+             CASE(counts_code_points), CASE(cuts_between_code_points),
+             CASE(hides_controls), CASE(measures), CASE(fits_columns))
