@@ -203,13 +203,16 @@ static int check_rank(const struct jr_session *session, const uint32_t *rank,
 static int check_id(const struct jr_session *session, struct jr_error *err)
 {
     const struct jr_job *job = &session->resolution.job;
+    const char *number = session->hw.scheduler.job_id;
     if (session->options.run_id != NULL || !session->part)
         return 0;
+    if (number == NULL || !jr_rundir_is_id(number))
+        number = "1";
     return jr_error_set(err, JR_STATUS_USAGE,
                         "node %u of %u: nodes with a jobrun each need a "
                         "--run-id, the same on all of them and new for each "
-                        "run (--run-id %s-1)",
-                        job->node_rank, job->nodes, job->name);
+                        "run (--run-id %s-%s)",
+                        job->node_rank, job->nodes, job->name, number);
 }
 
 /* Who looks at a rank takes the time that it takes. */

@@ -75,6 +75,15 @@ class Runs(Nodes):
                           for rank in self.results()["ranks"]],
                          [(f"n{1 + rank // 2}", rank) for rank in range(8)])
 
+    def test_a_plan_is_of_all_nodes(self):
+        spec = self.spec(text="local_world_size: 2\nentrypoint: ['true']\n")
+        done = self.expect(self.salloc(JOBRUN, "plan", spec, nodes=3), 0)
+        self.assertIn("6 ranks on 3 nodes", done.stdout)
+        for node in ("n1", "n2", "n3"):
+            self.assertIn(f" {node} ", done.stdout)
+        self.assertIn("asking the 3 nodes", done.stderr)
+        self.slurm.await_idle()
+
     def test_as_many_nodes_as_the_spec_says(self):
         spec = self.spec(text="nodes: 3\nlocal_world_size: 1\n"
                          "entrypoint: [printenv, SLURMD_NODENAME]\n")
