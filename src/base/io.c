@@ -13,13 +13,17 @@
 
 #include "banned.h"
 
-enum { CHUNK = 64 * 1024, MIB = 1 << 20, MOST_FACT = MIB, MOST_NAMES = 16 };
+enum { PAGE = 4096, CHUNK = 64 * 1024 };
+enum { MIB = 1 << 20, MOST_FACT = MIB, MOST_NAMES = 16 };
 
 /* Append one read's worth, at most one byte more than `most`: that one tells a
- * file that is full from one that is longer. Returns what read returned. */
+ * file that is full from one that is longer. A page at first, for most files
+ * are short, and some of /proc take as much memory as is asked for. Returns what
+ * read returned. */
 static ssize_t read_some(struct jr_buf *out, int fd, size_t most)
 {
-    size_t want = most < CHUNK ? most + 1 : CHUNK;
+    size_t chunk = out->len < PAGE ? PAGE : CHUNK;
+    size_t want = most < chunk ? most + 1 : chunk;
     jr_buf_reserve(out, want);
     if (out->failed) {
         errno = ENOMEM;
