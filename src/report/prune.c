@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "folder.h"
+#include "parts.h"
 #include "record.h"
 
 #include "banned.h"
@@ -30,6 +31,12 @@ static bool is_record(const char *name)
     return strcmp(name, "run.json") == 0 || strcmp(name, "results.json") == 0;
 }
 
+/* What another prune has removed meanwhile is as good as removed. */
+static int is_gone(void)
+{
+    return errno == ENOENT ? 0 : -1;
+}
+
 static int remove_folder(struct prune *prune, int at, const char *name,
                          int depth);
 
@@ -38,14 +45,14 @@ static int remove_entry(struct prune *prune, int at, const char *name,
 {
     struct stat st;
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT ? 0 : -1;
+        return is_gone();
     errno = EPERM;
     if (st.st_uid != prune->user || st.st_dev != prune->device)
         return -1;
     if (S_ISDIR(st.st_mode))
         return remove_folder(prune, at, name, depth + 1);
     if (unlinkat(at, name, 0) != 0)
-        return -1;
+        return is_gone();
     if (st.st_nlink == 1)
         prune->pruned->bytes += (uint64_t)st.st_blocks * 512;
     return 0;
@@ -86,7 +93,7 @@ static int remove_folder(struct prune *prune, int at, const char *name,
         if (fd >= 0)
             (void)close(fd);
         errno = error;
-        return -1;
+        return is_gone();
     }
     errno = ELOOP;
     int result = depth > MOST_DEPTH ? -1 : empty_folder(prune, dir, depth);
@@ -95,7 +102,9 @@ static int remove_folder(struct prune *prune, int at, const char *name,
     int error = errno;
     (void)closedir(dir);
     errno = error;
-    return result != 0 ? result : unlinkat(at, name, AT_REMOVEDIR);
+    if (result == 0 && unlinkat(at, name, AT_REMOVEDIR) != 0)
+        result = is_gone();
+    return result;
 }
 
 /* Whether the folder is a run's of ours: its record says its own name. */
@@ -113,6 +122,17 @@ static bool is_ours(int dir_fd, const char *id, struct stat *ret)
     return ours;
 }
 
+/* Whether another prune is removing it, or has: its record goes last. */
+static bool is_going(int dir_fd, const char *id)
+{
+    JR_CLOSE int fd =
+        openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT;
+    return faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+           errno == ENOENT && !jr_parts_are(fd);
+}
+
 static void prune_one(struct jr_pruned *pruned, struct jr_buf *out,
                       struct jr_buf *bad, int dir_fd,
                       const struct jr_record *record, bool dry)
@@ -120,6 +140,8 @@ static void prune_one(struct jr_pruned *pruned, struct jr_buf *out,
     struct stat st;
     struct prune prune = {.pruned = pruned, .user = geteuid()};
     if (!is_ours(dir_fd, record->id, &st)) {
+        if (is_going(dir_fd, record->id))
+            return;
         pruned->failed++;
         jr_buf_printf(bad, "jobrun: %s is not a run of yours; it was left\n",
                       record->id);

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import pty
+import shutil
 import signal
 import subprocess
 import time
@@ -243,6 +244,23 @@ class Pruned(Case):
         (self.folder / "done").touch()
         told = pruner.communicate(timeout=harness.LIMIT)[1]
         self.assertEqual(pruner.returncode, 0, told)
+
+    def test_several_prunes_at_once(self):
+        """What another one has removed is no failure."""
+        self.make(1)
+        runs = self.folder / "runs"
+        for number in range(1, 200):
+            copy = shutil.copytree(runs / "r0", runs / f"r{number}",
+                                   symlinks=True)
+            for name in ("run.json", "results.json"):
+                path = copy / name
+                path.write_text(path.read_text().replace(
+                    '"run_id": "r0"', f'"run_id": "r{number}"'))
+        prunes = [self.start("prune", "--keep", "0") for _ in range(4)]
+        for process in prunes:
+            told = process.communicate(timeout=harness.LIMIT)[1]
+            self.assertEqual(process.returncode, 0, told)
+        self.assertEqual([path for path in runs.iterdir() if path.is_dir()], [])
 
     def test_results_come_last(self):
         """For what has them may be removed."""
