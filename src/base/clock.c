@@ -1,5 +1,6 @@
 #include "clock.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -42,6 +43,12 @@ double jr_clock_of_rfc3339(const char *text)
         end != 5 || rest[end] != '\0')
         return 0;
     return (double)timegm(&utc) + ms / 1e3;
+}
+
+uint64_t jr_clock_ns_of(double seconds)
+{
+    bool sane = seconds >= 0 && seconds <= 1e10;
+    return sane ? (uint64_t)(seconds * 1e6 + 0.5) * 1000 : 0;
 }
 
 void jr_clock_human(struct jr_buf *out, uint64_t ns)

@@ -17,6 +17,10 @@ void jr_clock_rfc3339(char out[static 32], uint64_t wall_ns);
 /* Seconds since the epoch from such a text; 0 when it is none. */
 double jr_clock_of_rfc3339(const char *text);
 
+/* The nanoseconds of so many seconds, as JSON states them: whole microseconds.
+ * 0 of what is negative, no number, or more than three centuries. */
+uint64_t jr_clock_ns_of(double seconds);
+
 /* For people: "84 ms", "2.4 s", "3 min 05 s", "2 h 10 min". */
 void jr_clock_human(struct jr_buf *out, uint64_t ns);
 

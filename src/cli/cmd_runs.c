@@ -38,9 +38,8 @@ static void print_record(struct jr_buf *out, const struct jr_record *record)
 {
     JR_BUF_CLEANUP struct jr_buf took = JR_BUF_INIT;
     char started[32];
-    double seconds = record->seconds > 0 ? record->seconds : 0;
-    jr_clock_rfc3339(started, (uint64_t)(record->started * 1e9));
-    jr_clock_human(&took, (uint64_t)(seconds * 1e9));
+    jr_clock_rfc3339(started, jr_clock_ns_of(record->started));
+    jr_clock_human(&took, jr_clock_ns_of(record->seconds));
     jr_buf_printf(out, "%-13s ", record->status);
     if (record->finished)
         jr_buf_printf(out, "%4d", record->exit_code);

@@ -133,7 +133,7 @@ static void add_heading(struct jr_buf *out, const json_t *evidence)
                   jr_json_get_real(evidence, "interval_seconds"));
     if (silence >= 0) {
         jr_buf_str(out, "   silent for ");
-        jr_clock_human(out, (uint64_t)(silence * 1e9));
+        jr_clock_human(out, jr_clock_ns_of(silence));
     }
     jr_buf_char(out, '\n');
 }

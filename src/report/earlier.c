@@ -53,10 +53,7 @@ void jr_earlier_json(struct jr_buf *out, const struct jr_report *report)
 
 static uint64_t ns_of(const json_t *object, const char *key)
 {
-    double value = jr_json_get_real(object, key);
-    if (value < 0 || value > 1e10)
-        return 0;
-    return (uint64_t)(value * 1e3 + 0.5) * 1000000;
+    return jr_clock_ns_of(jr_json_get_real(object, key));
 }
 
 void jr_earlier_load(struct jr_report *ret, struct jr_arena *arena,

@@ -177,7 +177,7 @@ static void add_silence(struct jr_buf *out, double silence)
     if (silence < 0)
         return;
     jr_buf_str(out, ", silent for ");
-    jr_clock_human(out, (uint64_t)(silence * 1e9));
+    jr_clock_human(out, jr_clock_ns_of(silence));
 }
 
 static void add_group(struct jr_buf *out, const struct jr_plan *plan,

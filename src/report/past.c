@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "clock.h"
 #include "earlier.h"
 #include "exception.h"
 #include "folder.h"
@@ -23,13 +24,9 @@ static uint32_t below_of(const json_t *object, const char *key, uint32_t end)
     return value < end ? value : 0;
 }
 
-/* What was written is a whole number of microseconds. */
 static uint64_t ns_of(const json_t *object, const char *key)
 {
-    double seconds = jr_json_get_real(object, key);
-    if (seconds < 0 || seconds > 1e10)
-        return 0;
-    return (uint64_t)(seconds * 1e6 + 0.5) * 1000;
+    return jr_clock_ns_of(jr_json_get_real(object, key));
 }
 
 static int signal_by(const json_t *name)

@@ -71,7 +71,7 @@ static void add_standing(struct jr_buf *out, const json_t *run,
     if (strcmp(standing, "running") != 0 || now <= started)
         return;
     jr_buf_str(out, " for ");
-    jr_clock_human(out, (uint64_t)((now - started) * 1e9));
+    jr_clock_human(out, jr_clock_ns_of(now - started));
 }
 
 /* A run in parts, of which some go on. */

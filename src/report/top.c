@@ -135,7 +135,7 @@ static void add_silence(struct jr_buf *out, double silence)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (silence >= 0)
-        jr_clock_human(&text, (uint64_t)(silence * 1e9));
+        jr_clock_human(&text, jr_clock_ns_of(silence));
     jr_buf_printf(out, "%10s", text.len > 0 ? text.data : "-");
 }
 

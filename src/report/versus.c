@@ -70,7 +70,7 @@ static void add_started(struct jr_buf *out, const struct run *run)
     char text[32];
     if (started <= 0 || started > 1e10)
         return;
-    jr_clock_rfc3339(text, (uint64_t)(started * 1e9));
+    jr_clock_rfc3339(text, jr_clock_ns_of(started));
     jr_buf_str(out, text);
 }
 

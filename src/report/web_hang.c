@@ -26,7 +26,7 @@ static void add_row(const struct jr_web *web, uint32_t rank,
     jr_doing_words(&doing, evidence);
     jr_buf_printf(web->out, "<tr><th scope=\"row\">%u</th>", rank);
     jr_web_cell(web, doing.data);
-    jr_web_seconds(web, silence > 0 ? (uint64_t)(silence * 1e9) : 0);
+    jr_web_seconds(web, jr_clock_ns_of(silence));
     jr_buf_printf(web->out, "<td class=\"n\">%.2f s in %.2f s</td></tr>\n",
                   jr_json_get_real(evidence, "cpu_seconds"),
                   jr_json_get_real(evidence, "interval_seconds"));

@@ -146,7 +146,7 @@ static void add_ticks(const struct chart *chart)
                       : i == TICKS ? "right"
                                    : "tick",
                       i * 100 / TICKS, bottom + 12);
-        jr_clock_human(out, (uint64_t)(chart->width * i / TICKS * 1e9));
+        jr_clock_human(out, jr_clock_ns_of(chart->width * i / TICKS));
         jr_buf_str(out, "</text>");
     }
 }
@@ -247,7 +247,7 @@ static void add_moments(const struct jr_web *web)
     for (size_t i = skip; i < timeline->moment_count; i++) {
         const struct jr_moment *moment = &timeline->moments[i];
         jr_buf_str(web->out, "<tr>");
-        jr_web_seconds(web, (uint64_t)(moment->at * 1e9) + 1);
+        jr_web_seconds(web, jr_clock_ns_of(moment->at) + 1);
         jr_web_cell(web, words_of(moment->event));
         jr_web_cell(web, moment->text);
         jr_buf_str(web->out, "</tr>\n");

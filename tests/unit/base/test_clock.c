@@ -1,5 +1,6 @@
 #include "clock.h"
 
+#include <math.h>
 #include <time.h>
 
 #include "unit.h"
@@ -54,6 +55,18 @@ static void reads_wall_time(void)
         CU_ASSERT_DOUBLE_EQUAL(jr_clock_of_rfc3339(bad[i]), 0, 0);
 }
 
+static void counts_nanoseconds(void)
+{
+    CU_ASSERT_EQUAL(jr_clock_ns_of(0), 0);
+    CU_ASSERT_EQUAL(jr_clock_ns_of(0.1), 100000000);
+    CU_ASSERT_EQUAL(jr_clock_ns_of(1795242612.345),
+                    UINT64_C(1795242612345000000));
+    /* Nobody has written those. */
+    CU_ASSERT_EQUAL(jr_clock_ns_of(-1), 0);
+    CU_ASSERT_EQUAL(jr_clock_ns_of(1e300), 0);
+    CU_ASSERT_EQUAL(jr_clock_ns_of((double)NAN), 0);
+}
+
 static void speaks_to_people(void)
 {
     static const struct {
@@ -81,5 +94,5 @@ static void speaks_to_people(void)
 }
 
 JR_UNIT_MAIN("clock", CASE(moves_forward), CASE(tells_wall_time),
-             CASE(reads_wall_time),
+             CASE(reads_wall_time), CASE(counts_nanoseconds),
              CASE(speaks_to_people))
