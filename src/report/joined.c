@@ -74,7 +74,7 @@ static double lower(double a, double b)
     return a < b ? a : b;
 }
 
-/* When its ranks' end began, in seconds after its first event; -1: unknown. */
+/* When its ranks' end began, by its wall clock; 0: unknown. */
 static double ended_at(const struct jr_timeline *timeline, const json_t *rank)
 {
     static const char *const ends[] = {"start_failed", "signal", "timeout",
@@ -82,12 +82,12 @@ static double ended_at(const struct jr_timeline *timeline, const json_t *rank)
     for (size_t i = 0; json_is_integer(rank) && i < timeline->span_count; i++)
         if (timeline->spans[i].rank == json_integer_value(rank) &&
             timeline->spans[i].last && timeline->spans[i].ended >= 0)
-            return timeline->spans[i].ended;
+            return timeline->spans[i].wall;
     for (size_t i = 0; i < timeline->moment_count; i++)
         for (size_t n = 0; n < sizeof ends / sizeof *ends; n++)
             if (strcmp(timeline->moments[i].event, ends[n]) == 0)
-                return timeline->moments[i].at;
-    return -1;
+                return timeline->moments[i].wall;
+    return 0;
 }
 
 /* The wall time at which a part failed, by its own clock. */
@@ -98,12 +98,9 @@ static double failed_at(const struct parts *parts, const struct part *part)
     char path[JR_PART_PATH];
     jr_part_path(path, part->node, "events.jsonl");
     jr_timeline_add(&timeline, parts->fd, path, 0);
-    double after = ended_at(&timeline, json_object_get(cause, "rank"));
-    double began = timeline.began;
+    double wall = ended_at(&timeline, json_object_get(cause, "rank"));
     jr_timeline_release(&timeline);
-    return after < 0 || began == 0
-               ? jr_json_get_real(part->results, "finished")
-               : began + after;
+    return wall > 0 ? wall : jr_json_get_real(part->results, "finished");
 }
 
 /* How much a part says of the whole; 0: it did well. */

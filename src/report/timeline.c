@@ -43,8 +43,15 @@ static void start_span(struct reading *reading, uint32_t rank, double at)
                                             &to->span_count, sizeof *to->spans);
     if (span == NULL)
         return;
-    *span = (struct jr_stretch){rank, at, -1, -1, true};
+    *span = (struct jr_stretch){
+        .rank = rank, .started = at, .ended = -1, .heard = -1, .last = true};
     reading->open[rank] = to->span_count;
+}
+
+static double wall_of(const json_t *line)
+{
+    const char *time = jr_json_get_str(line, "time");
+    return time == NULL ? 0 : jr_clock_of_rfc3339(time);
 }
 
 static void add_member(struct jr_buf *text, const char *key, json_t *value)
@@ -77,6 +84,7 @@ static void add_moment(struct jr_timeline *to, const json_t *line,
     if (moment != NULL)
         *moment = (struct jr_moment){
             .at = at,
+            .wall = wall_of(line),
             .event = jr_arena_strdup(&to->arena, event),
             .text = jr_buf_keep(&text, &to->arena),
         };
@@ -100,8 +108,10 @@ static bool add_life(struct reading *reading, const json_t *line,
     struct jr_stretch *span = open_span(reading, (uint32_t)rank);
     if (span != NULL && heard && span->heard < 0)
         span->heard = at;
-    if (span != NULL && !heard && !started)
+    if (span != NULL && !heard && !started) {
         span->ended = at;
+        span->wall = wall_of(line);
+    }
     return true;
 }
 
@@ -115,12 +125,8 @@ static void add_line(struct reading *reading, const char *text, size_t len)
         json_decref(line);
         return;
     }
-    if (reading->zero < 0) {
-        const char *time = jr_json_get_str(line, "time");
+    if (reading->zero < 0)
         reading->zero = ns;
-        if (reading->to->began == 0 && time != NULL)
-            reading->to->began = jr_clock_of_rfc3339(time);
-    }
     double at = ns > reading->zero ? (ns - reading->zero) / 1e9 : 0;
     at += reading->after;
     if (at > reading->to->end)

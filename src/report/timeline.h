@@ -13,12 +13,14 @@ struct jr_stretch {
     uint32_t rank;
     double started, ended; /* `ended` < 0: nothing says so */
     double heard;          /* its first output through a pipe; < 0: none */
+    double wall;           /* when it ended, since the epoch; 0: unknown */
     bool last;             /* no later one of the same rank */
 };
 
 /* What is told besides. */
 struct jr_moment {
     double at;
+    double wall;       /* the same since the epoch; 0: unknown */
     const char *event; /* its name */
     const char *text;  /* its members: "signal SIGTERM, running 5" */
 };
@@ -30,7 +32,6 @@ struct jr_timeline {
     struct jr_moment *moments;
     size_t moment_count;
     double end;   /* of the last event */
-    double began; /* the first event, by the wall clock; 0: unknown */
     bool partial; /* some of it could not be read */
 };
 
