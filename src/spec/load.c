@@ -235,25 +235,11 @@ int jr_spec_load(struct jr_spec_file **ret, const struct jr_spec_source *source,
                                 : load_text(file, source, &assembly, diags);
 }
 
-int jr_spec_load_file(struct jr_spec_file **ret, const char *path,
-                      struct jr_diags *diags)
-{
-    const struct jr_spec_source source = {.path = path};
-    return jr_spec_load(ret, &source, &(struct jr_spec_options){0}, diags);
-}
-
 int jr_spec_load_text(struct jr_spec_file **ret, const char *name,
                       const char *folder, const char *text, size_t len,
                       struct jr_diags *diags)
 {
     const struct jr_spec_source source = {
         .name = name, .folder = folder, .text = text, .len = len};
-    return jr_spec_load(ret, &source, &(struct jr_spec_options){0}, diags);
-}
-
-int jr_spec_load_command(struct jr_spec_file **ret, uint32_t n,
-                         char *const *argv, struct jr_diags *diags)
-{
-    const struct jr_spec_source source = {.argv = argv, .ranks = n};
     return jr_spec_load(ret, &source, &(struct jr_spec_options){0}, diags);
 }

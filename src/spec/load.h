@@ -53,19 +53,14 @@ int jr_spec_bind(struct jr_spec_file *file, struct jr_diags *diags);
  * _INVALID. */
 enum jr_status jr_spec_status(const struct jr_diags *diags);
 
-/* The same without options. */
-int jr_spec_load_file(struct jr_spec_file **ret, const char *path,
-                      struct jr_diags *diags);
+/* The same of a text in `folder`, without options. */
 int jr_spec_load_text(struct jr_spec_file **ret, const char *name,
                       const char *folder, const char *text, size_t len,
                       struct jr_diags *diags);
 
-/* The absolute folder of `path`, malloc'ed, as jr_spec_load_file takes it; "-"
- * and NULL stand in the current one. NULL when that cannot be told. */
+/* The absolute folder of `path`, malloc'ed, as jr_spec_load takes it; "-" and
+ * NULL stand in the current one. NULL when that cannot be told. */
 char *jr_spec_folder(const char *path);
-
-int jr_spec_load_command(struct jr_spec_file **ret, uint32_t n,
-                         char *const *argv, struct jr_diags *diags);
 
 void jr_spec_free(struct jr_spec_file *file);
 

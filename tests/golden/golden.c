@@ -94,8 +94,10 @@ static int read_command(int argc, char **argv)
     struct jr_spec_file *file = NULL;
     if (argc < 3)
         return 2;
-    uint32_t n = (uint32_t)strtoul(argv[1], NULL, 10);
-    (void)jr_spec_load_command(&file, n, argv + 2, &diags);
+    const struct jr_spec_options options = {0};
+    const struct jr_spec_source source = {
+        .argv = argv + 2, .ranks = (uint32_t)strtoul(argv[1], NULL, 10)};
+    (void)jr_spec_load(&file, &source, &options, &diags);
     return tell(file, &diags, true);
 }
 

@@ -9,6 +9,22 @@
 
 #define TEXT(text) ((char[]){text})
 
+static int load_file(struct jr_spec_file **ret, const char *path,
+                     struct jr_diags *diags)
+{
+    const struct jr_spec_options options = {0};
+    const struct jr_spec_source source = {.path = path};
+    return jr_spec_load(ret, &source, &options, diags);
+}
+
+static int load_command(struct jr_spec_file **ret, uint32_t n,
+                        char *const *argv, struct jr_diags *diags)
+{
+    const struct jr_spec_options options = {0};
+    const struct jr_spec_source source = {.argv = argv, .ranks = n};
+    return jr_spec_load(ret, &source, &options, diags);
+}
+
 static void implies_a_spec_for_a_command(void)
 {
     char *const argv[] = {TEXT("/usr/bin/my prog"),
@@ -20,7 +36,7 @@ static void implies_a_spec_for_a_command(void)
                           NULL};
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
-    CU_ASSERT_EQUAL_FATAL(jr_spec_load_command(&file, 4, argv, &diags), 0);
+    CU_ASSERT_EQUAL_FATAL(load_command(&file, 4, argv, &diags), 0);
     const struct jr_spec *spec = jr_spec_get(file);
     JR_ASSERT_TEXT(spec->name, "my-prog");
     CU_ASSERT_EQUAL(*spec->world_size, 4);
@@ -40,7 +56,7 @@ static void leaves_the_world_of_a_command_open(void)
     char *const argv[] = {TEXT("---"), NULL};
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
-    CU_ASSERT_EQUAL_FATAL(jr_spec_load_command(&file, 0, argv, &diags), 0);
+    CU_ASSERT_EQUAL_FATAL(load_command(&file, 0, argv, &diags), 0);
     CU_ASSERT_PTR_NULL(jr_spec_get(file)->world_size);
     JR_ASSERT_TEXT(jr_spec_get(file)->name, "x--");
     jr_diags_release(&diags);
@@ -55,7 +71,7 @@ static void judges_a_command(void)
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
     struct jr_buf out = JR_BUF_INIT;
-    CU_ASSERT_EQUAL(jr_spec_load_command(&file, 1, argv, &diags), -1);
+    CU_ASSERT_EQUAL(load_command(&file, 1, argv, &diags), -1);
     CU_ASSERT_EQUAL(diags.errors, 1);
     jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
     JR_ASSERT_TEXT(out.data,
@@ -73,7 +89,7 @@ static void places_a_command(void)
     char *const argv[] = {TEXT("prog"), TEXT("--lr"), TEXT("${x}"), NULL};
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
-    CU_ASSERT_EQUAL_FATAL(jr_spec_load_command(&file, 12, argv, &diags), 0);
+    CU_ASSERT_EQUAL_FATAL(load_command(&file, 12, argv, &diags), 0);
     struct jr_span span = jr_spec_where(file, "world_size");
     JR_ASSERT_TEXT(span.source->name, "-n");
     CU_ASSERT_EQUAL(span.end_column, 3);
@@ -126,7 +142,7 @@ static void reads_a_file_beside_its_folder(void)
     CU_ASSERT_TRUE(fputs(HEAD, stream) >= 0 && fclose(stream) == 0);
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
-    CU_ASSERT_EQUAL_FATAL(jr_spec_load_file(&file, path, &diags), 0);
+    CU_ASSERT_EQUAL_FATAL(load_file(&file, path, &diags), 0);
     JR_ASSERT_TEXT(jr_spec_get(file)->workdir, folder);
     JR_ASSERT_TEXT(jr_spec_get(file)->log_dir, logs);
     JR_ASSERT_TEXT(jr_spec_doc(file)->source->name, path);
@@ -141,7 +157,7 @@ static void tells_of_a_missing_file(void)
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_spec_file *file = NULL;
     struct jr_buf out = JR_BUF_INIT;
-    CU_ASSERT_EQUAL(jr_spec_load_file(&file, "/no/such.yaml", &diags), -1);
+    CU_ASSERT_EQUAL(load_file(&file, "/no/such.yaml", &diags), -1);
     CU_ASSERT_EQUAL(diags.errors, 1);
     jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "/no/such.yaml"));
