@@ -1,5 +1,6 @@
 #include "lint.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,21 +9,29 @@
 
 #include "banned.h"
 
+/* The number that all of a text is, in octal or hexadecimal. */
+static bool read_based(const char *text, bool hex, uint64_t *ret)
+{
+    const char *digits = hex ? "0123456789abcdefABCDEF" : "01234567";
+    size_t len = strspn(text, digits);
+    errno = 0;
+    *ret = strtoull(text, NULL, hex ? 16 : 8);
+    return len > 0 && text[len] == '\0' && errno == 0;
+}
+
 /* 010, 0x10 and 0o10: readers of YAML disagree. */
 static bool suggest_based(struct jr_lint *lint, struct jr_diag *diag,
                           const char *text)
 {
     size_t zeros = strspn(text, "0");
-    uint64_t decimal;
-    char *end;
+    uint64_t decimal, based;
     if (zeros == 0)
         return false;
     if (jr_num_u64(text + zeros, &decimal)) {
-        unsigned long long octal = strtoull(text, &end, 8);
-        if (*end == '\0')
+        if (read_based(text, false, &based))
             jr_diag_help(lint->diags, diag,
-                         "did you mean %" PRIu64 ", or octal %llu?", decimal,
-                         octal);
+                         "did you mean %" PRIu64 ", or octal %" PRIu64 "?",
+                         decimal, based);
         else
             jr_diag_help(lint->diags, diag, "did you mean %" PRIu64 "?",
                          decimal);
@@ -31,9 +40,8 @@ static bool suggest_based(struct jr_lint *lint, struct jr_diag *diag,
     bool octal = text[1] == 'o', hex = text[1] == 'x';
     if (!octal && !hex)
         return false;
-    unsigned long long value = strtoull(text + 2, &end, octal ? 8 : 16);
-    if (*end == '\0' && end > text + 2)
-        jr_diag_help(lint->diags, diag, "did you mean %llu?", value);
+    if (read_based(text + 2, hex, &based))
+        jr_diag_help(lint->diags, diag, "did you mean %" PRIu64 "?", based);
     return true;
 }
 
