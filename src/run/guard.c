@@ -315,7 +315,8 @@ static void hear_share(struct guard *guard)
     if (guard->heard == 0)
         return;
     outcome->stop_signal = guard->heard;
-    jr_outcome_share(outcome, guard->heard, outcome->ended_ns);
+    jr_outcome_share(outcome->ranks, outcome->count, guard->heard,
+                     outcome->ended_ns);
 }
 
 /* Returns 0 when there is an outcome to tell. */

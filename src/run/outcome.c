@@ -125,11 +125,10 @@ int jr_outcome_hit(const struct jr_outcome *outcome)
     return hit;
 }
 
-void jr_outcome_share(struct jr_outcome *outcome, int sig, uint64_t now_ns)
+void jr_outcome_share(struct jr_rank_outcome *ranks, uint32_t count, int sig,
+                      uint64_t now_ns)
 {
-    for (uint32_t i = 0; i < outcome->count; i++) {
-        struct jr_rank_outcome *rank = &outcome->ranks[i];
-        if (hit_of(rank) == sig && rank->ended_ns + JR_SHARE_NS > now_ns)
-            rank->stopped_with = sig;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        if (hit_of(&ranks[i]) == sig && ranks[i].ended_ns + JR_SHARE_NS > now_ns)
+            ranks[i].stopped_with = sig;
 }

@@ -32,9 +32,10 @@ bool jr_outcome_is_well(const struct jr_rank_outcome *rank);
  * kernel's, where jobrun had not sent it one; 0. */
 int jr_outcome_hit(const struct jr_outcome *outcome);
 
-/* jobrun was sent `sig` at `now_ns` (monotonic): the ranks that it has ended
- * by then were stopped with it. */
-void jr_outcome_share(struct jr_outcome *outcome, int sig, uint64_t now_ns);
+/* jobrun was sent `sig`, a while before `now_ns` (monotonic) at most: those of
+ * the `count` ranks that it has ended by then were stopped with it. */
+void jr_outcome_share(struct jr_rank_outcome *ranks, uint32_t count, int sig,
+                      uint64_t now_ns);
 
 /* Copy what was recorded into `ret`, in memory of its own. -1 with ENOMEM. */
 int jr_shared_copy(struct jr_outcome *ret, const struct jr_shared *shared);

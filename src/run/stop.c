@@ -168,7 +168,7 @@ void jr_stop_signal(struct jr_runner *runner, int sig)
         return;
     }
     runner->outcome->stop_signal = sig;
-    jr_outcome_share(runner->outcome, sig, now);
+    jr_outcome_share(runner->outcome->ranks, runner->outcome->count, sig, now);
     jr_stop_begin(runner);
 }
 
@@ -177,6 +177,9 @@ void jr_stop_judge(struct jr_runner *runner, const struct jr_rank_run *rank)
     const struct jr_rank_outcome *outcome = rank->outcome;
     bool well = jr_outcome_is_well(outcome);
     bool unstarted = outcome->end == JR_END_START;
+    int sig = runner->outcome->stop_signal;
+    if (sig != 0) /* before we could send it */
+        jr_outcome_share(rank->outcome, 1, sig, jr_clock_ns());
     if (runner->hang.begun)
         return;
     if (well)

@@ -19,14 +19,15 @@ entrypoint:
     echo up
     while :; do sleep 600 & wait $!; done
 """
-# Ranks that end when they are told to.
+# Ranks that end when they are told to. Their child is up once it is no more
+# the shell: what a shell's fork is sent before its exec may be lost.
 POLITE = HEAD + """\
 entrypoint:
   shell: |
     trap 'echo told; exit 0' TERM
     trap 'echo usr1' USR1
-    echo up
-    while :; do sleep 600 & wait $!; done
+    sh -c 'echo up; exec sleep 600' &
+    while :; do wait $!; done
 """
 
 
@@ -88,6 +89,29 @@ class Trust(harness.Case):
         self.ended(process, 128 + signal.SIGTERM)
         self.assertEqual({r["signal"] for r in self.results()["ranks"]},
                          {"SIGKILL"})
+
+    def test_a_rank_dies_of_what_jobrun_was_sent_just_before(self):
+        """As when a scheduler ends a job: the rank is gone before jobrun, which
+        knows already, can tell it to end."""
+        process = self.launch(HEAD + "entrypoint:\n  shell: 'echo up; "
+                              "exec sleep 600'\n")
+        rank = self.await_event(event="rank_started", rank=1)
+        runner = harness.runner_of(process.pid)
+        os.kill(runner, signal.SIGSTOP)
+        os.kill(runner, signal.SIGTERM)
+        os.kill(rank["pid"], signal.SIGTERM)
+        self.until(lambda: pathlib.Path(f"/proc/{rank['pid']}/stat").read_text()
+                   .rpartition(")")[2].split()[0] == "Z")
+        os.kill(runner, signal.SIGCONT)
+        self.ended(process, 128 + signal.SIGTERM)
+        self.assertEqual({r["state"] for r in self.results()["ranks"]},
+                         {"stopped"})
+
+    def until(self, there):
+        limit = time.monotonic() + harness.LIMIT
+        while not there():
+            self.assertLess(time.monotonic(), limit)
+            time.sleep(0.01)
 
     def test_a_second_signal_does_not_wait(self):
         process = self.launch(STUBBORN.replace("300ms", "10m"))

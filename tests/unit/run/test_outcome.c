@@ -33,7 +33,7 @@ static void what_both_were_sent_stops_both(void)
         struct jr_outcome run = {.count = 1, .ranks = &rank};
         rank.ended_ns = 5000 * MS;
         CU_ASSERT_EQUAL(jr_outcome_hit(&run), vectors[i].hit);
-        jr_outcome_share(&run, SIGTERM, 5100 * MS);
+        jr_outcome_share(run.ranks, run.count, SIGTERM, 5100 * MS);
         CU_ASSERT_EQUAL(rank.stopped_with, vectors[i].stopped_with);
     }
 }
@@ -43,9 +43,9 @@ static void what_was_long_before_does_not(void)
     struct jr_rank_outcome rank = {
         .end = JR_END_SIGNALED, .signal = SIGTERM, .ended_ns = 5000 * MS};
     struct jr_outcome run = {.count = 1, .ranks = &rank};
-    jr_outcome_share(&run, SIGTERM, rank.ended_ns + JR_SHARE_NS);
+    jr_outcome_share(run.ranks, run.count, SIGTERM, rank.ended_ns + JR_SHARE_NS);
     CU_ASSERT_EQUAL(rank.stopped_with, 0);
-    jr_outcome_share(&run, SIGTERM, rank.ended_ns + JR_SHARE_NS - 1);
+    jr_outcome_share(run.ranks, run.count, SIGTERM, rank.ended_ns + JR_SHARE_NS - 1);
     CU_ASSERT_EQUAL(rank.stopped_with, SIGTERM);
 }
 
