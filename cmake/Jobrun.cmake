@@ -52,7 +52,7 @@ endif()
 # no close_range(2) (3.19), takes each process for valgrind in /proc, and sees
 # undefined values in what PCRE2 compiles at run time.
 set(JR_NO_MEMCHECK git.git git.revision lib.session report.facts report.pattern
-    report.record run.rank)
+    report.record report.restart run.rank)
 
 # jr_unit_test(FOLDER MODULE LAYER ...): tests/unit/FOLDER/test_MODULE.c with
 # CUnit, which sees the headers of the named layers.
