@@ -439,9 +439,10 @@ class Cluster:
                          in states and found, f"job {number} {states}")
 
     def await_idle(self):
-        """Until all nodes are, and nothing of any job is left on them."""
+        """Until all nodes are, and nothing of any job is left on them. One that
+        was cut off is only asked again in a while."""
         self.wait(lambda: self.ask("sinfo", "-h", "-N", "-o", "%t").split() ==
-                  ["idle"] * self.nodes, "idle nodes")
+                  ["idle"] * self.nodes, "idle nodes", 4 * LIMIT)
 
     def strays(self):
         """What is left below the daemons, but for these: {pid: words}."""
