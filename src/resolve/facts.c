@@ -74,14 +74,16 @@ static const struct row cpus_rows[] = {
     {.key = NULL},
 };
 
+/* What is told of a device of any kind. */
+#define DEVICE_ROWS                                                            \
+    {DEVICE("index", INDEX, index), .required = true},                         \
+        {DEVICE("model", TEXT, model)}, {DEVICE("uuid", TEXT, uuid)},          \
+        {DEVICE("bus", TEXT, bus)}, {DEVICE("memory", BYTES, memory)},         \
+        {DEVICE("numa_node", NODE, numa_node)},
+
 static const struct row device_rows[] = {
     {DEVICE("kind", KIND, kind), .required = true},
-    {DEVICE("index", INDEX, index), .required = true},
-    {DEVICE("model", TEXT, model)},
-    {DEVICE("uuid", TEXT, uuid)},
-    {DEVICE("bus", TEXT, bus)},
-    {DEVICE("memory", BYTES, memory)},
-    {DEVICE("numa_node", NODE, numa_node)},
+    DEVICE_ROWS
     {DEVICE("visible", FLAG, visible)},
     {.key = NULL},
 };
@@ -169,12 +171,7 @@ static const struct row rows[] = {
 
 /* Of a file beside the spec: what there is of its own kind of device. */
 static const struct row own_device_rows[] = {
-    {DEVICE("index", INDEX, index), .required = true},
-    {DEVICE("model", TEXT, model)},
-    {DEVICE("uuid", TEXT, uuid)},
-    {DEVICE("bus", TEXT, bus)},
-    {DEVICE("memory", BYTES, memory)},
-    {DEVICE("numa_node", NODE, numa_node)},
+    DEVICE_ROWS
     {.key = NULL},
 };
 
