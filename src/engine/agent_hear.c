@@ -27,42 +27,6 @@ static void on_go(struct jr_agent *agent, const json_t *go)
         jr_agent_refuse(agent, &err);
 }
 
-static void order(struct jr_agent *agent, char byte)
-{
-    if (agent->orders_fd >= 0)
-        (void)!write(agent->orders_fd, &byte, 1);
-}
-
-static void on_stop(struct jr_agent *agent, const json_t *word)
-{
-    (void)word;
-    order(agent, JR_ORDER_STOP);
-}
-
-static void on_release(struct jr_agent *agent, const json_t *word)
-{
-    (void)word;
-    order(agent, JR_ORDER_RELEASE);
-}
-
-static void on_first(struct jr_agent *agent, const json_t *word)
-{
-    (void)word;
-    order(agent, JR_ORDER_FIRST);
-}
-
-static void on_query(struct jr_agent *agent, const json_t *word)
-{
-    (void)word;
-    order(agent, JR_ORDER_QUERY);
-}
-
-static void on_hang(struct jr_agent *agent, const json_t *word)
-{
-    (void)word;
-    order(agent, JR_ORDER_HANG);
-}
-
 static void on_signal_word(struct jr_agent *agent, const json_t *word)
 {
     int sig = (int)jr_json_get_int(word, "signal");
@@ -88,19 +52,36 @@ static void on_hold(struct jr_agent *agent, const json_t *word)
     jr_agent_pace(agent);
 }
 
+/* What is done; or an order, which is handed on to the process that runs the
+ * ranks. */
 struct verb {
     const char *word;
     void (*act)(struct jr_agent *agent, const json_t *word);
+    char order;
 };
 
 static const struct verb verbs[] = {
-    {"spec", on_spec},       {"go", on_go},
-    {"stop", on_stop},       {"release", on_release},
-    {"first", on_first},     {"signal", on_signal_word},
-    {"hold", on_hold},       {"query", on_query},
-    {"hang", on_hang},       {"beat", on_beat},
-    {"away", on_away},
+    {"spec", on_spec, 0},
+    {"go", on_go, 0},
+    {"signal", on_signal_word, 0},
+    {"hold", on_hold, 0},
+    {"beat", on_beat, 0},
+    {"away", on_away, 0},
+    {"stop", NULL, JR_ORDER_STOP},
+    {"release", NULL, JR_ORDER_RELEASE},
+    {"first", NULL, JR_ORDER_FIRST},
+    {"query", NULL, JR_ORDER_QUERY},
+    {"hang", NULL, JR_ORDER_HANG},
 };
+
+static void follow(struct jr_agent *agent, const struct verb *verb,
+                   const json_t *word)
+{
+    if (verb->act != NULL)
+        verb->act(agent, word);
+    else if (agent->orders_fd >= 0)
+        (void)!write(agent->orders_fd, &verb->order, 1);
+}
 
 static void obey(struct jr_agent *agent, const char *line, size_t len)
 {
@@ -109,7 +90,7 @@ static void obey(struct jr_agent *agent, const char *line, size_t len)
     const char *type = jr_json_get_str(word, "t");
     for (size_t i = 0; type != NULL && i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(type, verbs[i].word) == 0)
-            verbs[i].act(agent, word);
+            follow(agent, &verbs[i], word);
     json_decref(word);
     jr_beat_listen(agent);
 }
