@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
 #include "io.h"
 #include "render.h"
 #include "stage.h"
+#include "start.h"
 
 #include "banned.h"
 
@@ -31,21 +31,12 @@ static void push(struct jr_strv *words, struct jr_cli *cli, const char *word)
 /* Whether PATH finds this program by its name. */
 static bool is_in_path(const struct jr_cli *cli, const char *own)
 {
-    struct stat program, found;
-    const char *at = jr_env_get(cli->environ, "PATH");
-    if (stat(own, &program) != 0)
-        return false;
-    for (size_t len; at != NULL && *at != '\0'; at += len + (at[len] == ':')) {
-        JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
-        len = strcspn(at, ":");
-        jr_buf_add(&path, at, len);
-        jr_buf_str(&path, "/jobrun");
-        if (!path.failed && len > 0 && access(path.data, X_OK) == 0)
-            return stat(path.data, &found) == 0 &&
-                   found.st_ino == program.st_ino &&
-                   found.st_dev == program.st_dev;
-    }
-    return false;
+    struct jr_program program = {0};
+    struct stat this, found;
+    return jr_program_find(&program, "jobrun",
+                           jr_env_get(cli->environ, "PATH"), NULL) == 0 &&
+           stat(program.path, &found) == 0 && stat(own, &this) == 0 &&
+           found.st_ino == this.st_ino && found.st_dev == this.st_dev;
 }
 
 /* This program, by its own path unless its name is enough: the job is not to
