@@ -252,7 +252,7 @@ static int check_verb(const struct jr_cli *cli)
     if (cli->verb_stated || word == NULL || cli->count != NULL ||
         strpbrk(word, "./:-") != NULL || access(word, F_OK) == 0)
         return 0;
-    for (; jr_verbs[count].name != NULL; count++)
+    for (; jr_verbs[count].name != NULL && count + 1 < MAX_VERBS; count++)
         names[count] = jr_verbs[count].name;
     names[count] = NULL;
     const char *near = jr_word_nearest(word, names);

@@ -233,7 +233,9 @@ int jr_session_serve(char *const *envp, struct jr_error *err)
     (void)uname(&here);
     struct jr_arena arena = JR_ARENA_INIT;
     const struct jr_session_options options = {
-        .envp = own_environment(&arena, envp), .node_rank = &side.node, .end_children = true};
+        .envp = own_environment(&arena, envp),
+        .node_rank = &side.node,
+        .end_children = true};
     side.session = jr_session_open(&options);
     if (side.session == NULL || arena.failed) {
         jr_session_close(side.session);

@@ -266,14 +266,15 @@ static void set_verdict(json_t *head, const struct parts *parts,
 /* From when to when, and what is left. */
 static void set_sums(json_t *head, const struct parts *parts)
 {
-    double started = INFINITY, finished = 0;
+    double started = INFINITY, finished = 0, end;
     json_int_t left = 0, attempt = 0;
     for (size_t i = 0; i < parts->count; i++) {
         const json_t *results = parts->items[i].results;
         if (results == NULL)
             continue;
         started = lower(started, jr_json_get_real(results, "started"));
-        finished = -lower(-finished, -jr_json_get_real(results, "finished"));
+        end = jr_json_get_real(results, "finished");
+        finished = end > finished ? end : finished;
         left += jr_json_get_u32(results, "processes_left");
         if (jr_json_get_u32(results, "attempt") > attempt)
             attempt = jr_json_get_u32(results, "attempt");
