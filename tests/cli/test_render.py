@@ -270,15 +270,6 @@ class Pods(Rendering):
             self.assertIn(f"workingDir: {begins}\n", text)
             self.assertIn(f"workdir: {given}", text.replace('"', ""))
 
-    def test_kubernetes_schemas_take_them(self):
-        try:
-            import kubernetes_validate
-        except ImportError:
-            self.skipTest("no kubernetes-validate")
-        for spec in ("one.jobrun.yaml", "two.jobrun.yaml"):
-            for made in self.objects(spec).values():
-                kubernetes_validate.validate(made, "1.31", strict=True)
-
 
 class Submitting(Rendering):
     SPEC = HEAD + "device: cpu\nworld_size: 1\n"
