@@ -95,7 +95,7 @@ static const struct jr_variable rows[] = {
 
     ROW(KUBERNETES, "JOB_COMPLETION_INDEX", INDEX, "this pod",
         "how many there are is told nowhere: state nodes; in a JobSet it "
-        "counts within one replicated job"),
+        "counts within one replicated job: state node_rank"),
 
     ROW(SLURM, "SLURM_JOB_ID", JOB, "the job",
         "a shell that outlives the job keeps it"),
