@@ -180,17 +180,15 @@ static uint32_t crowded_node(const struct jr_resolver *r)
 static void count_devices(const struct jr_resolver *r, uint32_t *ret_ranks,
                           uint32_t *ret_devices)
 {
-    const struct jr_cell *devices = &JR_CELL(r, DEVICES),
-                         *here = &JR_CELL(r, NODE_RANK);
+    const struct jr_cell *devices = &JR_CELL(r, DEVICES);
     const struct jr_counts *each = &r->hw->devices_each;
-    *ret_ranks = JR_CELL(r, LOCAL).number;
+    *ret_ranks =
+        r->options->local ? JR_CELL(r, LOCAL).number : jr_place_here(r);
     *ret_devices = devices->number;
     if (each->count > 0 && !jr_cell_stated(devices)) {
         uint32_t node = crowded_node(r);
         *ret_ranks = jr_place_local(r, node);
         *ret_devices = each->items[node];
-    } else if (r->hw->real && !r->options->local && here->known) {
-        *ret_ranks = jr_place_local(r, here->number);
     }
 }
 

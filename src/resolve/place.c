@@ -171,8 +171,11 @@ uint32_t jr_place_local(const struct jr_resolver *r, uint32_t node)
 
 uint32_t jr_place_here(const struct jr_resolver *r)
 {
-    return r->options->local ? JR_CELL(r, WORLD_SIZE).number
-                             : JR_CELL(r, LOCAL).number;
+    const struct jr_cell *here = &JR_CELL(r, NODE_RANK);
+    if (r->options->local)
+        return JR_CELL(r, WORLD_SIZE).number;
+    return here->known && !imagined(r) ? jr_place_local(r, here->number)
+                                       : JR_CELL(r, LOCAL).number;
 }
 
 enum jr_fired jr_rule_rank_start(struct jr_resolver *r, struct jr_cell *out)

@@ -40,6 +40,9 @@ static const struct jr_rule rules[] = {
      "this machine alone: no hosts, no scheduler"},
     {JR_LOCAL, JR_ORIGIN_DERIVED, WORLD | NODES, jr_rule_local_of_world,
      "world_size / nodes"},
+    /* which of the nodes this is: others may have more ranks */
+    {JR_NODE_RANK, JR_ORIGIN_DERIVED, NODES, jr_rule_node_rank,
+     "the only node"},
     /* devices, and what follows from how many there are */
     {JR_DEVICE, JR_ORIGIN_HARDWARE, 0, jr_rule_device, "what the hardware has"},
     {JR_DEVICES, JR_ORIGIN_HARDWARE, JR_BIT(JR_DEVICE), jr_rule_devices,
@@ -67,8 +70,6 @@ static const struct jr_rule rules[] = {
     /* places; the port last, since to lease it is to act */
     {JR_HOSTS, JR_ORIGIN_SCHEDULER, NODES, jr_rule_hosts,
      "hosts of the allocation"},
-    {JR_NODE_RANK, JR_ORIGIN_DERIVED, NODES, jr_rule_node_rank,
-     "the only node"},
     {JR_RANK_START, JR_ORIGIN_DERIVED, LOCAL | JR_BIT(JR_NODE_RANK),
      jr_rule_rank_start, "ranks on earlier nodes"},
     {JR_MASTER_ADDR, JR_ORIGIN_DERIVED, NODES | JR_BIT(JR_HOSTS),

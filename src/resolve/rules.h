@@ -164,7 +164,8 @@ const struct jr_hw_scheduler *jr_place_allocation(const struct jr_resolver *r);
 const char *jr_place_said(struct jr_resolver *r, const char *fact);
 /* The number of ranks on a node, once LOCAL is known. */
 uint32_t jr_place_local(const struct jr_resolver *r, uint32_t node);
-/* How many ranks may share this machine: all of them with --local. */
+/* How many ranks may share this machine: its node's, where it is known which
+ * that is; of nodes that are taken to be alike the most; all with --local. */
 uint32_t jr_place_here(const struct jr_resolver *r);
 
 /* Rules on the allocation's time: allowance.c. They fire only where it is what

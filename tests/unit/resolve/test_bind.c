@@ -7,6 +7,8 @@
 
 #define MACHINE(name) TEST_SOURCE_DIR "/machines/" name "/expected.yaml"
 
+#define OF_TWO "device: cpu\nnode_rank: 1\nmaster_addr: n1\n"
+
 struct vector {
     const char *spec, *machine;
     const char *expected; /* the slots, blanks between; or a part of what is
@@ -43,6 +45,11 @@ static const struct vector vectors[] = {
      "1-5 6-10"},
     {"device: cpu\nlocal_world_size: 1\nbind: core\n", MACHINE("cpus-1100"),
      "0-1099"},
+    /* nodes with more ranks, or fewer */
+    {OF_TWO "local_world_size: [1, 3]\nbind: core\n", MACHINE("numa-gpus"),
+     "0-1,8-9 2-4,10-12 5-7,13-15"},
+    {OF_TWO "local_world_size: [3, 1]\nbind: core\n", MACHINE("numa-gpus"),
+     "0-15"},
     /* nodes */
     {"device: cpu\nlocal_world_size: 8\nbind: numa\n", MACHINE("numa-cpus"),
      "1-2 1-2 3-5 3-5 6-8 6-8 9-10 9-10"},
@@ -105,6 +112,16 @@ static void threads_fit_the_share(void)
     scene_close(&scene);
 }
 
+/* Nor fewer because another node has more ranks. */
+static void threads_are_of_the_own_node(void)
+{
+    struct scene scene;
+    scene_open(&scene, OF_TWO "local_world_size: [8, 2]\n",
+               &(struct facts){.recorded = MACHINE("numa-gpus")});
+    JR_ASSERT_TEXT(scene_value(&scene, "threads", 7), "4");
+    scene_close(&scene);
+}
+
 JR_UNIT_MAIN("bind", CASE(ranks_get_their_cpus),
              CASE(a_profile_may_leave_cpus_out),
-             CASE(threads_fit_the_share))
+             CASE(threads_fit_the_share), CASE(threads_are_of_the_own_node))
