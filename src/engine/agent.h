@@ -32,8 +32,10 @@ struct jr_agent_hooks {
     /* A port that rank 0 could listen at, held until the next offer or attempt;
      * 0: none. */
     uint32_t (*offer)(void *data);
-    /* Hold the resolved spec against this node (frame.h: spec). */
-    int (*resolve)(void *data, const json_t *spec, struct jr_error *err);
+    /* Hold the resolved spec against this node (frame.h: spec), and append what
+     * its ranks will have of it. */
+    int (*resolve)(void *data, const json_t *spec, struct jr_buf *seats,
+                   struct jr_error *err);
     /* Make ready for an attempt (frame.h: go). */
     int (*prepare)(void *data, const json_t *go, struct jr_error *err);
     /* In the forked process: run the ranks to their end. */

@@ -11,11 +11,15 @@
 
 static void on_spec(struct jr_agent *agent, const json_t *spec)
 {
+    struct jr_buf seats JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
-    if (agent->hooks->resolve(agent->hooks->data, spec, &err) == 0)
-        jr_agent_say(agent, jr_frame_word(agent->node, "ready"));
-    else
+    if (agent->hooks->resolve(agent->hooks->data, spec, &seats, &err) != 0) {
         jr_agent_refuse(agent, &err);
+        return;
+    }
+    jr_frame_bytes(&agent->outbox, agent->node, JR_FLOW_SEATS, seats.data,
+                   seats.len);
+    jr_agent_say(agent, jr_frame_word(agent->node, "ready"));
 }
 
 static void on_go(struct jr_agent *agent, const json_t *go)

@@ -15,7 +15,8 @@
  *   agent                        head
  *   facts... hello          ->
  *                           <-   spec      once
- *   ready | why... refuse   ->
+ *   seats... ready, or
+ *   why... refuse           ->
  *                           <-   go        for each attempt
  *   begun                   ->
  *   out err event...        ->
@@ -41,6 +42,7 @@
 #define JR_FLOWS(X)                                                          \
     X(FACTS, "facts")     /* of its node, as `doctor --format yaml` */         \
     X(WHY, "why")         /* why it refuses */                                 \
+    X(SEATS, "seats")     /* what its ranks will have of it: seats.h */        \
     X(OUT, "out")         /* console lines */                                  \
     X(ERR, "err")                                                              \
     X(EVENT, "event")     /* lines of events.jsonl */                          \

@@ -31,11 +31,14 @@ bool jr_head_awaits(const struct jr_head *head, enum jr_node_state state)
 struct jr_head_node jr_head_node(const struct jr_head *head, uint32_t node)
 {
     const struct jr_node_side *side = &head->nodes[node];
-    const struct jr_buf *facts = &side->streams[JR_FLOW_FACTS];
+    const struct jr_buf *facts = &side->streams[JR_FLOW_FACTS],
+                        *seats = &side->streams[JR_FLOW_SEATS];
     return (struct jr_head_node){
         .host = side->host,
         .facts = facts->len > 0 ? facts->data : "",
         .facts_len = facts->len,
+        .seats = seats->len > 0 ? seats->data : "",
+        .seats_len = seats->len,
         .port = side->port,
         .skew_ns = side->skew_ns,
     };

@@ -33,6 +33,8 @@ struct jr_head_node {
     const char *host;
     const char *facts; /* YAML, as --on reads it */
     size_t facts_len;
+    const char *seats; /* what its ranks have of it; from jr_head_brief on */
+    size_t seats_len;
     uint32_t port;   /* that it holds for rank 0 to listen at; 0: none */
     int64_t skew_ns; /* its wall clock less ours */
 };

@@ -111,6 +111,7 @@ struct jr_hw_problem {
 /* The facts of one kind of node, and how many there are. */
 struct jr_hw {
     const char *origin;   /* "hardware", or "--on 2x8" for a profile */
+    const char *name;     /* "node 0 (gpu01)", of several; NULL: this node */
     const char *hostname; /* NULL when unknown */
     uint32_t nodes;       /* from --on; 0: says nothing */
     struct jr_hw_cpus cpus;

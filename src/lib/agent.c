@@ -10,6 +10,7 @@
 #include "custom.h"
 #include "lease.h"
 #include "num.h"
+#include "seats.h"
 #include "several.h"
 #include "strv.h"
 
@@ -112,7 +113,8 @@ static uint32_t offer(void *data)
     return side->lease_fd < 0 ? 0 : side->port;
 }
 
-static int resolve(void *data, const json_t *word, struct jr_error *err)
+static int resolve(void *data, const json_t *word, struct jr_buf *seats,
+                   struct jr_error *err)
 {
     struct side *side = data;
     struct jr_session *session = side->session;
@@ -131,7 +133,11 @@ static int resolve(void *data, const json_t *word, struct jr_error *err)
     if (status == JR_STATUS_OK)
         status = jr_session_resolve(session, err);
     drop_lease(side);
-    return status == JR_STATUS_OK ? 0 : refuse(session, status, err);
+    if (status != JR_STATUS_OK)
+        return refuse(session, status, err);
+    jr_seats_tell(seats, &session->resolution.job);
+    return seats->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                         : 0;
 }
 
 /* Where the run's files go; once. */

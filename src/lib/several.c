@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "head.h"
+#include "seats.h"
 #include "strv.h"
 
 #include "banned.h"
@@ -192,6 +193,7 @@ static int join_facts(struct jr_session *session, uint32_t nodes,
     hw.variables = session->hw.variables;
     hw.variables_count = session->hw.variables_count;
     hw.now = session->hw.now;
+    hw.name = jr_arena_printf(arena, "node 0 (%s)", hosts.items[0]);
     hw.environment.backend = session->hw.environment.backend;
     hw.environment.omp_num_threads = session->hw.environment.omp_num_threads;
     keep_counts(&hw.devices_each, &devices);
@@ -258,6 +260,26 @@ enum jr_status jr_session_recruit(struct jr_session *session,
     return why.status;
 }
 
+/* What each node has for its ranks, as only it knows. */
+static int take_seats(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_arena *arena = &session->resolution.arena;
+    uint32_t nodes = session->resolution.job.nodes;
+    struct jr_seats *each = jr_arena_array(arena, nodes, sizeof *each);
+    for (uint32_t node = 0; node < nodes && each != NULL; node++) {
+        const struct jr_head_node said = jr_head_node(session->head, node);
+        if (jr_seats_read(&each[node], arena, said.seats, said.seats_len) != 0)
+            return jr_error_set(err, JR_STATUS_LAUNCH,
+                                "node %u (%s): it did not say what its ranks "
+                                "have of it",
+                                node, said.host);
+    }
+    if (arena->failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    jr_seats_take(&session->resolution, each);
+    return 0;
+}
+
 enum jr_status jr_session_brief(struct jr_session *session,
                                 struct jr_error *err)
 {
@@ -277,6 +299,8 @@ enum jr_status jr_session_brief(struct jr_session *session,
         failed = jr_head_brief(session->head, word, &why);
     else
         json_decref(word);
+    if (failed == 0)
+        failed = take_seats(session, &why);
     if (failed == 0)
         return JR_STATUS_OK;
     (void)jr_error_set(err, why.status, "%s", why.text);

@@ -7,6 +7,7 @@
 #include "job.h"
 #include "plan.h"
 #include "profiles.h"
+#include "seats.h"
 
 #include "banned.h"
 
@@ -150,6 +151,16 @@ static void drop_long_lists(struct build *build)
     }
 }
 
+/* What all ranks of a node get, and of all nodes where they are alike. */
+static void set_of_node(struct build *build, const char *name,
+                        const char *text, const char *alike)
+{
+    if (build->scopes->job->seats != NULL)
+        set_own(build, name, text);
+    else
+        set_literal(build, name, alike != NULL ? alike : "");
+}
+
 /* HIP would count once more, within what ROCR_VISIBLE_DEVICES has left. */
 static void drop_filters(struct build *build)
 {
@@ -162,7 +173,7 @@ static void add_devices(struct build *build)
 {
     const struct jr_job *job = build->scopes->job;
     const char *name = job->visibility_variable;
-    if (name == NULL || job->devices_count == 0 ||
+    if (name == NULL || jr_seats_of(job, 0).devices_count == 0 ||
         job->device_visibility == JR_VISIBLE_INHERIT)
         return;
     if (job->device == JR_DEVICE_ROCM)
@@ -176,20 +187,13 @@ static void add_devices(struct build *build)
         set_own(build, name, "%{device}");
         return;
     }
-    JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
-    for (uint32_t i = 0; i < job->devices_count; i++)
-        jr_buf_printf(&list, "%s%s", i > 0 ? "," : "", job->devices[i]);
-    if (list.failed)
-        build->arena->failed = true;
-    else
-        set_literal(build, name, list.data);
+    set_of_node(build, name, "%{visible}", build->scopes->nodes[0].visible);
 }
 
 static void add_threads(struct build *build)
 {
-    set_literal(
-        build, "OMP_NUM_THREADS",
-        jr_arena_printf(build->arena, "%u", build->scopes->job->threads));
+    set_of_node(build, "OMP_NUM_THREADS", "%{threads}",
+                build->scopes->nodes[0].threads);
 }
 
 static void add_profiles(struct build *build)

@@ -49,7 +49,6 @@ static void fill_plan(struct jr_build *build)
         .master_port = job->master_port,
         .rank_ports = job->rank_ports != NULL ? job->world_size : 0,
         .device_name = job->device_name,
-        .device_model = job->device_model,
         .form = job->entrypoint.form,
         .start_method = job->start_method,
         .target = jr_argv_target(&job->entrypoint),

@@ -4,6 +4,7 @@
 
 #include "cleanup.h"
 #include "io.h"
+#include "seats.h"
 
 #include "banned.h"
 
@@ -14,16 +15,22 @@ struct cast {
     struct jr_arena *arena, *scratch;
 };
 
-/* The CPUs of a rank, as far as they are known: those of this machine, and of
- * nodes with as many ranks, which are taken to be like it. */
-static const char *slot_of(const struct jr_build *build,
-                           const struct jr_plan_rank *rank)
+/* What a rank has of its node, as far as that is known. CPUs are known of nodes
+ * that have told theirs, of this machine, and of nodes with as many ranks, which
+ * are taken to be like it. */
+static void fill_seat(const struct jr_job *job, struct jr_plan_rank *rank)
 {
-    const struct jr_job *job = build->job;
+    const struct jr_seats seats = jr_seats_of(job, rank->node_rank);
     uint32_t local = job->local_world_sizes[rank->node_rank];
-    if (job->slots_count == job->world_size)
-        return job->slots[rank->rank];
-    return job->slots_count == local ? job->slots[rank->local_rank] : NULL;
+    if (seats.devices_count > 0)
+        rank->device = seats.devices[rank->local_rank % seats.devices_count];
+    if (rank->device != NULL)
+        rank->device_model = seats.device_model;
+    rank->threads = seats.threads;
+    if (seats.slots_count == job->world_size)
+        rank->cpus = seats.slots[rank->rank];
+    else if (seats.slots_count == local)
+        rank->cpus = seats.slots[rank->local_rank];
 }
 
 /* What the command line says of its streams. */
@@ -45,17 +52,13 @@ static void fill_streams(const struct jr_build *build,
 
 static void fill_place(const struct jr_build *build, struct jr_plan_rank *rank)
 {
-    const struct jr_job *job = build->job;
     const struct jr_grid *grid = &build->mould.scopes.grid;
     const struct jr_sinks *sinks = &build->mould.sinks[rank->local_rank];
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
         rank->at[axis] = jr_grid_at(grid, rank->rank, axis);
         rank->group[axis] = jr_grid_group(grid, rank->rank, axis);
     }
-    if (job->devices_count > 0)
-        rank->device = job->devices[rank->local_rank % job->devices_count];
-    rank->threads = job->threads;
-    rank->cpus = slot_of(build, rank);
+    fill_seat(build->job, rank);
     rank->out = sinks->out;
     rank->err = sinks->err;
     rank->on_console = jr_set_has(&build->mould.console, rank->rank);

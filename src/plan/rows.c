@@ -69,9 +69,9 @@ static void cell_device(struct jr_buf *out, const struct run *run)
         jr_buf_str(out, " .. ");
         jr_buf_safe(out, last);
     }
-    if (run->plan->device_model != NULL) {
+    if (run->first.device_model != NULL) {
         jr_buf_str(out, " (");
-        jr_buf_safe(out, run->plan->device_model);
+        jr_buf_safe(out, run->first.device_model);
         jr_buf_char(out, ')');
     }
 }

@@ -8,6 +8,7 @@
 #include "buf.h"
 #include "job.h"
 #include "plan.h"
+#include "seats.h"
 
 #include "banned.h"
 
@@ -134,6 +135,28 @@ static void fill_endpoints(struct jr_scopes *scopes)
         scopes->common.text[JR_TEMPLATE_ENDPOINTS] = join_endpoints(scopes);
 }
 
+static const char *join_devices(const struct jr_seats *seats,
+                                struct jr_arena *arena)
+{
+    JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
+    for (uint32_t i = 0; i < seats->devices_count; i++)
+        jr_buf_printf(&list, "%s%s", i > 0 ? "," : "", seats->devices[i]);
+    return jr_buf_keep(&list, arena);
+}
+
+static void fill_nodes(struct jr_scopes *scopes)
+{
+    struct jr_arena *arena = scopes->space.arena;
+    uint32_t count = scopes->job->seats != NULL ? scopes->job->nodes : 1;
+    scopes->nodes = jr_arena_array(arena, count, sizeof *scopes->nodes);
+    for (uint32_t i = 0; scopes->nodes != NULL && i < count; i++) {
+        const struct jr_seats seats = jr_seats_of(scopes->job, i);
+        scopes->nodes[i].visible = join_devices(&seats, arena);
+        scopes->nodes[i].threads =
+            jr_arena_printf(arena, "%u", seats.threads);
+    }
+}
+
 static const char *called(const char *backend)
 {
 #define CALLED(name, word) {name, word},
@@ -180,6 +203,8 @@ static void fill_sizes(struct jr_scopes *scopes)
     for (uint32_t node = 0; node < job->nodes; node++)
         if (job->local_world_sizes[node] > size[JR_DOMAIN_LOCAL])
             size[JR_DOMAIN_LOCAL] = job->local_world_sizes[node];
+    if (job->seats != NULL) /* see jr_scopes_pick */
+        size[JR_DOMAIN_LOCAL] = job->world_size;
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
         size[JR_DOMAIN_AT + axis] = job->axis_size[axis];
         size[JR_DOMAIN_GROUP + axis] = jr_grid_groups(&scopes->grid, axis);
@@ -199,38 +224,53 @@ void jr_scopes_init(struct jr_scopes *ret, struct jr_arena *scratch,
         return;
     fill_sizes(ret);
     fill_common(ret);
+    fill_nodes(ret);
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++)
         ret->members[axis] = make_lists(ret, axis);
     fill_endpoints(ret);
 }
 
-/* The index of a local rank's device among those that the rank sees; where
- * nobody knows the devices, its own index has to do. */
-static const char *device_index(const struct jr_scopes *scopes, uint32_t local)
+/* The index of a rank's device among those that it sees; where nobody knows the
+ * devices, its local rank has to do. */
+static const char *device_index(const struct jr_scopes *scopes,
+                                const struct jr_plan_rank *rank)
 {
     const struct jr_job *job = scopes->job;
-    if (job->devices_count == 0)
-        return decimal(scopes, local);
+    uint32_t count = jr_seats_of(job, rank->node_rank).devices_count;
+    if (count == 0)
+        return decimal(scopes, rank->local_rank);
     if (job->device_visibility == JR_VISIBLE_ONE)
         return decimal(scopes, 0);
-    return decimal(scopes, local % job->devices_count);
+    return decimal(scopes, rank->local_rank % count);
+}
+
+/* What is said of a rank's node. What depends on the local rank is another on
+ * each node, where they have seats of their own. */
+static void pick_node(const struct jr_scopes *scopes,
+                      const struct jr_plan_rank *rank, struct jr_scope *ret)
+{
+    bool own = scopes->job->seats != NULL;
+    const struct jr_node_words *words =
+        &scopes->nodes[own ? rank->node_rank : 0];
+    ret->index[JR_DOMAIN_NODE] = rank->node_rank;
+    ret->index[JR_DOMAIN_LOCAL] = own ? rank->rank : rank->local_rank;
+    ret->text[JR_TEMPLATE_NODE_RANK] = decimal(scopes, rank->node_rank);
+    ret->text[JR_TEMPLATE_LOCAL_WORLD_SIZE] =
+        decimal(scopes, scopes->job->local_world_sizes[rank->node_rank]);
+    ret->text[JR_TEMPLATE_VISIBLE] = words->visible;
+    ret->text[JR_TEMPLATE_THREADS] = words->threads;
 }
 
 void jr_scopes_pick(const struct jr_scopes *scopes,
                     const struct jr_plan_rank *rank, struct jr_scope *ret)
 {
     *ret = scopes->common;
-    ret->index[JR_DOMAIN_NODE] = rank->node_rank;
-    ret->index[JR_DOMAIN_LOCAL] = rank->local_rank;
+    pick_node(scopes, rank, ret);
     ret->index[JR_DOMAIN_RANK] = rank->rank;
     ret->text[JR_TEMPLATE_RANK] = decimal(scopes, rank->rank);
     ret->text[JR_TEMPLATE_LOCAL_RANK] = decimal(scopes, rank->local_rank);
-    ret->text[JR_TEMPLATE_NODE_RANK] = decimal(scopes, rank->node_rank);
-    ret->text[JR_TEMPLATE_LOCAL_WORLD_SIZE] =
-        decimal(scopes, scopes->job->local_world_sizes[rank->node_rank]);
     ret->text[JR_TEMPLATE_DEVICE] = rank->device;
-    ret->text[JR_TEMPLATE_DEVICE_INDEX] =
-        device_index(scopes, rank->local_rank);
+    ret->text[JR_TEMPLATE_DEVICE_INDEX] = device_index(scopes, rank);
     if (scopes->endpoints != NULL)
         ret->text[JR_TEMPLATE_ENDPOINT] = scopes->endpoints[rank->rank];
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {

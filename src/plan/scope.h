@@ -18,6 +18,11 @@ struct jr_decimal {
     char text[11]; /* any uint32_t */
 };
 
+/* What is said of a node. */
+struct jr_node_words {
+    const char *visible, *threads;
+};
+
 struct jr_scopes {
     const struct jr_job *job;
     const struct jr_plan_options *options;
@@ -26,6 +31,7 @@ struct jr_scopes {
     struct jr_scope common;            /* the words that all ranks share */
     const struct jr_decimal *decimals; /* of 0 .. world_size */
     char **members[JR_AXIS_COUNT];     /* by group; NULL: left out */
+    struct jr_node_words *nodes; /* a single one where all are alike */
     char **endpoints; /* HOST:PORT by rank; NULL: the job has no rank_ports */
 };
 

@@ -163,51 +163,22 @@ static const char *say_ranks(struct jr_resolver *r, uint32_t ranks)
     return jr_arena_printf(r->arena, "%u ranks", ranks);
 }
 
-/* The first node that has more ranks than devices, where nodes are known to
- * differ; 0: none. */
-static uint32_t crowded_node(const struct jr_resolver *r)
-{
-    const struct jr_counts *each = &r->hw->devices_each;
-    for (uint32_t node = 0; node < each->count; node++)
-        if (jr_place_local(r, node) > each->items[node])
-            return node;
-    return 0;
-}
-
-/* The ranks and devices of the node that matters: this one, one that has too
- * many ranks, or where all nodes are taken to be alike, the one with the most.
- */
-static void count_devices(const struct jr_resolver *r, uint32_t *ret_ranks,
-                          uint32_t *ret_devices)
-{
-    const struct jr_cell *devices = &JR_CELL(r, DEVICES);
-    const struct jr_counts *each = &r->hw->devices_each;
-    *ret_ranks =
-        r->options->local ? JR_CELL(r, LOCAL).number : jr_place_here(r);
-    *ret_devices = devices->number;
-    if (each->count > 0 && !jr_cell_stated(devices)) {
-        uint32_t node = crowded_node(r);
-        *ret_ranks = jr_place_local(r, node);
-        *ret_devices = each->items[node];
-    }
-}
-
-/* Ranks beyond the devices are an error, beyond the CPUs a warning. */
+/* Ranks beyond the devices are an error, beyond the CPUs a warning. Each of
+ * several nodes holds its own against it. */
 static void check_devices(struct jr_resolver *r)
 {
-    const struct jr_cell *devices = &JR_CELL(r, DEVICES);
-    uint32_t ranks, count;
-    count_devices(r, &ranks, &count);
+    uint32_t count = JR_CELL(r, DEVICES).number;
+    uint32_t ranks =
+        r->options->local ? JR_CELL(r, LOCAL).number : jr_place_here(r);
     if (r->spec->oversubscribe || r->out->job.device == JR_DEVICE_CPU ||
-        devices->number == 0 || ranks <= count)
+        count == 0 || ranks <= count)
         return;
     struct jr_diag *diag =
         jr_rules_refuse(r, 404, BIT(LOCAL) | BIT(DEVICES),
                         "%s on a node with %u usable %s device%s",
                         say_ranks(r, ranks), count,
                         jr_cell_value(r, JR_DEVICE), count == 1 ? "" : "s");
-    uint32_t nodes = (JR_CELL(r, WORLD_SIZE).number - 1) /
-                         (count > 0 ? count : devices->number) + 1;
+    uint32_t nodes = (JR_CELL(r, WORLD_SIZE).number - 1) / count + 1;
     bool filled = jr_cells_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE));
     jr_diag_help(r->diags, diag,
                  "spread them (nodes: %s), or let ranks share devices "

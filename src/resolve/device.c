@@ -67,7 +67,7 @@ static bool devices_are(const struct jr_resolver *r, const char *word)
            strcmp(r->spec->devices[0], word) == 0;
 }
 
-static bool devices_listed(const struct jr_resolver *r)
+bool jr_devices_listed(const struct jr_resolver *r)
 {
     return r->spec->devices_count > 0 && !devices_are(r, "all") &&
            !devices_are(r, "none");
@@ -98,10 +98,11 @@ static const char *describe(struct jr_resolver *r, enum jr_device kind)
         model = "devices";
     if (vendor == NULL || strncmp(model, vendor, strlen(vendor)) == 0)
         vendor = "";
+    const char *place = r->hw->name != NULL ? r->hw->name : "this node";
     return jr_arena_printf(r->arena, "%u %s%s%s on %s",
                            count_usable(r->hw, kind), vendor,
                            vendor[0] != '\0' ? " " : "", model,
-                           r->hw->nodes > 1 ? "each node" : "this node");
+                           r->hw->nodes > 1 ? "each node" : place);
 }
 
 /* Two vendors in one machine: never pick one. */
@@ -313,7 +314,7 @@ static enum jr_fired list_none(struct jr_resolver *r, struct jr_cell *out)
     if (spec->devices_count > 0)
         jr_cell_state(r, out, "devices");
     jr_rules_show(r, JR_DEVICES, out);
-    if (!cpu || devices_listed(r)) {
+    if (!cpu || jr_devices_listed(r)) {
         struct jr_diag *diag = jr_rules_clash(
             r, 417, JR_BIT(JR_DEVICE) | JR_BIT(JR_DEVICES),
             "devices %s contradicts %s", jr_cell_value(r, JR_DEVICES),
@@ -327,21 +328,33 @@ static enum jr_fired list_none(struct jr_resolver *r, struct jr_cell *out)
     return JR_FIRED;
 }
 
+/* The model that all of the job's devices here are of. */
+static const char *own_model(const struct jr_resolver *r)
+{
+    const struct jr_job *job = &r->out->job;
+    const char *model = NULL;
+    for (uint32_t i = 0; i < job->devices_count; i++) {
+        const struct jr_hw_device *device =
+            jr_device_find(r->hw, job->device, job->devices[i]);
+        if (device == NULL || device->model == NULL ||
+            (model != NULL && strcmp(model, device->model) != 0))
+            return NULL;
+        model = device->model;
+    }
+    return model;
+}
+
 enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out)
 {
     struct jr_job *job = &r->out->job;
     if (job->device == JR_DEVICE_CPU || devices_are(r, "none"))
         return list_none(r, out);
     enum jr_fired fired =
-        devices_listed(r) ? list_stated(r, out) : list_all(r, out);
+        jr_devices_listed(r) ? list_stated(r, out) : list_all(r, out);
     if (fired != JR_FIRED)
         return fired;
     name_instances(r);
-    const struct jr_hw_device *first =
-        job->devices_count > 0
-            ? jr_device_find(r->hw, job->device, job->devices[0])
-            : NULL;
-    job->device_model = first != NULL ? first->model : NULL;
+    job->device_model = own_model(r);
     out->number = job->devices_count;
     out->fact = true;
     out->text = job->devices_count > 0

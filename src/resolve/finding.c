@@ -38,16 +38,24 @@ struct about {
     unsigned code;
     uint32_t fields; /* as bits */
     bool fact;       /* not decided by the spec alone */
+    const char *place; /* the machine that took part; NULL: the only one */
 };
 
 /* Of several machines, the one whose facts took part is named. */
-static const char *name_target(struct jr_resolver *r, const struct about *about,
-                               const char *message)
+static const char *name_place(struct jr_resolver *r, const struct about *about,
+                              const char *message)
 {
-    const char *target = about->fact ? r->options->target : NULL;
-    if (message != NULL && target != NULL)
-        message = jr_arena_printf(r->arena, "on %s: %s", target, message);
+    if (message != NULL && about->place != NULL)
+        message =
+            jr_arena_printf(r->arena, "on %s: %s", about->place, message);
     return message != NULL ? message : "out of memory";
+}
+
+/* The machine that refuses, or is doubtful. */
+static const char *own_place(const struct jr_resolver *r)
+{
+    const char *target = r->options->target;
+    return target != NULL ? target : r->hw->name;
 }
 
 /* The second of the stated sides is what the caret points at, the first is
@@ -70,7 +78,7 @@ __attribute__((format(printf, 3, 0))) static struct jr_diag *report(
         span = (struct jr_span){.source = jr_spec_doc(r->file)->source};
     }
     const char *message =
-        name_target(r, about, jr_arena_vprintf(r->arena, format, args));
+        name_place(r, about, jr_arena_vprintf(r->arena, format, args));
     bool warns = about->severity == JR_SEVERITY_WARNING;
     struct jr_diag *diag = (warns ? jr_diags_warning : jr_diags_error)(
         r->diags, about->code, span, path, "%s", message);
@@ -87,7 +95,8 @@ struct jr_diag *jr_rules_clash(struct jr_resolver *r, unsigned code,
     bool fact = jr_cells_fact(r, fields);
     r->unresolved = r->unresolved || fact;
     r->invalid = r->invalid || !fact;
-    const struct about about = {JR_SEVERITY_ERROR, code, fields, fact};
+    const struct about about = {JR_SEVERITY_ERROR, code, fields, fact,
+                                fact ? r->options->target : NULL};
     va_list args;
     va_start(args, format);
     struct jr_diag *diag = report(r, &about, format, args);
@@ -99,7 +108,8 @@ struct jr_diag *jr_rules_refuse(struct jr_resolver *r, unsigned code,
                                 uint32_t fields, const char *format, ...)
 {
     r->unresolved = true;
-    const struct about about = {JR_SEVERITY_ERROR, code, fields, true};
+    const struct about about = {JR_SEVERITY_ERROR, code, fields, true,
+                                own_place(r)};
     va_list args;
     va_start(args, format);
     struct jr_diag *diag = report(r, &about, format, args);
@@ -110,7 +120,8 @@ struct jr_diag *jr_rules_refuse(struct jr_resolver *r, unsigned code,
 struct jr_diag *jr_rules_warn(struct jr_resolver *r, unsigned code,
                               uint32_t fields, const char *format, ...)
 {
-    const struct about about = {JR_SEVERITY_WARNING, code, fields, true};
+    const struct about about = {JR_SEVERITY_WARNING, code, fields, true,
+                                own_place(r)};
     va_list args;
     va_start(args, format);
     struct jr_diag *diag = report(r, &about, format, args);

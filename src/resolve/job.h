@@ -40,6 +40,16 @@ struct jr_provenance {
     const char *rule;    /* "nodes x local_world_size"; NULL: as stated */
 };
 
+/* What the ranks of a node have of it, by local rank. */
+struct jr_seats {
+    char **devices; /* rank i gets entry i modulo count */
+    uint32_t devices_count;
+    const char *device_model; /* of all of them, for people; NULL: unknown */
+    char **slots; /* CPUs, as below */
+    uint32_t slots_count;
+    uint32_t threads;
+};
+
 struct jr_job {
     const char *name;
     struct jr_entrypoint entrypoint;
@@ -72,7 +82,8 @@ struct jr_job {
     const char *init_method;
     enum jr_device device;
     const char *device_name;  /* as spelled: "cuda", "custom:foo" */
-    const char *device_model; /* "H100", for people; NULL when unknown */
+    const char *device_model; /* "H100", for people; NULL when unknown, or not
+                                 all are of one */
     char **devices;           /* local rank i gets entry i modulo count */
     uint32_t devices_count;
     bool devices_by_index; /* entries are absolute indices, not UUIDs */
@@ -83,6 +94,8 @@ struct jr_job {
     char **slots;     /* the CPUs of each rank that shares this machine, by
                          local rank, or with --local by rank: "0-3,8" */
     uint32_t slots_count; /* 0: ranks are not bound */
+    struct jr_seats *seats; /* of each node; NULL: all are taken to be like this
+                               one. See seats.h */
     uint32_t axis_size[JR_AXIS_COUNT];
     const char *axis_backend[JR_AXIS_COUNT];
     const char *backend; /* the default one */

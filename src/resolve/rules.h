@@ -177,6 +177,8 @@ enum jr_fired jr_rule_stop_grace(struct jr_resolver *r, struct jr_cell *out);
 enum jr_fired jr_rule_device_stated(struct jr_resolver *r, struct jr_cell *);
 enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out);
 enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out);
+/* Whether the spec names devices one by one, for all nodes alike. */
+bool jr_devices_listed(const struct jr_resolver *r);
 
 /* Binding: bind.c. Fills the job's slots. */
 enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_cell *out);

@@ -269,6 +269,6 @@ enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
                   "beside the spec, NAME.facts"
                 : "or list them in devices");
     out->number = devices->number;
-    return jr_cell_stated(devices) ? JR_FIRED
-                                   : take_each(r, out, &r->hw->devices_each);
+    return jr_devices_listed(r) ? JR_FIRED
+                                : take_each(r, out, &r->hw->devices_each);
 }

@@ -4,6 +4,7 @@
 
 #include "field.h"
 #include "load.h"
+#include "seats.h"
 #include "strv.h"
 
 #include "banned.h"
@@ -202,7 +203,7 @@ static void set_names(const struct filling *to, const struct jr_job *job)
     if (job->hosts[0] != NULL)
         set_list(to, "hosts", job->hosts, job->nodes);
     set_master(to, job);
-    if (job->devices_count > 0)
+    if (job->devices_count > 0 && !jr_seats_differ(job))
         set_list(to, "devices", job->devices, job->devices_count);
     else
         set_text(to, "devices", job->device == JR_DEVICE_CPU ? "none" : "all");
@@ -289,6 +290,18 @@ struct jr_node *jr_resolved_tree(struct jr_arena *arena,
     return arena->failed ? NULL : root;
 }
 
+/* What a node has of its own, unless the spec says it for all. */
+static void leave_own(struct jr_node *root, const struct jr_spec_file *file)
+{
+    static const char *const own[] = {"devices", "bind", "threads", "hosts"};
+    const struct jr_spec *spec = jr_spec_get(file);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (jr_spec_where(file, own[i]).line == 0)
+            leave_out(root, own[i]);
+    if (spec->devices_count == 1 && strcmp(spec->devices[0], "all") == 0)
+        leave_out(root, "devices");
+}
+
 void jr_resolution_emit_for_nodes(struct jr_buf *out,
                                   const struct jr_resolution *resolution,
                                   const struct jr_spec_file *file)
@@ -298,10 +311,7 @@ void jr_resolution_emit_for_nodes(struct jr_buf *out,
     if (root != NULL) {
         leave_out(root, "node_rank");
         leave_out(root, "rank_start");
-        if (jr_spec_where(file, "devices").line == 0)
-            leave_out(root, "devices");
-        if (jr_spec_where(file, "hosts").line == 0)
-            leave_out(root, "hosts");
+        leave_own(root, file);
         jr_spec_escape(&arena, root);
         root = complete(&arena, root, jr_field_root());
     }

@@ -271,6 +271,133 @@ class Dry(Agents):
         self.assertEqual(done.stdout, "")
 
 
+def seat(rank):
+    return rank["device"], rank["cpus"], rank["threads"]
+
+
+class Seats(Agents):
+    """What is told of devices and CPUs is what each node has."""
+    FACTS = """#!/bin/sh
+echo "format_version: 1"
+echo "variable: ACME_VISIBLE"
+echo "devices: ["
+first=$((SLURM_NODEID * 4)) last=$((SLURM_NODEID * 4 + {count} - 1))
+for i in $(seq $first $last)
+do echo "  {{index: $i, model: X$SLURM_NODEID, uuid: U-$i}},"; done
+echo "]"
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.facts("2")
+        self.path = self.write("c.jobrun.yaml", CUSTOM)
+
+    def facts(self, count):
+        """`count` is an expression of the shell's."""
+        self.write("acme.facts", self.FACTS.format(count=count)).chmod(0o755)
+
+    def plan(self, *words, **extra):
+        done = self.expect(self.jobrun(
+            "plan", self.path, "--format", "json", *words,
+            env=self.allocation(2, **extra)), 0)
+        return json.loads(done.stdout)["ranks"]
+
+    def test_other_devices(self):
+        table = self.expect(self.jobrun(
+            "plan", self.path, env=self.allocation(2)), 0).stdout
+        self.assertRegex(table, r"\n1 +0 n1 +1 +custom:acme 1 \(X0\) ")
+        self.assertRegex(table, r"\n2 +1 n2 +0 +custom:acme 4 \(X1\) ")
+        told = self.plan()
+        self.assertEqual([rank["device"] for rank in told],
+                         ["0", "1", "4", "5"])
+        seen = {f"[{rank['rank']}] {rank['local_rank']} sees "
+                f"{rank['env']['ACME_VISIBLE']}" for rank in told}
+        done = self.expect(self.jobrun(self.path, env=self.allocation(2)), 0)
+        self.assertEqual(set(done.stdout.splitlines()), seen)
+        self.assertIn("[3] 1 sees 4,5", seen)
+        written = json.loads(
+            (self.folder / "runs/latest/plan.json").read_text())["ranks"]
+        results = self.results()["ranks"]
+        self.assertEqual([rank["device"] for rank in results],
+                         ["0", "1", "4", "5"])
+        self.assertEqual([seat(rank) for rank in written],
+                         [seat(rank) for rank in told])
+        resolved = (self.folder / "runs/latest/resolved.yaml").read_text()
+        self.assertIn("\ndevices: all\n", resolved)
+
+    def test_alike(self):
+        self.write("acme.facts", ACME.replace("$SLURM_NODEID)", "1)"))
+        self.assertEqual([rank["device"] for rank in self.plan()],
+                         ["0", "1", "0", "1"])
+        done = self.expect(self.jobrun(
+            "resolve", self.path, env=self.allocation(2)), 0)
+        self.assertIn("\ndevices: [0, 1]\n", done.stdout)
+
+    def test_one_a_rank(self):
+        words = "-s", "device_visibility=one"
+        seen = {f"[{rank['rank']}] {rank['local_rank']} sees {rank['device']}"
+                for rank in self.plan(*words)}
+        done = self.expect(self.jobrun(self.path, *words,
+                                       env=self.allocation(2)), 0)
+        self.assertEqual(set(done.stdout.splitlines()), seen)
+        self.assertIn("[3] 1 sees 5", seen)
+
+    def test_fewer_devices(self):
+        self.facts("2 - SLURM_NODEID")
+        self.assertEqual([(rank["node_rank"], rank["device"])
+                          for rank in self.plan()],
+                         [(0, "0"), (0, "1"), (1, "4")])
+        stated = self.plan("-s", "devices=all")
+        self.assertEqual([rank["device"] for rank in stated], ["0", "1", "4"])
+        for words in (("local_world_size=2",), ("local_world_size=[1, 2]",)):
+            done = self.expect(self.jobrun(
+                "plan", self.path, "-s", *words, env=self.allocation(2)), 4)
+            self.assertIn("node 1 (n2): 2 ranks on a node with 1 usable "
+                          "custom:acme device", done.stderr)
+        self.facts("2 + SLURM_NODEID")
+        self.assertEqual([rank["device"] for rank in
+                          self.plan("-s", "local_world_size=[2, 3]")],
+                         ["0", "1", "4", "5", "6"])
+
+    def test_none_on_a_node(self):
+        self.facts("2 - 2 * SLURM_NODEID")
+        done = self.expect(self.jobrun(self.path, env=self.allocation(2)), 4)
+        self.assertIn("node 1 (n2): ", done.stderr)
+        self.nobody_is_left()
+
+    def test_too_few_on_the_first_node(self):
+        self.facts("1 + SLURM_NODEID")
+        done = self.expect(self.jobrun(
+            "plan", self.path, "-s", "local_world_size=2",
+            env=self.allocation(2)), 4)
+        self.assertIn("on node 0 (n1): 2 ranks on a node with 1 usable",
+                      done.stderr)
+
+    def test_other_cpus(self):
+        usable = sorted(os.sched_getaffinity(0))
+        if len(usable) < 2:
+            self.skipTest("one CPU is no two kinds of nodes")
+        wrapper = self.write("narrow", "#!/bin/sh\nexec taskset -c "
+                             f"{usable[-1]} '{harness.JOBRUN}' \"$@\"\n")
+        wrapper.chmod(0o700)
+        self.path = self.spec("grep -h Cpus_allowed_list /proc/self/status; "
+                              "echo threads $OMP_NUM_THREADS", local=1,
+                              more="bind: core")
+        told = self.plan(FAKE_PROGRAM={"1": str(wrapper)})
+        self.assertNotEqual(told[0]["cpus"], told[1]["cpus"])
+        self.assertEqual((told[1]["cpus"], told[1]["threads"]),
+                         (str(usable[-1]), 1))
+        done = self.expect(self.jobrun(self.path, env=self.allocation(
+            2, FAKE_PROGRAM={"1": str(wrapper)})), 0)
+        for rank in told:
+            self.assertIn(f"[{rank['rank']}] Cpus_allowed_list:\t"
+                          f"{rank['cpus']}\n", done.stdout)
+            self.assertIn(f"[{rank['rank']}] threads {rank['threads']}\n",
+                          done.stdout)
+            self.assertEqual(rank["env"]["OMP_NUM_THREADS"],
+                             str(rank["threads"]))
+
+
 ACME = """#!/bin/sh
 [ -e bad.$SLURM_NODEID ] && { echo no such card >&2; exit 3; }
 echo "format_version: 1"

@@ -52,6 +52,7 @@ struct jr_plan_rank {
     char **artifacts;        /* absolute or relative to workdir */
     uint32_t artifacts_count;
     const char *device;      /* index or UUID; NULL: none */
+    const char *device_model; /* for people; NULL: unknown */
     const char *cpus;        /* NULL: not bound */
     uint32_t threads;
 };
@@ -94,7 +95,7 @@ struct jr_plan {
     uint32_t master_port;
     uint32_t rank_ports;     /* how many ports the ranks have of their own, each
                                 of which jobrun holds by a descriptor */
-    const char *device_name, *device_model;
+    const char *device_name;
     enum jr_form form;
     enum jr_start_method start_method;
     const char *target;      /* what a function, script, module or library is

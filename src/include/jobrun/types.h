@@ -203,7 +203,9 @@
     X(ENDPOINTS, "endpoints", "HOST:PORT of every rank, with commas")          \
     X(ENDPOINT, "endpoint", "its own HOST:PORT")                               \
     X(DEVICE_INDEX, "device_index",                                            \
-      "the index of its device among those that it sees")
+      "the index of its device among those that it sees")                      \
+    X(VISIBLE, "visible", "the devices of its node, with commas")              \
+    X(THREADS, "threads", "the threads of a rank on its node")
 
 #define JR_ENUM_AXIS(name, word, help)         JR_AXIS_##name,
 #define JR_ENUM_DEVICE(name, word, help)       JR_DEVICE_##name,

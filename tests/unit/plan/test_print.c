@@ -161,6 +161,42 @@ static void tells_nodes_and_devices(void)
     sample_release(&s);
 }
 
+/* Two nodes that have told their own, of which the second has fewer. */
+static void tells_what_each_node_has(void)
+{
+    char *near[] = {TEXT("0"), TEXT("1")}, *far[] = {TEXT("GPU-7f")};
+    char *near_cpus[] = {TEXT("0-3"), TEXT("4-7")}, *far_cpus[] = {TEXT("9")};
+    uint32_t sizes[] = {2, 1};
+    struct jr_seats seats[] = {
+        {near, 2, "H100", near_cpus, 2, 8},
+        {far, 1, "A100", far_cpus, 1, 1},
+    };
+    struct jr_buf out = JR_BUF_INIT;
+    struct sample s;
+    sample_init(&s, 1, 1, 3);
+    sample_nodes(&s, 2);
+    s.job.local_world_sizes = sizes;
+    s.job.device = JR_DEVICE_CUDA;
+    s.job.device_name = "cuda";
+    s.job.visibility_variable = "CUDA_VISIBLE_DEVICES";
+    s.job.seats = seats;
+    print(&out, &s, true);
+    check(&out, "  GPU 0 (H100)   0-3   8 ");
+    check(&out, "  GPU 1 (H100)   4-7   8 ");
+    check(&out, "  GPU-7f (A100)  9     1 ");
+    check(&out, "\n  OMP_NUM_THREADS=8\n");
+    check(&out, "\n  CUDA_VISIBLE_DEVICES=0,1\n");
+    check(&out, "\n  OMP_NUM_THREADS=1\n");
+    check(&out, "\n  CUDA_VISIBLE_DEVICES=GPU-7f\n");
+    s.job.device_visibility = JR_VISIBLE_ONE;
+    print(&out, &s, true);
+    check(&out, "\n  CUDA_VISIBLE_DEVICES=0\n");
+    check(&out, "\n  CUDA_VISIBLE_DEVICES=1\n");
+    check(&out, "\n  CUDA_VISIBLE_DEVICES=GPU-7f\n");
+    jr_buf_release(&out);
+    sample_release(&s);
+}
+
 /* Runs of like ranks, at most 64 of them. */
 static void folds_a_large_world(void)
 {
@@ -271,6 +307,7 @@ static void lets_no_text_forge_a_line(void)
 
 JR_UNIT_MAIN("print", CASE(prints_the_whole_of_a_small_plan),
              CASE(keeps_meshes_short), CASE(tells_where_streams_go),
-             CASE(tells_nodes_and_devices), CASE(folds_a_large_world),
+             CASE(tells_nodes_and_devices),
+             CASE(tells_what_each_node_has), CASE(folds_a_large_world),
              CASE(shows_the_environment), CASE(quotes_the_command),
              CASE(lets_no_text_forge_a_line))
