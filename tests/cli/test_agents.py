@@ -48,17 +48,21 @@ class Agents(harness.Case):
         for line in filter(None, tasks):
             pid = line.split()[1]
             self.await_end(pid)
-        left = subprocess.run(["pgrep", "-f", str(self.folder)], text=True,
-                              capture_output=True, timeout=harness.LIMIT)
-        mine = {str(os.getpid()), ""}
-        self.assertLessEqual(set(left.stdout.split("\n")), mine)
+        for pid in self.named():  # as srun is, behind its tasks
+            self.await_end(pid)
+        self.assertEqual(self.named(), set())
+
+    def named(self):
+        """Processes whose words name the test's folder."""
+        found = subprocess.run(["pgrep", "-f", str(self.folder)], text=True,
+                               capture_output=True, timeout=harness.LIMIT)
+        return set(found.stdout.split()) - {str(os.getpid())}
 
     def await_end(self, pid):
         until = time.monotonic() + harness.LIMIT
         while os.path.exists(f"/proc/{pid}"):
             self.assertLess(time.monotonic(), until, f"{pid} lives")
             time.sleep(0.01)
-
 
     def begin(self, script="sleep 1000", nodes=2, **options):
         process = self.start(
