@@ -90,6 +90,12 @@ void jr_json_set_real(json_t *object, const char *key, double value)
         jr_json_set(object, key, json_real(value));
 }
 
+void jr_json_share(json_t *object, const json_t *from, const char *key)
+{
+    json_t *value = json_object_get(from, key);
+    jr_json_set(object, key, value == NULL ? json_null() : json_incref(value));
+}
+
 const char *jr_json_get_str(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));

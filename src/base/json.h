@@ -32,6 +32,10 @@ void jr_json_set_bool(json_t *object, const char *key, bool value);
 void jr_json_set_null(json_t *object, const char *key);
 void jr_json_set_real(json_t *object, const char *key, double value);
 
+/* Set `key` to what `from` has there, which is shared; null where that is
+ * nothing, or `from` no object. */
+void jr_json_share(json_t *object, const json_t *from, const char *key);
+
 /* The string at `key`, borrowed; NULL where there is none, or no object. */
 const char *jr_json_get_str(const json_t *object, const char *key);
 

@@ -49,6 +49,13 @@ static void drop_places(struct jr_comparison *comparison)
     }
 }
 
+/* Whether it is a run whose nodes ran several experiments: it has no
+ * fingerprint of its own, and what is compared is what one of them ran. */
+static bool is_mixed(const struct jr_side *side)
+{
+    return side->run[0] != '\0' && side->fingerprint[0] == '\0';
+}
+
 int jr_comparison_make(struct jr_comparison *comparison, const struct jr_hw *hw,
                        struct jr_diags *diags, struct jr_error *err)
 {
@@ -66,8 +73,8 @@ int jr_comparison_make(struct jr_comparison *comparison, const struct jr_hw *hw,
     if (jr_diff_make(&comparison->specs, &one, &other, err) != 0)
         return (int)err->status;
     drop_places(comparison);
-    comparison->same = a->name != NULL && b->name != NULL &&
-                       jr_diff_is_same(&comparison->specs);
+    comparison->same = a->name != NULL && b->name != NULL && !is_mixed(a) &&
+                       !is_mixed(b) && jr_diff_is_same(&comparison->specs);
     return 0;
 }
 
@@ -80,7 +87,8 @@ bool jr_comparison_differs(const struct jr_comparison *comparison)
              strcmp(runs->rows[i].part, "result") == 0))
             return true;
     return comparison->specs.count > 0 || comparison->a.name == NULL ||
-           comparison->b.name == NULL;
+           comparison->b.name == NULL || is_mixed(&comparison->a) ||
+           is_mixed(&comparison->b);
 }
 
 /* The conclusion, in a line of its own; there is none about one side. */
@@ -91,7 +99,10 @@ static void conclude(struct jr_buf *out, const struct jr_comparison *comparison)
         return;
     if (comparison->specs.count > 0 || comparison->runs.count > 0)
         jr_buf_char(out, '\n');
-    if (count == 0)
+    if (is_mixed(&comparison->a) || is_mixed(&comparison->b))
+        jr_buf_printf(out, "%zu field%s\n", count,
+                      count == 1 ? " differs" : "s differ");
+    else if (count == 0)
         jr_buf_str(out, "no field differs: the same experiment\n");
     else
         jr_buf_printf(
@@ -110,6 +121,9 @@ static void add_name(struct jr_buf *out, const char *letter,
     jr_buf_escaped(out, side->name, strlen(side->name));
     if (side->fingerprint[0] != '\0')
         jr_buf_printf(out, "  (fingerprint %.12s)", side->fingerprint);
+    if (is_mixed(side))
+        jr_buf_str(out, "  (its nodes ran different experiments; below is what "
+                        "one of them ran)");
     jr_buf_char(out, '\n');
 }
 

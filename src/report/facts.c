@@ -106,6 +106,10 @@ int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
         .start_ticks = jr_folder_ticks(getpid()),
         .argv = read_argv(arena, plan),
         .fingerprint = plan->fingerprint,
+        .world_size = plan->world_size,
+        .nodes = plan->nodes,
+        .first_rank = plan->first,
+        .ranks = plan->count,
         .started_ns = jr_clock_wall_ns(),
     };
     if (arena->failed)
@@ -141,6 +145,17 @@ static json_t *argv_json(char *const *argv)
     for (; argv != NULL && *argv != NULL; argv++)
         jr_json_append(array, jr_json_str(*argv));
     return array;
+}
+
+/* How large the run is, and what of it is this jobrun's. */
+static void add_shape(json_t *run, const struct jr_record_facts *facts)
+{
+    json_t *ranks = json_object();
+    jr_json_set_int(ranks, "first", facts->first_rank);
+    jr_json_set_int(ranks, "count", facts->ranks);
+    jr_json_set_int(run, "world_size", facts->world_size);
+    jr_json_set_int(run, "nodes", facts->nodes);
+    jr_json_set(run, "ranks", ranks);
 }
 
 static void add_times(json_t *run, const struct jr_record_facts *facts)
@@ -179,6 +194,7 @@ void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
     jr_json_set_str(run, "rerun_of", facts->rerun_of);
     jr_json_set_bool(run, "local", facts->local);
     jr_json_set_int(run, "attempt", facts->attempt);
+    add_shape(run, facts);
     add_times(run, facts);
     jr_json_set_str(run, "cgroup", facts->cgroup);
     jr_json_print(out, run, 2);

@@ -44,6 +44,12 @@ static void load_part(struct part *part, int fd, uint32_t node, bool head)
         (void)jr_run_status_of(word, &part->status);
 }
 
+/* The larger one, unless no run has so many. */
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return b > a && b <= JR_RANKS_MAX ? b : a;
+}
+
 static void load(struct parts *ret, int fd, const struct jr_parts *found,
                  bool head)
 {
@@ -51,13 +57,12 @@ static void load(struct parts *ret, int fd, const struct jr_parts *found,
     ret->items = calloc(found->count + 1, sizeof *ret->items);
     for (size_t i = 0; ret->items != NULL && i < found->count; i++)
         load_part(&ret->items[ret->count++], fd, found->nodes[i], head);
-    json_t *plan = jr_part_json(fd, found->nodes[0], "plan.json", true);
-    ret->nodes = jr_json_get_u32(plan, "nodes");
-    ret->world = jr_json_get_u32(plan, "world_size");
-    json_decref(plan);
-    if (ret->nodes <= found->nodes[found->count - 1] ||
-        ret->nodes > JR_RANKS_MAX)
-        ret->nodes = found->nodes[found->count - 1] + 1;
+    ret->nodes = found->nodes[found->count - 1] + 1;
+    for (size_t i = 0; i < ret->count; i++) {
+        const json_t *run = ret->items[i].run;
+        ret->nodes = larger(ret->nodes, jr_json_get_u32(run, "nodes"));
+        ret->world = larger(ret->world, jr_json_get_u32(run, "world_size"));
+    }
 }
 
 static void release(struct parts *parts)
@@ -155,6 +160,8 @@ static void set_cause(json_t *node, const json_t *results)
 
 static json_t *node_json(uint32_t number, const struct part *part)
 {
+    static const char *const kept[] = {"fingerprint", "world_size", "nodes",
+                                       "ranks"};
     const json_t *run = part == NULL ? NULL : part->run;
     const json_t *results = part == NULL ? NULL : part->results;
     json_t *node = json_object();
@@ -162,19 +169,16 @@ static json_t *node_json(uint32_t number, const struct part *part)
     (void)snprintf(name, sizeof name, JR_NODE_DIR, number);
     jr_json_set_int(node, "node_rank", number);
     jr_json_set_str(node, "host", jr_json_get_str(run, "host"));
-    jr_json_set(node, "pid",
-                run == NULL ? json_null()
-                            : json_incref(json_object_get(run, "pid")));
+    jr_json_share(node, run, "pid");
     jr_json_set_str(node, "status",
                     results != NULL ? jr_run_status_word(part->status)
                     : part != NULL  ? part->standing
                                     : "absent");
-    jr_json_set(node, "exit_code",
-                results == NULL
-                    ? json_null()
-                    : json_incref(json_object_get(results, "exit_code")));
+    jr_json_share(node, results, "exit_code");
     set_cause(node, results);
     jr_json_set_str(node, "part", part == NULL ? NULL : name);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        jr_json_share(node, run, kept[i]);
     return node;
 }
 
@@ -240,8 +244,9 @@ static json_t *cause_of_absent(const struct parts *parts)
 
 /* The verdict over the parts, and why. */
 static void set_verdict(json_t *head, const struct parts *parts,
-                        const struct part *decider)
+                        const struct part *decider, const json_t *nodes)
 {
+    struct jr_buf torn JR_BUF_CLEANUP = JR_BUF_INIT;
     enum jr_run_status status = JR_RUN_SUCCEEDED;
     json_int_t code = 0;
     json_t *cause = json_null();
@@ -253,6 +258,10 @@ static void set_verdict(json_t *head, const struct parts *parts,
         status = JR_RUN_LAUNCH_FAILED;
         code = JR_STATUS_LAUNCH;
         cause = cause_of_lost(decider);
+    } else if (jr_parts_torn(&torn, nodes)) {
+        status = JR_RUN_INCOMPLETE;
+        code = JR_STATUS_INCOMPLETE;
+        cause = cause_json("result", &torn);
     } else if (parts->count < parts->nodes) {
         status = JR_RUN_INCOMPLETE;
         code = JR_STATUS_INCOMPLETE;
@@ -333,30 +342,47 @@ static json_t *all_ranks(const struct parts *parts, const struct part *decider)
     return ranks;
 }
 
+/* The fingerprint that all parts have; NULL: there is none. */
+static const char *common_fingerprint(const struct parts *parts)
+{
+    const char *first = jr_json_get_str(parts->items[0].run, "fingerprint");
+    for (size_t i = 1; first != NULL && i < parts->count; i++)
+        if (!jr_part_ran_like(parts->items[i].run, first))
+            return NULL;
+    return first;
+}
+
+/* What the first node that compares compares. */
+static const json_t *first_asked(const struct parts *parts)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        if (jr_across_asked(parts->items[i].results))
+            return parts->items[i].results;
+    return NULL;
+}
+
 static json_t *join(const struct parts *parts)
 {
-    static const char *const kept[] = {"format_version", "run_id", "name",
-                                       "fingerprint"};
+    static const char *const kept[] = {"format_version", "run_id", "name"};
     const struct part *decider = find_decider(parts);
     const json_t *some = decider != NULL ? decider->results : NULL;
     json_t *head = json_object();
     for (size_t i = 0; some == NULL && i < parts->count; i++)
         some = parts->items[i].results;
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        json_t *value = json_object_get(some, kept[i]);
-        jr_json_set(head, kept[i],
-                    value == NULL ? json_null() : json_incref(value));
-    }
-    set_verdict(head, parts, decider);
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        jr_json_share(head, some, kept[i]);
+    jr_json_set_str(head, "fingerprint", common_fingerprint(parts));
+    json_t *nodes = nodes_json(parts);
+    set_verdict(head, parts, decider, nodes);
     set_sums(head, parts);
     jr_json_set_int(head, "world_size", parts->world);
     jr_json_set(head, "attempts", json_array());
-    json_t *inject = json_object_get(some, "inject");
-    jr_json_set(head, "inject",
-                inject == NULL ? json_null() : json_incref(inject));
+    jr_json_share(head, some, "inject");
     jr_json_set_null(head, "not_restarted");
-    jr_json_set(head, "nodes", nodes_json(parts));
+    jr_json_share(head, first_asked(parts), "compared");
+    jr_json_set(head, "nodes", nodes);
     jr_json_set(head, "ranks", all_ranks(parts, decider));
+    jr_across_compare(head);
     return head;
 }
 
@@ -366,6 +392,10 @@ json_t *jr_joined_results(int fd, const struct jr_parts *found, bool head)
     json_t *joined = NULL;
     bool over = true, any = false;
     load(&parts, fd, found, head);
+    if (head && first_asked(&parts) != NULL) {
+        release(&parts);
+        load(&parts, fd, found, false);
+    }
     for (size_t i = 0; i < parts.count; i++) {
         over = over && (parts.items[i].results != NULL ||
                         strcmp(parts.items[i].standing, "lost") == 0);

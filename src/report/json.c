@@ -309,13 +309,57 @@ static void put_cause(struct jr_buf *out, const struct cause *cause)
 static void put_root_cause(const struct writer *writer)
 {
     struct cause cause = {0};
-    jr_json_key(writer->out, "root_cause");
     if (find_cause(&cause, writer))
         put_cause(writer->out, &cause);
     else
         jr_buf_str(writer->out, "null");
     jr_buf_release(&cause.message);
     jr_buf_release(&cause.together);
+}
+
+/* What reasons call the place that every rank delivers to; NULL: it has not
+ * the same name for all. */
+static const char *common_source(const struct jr_judge *judge)
+{
+    const char *name = NULL;
+    for (uint32_t i = 0; i < judge->outcome->count; i++) {
+        const char *source = jr_result_source(judge, i);
+        if (name != NULL && strcmp(source, name) != 0)
+            return NULL;
+        name = source;
+    }
+    return name;
+}
+
+static void put_names(struct jr_buf *out, const char *key, char *const *names,
+                      uint32_t count)
+{
+    jr_json_key(out, key);
+    for (uint32_t i = 0; i < count; i++) {
+        jr_buf_str(out, i == 0 ? "[" : ", ");
+        jr_json_quote(out, names[i]);
+    }
+    jr_buf_str(out, count == 0 ? "[]" : "]");
+}
+
+/* The fields that were compared over the ranks: those of several nodes that had
+ * a jobrun each are compared again by what joins them (across.c). */
+static void put_compared(struct jr_buf *out, const struct writer *writer)
+{
+    const struct jr_judge judge = {.plan = writer->plan,
+                                   .outcome = writer->outcome,
+                                   .wants = &writer->plan->policy->results};
+    const struct jr_results *wants = judge.wants;
+    if (wants->equal_count + wants->distinct_count == 0) {
+        jr_json_put_str(out, "compared", NULL);
+        return;
+    }
+    jr_json_key(out, "compared");
+    jr_buf_char(out, '{');
+    jr_json_put_str(out, "source", common_source(&judge));
+    put_names(out, "equal", wants->equal, wants->equal_count);
+    put_names(out, "distinct", wants->distinct, wants->distinct_count);
+    jr_buf_char(out, '}');
 }
 
 /* Begin the next line of the file. */
@@ -352,12 +396,13 @@ static void add_head(const struct writer *writer)
     add_times(writer);
     jr_json_put_int(next(writer), "world_size", plan->world_size);
     jr_json_put_int(next(writer), "processes_left", writer->outcome->left);
-    (void)next(writer);
+    jr_json_key(next(writer), "root_cause");
     put_root_cause(writer);
     jr_json_put_str(next(writer), "inject", plan->inject);
     jr_earlier_json(next(writer), report);
     jr_json_put_int(next(writer), "failed_alike", (json_int_t)report->idle);
     jr_json_put_str(next(writer), "not_restarted", report->not_again);
+    put_compared(next(writer), writer);
     jr_json_key(next(writer), "ranks");
 }
 
@@ -388,4 +433,14 @@ void jr_report_json(struct jr_buf *out, const struct jr_report *report,
     }
     jr_buf_str(out, report->count == 0 ? "]\n}\n" : "\n  ]\n}\n");
     (void)pass(out, drain, 0);
+}
+
+void jr_report_json_cause(struct jr_buf *out, const struct jr_report *report,
+                          const struct jr_plan *plan,
+                          const struct jr_outcome *outcome)
+{
+    struct writer writer = {
+        .out = out, .report = report, .plan = plan, .outcome = outcome};
+    (void)uname(&writer.here);
+    put_root_cause(&writer);
 }

@@ -120,17 +120,26 @@ const char *jr_part_standing(int fd, uint32_t node, const json_t *run)
     return file >= 0 ? "finished" : standing;
 }
 
+bool jr_part_ran_like(const json_t *run, const char *fingerprint)
+{
+    const char *own = jr_json_get_str(run, "fingerprint");
+    return own == NULL || strcmp(own, fingerprint) == 0;
+}
+
 /* The record of the node that says how all of it stands. */
 static json_t *deciding_record(int fd, const struct jr_parts *parts)
 {
     json_t *found = NULL;
     int least = 0;
+    bool alike = true;
     for (size_t i = 0; i < parts->count; i++) {
         uint32_t node = parts->nodes[i];
         json_t *run = jr_part_json(fd, node, "run.json", false);
         int weight = weight_of(jr_part_standing(fd, node, run));
         char part[JR_PART_NAME];
         (void)snprintf(part, sizeof part, JR_NODE_DIR, node);
+        const char *before = jr_json_get_str(found, "fingerprint");
+        alike = alike && (before == NULL || jr_part_ran_like(run, before));
         if (run == NULL || (found != NULL && weight >= least)) {
             json_decref(run);
             continue;
@@ -140,6 +149,8 @@ static json_t *deciding_record(int fd, const struct jr_parts *parts)
         least = weight;
         jr_json_set_str(found, "part", part);
     }
+    if (found != NULL && !alike)
+        jr_json_set_null(found, "fingerprint");
     return found;
 }
 

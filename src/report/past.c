@@ -9,6 +9,7 @@
 #include "folder.h"
 #include "hang_report.h"
 #include "signame.h"
+#include "strv.h"
 #include "words.h"
 
 #include "banned.h"
@@ -198,6 +199,36 @@ static void load_run(struct jr_past *past)
         outcome->stop_signal = report->exit_code - 128;
 }
 
+static char **names_of(struct jr_arena *arena, const json_t *list,
+                       uint32_t *ret_count)
+{
+    struct jr_strv names = {0};
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        if (name != NULL)
+            jr_strv_push(&names, arena, jr_arena_strdup(arena, name));
+    }
+    *ret_count = (uint32_t)names.count;
+    return names.items;
+}
+
+/* What was compared, and what reasons call the place where it was found: a
+ * path whose last component that is. */
+static void load_compared(struct jr_past *past)
+{
+    const json_t *compared = json_object_get(past->json, "compared");
+    const char *source = jr_json_get_str(compared, "source");
+    struct jr_results *wants = &past->policy.results;
+    wants->stated = compared != NULL && !json_is_null(compared);
+    wants->equal = names_of(&past->arena, json_object_get(compared, "equal"),
+                            &wants->equal_count);
+    wants->distinct =
+        names_of(&past->arena, json_object_get(compared, "distinct"),
+                 &wants->distinct_count);
+    for (uint32_t i = 0; i < past->plan.count; i++)
+        past->plan.ranks[i].result_path = source;
+}
+
 static void load_hosts(struct jr_past *past, const json_t *ranks)
 {
     char **hosts =
@@ -246,17 +277,11 @@ static void load_hang(struct jr_past *past, int fd)
     jr_hang_find(&judge);
 }
 
-int jr_past_load(struct jr_past *ret, int fd, const char *name,
-                 const char *log_dir, const char *id, struct jr_error *err)
+int jr_past_read(struct jr_past *ret, json_t *results, struct jr_error *err)
 {
-    *ret = (struct jr_past){.json = jr_folder_json(fd, name, err), .id = id};
-    if (ret->json == NULL)
-        return -1;
-    const json_t *ranks = json_object_get(ret->json, "ranks");
+    const json_t *ranks = json_object_get(results, "ranks");
     size_t count = json_array_size(ranks);
-    ret->plan.own_dir = jr_arena_printf(&ret->arena, "%s/%s", log_dir, id);
-    ret->plan.run_dir = jr_arena_printf(&ret->arena, "%s/%.*s", log_dir,
-                                        (int)strcspn(id, "/"), id);
+    *ret = (struct jr_past){.json = results};
     if (!json_is_array(ranks) || !make_room(ret, count)) {
         jr_past_release(ret);
         return jr_error_set(err, JR_STATUS_LAUNCH,
@@ -266,6 +291,20 @@ int jr_past_load(struct jr_past *ret, int fd, const char *name,
     for (size_t i = 0; i < count; i++)
         load_rank(ret, i, json_array_get(ranks, i));
     load_hosts(ret, ranks);
+    load_compared(ret);
+    return 0;
+}
+
+int jr_past_load(struct jr_past *ret, int fd, const char *name,
+                 const char *log_dir, const char *id, struct jr_error *err)
+{
+    json_t *json = jr_folder_json(fd, name, err);
+    if (json == NULL || jr_past_read(ret, json, err) != 0)
+        return -1;
+    ret->id = id;
+    ret->plan.own_dir = jr_arena_printf(&ret->arena, "%s/%s", log_dir, id);
+    ret->plan.run_dir = jr_arena_printf(&ret->arena, "%s/%.*s", log_dir,
+                                        (int)strcspn(id, "/"), id);
     load_causes(ret, fd);
     load_hang(ret, fd);
     return 0;

@@ -2,7 +2,8 @@
  * A run of the past: results.json read back into the values that it was made
  * of, so that what is told of a run later is told by the same code.
  *
- * What the file does not keep is missing: the policy, the environment.
+ * What the file does not keep is missing: the environment, and of the policy all
+ * but what was compared.
  */
 #ifndef JR_PAST_H
 #define JR_PAST_H
@@ -23,6 +24,11 @@ struct jr_past {
  * they are not there or not what jobrun writes. `id` is borrowed. */
 int jr_past_load(struct jr_past *ret, int fd, const char *name,
                  const char *log_dir, const char *id, struct jr_error *err);
+
+/* The same of results that have been read, which are taken over: without what
+ * other files of the folder say, and its paths. */
+int jr_past_read(struct jr_past *ret, json_t *results, struct jr_error *err);
+
 void jr_past_release(struct jr_past *past);
 
 #endif

@@ -143,14 +143,19 @@ void jr_print_account(const struct jr_page *page)
     print_lingering(page);
     print_patterns(page);
     print_dropped(page);
-    if (page->report->status == JR_RUN_SUCCEEDED) {
+    bool good = page->report->status == JR_RUN_SUCCEEDED;
+    const struct jr_parts_look look = {good ? "        " : "  ", page->run,
+                                       page->report->error};
+    if (good) {
         jr_print_earlier(page, "        ");
         jr_print_fields(page);
     } else {
         print_body(page);
         if (page->nodes != NULL)
-            jr_parts_print(page->out, page->nodes, "  ");
+            jr_parts_print(page->out, page->nodes, look.before);
     }
+    if (page->nodes != NULL)
+        jr_parts_unlike(page->out, page->nodes, &look);
     jr_print_place(page);
 }
 

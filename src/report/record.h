@@ -22,6 +22,8 @@ struct jr_record_facts {
     const char *fingerprint;
     const char *spec;                 /* as the user named it */
     const char *rerun_of;             /* the id of the run that it repeats */
+    uint32_t world_size, nodes;       /* of all of it */
+    uint32_t first_rank, ranks;       /* that this jobrun starts */
     uint32_t attempt;                 /* the one that runs, or decided */
     bool local;                       /* every node's ranks on this machine */
     uint64_t started_ns, finished_ns; /* wall time; finished 0: not yet */

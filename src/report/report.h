@@ -77,6 +77,11 @@ void jr_report_json(struct jr_buf *out, const struct jr_report *report,
                     const struct jr_outcome *outcome,
                     const struct jr_drain *drain);
 
+/* Append its root cause alone: an object, or null. */
+void jr_report_json_cause(struct jr_buf *out, const struct jr_report *report,
+                          const struct jr_plan *plan,
+                          const struct jr_outcome *outcome);
+
 /* The few lines that a person reads at the end. `run_fd` is for the last lines
  * of stderr. */
 void jr_report_print(struct jr_buf *out, const struct jr_report *report,

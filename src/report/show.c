@@ -78,13 +78,17 @@ static void add_standing(struct jr_buf *out, const json_t *run,
 static void show_parts(struct jr_buf *out, const json_t *run,
                        const char *run_dir, int fd)
 {
+    const char *name = strrchr(run_dir, '/');
+    const struct jr_parts_look look = {"  ", name == NULL ? run_dir : name + 1,
+                                       NULL};
     struct jr_parts parts;
     jr_parts_find(&parts, fd);
     json_t *nodes = jr_parts_nodes(fd, &parts);
     add_standing(out, run, jr_folder_standing(run));
     jr_buf_printf(out, ": %zu of %zu nodes are here\n", parts.count,
                   json_array_size(nodes));
-    jr_parts_print(out, nodes, "  ");
+    jr_parts_print(out, nodes, look.before);
+    jr_parts_unlike(out, nodes, &look);
     jr_buf_str(out, "  ");
     jr_buf_safe(out, run_dir);
     jr_buf_char(out, '\n');

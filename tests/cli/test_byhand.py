@@ -1,5 +1,6 @@
 """Several nodes by hand: a jobrun on each, with nothing in common but a run id.
 Here the nodes are processes of one machine."""
+import html
 import json
 import os
 import shutil
@@ -213,9 +214,9 @@ class Runs(ByHand):
         for number in (2 ** 20, 2 ** 32 - 1):
             shutil.copytree(top / "node_1", top / f"node_{number}")
             self.assertEqual(len(self.joined()["nodes"]), 2)
-        plan = top / "node_0/plan.json"
-        made = json.loads(plan.read_text())
-        plan.write_text(json.dumps({**made, "nodes": 2 ** 32 - 1}))
+        record = top / "node_0/run.json"
+        made = json.loads(record.read_text())
+        record.write_text(json.dumps({**made, "nodes": 2 ** 32 - 1}))
         self.assertEqual(len(self.joined()["nodes"]), 2)
         self.expect(self.jobrun("runs"), 0)
 
@@ -223,6 +224,213 @@ class Runs(ByHand):
         done = self.expect(self.jobrun(
             "plan", self.spec("true"), "--node-rank", "1", "--run-id", "x"), 0)
         self.assertIn("runs/x/node_1", done.stdout)
+
+
+class Joined(ByHand):
+    """What no node can know by itself."""
+
+    def run_both(self, more="", script="true", options=((), ())):
+        spec = self.spec(script, more=more)
+        for node in range(2):
+            self.node(spec, node, *options[node])
+        return self.joined()
+
+    def told(self, run="exp1", code=5):
+        """What `show` says; every verb has the same verdict."""
+        self.expect(self.jobrun("wait", run), code)
+        listed = self.expect(self.jobrun("runs"), 0).stdout.splitlines()
+        line = next(line for line in listed if line.split()[-1] == run)
+        self.assertEqual(line.split()[1], str(code), listed)
+        report = self.expect(self.jobrun("report", run, "--format", "html"),
+                             0).stdout
+        shown = self.expect(self.jobrun("show", run), 0).stdout
+        self.assertIn("exit status 5" if code else "succeeded", shown)
+        for line in shown.splitlines()[1:-1]:
+            self.assertIn(line.strip(), html.unescape(report))
+        return shown
+
+    def deliver(self, values):
+        return "set -- " + " ".join(values) + \
+            "; shift $RANK; echo '{\"f\": '$1'}' > $JOBRUN_RESULT_FILE"
+
+    def faults(self, results):
+        return {rank["rank"]: (rank["result_error"], rank["error"])
+                for rank in results["ranks"] if rank["state"] != "succeeded"}
+
+    def test_unequal_over_the_nodes(self):
+        """Each node's own ranks agree."""
+        results = self.run_both("results: {equal: [f]}",
+                                self.deliver(["1", "1", "2", "2.0"]))
+        both = {0: ("unequal", "result.json: 'f' is 1, but 2 on ranks 2-3"),
+                2: ("unequal", "result.json: 'f' is 2, but 1 on ranks 0-1")}
+        self.assertEqual(self.faults(results),
+                         {rank: both[rank // 2 * 2] for rank in range(4)})
+        self.assertEqual([node["status"] for node in results["nodes"]],
+                         ["succeeded"] * 2)
+        cause = results["root_cause"]
+        self.assertEqual((results["status"], results["exit_code"],
+                          cause["kind"], cause["rank"], cause["message"],
+                          cause["together"]),
+                         ("incomplete", 5, "result", 0, both[0][1], [1, 2, 3]))
+        shown = self.told()
+        self.assertIn("INCOMPLETE: every rank exited with 0, but 4 of 4 "
+                      "delivered what `results` does not allow", shown)
+        self.assertIn("rank 3    " + both[2][1], shown)
+        for node in range(2):
+            self.expect(self.jobrun("wait", f"exp1/node_{node}"), 0)
+
+    def test_the_majority_is_that_of_all_nodes(self):
+        """A node in doubt is none once the others are here."""
+        results = self.run_both("results: {equal: [f]}",
+                                self.deliver(["1", "2", "2", "2"]))
+        self.assertEqual(self.faults(results), {
+            0: ("unequal", "result.json: 'f' is 1, but 2 on ranks 1-3")})
+        self.assertEqual([node["status"] for node in results["nodes"]],
+                         ["incomplete", "succeeded"])
+        self.told()
+
+    def test_not_distinct_over_the_nodes(self):
+        results = self.run_both("results: {distinct: [f]}",
+                                self.deliver(["1", "2", "3", "2"]))
+        self.assertEqual(self.faults(results), {
+            rank: ("field", "result.json: 'f' is 2 on ranks 1,3, not distinct")
+            for rank in (1, 3)})
+        self.told()
+
+    def test_not_distinct_on_one_node_and_over_both(self):
+        results = self.run_both("results: {distinct: [f]}",
+                                self.deliver(["7", "7", "3", "7"]))
+        self.assertEqual(self.faults(results), {
+            rank: ("field",
+                   "result.json: 'f' is 7 on ranks 0-1,3, not distinct")
+            for rank in (0, 1, 3)})
+
+    def test_as_one_jobrun_tells_it(self):
+        """Of the same ranks on one machine, word for word."""
+        for more, values in (("equal: [f]", ["1", "1", "2", "1"]),
+                             ("distinct: [f]", ["1", "1", "2", "1"]),
+                             ("equal: [f], fields: {f: {type: number, max: 5}}",
+                              ["1", "9", "2", "2"]),
+                             ("equal: [f, g]",
+                              ["1", "1", "2", "1"])):
+            run = f"r{len(list(self.folder.glob('runs/*')))}"
+            script = self.deliver(values)
+            spec = self.spec(script, more="results: {%s}" % more)
+            for node in range(2):
+                self.node(spec, node, run=run)
+            self.expect(self.jobrun(spec, "--local", "--run-id",
+                                    run + "-whole"), 5)
+            whole = json.loads(self.expect(self.jobrun(
+                "show", run + "-whole", "--format", "json"), 0).stdout)
+            joined = self.joined(run)
+            self.assertNotEqual(self.faults(whole), {})
+            self.assertEqual(self.faults(joined), self.faults(whole))
+            for key in ("status", "exit_code", "root_cause"):
+                self.assertEqual(joined[key], whole[key])
+
+    def test_from_a_stream(self):
+        results = self.run_both(
+            "results: {from: stdout, pattern: 'f=(?<f>.*)', equal: [f]}",
+            "echo f=$NODE_RANK")
+        self.assertEqual(self.faults(results)[0], (
+            "unequal", "stdout.log: 'f' is \"0\", but \"1\" on ranks 2-3"))
+
+    def test_equal_over_the_nodes(self):
+        results = self.run_both("results: {equal: [f], distinct: [g]}",
+                                "echo '{\"f\": 1, \"g\": '$RANK'}' > "
+                                "$JOBRUN_RESULT_FILE")
+        self.assertEqual((results["status"], self.faults(results)),
+                         ("succeeded", {}))
+        self.assertIn("f 1 .. 1   g 0 .. 3", self.told(code=0))
+
+    def test_a_failure_is_graver(self):
+        results = self.run_both(
+            "results: {equal: [f]}",
+            self.deliver(["1", "1", "2", "2"]) + "; exit $((RANK == 3))")
+        self.assertEqual((results["status"], results["exit_code"],
+                          results["root_cause"]["rank"]), ("failed", 1, 3))
+        self.assertEqual(sorted(self.faults(results)), [2, 3])
+
+    def test_what_is_here_differs(self):
+        """Sure, whatever the third node would deliver."""
+        spec = self.spec(self.deliver(["1", "1", "2", "2", "2", "2"]), nodes=3,
+                         more="results: {equal: [f]}")
+        for node in range(2):
+            self.expect(self.node(spec, node), 0)
+        self.assertEqual(self.joined()["root_cause"]["rank"], 0)
+        self.assertIn("node 2   not here", self.told())
+
+    def test_other_experiments(self):
+        first = ("-s", "env.LR=1")
+        results = self.run_both("env: {LR: 0}", options=(first, ()))
+        prints = [node["fingerprint"] for node in results["nodes"]]
+        self.assertNotEqual(*prints)
+        self.assertIsNone(results["fingerprint"])
+        self.assertEqual(results["status"], "succeeded")
+        said = (f"the nodes ran different experiments: node 0: fingerprint "
+                f"{prints[0][:12]}; node 1: fingerprint {prints[1][:12]} "
+                f"(jobrun diff exp1/node_0 exp1/node_1)")
+        self.assertIn(said, self.told(code=0))
+        done = self.expect(self.jobrun("diff", "exp1/node_0", "exp1/node_1"), 0)
+        self.assertIn("env.LR", done.stdout)
+        spec = self.spec("true", more="env: {LR: 0}")
+        for node in range(2):
+            self.expect(self.node(spec, node, *first, run="exp2"), 0)
+        self.assertNotIn("different", self.told("exp2", 0))
+        done = self.expect(self.jobrun("diff", "exp1", "exp2"), 0)
+        self.assertIn("run exp1  (its nodes ran different experiments",
+                      done.stdout)
+        self.assertNotIn("same experiment", done.stdout)
+        self.expect(self.jobrun("diff", "--exit-code", "exp1", "exp2"), 1)
+
+    def test_other_experiments_are_told_while_they_run(self):
+        script = "echo up; while [ ! -e over ]; do sleep 0.01; done"
+        spec = self.spec(script)
+        nodes = [self.begin(spec, 0), self.begin(spec, 1, "-s", "env.LR=1")]
+        for node in range(2):
+            self.await_ranks(node, [2 * node, 2 * node + 1])
+        shown = self.expect(self.jobrun("show", "exp1"), 0).stdout
+        self.assertIn("the nodes ran different experiments: node 0: ", shown)
+        self.write("over", "")
+        for process in nodes:
+            self.ends(process, 0)
+
+    def test_other_worlds(self):
+        """Their ranks may make a whole by chance."""
+        results = self.run_both(options=((), ("-s", "nodes=3")))
+        said = ("the nodes are not of one run: node 0: 4 ranks on 2 nodes; "
+                "node 1: 6 ranks on 3 nodes")
+        self.assertEqual((results["status"], results["exit_code"],
+                          results["root_cause"]["kind"],
+                          results["root_cause"]["message"]),
+                         ("incomplete", 5, "result", said))
+        self.assertEqual([node["status"] for node in results["nodes"]],
+                         ["succeeded", "succeeded", "absent"])
+        shown = self.told()
+        self.assertIn(f"INCOMPLETE: {said} ", shown)
+        self.assertEqual(shown.count(said), 1, shown)
+
+    def test_ranks_that_several_nodes_have_or_none(self):
+        for run, sizes, said in (
+                ("twice", ("[3,1]", "[1,3]"), "more than one has ranks 1-2"),
+                ("none", ("[1,3]", "[3,1]"), "none has ranks 1-2"),
+                ("both", ("[2,2,1]", "[1,1,3]", "[2,2,1]"),
+                 "more than one has rank 1; none has ranks 2-3")):
+            spec = self.spec("true", nodes=len(sizes))
+            for node, size in enumerate(sizes):
+                self.expect(self.node(spec, node, "-s",
+                                      f"local_world_size={size}", run=run), 0)
+            self.assertEqual(self.joined(run)["root_cause"]["message"],
+                             f"the nodes are not of one run: {said}")
+            self.told(run)
+
+    def test_a_failure_on_a_node_of_another_world(self):
+        results = self.run_both(script="exit $((RANK == 1))",
+                                options=((), ("-s", "nodes=3")))
+        self.assertEqual((results["status"], results["root_cause"]["rank"]),
+                         ("failed", 1))
+        self.assertIn("the nodes are not of one run: node 0: 4 ranks",
+                      self.expect(self.jobrun("show", "exp1"), 0).stdout)
 
 
 class Failures(ByHand):

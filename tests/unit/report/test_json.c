@@ -192,6 +192,29 @@ static void out_of_time(void)
            {"root_cause.signal", "null"});
 }
 
+static void what_was_compared(void)
+{
+    static char *const names[] = {(char *)"a", (char *)"b"};
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake.policy.results.stated = true;
+    fake.policy.results.required = (char *)"none";
+    fake.policy.results.equal = (char **)names;
+    fake.policy.results.equal_count = 2;
+    EXPECT(&fake, {"compared", "{\"source\": \"result.json\", \"equal\": "
+                               "[\"a\", \"b\"], \"distinct\": []}"});
+    fake_start(&fake, 2);
+    fake.policy.results.stated = true;
+    fake.policy.results.required = (char *)"none";
+    fake.policy.results.distinct = (char **)names;
+    fake.policy.results.distinct_count = 1;
+    fake.ranks[1].result_path = "/data/own.json";
+    EXPECT(&fake, {"compared", "{\"source\": null, \"equal\": [], "
+                               "\"distinct\": [\"a\"]}"});
+    fake_start(&fake, 1);
+    EXPECT(&fake, {"compared", "null"});
+}
+
 static void a_killed_runner(void)
 {
     struct fake fake;
@@ -214,7 +237,7 @@ static void one_rank_a_line(void)
     for (const char *at = text.data; (at = strchr(at, '\n')) != NULL; lines++)
         ranks += strncmp(++at, "    {\"rank\": ", 13) == 0;
     CU_ASSERT_EQUAL(ranks, 8);
-    CU_ASSERT_EQUAL(lines, 1 + 17 + 1 + 8 + 1 + 1);
+    CU_ASSERT_EQUAL(lines, 1 + 18 + 1 + 8 + 1 + 1);
     jr_buf_release(&text);
     fake_end(&fake);
 }
@@ -228,4 +251,5 @@ static void begins_afresh(void)
 JR_UNIT_MAIN("json", CASE(begins_afresh), CASE(a_good_run), CASE(a_failure),
              CASE(nothing_delivered), CASE(no_such_program),
              CASE(stopped_by_a_signal), CASE(out_of_time),
-             CASE(a_killed_runner), CASE(one_rank_a_line))
+             CASE(what_was_compared), CASE(a_killed_runner),
+             CASE(one_rank_a_line))
