@@ -37,6 +37,7 @@ static void fill_plan(struct jr_build *build)
     bool here = options->local || options->whole;
     *build->plan = (struct jr_plan){
         .name = job->name,
+        .unbound = job->unbound,
         .run_id = jr_arena_strdup(build->arena, options->run_id),
         .run_dir = jr_arena_printf(build->arena, "%s/%s", job->log_dir,
                                    options->run_id),

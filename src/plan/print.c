@@ -198,6 +198,8 @@ static void print_head(struct jr_buf *out, const struct jr_plan *plan,
     print_text(out, "folder", plan->own_dir);
     print_master(out, plan);
     print_backends(out, plan);
+    if (plan->unbound != NULL)
+        print_text(out, "bind", plan->unbound);
     if (plan->inject != NULL)
         print_text(out, "rehearsed", plan->inject);
 }

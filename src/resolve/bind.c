@@ -241,6 +241,9 @@ static enum jr_fired lack(struct jr_resolver *r, struct jr_cell *out,
 {
     if (!r->hw->real) {
         out->detail = jr_arena_printf(r->arena, "%s here", lacks);
+        r->out->job.unbound = jr_arena_printf(
+            r->arena, "%s; to which CPUs cannot be told: %s there", out->text,
+            lacks);
         return JR_FIRED;
     }
     jr_rules_show(r, JR_BIND, out);

@@ -94,6 +94,8 @@ struct jr_job {
     char **slots;     /* the CPUs of each rank that shares this machine, by
                          local rank, or with --local by rank: "0-3,8" */
     uint32_t slots_count; /* 0: ranks are not bound */
+    const char *unbound; /* why they are not, though `bind` says so: a profile
+                            does not tell enough; NULL: all is known */
     struct jr_seats *seats; /* of each node; NULL: all are taken to be like this
                                one. See seats.h */
     uint32_t axis_size[JR_AXIS_COUNT];

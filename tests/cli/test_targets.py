@@ -31,6 +31,16 @@ class Targets(harness.Case):
                           "targets: [1x8, 2x8:A100, site/dgx.yaml]\n", 0)
         self.assertEqual(told, "")
 
+    def test_a_machine_that_does_not_tell_enough_to_bind(self):
+        self.write("t.jobrun.yaml", HEAD + "bind: device\ndevice: cuda\n")
+        told = [self.expect(self.jobrun("plan", "t.jobrun.yaml", "--on", on),
+                            0).stdout
+                for on in (str(MACHINES / "dgx-h100.yaml"),
+                           str(MACHINES / "numa-gpus" / "expected.yaml"))]
+        self.assertIn("bind      device; to which CPUs cannot be told: not "
+                      "every device has a NUMA node with CPUs there\n", told[0])
+        self.assertNotIn("bind ", told[1])
+
     def test_what_fails_names_the_target(self):
         told = self.check(
             "world_size: 16\n"

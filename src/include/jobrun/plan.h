@@ -96,6 +96,8 @@ struct jr_plan {
     uint32_t rank_ports;     /* how many ports the ranks have of their own, each
                                 of which jobrun holds by a descriptor */
     const char *device_name;
+    const char *unbound;     /* why the CPUs of ranks that will be bound are not
+                                known here; NULL */
     enum jr_form form;
     enum jr_start_method start_method;
     const char *target;      /* what a function, script, module or library is
