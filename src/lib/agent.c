@@ -246,8 +246,8 @@ int jr_session_serve(char *const *envp, struct jr_error *err)
     if (side.session == NULL || arena.failed) {
         jr_session_close(side.session);
         jr_arena_release(&arena);
-        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory"),
-               JR_STATUS_LAUNCH;
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+        return JR_STATUS_LAUNCH;
     }
     const struct jr_agent_hooks hooks = {
         .data = &side,
