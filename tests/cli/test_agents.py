@@ -632,12 +632,18 @@ class Ends(Agents):
 
     def test_the_head_is_killed_and_ranks_have_their_grace(self):
         process = self.begin("trap 'echo saved > \"$JOBRUN_RANK_DIR/saved\"; "
-                             "exit 0' TERM; while :; do sleep 0.05; done")
+                             "exit 0' TERM; > \"$JOBRUN_RANK_DIR/listens\"; "
+                             "while :; do sleep 0.05; done")
+        folders = [self.folder / f"runs/latest/attempt_0/{rank}"
+                   for rank in range(4)]
+        until = time.monotonic() + harness.LIMIT
+        while not all((folder / "listens").exists() for folder in folders):
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
         process.kill()
         self.finish(process, -signal.SIGKILL)
-        for rank in range(4):
-            self.assertTrue((self.folder / f"runs/latest/attempt_0/{rank}"
-                             "/saved").exists())
+        for folder in folders:
+            self.assertTrue((folder / "saved").exists())
 
     def test_srun_is_killed(self):
         process = self.begin()
