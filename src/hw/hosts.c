@@ -9,6 +9,7 @@
 /* Hosts on the way, in the order in which they came up, with their slots. */
 struct listing {
     struct jr_probe *probe;
+    json_t *places; /* of the hosts, by name: there may be many */
     struct jr_strv hosts;
     uint32_t *slots;
     size_t slots_count;
@@ -22,17 +23,16 @@ static bool is_host(const char *text)
                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ._:-")] == '\0';
 }
 
-/* Count `slots` for a host. Files and variables name the slots of a host one
- * after the other, so that the last host is looked at first. */
+/* Count `slots` for a host. */
 static bool add(struct listing *to, const char *host, uint32_t slots)
 {
     struct jr_arena *arena = to->probe->arena;
-    size_t at = to->hosts.count;
-    while (at > 0 && strcmp(to->hosts.items[at - 1], host) != 0)
-        at--;
-    if (at > 0) {
-        to->slots[at - 1] += slots;
-        return true;
+    const json_t *place = json_object_get(to->places, host);
+    if (place != NULL) {
+        uint32_t *known = &to->slots[json_integer_value(place)];
+        bool fits = slots <= JR_HOSTLIST_MAX - *known;
+        *known += fits ? slots : 0;
+        return fits;
     }
     if (!is_host(host) || slots == 0 || slots > JR_HOSTLIST_MAX ||
         to->hosts.count == JR_HOSTLIST_MAX)
@@ -42,15 +42,25 @@ static bool add(struct listing *to, const char *host, uint32_t slots)
     if (slot == NULL)
         return false;
     *slot = slots;
+    if (json_object_set_new(to->places, host,
+                            json_integer((json_int_t)to->hosts.count)) != 0)
+        arena->failed = true;
     jr_strv_push(&to->hosts, arena, jr_arena_strdup(arena, host));
     return true;
 }
 
-/* Into the facts, unless they have hosts from a better variable. */
-static bool keep(const struct listing *from)
+static struct listing begin(struct jr_probe *probe)
+{
+    return (struct listing){.probe = probe, .places = json_object()};
+}
+
+/* Into the facts, if all of it could be read, and unless they have hosts from a
+ * better variable. */
+static bool end(const struct listing *from, bool whole)
 {
     struct jr_hw_scheduler *to = &from->probe->hw->scheduler;
-    if (from->hosts.count == 0)
+    json_decref(from->places);
+    if (!whole || from->hosts.count == 0)
         return false;
     if (to->hosts.count > 0)
         return true;
@@ -86,15 +96,15 @@ static bool add_text(struct listing *to, const char *value,
 
 bool jr_hosts_words(struct jr_probe *probe, const char *value)
 {
-    struct listing listing = {.probe = probe};
-    return add_text(&listing, value, " ") && keep(&listing);
+    struct listing listing = begin(probe);
+    return end(&listing, add_text(&listing, value, " "));
 }
 
 bool jr_hosts_lines(struct jr_probe *probe, const char *path)
 {
-    struct listing listing = {.probe = probe};
     const char *text = jr_probe_text(probe, "%s", path);
-    return text != NULL && add_text(&listing, text, "\n") && keep(&listing);
+    struct listing listing = begin(probe);
+    return end(&listing, text != NULL && add_text(&listing, text, "\n"));
 }
 
 /* The next two words of a text, HOST SLOTS; false when that is not what comes.
@@ -109,28 +119,28 @@ static bool add_pair(struct listing *to, char **text)
 
 bool jr_hosts_pairs(struct jr_probe *probe, const char *value)
 {
-    struct listing listing = {.probe = probe};
+    struct listing listing = begin(probe);
     char *text = jr_arena_strdup(&probe->scratch, value);
-    while (text != NULL && *text != '\0')
-        if (!add_pair(&listing, &text))
-            return false;
-    return keep(&listing);
+    bool whole = true;
+    while (whole && text != NULL && *text != '\0')
+        whole = add_pair(&listing, &text);
+    return end(&listing, whole);
 }
 
 bool jr_hosts_table(struct jr_probe *probe, const char *path)
 {
-    struct listing listing = {.probe = probe};
+    struct listing listing = begin(probe);
     char *text = jr_probe_text(probe, "%s", path);
-    for (char *line; (line = strsep(&text, "\n")) != NULL;)
-        if (line[0] != '\0' && !add_pair(&listing, &line))
-            return false;
-    return keep(&listing);
+    bool whole = true;
+    for (char *line; whole && (line = strsep(&text, "\n")) != NULL;)
+        whole = line[0] == '\0' || add_pair(&listing, &line);
+    return end(&listing, whole);
 }
 
 /* One slot each, which tells nothing. */
 bool jr_hosts_json(struct jr_probe *probe, const char *value)
 {
-    struct listing listing = {.probe = probe};
+    struct listing listing = begin(probe);
     struct jr_error err;
     json_t *list = jr_json_parse(value, strlen(value), &err);
     bool whole = json_is_array(list);
@@ -139,7 +149,7 @@ bool jr_hosts_json(struct jr_probe *probe, const char *value)
         whole = host != NULL && add(&listing, host, 1);
     }
     json_decref(list);
-    return whole && keep(&listing);
+    return end(&listing, whole);
 }
 
 static bool is_same(const char *a, const char *b)

@@ -1,6 +1,7 @@
 #include "crew.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,22 @@ static const char *file_of(struct jr_crew *crew, const json_t *rank,
 {
     const json_t *value = json_object_get(rank, stream);
     return jr_arena_strdup(&crew->arena, jr_json_get_str(value, "file"));
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct jr_crew_rank *x = a, *y = b;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* The rank with that number; NULL: none has it. */
+static struct jr_crew_rank *rank_of(const struct jr_crew *crew,
+                                    json_int_t number)
+{
+    const struct jr_crew_rank key = {.rank = (uint32_t)number};
+    if (number < 0 || number > UINT32_MAX || crew->count == 0)
+        return NULL;
+    return bsearch(&key, crew->items, crew->count, sizeof key, by_rank);
 }
 
 /* Take the plan anew: paths are another attempt's. */
@@ -37,6 +54,8 @@ static int load_plan(struct jr_crew *crew, struct jr_error *err)
             .out = file_of(crew, rank, "stdout"),
             .err = file_of(crew, rank, "stderr")};
     }
+    if (crew->count > 0)
+        qsort(crew->items, crew->count, sizeof *crew->items, by_rank);
     json_decref(plan);
     return crew->arena.failed
                ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
@@ -47,20 +66,15 @@ static void hear(struct jr_crew *crew, const char *line, size_t len)
 {
     json_t *event = jr_json_parse(line, len, NULL);
     const char *name = jr_json_get_str(event, "event");
-    json_int_t rank = jr_json_get_int(event, "rank");
     json_int_t pid = jr_json_get_int(event, "pid");
     if (name != NULL && strcmp(name, "restart") == 0)
         (void)load_plan(crew, NULL);
-    for (size_t i = 0; name != NULL && i < crew->count; i++) {
-        struct jr_crew_rank *found = &crew->items[i];
-        if ((json_int_t)found->rank != rank)
-            continue;
-        if (strcmp(name, "rank_started") == 0)
-            found->pid = (int32_t)pid;
-        if (strcmp(name, "rank_ended") == 0)
-            found->ended = true;
-        break;
-    }
+    struct jr_crew_rank *rank =
+        rank_of(crew, jr_json_get_int(event, "rank"));
+    if (rank != NULL && name != NULL && strcmp(name, "rank_started") == 0)
+        rank->pid = (int32_t)pid;
+    if (rank != NULL && name != NULL && strcmp(name, "rank_ended") == 0)
+        rank->ended = true;
     json_decref(event);
 }
 

@@ -72,6 +72,26 @@ static void survives_odd_events(void)
     }
 }
 
+/* Parts are joined in the order of their nodes, which need not be that of
+ * their ranks. */
+static void hears_of_ranks_in_any_order(void)
+{
+    struct run run;
+    CU_ASSERT_EQUAL_FATAL(
+        start(&run, PLAN(RANK("7") "," RANK("2") "," RANK("4")),
+              STARTED("2", "52") STARTED("3", "53") STARTED("7", "57")
+                  ENDED("2")),
+        0);
+    CU_ASSERT_EQUAL_FATAL(run.crew.count, 3);
+    CU_ASSERT_EQUAL(run.crew.items[0].rank, 2);
+    CU_ASSERT_EQUAL(run.crew.items[0].pid, 52);
+    CU_ASSERT_TRUE(run.crew.items[0].ended);
+    CU_ASSERT_EQUAL(run.crew.items[1].pid, 0);
+    CU_ASSERT_EQUAL(run.crew.items[2].pid, 57);
+    JR_ASSERT_TEXT(run.crew.items[2].out, "out.7");
+    finish(&run);
+}
+
 static void hears_what_is_added(void)
 {
     struct run run;
@@ -160,5 +180,6 @@ static void knows_the_latest_log(void)
 }
 
 JR_UNIT_MAIN("crew", CASE(needs_a_plan), CASE(survives_odd_events),
+             CASE(hears_of_ranks_in_any_order),
              CASE(hears_what_is_added), CASE(starts_again),
              CASE(lives_below_its_runner), CASE(knows_the_latest_log))
