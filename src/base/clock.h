@@ -11,6 +11,13 @@
 uint64_t jr_clock_ns(void);
 uint64_t jr_clock_wall_ns(void);
 
+/* By how much the clock of another says more than one of ours. What it says
+ * comes from outside: the difference wraps where it fits in no int64_t. */
+static inline int64_t jr_clock_ahead(int64_t other, uint64_t ours)
+{
+    return (int64_t)((uint64_t)other - ours);
+}
+
 /* RFC 3339, UTC, milliseconds: 2026-11-21T06:30:12.345Z */
 void jr_clock_rfc3339(char out[static 32], uint64_t wall_ns);
 

@@ -37,7 +37,8 @@ static void on_hello(struct jr_head *head, uint32_t node, const json_t *word)
     free(side->host);
     side->host = strdup(host != NULL ? host : "unknown");
     side->port = (uint32_t)jr_json_get_int(word, "port");
-    side->skew_ns = jr_json_get_int(word, "wall") - (int64_t)jr_clock_wall_ns();
+    side->skew_ns =
+        jr_clock_ahead(jr_json_get_int(word, "wall"), jr_clock_wall_ns());
     side->state = JR_NODE_MET;
     if (version != NULL && strcmp(version, JR_VERSION) == 0)
         return;

@@ -70,7 +70,7 @@ void jr_head_run_returned(struct jr_head_run *run, uint32_t node)
 
 uint64_t jr_head_run_ns(const struct jr_node_side *side, uint64_t ns)
 {
-    return ns == 0 ? 0 : (uint64_t)((int64_t)ns - side->offset_ns);
+    return ns == 0 ? 0 : ns - (uint64_t)side->offset_ns;
 }
 
 /* The console. */
@@ -148,9 +148,8 @@ void jr_head_run_begun(struct jr_head_run *run, uint32_t node,
 {
     struct jr_node_side *side = &run->head->nodes[node];
     uint64_t now = jr_clock_ns();
-    int64_t middle = (int64_t)(run->go_ns + (now - run->go_ns) / 2);
-    json_int_t at = jr_json_get_int(word, "at");
-    side->offset_ns = (int64_t)at - middle;
+    uint64_t middle = run->go_ns + (now - run->go_ns) / 2;
+    side->offset_ns = jr_clock_ahead(jr_json_get_int(word, "at"), middle);
     side->blur_ns = (now - run->go_ns) / 2;
     if (side->blur_ns > run->outcome->blur_ns)
         run->outcome->blur_ns = side->blur_ns;
