@@ -32,6 +32,7 @@ static void note_ranks(json_t *joined, const struct jr_past *past)
         jr_json_set_str(line, "state", jr_rank_state_word(rank->state));
         jr_json_set_str(line, "error", good ? NULL : rank->reason);
         jr_json_set_str(line, "result_error", error);
+        jr_json_set_bool(line, "differs", rank->differs);
     }
 }
 

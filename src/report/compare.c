@@ -8,10 +8,6 @@
 
 #include "banned.h"
 
-/* How reasons that comparing finds end, but for those of `equal`. */
-#define NOT_DISTINCT ", not distinct"
-#define NO_VALUE     "' to compare"
-
 /* One rank's value of the field: its canonical text, so that equal values have
  * equal texts. */
 struct entry {
@@ -111,7 +107,7 @@ static void collect(struct column *column)
             json_object_get(judge->report->ranks[i].result, column->field);
         if (value == NULL) {
             jr_judge_fault(judge, i, JR_RESULT_FIELD,
-                           "%s has no '%s" NO_VALUE,
+                           "%s has no '%s' to compare",
                            jr_result_source(judge, i), column->field);
             continue;
         }
@@ -207,7 +203,7 @@ static void demand_distinct(struct column *column)
         JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
         print_value(&why, column, &column->groups[g]);
         print_holders(&why, column, &column->groups[g]);
-        jr_buf_str(&why, NOT_DISTINCT);
+        jr_buf_str(&why, ", not distinct");
         fault_group(column, &column->groups[g], JR_RESULT_FIELD, why.data);
     }
 }
@@ -239,35 +235,22 @@ static void compare(struct jr_judge *judge, const char *field,
 void jr_compare(struct jr_judge *judge)
 {
     const struct jr_results *wants = judge->wants;
+    judge->comparing = true;
     for (uint32_t f = 0; f < wants->equal_count; f++)
         compare(judge, wants->equal[f], demand_equal);
     for (uint32_t f = 0; f < wants->distinct_count; f++)
         compare(judge, wants->distinct[f], demand_distinct);
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = text == NULL ? 0 : strlen(text), most = strlen(end);
-    return len >= most && strcmp(text + len - most, end) == 0;
-}
-
-/* Whether it is comparing that has found the rank at fault: the contract has
- * `field` for that and for more. */
-static bool is_odd(const struct jr_rank_report *rank)
-{
-    if (rank->result_error != JR_RESULT_FIELD)
-        return rank->result_error == JR_RESULT_UNEQUAL;
-    return ends_with(rank->reason, NOT_DISTINCT) ||
-           ends_with(rank->reason, NO_VALUE);
+    judge->comparing = false;
 }
 
 void jr_compare_again(struct jr_judge *judge)
 {
     for (size_t i = 0; i < judge->report->count; i++) {
         struct jr_rank_report *rank = &judge->report->ranks[i];
-        if (rank->state != JR_RANK_INCOMPLETE || !is_odd(rank))
+        if (rank->state != JR_RANK_INCOMPLETE || !rank->differs)
             continue;
         rank->state = JR_RANK_SUCCEEDED;
+        rank->differs = false;
         rank->result_error = JR_RESULT_NONE;
         rank->reason = NULL;
     }

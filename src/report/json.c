@@ -143,6 +143,7 @@ static void put_result(struct jr_buf *out, const struct line *line)
                     report->result_error == JR_RESULT_NONE
                         ? NULL
                         : jr_result_error_word(report->result_error));
+    jr_json_put_bool(out, "differs", report->differs);
 }
 
 static void add_rank(struct jr_buf *out, const struct line *line)

@@ -100,5 +100,6 @@ void jr_judge_fault(struct jr_judge *judge, size_t i,
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
     rank->result_error = error;
+    rank->differs = judge->comparing;
     rank->reason = jr_arena_strdup(&judge->report->arena, text);
 }

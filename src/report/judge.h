@@ -24,6 +24,7 @@ struct jr_judge {
     struct jr_regex **field_pattern; /* one per field; NULL entries */
     json_t **field_enums;            /* arrays, one per field; NULL entries */
     int run_fd;
+    bool comparing; /* faults are between ranks now */
 };
 
 /* The plan's view of rank `i` of the outcome. */

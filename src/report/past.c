@@ -101,6 +101,7 @@ static void load_verdict(struct jr_rank_report *rank, const json_t *line)
         rank->reason = jr_json_get_str(line, "error");
     else
         rank->error = jr_json_get_str(line, "error");
+    rank->differs = jr_json_get_bool(line, "differs");
     rank->error_file = jr_json_get_str(line, "error_file") != NULL;
     if (!json_is_null(result))
         rank->result = json_incref(result);

@@ -16,6 +16,7 @@ struct jr_rank_report {
     enum jr_rank_state state;
     json_t *result; /* owned; NULL: none */
     enum jr_result_error result_error;
+    bool differs; /* that was found by comparing it with others' */
     const char *reason; /* "result.json: 'accuracy' is 0.41, less than 0.9" */
     const char *error;  /* its exception, or why it could not start; NULL */
     const char *where;  /* of the exception: "train.py:88 in step"; NULL */
