@@ -13,7 +13,7 @@
 
 #include "banned.h"
 
-static void greet(struct jr_agent *agent, const char *host)
+static void greet(struct jr_agent *agent)
 {
     const struct jr_agent_hooks *hooks = agent->hooks;
     struct jr_buf facts JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -27,7 +27,7 @@ static void greet(struct jr_agent *agent, const char *host)
                    facts.len);
     json_t *word = jr_frame_word(agent->node, "hello");
     jr_json_set_str(word, "version", JR_VERSION);
-    jr_json_set_str(word, "host", host);
+    jr_json_set_str(word, "host", agent->host);
     jr_json_set_int(word, "wall", (json_int_t)jr_clock_wall_ns());
     jr_json_set_int(word, "port", hooks->offer(hooks->data));
     jr_agent_say(agent, word);
@@ -89,6 +89,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
     struct jr_agent agent = {
         .hooks = hooks,
         .node = node,
+        .host = host,
         .loop = {.epoll_fd = -1},
         .in = {STDIN_FILENO, jr_agent_on_input, &agent},
         .out = {STDOUT_FILENO, jr_agent_on_room, &agent},
@@ -102,7 +103,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
     if (result != 0)
         (void)jr_error_sys(err, JR_STATUS_LAUNCH, "could not set up the agent");
     else
-        greet(&agent, host);
+        greet(&agent);
     while (result == 0 && goes_on(&agent))
         (void)jr_loop_turn(&agent.loop, false);
     if (agent.forsaken)

@@ -98,5 +98,6 @@ void jr_agent_refuse(struct jr_agent *agent, const struct jr_error *why)
     jr_frame_bytes(&agent->outbox, agent->node, JR_FLOW_WHY, why->text,
                    strlen(why->text));
     jr_json_set_int(word, "status", why->status);
+    jr_json_set_str(word, "host", agent->host);
     jr_agent_say(agent, word);
 }

@@ -24,6 +24,7 @@ struct jr_agent_source {
 struct jr_agent {
     const struct jr_agent_hooks *hooks;
     uint32_t node;
+    const char *host;
     struct jr_loop loop;
     struct jr_watch in, out, signals;
     struct jr_inlet inlet;

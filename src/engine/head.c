@@ -1,6 +1,7 @@
 #include "head.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "crew.h"
@@ -67,6 +68,9 @@ static int open_head(struct jr_head *head, struct jr_error *err)
     if (head->nodes == NULL || head->bytes == NULL ||
         jr_loop_open(&head->loop) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "could not set up the head");
+    for (uint32_t i = 0; i < head->options.nodes; i++)
+        if (head->options.hosts != NULL)
+            head->nodes[i].host = strdup(head->options.hosts[i]);
     jr_loop_timer(&head->loop, &head->patience);
     jr_loop_timer(&head->loop, &head->beat);
     return jr_head_connect(head, err);

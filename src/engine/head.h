@@ -22,6 +22,8 @@ struct jr_run_options;
 struct jr_head_options {
     const char *program; /* jobrun, as nodes find it */
     uint32_t nodes;
+    char *const *hosts; /* as the scheduler lists them, for nodes of which nothing
+                           was heard yet; NULL: not known */
     char *const *envp;
     uint64_t start_ms; /* for all nodes to answer; 0: five minutes */
     void (*note)(void *data, const char *line); /* what srun says; NULL */

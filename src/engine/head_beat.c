@@ -61,7 +61,7 @@ static void tell_silence(struct jr_buf *out, const struct jr_head *head,
     if (all)
         jr_buf_str(out, "any node");
     else
-        jr_buf_printf(out, "node %u (%s)", found->first, side->host);
+        jr_head_name(out, head, found->first);
     if (!all && found->silent > 1)
         jr_buf_printf(out, ", nor of %u other%s,", found->silent - 1,
                       found->silent > 2 ? "s" : "");

@@ -14,28 +14,39 @@ static void refuse(struct jr_head *head, uint32_t node, enum jr_status status,
                    const char *text)
 {
     struct jr_node_side *side = &head->nodes[node];
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
     if (side->state < JR_NODE_DONE)
         side->state = JR_NODE_REFUSED;
     if (head->refused)
         return;
     head->refused = true;
-    (void)jr_error_set(&head->refusal, status, "node %u (%s): %s", node,
-                       side->host != NULL ? side->host : "unknown", text);
+    jr_head_name(&name, head, node);
+    (void)jr_error_set(&head->refusal, status, "%s: %s",
+                       name.failed ? "a node" : name.data, text);
+}
+
+/* Who it is, as it says itself. */
+static void take_host(struct jr_node_side *side, const json_t *word)
+{
+    const char *host = jr_json_get_str(word, "host");
+    char *own = host != NULL ? strdup(host) : NULL;
+    if (own == NULL)
+        return;
+    free(side->host);
+    side->host = own;
 }
 
 static void on_hello(struct jr_head *head, uint32_t node, const json_t *word)
 {
     struct jr_node_side *side = &head->nodes[node];
     const char *version = jr_json_get_str(word, "version");
-    const char *host = jr_json_get_str(word, "host");
     char text[256];
     if (side->state != JR_NODE_SILENT) {
         refuse(head, node, JR_STATUS_UNRESOLVED,
                "srun started more than one agent there");
         return;
     }
-    free(side->host);
-    side->host = strdup(host != NULL ? host : "unknown");
+    take_host(side, word);
     side->port = (uint32_t)jr_json_get_int(word, "port");
     side->skew_ns =
         jr_clock_ahead(jr_json_get_int(word, "wall"), jr_clock_wall_ns());
@@ -60,6 +71,7 @@ static void on_refuse(struct jr_head *head, uint32_t node, const json_t *word)
 {
     struct jr_buf *why = &head->nodes[node].streams[JR_FLOW_WHY];
     json_int_t status = jr_json_get_int(word, "status");
+    take_host(&head->nodes[node], word);
     bool known = status > JR_STATUS_OK && status <= JR_STATUS_LAUNCH;
     refuse(head, node, known ? (enum jr_status)status : JR_STATUS_LAUNCH,
            why->len > 0 ? why->data : "it does not say why");

@@ -238,10 +238,11 @@ void jr_head_run_lost(struct jr_head_run *run, uint32_t node, const char *how)
 static void could_not_begin(struct jr_head_run *run, uint32_t node,
                             const char *text)
 {
-    const char *host = run->head->nodes[node].host;
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_head_name(&name, run->head, node);
     if (run->result == 0)
-        (void)jr_error_set(run->err, JR_STATUS_LAUNCH, "node %u (%s): %s",
-                           node, host, text);
+        (void)jr_error_set(run->err, JR_STATUS_LAUNCH, "%s: %s",
+                           name.failed ? "a node" : name.data, text);
     run->result = -1;
     jr_head_run_stop(run);
 }

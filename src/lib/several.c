@@ -240,9 +240,12 @@ enum jr_status jr_session_recruit(struct jr_session *session,
     if (session->head != NULL || !is_head(session))
         return JR_STATUS_OK;
     const struct jr_spec *spec = jr_spec_get(session->file);
+    const uint32_t nodes = nodes_wanted(session);
+    const struct jr_strv *hosts = &session->hw.scheduler.hosts;
     const struct jr_head_options options = {
         .program = own_program(session),
-        .nodes = nodes_wanted(session),
+        .nodes = nodes,
+        .hosts = hosts->count == nodes ? hosts->items : NULL,
         .envp = environment(session),
         .start_ms = spec->policy.timeouts.start_ms,
         .note = note,

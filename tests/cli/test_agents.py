@@ -466,6 +466,26 @@ class Wrong(Agents):
         done = self.expect(self.run_on(
             2, "true", FAKE_PROGRAM={"1": "/nowhere/jobrun"}), 7)
         self.assertIn("execve(): /nowhere/jobrun: No such file", done.stderr)
+        self.assertIn("node 1 (n2) did not answer", done.stderr)
+        self.nobody_is_left()
+
+    def test_a_node_that_refuses_at_once(self):
+        """Before its agent has said who it is: of fewer nodes than there are
+        in the allocation, nobody else knows."""
+        self.write("acme.facts", "#!/bin/sh\nexit 3\n").chmod(0o755)
+        spec = self.write("c.jobrun.yaml", CUSTOM)
+        done = self.expect(self.jobrun(
+            spec, "-s", "nodes=2", env=self.allocation(3)), 4)
+        self.assertRegex(done.stderr, r"node ([01]) \(n[12]\): acme.facts")
+        self.nobody_is_left()
+
+    def test_a_silent_node_of_some(self):
+        """Nobody knows which of the allocation's hosts srun took."""
+        mute = self.write("mute", "#!/bin/sh\ncat > /dev/null\n")
+        mute.chmod(0o700)
+        done = self.expect(self.run_on(
+            3, "true", "-s", "nodes=2", more="timeouts: {start: 1s}",
+            FAKE_PROGRAM={"1": str(mute)}), 7)
         self.assertIn("node 1 did not answer", done.stderr)
         self.nobody_is_left()
 
@@ -621,8 +641,8 @@ class Ends(Agents):
         done = self.expect(self.run_on(
             2, "true", more="timeouts: {start: 1s}",
             FAKE_PROGRAM={"1": str(mute)}), 7)
-        self.assertIn("node 1 did not answer: it has had its time "
-                      "(timeouts.start)", done.stderr)
+        self.assertIn("node 1 (n2) did not answer within 1s (timeouts.start)",
+                      done.stderr)
         self.nobody_is_left()
 
     def test_the_head_is_killed(self):
