@@ -5,27 +5,31 @@
 
 #include "banned.h"
 
-static bool listens(const struct jr_agent *agent)
+static bool has_turns(const struct jr_agent *agent)
 {
-    return agent->pid != 0 && agent->beats && !agent->leaving;
+    return agent->pid != 0 && !agent->leaving;
 }
 
 static void next_turn(struct jr_agent *agent)
 {
-    agent->turn.at =
-        listens(agent) ? jr_clock_ns() + JR_BEAT_NS * JR_BEAT_PATIENCE : 0;
+    uint64_t turn_ns =
+        agent->beats ? JR_BEAT_NS * JR_BEAT_PATIENCE : JR_BEAT_NS;
+    agent->turn.at = has_turns(agent) ? jr_clock_ns() + turn_ns : 0;
 }
 
 void jr_beat_listen(struct jr_agent *agent)
 {
     agent->silent = 0;
-    next_turn(agent);
+    if (agent->beats || agent->turn.at == 0)
+        next_turn(agent);
 }
 
 void jr_beat_unheard(void *owner)
 {
     struct jr_agent *agent = owner;
-    if (listens(agent) && !agent->away && ++agent->silent >= JR_BEATS)
+    if (has_turns(agent) && !agent->beats)
+        jr_agent_say(agent, jr_frame_word(agent->node, "beat"));
+    else if (has_turns(agent) && !agent->away && ++agent->silent >= JR_BEATS)
         jr_agent_forsake(agent);
     next_turn(agent);
 }

@@ -1,14 +1,20 @@
 /*
- * Signs of life between head and agents while ranks run. Of a node that is cut
- * off srun says nothing before Slurm has given it up (SlurmdTimeout), and of a
- * slurmstepd that is gone nothing at all.
+ * Signs of life between head and agents, from the spec on to the end of the
+ * ranks. Of a node that is cut off srun says nothing before Slurm has given it
+ * up (SlurmdTimeout), and of a slurmstepd that is gone nothing at all. Before
+ * all agents have said hello there are none: until then srun may hold back what
+ * is said to the first of them.
  *
  * Each JR_BEAT_NS the head says `beat` and every agent answers. A node of which
  * nothing was heard for JR_BEATS turns is lost. A file system that hangs is no
- * reason: an agent needs none but to begin, and until its run has, it may take
+ * reason: an agent needs none but to make ready for an attempt, which may take
  * JR_BEAT_PATIENCE times as long. So may the head, who writes to the console
  * and to events.jsonl: an agent who hears nothing for that long takes it for
  * lost and stops its ranks, which is for a node that is cut off for good.
+ *
+ * Under `on_failure: continue` ranks go on without a head, and once a node is
+ * lost nothing may be said to the others. So there the head says nothing from
+ * the beginning, and agents give their signs unasked.
  *
  * What is counted are one's own turns, and not time: one who was stopped, or
  * whose machine slept, has had a single turn, and has heard before it what came
@@ -27,7 +33,7 @@ struct jr_head;
 struct jr_head_run;
 struct jr_agent;
 
-/* The head: an attempt begins; a node said something; a turn is over. */
+/* The head: it begins to wait; a node said something; a turn is over. */
 void jr_beat_begin(struct jr_head *head);
 void jr_beat_heard(struct jr_head *head, uint32_t node);
 void jr_beat_due(void *head);

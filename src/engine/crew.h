@@ -37,7 +37,8 @@ struct jr_node_side {
     bool returned;     /* all its ranks have, or nobody waits for them */
     bool asked;        /* for how long its ranks have been silent */
     int signal;        /* its run's own process died of it */
-    bool begun;        /* its run has told of something */
+    bool going;        /* it has heard that an attempt begins */
+    bool begun;        /* and has made ready for it: it says more */
     unsigned silent;   /* beat.h: turns since something was heard of it */
     uint64_t heard_ns; /* when that was */
     struct jr_buf streams[JR_FLOW_COUNT];
@@ -98,9 +99,12 @@ void jr_head_hush(struct jr_head *head);
 void jr_head_turn(struct jr_head *head);
 
 /* Wait, within timeouts.start, until all nodes are in `state`. -1 with which one
- * is not, and why; `what` is what it did not do. head_wait.c. */
+ * is not, and why; `what` is what it did not do: "answer". head_wait.c. */
 int jr_head_await(struct jr_head *head, enum jr_node_state state,
                   const char *what, struct jr_error *err);
+
+/* Whether any node has said hello. */
+bool jr_head_has_met(const struct jr_head *head);
 
 /* How srun, which is gone, came to its end; append it. head_wait.c. */
 void jr_head_end(struct jr_buf *out, const struct jr_head *head);

@@ -48,7 +48,11 @@ struct jr_head_node jr_head_node(const struct jr_head *head, uint32_t node)
 int jr_head_brief(struct jr_head *head, json_t *spec, struct jr_error *err)
 {
     jr_head_tell(head, spec);
-    return jr_head_await(head, JR_NODE_READY, "did not take the spec", err);
+    jr_beat_begin(head);
+    int failed =
+        jr_head_await(head, JR_NODE_READY, "take the spec", err);
+    head->beat.at = 0;
+    return failed;
 }
 
 const char *jr_head_lacks(const struct jr_head *head)
@@ -93,7 +97,7 @@ int jr_head_open(struct jr_head **ret, const struct jr_head_options *options,
         .beat = {.due = jr_beat_due, .owner = head},
     };
     if (open_head(head, err) != 0 ||
-        jr_head_await(head, JR_NODE_MET, "did not answer", err) != 0) {
+        jr_head_await(head, JR_NODE_MET, "answer", err) != 0) {
         jr_head_close(head);
         return -1;
     }

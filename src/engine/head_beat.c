@@ -1,5 +1,7 @@
 #include "beat.h"
 
+#include <stdio.h>
+
 #include "clock.h"
 #include "crew.h"
 
@@ -16,7 +18,7 @@ void jr_beat_begin(struct jr_head *head)
     uint64_t now = jr_clock_ns();
     for (uint32_t i = 0; i < head->options.nodes; i++) {
         head->nodes[i].silent = 0;
-        head->nodes[i].begun = false;
+        head->nodes[i].going = head->nodes[i].begun = false;
         head->nodes[i].heard_ns = now;
     }
     head->beat.at = now + JR_BEAT_NS;
@@ -25,13 +27,21 @@ void jr_beat_begin(struct jr_head *head)
 void jr_beat_heard(struct jr_head *head, uint32_t node)
 {
     head->nodes[node].silent = 0;
+    head->nodes[node].begun = head->nodes[node].going;
     head->nodes[node].heard_ns = jr_clock_ns();
+}
+
+/* Whether it should give signs of life. */
+static bool is_listening(const struct jr_node_side *side)
+{
+    return side->state >= JR_NODE_MET && side->state <= JR_NODE_RUNS;
 }
 
 static bool is_silent(const struct jr_node_side *side)
 {
-    unsigned most = side->begun ? JR_BEATS : JR_BEATS * JR_BEAT_PATIENCE;
-    return side->state == JR_NODE_RUNS && side->silent >= most;
+    bool patient = side->state == JR_NODE_RUNS && !side->begun;
+    unsigned most = patient ? JR_BEATS * JR_BEAT_PATIENCE : JR_BEATS;
+    return is_listening(side) && side->silent >= most;
 }
 
 static struct silence count_turn(struct jr_head *head)
@@ -39,7 +49,7 @@ static struct silence count_turn(struct jr_head *head)
     struct silence found = {0};
     for (uint32_t i = head->options.nodes; i-- > 0;) {
         struct jr_node_side *side = &head->nodes[i];
-        found.running += side->state == JR_NODE_RUNS;
+        found.running += is_listening(side);
         side->silent++;
         if (is_silent(side)) {
             found.silent++;
@@ -75,8 +85,16 @@ static void tell_silence(struct jr_buf *out, const struct jr_head *head,
                            "show node %s`", side->host);
 }
 
-static void lose_silent(struct jr_head *head, const char *how)
+/* Before there is a run, a node that is lost is the end. */
+static void lose_silent(struct jr_head *head, const struct silence *found,
+                        const char *how)
 {
+    if (head->run == NULL) {
+        head->gone = true;
+        head->gone_node = found->first;
+        (void)snprintf(head->said, sizeof head->said, "%s", how);
+        return;
+    }
     for (uint32_t i = 0; i < head->options.nodes; i++)
         if (is_silent(&head->nodes[i])) {
             head->nodes[i].state = JR_NODE_LOST;
@@ -84,21 +102,29 @@ static void lose_silent(struct jr_head *head, const char *how)
         }
 }
 
-/* Once a node is lost there is nothing to be said any more. */
+static void on_silence(struct jr_head *head, const struct silence *found)
+{
+    struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
+    tell_silence(&how, head, found);
+    lose_silent(head, found, how.failed ? "" : how.data);
+    if (!how.failed && head->run != NULL &&
+        !head->run->stopped) /* else the report tells it */
+        jr_head_run_noise(head->run, 1, how.data, how.len);
+}
+
 void jr_beat_due(void *owner)
 {
     struct jr_head *head = owner;
-    if (head->run == NULL || head->run->lost)
-        return;
+    bool unasked = head->run != NULL && head->run->plan->policy->on_failure ==
+                                            JR_ON_FAILURE_CONTINUE;
+    if (head->run != NULL && head->run->lost && !unasked)
+        return; /* nothing may be said, and all are told to stop */
     const struct silence found = count_turn(head);
-    if (found.silent > 0) {
-        struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
-        tell_silence(&how, head, &found);
-        lose_silent(head, how.failed ? "" : how.data);
-        if (!how.failed && !head->run->stopped) /* else the report tells it */
-            jr_head_run_noise(head->run, 1, how.data, how.len);
+    if (found.silent > 0)
+        on_silence(head, &found);
+    if (found.silent > 0 && !unasked)
         return;
-    }
-    jr_head_tell(head, jr_head_word("beat"));
+    if (!unasked)
+        jr_head_tell(head, jr_head_word("beat"));
     head->beat.at = jr_clock_ns() + JR_BEAT_NS;
 }

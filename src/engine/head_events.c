@@ -106,7 +106,6 @@ void jr_head_run_event(struct jr_head_run *run, uint32_t node, const char *line,
         json_decref(event);
         return;
     }
-    run->head->nodes[node].begun = true;
     note_rank(run, node, name, event);
     if (strcmp(name, "all_returned") == 0)
         jr_head_run_returned(run, node);

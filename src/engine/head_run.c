@@ -149,6 +149,7 @@ void jr_head_run_begun(struct jr_head_run *run, uint32_t node,
     struct jr_node_side *side = &run->head->nodes[node];
     uint64_t now = jr_clock_ns();
     uint64_t middle = run->go_ns + (now - run->go_ns) / 2;
+    side->going = true;
     side->offset_ns = jr_clock_ahead(jr_json_get_int(word, "at"), middle);
     side->blur_ns = (now - run->go_ns) / 2;
     if (side->blur_ns > run->outcome->blur_ns)
@@ -219,6 +220,7 @@ static void lose_node(struct jr_head_run *run, uint32_t node, enum jr_end end,
 {
     struct jr_outcome *outcome = run->outcome;
     jr_events_add(&run->events, "node_lost", "\"node\":%u", node);
+    jr_events_flush(&run->events);
     lose_ranks(run, node, end);
     if (outcome->lost_text[0] == '\0')
         (void)snprintf(outcome->lost_text, sizeof outcome->lost_text, "%s",

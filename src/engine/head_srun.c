@@ -86,15 +86,22 @@ void jr_head_hush(struct jr_head *head)
     head->in.fd = -1;
 }
 
-/* What is no frame: what a prolog prints, or srun itself. */
+/* What says nothing: that CPUs cannot be bound, which nobody wants. */
+static bool is_idle(const char *line, size_t len)
+{
+    return len == 0 || memmem(line, len, "lacks support for cpu binding", 29);
+}
+
+/* What is no frame: what a prolog prints, or srun itself; but for what it says
+ * of its own end. */
 static void pass_on(struct jr_head *head, int stream, const char *line,
                     size_t len)
 {
-    if (len == 0 || memmem(line, len, "lacks support for cpu binding", 29))
-        return; /* nor is any wanted */
+    if (is_idle(line, len))
+        return;
     if (head->run != NULL)
         jr_head_run_noise(head->run, stream, line, len);
-    else if (head->options.note != NULL) {
+    else if (head->options.note != NULL && head->in.fd >= 0) {
         char text[512];
         (void)snprintf(text, sizeof text, "%.*s", (int)len, line);
         head->options.note(head->options.data, text);
@@ -121,7 +128,7 @@ static void take_err(struct jr_head *head)
     size_t len;
     while ((line = jr_inlet_line(&head->err_lines, &len)) != NULL) {
         pass_on(head, 1, line, len);
-        if (len == 0)
+        if (is_idle(line, len))
             continue;
         (void)snprintf(head->said, sizeof head->said, "%.*s", (int)len, line);
         jr_head_heed(head);
@@ -198,17 +205,32 @@ int jr_head_connect(struct jr_head *head, struct jr_error *err)
     return 0;
 }
 
+static void tell_killed(const struct jr_head *head)
+{
+    char line[160];
+    (void)snprintf(line, sizeof line,
+                   "srun (pid %d) did not end within 20s of its input, and was "
+                   "killed: a node or its agent hangs; squeue --steps tells "
+                   "whether its step is gone",
+                   (int)head->srun.pid);
+    if (head->options.note != NULL)
+        head->options.note(head->options.data, line);
+}
+
 /* The agents hear that their input has ended, and stop what they have. */
 static void let_go(struct jr_head *head)
 {
     jr_head_hush(head);
     head->late = false;
     head->patience.at = jr_clock_ns() + LEAVE_NS;
+    if (!jr_head_has_met(head)) /* nobody is there to hear it: end the step */
+        (void)kill(head->srun.pid, SIGTERM);
     while (head->process.fd >= 0 && !head->late)
         jr_head_turn(head);
     if (head->srun.pid > 0 && head->process.fd >= 0) {
         (void)kill(head->srun.pid, SIGKILL);
         (void)waitpid(head->srun.pid, &head->status, 0);
+        tell_killed(head);
     }
 }
 

@@ -40,39 +40,68 @@ static uint64_t patience_ms(const struct jr_head *head)
     return ms > 0 ? ms : START_MS;
 }
 
-static void tell_why(struct jr_buf *out, const struct jr_head *head)
+static void tell_late(struct jr_buf *out, const struct jr_head *head)
 {
-    if (head->late && !head->ended && !head->gone) {
-        jr_buf_str(out, " within ");
-        jr_num_add_duration(out, patience_ms(head));
-        jr_buf_str(out, " (timeouts.start)");
-        return;
-    }
-    jr_buf_str(out, ": ");
-    if (head->ended)
-        jr_head_end(out, head);
-    else
-        jr_buf_str(out, head->said);
+    jr_buf_str(out, " within ");
+    jr_num_add_duration(out, patience_ms(head));
+    jr_buf_str(out, " (timeouts.start)");
+    if (head->said[0] != '\0')
+        jr_buf_printf(out, "; the last that srun said: %s", head->said);
 }
 
-/* Of a node that did not do in time what was awaited of it. */
-static int tell_missing(const struct jr_head *head, enum jr_node_state state,
-                        const char *what, struct jr_error *err)
+static void tell_why(struct jr_buf *out, const struct jr_head *head)
 {
-    uint32_t node = 0, more = 0;
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    for (uint32_t i = head->options.nodes; i-- > 0;)
+    if (head->gone)
+        jr_buf_printf(out, ": %s", head->said);
+    else if (head->ended) {
+        jr_buf_str(out, ": ");
+        jr_head_end(out, head);
+    } else
+        tell_late(out, head);
+}
+
+/* Those that are not in `state` yet: "node 1 (gpu02) and 2 others". */
+static void tell_who(struct jr_buf *out, const struct jr_head *head,
+                     enum jr_node_state state)
+{
+    uint32_t nodes = head->options.nodes, node = nodes, count = 0;
+    for (uint32_t i = nodes; i-- > 0;)
         if (head->nodes[i].state < state) {
             node = i;
-            more++;
+            count++;
         }
     if (head->gone) {
         node = head->gone_node;
-        more = 1;
+        count = 1;
     }
-    jr_head_name(&text, head, node);
-    jr_buf_printf(&text, "%s %s", more > 1 ? ", like others," : "", what);
+    if (count == nodes) {
+        jr_buf_printf(out, "the %u nodes", nodes);
+        return;
+    }
+    jr_head_name(out, head, node);
+    if (count > 1)
+        jr_buf_printf(out, " and %u other%s", count - 1,
+                      count > 2 ? "s" : "");
+}
+
+bool jr_head_has_met(const struct jr_head *head)
+{
+    for (uint32_t i = 0; i < head->options.nodes; i++)
+        if (head->nodes[i].state >= JR_NODE_MET)
+            return true;
+    return false;
+}
+
+/* Of nodes that did not do in time what was awaited of them. */
+static int tell_missing(const struct jr_head *head, enum jr_node_state state,
+                        const char *what, struct jr_error *err)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    tell_who(&text, head, state);
+    jr_buf_printf(&text, " did not %s", what);
     tell_why(&text, head);
+    if (!head->gone && !jr_head_has_met(head)) /* as where a job has shrunk */
+        jr_buf_str(&text, "; squeue tells which nodes the job has now");
     return jr_error_set(err, JR_STATUS_LAUNCH, "%s",
                         text.failed ? "out of memory" : text.data);
 }

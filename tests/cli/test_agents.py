@@ -489,6 +489,24 @@ class Wrong(Agents):
         self.assertIn("node 1 did not answer", done.stderr)
         self.nobody_is_left()
 
+    def test_an_allocation_that_shrank(self):
+        """The shell still has the variables of all nodes, and srun waits."""
+        busy = ("srun: Job 4711 step creation temporarily disabled, retrying "
+                "(Requested nodes are busy)")
+        os.unlink(self.folder / "bin" / "srun")
+        self.write("bin/srun", f"#!/bin/sh\necho '{busy}' >&2\n"
+                   "exec sleep 1000\n").chmod(0o700)
+        done = self.expect(self.run_on(
+            3, "true", more="timeouts: {start: 1s}"), 7)
+        self.assertIn(f"the 3 nodes did not answer within 1s (timeouts.start); "
+                      f"the last that srun said: {busy}; squeue tells which "
+                      "nodes the job has now", done.stderr)
+        self.nobody_is_left()
+        done = self.expect(self.run_on(
+            2, "true", "-s", "nodes=3"), 4)
+        self.assertIn("nodes 3, but the allocation has 2", done.stderr)
+        self.assertEqual(self.agents(), {})
+
     def test_two_agents_of_one_node(self):
         done = self.expect(self.run_on(
             2, "true", FAKE_TASKS={"1": {"SLURM_NODEID": "0"}}), 4)
@@ -643,6 +661,17 @@ class Ends(Agents):
             FAKE_PROGRAM={"1": str(mute)}), 7)
         self.assertIn("node 1 (n2) did not answer within 1s (timeouts.start)",
                       done.stderr)
+        self.nobody_is_left()
+
+    def test_a_node_that_does_not_take_the_spec(self):
+        deaf = self.write("deaf", f"#!/bin/sh\ntrue | '{harness.JOBRUN}' agent\n"
+                          "cat > /dev/null\n")
+        deaf.chmod(0o700)
+        done = self.expect(self.run_on(
+            2, "true", more="timeouts: {start: 2s}",
+            FAKE_PROGRAM={"1": str(deaf)}), 7)
+        self.assertIn("node 1 (n2) did not take the spec within 2s "
+                      "(timeouts.start)", done.stderr)
         self.nobody_is_left()
 
     def test_the_head_is_killed(self):

@@ -49,6 +49,51 @@ def an_agent_is_stopped(one):
     one.nobody_is_left()
 
 
+def an_agent_is_stopped_before_the_run(one):
+    """It has said hello, and hears the spec no more."""
+    one.setUp()
+    deaf = one.write("deaf", f"#!/bin/sh\ntrue | '{harness.JOBRUN}' agent\n"
+                     "cat > /dev/null\n")
+    deaf.chmod(0o700)
+    process = one.start(one.spec("true", "timeouts: {start: 1h}"),
+                        env=one.allocation(2, FAKE_PROGRAM={"1": str(deaf)}))
+    err = one.end_of(process, 7, LOST + SLACK)
+    one.assertIn("node 1 (n2) did not take the spec: nothing was heard of node "
+                 "1 (n2) since ", err)
+    one.nobody_is_left()
+
+
+def a_setup_takes_its_time(one):
+    """On one of the nodes: its agent answers meanwhile."""
+    one.setUp()
+    process = one.start(
+        one.spec("true", f"setup: '[ $SLURM_NODEID = 0 ] || sleep {LOST + 20}'"),
+        env=one.allocation(2))
+    one.end_of(process, 0, LOST + SLACK)
+    one.nobody_is_left()
+
+
+def agents_are_stopped_one_by_one(one):
+    """Where ranks go on without the others, each loss is noticed."""
+    one.setUp()
+    process = one.begin("sleep 1000", nodes=3, more="on_failure: continue")
+    pids = one.agents()
+    os.kill(pids[1], signal.SIGSTOP)
+    until = time.monotonic() + LOST + SLACK
+    while not any(event["event"] == "node_lost" for event in one.events()):
+        one.assertLess(time.monotonic(), until, "node 1 is not lost")
+        time.sleep(0.1)
+    for node in (0, 2):
+        os.kill(pids[node], signal.SIGSTOP)
+    err = one.end_of(process, 1, LOST + SLACK)
+    one.assertIn("nothing was heard of any node since ", err)
+    one.assertEqual([rank["state"] for rank in one.results()["ranks"][::2]],
+                    ["after_first_failure", "failed", "after_first_failure"])
+    for pid in pids.values():
+        os.kill(pid, signal.SIGCONT)
+    one.nobody_is_left()
+
+
 def srun_is_stopped(one):
     process = one.begin_one()
     srun, = (child for child in harness.children(process.pid)
@@ -96,7 +141,9 @@ class Silence(unittest.TestCase):
             finally:
                 one.doCleanups()
         threads = [threading.Thread(target=wait, args=(case,)) for case in (
-            an_agent_is_stopped, srun_is_stopped, the_head_is_stopped_for_a_while,
+            an_agent_is_stopped, an_agent_is_stopped_before_the_run,
+            a_setup_takes_its_time, agents_are_stopped_one_by_one,
+            srun_is_stopped, the_head_is_stopped_for_a_while,
             the_run_is_suspended)]
         for thread in threads:
             thread.start()

@@ -2,6 +2,8 @@
 #include "crew.h"
 #include "outcome.h"
 
+#include <unistd.h>
+
 #include "unit.h"
 
 enum { NODES = 3 };
@@ -39,7 +41,7 @@ static void begin(struct side *side, enum jr_on_failure on_failure)
     for (uint32_t i = 0; i < NODES; i++) {
         side->nodes[i].host = hosts[i];
         side->nodes[i].state = JR_NODE_RUNS;
-        side->nodes[i].begun = true;
+        side->nodes[i].going = side->nodes[i].begun = true;
     }
 }
 
@@ -125,6 +127,51 @@ static void waits_longer_for_one_that_has_not_begun(void)
     end(&side);
 }
 
+/* What it says before it has heard of the attempt is of before; then it says
+ * that it has, and then it makes ready. */
+static void has_begun_once_it_says_more(void)
+{
+    struct side side;
+    json_t *word = jr_frame_word(2, "begun");
+    begin(&side, JR_ON_FAILURE_STOP);
+    jr_beat_begin(&side.head);
+    turn(&side, 1, 7);
+    CU_ASSERT_FALSE(side.nodes[2].begun);
+    jr_head_hear(&side.head, word);
+    CU_ASSERT_FALSE(side.nodes[2].begun);
+    turn(&side, JR_BEATS, 3);
+    CU_ASSERT_EQUAL(lost(&side), 0);
+    turn(&side, 1, 4);
+    CU_ASSERT_TRUE(side.nodes[2].begun);
+    turn(&side, JR_BEATS, 3);
+    CU_ASSERT_EQUAL(lost(&side), 4);
+    json_decref(word);
+    end(&side);
+}
+
+static void loses_one_before_the_run(void)
+{
+    struct side side;
+    for (int i = 0; i < 2; i++) {
+        begin(&side, JR_ON_FAILURE_STOP);
+        side.head.run = NULL;
+        side.nodes[0].state = JR_NODE_READY;
+        side.nodes[1].state = JR_NODE_MET;
+        side.nodes[2].state = i == 0 ? JR_NODE_SILENT : JR_NODE_MET;
+        turn(&side, 3, 7);
+        turn(&side, JR_BEATS - 1, 1);
+        CU_ASSERT_FALSE(side.head.gone);
+        CU_ASSERT_PTR_NOT_NULL(strstr(side.head.outbox.data, "beat"));
+        turn(&side, 1, 1);
+        CU_ASSERT_TRUE(side.head.gone);
+        CU_ASSERT_EQUAL(side.head.gone_node, 1);
+        CU_ASSERT_PTR_NOT_NULL(strstr(side.head.said, "node 1 (n2)"));
+        CU_ASSERT_EQUAL(strstr(side.head.said, "1 other") != NULL, i == 1);
+        CU_ASSERT_EQUAL(side.head.beat.at, 0);
+        end(&side);
+    }
+}
+
 static void does_not_wait_for_one_that_is_done(void)
 {
     struct side side;
@@ -159,7 +206,15 @@ static void goes_on_with_the_others_where_it_is_to(void)
     turn(&side, JR_BEATS, 5);
     CU_ASSERT_EQUAL(lost(&side), 2);
     CU_ASSERT_FALSE(side.run.stopped);
-    CU_ASSERT_EQUAL(side.head.beat.at, 0); /* nothing may be said any more */
+    CU_ASSERT_EQUAL(side.head.outbox.len, 0); /* nothing may be said */
+    turn(&side, JR_BEATS - 1, 1);
+    CU_ASSERT_EQUAL(lost(&side), 2);
+    turn(&side, 1, 1); /* and the next one is noticed, too */
+    CU_ASSERT_EQUAL(lost(&side), 6);
+    turn(&side, 100, 1);
+    CU_ASSERT_EQUAL(lost(&side), 6);
+    turn(&side, JR_BEATS, 0);
+    CU_ASSERT_EQUAL(lost(&side), 7);
     end(&side);
 }
 
@@ -191,12 +246,9 @@ static void gives_up_the_head(void)
     CU_ASSERT_EQUAL(agent.turn.at, 0);
 }
 
-static void does_not_count_where_there_are_no_signs(void)
+static void does_not_count_where_nothing_runs(void)
 {
-    struct jr_agent agent = {.pid = 1};
-    jr_beat_listen(&agent);
-    CU_ASSERT_EQUAL(agent.turn.at, 0);
-    agent = (struct jr_agent){.beats = true}; /* nothing runs */
+    struct jr_agent agent = {.beats = true};
     jr_beat_listen(&agent);
     CU_ASSERT_EQUAL(agent.turn.at, 0);
     for (unsigned i = 0; i < 2 * JR_BEATS; i++)
@@ -204,12 +256,43 @@ static void does_not_count_where_there_are_no_signs(void)
     CU_ASSERT_FALSE(agent.forsaken);
 }
 
+/* Where the head gives no signs of life, the agent does by itself, and goes on
+ * whatever it hears, or does not. */
+static void lives_without_being_asked(void)
+{
+    int ends[2];
+    char said[256] = "";
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    struct jr_agent agent = {
+        .loop = {.epoll_fd = -1}, .out = {.fd = ends[1]}, .node = 3, .pid = 1};
+    for (int i = 0; i < JR_AGENT_ENDS; i++)
+        agent.sources[i].watch.fd = -1;
+    jr_beat_listen(&agent);
+    uint64_t at = agent.turn.at;
+    CU_ASSERT_NOT_EQUAL(at, 0);
+    jr_beat_listen(&agent); /* a word puts nothing off */
+    CU_ASSERT_EQUAL(agent.turn.at, at);
+    jr_beat_unheard(&agent);
+    CU_ASSERT_TRUE(read(ends[0], said, sizeof said - 1) > 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "\"beat\""));
+    for (unsigned i = 0; i < 10 * JR_BEATS; i++)
+        jr_beat_unheard(&agent);
+    CU_ASSERT_FALSE(agent.forsaken);
+    CU_ASSERT_TRUE(agent.turn.at > at);
+    jr_buf_release(&agent.outbox);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
 JR_UNIT_MAIN("beat", CASE(asks_while_all_answer),
              CASE(loses_the_one_that_is_silent),
              CASE(begins_to_count_with_any_word),
              CASE(waits_longer_for_one_that_has_not_begun),
+             CASE(has_begun_once_it_says_more),
+             CASE(loses_one_before_the_run),
              CASE(does_not_wait_for_one_that_is_done),
              CASE(says_when_it_is_all_of_them),
              CASE(goes_on_with_the_others_where_it_is_to),
              CASE(gives_up_the_head),
-             CASE(does_not_count_where_there_are_no_signs))
+             CASE(does_not_count_where_nothing_runs),
+             CASE(lives_without_being_asked))
