@@ -5,6 +5,7 @@
 #include "crew.h"
 #include "num.h"
 #include "signame.h"
+#include "version.h"
 
 #include "banned.h"
 
@@ -51,9 +52,12 @@ static void tell_late(struct jr_buf *out, const struct jr_head *head)
 
 static void tell_why(struct jr_buf *out, const struct jr_head *head)
 {
-    if (head->gone)
+    if (head->gone) {
         jr_buf_printf(out, ": %s", head->said);
-    else if (head->ended) {
+        if (head->nodes[head->gone_node].state == JR_NODE_SILENT)
+            jr_buf_printf(out, " (is jobrun there, as %s, and of version "
+                               JR_VERSION "?)", head->options.program);
+    } else if (head->ended) {
         jr_buf_str(out, ": ");
         jr_head_end(out, head);
     } else

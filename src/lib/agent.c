@@ -8,6 +8,7 @@
 
 #include "agent.h"
 #include "custom.h"
+#include "diag_text.h"
 #include "lease.h"
 #include "num.h"
 #include "seats.h"
@@ -35,7 +36,10 @@ static void drop_lease(struct side *side)
     side->lease_fd = -1;
 }
 
-/* What was found, without a position in a text that nobody here has written. */
+#define SPEC_NAME "the resolved spec"
+
+/* What was found, and where, unless that is in a text that nobody has written.
+ */
 static int refuse(const struct jr_session *session, enum jr_status status,
                   struct jr_error *err)
 {
@@ -45,9 +49,15 @@ static int refuse(const struct jr_session *session, enum jr_status status,
         i++;
     if (i == diags->count)
         return -1;
-    const char *help = diags->items[i].help;
-    return jr_error_set(err, status, "%s%s%s", diags->items[i].message,
-                        help != NULL ? "; " : "", help != NULL ? help : "");
+    const struct jr_diag *diag = &diags->items[i];
+    const struct jr_source *source = diag->span.source;
+    struct jr_buf place JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (source != NULL && strcmp(source->name, SPEC_NAME) != 0)
+        jr_diag_place(&place, &diag->span);
+    return jr_error_set(err, status, "%s%s%s%s",
+                        place.len > 0 ? place.data : "", diag->message,
+                        diag->help != NULL ? "; " : "",
+                        diag->help != NULL ? diag->help : "");
 }
 
 /* Devices of the user's own kind, by what stands beside the spec. */
@@ -79,6 +89,9 @@ static int tell(void *data, struct jr_buf *out, struct jr_error *err)
                             "srun started jobrun %u times there: one agent a "
                             "node, as --ntasks-per-node=1 does it",
                             scheduler->tasks_here);
+    if (scheduler->problem != NULL)
+        return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s; %s",
+                            scheduler->problem, scheduler->help);
     if (read_custom(side, err) != 0)
         return -1;
     /* What the scheduler says of the whole, the head knows: a list of all nodes
@@ -119,7 +132,7 @@ static int resolve(void *data, const json_t *word, struct jr_buf *seats,
     struct side *side = data;
     struct jr_session *session = side->session;
     const char *inject = jr_json_get_str(word, "inject");
-    const struct jr_spec_source source = {.name = "the resolved spec",
+    const struct jr_spec_source source = {.name = SPEC_NAME,
                                           .text = jr_json_get_str(word, "spec")};
     struct jr_spec_source whole = source;
     if (source.text == NULL)

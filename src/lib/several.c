@@ -1,9 +1,9 @@
 #include "several.h"
 
-#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "head.h"
 #include "seats.h"
 #include "strv.h"
@@ -100,12 +100,14 @@ static int read_facts(struct jr_session *session, struct jr_hw *ret,
     struct jr_diags diags = {0};
     int failed = jr_profile_read(ret, arena, said.host, said.facts,
                                  said.facts_len, &diags);
+    bool absurd = diags.count > 0 && jr_profile_status(&diags, 0) ==
+                                         JR_STATUS_UNRESOLVED;
     if (failed != 0)
-        failed = jr_error_set(err, JR_STATUS_LAUNCH,
-                              "node %u (%s): its facts cannot be read: %s",
-                              node, said.host,
-                              diags.count > 0 ? diags.items[0].message
-                                              : "out of memory");
+        failed = jr_error_set(
+            err, absurd ? JR_STATUS_UNRESOLVED : JR_STATUS_LAUNCH,
+            "node %u (%s): its facts %s: %s", node, said.host,
+            absurd ? "contradict each other" : "cannot be read",
+            diags.count > 0 ? diags.items[0].message : "out of memory");
     jr_diags_release(&diags);
     return failed;
 }
@@ -121,16 +123,17 @@ static void keep_counts(struct jr_counts *to, const struct jr_counts *from)
 static void warn_of_clock(const struct jr_session *session, uint32_t node)
 {
     const struct jr_head_node said = jr_head_node(session->head, node);
-    int64_t off = said.skew_ns / INT64_C(1000000000);
+    bool behind = said.skew_ns < 0;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     if (said.skew_ns < SKEW_NS && said.skew_ns > -SKEW_NS)
         return;
     jr_buf_printf(&line, "node %u (", node);
     jr_buf_safe(&line, said.host);
+    jr_buf_str(&line, "): its clock is ");
+    jr_clock_human(&line, (uint64_t)(behind ? -said.skew_ns : said.skew_ns));
     jr_buf_printf(&line,
-                  "): its clock is %" PRId64 " s %s of the one here; times in "
-                  "its logs are its own",
-                  off < 0 ? -off : off, off < 0 ? "behind" : "ahead");
+                  " %s of the one here; times in its logs are its own",
+                  behind ? "behind" : "ahead");
     if (!line.failed)
         jr_session_note(session, line.data);
 }

@@ -466,7 +466,85 @@ class Wrong(Agents):
         done = self.expect(self.run_on(
             2, "true", FAKE_PROGRAM={"1": "/nowhere/jobrun"}), 7)
         self.assertIn("execve(): /nowhere/jobrun: No such file", done.stderr)
-        self.assertIn("node 1 (n2) did not answer", done.stderr)
+        self.assertIn("node 1 (n2) did not answer: srun: error: n2: task 1: "
+                      "Exited with exit code 2 (is jobrun there, as "
+                      f"{os.path.realpath(harness.JOBRUN)}, ", done.stderr)
+        self.nobody_is_left()
+
+    def test_a_node_with_a_jobrun_that_has_no_agent(self):
+        other = self.write("other", "#!/bin/sh\necho no such verb >&2\nexit 2\n")
+        other.chmod(0o700)
+        done = self.expect(self.run_on(2, "true",
+                                       FAKE_PROGRAM={"1": str(other)}), 7)
+        self.assertIn("jobrun: no such verb\n", done.stderr)
+        self.assertIn("node 1 (n2) did not answer: ", done.stderr)
+        self.assertIn("and of version ", done.stderr)
+        self.nobody_is_left()
+
+    def test_a_list_of_hosts_that_is_none(self):
+        bad = {"SLURM_JOB_NODELIST": "n[1-", "SLURM_STEP_NODELIST": "n[1-"}
+        done = self.expect(self.jobrun(
+            self.spec("true"), env={**self.allocation(2), **bad}), 4)
+        self.assertIn("SLURM_JOB_NODELIST cannot be read (nodes of the job): "
+                      "'n[1-'", done.stderr)
+        self.assertEqual(self.agents(), {})
+        for verb in ("run", "plan"):
+            done = self.expect(self.jobrun(
+                verb, self.spec("true"),
+                env=self.allocation(2, FAKE_TASKS={"1": bad})), 4)
+            self.assertIn("node 1 (n2): SLURM_STEP_NODELIST cannot be read",
+                          done.stderr)
+            self.nobody_is_left()
+
+    def test_fewer_hosts_than_nodes(self):
+        done = self.expect(self.jobrun(self.spec("true"), env={
+            **self.allocation(3), "SLURM_JOB_NODELIST": "n[1-2]"}), 4)
+        self.assertIn("Slurm names 2 hosts for 3 nodes", done.stderr)
+        self.assertEqual(self.agents(), {})
+
+    def absurd(self, was, then):
+        """A jobrun whose agent tells other facts."""
+        path = self.write("absurd", f"""#!/usr/bin/python3
+import base64, json, subprocess, sys
+agent = subprocess.Popen([{harness.JOBRUN!r}, *sys.argv[1:]], bufsize=0,
+                         stdout=subprocess.PIPE)
+facts = b""
+for line in agent.stdout:
+    frame = json.loads(line) if line.strip() else {{}}
+    if frame.get("t") == "facts":
+        facts += base64.b64decode(frame["b"])
+        continue
+    if facts:
+        facts = facts.replace({was!r}, {then!r})
+        for i in range(0, len(facts), 600):
+            print(json.dumps({{"n": frame["n"], "t": "facts", "b":
+                  base64.b64encode(facts[i:i + 600]).decode()}}))
+        facts = b""
+    print(line.decode(), end="", flush=True)
+sys.exit(agent.wait())
+""")
+        path.chmod(0o700)
+        return {"1": str(path)}
+
+    def test_facts_that_cannot_be(self):
+        for was, then, code, told in (
+                (b"\n  usable: ", b"\n  usable: 7777", 4,
+                 "node 1 (n2): its facts contradict each other: usable is "),
+                (b"\ncpus:", b"\ncpus: [", 7,
+                 "node 1 (n2): its facts cannot be read: ")):
+            done = self.expect(self.run_on(
+                2, "true", FAKE_PROGRAM=self.absurd(was, then)), code)
+            self.assertIn(told, done.stderr)
+            self.nobody_is_left()
+
+    def test_facts_of_the_users_own_that_cannot_be(self):
+        self.write("acme.facts", "#!/bin/sh\necho 'format_version: 1'\n"
+                   "echo devices:\necho '- {index: 0}'\n"
+                   "echo \"- {index: $((1 - SLURM_NODEID))}\"\n").chmod(0o755)
+        spec = self.write("c.jobrun.yaml", CUSTOM)
+        done = self.expect(self.jobrun(spec, env=self.allocation(2)), 4)
+        self.assertIn("node 1 (n2): output of acme.facts:4:3: devices 0 and 1 "
+                      "are of one kind, and both have index 0", done.stderr)
         self.nobody_is_left()
 
     def test_a_node_that_refuses_at_once(self):
@@ -541,7 +619,9 @@ class Wrong(Agents):
         shifted.chmod(0o700)
         done = self.expect(self.run_on(2, "true",
                                        FAKE_PROGRAM={"1": str(shifted)}), 0)
-        self.assertIn("node 1 (n2): its clock is", done.stderr)
+        self.assertRegex(done.stderr, r"node 1 \(n2\): its clock is \d+ h \d\d "
+                         "min (ahead|behind) ")
+        self.nobody_is_left()
 
     def test_no_log_folder_on_a_node(self):
         """The node sees another file system where the log folder is."""
