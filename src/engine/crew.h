@@ -98,8 +98,8 @@ void jr_head_hush(struct jr_head *head);
 /* One turn of the loop. */
 void jr_head_turn(struct jr_head *head);
 
-/* Wait, within timeouts.start, until all nodes are in `state`. -1 with which one
- * is not, and why; `what` is what it did not do: "answer". head_wait.c. */
+/* Wait, within timeouts.start, until all nodes are in `state`. -1 with which is
+ * not, and why; `what` is what it did not do: "answer". head_wait.c. */
 int jr_head_await(struct jr_head *head, enum jr_node_state state,
                   const char *what, struct jr_error *err);
 

@@ -4,9 +4,9 @@
  * (frame.h). So there is no port and no file between them, and an agent whose
  * head is gone hears that its input has ended.
  *
- * The head waits for events, and for signs of life (beat.h). Policies are those of the
- * runner on each node; the head hands on what one node's means to the others:
- * the first that begins to stop its ranks stops all.
+ * The head waits for events, and for signs of life (beat.h). Policies are those
+ * of the runner on each node; the head hands on what one node's means to the
+ * others: the first that begins to stop its ranks stops all.
  */
 #ifndef JR_HEAD_H
 #define JR_HEAD_H
@@ -22,8 +22,8 @@ struct jr_run_options;
 struct jr_head_options {
     const char *program; /* jobrun, as nodes find it */
     uint32_t nodes;
-    char *const *hosts; /* as the scheduler lists them, for nodes of which nothing
-                           was heard yet; NULL: not known */
+    char *const *hosts; /* as the scheduler lists them, for nodes of which
+                           nothing was heard yet; NULL: not known */
     char *const *envp;
     uint64_t start_ms; /* for all nodes to answer; 0: five minutes */
     void (*note)(void *data, const char *line); /* what srun says; NULL */

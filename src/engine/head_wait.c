@@ -1,4 +1,5 @@
 /* Waiting for all nodes, and telling of the one that it was in vain for. */
+#include <string.h>
 #include <sys/wait.h>
 
 #include "clock.h"
@@ -54,7 +55,8 @@ static void tell_why(struct jr_buf *out, const struct jr_head *head)
 {
     if (head->gone) {
         jr_buf_printf(out, ": %s", head->said);
-        if (head->nodes[head->gone_node].state == JR_NODE_SILENT)
+        if (head->nodes[head->gone_node].state == JR_NODE_SILENT &&
+            strstr(head->said, ": task") != NULL) /* the node is there */
             jr_buf_printf(out, " (is jobrun there, as %s, and of version "
                                JR_VERSION "?)", head->options.program);
     } else if (head->ended) {

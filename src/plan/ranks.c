@@ -16,8 +16,8 @@ struct cast {
 };
 
 /* What a rank has of its node, as far as that is known. CPUs are known of nodes
- * that have told theirs, of this machine, and of nodes with as many ranks, which
- * are taken to be like it. */
+ * that have told theirs, of this machine, and of nodes with as many ranks,
+ * which are taken to be like it. */
 static void fill_seat(const struct jr_job *job, struct jr_plan_rank *rank)
 {
     const struct jr_seats seats = jr_seats_of(job, rank->node_rank);

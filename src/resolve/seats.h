@@ -14,8 +14,8 @@ struct jr_resolution;
 /* Those on a node, as far as they are known. */
 struct jr_seats jr_seats_of(const struct jr_job *job, uint32_t node);
 
-/* Append those of the node that the job was resolved for, as JSON: what there is
- * none of is left out. */
+/* Append those of the node that the job was resolved for, as JSON: what there
+ * is none of is left out. */
 void jr_seats_tell(struct jr_buf *out, const struct jr_job *job);
 
 /* Read them, in `arena`. -1: it is something else. Without memory the arena has
@@ -23,9 +23,9 @@ void jr_seats_tell(struct jr_buf *out, const struct jr_job *job);
 int jr_seats_read(struct jr_seats *ret, struct jr_arena *arena,
                   const char *text, size_t len);
 
-/* Make them the job's, one for each node: they live as long as it does. What the
- * resolved spec can say of all nodes together is changed to that: `devices` is
- * `all` where they differ. */
+/* Make them the job's, one for each node: they live as long as it does. What
+ * the resolved spec can say of all nodes together is changed to that: `devices`
+ * is `all` where they differ. */
 void jr_seats_take(struct jr_resolution *resolution, struct jr_seats *each);
 
 /* Whether nodes have other devices than the first. */

@@ -472,7 +472,8 @@ class Wrong(Agents):
         self.nobody_is_left()
 
     def test_a_node_with_a_jobrun_that_has_no_agent(self):
-        other = self.write("other", "#!/bin/sh\necho no such verb >&2\nexit 2\n")
+        other = self.write("other",
+                           "#!/bin/sh\necho no such verb >&2\nexit 2\n")
         other.chmod(0o700)
         done = self.expect(self.run_on(2, "true",
                                        FAKE_PROGRAM={"1": str(other)}), 7)
@@ -584,6 +585,16 @@ sys.exit(agent.wait())
             2, "true", "-s", "nodes=3"), 4)
         self.assertIn("nodes 3, but the allocation has 2", done.stderr)
         self.assertEqual(self.agents(), {})
+
+    def test_a_node_that_is_down_before_it_answers(self):
+        failure = "srun: error: Node failure on n3"
+        os.unlink(self.folder / "bin" / "srun")
+        self.write("bin/srun", f"#!/bin/sh\necho '{failure}' >&2\n"
+                   "exec sleep 1000\n").chmod(0o700)
+        done = self.expect(self.run_on(3, "true"), 7)
+        self.assertIn(f"jobrun: node 2 (n3) did not answer: {failure}\n",
+                      done.stderr)
+        self.nobody_is_left()
 
     def test_two_agents_of_one_node(self):
         done = self.expect(self.run_on(
@@ -744,7 +755,8 @@ class Ends(Agents):
         self.nobody_is_left()
 
     def test_a_node_that_does_not_take_the_spec(self):
-        deaf = self.write("deaf", f"#!/bin/sh\ntrue | '{harness.JOBRUN}' agent\n"
+        deaf = self.write("deaf", "#!/bin/sh\n"
+                          f"true | '{harness.JOBRUN}' agent\n"
                           "cat > /dev/null\n")
         deaf.chmod(0o700)
         done = self.expect(self.run_on(

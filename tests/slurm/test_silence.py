@@ -67,7 +67,8 @@ def a_setup_takes_its_time(one):
     """On one of the nodes: its agent answers meanwhile."""
     one.setUp()
     process = one.start(
-        one.spec("true", f"setup: '[ $SLURM_NODEID = 0 ] || sleep {LOST + 20}'"),
+        one.spec("true", "setup: '[ $SLURM_NODEID = 0 ] || "
+                 f"sleep {LOST + 20}'"),
         env=one.allocation(2))
     one.end_of(process, 0, LOST + SLACK)
     one.nobody_is_left()

@@ -1,4 +1,4 @@
-/* What nodes tell of their ranks' devices and CPUs, and what a job makes of it. */
+/* What nodes tell of their devices and CPUs, and what a job makes of it. */
 #include "unit.h"
 
 #include "case.h"
