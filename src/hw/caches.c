@@ -80,12 +80,13 @@ static bool read_cache(struct jr_probe *probe, const struct jr_set *usable,
 static void keep(struct jr_probe *probe, const struct cache *cache)
 {
     struct jr_hw_cpus *facts = &probe->hw->cpus;
-    struct jr_hw_cache *row = facts->caches;
-    struct jr_hw_cache *end = row + facts->caches_count;
+    struct jr_hw_cache *row = NULL;
     size_t count = facts->caches_count;
-    while (row < end && (row->level != cache->level || row->size != cache->size))
-        row++;
-    if (row == end) {
+    for (size_t i = 0; i < count && row == NULL; i++)
+        if (facts->caches[i].level == cache->level &&
+            facts->caches[i].size == cache->size)
+            row = &facts->caches[i];
+    if (row == NULL) {
         row = jr_arena_push(probe->arena, &facts->caches, &count, sizeof *row);
         if (row == NULL)
             return;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "folder.h"
 #include "run.h"
 #include "words.h"
@@ -249,7 +250,7 @@ static void set_verdict(json_t *head, const struct parts *parts,
     struct jr_buf torn JR_BUF_CLEANUP = JR_BUF_INIT;
     enum jr_run_status status = JR_RUN_SUCCEEDED;
     json_int_t code = 0;
-    json_t *cause = json_null();
+    json_t *cause = NULL;
     if (decider != NULL && decider->results != NULL) {
         status = decider->status;
         code = jr_json_get_u32(decider->results, "exit_code");
@@ -269,7 +270,7 @@ static void set_verdict(json_t *head, const struct parts *parts,
     }
     jr_json_set_str(head, "status", jr_run_status_word(status));
     jr_json_set_int(head, "exit_code", code);
-    jr_json_set(head, "root_cause", cause);
+    jr_json_set(head, "root_cause", cause == NULL ? json_null() : cause);
 }
 
 /* From when to when, and what is left. */
@@ -290,8 +291,7 @@ static void set_sums(json_t *head, const struct parts *parts)
     }
     if (!isfinite(started))
         started = finished = jr_json_get_real(parts->items[0].run, "started");
-    uint64_t took =
-        finished > started ? (uint64_t)((finished - started) * 1e9 + 5e5) : 0;
+    uint64_t took = jr_clock_ns_of(finished - started + 5e-4);
     jr_json_set_int(head, "attempt", attempt);
     jr_json_set_real(head, "started", started);
     jr_json_set_real(head, "finished", finished);

@@ -55,6 +55,8 @@ static void load(struct kinship *ret, const json_t *nodes, const char *run)
 
 static bool same_world(const struct kin *a, const struct kin *b)
 {
+    if (a->world == 0 || b->world == 0)
+        return true;
     return a->nodes == b->nodes && a->world == b->world;
 }
 

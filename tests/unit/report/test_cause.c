@@ -148,7 +148,7 @@ static void together_ends_at_100_microseconds(void)
 static void raise_at(struct fake *fake, uint32_t rank, double seconds)
 {
     char text[128];
-    uint64_t ns = FAKE_WALL + (uint64_t)(seconds * 1e9);
+    uint64_t ns = FAKE_WALL + (uint64_t)(int64_t)(seconds * 1e9);
     (void)snprintf(text, sizeof text,
                    "{\"message\": {\"message\": \"E: x\"}, \"time_ns\": %llu}",
                    (unsigned long long)ns);
