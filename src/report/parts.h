@@ -62,9 +62,10 @@ bool jr_parts_torn(struct jr_buf *ret, const json_t *nodes);
 
 /* How to tell what the nodes do not have in common. */
 struct jr_parts_look {
-    const char *before; /* each line */
-    const char *run;    /* what commands that are offered call the run */
-    const char *told;   /* a sentence that was told already; NULL: none */
+    const char *before;  /* each line */
+    const char *run;     /* what commands that are offered call the run */
+    const char *run_dir; /* LOG_DIR/ID */
+    const char *told;    /* a sentence that was told already; NULL: none */
 };
 
 /* Append it, a line for each: nothing where they ran the same. */

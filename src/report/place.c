@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "judge.h"
+#include "words.h"
 
 #include "banned.h"
 
@@ -40,26 +41,13 @@ static const struct jr_plan_rank *worth_a_look(const struct jr_page *page)
     return found;
 }
 
-/* The option that a command needs to find the run, where the run is not where
- * commands look by themselves. */
-static void add_log_dir(const struct jr_page *page)
-{
-    const char *dir = page->plan->run_dir, *slash = strrchr(dir, '/');
-    size_t len = slash == NULL ? 0 : (size_t)(slash - dir);
-    if (len == 0 || (len == 4 && memcmp(dir, "runs", len) == 0))
-        return;
-    jr_buf_str(page->out, " --log-dir '");
-    jr_buf_escaped(page->out, dir, len);
-    jr_buf_char(page->out, '\'');
-}
-
 /* "(jobrun show latest)" */
 static void offer(const struct jr_page *page, const char *verb)
 {
     jr_buf_printf(page->out, "(jobrun %s %s", verb, page->run);
     if (page->attempt != NULL)
         jr_buf_printf(page->out, " --attempt %u", *page->attempt);
-    add_log_dir(page);
+    jr_words_log_dir(page->out, page->plan->run_dir);
 }
 
 /* What to do next where no log is to be named: of what went wrong, the lines

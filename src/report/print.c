@@ -145,6 +145,7 @@ void jr_print_account(const struct jr_page *page)
     print_dropped(page);
     bool good = page->report->status == JR_RUN_SUCCEEDED;
     const struct jr_parts_look look = {good ? "        " : "  ", page->run,
+                                       page->plan->run_dir,
                                        page->report->error};
     if (good) {
         jr_print_earlier(page, "        ");

@@ -79,8 +79,8 @@ static void show_parts(struct jr_buf *out, const json_t *run,
                        const char *run_dir, int fd)
 {
     const char *name = strrchr(run_dir, '/');
-    const struct jr_parts_look look = {"  ", name == NULL ? run_dir : name + 1,
-                                       NULL};
+    const struct jr_parts_look look = {
+        "  ", name == NULL ? run_dir : name + 1, run_dir, NULL};
     struct jr_parts parts;
     jr_parts_find(&parts, fd);
     json_t *nodes = jr_parts_nodes(fd, &parts);

@@ -9,6 +9,7 @@
 #include "cleanup.h"
 #include "parts.h"
 #include "set.h"
+#include "words.h"
 
 #include "banned.h"
 
@@ -26,15 +27,13 @@ struct kinship {
     struct kin *items;
     size_t count;
     bool all;        /* no node is missing */
-    const char *run; /* NULL: commands are not offered */
 };
 
-static void load(struct kinship *ret, const json_t *nodes, const char *run)
+static void load(struct kinship *ret, const json_t *nodes)
 {
     size_t count = json_array_size(nodes), i = 0;
     const json_t *node = NULL;
-    *ret = (struct kinship){.items = calloc(count + 1, sizeof *ret->items),
-                            .run = run};
+    *ret = (struct kinship){.items = calloc(count + 1, sizeof *ret->items)};
     json_array_foreach(nodes, i, node) {
         const json_t *ranks = json_object_get(node, "ranks");
         const char *part = jr_json_get_str(node, "part");
@@ -200,21 +199,25 @@ static bool tell_ranks(struct jr_buf *out, const struct kinship *kinship)
     return told;
 }
 
-static bool tell_experiments(struct jr_buf *out, const struct kinship *kinship)
+static bool tell_experiments(struct jr_buf *out, const struct kinship *kinship,
+                             const struct jr_parts_look *look)
 {
     static const struct trait trait = {same_experiment, add_experiment};
     jr_buf_str(out, "the nodes ran different experiments: ");
     const struct kin *other = add_kinds(out, kinship, &trait);
-    if (other != NULL && kinship->run != NULL)
-        jr_buf_printf(out, " (jobrun diff %s/%s %s/%s)", kinship->run,
-                      kinship->items[0].part, kinship->run, other->part);
-    return other != NULL;
+    if (other == NULL)
+        return false;
+    jr_buf_printf(out, " (jobrun diff %s/%s %s/%s", look->run,
+                  kinship->items[0].part, look->run, other->part);
+    jr_words_log_dir(out, look->run_dir);
+    jr_buf_char(out, ')');
+    return true;
 }
 
 bool jr_parts_torn(struct jr_buf *ret, const json_t *nodes)
 {
     struct kinship kinship;
-    load(&kinship, nodes, NULL);
+    load(&kinship, nodes);
     bool torn = tell_worlds(ret, &kinship);
     if (!torn) {
         jr_buf_clear(ret);
@@ -229,12 +232,12 @@ void jr_parts_unlike(struct jr_buf *out, const json_t *nodes,
 {
     struct kinship kinship;
     JR_BUF_CLEANUP struct jr_buf torn = JR_BUF_INIT, text = JR_BUF_INIT;
-    load(&kinship, nodes, look->run);
+    load(&kinship, nodes);
     bool known = !jr_parts_torn(&torn, nodes) ||
                  (look->told != NULL && strcmp(look->told, torn.data) == 0);
     if (!known)
         jr_buf_printf(out, "%s%s\n", look->before, torn.data);
-    if (tell_experiments(&text, &kinship))
+    if (tell_experiments(&text, &kinship, look))
         jr_buf_printf(out, "%s%s\n", look->before, text.data);
     free(kinship.items);
 }

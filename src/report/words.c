@@ -107,6 +107,17 @@ const char *jr_words_host(const struct jr_plan *plan, uint32_t node,
     return host != NULL ? host : here->nodename;
 }
 
+void jr_words_log_dir(struct jr_buf *out, const char *run_dir)
+{
+    const char *slash = strrchr(run_dir, '/');
+    size_t len = slash == NULL ? 0 : (size_t)(slash - run_dir);
+    if (len == 0 || (len == 4 && memcmp(run_dir, "runs", len) == 0))
+        return;
+    jr_buf_str(out, " --log-dir '");
+    jr_buf_escaped(out, run_dir, len);
+    jr_buf_char(out, '\'');
+}
+
 double jr_words_wall(uint64_t ns)
 {
     uint64_t milliseconds = ns / 1000000;

@@ -3,6 +3,7 @@ Here the nodes are processes of one machine."""
 import html
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -389,6 +390,18 @@ class Joined(ByHand):
                       done.stdout)
         self.assertNotIn("same experiment", done.stdout)
         self.expect(self.jobrun("diff", "--exit-code", "exp1", "exp2"), 1)
+
+    def test_other_experiments_in_a_folder_with_blanks(self):
+        """The command that is offered can be given as it is."""
+        spec = self.spec("true")
+        for node, more in enumerate(((), ("-s", "env.LR=1"))):
+            self.expect(self.node(spec, node, *more, logs="some runs"), 0)
+        for words in (["show"], ["report"]):
+            shown = self.expect(self.jobrun(
+                *words, "exp1", "--log-dir", "some runs"), 0).stdout
+            line = next(line for line in shown.splitlines() if "diff" in line)
+            words = shlex.split(line[line.index("(jobrun ") + 8:-1])
+            self.assertIn("env.LR", self.expect(self.jobrun(*words), 0).stdout)
 
     def test_other_experiments_are_told_while_they_run(self):
         script = "echo up; while [ ! -e over ]; do sleep 0.01; done"
