@@ -28,6 +28,17 @@ class One(Agents):
         self.pids = self.agents()
         return process
 
+    def freeze(self, pid):
+        """Until the test is over, however it ends."""
+        os.kill(pid, signal.SIGSTOP)
+        self.addCleanup(self.thaw, pid)
+
+    def thaw(self, pid):
+        try:
+            os.kill(pid, signal.SIGCONT)
+        except ProcessLookupError:
+            pass
+
     def enough(self):
         (self.folder / "runs/latest/enough").touch()
 
@@ -39,13 +50,13 @@ class One(Agents):
 
 def an_agent_is_stopped(one):
     process = one.begin_one()
-    os.kill(one.pids[1], signal.SIGSTOP)
+    one.freeze(one.pids[1])
     err = one.end_of(process, 1, LOST + SLACK)
     one.assertIn("rank 2 was lost with its node", err)
     one.assertIn("nothing was heard of node 1 (n2) since ", err)
     one.assertIn("ranks 0-1 stopped by jobrun", err)
     one.assertEqual(one.results()["root_cause"]["kind"], "lost_node")
-    os.kill(one.pids[1], signal.SIGCONT)
+    one.thaw(one.pids[1])
     one.nobody_is_left()
 
 
@@ -79,20 +90,20 @@ def agents_are_stopped_one_by_one(one):
     one.setUp()
     process = one.begin("sleep 1000", nodes=3, more="on_failure: continue")
     pids = one.agents()
-    os.kill(pids[1], signal.SIGSTOP)
+    one.freeze(pids[1])
     until = time.monotonic() + LOST + SLACK
     while not any(event["event"] == "node_lost" for event in one.events()):
         one.assertLess(time.monotonic(), until, "node 1 is not lost")
         time.sleep(0.1)
     for node in (0, 2):
-        os.kill(pids[node], signal.SIGSTOP)
+        one.freeze(pids[node])
     err = one.end_of(process, 1, LOST + SLACK)
     one.assertIn("nothing was heard of node 1 (n2) since ", err)
     one.assertRegex(err, "nothing was heard of (any node|node [02])")
     one.assertEqual([rank["state"] for rank in one.results()["ranks"][::2]],
                     ["after_first_failure", "failed", "after_first_failure"])
     for pid in pids.values():
-        os.kill(pid, signal.SIGCONT)
+        one.thaw(pid)
     one.nobody_is_left()
 
 
@@ -100,7 +111,7 @@ def srun_is_stopped(one):
     process = one.begin_one()
     srun, = (child for child in harness.children(process.pid)
              if harness.name_of(child) == "srun")
-    os.kill(srun, signal.SIGSTOP)
+    one.freeze(srun)
     err = one.end_of(process, 1, LOST + SLACK)
     one.assertIn("nothing was heard of any node since ", err)
     one.assertIn(f"srun (pid {srun}) hangs", err)
