@@ -10,8 +10,10 @@
 
 #include "banned.h"
 
-/* A clock that is further off is told. */
-#define SKEW_NS (INT64_C(10) * 1000000000)
+/* A clock that is further off is told; and one that is as far off as Slurm's own
+ * credentials do not bear (munge.conf(5): ttl), refused. */
+#define SKEW_NS      (UINT64_C(10) * 1000000000)
+#define SKEW_MOST_NS (UINT64_C(300) * 1000000000)
 
 #define CUSTOM "custom:"
 
@@ -120,22 +122,33 @@ static void keep_counts(struct jr_counts *to, const struct jr_counts *from)
             *to = *from;
 }
 
-static void warn_of_clock(const struct jr_session *session, uint32_t node)
+/* Tell of a clock that is off; -1 where no time that the node writes could be
+ * believed. */
+static int check_clock(const struct jr_session *session, uint32_t node,
+                       struct jr_error *err)
 {
     const struct jr_head_node said = jr_head_node(session->head, node);
     bool behind = said.skew_ns < 0;
+    uint64_t skew_ns = (uint64_t)said.skew_ns;
+    uint64_t off_ns = behind ? 0 - skew_ns : skew_ns;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (said.skew_ns < SKEW_NS && said.skew_ns > -SKEW_NS)
-        return;
+    if (off_ns < SKEW_NS)
+        return 0;
     jr_buf_printf(&line, "node %u (", node);
     jr_buf_safe(&line, said.host);
     jr_buf_str(&line, "): its clock is ");
-    jr_clock_human(&line, (uint64_t)(behind ? -said.skew_ns : said.skew_ns));
-    jr_buf_printf(&line,
-                  " %s of the one here; times in its logs are its own",
-                  behind ? "behind" : "ahead");
+    jr_clock_human(&line, off_ns);
+    jr_buf_printf(&line, " %s of the one here", behind ? "behind" : "ahead");
+    if (off_ns >= SKEW_MOST_NS)
+        return jr_error_set(err, JR_STATUS_UNRESOLVED,
+                            "%s: nobody could tell what is new of what it "
+                            "writes; set it (chrony, ntpd), or leave the node "
+                            "out (sbatch --exclude)",
+                            line.failed ? "out of memory" : line.data);
+    jr_buf_str(&line, "; times in its logs are its own");
     if (!line.failed)
         jr_session_note(session, line.data);
+    return 0;
 }
 
 /* What is counted on each node: devices of the user's own kind, where the spec
@@ -149,59 +162,75 @@ static enum jr_device counted_kind(const struct jr_session *session,
     return hw->devices_count > 0 ? hw->devices[0].kind : JR_DEVICE_CPU;
 }
 
+/* The facts of an allocation's nodes, as they come in. */
+struct joint {
+    struct jr_hw first;  /* of the first of them */
+    enum jr_device kind; /* that is counted */
+    struct jr_counts devices, cpus;
+    struct jr_strv hosts;
+};
+
+static int join_node(struct joint *to, struct jr_session *session,
+                     uint32_t node, struct jr_error *err)
+{
+    struct jr_arena *arena = &session->arena, own = JR_ARENA_INIT;
+    const struct jr_head_node said = jr_head_node(session->head, node);
+    struct jr_hw hw;
+    int failed =
+        read_facts(session, &hw, node == 0 ? arena : &own, node, err);
+    if (failed == 0)
+        failed = check_clock(session, node, err);
+    if (failed == 0 && node == 0) {
+        to->first = hw;
+        to->kind = counted_kind(session, &hw);
+    }
+    if (failed == 0 && !arena->failed) {
+        to->devices.items[node] = visible_devices(&hw, to->kind);
+        to->cpus.items[node] = usable_cpus(&hw);
+        jr_strv_push(&to->hosts, arena, jr_arena_strdup(arena, said.host));
+    }
+    jr_arena_release(&own);
+    return failed;
+}
+
 /* The hardware of the first node, how many devices and CPUs each has, and the
  * allocation's word on all else. */
+static void settle(struct jr_session *session, const struct joint *joint)
+{
+    struct jr_hw hw = joint->first;
+    hw.scheduler = session->hw.scheduler;
+    hw.scheduler.step = true;
+    hw.scheduler.nodes = joint->devices.count;
+    hw.scheduler.node_rank = 0;
+    hw.scheduler.tasks_here = 1;
+    hw.scheduler.hosts = joint->hosts;
+    hw.scheduler.master_port = jr_head_node(session->head, 0).port;
+    hw.variables = session->hw.variables;
+    hw.variables_count = session->hw.variables_count;
+    hw.now = session->hw.now;
+    hw.name = jr_arena_printf(&session->arena, "node 0 (%s)",
+                              joint->hosts.items[0]);
+    hw.environment.backend = session->hw.environment.backend;
+    hw.environment.omp_num_threads = session->hw.environment.omp_num_threads;
+    keep_counts(&hw.devices_each, &joint->devices);
+    keep_counts(&hw.cpus_each, &joint->cpus);
+    session->hw = hw;
+}
+
 static int join_facts(struct jr_session *session, uint32_t nodes,
                       struct jr_error *err)
 {
     struct jr_arena *arena = &session->arena;
-    struct jr_hw hw;
-    struct jr_strv hosts = {0};
-    struct jr_counts devices = {jr_arena_array(arena, nodes, sizeof(uint32_t)),
-                                nodes};
-    struct jr_counts cpus = {jr_arena_array(arena, nodes, sizeof(uint32_t)),
-                             nodes};
-    enum jr_device kind = JR_DEVICE_CPU;
-    for (uint32_t node = 0; node < nodes; node++) {
-        struct jr_arena own = JR_ARENA_INIT;
-        struct jr_hw one;
-        int failed = read_facts(session, &one, node == 0 ? arena : &own, node,
-                                err);
-        if (failed == 0 && node == 0) {
-            hw = one;
-            kind = counted_kind(session, &hw);
-        }
-        if (failed == 0 && !arena->failed) {
-            devices.items[node] = visible_devices(&one, kind);
-            cpus.items[node] = usable_cpus(&one);
-            jr_strv_push(&hosts, arena,
-                         jr_arena_strdup(
-                             arena, jr_head_node(session->head, node).host));
-            warn_of_clock(session, node);
-        }
-        jr_arena_release(&own);
-        if (failed != 0)
+    struct joint joint = {
+        .devices = {jr_arena_array(arena, nodes, sizeof(uint32_t)), nodes},
+        .cpus = {jr_arena_array(arena, nodes, sizeof(uint32_t)), nodes},
+    };
+    for (uint32_t node = 0; node < nodes; node++)
+        if (join_node(&joint, session, node, err) != 0)
             return -1;
-    }
     if (arena->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    struct jr_hw_scheduler *scheduler = &session->hw.scheduler;
-    scheduler->step = true;
-    scheduler->nodes = nodes;
-    scheduler->node_rank = 0;
-    scheduler->tasks_here = 1;
-    scheduler->hosts = hosts;
-    scheduler->master_port = jr_head_node(session->head, 0).port;
-    hw.scheduler = *scheduler;
-    hw.variables = session->hw.variables;
-    hw.variables_count = session->hw.variables_count;
-    hw.now = session->hw.now;
-    hw.name = jr_arena_printf(arena, "node 0 (%s)", hosts.items[0]);
-    hw.environment.backend = session->hw.environment.backend;
-    hw.environment.omp_num_threads = session->hw.environment.omp_num_threads;
-    keep_counts(&hw.devices_each, &devices);
-    keep_counts(&hw.cpus_each, &cpus);
-    session->hw = hw;
+    settle(session, &joint);
     return 0;
 }
 

@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import time
 
 import harness
@@ -622,17 +623,39 @@ sys.exit(agent.wait())
                       done.stderr)
         self.nobody_is_left()
 
-    def test_a_clock_that_is_off(self):
-        shifted = self.write(
-            "shifted", "#!/bin/sh\n'%s' \"$@\" | sed -u -E "
-            "'s/\"wall\": ([0-9]{10})/\"wall\": 1\\1/;"
-            "s/\"wall\": 1([0-9])/\"wall\": 2/'\n" % harness.JOBRUN)
+    def run_beside_a_clock(self, code, seconds):
+        """Node 1 has one that is so many of them ahead."""
+        shifted = self.write("shifted", f"""#!{sys.executable} -u
+import re, subprocess, sys
+agent = subprocess.Popen([{str(harness.JOBRUN)!r}, *sys.argv[1:]],
+                         stdout=subprocess.PIPE, text=True)
+for line in agent.stdout:
+    print(re.sub('"wall": ([0-9]+)', lambda found: '"wall": %d' % (
+        int(found[1]) + {seconds} * 10 ** 9), line), end="")
+sys.exit(agent.wait())
+""")
         shifted.chmod(0o700)
-        done = self.expect(self.run_on(2, "true",
-                                       FAKE_PROGRAM={"1": str(shifted)}), 0)
-        self.assertRegex(done.stderr, r"node 1 \(n2\): its clock is \d+ h \d\d "
-                         "min (ahead|behind) ")
+        done = self.expect(self.run_on(
+            2, "touch begun", FAKE_PROGRAM={"1": str(shifted)}), code)
         self.nobody_is_left()
+        self.assertEqual((self.folder / "begun").exists(), code == 0)
+        return done.stderr
+
+    def test_a_clock_that_is_off(self):
+        told = self.run_beside_a_clock(0, 100)
+        self.assertRegex(told, r"node 1 \(n2\): its clock is 1 min [34]\d s "
+                         "ahead of the one here; times in its logs are its own")
+        self.assertEqual(self.run_beside_a_clock(0, -2).count("clock"), 0)
+
+    def test_a_clock_that_is_off_by_an_hour(self):
+        for seconds, how in ((3700, "1 h 01 min ahead"),
+                             (-3590, "59 min 5[0-9] s behind"),
+                             (-4 * 10 ** 9, "[0-9]+ h [0-9]+ min behind")):
+            self.assertRegex(self.run_beside_a_clock(4, seconds),
+                             rf"node 1 \(n2\): its clock is {how} of the one "
+                             "here: nobody could tell what is new of what it "
+                             r"writes; set it \(chrony, ntpd\), or leave the "
+                             r"node out \(sbatch --exclude\)")
 
     def test_no_log_folder_on_a_node(self):
         """The node sees another file system where the log folder is."""
