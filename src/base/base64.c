@@ -23,10 +23,10 @@ bool jr_base64_take(struct jr_buf *out, const char *text, size_t len)
     if (out->failed)
         return false;
     base64_decode_init(&context);
-    bool whole = base64_decode_update(&context, &bytes,
-                                      (uint8_t *)out->data + out->len, len,
-                                      text) &&
-                 base64_decode_final(&context);
+    bool whole =
+        base64_decode_update(&context, &bytes, (uint8_t *)out->data + out->len,
+                             len, text) &&
+        base64_decode_final(&context);
     if (whole)
         out->len += bytes;
     out->data[out->len] = '\0';

@@ -24,8 +24,8 @@ struct jr_buf {
 /* Free the contents; the buffer is empty and usable afterwards. */
 void jr_buf_release(struct jr_buf *buf);
 
-/* A copy of the text, "" of an empty buffer. Where the buffer has failed `arena`
- * fails, too, and it is NULL: never a part of the text. */
+/* A copy of the text, "" of an empty buffer. Where the buffer has failed
+ * `arena` fails, too, and it is NULL: never a part of the text. */
 char *jr_buf_keep(const struct jr_buf *buf, struct jr_arena *arena);
 
 /* Make room for `extra` more bytes and a NUL. */

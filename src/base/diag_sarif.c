@@ -160,11 +160,11 @@ static json_t *rule_of(const struct jr_code *code, const char *id)
     for (size_t i = 0; i < paragraph.len; i++)
         if (paragraph.data[i] == '\n')
             paragraph.data[i] = ' ';
-    jr_buf_printf(&help, "%s\n\n```\n%s```\n", paragraph.failed ? "" : paragraph.data,
+    jr_buf_printf(&help, "%s\n\n```\n%s```\n",
+                  paragraph.failed ? "" : paragraph.data,
                   end == NULL ? "" : end + 2);
     set(rule, "shortDescription", object_of("text", json_string(code->title)));
-    set(rule, "fullDescription",
-        object_of("text", jr_json_buf(&paragraph)));
+    set(rule, "fullDescription", object_of("text", jr_json_buf(&paragraph)));
     json_t *both = object_of("text", json_string(code->text));
     set(both, "markdown", jr_json_buf(&help));
     set(rule, "help", both);
@@ -199,9 +199,8 @@ static json_t *result_of(struct sarif *sarif, const struct jr_diag *diag)
         set(result, "relatedLocations",
             list_of(related_of(sarif, diag->related)));
     set(result, "partialFingerprints",
-        object_of("jobrunFieldHash/v1", fingerprint[0] == '\0'
-                                            ? NULL
-                                            : json_string(fingerprint)));
+        object_of("jobrunFieldHash/v1",
+                  fingerprint[0] == '\0' ? NULL : json_string(fingerprint)));
     if (diag->fix != NULL && diag->fix->span.source != NULL)
         set(result, "fixes", list_of(fix_of(sarif, diag)));
     return result;

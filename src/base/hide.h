@@ -1,6 +1,6 @@
 /* Values of secrets that a spec reads by ${env:NAME} stand in arguments,
- * variables and paths, and there they have to stand. Told they are not, wherever
- * they are met. */
+ * variables and paths, and there they have to stand. Told they are not,
+ * wherever they are met. */
 #ifndef JR_HIDE_H
 #define JR_HIDE_H
 

@@ -18,8 +18,8 @@ enum { MIB = 1 << 20, MOST_FACT = MIB, MOST_NAMES = 16 };
 
 /* Append one read's worth, at most one byte more than `most`: that one tells a
  * file that is full from one that is longer. A page at first, for most files
- * are short, and some of /proc take as much memory as is asked for. Returns what
- * read returned. */
+ * are short, and some of /proc take as much memory as is asked for. Returns
+ * what read returned. */
 static ssize_t read_some(struct jr_buf *out, int fd, size_t most)
 {
     size_t chunk = out->len < PAGE ? PAGE : CHUNK;

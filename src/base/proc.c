@@ -97,8 +97,7 @@ struct jr_proc *jr_proc_all(size_t *ret_count)
 }
 
 /* The first whose parent is not below `parent`. */
-static size_t first_child(const struct jr_proc *all, size_t count,
-                          pid_t parent)
+static size_t first_child(const struct jr_proc *all, size_t count, pid_t parent)
 {
     size_t low = 0, high = count;
     while (low < high) {

@@ -174,8 +174,8 @@ void jr_set_fill(const struct jr_set *set, unsigned *values, uint32_t count,
         values[rank] = value;
     for (size_t i = 0; i < set->count; i++) {
         const struct jr_range *range = &set->ranges[i];
-        for (uint64_t rank = range->first;
-             rank <= range->last && rank < count; rank += range->step)
+        for (uint64_t rank = range->first; rank <= range->last && rank < count;
+             rank += range->step)
             values[rank] = value;
     }
 }

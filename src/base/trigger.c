@@ -52,9 +52,9 @@ static bool read_codes(const struct reading *reading, const char *text)
                                       : "exit codes are from 1 to 255");
     if (jr_set_has(codes, 0))
         return refuse_rest(reading, text, "exit code 0 is no failure");
-    return last <= LAST_CODE ? true
-                             : refuse_rest(reading, text,
-                                           "exit codes are from 1 to 255");
+    return last <= LAST_CODE
+               ? true
+               : refuse_rest(reading, text, "exit codes are from 1 to 255");
 }
 
 /* The number of SEGV or SIGSEGV; 0 when it is none. */
@@ -121,8 +121,8 @@ static bool read_rest(const struct reading *reading, const char *rest)
     case JR_TRIGGER_SIGNAL:
         return rest == NULL || read_signals(reading, rest);
     case JR_TRIGGER_STDERR:
-        return read_pattern(
-            reading, rest == NULL ? strchr(reading->text, '\0') : rest);
+        return read_pattern(reading,
+                            rest == NULL ? strchr(reading->text, '\0') : rest);
     case JR_TRIGGER_OOM:
     case JR_TRIGGER_HANG:
     case JR_TRIGGER_TIMEOUT:
@@ -131,8 +131,8 @@ static bool read_rest(const struct reading *reading, const char *rest)
     case JR_TRIGGER_COUNT:
         break;
     }
-    return rest == NULL || refuse_rest(reading, rest - 1,
-                                       "nothing may follow this word");
+    return rest == NULL ||
+           refuse_rest(reading, rest - 1, "nothing may follow this word");
 }
 
 bool jr_trigger_parse(struct jr_trigger *ret, struct jr_arena *arena,
@@ -141,8 +141,8 @@ bool jr_trigger_parse(struct jr_trigger *ret, struct jr_arena *arena,
     const struct reading reading = {ret, arena, text, ret_fault};
     size_t len = strcspn(text, ":");
     int kind = 0;
-    while (kind < JR_TRIGGER_COUNT && (strlen(words[kind]) != len ||
-                                       memcmp(words[kind], text, len) != 0))
+    while (kind < JR_TRIGGER_COUNT &&
+           (strlen(words[kind]) != len || memcmp(words[kind], text, len) != 0))
         kind++;
     if (kind == JR_TRIGGER_COUNT) {
         (void)refuse(&reading, text, text + len,

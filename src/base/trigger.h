@@ -26,9 +26,9 @@ enum jr_trigger_kind { JR_TRIGGERS(JR_TRIGGER_ENUM) JR_TRIGGER_COUNT };
 
 struct jr_trigger {
     enum jr_trigger_kind kind;
-    struct jr_set codes;   /* EXIT; `all`: any but 0 */
-    uint64_t signals;      /* SIGNAL: bit N - 1 is signal N; 0: any */
-    const char *pattern;   /* STDERR */
+    struct jr_set codes; /* EXIT; `all`: any but 0 */
+    uint64_t signals;    /* SIGNAL: bit N - 1 is signal N; 0: any */
+    const char *pattern; /* STDERR */
 };
 
 /* What is wrong with a text, at its bytes [from, to). */

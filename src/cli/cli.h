@@ -47,12 +47,12 @@ struct jr_cli {
     const char *rev;           /* diff */
     const char *engine;        /* render, submit */
     const char *log_dir, *older;
-    uint32_t *count;     /* -n */
-    uint32_t *node_rank; /* --node-rank */
-    uint32_t *tail;      /* logs --tail */
+    uint32_t *count;                   /* -n */
+    uint32_t *node_rank;               /* --node-rank */
+    uint32_t *tail;                    /* logs --tail */
     uint32_t *debug_rank, *stdin_rank; /* --debug, --stdin */
-    uint32_t *keep;      /* prune --keep */
-    uint32_t *attempt;   /* show, logs */
+    uint32_t *keep;                    /* prune --keep */
+    uint32_t *attempt;                 /* show, logs */
     uint32_t tail_value, debug_rank_value, stdin_rank_value;
     uint32_t count_value, node_rank_value, keep_value, attempt_value;
 };
@@ -69,8 +69,7 @@ const struct jr_verb *jr_verb_find(const char *name);
 
 /* Parse argv into *ret. Returns 0, or the exit status after the mistake was
  * told on standard error. */
-int jr_cli_parse(struct jr_cli *ret, int argc, char **argv,
-                 char *const *envp);
+int jr_cli_parse(struct jr_cli *ret, int argc, char **argv, char *const *envp);
 
 /* Decide on colour for both outputs, by --color and the environment. Returns
  * the exit status. */

@@ -1,4 +1,5 @@
-/* jobrun agent: one node's end of a job on several, started by jobrun itself. */
+/* jobrun agent: one node's end of a job on several, started by jobrun itself.
+ */
 #include "cli.h"
 #include "several.h"
 
@@ -8,6 +9,5 @@ int jr_cmd_agent(struct jr_cli *cli)
 {
     struct jr_error err = {0};
     int status = jr_session_serve(cli->environ, &err);
-    return status == JR_STATUS_OK ? 0
-                                  : jr_cli_say(cli, status, "%s", err.text);
+    return status == JR_STATUS_OK ? 0 : jr_cli_say(cli, status, "%s", err.text);
 }

@@ -34,8 +34,8 @@ static void print_devices(struct jr_buf *out, const struct jr_hw *hw)
             jr_buf_printf(out, "  %s", device->bus);
         if (device->numa_node >= 0)
             jr_buf_printf(out, ", NUMA node %d", device->numa_node);
-        jr_buf_str(out, device->visible ? "\n"
-                                        : "  hidden by the environment\n");
+        jr_buf_str(out,
+                   device->visible ? "\n" : "  hidden by the environment\n");
     }
 }
 
@@ -114,10 +114,9 @@ static void print_variables(struct jr_buf *out, const struct jr_hw *hw)
         const struct jr_hw_variable *row = &hw->variables[i];
         jr_buf_printf(&cells, "         %s=", row->name);
         jr_buf_safe(&cells, row->value);
-        jr_buf_printf(&cells, "\t%s%s%s%s\n", row->meaning,
-                      row->trap != NULL ? " (" : "",
-                      row->trap != NULL ? row->trap : "",
-                      row->trap != NULL ? ")" : "");
+        jr_buf_printf(
+            &cells, "\t%s%s%s%s\n", row->meaning, row->trap != NULL ? " (" : "",
+            row->trap != NULL ? row->trap : "", row->trap != NULL ? ")" : "");
     }
     jr_table_add(out, &cells, 3);
 }

@@ -36,12 +36,12 @@ enum {
 
 /* One log file, read as far as `fd` stands. */
 struct tail {
-    const char *path;   /* relative to the run folder */
+    const char *path; /* relative to the run folder */
     uint32_t rank;
-    int fd;             /* -1: not there yet */
-    uint64_t at;        /* bytes of the file that were read */
+    int fd;      /* -1: not there yet */
+    uint64_t at; /* bytes of the file that were read */
     struct jr_logfile_gap gap;
-    char last; /* byte that was read */
+    char last;          /* byte that was read */
     struct jr_buf rest; /* where lines are shown: one without its end so far */
 };
 
@@ -57,13 +57,13 @@ struct tails {
     bool live;     /* more may come */
     bool terminal; /* it is one that is printed to */
     bool color;
-    bool named;    /* more than one file: headings */
-    bool prefixed; /* or lines with the rank before them */
+    bool named;          /* more than one file: headings */
+    bool prefixed;       /* or lines with the rank before them */
     uint32_t last_lines; /* with which to begin; UINT32_MAX: all */
     uint32_t attempt;    /* whose files are the last ones here */
     size_t per_attempt;  /* files */
     bool one_attempt;    /* later ones are not asked for */
-    int error;  /* errno of the printing; EPIPE: the reader went away */
+    int error; /* errno of the printing; EPIPE: the reader went away */
 };
 
 static void add(struct tails *tails, uint32_t rank, const char *path)
@@ -211,8 +211,8 @@ static void read_on(struct tails *tails, struct tail *tail)
 {
     char bytes[65536];
     ssize_t n;
-    while (tails->error == 0 && (n = pread(tail->fd, bytes, sizeof bytes,
-                                           (off_t)tail->at)) > 0) {
+    while (tails->error == 0 &&
+           (n = pread(tail->fd, bytes, sizeof bytes, (off_t)tail->at)) > 0) {
         tail->at += (uint64_t)n;
         put(tails, tail, bytes, (size_t)n);
     }
@@ -296,8 +296,7 @@ static void watch(struct tails *tails)
         jr_buf_printf(&path, "%s/%s", tails->run_dir, tails->items[i].path);
         for (int above = 0; above < 3 && !path.failed; above++) {
             *strrchr(path.data, '/') = '\0';
-            watch_folder(tails, path.data,
-                         IN_CREATE | IN_MODIFY | IN_MOVED_TO);
+            watch_folder(tails, path.data, IN_CREATE | IN_MODIFY | IN_MOVED_TO);
         }
     }
 }
@@ -397,8 +396,7 @@ static int print(struct tails *tails, const struct jr_cli *cli)
                           strerror(tails->error));
     if (lost)
         return jr_cli_say(cli, JR_STATUS_LAUNCH,
-                          "%s has ended, and left no results",
-                          tails->run_dir);
+                          "%s has ended, and left no results", tails->run_dir);
     return 0;
 }
 

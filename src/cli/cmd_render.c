@@ -33,8 +33,8 @@ static bool is_in_path(const struct jr_cli *cli, const char *own)
 {
     struct jr_program program = {0};
     struct stat this, found;
-    return jr_program_find(&program, "jobrun",
-                           jr_env_get(cli->environ, "PATH"), NULL) == 0 &&
+    return jr_program_find(&program, "jobrun", jr_env_get(cli->environ, "PATH"),
+                           NULL) == 0 &&
            stat(program.path, &found) == 0 && stat(own, &this) == 0 &&
            found.st_ino == this.st_ino && found.st_dev == this.st_dev;
 }

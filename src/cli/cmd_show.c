@@ -26,8 +26,7 @@ static int show_stacks(struct jr_cli *cli, const char *id, bool json)
     const struct jr_stacks_view view = {.ranks = &ranks,
                                         .attempt = cli->attempt};
     json_t *stacks =
-        status != 0 ? NULL
-                    : jr_stacks_of(jr_cli_log_dir(cli), id, &view, &err);
+        status != 0 ? NULL : jr_stacks_of(jr_cli_log_dir(cli), id, &view, &err);
     jr_arena_release(&arena);
     if (status != 0)
         return status;

@@ -18,7 +18,7 @@
 
 /* What goes to sbatch and comes from it; -1: not open. */
 struct sbatch {
-    int script; /* a file in memory, so that nobody waits for a reader */
+    int script;  /* a file in memory, so that nobody waits for a reader */
     int in, out; /* the pipe of its standard output */
     pid_t pid;
 };
@@ -91,8 +91,8 @@ static int finish(struct sbatch *run, const struct jr_cli *cli)
     bool taken = relay(run, cli, &unprinted);
     while (waitpid(run->pid, &status, 0) < 0)
         if (errno != EINTR)
-            return jr_cli_say(cli, JR_STATUS_LAUNCH,
-                              "sbatch was lost: %s", strerror(errno));
+            return jr_cli_say(cli, JR_STATUS_LAUNCH, "sbatch was lost: %s",
+                              strerror(errno));
     if (WIFSIGNALED(status))
         return 128 + WTERMSIG(status);
     if (WEXITSTATUS(status) != 0 && !taken)

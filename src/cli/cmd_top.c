@@ -112,7 +112,8 @@ int jr_cmd_top(struct jr_cli *cli)
         status = jr_cli_say(cli, JR_STATUS_LAUNCH,
                             "%s has no results, and does not run here", id);
     jr_live_close(&live);
-    if (status == 0 && jr_live_open(&live, jr_cli_log_dir(cli), id, NULL) == 0) {
+    if (status == 0 &&
+        jr_live_open(&live, jr_cli_log_dir(cli), id, NULL) == 0) {
         if (live.standing == JR_STANDING_FINISHED)
             (void)jr_cli_say(cli, 0, "%s has ended: %s (jobrun show %s)", id,
                              live.status, id);

@@ -129,7 +129,7 @@ static void check_file(struct checks *checks, const char *path)
 
 /* What cannot be looked at is a finding like any other. */
 static void refuse_path(struct checks *checks, const char *path,
-                          const char *why)
+                        const char *why)
 {
     struct jr_source *source = jr_arena_alloc(&checks->arena, sizeof *source);
     if (source == NULL || !begin_file(checks, path))

@@ -95,8 +95,8 @@ static void offer_setting_values(const struct line *line, const char *path,
 {
     static const struct jr_spec_word booleans[] = {
         {"true", NULL}, {"false", NULL}, {0}};
-    static const struct jr_spec_word missing[] = {
-        {"auto", "filled by jobrun"}, {0}};
+    static const struct jr_spec_word missing[] = {{"auto", "filled by jobrun"},
+                                                  {0}};
     offer_equals(line, path, jr_field_words(field->type));
     if (field->type->kind == JR_KIND_BOOLEAN)
         offer_equals(line, path, booleans);

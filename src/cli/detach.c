@@ -58,10 +58,10 @@ bool jr_detach_fork(struct jr_detach *detach, const struct jr_cli *cli,
 static int move_console(const struct jr_rundir *dir)
 {
     JR_CLOSE int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    JR_CLOSE int file = openat(
-        dir->fd, CONSOLE,
-        O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
-        dir->file_mode);
+    JR_CLOSE int file =
+        openat(dir->fd, CONSOLE,
+               O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+               dir->file_mode);
     if (null < 0 || file < 0 || dup2(null, STDIN_FILENO) < 0 ||
         dup2(file, STDOUT_FILENO) < 0)
         return -1;

@@ -13,8 +13,8 @@
 
 #define FLAG(letter, name, member, verbs, help)                                \
     {                                                                          \
-        letter, name, NULL, JR_OPTION_FLAG, offsetof(struct jr_cli, member), 0,\
-            verbs, help                                                        \
+        letter, name, NULL, JR_OPTION_FLAG, offsetof(struct jr_cli, member),   \
+            0, verbs, help                                                     \
     }
 #define TEXT(letter, name, arg, member, verbs, help)                           \
     {                                                                          \
@@ -57,7 +57,8 @@ const struct jr_option jr_options[] = {
          "show where each value came from, and why"),
     FLAG(0, "env", env, "plan", "show the variables that each rank gets"),
     TEXT(0, "format", "FORMAT", format,
-         "validate resolve plan runs show report doctor diff", "how to print it"),
+         "validate resolve plan runs show report doctor diff",
+         "how to print it"),
     FLAG(0, "json", json, "validate resolve plan runs show diff",
          "the same as --format json"),
     FLAG(0, "strict", strict, "validate", "refuse warnings too (status 3)"),
@@ -97,8 +98,7 @@ const struct jr_option jr_options[] = {
          "translate a launcher's command line (in quotes) instead"),
     TEXT('o', "output", "FILE", output, "new report",
          "write to FILE, which must not be there yet"),
-    TEXT(0, "engine", "ENGINE", engine, "render submit",
-         "what starts the job"),
+    TEXT(0, "engine", "ENGINE", engine, "render submit", "what starts the job"),
     FLAG(0, "wait", wait, "submit",
          "wait for the job's end, and end with its exit status"),
     TEXT(0, "color", "WHEN", color, NULL, "when to use colour"),
@@ -244,7 +244,8 @@ static void take_verb(struct jr_cli *cli)
     cli->words_count--;
 }
 
-/* What is no verb is a spec; a bare word that is no file was meant as a verb. */
+/* What is no verb is a spec; a bare word that is no file was meant as a verb.
+ */
 static int check_verb(const struct jr_cli *cli)
 {
     const char *names[MAX_VERBS], *word = cli->words[0];
@@ -291,8 +292,7 @@ static int read_options(struct jr_cli *cli, int argc, char **argv,
     return 0;
 }
 
-int jr_cli_parse(struct jr_cli *ret, int argc, char **argv,
-                 char *const *envp)
+int jr_cli_parse(struct jr_cli *ret, int argc, char **argv, char *const *envp)
 {
     ret->environ = envp;
     for (int i = 1; i < argc; i++)

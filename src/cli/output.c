@@ -115,8 +115,8 @@ int jr_cli_format(const struct jr_cli *cli, const char *const *words)
         }
         jr_buf_printf(&list, "%s%s", i == 0 ? "" : ", ", words[i]);
     }
-    (void)jr_cli_say(cli, 0, "'%s' is no format of '%s': it has %s",
-                     format, cli->verb->name, list.data);
+    (void)jr_cli_say(cli, 0, "'%s' is no format of '%s': it has %s", format,
+                     cli->verb->name, list.data);
     jr_buf_release(&list);
     return -1;
 }

@@ -120,8 +120,7 @@ static int find_run(struct jr_side *ret, const struct jr_cli *cli,
 {
     struct jr_error err = {0};
     bool run = strchr(word, '/') == NULL || strstr(word, "/node_") != NULL;
-    if (run &&
-        jr_record_find(ret->run, jr_cli_log_dir(cli), word, &err) == 0)
+    if (run && jr_record_find(ret->run, jr_cli_log_dir(cli), word, &err) == 0)
         return 0;
     return jr_cli_say(cli, JR_STATUS_USAGE,
                       "'%s' is no file, no REV:FILE and no run in %s%s%s", word,

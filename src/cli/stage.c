@@ -63,8 +63,7 @@ int jr_stage_told(struct jr_session *session, const struct jr_cli *cli,
     bool silent = status != JR_STATUS_OK && diags->errors == 0;
     jr_cli_diags(cli, diags);
     jr_diags_release(diags);
-    return silent ? jr_cli_say(cli, (int)status, "%s", err->text)
-                  : (int)status;
+    return silent ? jr_cli_say(cli, (int)status, "%s", err->text) : (int)status;
 }
 
 /* -n needs a command, a spec needs no -n. */

@@ -136,14 +136,14 @@ int jr_put_program(struct jr_translator *t);
 int jr_put_sizes(struct jr_translator *t);
 
 /* Setters that several tables use. */
-jr_flag_set jr_set_field;    /* `field` is the value, or NAME=VALUE */
-jr_flag_set jr_set_path;     /* a path, in which %{ means itself */
-jr_flag_set jr_set_seconds;  /* a duration */
-jr_flag_set jr_set_list;     /* a,b */
-jr_flag_set jr_set_pair;     /* NAME=VALUE, for the ranks' environment */
-jr_flag_set jr_set_env_two;  /* NAME VALUE, the same */
-jr_flag_set jr_set_binding;  /* what a rank's CPUs are bound to */
+jr_flag_set jr_set_field;     /* `field` is the value, or NAME=VALUE */
+jr_flag_set jr_set_path;      /* a path, in which %{ means itself */
+jr_flag_set jr_set_seconds;   /* a duration */
+jr_flag_set jr_set_list;      /* a,b */
+jr_flag_set jr_set_pair;      /* NAME=VALUE, for the ranks' environment */
+jr_flag_set jr_set_env_two;   /* NAME VALUE, the same */
+jr_flag_set jr_set_binding;   /* what a rank's CPUs are bound to */
 jr_flag_set jr_set_gpus_each; /* [KIND:]N: one device, or all of the node */
-jr_flag_set jr_set_restarts; /* how often the job starts again */
+jr_flag_set jr_set_restarts;  /* how often the job starts again */
 
 #endif

@@ -97,8 +97,9 @@ static int set_prefix(struct jr_translator *t, const struct jr_given *given)
     if (text == NULL)
         return -1;
     if (strchr(text, '$') != NULL)
-        return jr_given_wrong(t, given, "${rank}, ${local_rank}, ${role_name} "
-                                        "and no other words with a dollar");
+        return jr_given_wrong(t, given,
+                              "${rank}, ${local_rank}, ${role_name} "
+                              "and no other words with a dollar");
     return jr_put(t, given, "console.prefix", text);
 }
 

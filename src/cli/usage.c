@@ -62,7 +62,8 @@ static const struct jr_usage usages[] = {
      "jobrun runs --log-dir /scratch/runs"},
     {"show",
      "Tells in a few lines how a run went, or how it stands while it has not "
-     "ended; with `--json`, its results. RUN is an id, the beginning of one, or "
+     "ended; with `--json`, its results. RUN is an id, the beginning of one, "
+     "or "
      "`latest`, which is the default. See `report` for something to hand on.\n"
      "\n"
      "With `--stacks` it prints what the ranks of a run that goes on are "
@@ -127,8 +128,10 @@ static const struct jr_usage usages[] = {
      "jobrun explain JR03"},
     {"doctor",
      "Prints what jobrun sees of this machine: devices, CPUs, memory, and the "
-     "scheduler and launcher around it, with what each of their variables means "
-     "and does not mean. Then what is wrong, and what to do about it. `--format "
+     "scheduler and launcher around it, with what each of their variables "
+     "means "
+     "and does not mean. Then what is wrong, and what to do about it. "
+     "`--format "
      "yaml` writes the facts file that `--on` reads.",
      "jobrun doctor --format yaml > gpu07.yaml"},
     {"rerun",
@@ -151,7 +154,8 @@ static const struct jr_usage usages[] = {
      "nothing: what the spec leaves out of `device` and of the number of "
      "ranks, `--on` has to tell.",
      "jobrun render train.jobrun.yaml --engine slurm --on 2x8:H100\n"
-     "jobrun render train.jobrun.yaml --engine kubernetes | kubectl apply -f -\n"
+     "jobrun render train.jobrun.yaml --engine kubernetes | kubectl apply -f "
+     "-\n"
      "jobrun render train.jobrun.yaml --engine mpi > train.sh"},
     {"submit",
      "Hands the script of `render --engine slurm` to sbatch, and prints the "

@@ -139,8 +139,8 @@ struct jr_node *jr_node_sequence(struct jr_arena *arena);
 struct jr_node *jr_node_copy(struct jr_arena *arena, const struct jr_node *);
 void jr_node_append(struct jr_arena *arena, struct jr_node *sequence,
                     struct jr_node *item);
-/* Append a pair, whether or not the key is there already: for many keys that are
- * known to differ. A NULL key or value, for which there was no memory, adds
+/* Append a pair, whether or not the key is there already: for many keys that
+ * are known to differ. A NULL key or value, for which there was no memory, adds
  * nothing. */
 void jr_node_add(struct jr_arena *arena, struct jr_node *mapping,
                  struct jr_node *key, struct jr_node *value);

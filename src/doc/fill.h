@@ -22,7 +22,7 @@
 
 struct jr_fill {
     const struct jr_shapes *shapes;
-    char *const *environ;       /* what env: reads; NULL: nothing may be read */
+    char *const *environ; /* what env: reads; NULL: nothing may be read */
     char *const *allow;   /* globs of names that may be; NULL: all */
     char *const *secrets; /* globs of names whose values are not to be written
                              down, as jr_env_matches reads them */

@@ -100,8 +100,8 @@ const struct jr_pair *jr_keys_find(const struct jr_node *mapping,
     if (sorted == NULL)
         return jr_doc_pair(mapping, key);
     const struct wanted wanted = {hash(key), key};
-    const struct jr_key *found = bsearch(&wanted, sorted, mapping->count,
-                                         sizeof *sorted, compare_key);
+    const struct jr_key *found =
+        bsearch(&wanted, sorted, mapping->count, sizeof *sorted, compare_key);
     return found == NULL ? NULL : found->pair;
 }
 

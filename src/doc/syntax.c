@@ -173,15 +173,14 @@ static bool report_glued(struct jr_diags *diags, const struct rule *rule,
     struct jr_place place = {0};
     const char *glued = NULL;
     if (colon || strcmp(rule->problem, NO_COLON) == 0)
-        glued = find_glued(source, colon ? problem->byte : context->byte,
-                           colon);
+        glued =
+            find_glued(source, colon ? problem->byte : context->byte, colon);
     if (glued == NULL)
         return false;
     jr_place_to_byte(&place, source, (size_t)(glued - source->text));
     struct jr_span span = span_at(place, source);
-    struct jr_diag *diag =
-        jr_diags_error(diags, rule->code, span, NULL,
-                       "a blank is missing behind the ':'");
+    struct jr_diag *diag = jr_diags_error(diags, rule->code, span, NULL,
+                                          "a blank is missing behind the ':'");
     jr_diag_help(diags, diag, "write `key: value`");
     jr_diag_fix(diags, diag, span, ": ");
     return true;

@@ -33,7 +33,8 @@ static void greet(struct jr_agent *agent)
     jr_agent_say(agent, word);
 }
 
-/* From the cluster, to all of a step: the run's business, where there is one. */
+/* From the cluster, to all of a step: the run's business, where there is one.
+ */
 static void on_signal(void *owner, uint32_t events)
 {
     (void)events;
@@ -110,7 +111,8 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
         result = jr_error_set(err, JR_STATUS_LAUNCH,
                               "node %u (%s): nothing was heard of the head of "
                               "this job for ten minutes: its ranks here were "
-                              "stopped", node, host);
+                              "stopped",
+                              node, host);
     jr_inlet_release(&agent.inlet);
     jr_buf_release(&agent.outbox);
     if (agent.signals.fd >= 0)

@@ -31,8 +31,7 @@ static void finish(struct jr_agent *agent)
     agent->pid = 0;
     close_fd(&agent->orders_fd);
     json_t *word = jr_frame_word(agent->node, "done");
-    jr_json_set_int(word, "signal",
-                    WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    jr_json_set_int(word, "signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
     jr_json_set_int(word, "port", hooks->offer(hooks->data));
     jr_agent_say(agent, word);
 }
@@ -56,8 +55,8 @@ static void end_run(struct jr_agent *agent)
     for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR; i++) {
         ssize_t len;
         while (sources[i].watch.fd >= 0 &&
-               (len = read(sources[i].watch.fd, agent->bytes,
-                           JR_AGENT_PIECE)) > 0)
+               (len = read(sources[i].watch.fd, agent->bytes, JR_AGENT_PIECE)) >
+                   0)
             jr_frame_bytes(&agent->outbox, agent->node, sources[i].type,
                            agent->bytes, (size_t)len);
         if (sources[i].watch.fd >= 0)

@@ -29,17 +29,17 @@ struct jr_agent {
     struct jr_watch in, out, signals;
     struct jr_inlet inlet;
     struct jr_buf outbox;
-    size_t sent;       /* bytes of it */
-    bool out_watched;  /* srun does not take it */
+    size_t sent;      /* bytes of it */
+    bool out_watched; /* srun does not take it */
     struct jr_agent_source sources[JR_AGENT_ENDS];
-    pid_t pid;         /* of the process that runs the ranks; 0: none */
-    int orders_fd;     /* what it hears orders from; -1 */
-    bool held;         /* the head's console is full */
-    bool leaving;      /* the input has ended */
-    bool forsaken;     /* the head is gone, and nobody hears what is said */
-    bool beats;        /* beat.h: the head gives signs of life */
-    bool away;         /* and none now */
-    unsigned silent;   /* turns since it said something */
+    pid_t pid;       /* of the process that runs the ranks; 0: none */
+    int orders_fd;   /* what it hears orders from; -1 */
+    bool held;       /* the head's console is full */
+    bool leaving;    /* the input has ended */
+    bool forsaken;   /* the head is gone, and nobody hears what is said */
+    bool beats;      /* beat.h: the head gives signs of life */
+    bool away;       /* and none now */
+    unsigned silent; /* turns since it said something */
     struct jr_timer turn;
     char *bytes;
 };

@@ -25,8 +25,8 @@
 
 #include <stdint.h>
 
-#define JR_BEAT_NS (UINT64_C(10) * 1000000000)
-#define JR_BEATS   6u
+#define JR_BEAT_NS       (UINT64_C(10) * 1000000000)
+#define JR_BEATS         6u
 #define JR_BEAT_PATIENCE 10u
 
 struct jr_head;

@@ -50,23 +50,23 @@ struct jr_head {
     struct jr_head_options options;
     struct jr_srun srun;
     struct jr_loop loop;
-    struct jr_watch out, err;      /* srun's */
+    struct jr_watch out, err; /* srun's */
     struct jr_watch in, process;
     struct jr_inlet out_lines, err_lines;
-    struct jr_buf outbox;          /* what srun has not taken yet */
+    struct jr_buf outbox; /* what srun has not taken yet */
     size_t sent;
     bool in_watched;
     struct jr_timer patience, beat;
-    bool late;                     /* it is over */
-    bool gone;                     /* an agent is, before it was to go */
-    uint32_t gone_node;            /* whose */
-    bool ended;                    /* srun is gone, and all it had is read */
-    int status;                    /* of waitpid(2), then */
-    char said[512];                /* the last that srun said */
-    struct jr_error refusal;       /* the first of a node */
+    bool late;               /* it is over */
+    bool gone;               /* an agent is, before it was to go */
+    uint32_t gone_node;      /* whose */
+    bool ended;              /* srun is gone, and all it had is read */
+    int status;              /* of waitpid(2), then */
+    char said[512];          /* the last that srun said */
+    struct jr_error refusal; /* the first of a node */
     bool refused;
     struct jr_node_side *nodes;
-    struct jr_head_run *run;       /* NULL: none goes on */
+    struct jr_head_run *run; /* NULL: none goes on */
     char *bytes;
     uint64_t heard_bytes, told_bytes;
 };
@@ -125,8 +125,8 @@ struct jr_head_run {
     uint64_t go_ns;
     uint32_t *first;  /* rank of each node, and one more */
     uint32_t running; /* nodes */
-    bool asking; /* nodes are asked about their silence */
-    bool spoken; /* one of them has been silent for less than the limit */
+    bool asking;      /* nodes are asked about their silence */
+    bool spoken;      /* one of them has been silent for less than the limit */
     bool stopped, released, ended_well, held, lost;
     int result;
     struct jr_error *err;

@@ -37,9 +37,9 @@ struct jr_engine_job {
     const char *workdir;
     bool meets; /* the master address is that of a machine, not made up */
     const struct jr_policy *policy;
-    char *const *command; /* slurm: jobrun's words, NULL-terminated */
-    struct jr_node *spec; /* kubernetes: the resolved spec; it is changed */
-    struct jr_arena *arena;     /* of `spec` */
+    char *const *command;   /* slurm: jobrun's words, NULL-terminated */
+    struct jr_node *spec;   /* kubernetes: the resolved spec; it is changed */
+    struct jr_arena *arena; /* of `spec` */
     const struct jr_plan *plan; /* mpi */
 };
 

@@ -71,9 +71,8 @@ json_t *jr_frame_read(const char *line, size_t len)
 bool jr_frame_take(struct jr_buf *to, const json_t *frame)
 {
     const json_t *bytes = json_object_get(frame, "b");
-    return json_is_string(bytes) &&
-           jr_base64_take(to, json_string_value(bytes),
-                          json_string_length(bytes));
+    return json_is_string(bytes) && jr_base64_take(to, json_string_value(bytes),
+                                                   json_string_length(bytes));
 }
 
 void jr_inlet_add(struct jr_inlet *inlet, const char *bytes, size_t len)

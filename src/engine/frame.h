@@ -39,11 +39,11 @@
 #define JR_FRAME_RAW  690u  /* bytes of a stream in one frame */
 
 /* The streams of an agent. */
-#define JR_FLOWS(X)                                                          \
-    X(FACTS, "facts")     /* of its node, as `doctor --format yaml` */         \
-    X(WHY, "why")         /* why it refuses */                                 \
-    X(SEATS, "seats")     /* what its ranks will have of it: seats.h */        \
-    X(OUT, "out")         /* console lines */                                  \
+#define JR_FLOWS(X)                                                            \
+    X(FACTS, "facts") /* of its node, as `doctor --format yaml` */             \
+    X(WHY, "why")     /* why it refuses */                                     \
+    X(SEATS, "seats") /* what its ranks will have of it: seats.h */            \
+    X(OUT, "out")     /* console lines */                                      \
     X(ERR, "err")                                                              \
     X(EVENT, "event")     /* lines of events.jsonl */                          \
     X(OUTCOME, "outcome") /* of an attempt: tally.h */

@@ -17,8 +17,7 @@ static void on_late(void *owner)
 void jr_head_turn(struct jr_head *head)
 {
     (void)jr_loop_turn(&head->loop, false);
-    head->ended =
-        head->out.fd < 0 && head->err.fd < 0 && head->process.fd < 0;
+    head->ended = head->out.fd < 0 && head->err.fd < 0 && head->process.fd < 0;
 }
 
 bool jr_head_awaits(const struct jr_head *head, enum jr_node_state state)
@@ -49,8 +48,7 @@ int jr_head_brief(struct jr_head *head, json_t *spec, struct jr_error *err)
 {
     jr_head_tell(head, spec);
     jr_beat_begin(head);
-    int failed =
-        jr_head_await(head, JR_NODE_READY, "take the spec", err);
+    int failed = jr_head_await(head, JR_NODE_READY, "take the spec", err);
     head->beat.at = 0;
     return failed;
 }

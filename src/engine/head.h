@@ -62,8 +62,9 @@ const char *jr_head_lacks(const struct jr_head *head);
  * outcome of all ranks of `plan`, which has all of the world; or -1 where it
  * could not begin on a node. Of the options: dir, out_fd, err_fd, ignored. */
 int jr_head_run(struct jr_head *head, struct jr_outcome *ret,
-                const struct jr_plan *plan, const struct jr_run_options *options,
-                uint32_t attempt, struct jr_error *err);
+                const struct jr_plan *plan,
+                const struct jr_run_options *options, uint32_t attempt,
+                struct jr_error *err);
 
 /* Let the agents go, and wait for srun to end. NULL is allowed. */
 void jr_head_close(struct jr_head *head);

@@ -81,8 +81,10 @@ static void tell_silence(struct jr_buf *out, const struct jr_head *head,
         jr_buf_printf(out, ": this machine is cut off, or srun (pid %d) hangs",
                       (int)head->srun.pid);
     else
-        jr_buf_printf(out, ": it is down, cut off or stopped; see `scontrol "
-                           "show node %s`", side->host);
+        jr_buf_printf(out,
+                      ": it is down, cut off or stopped; see `scontrol "
+                      "show node %s`",
+                      side->host);
 }
 
 /* Before there is a run, a node that is lost is the end. */

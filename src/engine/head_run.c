@@ -33,8 +33,8 @@
 
 #define MOST_PIDS (sizeof((struct jr_outcome *)0)->left_pids / sizeof(int32_t))
 
-#define MS        UINT64_C(1000000)
-#define SLACK_NS  (UINT64_C(25) * 1000000000) /* for SIGKILL, and to say so */
+#define MS       UINT64_C(1000000)
+#define SLACK_NS (UINT64_C(25) * 1000000000) /* for SIGKILL, and to say so */
 
 void jr_head_run_stop(struct jr_head_run *run)
 {
@@ -133,8 +133,7 @@ static void take_lines(struct jr_head_run *run, uint32_t node,
 void jr_head_run_stream(struct jr_head_run *run, uint32_t node,
                         enum jr_flow type)
 {
-    if (type != JR_FLOW_OUT && type != JR_FLOW_ERR &&
-        type != JR_FLOW_EVENT)
+    if (type != JR_FLOW_OUT && type != JR_FLOW_ERR && type != JR_FLOW_EVENT)
         return;
     take_lines(run, node, type);
     if (jr_screen_is_full(&run->screen))
@@ -254,8 +253,7 @@ void jr_head_run_over(struct jr_head_run *run, uint32_t node)
     struct jr_node_side *side = &run->head->nodes[node];
     struct jr_buf *text = &side->streams[JR_FLOW_OUTCOME];
     uint32_t count = run->first[node + 1] - run->first[node];
-    struct jr_outcome part = {.ranks =
-                                  run->outcome->ranks + run->first[node]};
+    struct jr_outcome part = {.ranks = run->outcome->ranks + run->first[node]};
     struct jr_error why = {0};
     if (side->signal != 0)
         lose_run(run, node, side->signal);
@@ -374,8 +372,7 @@ static void follow(struct jr_head_run *run)
     }
     lose_nodes(run);
     head->patience.at = head->beat.at = 0;
-    while (jr_screen_is_waiting(&run->screen) &&
-           run->outcome->stop_signal == 0)
+    while (jr_screen_is_waiting(&run->screen) && run->outcome->stop_signal == 0)
         jr_head_turn(head);
 }
 
@@ -387,8 +384,7 @@ static void settle(struct jr_head_run *run)
     outcome->console_failed = run->screen.failed;
     outcome->console_errno = run->screen.error;
     jr_events_add(&run->events, "agents",
-                  "\"nodes\":%u,\"heard\":%llu,\"told\":%llu",
-                  run->plan->nodes,
+                  "\"nodes\":%u,\"heard\":%llu,\"told\":%llu", run->plan->nodes,
                   (unsigned long long)run->head->heard_bytes,
                   (unsigned long long)run->head->told_bytes);
 }

@@ -195,8 +195,7 @@ int jr_head_connect(struct jr_head *head, struct jr_error *err)
     head->out.fd = head->srun.out_fd;
     head->err.fd = head->srun.err_fd;
     head->process.fd = jr_pidfd_open(head->srun.pid);
-    if (head->process.fd < 0 ||
-        fcntl(head->out.fd, F_SETFL, O_NONBLOCK) != 0 ||
+    if (head->process.fd < 0 || fcntl(head->out.fd, F_SETFL, O_NONBLOCK) != 0 ||
         fcntl(head->err.fd, F_SETFL, O_NONBLOCK) != 0 ||
         jr_loop_add(&head->loop, &head->out, EPOLLIN) != 0 ||
         jr_loop_add(&head->loop, &head->err, EPOLLIN) != 0 ||

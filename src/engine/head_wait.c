@@ -57,8 +57,10 @@ static void tell_why(struct jr_buf *out, const struct jr_head *head)
         jr_buf_printf(out, ": %s", head->said);
         if (head->nodes[head->gone_node].state == JR_NODE_SILENT &&
             strstr(head->said, ": task") != NULL) /* the node is there */
-            jr_buf_printf(out, " (is jobrun there, as %s, and of version "
-                               JR_VERSION "?)", head->options.program);
+            jr_buf_printf(out,
+                          " (is jobrun there, as %s, and of version " JR_VERSION
+                          "?)",
+                          head->options.program);
     } else if (head->ended) {
         jr_buf_str(out, ": ");
         jr_head_end(out, head);
@@ -86,8 +88,7 @@ static void tell_who(struct jr_buf *out, const struct jr_head *head,
     }
     jr_head_name(out, head, node);
     if (count > 1)
-        jr_buf_printf(out, " and %u other%s", count - 1,
-                      count > 2 ? "s" : "");
+        jr_buf_printf(out, " and %u other%s", count - 1, count > 2 ? "s" : "");
 }
 
 bool jr_head_has_met(const struct jr_head *head)
@@ -116,8 +117,7 @@ int jr_head_await(struct jr_head *head, enum jr_node_state state,
                   const char *what, struct jr_error *err)
 {
     head->late = false;
-    head->patience.at =
-        jr_clock_ns() + patience_ms(head) * UINT64_C(1000000);
+    head->patience.at = jr_clock_ns() + patience_ms(head) * UINT64_C(1000000);
     while (!head->refused && !head->gone && !head->ended && !head->late &&
            jr_head_awaits(head, state))
         jr_head_turn(head);

@@ -14,12 +14,12 @@
 
 #include "banned.h"
 
-#define FOLDER   "/etc/jobrun"
-#define FILE_    "job.jobrun.yaml"
-#define POD      "spec.template.spec"
-#define FIRST    POD ".containers[0]"
-#define UID      "metadata.labels['batch.kubernetes.io/controller-uid']"
-#define JOB_UID  "JOBRUN_JOB_UID"
+#define FOLDER  "/etc/jobrun"
+#define FILE_   "job.jobrun.yaml"
+#define POD     "spec.template.spec"
+#define FIRST   POD ".containers[0]"
+#define UID     "metadata.labels['batch.kubernetes.io/controller-uid']"
+#define JOB_UID "JOBRUN_JOB_UID"
 enum { LONGEST = 50 /* of 63, for the index in a pod's host name */ };
 
 /* An object that is made. */
@@ -91,10 +91,10 @@ static void add_spec(struct jr_buf *out, const struct object *from,
     struct jr_node *data = jr_node_mapping(to.arena);
     if (job->nodes > 1 && jr_doc_get(job->spec, "master_addr") == NULL)
         jr_node_set(to.arena, job->spec, "master_addr",
-                    jr_node_scalar(to.arena,
-                                   jr_arena_printf(to.arena, "%s-0.%s", to.name,
-                                                   to.name),
-                                   false));
+                    jr_node_scalar(
+                        to.arena,
+                        jr_arena_printf(to.arena, "%s-0.%s", to.name, to.name),
+                        false));
     if (!to.arena->failed)
         jr_doc_emit(&spec, job->spec);
     if (!to.arena->failed && !spec.failed) {
@@ -195,8 +195,7 @@ static void add_limits(const struct object *to, const struct jr_engine_job *job)
     if (device == NULL || job->device == JR_DEVICE_CPU)
         return;
     const char *digits = jr_arena_printf(to->arena, "%u", job->ranks);
-    struct jr_node *limits =
-        jr_doc_find(to->root, FIRST ".resources.limits");
+    struct jr_node *limits = jr_doc_find(to->root, FIRST ".resources.limits");
     if (limits == NULL)
         limits = jr_node_mapping(to->arena);
     if (to->arena->failed)
@@ -207,8 +206,8 @@ static void add_limits(const struct object *to, const struct jr_engine_job *job)
                            limits);
 }
 
-/* Where all ranks' working folders are, which are made for each of them: the pod
- * begins there. */
+/* Where all ranks' working folders are, which are made for each of them: the
+ * pod begins there. */
 static const char *shared_folder(const struct object *to, const char *path)
 {
     const char *word = strstr(path, "%{");

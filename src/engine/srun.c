@@ -8,6 +8,7 @@
 
 #include "banned.h"
 
+/* clang-format off */
 /* Input variables of srun(1) that a job's own options leave behind, or a user's
  * shell does. */
 static const char *const unwanted[] = {
@@ -24,15 +25,23 @@ static const char *const unwanted[] = {
     "SLURM_EXPORT_ENV",   "SLURM_PTY_*",        "SLURM_SPREAD_JOB",
     "SLURM_USE_MIN_NODES", "SRUN_*",
 };
+/* clang-format on */
 
 char **jr_srun_words(struct jr_arena *arena, const char *program,
                      uint32_t nodes)
 {
     struct jr_strv words = {0};
     static const char *const options[] = {
-        "--ntasks-per-node=1", "--cpu-bind=none", "--mpi=none", "--overlap",
-        "--kill-on-bad-exit=0", "--no-kill", "--wait=0",
-        "--export=ALL", "--input=all", "--job-name=jobrun",
+        "--ntasks-per-node=1",
+        "--cpu-bind=none",
+        "--mpi=none",
+        "--overlap",
+        "--kill-on-bad-exit=0",
+        "--no-kill",
+        "--wait=0",
+        "--export=ALL",
+        "--input=all",
+        "--job-name=jobrun",
     };
     jr_strv_push(&words, arena, jr_arena_strdup(arena, "srun"));
     jr_strv_push(&words, arena, jr_arena_printf(arena, "--nodes=%u", nodes));
@@ -126,7 +135,7 @@ int jr_srun_start(struct jr_srun *ret, const char *program, uint32_t nodes,
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "there is no srun in PATH, which starts jobrun on "
                             "the nodes of the allocation");
-    return failed == 0 ? 0
-                       : jr_error_sys(err, JR_STATUS_LAUNCH,
-                                      "could not start srun");
+    return failed == 0
+               ? 0
+               : jr_error_sys(err, JR_STATUS_LAUNCH, "could not start srun");
 }

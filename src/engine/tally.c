@@ -85,7 +85,7 @@ static int64_t get(const void *base, const struct row *row)
     case UINT32:
         return *(const uint32_t *)at;
     case UINT64:
-        return (int64_t)*(const uint64_t *)at;
+        return (int64_t) * (const uint64_t *)at;
     case BOOL:
         break;
     }

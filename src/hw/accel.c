@@ -175,8 +175,8 @@ void jr_probe_accelerators(struct jr_probe *probe)
 void jr_hw_add_custom(struct jr_hw *hw, struct jr_arena *arena,
                       const struct jr_hw *from, char *const *envp)
 {
-    struct jr_probe probe = {.hw = hw, .arena = arena, .root = "",
-                             .envp = envp};
+    struct jr_probe probe = {
+        .hw = hw, .arena = arena, .root = "", .envp = envp};
     struct jr_found found = {.devices = from->devices,
                              .count = from->devices_count};
     hw->custom_counted = true;

@@ -24,8 +24,8 @@ static uint64_t property(struct jr_probe *probe, const char *text,
         if (strncmp(line, name, len) != 0 || line[len] != ' ')
             continue;
         const char *number = line + len + 1;
-        const char *digits = jr_arena_strndup(&probe->scratch, number,
-                                              strcspn(number, "\n"));
+        const char *digits =
+            jr_arena_strndup(&probe->scratch, number, strcspn(number, "\n"));
         return digits != NULL && jr_num_u64(digits, &value) ? value : 0;
     }
     return 0;
@@ -48,10 +48,10 @@ static uint64_t own_memory(struct jr_probe *probe, const char *node)
 static const char *bus_of(struct jr_probe *probe, const char *properties)
 {
     uint64_t at = property(probe, properties, "location_id");
-    return jr_arena_printf(
-        &probe->scratch, "%04" PRIx64 ":%02x:%02x.%x",
-        property(probe, properties, "domain"), (unsigned)(at >> 8 & 0xff),
-        (unsigned)(at >> 3 & 0x1f), (unsigned)(at & 7));
+    return jr_arena_printf(&probe->scratch, "%04" PRIx64 ":%02x:%02x.%x",
+                           property(probe, properties, "domain"),
+                           (unsigned)(at >> 8 & 0xff),
+                           (unsigned)(at >> 3 & 0x1f), (unsigned)(at & 7));
 }
 
 /* One node of the topology: a CPU, a GPU, or one that belongs to another
@@ -67,9 +67,8 @@ static void read_node(struct jr_probe *probe, struct jr_found *found,
     uint64_t memory = own_memory(probe, node);
     if (memory > 0 && memory < LEAST_MEMORY)
         return;
-    if (!jr_found_usable(
-            probe, found, "/dev/dri/renderD%u",
-            (unsigned)property(probe, text, "drm_render_minor")))
+    if (!jr_found_usable(probe, found, "/dev/dri/renderD%u",
+                         (unsigned)property(probe, text, "drm_render_minor")))
         return;
     const char *bus = bus_of(probe, text);
     struct jr_hw_device *device =
@@ -82,8 +81,7 @@ static void read_node(struct jr_probe *probe, struct jr_found *found,
         probe->arena,
         jr_probe_text(probe, "/sys/bus/pci/devices/%s/product_name", bus));
     if (unique != 0)
-        device->uuid =
-            jr_arena_printf(probe->arena, "GPU-%016" PRIx64, unique);
+        device->uuid = jr_arena_printf(probe->arena, "GPU-%016" PRIx64, unique);
 }
 
 void jr_amd_read(struct jr_probe *probe, struct jr_found *found)

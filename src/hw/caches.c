@@ -101,8 +101,7 @@ void jr_probe_caches(struct jr_probe *probe)
     const char *text = probe->hw->cpus.set, *bad;
     struct jr_set usable;
     uint32_t last;
-    if (text == NULL ||
-        !jr_set_parse(&usable, &probe->scratch, text, &bad) ||
+    if (text == NULL || !jr_set_parse(&usable, &probe->scratch, text, &bad) ||
         !jr_set_max(&usable, &last))
         return;
     for (uint32_t cpu = 0; cpu <= last; cpu++)

@@ -28,9 +28,9 @@ struct jr_cgroup jr_cgroup_find(struct jr_probe *probe, const char *controller)
         probe->groups = jr_probe_text(probe, "/proc/self/cgroup");
     if (probe->mounts == NULL)
         probe->mounts = jr_probe_text(probe, "/proc/self/mountinfo");
-    struct jr_hierarchy place = jr_hierarchy_find(
-        jr_arena_strdup(scratch, probe->groups),
-        jr_arena_strdup(scratch, probe->mounts), controller);
+    struct jr_hierarchy place =
+        jr_hierarchy_find(jr_arena_strdup(scratch, probe->groups),
+                          jr_arena_strdup(scratch, probe->mounts), controller);
     struct jr_cgroup found = {.v2 = place.v2};
     if (place.point != NULL)
         list_folders(&found, scratch, place.point, place.leaf);

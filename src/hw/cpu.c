@@ -3,7 +3,8 @@
  * takes 5 ms and more to load a topology of 2 CPUs, filters or not, which is
  * more than all of a small run; it knows no quota, and finds a recorded machine
  * by an environment variable only. What it would spare is the 80 lines from
- * read_siblings to read_numa. tests/interop/test_topology.py holds them to it. */
+ * read_siblings to read_numa. tests/interop/test_topology.py holds them to it.
+ */
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
@@ -191,16 +192,17 @@ static void read_numa(struct jr_probe *probe, const struct cpus *cpus)
         uint32_t index;
         if (!jr_name_number(&index, names.items[i], "node") ||
             !read_list(probe, &set,
-                       jr_probe_text(probe, "/sys/devices/system/node/%s/"
-                                            "cpulist",
+                       jr_probe_text(probe,
+                                     "/sys/devices/system/node/%s/"
+                                     "cpulist",
                                      names.items[i])) ||
             print_members(probe, &text, cpus, &set) == 0)
             continue;
         struct jr_hw_numa *node =
             jr_arena_push(probe->arena, &facts->numa, &count, sizeof *node);
         if (node != NULL)
-            *node = (struct jr_hw_numa){
-                index, jr_buf_keep(&text, probe->arena)};
+            *node =
+                (struct jr_hw_numa){index, jr_buf_keep(&text, probe->arena)};
     }
     facts->numa_count = (uint32_t)count;
 }

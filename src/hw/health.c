@@ -19,8 +19,8 @@ struct exam {
 
 static void add(struct exam *to, const char *message, const char *help)
 {
-    struct jr_hw_finding *slot = jr_arena_push(
-        to->probe->arena, &to->findings, &to->count, sizeof *slot);
+    struct jr_hw_finding *slot = jr_arena_push(to->probe->arena, &to->findings,
+                                               &to->count, sizeof *slot);
     if (slot != NULL)
         *slot = (struct jr_hw_finding){message, help};
 }
@@ -105,8 +105,8 @@ static void check_limits(struct exam *to)
     struct jr_arena *arena = to->probe->arena;
     uint64_t files = limit(to->probe, "Max open files", true);
     uint64_t locked = limit(to->probe, "Max locked memory", false);
-    struct jr_strv fabric = jr_names_list(to->probe, "/sys/class/infiniband",
-                                          "_");
+    struct jr_strv fabric =
+        jr_names_list(to->probe, "/sys/class/infiniband", "_");
     if (files < JR_NOFILE_LEAST)
         add(to,
             jr_arena_printf(arena, "a process may open %llu files at most",
@@ -118,8 +118,7 @@ static void check_limits(struct exam *to)
             jr_arena_printf(arena,
                             "there is InfiniBand (%s), but only %llu KiB of "
                             "memory may be locked, which RDMA needs",
-                            fabric.items[0],
-                            (unsigned long long)locked / 1024),
+                            fabric.items[0], (unsigned long long)locked / 1024),
             "ulimit -l unlimited; under Slurm, LimitMEMLOCK of slurmd, and "
             "PropagateResourceLimitsExcept=MEMLOCK");
 }
@@ -207,8 +206,8 @@ uint32_t jr_hw_examine(struct jr_hw_finding **ret, struct jr_arena *arena,
 {
     static void (*const of_facts[])(struct exam *) = {
         check_problems, check_vendors, check_quota, check_ports};
-    static void (*const of_files[])(struct exam *) = {
-        check_limits, check_shm, check_stale, check_clock};
+    static void (*const of_files[])(struct exam *) = {check_limits, check_shm,
+                                                      check_stale, check_clock};
     struct jr_probe probe = {.arena = arena, .root = root, .envp = envp};
     struct exam exam = {.probe = &probe, .hw = hw};
     for (size_t i = 0; i < sizeof of_facts / sizeof of_facts[0]; i++)

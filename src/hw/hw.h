@@ -134,7 +134,7 @@ struct jr_hw {
     uint32_t problems_count;
     uint32_t port_low, port_high; /* the kernel's ephemeral range */
     uint64_t now; /* when it was read, in seconds since 1970; 0: unknown */
-    bool real;                    /* this machine, now: ports can be tried */
+    bool real;    /* this machine, now: ports can be tried */
 };
 
 /* Read the facts of a machine into `arena`. `root` is "" for this machine, else

@@ -28,8 +28,7 @@ static const struct model gaudis[] = {
     {0x1060, "Gaudi3"}, {0x1061, "Gaudi3"}, {0x1062, "Gaudi3"},
 };
 
-static const char *name_of(const struct model *table, size_t count,
-                           uint64_t id)
+static const char *name_of(const struct model *table, size_t count, uint64_t id)
 {
     for (size_t i = 0; i < count; i++)
         if (table[i].id == id)
@@ -53,8 +52,7 @@ static const char *bus_of(struct jr_probe *probe, const char *device)
  * COMPOSITE. Only data center GPUs have more than one. */
 static size_t tiles_of(struct jr_probe *probe, const char *device)
 {
-    const char *hierarchy =
-        jr_env_get(probe->envp, "ZE_FLAT_DEVICE_HIERARCHY");
+    const char *hierarchy = jr_env_get(probe->envp, "ZE_FLAT_DEVICE_HIERARCHY");
     if (hierarchy != NULL && strcmp(hierarchy, "COMPOSITE") == 0)
         return 1;
     struct jr_strv tiles = jr_names_list(probe, device, "tile");
@@ -110,17 +108,16 @@ void jr_gaudi_read(struct jr_probe *probe, struct jr_found *found)
 {
     struct jr_strv names = jr_names_list(probe, ACCEL, "accel");
     for (size_t i = 0; i < names.count; i++) {
-        const char *device = jr_arena_printf(&probe->scratch,
-                                             ACCEL "/%s/device",
-                                             names.items[i]);
+        const char *device = jr_arena_printf(
+            &probe->scratch, ACCEL "/%s/device", names.items[i]);
         uint32_t number;
         if (device == NULL ||
             !jr_name_number(&number, names.items[i], "accel") ||
             jr_probe_hex(probe, "%s/vendor", device) != HABANA ||
             !jr_found_usable(probe, found, "/dev/accel/%s", names.items[i]))
             continue;
-        struct jr_hw_device *added = jr_found_add(
-            probe, found, JR_DEVICE_HPU, bus_of(probe, device));
+        struct jr_hw_device *added =
+            jr_found_add(probe, found, JR_DEVICE_HPU, bus_of(probe, device));
         if (added != NULL)
             added->model = name_of(gaudis, sizeof gaudis / sizeof gaudis[0],
                                    jr_probe_hex(probe, "%s/device", device));

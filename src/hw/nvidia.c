@@ -86,8 +86,8 @@ static void tell_unreadable(struct jr_probe *probe, const char *value,
 static void read_instances(struct jr_probe *probe, struct jr_found *found)
 {
     struct jr_found instances = {0};
-    const char *why = jr_nvml_read(probe, &instances, JR_NVML_INSTANCES,
-                                   JR_NVML_LIMIT_MS);
+    const char *why =
+        jr_nvml_read(probe, &instances, JR_NVML_INSTANCES, JR_NVML_LIMIT_MS);
     if (why != NULL)
         jr_probe_problem(probe, JR_DEVICE_CUDA,
                          jr_arena_printf(probe->arena,
@@ -144,8 +144,8 @@ void jr_nvidia_complete(struct jr_probe *probe)
     struct jr_found found = {0};
     bool wanted = false;
     for (uint32_t i = 0; i < hw->devices_count; i++)
-        wanted |= hw->devices[i].kind == JR_DEVICE_CUDA &&
-                  hw->devices[i].memory == 0;
+        wanted |=
+            hw->devices[i].kind == JR_DEVICE_CUDA && hw->devices[i].memory == 0;
     if (!wanted ||
         jr_nvml_read(probe, &found, JR_NVML_GPUS, JR_NVML_LIMIT_MS) != NULL)
         return;

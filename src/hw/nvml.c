@@ -205,16 +205,15 @@ const char *jr_nvml_read(struct jr_probe *probe, struct jr_found *found,
                          enum jr_nvml_what what, unsigned limit_ms)
 {
     struct question question = {
-        .path = probe->root[0] == '\0'
-                    ? LIBRARY
-                    : jr_arena_printf(&probe->scratch, "%s/" LIBRARY,
-                                      probe->root),
+        .path =
+            probe->root[0] == '\0'
+                ? LIBRARY
+                : jr_arena_printf(&probe->scratch, "%s/" LIBRARY, probe->root),
         .what = what};
     const struct jr_ask ask = {answer, &question, limit_ms, ANSWER_MOST};
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    const char *why = question.path == NULL
-                          ? "cannot be found without memory"
-                          : jr_ask(&out, probe->arena, &ask);
+    const char *why = question.path == NULL ? "cannot be found without memory"
+                                            : jr_ask(&out, probe->arena, &ask);
     struct record record;
     for (size_t at = 0; why == NULL && at + sizeof record <= out.len;
          at += sizeof record) {

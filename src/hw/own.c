@@ -27,8 +27,8 @@ static const char *group_of(const char *variable, bool master)
         value - variable < 9 || strncmp(value - 6, "_HOSTS", 6) != 0)
         return NULL;
     size_t len = (size_t)(value - 6 - variable);
-    bool is_master = len == strlen("VC_MASTER") &&
-                     strncmp(variable, "VC_MASTER", len) == 0;
+    bool is_master =
+        len == strlen("VC_MASTER") && strncmp(variable, "VC_MASTER", len) == 0;
     return is_master == master ? value + 1 : NULL;
 }
 
@@ -55,8 +55,7 @@ void jr_volcano_settle(struct jr_probe *probe)
 void jr_aws_batch_settle(struct jr_probe *probe)
 {
     struct jr_hw_scheduler *to = &probe->hw->scheduler;
-    const char *text =
-        jr_env_get(probe->envp, "AWS_BATCH_JOB_MAIN_NODE_INDEX");
+    const char *text = jr_env_get(probe->envp, "AWS_BATCH_JOB_MAIN_NODE_INDEX");
     uint32_t main_node = 0;
     if (text != NULL && (!jr_num_u32(text, &main_node) || to->nodes == 0 ||
                          main_node >= to->nodes)) {

@@ -94,15 +94,24 @@ static void tell_unreadable(struct jr_probe *probe,
 static const char *fact_of(enum jr_use use)
 {
     static const char *const words[] = {
-        [JR_USE_JOB] = "job",          [JR_USE_NODES] = "nodes",
-        [JR_USE_SIZE] = "nodes",       [JR_USE_INDEX] = "node_rank",
-        [JR_USE_RANK] = "node_rank",   [JR_USE_HERE] = "tasks_here",
-        [JR_USE_STARTED] = "tasks_here", [JR_USE_TASKS] = "tasks",
-        [JR_USE_EACH] = "tasks",       [JR_USE_ADDR] = "master_addr",
-        [JR_USE_PORT] = "master_port", [JR_USE_END] = "end",
-        [JR_USE_LIST] = "hosts",       [JR_USE_WORDS] = "hosts",
-        [JR_USE_PAIRS] = "hosts",      [JR_USE_LINES] = "hosts",
-        [JR_USE_TABLE] = "hosts",      [JR_USE_JSON] = "hosts",
+        [JR_USE_JOB] = "job",
+        [JR_USE_NODES] = "nodes",
+        [JR_USE_SIZE] = "nodes",
+        [JR_USE_INDEX] = "node_rank",
+        [JR_USE_RANK] = "node_rank",
+        [JR_USE_HERE] = "tasks_here",
+        [JR_USE_STARTED] = "tasks_here",
+        [JR_USE_TASKS] = "tasks",
+        [JR_USE_EACH] = "tasks",
+        [JR_USE_ADDR] = "master_addr",
+        [JR_USE_PORT] = "master_port",
+        [JR_USE_END] = "end",
+        [JR_USE_LIST] = "hosts",
+        [JR_USE_WORDS] = "hosts",
+        [JR_USE_PAIRS] = "hosts",
+        [JR_USE_LINES] = "hosts",
+        [JR_USE_TABLE] = "hosts",
+        [JR_USE_JSON] = "hosts",
     };
     return words[use];
 }
@@ -112,8 +121,8 @@ static void remember(struct jr_probe *probe, const struct jr_variable *row,
 {
     struct jr_hw *hw = probe->hw;
     size_t count = hw->variables_count;
-    struct jr_hw_variable *slot = jr_arena_push(probe->arena, &hw->variables,
-                                                &count, sizeof *slot);
+    struct jr_hw_variable *slot =
+        jr_arena_push(probe->arena, &hw->variables, &count, sizeof *slot);
     if (slot == NULL)
         return;
     *slot = (struct jr_hw_variable){
@@ -148,8 +157,7 @@ static void read_around(struct jr_probe *probe, enum jr_system launcher)
 {
     struct jr_hw_scheduler *to = &probe->hw->scheduler;
     struct jr_hw_scheduler inner = *to;
-    enum jr_system outer =
-        find(probe, JR_SYSTEM_SELF, JR_SYSTEM_ALLOCATION);
+    enum jr_system outer = find(probe, JR_SYSTEM_SELF, JR_SYSTEM_ALLOCATION);
     if (outer == JR_SYSTEM_COUNT)
         return;
     *to = (struct jr_hw_scheduler){.node_rank = -1};

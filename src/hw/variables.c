@@ -7,7 +7,9 @@
 #include "banned.h"
 
 #define ROW(system, name, use, meaning, trap)                                  \
-    {JR_SYSTEM_##system, name, JR_USE_##use, meaning, trap}
+    {                                                                          \
+        JR_SYSTEM_##system, name, JR_USE_##use, meaning, trap                  \
+    }
 
 #define ONE_EACH "with one task per node this is the node's rank"
 
@@ -242,8 +244,7 @@ static bool use_each(struct jr_probe *probe, const char *value)
         return true;
     const char *counts =
         jr_arena_printf(&probe->scratch, "%u(x%u)", each, to->nodes);
-    return counts == NULL ||
-           jr_counts_expand(&to->tasks, probe->arena, counts);
+    return counts == NULL || jr_counts_expand(&to->tasks, probe->arena, counts);
 }
 
 static bool use_addr(struct jr_probe *probe, const char *value)
@@ -265,17 +266,16 @@ bool jr_variable_use(struct jr_probe *probe, const struct jr_variable *row,
                      const char *value)
 {
     static bool (*const uses[])(struct jr_probe *, const char *) = {
-        [JR_USE_NOTHING] = use_nothing,  [JR_USE_JOB] = use_job,
-        [JR_USE_NODES] = use_nodes,      [JR_USE_INDEX] = use_index,
-        [JR_USE_RANK] = use_index,       [JR_USE_SIZE] = use_size,
-        [JR_USE_HERE] = use_here,        [JR_USE_STARTED] = use_started,
-        [JR_USE_TASKS] = use_tasks,      [JR_USE_EACH] = use_each,
-        [JR_USE_ADDR] = use_addr,        [JR_USE_PORT] = use_port,
-        [JR_USE_RESTARTS] = use_restarts,
-        [JR_USE_END] = use_end,          [JR_USE_LIST] = jr_hosts_list,
-        [JR_USE_WORDS] = jr_hosts_words, [JR_USE_PAIRS] = jr_hosts_pairs,
-        [JR_USE_LINES] = jr_hosts_lines, [JR_USE_TABLE] = jr_hosts_table,
-        [JR_USE_JSON] = jr_hosts_json,
+        [JR_USE_NOTHING] = use_nothing,   [JR_USE_JOB] = use_job,
+        [JR_USE_NODES] = use_nodes,       [JR_USE_INDEX] = use_index,
+        [JR_USE_RANK] = use_index,        [JR_USE_SIZE] = use_size,
+        [JR_USE_HERE] = use_here,         [JR_USE_STARTED] = use_started,
+        [JR_USE_TASKS] = use_tasks,       [JR_USE_EACH] = use_each,
+        [JR_USE_ADDR] = use_addr,         [JR_USE_PORT] = use_port,
+        [JR_USE_RESTARTS] = use_restarts, [JR_USE_END] = use_end,
+        [JR_USE_LIST] = jr_hosts_list,    [JR_USE_WORDS] = jr_hosts_words,
+        [JR_USE_PAIRS] = jr_hosts_pairs,  [JR_USE_LINES] = jr_hosts_lines,
+        [JR_USE_TABLE] = jr_hosts_table,  [JR_USE_JSON] = jr_hosts_json,
     };
     return uses[row->use](probe, value);
 }

@@ -94,8 +94,7 @@ uint32_t jr_visible_cuda(uint32_t *order, const struct jr_hw_device *devices,
                          uint32_t count, const char *value)
 {
     struct element elements[ELEMENTS_MAX];
-    bool by_uuid =
-        value != NULL && (begins(value, UUID) || begins(value, MIG));
+    bool by_uuid = value != NULL && (begins(value, UUID) || begins(value, MIG));
     size_t elements_count = value == NULL ? 0 : split(elements, value, by_uuid);
     uint32_t found = 0;
     for (; value == NULL && found < count; found++)
@@ -174,9 +173,9 @@ static uint32_t read_list(uint32_t *order, const struct jr_hw_device *devices,
     for (const char *at = all ? NULL : value; at != NULL;) {
         struct element element = {.text = at, .len = strcspn(at, ",")};
         bool number = strspn(at, "0123456789") == element.len;
-        bool by_uuid = grammar->uuids &&
-                       (begins(at, UUID) ||
-                        (grammar->kind == JR_DEVICE_CUSTOM && !number));
+        bool by_uuid =
+            grammar->uuids && (begins(at, UUID) ||
+                               (grammar->kind == JR_DEVICE_CUSTOM && !number));
         uint32_t device = by_uuid ? find_uuid(&element, devices, count)
                                   : find_index(&element, devices, count);
         if (device >= count || is_in(order, found, device) ||
@@ -219,8 +218,7 @@ uint32_t jr_visible(uint32_t *order, const struct jr_hw_device *devices,
     for (size_t i = 0; i < sizeof grammars / sizeof grammars[0]; i++) {
         const struct grammar *grammar = &grammars[i];
         const char *value = jr_env_get(envp, grammar->variable);
-        if (grammar->kind != kind || value == NULL ||
-            (set && !grammar->always))
+        if (grammar->kind != kind || value == NULL || (set && !grammar->always))
             continue;
         left = set || grammar->always
                    ? narrow(order, left, value, grammar)

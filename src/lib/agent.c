@@ -24,8 +24,8 @@ struct side {
     uint32_t node;
     const char *host;
     const char *device, *folder; /* see several.h; NULL: of no such kind */
-    char *inject; /* --inject; NULL */
-    int lease_fd; /* of the port that was offered; -1 */
+    char *inject;                /* --inject; NULL */
+    int lease_fd;                /* of the port that was offered; -1 */
     uint32_t port;
 };
 
@@ -54,10 +54,9 @@ static int refuse(const struct jr_session *session, enum jr_status status,
     struct jr_buf place JR_BUF_CLEANUP = JR_BUF_INIT;
     if (source != NULL && strcmp(source->name, SPEC_NAME) != 0)
         jr_diag_place(&place, &diag->span);
-    return jr_error_set(err, status, "%s%s%s%s",
-                        place.len > 0 ? place.data : "", diag->message,
-                        diag->help != NULL ? "; " : "",
-                        diag->help != NULL ? diag->help : "");
+    return jr_error_set(
+        err, status, "%s%s%s%s", place.len > 0 ? place.data : "", diag->message,
+        diag->help != NULL ? "; " : "", diag->help != NULL ? diag->help : "");
 }
 
 /* Devices of the user's own kind, by what stands beside the spec. */
@@ -73,8 +72,8 @@ static int read_custom(const struct side *side, struct jr_error *err)
     if (side->device == NULL || side->folder == NULL)
         return 0;
     session->custom = true;
-    enum jr_status status = jr_custom_read(&session->hw, &session->arena,
-                                           &custom, &session->diags);
+    enum jr_status status =
+        jr_custom_read(&session->hw, &session->arena, &custom, &session->diags);
     return status == JR_STATUS_OK ? 0 : refuse(session, status, err);
 }
 
@@ -132,8 +131,8 @@ static int resolve(void *data, const json_t *word, struct jr_buf *seats,
     struct side *side = data;
     struct jr_session *session = side->session;
     const char *inject = jr_json_get_str(word, "inject");
-    const struct jr_spec_source source = {.name = SPEC_NAME,
-                                          .text = jr_json_get_str(word, "spec")};
+    const struct jr_spec_source source = {
+        .name = SPEC_NAME, .text = jr_json_get_str(word, "spec")};
     struct jr_spec_source whole = source;
     if (source.text == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "the head sent no spec");
@@ -270,9 +269,8 @@ int jr_session_serve(char *const *envp, struct jr_error *err)
         .prepare = prepare,
         .run = run,
     };
-    int failed = jr_agent_serve(&hooks, side.node,
-                                side.host != NULL ? side.host : here.nodename,
-                                err);
+    int failed = jr_agent_serve(
+        &hooks, side.node, side.host != NULL ? side.host : here.nodename, err);
     drop_lease(&side);
     jr_session_close(side.session);
     jr_arena_release(&arena);

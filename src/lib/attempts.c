@@ -18,8 +18,8 @@
 
 #include "banned.h"
 
-static struct jr_run_options options_of(struct jr_session *session,
-                                        const struct jr_session_console *console)
+static struct jr_run_options options_of(
+    struct jr_session *session, const struct jr_session_console *console)
 {
     struct jr_run_options options = {
         .dir = &session->dir,
@@ -101,8 +101,9 @@ static void tell(const struct jr_session *session,
     }
     jr_buf_char(&line, ')');
     if (idle > 1)
-        jr_buf_printf(&line, "; no progress: %zu attempts failed the same way, "
-                             "at once",
+        jr_buf_printf(&line,
+                      "; no progress: %zu attempts failed the same way, "
+                      "at once",
                       idle);
     if (!line.failed)
         jr_session_note(session, line.data);
@@ -136,9 +137,8 @@ static void keep_results(struct jr_session *session)
     jr_buf_printf(&name, "attempt_%u", session->attempt);
     if (name.failed)
         return;
-    JR_CLOSE int fd =
-        openat(session->dir.fd, name.data,
-               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int fd = openat(session->dir.fd, name.data,
+                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return;
     if (jr_session_pour(session, fd, "results.json", jr_session_tell_results,

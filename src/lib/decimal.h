@@ -13,8 +13,9 @@ struct jr_decimal_point {
 
 /* From here to the end of the block, in this thread; uselocale(3). */
 #define JR_DECIMAL_POINT                                                       \
-    __attribute__((cleanup(jr_decimal_point_end), unused))                     \
-    struct jr_decimal_point decimal_point = jr_decimal_point_begin()
+    __attribute__((cleanup(jr_decimal_point_end),                              \
+                   unused)) struct jr_decimal_point decimal_point =            \
+        jr_decimal_point_begin()
 
 struct jr_decimal_point jr_decimal_point_begin(void);
 void jr_decimal_point_end(struct jr_decimal_point *point);

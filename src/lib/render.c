@@ -81,8 +81,7 @@ enum jr_status jr_session_imagine(struct jr_session *session,
         .port_low = JR_HW_PORT_LOW,
         .port_high = JR_HW_PORT_HIGH,
     };
-    enum jr_device kind =
-        spec == NULL ? JR_DEVICE_CPU : stated_device(spec);
+    enum jr_device kind = spec == NULL ? JR_DEVICE_CPU : stated_device(spec);
     if (kind != JR_DEVICE_CPU && kind != JR_DEVICE_CUSTOM)
         imagine(&session->hw, &session->arena, ranks, kind);
     session->facts = true;
@@ -173,9 +172,8 @@ static struct jr_engine_job job_of(const struct jr_session *session,
 }
 
 enum jr_status jr_session_render(struct jr_session *session,
-                                 enum jr_engine_kind kind,
-                                 char *const *command, struct jr_buf *out,
-                                 struct jr_error *err)
+                                 enum jr_engine_kind kind, char *const *command,
+                                 struct jr_buf *out, struct jr_error *err)
 {
     struct jr_doc doc = JR_DOC_INIT;
     struct jr_error refusal = {0};

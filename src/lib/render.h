@@ -20,8 +20,7 @@ enum jr_status jr_session_imagine(struct jr_session *session,
  * `command` is what jobrun is started with there, NULL-terminated. Resolves,
  * and plans where the engine starts the ranks itself. */
 enum jr_status jr_session_render(struct jr_session *session,
-                                 enum jr_engine_kind kind,
-                                 char *const *command, struct jr_buf *out,
-                                 struct jr_error *err);
+                                 enum jr_engine_kind kind, char *const *command,
+                                 struct jr_buf *out, struct jr_error *err);
 
 #endif

@@ -63,8 +63,7 @@ static void write_judgement(struct jr_session *session)
         session->exit_code = JR_STATUS_LAUNCH;
 }
 
-int jr_session_write_judgement(struct jr_session *session,
-                               struct jr_error *err)
+int jr_session_write_judgement(struct jr_session *session, struct jr_error *err)
 {
     write_judgement(session);
     return fill_ranks(session, err);

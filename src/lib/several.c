@@ -10,8 +10,8 @@
 
 #include "banned.h"
 
-/* A clock that is further off is told; and one that is as far off as Slurm's own
- * credentials do not bear (munge.conf(5): ttl), refused. */
+/* A clock that is further off is told; and one that is as far off as Slurm's
+ * own credentials do not bear (munge.conf(5): ttl), refused. */
 #define SKEW_NS      (UINT64_C(10) * 1000000000)
 #define SKEW_MOST_NS (UINT64_C(300) * 1000000000)
 
@@ -102,8 +102,8 @@ static int read_facts(struct jr_session *session, struct jr_hw *ret,
     struct jr_diags diags = {0};
     int failed = jr_profile_read(ret, arena, said.host, said.facts,
                                  said.facts_len, &diags);
-    bool absurd = diags.count > 0 && jr_profile_status(&diags, 0) ==
-                                         JR_STATUS_UNRESOLVED;
+    bool absurd =
+        diags.count > 0 && jr_profile_status(&diags, 0) == JR_STATUS_UNRESOLVED;
     if (failed != 0)
         failed = jr_error_set(
             err, absurd ? JR_STATUS_UNRESOLVED : JR_STATUS_LAUNCH,
@@ -176,8 +176,7 @@ static int join_node(struct joint *to, struct jr_session *session,
     struct jr_arena *arena = &session->arena, own = JR_ARENA_INIT;
     const struct jr_head_node said = jr_head_node(session->head, node);
     struct jr_hw hw;
-    int failed =
-        read_facts(session, &hw, node == 0 ? arena : &own, node, err);
+    int failed = read_facts(session, &hw, node == 0 ? arena : &own, node, err);
     if (failed == 0)
         failed = check_clock(session, node, err);
     if (failed == 0 && node == 0) {
@@ -208,8 +207,8 @@ static void settle(struct jr_session *session, const struct joint *joint)
     hw.variables = session->hw.variables;
     hw.variables_count = session->hw.variables_count;
     hw.now = session->hw.now;
-    hw.name = jr_arena_printf(&session->arena, "node 0 (%s)",
-                              joint->hosts.items[0]);
+    hw.name =
+        jr_arena_printf(&session->arena, "node 0 (%s)", joint->hosts.items[0]);
     hw.environment.backend = session->hw.environment.backend;
     hw.environment.omp_num_threads = session->hw.environment.omp_num_threads;
     keep_counts(&hw.devices_each, &joint->devices);
@@ -327,9 +326,8 @@ enum jr_status jr_session_brief(struct jr_session *session,
     jr_json_set_str(word, "t", "spec");
     jr_json_set_str(word, "spec", text.data);
     jr_json_set_str(word, "inject", session->options.inject);
-    int failed = text.failed
-                     ? jr_error_set(&why, JR_STATUS_LAUNCH, "out of memory")
-                     : 0;
+    int failed =
+        text.failed ? jr_error_set(&why, JR_STATUS_LAUNCH, "out of memory") : 0;
     if (failed == 0)
         failed = jr_head_brief(session->head, word, &why);
     else

@@ -284,8 +284,7 @@ static enum jr_status build(struct jr_session *session, struct jr_plan *ret,
         .attempt = session->attempt,
         .inject = session->options.inject,
         .sketch = session->options.sketch,
-        .support =
-            support != NULL ? support : jr_support_find(&session->arena),
+        .support = support != NULL ? support : jr_support_find(&session->arena),
     };
     return jr_plan_build(ret, arena, &session->resolution.job, &options,
                          &session->diags);

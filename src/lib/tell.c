@@ -229,8 +229,8 @@ struct taker {
 static int pass(void *data, struct jr_buf *text)
 {
     const struct taker *taker = data;
-    int ended = text->len > 0 ? taker->take(taker->data, text->data, text->len)
-                              : 0;
+    int ended =
+        text->len > 0 ? taker->take(taker->data, text->data, text->len) : 0;
     jr_buf_clear(text);
     return ended;
 }

@@ -34,8 +34,8 @@ static void add_literal(struct words *words, const char *text)
 /* A file of the support folder. */
 static void add_support(struct words *words, const char *file)
 {
-    const char *path = jr_arena_printf(
-        words->arena, "%s/%s", words->scopes->options->support, file);
+    const char *path = jr_arena_printf(words->arena, "%s/%s",
+                                       words->scopes->options->support, file);
     if (path != NULL)
         add_literal(words, path);
 }
@@ -86,7 +86,7 @@ static bool needs_support(const struct jr_entrypoint *entry)
 int jr_argv_compile(struct jr_stencils *ret, const struct jr_scopes *scopes,
                     struct jr_error *err)
 {
-    static void (*const heads[])(struct words *words) = {
+    static void (*const heads[])(struct words * words) = {
         [JR_FORM_SHELL] = add_shell,
         [JR_FORM_PYTHON] = add_python,
         [JR_FORM_LIBRARY] = add_library,

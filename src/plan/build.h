@@ -1,7 +1,7 @@
 /*
  * The plan in the making: what its files share. plan.c puts the parts together;
- * mould.c compiles what the job says, once; ranks.c casts the ranks: all of them,
- * or each one of a sketch when it is asked for.
+ * mould.c compiles what the job says, once; ranks.c casts the ranks: all of
+ * them, or each one of a sketch when it is asked for.
  */
 #ifndef JR_BUILD_H
 #define JR_BUILD_H

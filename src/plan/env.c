@@ -152,8 +152,8 @@ static void drop_long_lists(struct build *build)
 }
 
 /* What all ranks of a node get, and of all nodes where they are alike. */
-static void set_of_node(struct build *build, const char *name,
-                        const char *text, const char *alike)
+static void set_of_node(struct build *build, const char *name, const char *text,
+                        const char *alike)
 {
     if (build->scopes->job->seats != NULL)
         set_own(build, name, text);

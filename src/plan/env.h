@@ -30,8 +30,8 @@ struct jr_environment {
 };
 
 /* Decide the variables, in the arena of `scopes`; inherited strings are copied
- * into `arena`, as are `base` and `drop`, which are made for a job with `setup`.
- * Findings: a required variable that is not there (JR0501,
+ * into `arena`, as are `base` and `drop`, which are made for a job with
+ * `setup`. Findings: a required variable that is not there (JR0501,
  * JR_STATUS_UNRESOLVED), a value that is no template (JR0502,
  * JR_STATUS_INVALID). */
 enum jr_status jr_environment_init(struct jr_environment *ret,

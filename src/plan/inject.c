@@ -234,14 +234,10 @@ enum jr_status jr_inject_parse(struct jr_plan *plan, struct jr_arena *arena,
     const char *kept = jr_arena_strdup(arena, text);
     if (source == NULL || kept == NULL)
         return JR_STATUS_LAUNCH;
-    *source = (struct jr_source){.name = "--inject",
-                                 .text = kept,
-                                 .len = strlen(kept),
-                                 .option = true};
-    struct item item = {.plan = plan,
-                        .arena = arena,
-                        .diags = diags,
-                        .source = source};
+    *source = (struct jr_source){
+        .name = "--inject", .text = kept, .len = strlen(kept), .option = true};
+    struct item item = {
+        .plan = plan, .arena = arena, .diags = diags, .source = source};
     plan->inject = kept;
     bool good = true;
     const char *at = kept;

@@ -114,8 +114,9 @@ static void print_env(const struct writer *writer, char *const *env,
         jr_buf_str(out, before);
         jr_json_quote(out, key);
         jr_buf_char(out, ':');
-        jr_json_quote(out, is_secret(writer, i, item, name + 1) ? JR_REDACTED
-                                                            : item + name + 1);
+        jr_json_quote(out, is_secret(writer, i, item, name + 1)
+                               ? JR_REDACTED
+                               : item + name + 1);
         before = ",";
     }
 }
@@ -162,8 +163,8 @@ static void print_start(const struct writer *writer)
     static const char *const methods[] = {JR_START_METHODS(START)};
     const struct jr_plan *plan = writer->plan;
     struct jr_buf *out = writer->out;
-    jr_buf_printf(out, "\"start_method\":\"%s\",\"setup\":",
-                  methods[plan->start_method]);
+    jr_buf_printf(
+        out, "\"start_method\":\"%s\",\"setup\":", methods[plan->start_method]);
     jr_json_quote(out, plan->setup.text);
     jr_buf_str(out, ",\n\"helper\":");
     if (plan->helper.argv == NULL) {

@@ -113,17 +113,15 @@ static enum jr_status make_sinks(struct jr_build *build)
 enum jr_status jr_build_mould(struct jr_build *build)
 {
     struct jr_mould *mould = &build->mould;
-    jr_scopes_init(&mould->scopes, build->scratch, build->job,
-                   &build->options);
+    jr_scopes_init(&mould->scopes, build->scratch, build->job, &build->options);
     if (build->scratch->failed)
         return JR_STATUS_LAUNCH;
     enum jr_status templates = compile_templates(build);
     enum jr_status sinks = make_sinks(build);
     enum jr_status env = jr_environment_init(&mould->env, &mould->scopes,
                                              build->arena, build->diags);
-    enum jr_status additions =
-        jr_additions_init(&mould->additions, &mould->scopes, build->arena,
-                          build->diags);
+    enum jr_status additions = jr_additions_init(
+        &mould->additions, &mould->scopes, build->arena, build->diags);
     const enum jr_status all[] = {templates, sinks, env, additions};
     enum jr_status status = JR_STATUS_OK;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

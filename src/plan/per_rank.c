@@ -60,8 +60,7 @@ static enum jr_status compile(struct jr_addition *ret,
 
 enum jr_status jr_additions_init(struct jr_additions *ret,
                                  const struct jr_scopes *scopes,
-                                 struct jr_arena *arena,
-                                 struct jr_diags *diags)
+                                 struct jr_arena *arena, struct jr_diags *diags)
 {
     const struct jr_job *job = scopes->job;
     enum jr_status status = JR_STATUS_OK;
@@ -70,8 +69,8 @@ enum jr_status jr_additions_init(struct jr_additions *ret,
     if (count == 0)
         return status;
     ret->items = jr_arena_array(scopes->space.arena, count, sizeof *ret->items);
-    ret->of = jr_arena_array(scopes->space.arena, job->world_size,
-                             sizeof *ret->of);
+    ret->of =
+        jr_arena_array(scopes->space.arena, job->world_size, sizeof *ret->of);
     if (ret->items == NULL || ret->of == NULL)
         return JR_STATUS_LAUNCH;
     for (; ret->count < count; ret->count++) {

@@ -113,8 +113,8 @@ static void warn_crossing(struct jr_build *build)
 static void warn_of_fork(struct jr_build *build)
 {
     const struct jr_job *job = build->job;
-    if (job->start_method != JR_START_FORK ||
-        job->device == JR_DEVICE_CPU || job->entrypoint.form != JR_FORM_PYTHON)
+    if (job->start_method != JR_START_FORK || job->device == JR_DEVICE_CPU ||
+        job->entrypoint.form != JR_FORM_PYTHON)
         return;
     struct jr_diag *diag = jr_diags_warning(
         build->diags, 509, (struct jr_span){0}, "start_method",
@@ -186,8 +186,7 @@ static enum jr_status check_calls(struct jr_build *build)
 
 static bool is_sketch(const struct jr_build *build)
 {
-    return build->options.sketch &&
-           build->job->start_method == JR_START_SPAWN;
+    return build->options.sketch && build->job->start_method == JR_START_SPAWN;
 }
 
 /* What there is of each rank. */
@@ -221,9 +220,9 @@ static enum jr_status build_plan(struct jr_build *build)
     fill_plan(build);
     status = add_ranks(build);
     if (status == JR_STATUS_OK && build->options.inject != NULL)
-        status = jr_inject_parse(build->plan, build->arena,
-                                 build->options.inject,
-                                 build->options.attempt, build->diags);
+        status =
+            jr_inject_parse(build->plan, build->arena, build->options.inject,
+                            build->options.attempt, build->diags);
     return status == JR_STATUS_OK ? jr_share_check(build) : status;
 }
 

@@ -23,7 +23,7 @@ struct jr_plan_options {
     const uint32_t *debug_rank; /* it gets a terminal, the others write to files
                                    only; NULL: none */
     const uint32_t *stdin_rank; /* it gets jobrun's standard input */
-    const char *inject;  /* --inject; NULL: none */
+    const char *inject;         /* --inject; NULL: none */
     bool sketch;         /* for printing only: no rank is kept in memory, unless
                             a helper has to be planned from what they share */
     const char *support; /* absolute: the folder with python/jobrun and
@@ -33,10 +33,10 @@ struct jr_plan_options {
 
 /* Build the plan in `arena`; it borrows from the job, but nothing from the
  * options, unless it is a sketch: that needs them, and `arena` at its place, as
- * long as it is printed. Warnings (a model group that crosses a node, LOCAL_RANK
- * no device index, a list of members too long for the environment) go to
- * `diags`, as do errors: an environment variable that must be there and is not
- * (JR_STATUS_UNRESOLVED), a template or a rank set that is none
+ * long as it is printed. Warnings (a model group that crosses a node,
+ * LOCAL_RANK no device index, a list of members too long for the environment)
+ * go to `diags`, as do errors: an environment variable that must be there and
+ * is not (JR_STATUS_UNRESOLVED), a template or a rank set that is none
  * (JR_STATUS_INVALID). Without memory JR_STATUS_LAUNCH, and no finding. *ret is
  * set on JR_STATUS_OK only. */
 enum jr_status jr_plan_build(struct jr_plan *ret, struct jr_arena *arena,

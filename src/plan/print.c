@@ -38,9 +38,9 @@ static void find_common(bool *common, const struct jr_plan_rank *model,
         for (uint32_t i = 0; i < model->env_own && !arena.failed; i++) {
             const char *item = model->env[i];
             uint32_t found = common[i] ? find_own(&at, item, i) : 0;
-            common[i] = common[i] && found < at.env_own &&
-                        (at.env[found] == item ||
-                         strcmp(at.env[found], item) == 0);
+            common[i] =
+                common[i] && found < at.env_own &&
+                (at.env[found] == item || strcmp(at.env[found], item) == 0);
         }
         jr_arena_release(&arena);
     }
@@ -51,8 +51,7 @@ static void print_variable(struct jr_buf *out, const struct jr_plan *plan,
 {
     jr_buf_str(out, "  ");
     if (jr_show_secret(plan, item))
-        jr_buf_printf(out, "%.*s=" JR_REDACTED, (int)strcspn(item, "="),
-                      item);
+        jr_buf_printf(out, "%.*s=" JR_REDACTED, (int)strcspn(item, "="), item);
     else
         jr_buf_safe(out, item);
     jr_buf_char(out, '\n');

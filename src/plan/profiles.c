@@ -20,9 +20,8 @@ static const struct jr_variable contract[] = {
     {"SLURM_LOCALID", "%{local_rank}", JR_IF_SET, 0},
 };
 static const struct jr_variable torch[] = {JR_CONTRACT_TORCH(ROW)};
-static const struct jr_variable paddle[] = {
-    JR_CONTRACT_PADDLE(ROW) JR_CONTRACT_PADDLE_DEVICES(ROW_FOR)
-        JR_CONTRACT_PADDLE_REMOVES(ROW)};
+static const struct jr_variable paddle[] = {JR_CONTRACT_PADDLE(
+    ROW) JR_CONTRACT_PADDLE_DEVICES(ROW_FOR) JR_CONTRACT_PADDLE_REMOVES(ROW)};
 static const struct jr_variable megengine[] = {JR_CONTRACT_MEGENGINE(ROW)};
 static const struct jr_variable mpi[] = {JR_CONTRACT_MPI(ROW)};
 

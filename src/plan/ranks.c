@@ -117,10 +117,9 @@ static const char *shown_prefix(const struct cast *cast,
                                 const struct jr_stencil *prefix,
                                 const struct jr_scope *scope)
 {
-    const char *text =
-        prefix->count == 0
-            ? NULL
-            : jr_stencil_expand(prefix, cast->scratch, scope);
+    const char *text = prefix->count == 0
+                           ? NULL
+                           : jr_stencil_expand(prefix, cast->scratch, scope);
     JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
     while (text != NULL && *text != '\0') {
         size_t len = strcspn(text, "\t");
@@ -206,8 +205,8 @@ void jr_plan_place(const struct jr_plan *plan, uint32_t rank,
     *ret = (struct jr_plan_rank){.rank = rank};
     find_node(plan->build, ret);
     fill_place(plan->build, ret);
-    ret->env_own = jr_environment_own(
-        &mould->env, addition == NULL ? NULL : &addition->env);
+    ret->env_own = jr_environment_own(&mould->env,
+                                      addition == NULL ? NULL : &addition->env);
 }
 
 struct jr_plan_rank jr_plan_rank_at(const struct jr_plan *plan, uint32_t rank,

@@ -95,7 +95,7 @@ static void add_sink(struct jr_buf *out, const struct run *run,
         jr_buf_str(out, "file");
     else
         jr_buf_str(out, run->first.on_console ? "file + console"
-                                               : "file, not shown");
+                                              : "file, not shown");
 }
 
 static void cell_stdout(struct jr_buf *out, const struct run *run)

@@ -152,8 +152,7 @@ static void fill_nodes(struct jr_scopes *scopes)
     for (uint32_t i = 0; scopes->nodes != NULL && i < count; i++) {
         const struct jr_seats seats = jr_seats_of(scopes->job, i);
         scopes->nodes[i].visible = join_devices(&seats, arena);
-        scopes->nodes[i].threads =
-            jr_arena_printf(arena, "%u", seats.threads);
+        scopes->nodes[i].threads = jr_arena_printf(arena, "%u", seats.threads);
     }
 }
 

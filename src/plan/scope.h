@@ -31,7 +31,7 @@ struct jr_scopes {
     struct jr_scope common;            /* the words that all ranks share */
     const struct jr_decimal *decimals; /* of 0 .. world_size */
     char **members[JR_AXIS_COUNT];     /* by group; NULL: left out */
-    struct jr_node_words *nodes; /* a single one where all are alike */
+    struct jr_node_words *nodes;       /* a single one where all are alike */
     char **endpoints; /* HOST:PORT by rank; NULL: the job has no rank_ports */
 };
 

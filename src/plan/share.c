@@ -81,8 +81,8 @@ enum jr_status jr_share_check(struct jr_build *build)
     enum jr_status status = JR_STATUS_OK;
     uint32_t first = 0;
     for (uint32_t i = 0; i < job->nodes && status == JR_STATUS_OK; i++) {
-        status = check(build, &required, first,
-                       first + job->local_world_sizes[i]);
+        status =
+            check(build, &required, first, first + job->local_world_sizes[i]);
         first += job->local_world_sizes[i];
     }
     return status;

@@ -23,8 +23,8 @@ static bool rank_meets(const struct view *view, size_t i,
                        const struct jr_trigger *trigger)
 {
     const struct jr_rank_outcome *rank = &view->outcome->ranks[i];
-    bool unstarted = rank->end == JR_END_START ||
-                     view->report->ranks[i].unstarted;
+    bool unstarted =
+        rank->end == JR_END_START || view->report->ranks[i].unstarted;
     switch (trigger->kind) {
     case JR_TRIGGER_START:
         return unstarted;
@@ -105,10 +105,10 @@ static bool can_restart(const struct view *view, const char **ret_left)
 {
     const struct jr_outcome *outcome = view->outcome;
     enum jr_run_status status = view->report->status;
-    bool own = outcome->runner_signal != 0 || view->report->error != NULL ||
-               (status == JR_RUN_LAUNCH_FAILED &&
-                view->report->causes_count == 0) ||
-               (status == JR_RUN_INCOMPLETE && !any_incomplete(view->report));
+    bool own =
+        outcome->runner_signal != 0 || view->report->error != NULL ||
+        (status == JR_RUN_LAUNCH_FAILED && view->report->causes_count == 0) ||
+        (status == JR_RUN_INCOMPLETE && !any_incomplete(view->report));
     *ret_left = NULL;
     if (status == JR_RUN_SUCCEEDED || status == JR_RUN_STOPPED)
         return false;
@@ -151,8 +151,8 @@ static void tell_cause(struct jr_buf *out, const struct view *view,
                        size_t *ret_how)
 {
     const struct jr_report *report = view->report;
-    size_t i = report->causes_count > 0 ? report->causes[0]
-                                        : first_incomplete(report);
+    size_t i =
+        report->causes_count > 0 ? report->causes[0] : first_incomplete(report);
     *ret_how = 0;
     if (report->status == JR_RUN_TIMED_OUT)
         jr_buf_str(out, "longer than timeouts.run");
@@ -173,8 +173,8 @@ static void fill_times(struct jr_attempt *attempt, const struct view *view)
     uint64_t end = outcome->ended_ns;
     if (view->report->causes_count > 0)
         end = outcome->ranks[view->report->causes[0]].ended_ns;
-    attempt->lived_ns = end > attempt->started_ns ? end - attempt->started_ns
-                                                  : 0;
+    attempt->lived_ns =
+        end > attempt->started_ns ? end - attempt->started_ns : 0;
 }
 
 static void fill(struct jr_attempt *attempt, const struct view *view)
@@ -193,14 +193,13 @@ static void fill(struct jr_attempt *attempt, const struct view *view)
     if (!attempt->failed || spec->max == 0)
         return;
     attempt->never = first_met(view, spec->never, spec->never_count);
-    attempt->on = spec->on_count == 0
-                      ? ""
-                      : first_met(view, spec->on, spec->on_count);
+    attempt->on =
+        spec->on_count == 0 ? "" : first_met(view, spec->on, spec->on_count);
 }
 
 int jr_history_add(struct jr_history *history, const struct jr_report *report,
-                   const struct jr_plan *plan,
-                   const struct jr_outcome *outcome, int run_fd)
+                   const struct jr_plan *plan, const struct jr_outcome *outcome,
+                   int run_fd)
 {
     const struct view view = {.report = report,
                               .plan = plan,

@@ -199,8 +199,8 @@ static void print_output(const struct jr_page *page,
                          const struct jr_plan_rank *rank)
 {
     if (!print_tail(page, rank->err_path, "stderr") &&
-        !print_tail(page, rank->out_path, "stdout") &&
-        rank->err_path != NULL && rank->out_path != NULL)
+        !print_tail(page, rank->out_path, "stdout") && rank->err_path != NULL &&
+        rank->out_path != NULL)
         jr_buf_str(page->out, "  it wrote nothing to stdout and stderr\n");
 }
 

@@ -132,8 +132,7 @@ static const char *instead(struct jr_arena *arena,
                     : "";
     }
     int upto = (int)(slash + 1 - program);
-    const char *folder =
-        jr_arena_printf(arena, "%s/%.*s", base, upto, program);
+    const char *folder = jr_arena_printf(arena, "%s/%.*s", base, upto, program);
     const char *near =
         folder == NULL ? NULL : nearest_file(arena, folder, slash + 1);
     if (near != NULL)
@@ -185,8 +184,8 @@ static uint64_t explain(struct jr_judge *judge, uint32_t i)
             report->error = jr_arena_strdup(arena, judge->outcome->lost_text);
         return rank->ended_ns;
     }
-    enum jr_exception_found found = jr_exception_read(
-        &exception, arena, judge->run_fd, plan->error_path);
+    enum jr_exception_found found =
+        jr_exception_read(&exception, arena, judge->run_fd, plan->error_path);
     report->error_foreign = found == JR_EXCEPTION_FOREIGN;
     if (found == JR_EXCEPTION_READ) {
         report->error = exception.what;

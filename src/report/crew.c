@@ -69,8 +69,7 @@ static void hear(struct jr_crew *crew, const char *line, size_t len)
     json_int_t pid = jr_json_get_int(event, "pid");
     if (name != NULL && strcmp(name, "restart") == 0)
         (void)load_plan(crew, NULL);
-    struct jr_crew_rank *rank =
-        rank_of(crew, jr_json_get_int(event, "rank"));
+    struct jr_crew_rank *rank = rank_of(crew, jr_json_get_int(event, "rank"));
     if (rank != NULL && name != NULL && strcmp(name, "rank_started") == 0)
         rank->pid = (int32_t)pid;
     if (rank != NULL && name != NULL && strcmp(name, "rank_ended") == 0)

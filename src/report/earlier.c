@@ -94,8 +94,9 @@ void jr_print_earlier(const struct jr_page *page, const char *indent)
                        ? report->earlier_count - MOST_TOLD
                        : 0;
     if (first > 0)
-        jr_buf_printf(page->out, "%s%zu earlier attempts failed, of which the "
-                                 "last %d:\n",
+        jr_buf_printf(page->out,
+                      "%s%zu earlier attempts failed, of which the "
+                      "last %d:\n",
                       indent, report->earlier_count, MOST_TOLD);
     for (size_t i = first; i < report->earlier_count; i++)
         print_one(page, indent, &report->earlier[i]);

@@ -75,8 +75,8 @@ static void add_behind(struct behind *behind, struct jr_arena *arena,
 {
     const char **slot = NULL;
     if (line != NULL)
-        slot = jr_arena_push(arena, &behind->lines, &behind->count,
-                             sizeof *slot);
+        slot =
+            jr_arena_push(arena, &behind->lines, &behind->count, sizeof *slot);
     if (slot != NULL)
         *slot = line;
 }

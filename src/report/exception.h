@@ -11,8 +11,8 @@
 #include "arena.h"
 
 struct jr_exception {
-    const char *what;  /* "ValueError: loss is NaN": one line */
-    const char *where; /* "train.py:88 in step", or NULL */
+    const char *what;   /* "ValueError: loss is NaN": one line */
+    const char *where;  /* "train.py:88 in step", or NULL */
     const char *behind; /* what it was raised from, and that from...: "KeyError:
                            'lr', from OSError: gone"; NULL: nothing */
     uint64_t wall_ns;   /* when it was raised; 0: not stated */
@@ -27,7 +27,7 @@ bool jr_exception_is_start(const struct jr_exception *exception,
                            const struct jr_rank_outcome *rank);
 
 enum jr_exception_found {
-    JR_EXCEPTION_NONE,   /* no such file, or an empty one */
+    JR_EXCEPTION_NONE, /* no such file, or an empty one */
     JR_EXCEPTION_READ,
     JR_EXCEPTION_FOREIGN /* torn, or nothing that torch or jobrun wrote */
 };

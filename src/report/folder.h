@@ -18,13 +18,14 @@ json_t *jr_folder_json(int fd, const char *name, struct jr_error *err);
  * many: only the head of a file that jobrun wrote is read. */
 json_t *jr_folder_head(int fd, const char *name);
 
-/* Append the name of the results of an attempt; NULL: the one that decided. Fails
- * when the run `id` has no such attempt. */
+/* Append the name of the results of an attempt; NULL: the one that decided.
+ * Fails when the run `id` has no such attempt. */
 int jr_folder_results(struct jr_buf *ret, int fd, const char *id,
                       const uint32_t *attempt, struct jr_error *err);
 
-/* When process `pid` began, in clock ticks since the boot; 0 when there is none,
- * or only its zombie. With the boot's id it is what makes a pid unique. */
+/* When process `pid` began, in clock ticks since the boot; 0 when there is
+ * none, or only its zombie. With the boot's id it is what makes a pid unique.
+ */
 uint64_t jr_folder_ticks(int64_t pid);
 
 /* How a run without results stands: "running", "lost" or "elsewhere", by the

@@ -10,7 +10,8 @@ struct jr_hang_group {
     const char *doing;
     uint32_t *ranks; /* indices into the report's */
     size_t count;
-    double silence; /* the longest of them, in seconds; -1: they wrote nothing */
+    double
+        silence; /* the longest of them, in seconds; -1: they wrote nothing */
     struct jr_hang_group *next;
 };
 

@@ -87,7 +87,6 @@ void jr_html_plot(struct jr_buf *out, const char *label, const double *values,
             jr_buf_printf(out, "M%.1f %.1fh.1",
                           PLOT_MARGIN +
                               wide * ((double)i + 0.5) / (double)count,
-                          PLOT_MARGIN +
-                              high * (max - values[i]) / (max - min));
+                          PLOT_MARGIN + high * (max - values[i]) / (max - min));
     jr_buf_str(out, "\"/></svg>");
 }

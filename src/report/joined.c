@@ -21,7 +21,7 @@
 /* A part that has been read. */
 struct part {
     uint32_t node;
-    const char *standing; /* "finished", "running", "elsewhere", "lost" */
+    const char *standing;  /* "finished", "running", "elsewhere", "lost" */
     json_t *run, *results; /* results: NULL while there are none */
     enum jr_run_status status;
 };
@@ -153,8 +153,8 @@ static void set_cause(json_t *node, const json_t *results)
     const char *message = jr_json_get_str(cause, "message");
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     if (json_is_integer(rank) && message != NULL)
-        jr_buf_printf(&text, "rank %lld: ",
-                      (long long)json_integer_value(rank));
+        jr_buf_printf(&text,
+                      "rank %lld: ", (long long)json_integer_value(rank));
     jr_buf_str(&text, message == NULL ? "" : message);
     jr_json_set_str(node, "cause", text.len == 0 ? NULL : text.data);
 }
@@ -189,8 +189,7 @@ static json_t *nodes_json(const struct parts *parts)
     size_t i = 0;
     for (uint32_t node = 0; node < parts->nodes; node++) {
         bool here = i < parts->count && parts->items[i].node == node;
-        jr_json_append(nodes,
-                       node_json(node, here ? &parts->items[i] : NULL));
+        jr_json_append(nodes, node_json(node, here ? &parts->items[i] : NULL));
         i += here;
     }
     return nodes;
@@ -413,8 +412,7 @@ static void add_planned(json_t *ranks, const json_t *plan, uint32_t node)
     static const char *const streams[] = {"stdout", "stderr"};
     size_t i = 0;
     json_t *rank = NULL;
-    json_array_foreach(json_object_get(plan, "ranks"), i, rank)
-    {
+    json_array_foreach(json_object_get(plan, "ranks"), i, rank) {
         if (jr_json_get_u32(rank, "node_rank") != node)
             continue;
         for (size_t n = 0; n < 2; n++)

@@ -29,8 +29,8 @@ json_t *jr_joined_plan(int fd, const struct jr_parts *parts, bool head);
 
 /* across.c: whether these results have fields that are compared over the ranks;
  * and to do so over all ranks of the joined results, as far as they are here:
- * who differs did not deliver, and where nothing graver is known, neither did the
- * run. */
+ * who differs did not deliver, and where nothing graver is known, neither did
+ * the run. */
 bool jr_across_asked(const json_t *results);
 void jr_across_compare(json_t *joined);
 

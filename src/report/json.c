@@ -190,9 +190,9 @@ static struct line line_of(const struct writer *writer, size_t i)
 /* The root cause as it is written. */
 struct cause {
     const char *kind;
-    struct line line; /* without a rank: it is none */
+    struct line line;                  /* without a rank: it is none */
     const struct jr_rank_outcome *end; /* that was it; NULL: not an end */
-    int signal; /* of jobrun itself; 0: none */
+    int signal;                        /* of jobrun itself; 0: none */
     struct jr_buf message;
     struct jr_buf together; /* ranks, with commas */
 };
@@ -272,8 +272,8 @@ static bool cause_of_time(struct cause *ret, const struct writer *writer)
 static bool find_cause(struct cause *ret, const struct writer *writer)
 {
     const struct jr_report *report = writer->report;
-    bool timed = report->status == JR_RUN_HUNG ||
-                 report->status == JR_RUN_TIMED_OUT;
+    bool timed =
+        report->status == JR_RUN_HUNG || report->status == JR_RUN_TIMED_OUT;
     if (report->causes_count == 0 && timed && report->error == NULL)
         return cause_of_time(ret, writer);
     if (report->causes_count == 0)

@@ -47,8 +47,7 @@ static int init_pattern(struct jr_judge *judge, struct jr_error *err)
     if (pattern == NULL)
         return 0;
     judge->pattern = jr_judge_regex(pattern, err);
-    return judge->pattern != NULL ? 0
-                                  : jr_error_wrap(err, "results.pattern");
+    return judge->pattern != NULL ? 0 : jr_error_wrap(err, "results.pattern");
 }
 
 int jr_judge_init(struct jr_judge *judge, struct jr_error *err)

@@ -39,8 +39,8 @@ static inline const struct jr_plan_rank *jr_plan_of(const struct jr_plan *plan,
 int jr_judge_init(struct jr_judge *judge, struct jr_error *err);
 void jr_judge_release(struct jr_judge *judge);
 
-/* A pattern for a log, where ^ and $ match at lines; one that begins with a verb
- * of its own (*...) stays as it is. NULL with `err`. */
+/* A pattern for a log, where ^ and $ match at lines; one that begins with a
+ * verb of its own (*...) stays as it is. NULL with `err`. */
 struct jr_regex *jr_judge_regex(const char *pattern, struct jr_error *err);
 
 /* Whether rank `i` of the outcome must deliver. */

@@ -33,8 +33,7 @@ static unsigned sweep(struct jr_buf *out, const char *log_dir, const char *id)
         jr_buf_printf(out,
                       "%sthe lost run %s had left %u process%s, now killed%s",
                       out->len > 0 ? "; " : "", id, count,
-                      count == 1 ? "" : "es",
-                      left ? "; some do not die" : "");
+                      count == 1 ? "" : "es", left ? "; some do not die" : "");
     return count;
 }
 

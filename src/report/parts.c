@@ -45,8 +45,7 @@ static int ascending(const void *a, const void *b)
 
 static void add(struct jr_parts *parts, uint32_t node)
 {
-    uint32_t *nodes =
-        realloc(parts->nodes, (parts->count + 1) * sizeof *nodes);
+    uint32_t *nodes = realloc(parts->nodes, (parts->count + 1) * sizeof *nodes);
     if (nodes == NULL)
         return;
     nodes[parts->count++] = node;
@@ -182,9 +181,9 @@ struct jr_strv jr_parts_ids(struct jr_arena *arena, const char *log_dir,
     if (fd >= 0)
         jr_parts_find(&parts, fd);
     for (size_t i = 0; i < parts.count; i++)
-        jr_strv_push(&ids, arena,
-                     jr_arena_printf(arena, "%s/" JR_NODE_DIR, id,
-                                     parts.nodes[i]));
+        jr_strv_push(
+            &ids, arena,
+            jr_arena_printf(arena, "%s/" JR_NODE_DIR, id, parts.nodes[i]));
     if (parts.count == 0)
         jr_strv_push(&ids, arena, jr_arena_strdup(arena, id));
     jr_parts_release(&parts);

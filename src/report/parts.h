@@ -16,8 +16,8 @@
  *
  * The nodes know nothing of each other. Whose failure was the first is told by
  * their wall clocks; what failed on others later is after the first failure. A
- * node that is not here has not begun, or has a log_dir of its own: the whole is
- * incomplete then.
+ * node that is not here has not begun, or has a log_dir of its own: the whole
+ * is incomplete then.
  */
 #ifndef JR_PARTS_H
 #define JR_PARTS_H
@@ -44,9 +44,9 @@ bool jr_parts_are(int fd);
 json_t *jr_parts_json(int fd, const char *name, bool head);
 
 /* How each node stands, a list of {node_rank, host, pid, status, exit_code,
- * cause, part, fingerprint, world_size, nodes, ranks}. `status` is a word of the
- * contract, or running, elsewhere, lost, or absent; the last four are what its
- * run.json says. */
+ * cause, part, fingerprint, world_size, nodes, ranks}. `status` is a word of
+ * the contract, or running, elsewhere, lost, or absent; the last four are what
+ * its run.json says. */
 json_t *jr_parts_nodes(int fd, const struct jr_parts *parts);
 
 /* Append that list as lines: those that did not succeed, a few of them, each
@@ -55,9 +55,9 @@ void jr_parts_print(struct jr_buf *out, const json_t *nodes,
                     const char *before);
 
 /* unlike.c: whether the nodes of that list are not of one run: they differ in
- * its size, or their ranks overlap or, where all nodes are here, leave some out.
- * Then it is told in `ret`, which is empty before; else what is left there means
- * nothing. */
+ * its size, or their ranks overlap or, where all nodes are here, leave some
+ * out. Then it is told in `ret`, which is empty before; else what is left there
+ * means nothing. */
 bool jr_parts_torn(struct jr_buf *ret, const json_t *nodes);
 
 /* How to tell what the nodes do not have in common. */
@@ -75,8 +75,9 @@ void jr_parts_unlike(struct jr_buf *out, const json_t *nodes,
 /* The events of all nodes, one behind the other by their wall clocks. */
 void jr_parts_timeline(struct jr_timeline *ret, int fd);
 
-/* The ids by which the parts of the run `id` are known, "exp1/node_0"; only `id`
- * where it has none. Strings live in `arena`, whose failure is the only one. */
+/* The ids by which the parts of the run `id` are known, "exp1/node_0"; only
+ * `id` where it has none. Strings live in `arena`, whose failure is the only
+ * one. */
 struct jr_strv jr_parts_ids(struct jr_arena *arena, const char *log_dir,
                             const char *id);
 

@@ -79,7 +79,8 @@ static void load_end(struct jr_rank_outcome *rank, const json_t *line,
         rank->end = JR_END_SIGNALED;
     } else if (state != JR_RANK_NOT_STARTED && rank->pid == 0) {
         rank->end = JR_END_START;
-    } else if (state == JR_RANK_FAILED || state == JR_RANK_AFTER_FIRST_FAILURE) {
+    } else if (state == JR_RANK_FAILED ||
+               state == JR_RANK_AFTER_FIRST_FAILURE) {
         rank->end = JR_END_LOST;
     }
     rank->cpu_ns = ns_of(line, "cpu_seconds");
@@ -271,8 +272,8 @@ static void load_hang(struct jr_past *past, int fd)
     bool timed = past->outcome.timed_out || past->outcome.hung;
     if (timed && kind != NULL && message != NULL &&
         (strcmp(kind, "timeout") == 0 || strcmp(kind, "hang") == 0)) {
-        past->report.overrun = jr_arena_strndup(&past->arena, message,
-                                                strcspn(message, ";"));
+        past->report.overrun =
+            jr_arena_strndup(&past->arena, message, strcspn(message, ";"));
         past->outcome.straggled = strstr(message, "after_first_exit") != NULL;
     }
     jr_hang_find(&judge);

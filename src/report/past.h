@@ -2,8 +2,8 @@
  * A run of the past: results.json read back into the values that it was made
  * of, so that what is told of a run later is told by the same code.
  *
- * What the file does not keep is missing: the environment, and of the policy all
- * but what was compared.
+ * What the file does not keep is missing: the environment, and of the policy
+ * all but what was compared.
  */
 #ifndef JR_PAST_H
 #define JR_PAST_H
@@ -16,12 +16,12 @@ struct jr_past {
     struct jr_plan plan;
     struct jr_outcome outcome;
     struct jr_report report;
-    json_t *json; /* what the strings were copied from */
+    json_t *json;   /* what the strings were copied from */
     const char *id; /* by which commands find it: "exp1", "exp1/node_0" */
 };
 
-/* Read the results `name` in the run folder `fd`, which is LOG_DIR/ID. Fails when
- * they are not there or not what jobrun writes. `id` is borrowed. */
+/* Read the results `name` in the run folder `fd`, which is LOG_DIR/ID. Fails
+ * when they are not there or not what jobrun writes. `id` is borrowed. */
 int jr_past_load(struct jr_past *ret, int fd, const char *name,
                  const char *log_dir, const char *id, struct jr_error *err);
 

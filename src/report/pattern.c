@@ -243,8 +243,8 @@ bool jr_pattern_holds(const char *pattern, int run_fd, const char *path)
         calloc(jr_regex_group_count(regex) + 1, sizeof *groups);
     struct scan scan = {
         .regex = regex, .fd = fd, .data = data, .groups = groups};
-    bool found = data != NULL && groups != NULL && scan_all(&scan) == 0 &&
-                 scan.found;
+    bool found =
+        data != NULL && groups != NULL && scan_all(&scan) == 0 && scan.found;
     jr_buf_release(&scan.text);
     jr_regex_free(regex);
     return found;

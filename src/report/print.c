@@ -80,11 +80,12 @@ static void print_lingering(const struct jr_page *page)
     for (size_t i = 0; i < page->report->count; i++) {
         const struct jr_rank_outcome *rank = &page->outcome->ranks[i];
         if (rank->lingered && rank->returned)
-            jr_buf_printf(page->out,
-                          "  warning: rank %u delivered, but did not end within "
-                          "%s (timeouts.exit), and was killed: has it threads "
-                          "that are no daemons?\n",
-                          jr_plan_of(page->plan, i)->rank, limit.data);
+            jr_buf_printf(
+                page->out,
+                "  warning: rank %u delivered, but did not end within "
+                "%s (timeouts.exit), and was killed: has it threads "
+                "that are no daemons?\n",
+                jr_plan_of(page->plan, i)->rank, limit.data);
     }
 }
 

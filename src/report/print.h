@@ -13,7 +13,7 @@ struct jr_page {
     int run_fd;
     bool color;
     const uint32_t *attempt; /* that was asked for; NULL: none */
-    const char *run; /* what the commands that are offered call the run */
+    const char *run;     /* what the commands that are offered call the run */
     const json_t *nodes; /* of a run in parts (parts.h); NULL: it is whole */
 };
 

@@ -58,8 +58,8 @@ static int remove_entry(struct prune *prune, int at, const char *name,
     return 0;
 }
 
-/* All entries but, where it can be, the record. Goes on past what stays; returns -1
- * with the errno of the first that does. */
+/* All entries but, where it can be, the record. Goes on past what stays;
+ * returns -1 with the errno of the first that does. */
 static int empty_folder(struct prune *prune, DIR *dir, int depth)
 {
     const struct dirent *entry;

@@ -16,9 +16,9 @@ struct jr_record_facts {
     const char *os, *kernel, *arch; /* "Debian GNU/Linux 12", "6.1.0" */
     int32_t pid;
     uint64_t start_ticks; /* when that process began, since the boot */
-    char **argv;        /* NULL-terminated, secrets redacted */
-    const char *commit; /* of git; NULL: unknown */
-    const bool *dirty;  /* NULL: unknown */
+    char **argv;          /* NULL-terminated, secrets redacted */
+    const char *commit;   /* of git; NULL: unknown */
+    const bool *dirty;    /* NULL: unknown */
     const char *fingerprint;
     const char *spec;                 /* as the user named it */
     const char *rerun_of;             /* the id of the run that it repeats */
@@ -121,8 +121,8 @@ int jr_record_contrast(struct jr_contrast *ret, const char *log_dir,
 
 /* What run.json says that a rerun needs. Strings live in the arena. */
 struct jr_record_origin {
-    const char *run_dir; /* absolute; of a run in parts that of one */
-    const char *log_dir; /* absolute */
+    const char *run_dir;     /* absolute; of a run in parts that of one */
+    const char *log_dir;     /* absolute */
     const char *fingerprint; /* NULL: unknown */
     bool local;              /* --local */
 };
@@ -149,8 +149,8 @@ struct jr_record_logs {
         0                                                                      \
     }
 
-/* Where a run's logs are: by its results, or while it has none by its plan; of an
- * attempt, or of the last one there is (NULL). */
+/* Where a run's logs are: by its results, or while it has none by its plan; of
+ * an attempt, or of the last one there is (NULL). */
 int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir,
                         const char *id, const uint32_t *attempt,
                         struct jr_error *err);

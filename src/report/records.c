@@ -211,8 +211,8 @@ static int find_latest(char ret_id[static 256], int dir_fd, const char *log_dir,
 }
 
 /* Add the part of the run that was meant, "/node_1". */
-static int find_part(char id[static 256], const char *log_dir,
-                     const char *part, struct jr_error *err)
+static int find_part(char id[static 256], const char *log_dir, const char *part,
+                     struct jr_error *err)
 {
     size_t len = strlen(id);
     struct jr_arena arena = JR_ARENA_INIT;

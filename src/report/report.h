@@ -16,7 +16,7 @@ struct jr_rank_report {
     enum jr_rank_state state;
     json_t *result; /* owned; NULL: none */
     enum jr_result_error result_error;
-    bool differs; /* that was found by comparing it with others' */
+    bool differs;       /* that was found by comparing it with others' */
     const char *reason; /* "result.json: 'accuracy' is 0.41, less than 0.9" */
     const char *error;  /* its exception, or why it could not start; NULL */
     const char *where;  /* of the exception: "train.py:88 in step"; NULL */
@@ -33,20 +33,21 @@ struct jr_report {
     struct jr_arena arena;
     enum jr_run_status status;
     int exit_code;
-    const char *error;    /* why the run could not begin; NULL: it began */
+    const char *error; /* why the run could not begin; NULL: it began */
     const struct jr_attempt *earlier; /* attempts before this one; restart.h */
     size_t earlier_count;
     size_t idle;           /* attempts in a row that failed like it at once */
     const char *not_again; /* why it was not started again; NULL: nobody asks */
-    bool logs_incomplete; /* a log file, or the console, is not whole */
-    uint32_t *causes;     /* indices into ranks: the root cause, and what failed
-                             together with it */
+    bool logs_incomplete;  /* a log file, or the console, is not whole */
+    uint32_t *causes; /* indices into ranks: the root cause, and what failed
+                         together with it */
     size_t causes_count;
     const char *overrun; /* which of `timeouts` ended it, in words; NULL */
-    struct jr_hang_group *hang; /* what hung ranks did, the fewest first; NULL */
+    struct jr_hang_group
+        *hang;     /* what hung ranks did, the fewest first; NULL */
     uint32_t *odd; /* indices into ranks: who differs from the others then */
     size_t odd_count;
-    bool odd_silent; /* only by having been silent longer */
+    bool odd_silent;              /* only by having been silent longer */
     struct jr_rank_report *ranks; /* outcome->count of them */
     size_t count;
 };

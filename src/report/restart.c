@@ -27,8 +27,8 @@ static uint32_t count_restarts(const struct jr_restart *spec,
 
 static uint64_t wait_for(const struct jr_restart *spec, uint32_t counted)
 {
-    uint64_t most = spec->backoff_ms > LONGEST_WAIT_MS ? spec->backoff_ms
-                                                       : LONGEST_WAIT_MS;
+    uint64_t most =
+        spec->backoff_ms > LONGEST_WAIT_MS ? spec->backoff_ms : LONGEST_WAIT_MS;
     uint64_t wait = spec->backoff_ms;
     for (uint32_t i = 0; i < counted && wait < most; i++)
         wait *= 2;
@@ -57,9 +57,9 @@ static void tell_spent(struct jr_verdict *ret, const struct jr_restart *spec)
     struct jr_buf window JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_num_add_duration(&window, spec->window_ms);
     bool whole = spec->window_ms == 0 || window.failed;
-    (void)snprintf(ret->why, sizeof ret->why,
-                   "restart.max is %u%s%s", spec->max,
-                   whole ? "" : " within ", whole ? "" : window.data);
+    (void)snprintf(ret->why, sizeof ret->why, "restart.max is %u%s%s",
+                   spec->max, whole ? "" : " within ",
+                   whole ? "" : window.data);
 }
 
 void jr_restart_decide(struct jr_verdict *ret, const struct jr_restart *spec,

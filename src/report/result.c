@@ -98,8 +98,8 @@ void jr_result_find(struct jr_judge *judge, size_t i)
     const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
     struct jr_rank_report *report = &judge->report->ranks[i];
     if (is_withheld(judge, rank->rank)) {
-        jr_judge_fault(judge, i, JR_RESULT_MISSING,
-                       "%s is withheld, injected", jr_result_source(judge, i));
+        jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s is withheld, injected",
+                       jr_result_source(judge, i));
         return;
     }
     switch (judge->wants->from) {

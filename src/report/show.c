@@ -79,8 +79,8 @@ static void show_parts(struct jr_buf *out, const json_t *run,
                        const char *run_dir, int fd)
 {
     const char *name = strrchr(run_dir, '/');
-    const struct jr_parts_look look = {
-        "  ", name == NULL ? run_dir : name + 1, run_dir, NULL};
+    const struct jr_parts_look look = {"  ", name == NULL ? run_dir : name + 1,
+                                       run_dir, NULL};
     struct jr_parts parts;
     jr_parts_find(&parts, fd);
     json_t *nodes = jr_parts_nodes(fd, &parts);
@@ -132,8 +132,7 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
 {
     JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
     JR_BUF_CLEANUP struct jr_buf run_dir = JR_BUF_INIT, name = JR_BUF_INIT;
-    if (fd < 0 ||
-        jr_folder_results(&name, fd, id, view->attempt, err) != 0)
+    if (fd < 0 || jr_folder_results(&name, fd, id, view->attempt, err) != 0)
         return -1;
     jr_buf_printf(&run_dir, "%s/%s", log_dir, id);
     struct jr_past past;
@@ -209,9 +208,9 @@ static void add_ends(struct jr_record_logs *logs, int fd)
     struct jr_parts parts;
     jr_parts_find(&parts, fd);
     for (size_t i = 0; i < parts.count; i++)
-        jr_strv_push(&ends, arena,
-                     jr_arena_printf(arena, JR_NODE_DIR "/%s", parts.nodes[i],
-                                     name));
+        jr_strv_push(
+            &ends, arena,
+            jr_arena_printf(arena, JR_NODE_DIR "/%s", parts.nodes[i], name));
     if (parts.count == 0)
         jr_strv_push(&ends, arena, jr_arena_strdup(arena, name));
     jr_parts_release(&parts);

@@ -103,8 +103,7 @@ static json_t *of_live(const struct jr_crew *crew, const struct jr_set *ranks)
     uint64_t took = jr_clock_ns() - began;
     for (size_t i = 0; i < crew->count; i++) {
         if (now[i].count > 0 && before[i].count > 0)
-            jr_json_append(list,
-                           evidence(crew, i, &now[i], &before[i], took));
+            jr_json_append(list, evidence(crew, i, &now[i], &before[i], took));
         jr_probe_release(&before[i]);
         jr_probe_release(&now[i]);
     }

@@ -36,8 +36,8 @@ static void start_span(struct reading *reading, uint32_t rank, double at)
     if (before != NULL)
         before->last = false;
     while (rank >= reading->open_count)
-        if (jr_arena_push(&reading->arena, &reading->open,
-                          &reading->open_count, sizeof *reading->open) == NULL)
+        if (jr_arena_push(&reading->arena, &reading->open, &reading->open_count,
+                          sizeof *reading->open) == NULL)
             return;
     struct jr_stretch *span = jr_arena_push(&to->arena, &to->spans,
                                             &to->span_count, sizeof *to->spans);
@@ -73,8 +73,7 @@ static void add_moment(struct jr_timeline *to, const json_t *line,
         to->partial = true;
         return;
     }
-    json_object_foreach((json_t *)line, key, value)
-    {
+    json_object_foreach((json_t *)line, key, value) {
         if (strcmp(key, "time") != 0 && strcmp(key, "ns") != 0 &&
             strcmp(key, "event") != 0)
             add_member(&text, key, value);

@@ -88,8 +88,7 @@ void jr_top_look(struct jr_top *top)
     for (size_t i = 0; i < top->count; i++) {
         const struct jr_crew_rank *rank = &top->crew.items[i];
         struct jr_top_row *row = &top->rows[i];
-        row->lives =
-            all != NULL && jr_crew_lives(&top->crew, rank, all, count);
+        row->lives = all != NULL && jr_crew_lives(&top->crew, rank, all, count);
         row->silence = jr_crew_silence(&top->crew, rank);
         if (row->lives)
             look_at(row, all, count, rank, passed);
@@ -158,8 +157,8 @@ static void add_last_line(struct jr_buf *out, const struct jr_crew *crew,
 static void add_line(struct jr_buf *out, const struct jr_buf *line,
                      unsigned columns)
 {
-    size_t len = columns == 0 ? line->len
-                              : jr_utf8_fit(line->data, line->len, columns);
+    size_t len =
+        columns == 0 ? line->len : jr_utf8_fit(line->data, line->len, columns);
     while (len > 0 && line->data[len - 1] == ' ')
         len--;
     jr_buf_add(out, line->data, len);

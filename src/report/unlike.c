@@ -26,7 +26,7 @@ struct kin {
 struct kinship {
     struct kin *items;
     size_t count;
-    bool all;        /* no node is missing */
+    bool all; /* no node is missing */
 };
 
 static void load(struct kinship *ret, const json_t *nodes)

@@ -132,8 +132,7 @@ static void tell_timeout(const struct jr_page *page)
     add_elapsed(page, " after ");
     jr_buf_str(page->out, ": ");
     if (page->report->earlier_count > 0)
-        jr_buf_printf(page->out, "attempt %u%s",
-                      jr_words_attempt(page->plan),
+        jr_buf_printf(page->out, "attempt %u%s", jr_words_attempt(page->plan),
                       page->report->hang == NULL ? " was " : ": ");
     jr_print_text(page, page->report->overrun);
 }
@@ -169,11 +168,11 @@ static void tell_incomplete(const struct jr_page *page)
     if (missing == 0)
         jr_buf_str(page->out, ": every rank did well, but logs are not whole");
     else
-        jr_buf_printf(page->out, ": every rank exited with 0, but %zu of %zu %s",
-                      missing, page->report->count,
-                      delivered_wrongly(page)
-                          ? "delivered what `results` does not allow"
-                          : "did not deliver");
+        jr_buf_printf(
+            page->out, ": every rank exited with 0, but %zu of %zu %s", missing,
+            page->report->count,
+            delivered_wrongly(page) ? "delivered what `results` does not allow"
+                                    : "did not deliver");
 }
 
 static const struct verdict verdicts[] = {

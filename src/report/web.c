@@ -197,8 +197,8 @@ static int load(struct jr_past *past, int fd, const char *log_dir,
                 const char *id, struct jr_error *err)
 {
     json_t *head = jr_folder_head(fd, "results.json");
-    bool there = head != NULL || faccessat(fd, "results.json", F_OK,
-                                           AT_SYMLINK_NOFOLLOW) == 0;
+    bool there = head != NULL ||
+                 faccessat(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     json_decref(head);
     if (!there)
         return jr_error_set(err, JR_STATUS_LAUNCH,

@@ -11,8 +11,7 @@
 static void add_number(const struct jr_web *web, const json_t *number)
 {
     if (json_is_integer(number))
-        jr_buf_printf(web->out, ":%lld",
-                      (long long)json_integer_value(number));
+        jr_buf_printf(web->out, ":%lld", (long long)json_integer_value(number));
 }
 
 /* "train.yaml:3:12", "--set:7", or where else the value is from. */
@@ -124,8 +123,7 @@ static void add_parts(const struct jr_web *web)
 {
     size_t i = 0;
     const json_t *node = NULL;
-    json_array_foreach(json_object_get(web->past->json, "nodes"), i, node)
-    {
+    json_array_foreach(json_object_get(web->past->json, "nodes"), i, node) {
         const char *part = jr_json_get_str(node, "part");
         if (part == NULL)
             continue;

@@ -9,7 +9,7 @@
 enum {
     MOST_OPEN = 32, /* ranks that are shown without being asked for */
     MOST_PLACES = 128,
-    MOST_TOLD = 50  /* of those that went wrong, where there are more */
+    MOST_TOLD = 50 /* of those that went wrong, where there are more */
 };
 
 static void add_square(const struct jr_web *web, uint32_t i, const char *tag)
@@ -78,8 +78,10 @@ void jr_web_mesh(const struct jr_web *web)
     bool folded = plan->count > MOST_PLACES;
     jr_web_open(web, "mesh", "Mesh");
     if (folded)
-        jr_buf_printf(web->out, "<details><summary>The places of %u ranks"
-                                "</summary>\n", plan->count);
+        jr_buf_printf(web->out,
+                      "<details><summary>The places of %u ranks"
+                      "</summary>\n",
+                      plan->count);
     if (plan->axis_size[JR_AXIS_MODEL] > 1 ||
         plan->axis_size[JR_AXIS_PIPELINE] > 1)
         add_grid(web);
@@ -186,8 +188,8 @@ static void add_table(const struct jr_web *web, bool all, const char *caption)
                   caption);
     uint32_t told = 0;
     for (uint32_t i = 0; i < past->plan.count; i++)
-        if (all || (went_wrong(past->report.ranks[i].state) &&
-                    told++ < MOST_TOLD))
+        if (all ||
+            (went_wrong(past->report.ranks[i].state) && told++ < MOST_TOLD))
             add_rank(web, i);
     jr_buf_str(web->out, "</tbody>\n</table></div>\n");
 }

@@ -35,8 +35,7 @@ static struct fields find_fields(const struct jr_report *report)
     const char *name = NULL;
     json_t *value = NULL;
     for (size_t i = 0; i < report->count; i++)
-        json_object_foreach(report->ranks[i].result, name, value)
-        {
+        json_object_foreach(report->ranks[i].result, name, value) {
             add_field(&fields, name);
         }
     return fields;

@@ -88,8 +88,8 @@ static void add_life(const struct chart *chart, const struct jr_stretch *life,
                       percent(chart, end), y + (thick + 9) / 2);
 }
 
-/* Where the rank is among those of the plan, which may lack some: nodes that are
- * not here. The count of them: nowhere. */
+/* Where the rank is among those of the plan, which may lack some: nodes that
+ * are not here. The count of them: nowhere. */
 static uint32_t index_of(const struct chart *chart, uint32_t rank)
 {
     const struct jr_plan *plan = &chart->web->past->plan;
@@ -155,8 +155,8 @@ static void add_ticks(const struct chart *chart)
 static void add_legend(const struct jr_web *web)
 {
     static const enum jr_rank_state order[] = {
-        JR_RANK_FAILED,     JR_RANK_AFTER_FIRST_FAILURE, JR_RANK_INCOMPLETE,
-        JR_RANK_STOPPED,    JR_RANK_NOT_STARTED,         JR_RANK_SUCCEEDED};
+        JR_RANK_FAILED,  JR_RANK_AFTER_FIRST_FAILURE, JR_RANK_INCOMPLETE,
+        JR_RANK_STOPPED, JR_RANK_NOT_STARTED,         JR_RANK_SUCCEEDED};
     const struct jr_past *past = web->past;
     JR_FREE uint32_t *ranks = calloc(past->plan.count + 1, sizeof *ranks);
     jr_buf_str(web->out, "<ul class=\"legend\">\n");

@@ -20,8 +20,8 @@ void jr_words_end(struct jr_buf *out, const struct jr_rank_outcome *rank);
 /* "rank 3" or "ranks 0-2,5", with the ranks ascending. */
 void jr_words_ranks(struct jr_buf *out, const uint32_t *ranks, size_t count);
 
-/* The option that a command needs to find the run of the folder LOG_DIR/ID; nothing
- * where that is where commands look by themselves. */
+/* The option that a command needs to find the run of the folder LOG_DIR/ID;
+ * nothing where that is where commands look by themselves. */
 void jr_words_log_dir(struct jr_buf *out, const char *run_dir);
 
 /* "model", "pipeline", "data", by enum jr_axis. */

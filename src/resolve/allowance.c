@@ -52,8 +52,8 @@ enum jr_fired jr_rule_stop_grace(struct jr_resolver *r, struct jr_cell *out)
     uint64_t wait = r->hw->scheduler.kill_wait;
     if (wait == 0)
         return JR_PASSED;
-    out->detail = jr_arena_printf(r->arena, "KillWait %" PRIu64 "s of Slurm",
-                                  wait);
+    out->detail =
+        jr_arena_printf(r->arena, "KillWait %" PRIu64 "s of Slurm", wait);
     return bound(r, out, "timeouts.stop_grace", &r->timeouts.stop_grace_ms,
                  wait > RESERVE ? (wait - RESERVE) * SECOND : SECOND);
 }

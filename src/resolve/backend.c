@@ -115,10 +115,10 @@ enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_cell *out)
     const struct jr_cell *device = &JR_CELL(r, DEVICE);
     out->text = default_backend(r);
     if (out->text == NULL) {
-        struct jr_diag *diag = jr_rules_clash(
-            r, 450, JR_BIT(JR_DEVICE),
-            "backends is MISSING, and %s has no default",
-            jr_cell_value(r, JR_DEVICE));
+        struct jr_diag *diag =
+            jr_rules_clash(r, 450, JR_BIT(JR_DEVICE),
+                           "backends is MISSING, and %s has no default",
+                           jr_cell_value(r, JR_DEVICE));
         jr_diag_help(r->diags, diag, "state it: backends: custom:NAME");
         return JR_FAILED;
     }

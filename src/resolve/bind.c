@@ -22,7 +22,7 @@ struct core {
 struct pool {
     struct core *cores; /* by node */
     uint32_t count;
-    uint32_t nodes; /* at least 1 */
+    uint32_t nodes;           /* at least 1 */
     uint32_t *users, *served; /* by node: the ranks whose devices are on it, and
                                  those of them that have their cores */
 };
@@ -48,8 +48,8 @@ static uint32_t node_of(struct jr_resolver *r, uint32_t cpu)
 static void add_core(struct jr_resolver *r, struct pool *pool,
                      const struct jr_set *cpus)
 {
-    pool->cores[pool->count++] = (struct core){
-        node_of(r, cpus->ranges[0].first), *cpus};
+    pool->cores[pool->count++] =
+        (struct core){node_of(r, cpus->ranges[0].first), *cpus};
 }
 
 static int by_node(const void *a, const void *b)
@@ -209,8 +209,8 @@ static void make_slots(struct jr_resolver *r, const struct pool *pool,
                              : print_cores(r, pool, bounds[0], bounds[1]);
         memcpy(last, bounds, sizeof last);
         uint32_t cores = bounds[1] - bounds[0];
-        if (bind != JR_BIND_NUMA && (r->slot_cores == 0 ||
-                                     cores < r->slot_cores))
+        if (bind != JR_BIND_NUMA &&
+            (r->slot_cores == 0 || cores < r->slot_cores))
             r->slot_cores = cores;
         job->slots_count++;
     }
@@ -247,9 +247,8 @@ static enum jr_fired lack(struct jr_resolver *r, struct jr_cell *out,
         return JR_FIRED;
     }
     jr_rules_show(r, JR_BIND, out);
-    struct jr_diag *diag =
-        jr_rules_refuse(r, 432, JR_BIT(JR_BIND), "bind %s, but %s here",
-                        out->text, lacks);
+    struct jr_diag *diag = jr_rules_refuse(
+        r, 432, JR_BIT(JR_BIND), "bind %s, but %s here", out->text, lacks);
     jr_diag_help(r->diags, diag, "bind: none leaves the CPUs to the kernel");
     return JR_FAILED;
 }

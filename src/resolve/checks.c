@@ -112,9 +112,9 @@ static void check_agents(struct jr_resolver *r)
     const struct jr_hw_scheduler *scheduler = &r->hw->scheduler;
     if (!crowded(r))
         return;
-    struct jr_diag *diag = jr_rules_refuse(
-        r, 425, 0, "%s started jobrun %u times on this node", scheduler->name,
-        scheduler->tasks_here);
+    struct jr_diag *diag =
+        jr_rules_refuse(r, 425, 0, "%s started jobrun %u times on this node",
+                        scheduler->name, scheduler->tasks_here);
     jr_diag_help(r->diags, diag,
                  "start it once per node, as by srun --ntasks-per-node=1 or "
                  "mpirun --map-by ppr:1:node; it starts the ranks itself");
@@ -133,9 +133,11 @@ static const char *place_help(const struct jr_resolver *r)
                "--local";
     if (scheduler->name != NULL && !scheduler->step)
         return "start one jobrun on each node by the scheduler's launcher, as "
-               "srun --ntasks-per-node=1 jobrun SPEC --run-id ID; or all nodes' "
+               "srun --ntasks-per-node=1 jobrun SPEC --run-id ID; or all "
+               "nodes' "
                "ranks here with --local";
-    return "give each node its --node-rank, a --run-id that all have, and hosts "
+    return "give each node its --node-rank, a --run-id that all have, and "
+           "hosts "
            "or master_addr; or start all nodes' ranks here with --local";
 }
 
@@ -173,11 +175,10 @@ static void check_devices(struct jr_resolver *r)
     if (r->spec->oversubscribe || r->out->job.device == JR_DEVICE_CPU ||
         count == 0 || ranks <= count)
         return;
-    struct jr_diag *diag =
-        jr_rules_refuse(r, 404, BIT(LOCAL) | BIT(DEVICES),
-                        "%s on a node with %u usable %s device%s",
-                        say_ranks(r, ranks), count,
-                        jr_cell_value(r, JR_DEVICE), count == 1 ? "" : "s");
+    struct jr_diag *diag = jr_rules_refuse(
+        r, 404, BIT(LOCAL) | BIT(DEVICES),
+        "%s on a node with %u usable %s device%s", say_ranks(r, ranks), count,
+        jr_cell_value(r, JR_DEVICE), count == 1 ? "" : "s");
     uint32_t nodes = (JR_CELL(r, WORLD_SIZE).number - 1) / count + 1;
     bool filled = jr_cells_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE));
     jr_diag_help(r->diags, diag,
@@ -193,9 +194,9 @@ static void check_cpus(struct jr_resolver *r)
     if (r->spec->oversubscribe || r->out->job.device != JR_DEVICE_CPU ||
         cpus == 0 || ranks <= cpus)
         return;
-    struct jr_diag *diag = jr_rules_warn(
-        r, 405, BIT(LOCAL), "%s on a node with %u usable CPU%s",
-        say_ranks(r, ranks), cpus, cpus == 1 ? "" : "s");
+    struct jr_diag *diag =
+        jr_rules_warn(r, 405, BIT(LOCAL), "%s on a node with %u usable CPU%s",
+                      say_ranks(r, ranks), cpus, cpus == 1 ? "" : "s");
     jr_diag_help(r->diags, diag,
                  "oversubscribe: true says that it is meant so");
 }

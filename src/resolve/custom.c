@@ -39,8 +39,8 @@ static int run(void *data, int fd)
     char *const argv[] = {(char *)r->path, NULL};
     int null = open("/dev/null", O_RDONLY);
     if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
-        dup2(r->words_fd, STDERR_FILENO) >= 0 &&
-        dup2(fd, STDOUT_FILENO) >= 0 && chdir(r->custom->folder) == 0 &&
+        dup2(r->words_fd, STDERR_FILENO) >= 0 && dup2(fd, STDOUT_FILENO) >= 0 &&
+        chdir(r->custom->folder) == 0 &&
         close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
         (void)execve(r->path, argv, r->custom->envp);
     (void)dprintf(r->words_fd, "%s\n", strerror(errno));
@@ -90,8 +90,7 @@ static bool trusts(const struct reading *r, const struct stat *st)
         why = "is not executable", help = "chmod +x, or name it .facts.yaml "
                                           "if it is facts itself";
     else if ((st->st_mode & S_IWOTH) != 0)
-        why = "is a program that anybody may change",
-        help = "chmod o-w";
+        why = "is a program that anybody may change", help = "chmod o-w";
     else if (st->st_uid != 0 && st->st_uid != geteuid())
         why = "is a program of another user", help = "copy it, or have it be "
                                                      "root's";

@@ -164,8 +164,7 @@ enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out)
 }
 
 const struct jr_hw_device *jr_device_find(const struct jr_hw *hw,
-                                          enum jr_device kind,
-                                          const char *name)
+                                          enum jr_device kind, const char *name)
 {
     uint32_t index;
     bool by_index = jr_num_u32(name, &index);

@@ -79,11 +79,13 @@ static const struct row cpus_rows[] = {
     {DEVICE("index", INDEX, index), .required = true},                         \
         {DEVICE("model", TEXT, model)}, {DEVICE("uuid", TEXT, uuid)},          \
         {DEVICE("bus", TEXT, bus)}, {DEVICE("memory", BYTES, memory)},         \
-        {DEVICE("numa_node", NODE, numa_node)},
+    {                                                                          \
+        DEVICE("numa_node", NODE, numa_node)                                   \
+    }
 
 static const struct row device_rows[] = {
     {DEVICE("kind", KIND, kind), .required = true},
-    DEVICE_ROWS
+    DEVICE_ROWS,
     {DEVICE("visible", FLAG, visible)},
     {.key = NULL},
 };
@@ -171,7 +173,7 @@ static const struct row rows[] = {
 
 /* Of a file beside the spec: what there is of its own kind of device. */
 static const struct row own_device_rows[] = {
-    DEVICE_ROWS
+    DEVICE_ROWS,
     {.key = NULL},
 };
 

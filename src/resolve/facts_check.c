@@ -25,8 +25,9 @@ static const struct jr_node *find(const struct check *c, const char *part,
     return node != NULL ? node : of != NULL ? of : c->root;
 }
 
-__attribute__((format(printf, 3, 4))) static void tell(
-    struct check *c, const struct jr_node *at, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void tell(struct check *c,
+                                                       const struct jr_node *at,
+                                                       const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -136,8 +137,7 @@ static void check_ports(struct check *c)
 {
     if (c->hw->port_low > c->hw->port_high)
         tell(c, find(c, "ephemeral_ports", "low"),
-             "ports from %u to %u are none", c->hw->port_low,
-             c->hw->port_high);
+             "ports from %u to %u are none", c->hw->port_low, c->hw->port_high);
 }
 
 int jr_facts_check(const struct jr_hw *hw, const struct jr_node *root,

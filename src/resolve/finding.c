@@ -36,8 +36,8 @@ static unsigned take_first(uint32_t *fields)
 struct about {
     enum jr_severity severity;
     unsigned code;
-    uint32_t fields; /* as bits */
-    bool fact;       /* not decided by the spec alone */
+    uint32_t fields;   /* as bits */
+    bool fact;         /* not decided by the spec alone */
     const char *place; /* the machine that took part; NULL: the only one */
 };
 
@@ -46,8 +46,7 @@ static const char *name_place(struct jr_resolver *r, const struct about *about,
                               const char *message)
 {
     if (message != NULL && about->place != NULL)
-        message =
-            jr_arena_printf(r->arena, "on %s: %s", about->place, message);
+        message = jr_arena_printf(r->arena, "on %s: %s", about->place, message);
     return message != NULL ? message : "out of memory";
 }
 

@@ -1,8 +1,8 @@
 /*
  * The canonical form: the resolved tree, defaults filled, keys sorted, scalars
  * as LENGTH:TEXT however they were quoted, null as `~`; among the arguments of
- * a function, where 1 and "1" are two things, what is no string as =LENGTH:TEXT.
- * Left out is every field that part.c has a row for.
+ * a function, where 1 and "1" are two things, what is no string as
+ * =LENGTH:TEXT. Left out is every field that part.c has a row for.
  */
 #include "fingerprint.h"
 

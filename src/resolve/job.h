@@ -33,11 +33,11 @@ struct jr_provenance {
     const char *field; /* dotted path */
     const char *value;
     enum jr_origin origin;
-    struct jr_span span; /* for SPEC and SET */
+    struct jr_span span;        /* for SPEC and SET */
     struct jr_span *overridden; /* where it was stated before, nearest first */
     size_t overridden_count;
-    const char *detail;  /* "8 NVIDIA H100 on this node"; NULL: none */
-    const char *rule;    /* "nodes x local_world_size"; NULL: as stated */
+    const char *detail; /* "8 NVIDIA H100 on this node"; NULL: none */
+    const char *rule;   /* "nodes x local_world_size"; NULL: as stated */
 };
 
 /* What the ranks of a node have of it, by local rank. */
@@ -45,7 +45,7 @@ struct jr_seats {
     char **devices; /* rank i gets entry i modulo count */
     uint32_t devices_count;
     const char *device_model; /* of all of them, for people; NULL: unknown */
-    char **slots; /* CPUs, as below */
+    char **slots;             /* CPUs, as below */
     uint32_t slots_count;
     uint32_t threads;
 };
@@ -90,12 +90,12 @@ struct jr_job {
     enum jr_visibility device_visibility;
     const char *visibility_variable; /* "CUDA_VISIBLE_DEVICES"; NULL: none */
     uint32_t threads;
-    const char *bind; /* a word of JR_BINDS */
-    char **slots;     /* the CPUs of each rank that shares this machine, by
-                         local rank, or with --local by rank: "0-3,8" */
+    const char *bind;     /* a word of JR_BINDS */
+    char **slots;         /* the CPUs of each rank that shares this machine, by
+                             local rank, or with --local by rank: "0-3,8" */
     uint32_t slots_count; /* 0: ranks are not bound */
-    const char *unbound; /* why they are not, though `bind` says so: a profile
-                            does not tell enough; NULL: all is known */
+    const char *unbound;  /* why they are not, though `bind` says so: a profile
+                             does not tell enough; NULL: all is known */
     struct jr_seats *seats; /* of each node; NULL: all are taken to be like this
                                one. See seats.h */
     uint32_t axis_size[JR_AXIS_COUNT];

@@ -192,8 +192,7 @@ enum jr_fired jr_rule_rank_start(struct jr_resolver *r, struct jr_cell *out)
     if (stated == before)
         return JR_FIRED;
     jr_rules_show(r, JR_RANK_START, out);
-    bool filled =
-        jr_cells_filled(r, JR_BIT(JR_NODE_RANK) | JR_BIT(JR_LOCAL));
+    bool filled = jr_cells_filled(r, JR_BIT(JR_NODE_RANK) | JR_BIT(JR_LOCAL));
     struct jr_diag *diag = jr_rules_clash(
         r, 422, JR_BIT(JR_RANK_START) | JR_BIT(JR_NODE_RANK) | JR_BIT(JR_LOCAL),
         "rank_start %s contradicts node_rank %s, which has %s ranks before it",

@@ -55,8 +55,8 @@ static enum jr_fired insist(struct jr_resolver *r, struct jr_cell *out)
     if (!listens_here(r))
         return JR_FIRED;
     int *held = r->options->lease;
-    bool ours = held != NULL && *held >= 0 &&
-                r->options->lease_port == out->number;
+    bool ours =
+        held != NULL && *held >= 0 && r->options->lease_port == out->number;
     int fd = ours ? jr_steal_fd(held) : jr_lease_take(out->number, &err);
     if (fd < 0)
         return refuse(r, out, &err);

@@ -28,7 +28,8 @@ static const struct models models[] = {
     {JR_DEVICE_ROCM,
      {"MI100", "MI210", "MI250", "MI250X", "MI300A", "MI300X", "MI308X",
       "MI325X", "MI350X", "MI355X"}},
-    {JR_DEVICE_XPU, {"PVC", "Max1100", "Max1550", "K200", "R200", "R300", "P800"}},
+    {JR_DEVICE_XPU,
+     {"PVC", "Max1100", "Max1550", "K200", "R200", "R300", "P800"}},
     {JR_DEVICE_HPU, {"Gaudi", "Gaudi2", "Gaudi3"}},
     {JR_DEVICE_NPU, {"910", "910A", "910B", "910C", "Ascend*"}},
     {JR_DEVICE_MLU, {"MLU290", "MLU370", "MLU590"}},
@@ -255,10 +256,8 @@ static struct jr_span span_of_option(struct jr_arena *arena, const char *value)
     struct jr_source *source = jr_arena_alloc(arena, sizeof *source);
     if (source == NULL)
         return (struct jr_span){0};
-    *source = (struct jr_source){.name = "--on",
-                                 .text = value,
-                                 .len = strlen(value),
-                                 .option = true};
+    *source = (struct jr_source){
+        .name = "--on", .text = value, .len = strlen(value), .option = true};
     uint32_t end = column(value, value + source->len);
     return (struct jr_span){source, 1, 1, 1, end};
 }

@@ -71,8 +71,7 @@ static void take_args(struct jr_resolver *r, struct jr_entrypoint *entry)
         memcpy(argv, entry->argv, entry->argv_count * sizeof *argv);
     bool json = jr_entrypoint_is_function(entry);
     for (size_t i = 0; i < extra; i++)
-        argv[entry->argv_count + i] =
-            json ? quote(r->arena, args[i]) : args[i];
+        argv[entry->argv_count + i] = json ? quote(r->arena, args[i]) : args[i];
     entry->argv = argv;
     entry->argv_count += (uint32_t)extra;
     r->out->args = args;

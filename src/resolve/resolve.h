@@ -92,8 +92,8 @@ void jr_resolution_emit(struct jr_buf *out, const struct jr_resolution *,
                         const struct jr_spec_file *file);
 
 /* The same for another node of the job, which puts in its own rank, devices and
- * CPUs, and hosts as its scheduler lists them. It is whole, secrets too: for a pipe,
- * and not for a file. */
+ * CPUs, and hosts as its scheduler lists them. It is whole, secrets too: for a
+ * pipe, and not for a file. */
 void jr_resolution_emit_for_nodes(struct jr_buf *out,
                                   const struct jr_resolution *,
                                   const struct jr_spec_file *file);

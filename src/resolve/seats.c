@@ -53,8 +53,8 @@ static bool get_texts(const json_t *list, struct jr_arena *arena, char ***ret,
         const char *text = json_string_value(json_array_get(list, i));
         if (text == NULL)
             return false;
-        bool same = i > 0 && items[i - 1] != NULL &&
-                    strcmp(items[i - 1], text) == 0;
+        bool same =
+            i > 0 && items[i - 1] != NULL && strcmp(items[i - 1], text) == 0;
         items[i] = same ? items[i - 1] : jr_arena_strdup(arena, text);
     }
     *ret = items;

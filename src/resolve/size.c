@@ -93,10 +93,9 @@ enum jr_fired jr_rule_data(struct jr_resolver *r, struct jr_cell *out)
 {
     uint64_t world = NUMBER(r, WORLD_SIZE);
     uint64_t group = NUMBER(r, MODEL) * NUMBER(r, PIPELINE);
-    out->rule =
-        jr_arena_printf(r->arena, "world_size / (model %s x pipeline %s)",
-                        jr_cell_value(r, JR_MODEL),
-                        jr_cell_value(r, JR_PIPELINE));
+    out->rule = jr_arena_printf(
+        r->arena, "world_size / (model %s x pipeline %s)",
+        jr_cell_value(r, JR_MODEL), jr_cell_value(r, JR_PIPELINE));
     if (world % group == 0)
         return take(r, out, world / group);
     struct jr_diag *diag = jr_rules_clash(
@@ -263,7 +262,9 @@ enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
     }
     if (devices->number == 0)
         return uncounted(
-            r, jr_arena_printf(r->arena, "%s devices", jr_cell_value(r, JR_DEVICE)),
+            r,
+            jr_arena_printf(r->arena, "%s devices",
+                            jr_cell_value(r, JR_DEVICE)),
             device == JR_DEVICE_CUSTOM
                 ? "or list them in devices, or put a program that tells them "
                   "beside the spec, NAME.facts"

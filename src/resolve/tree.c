@@ -42,9 +42,8 @@ static struct jr_node *absent(struct jr_arena *arena,
         return NULL;
     enum jr_spec_kind kind = field->type->kind;
     bool plain = kind == JR_KIND_BOOLEAN || kind == JR_KIND_INTEGER;
-    return kind == JR_KIND_LIST
-               ? default_list(arena, field)
-               : jr_node_scalar(arena, field->fallback, plain);
+    return kind == JR_KIND_LIST ? default_list(arena, field)
+                                : jr_node_scalar(arena, field->fallback, plain);
 }
 
 /* A list without items, or no names at all, says as much as no field. */

@@ -12,10 +12,10 @@
 #include "run.h"
 
 struct jr_budget {
-    struct rlimit nofile; /* as it was found: what the ranks get back */
-    struct rlimit wanted; /* what the runner needs */
-    bool raise;           /* they differ */
-    unsigned files;       /* log files that may be open at once */
+    struct rlimit nofile;        /* as it was found: what the ranks get back */
+    struct rlimit wanted;        /* what the runner needs */
+    bool raise;                  /* they differ */
+    unsigned files;              /* log files that may be open at once */
     struct jr_limit_list limits; /* what the ranks get */
 };
 

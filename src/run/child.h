@@ -26,7 +26,7 @@ enum jr_slot {
     JR_SLOT_ERR,
     JR_SLOT_PIPE_OUT, /* write ends of the pipes of the rank at hand */
     JR_SLOT_PIPE_ERR,
-    JR_SLOT_IN, /* what one rank is to have as its standard input */
+    JR_SLOT_IN,    /* what one rank is to have as its standard input */
     JR_SLOT_EXTRA, /* what the child is to have as descriptor 3 */
     JR_SLOT_END
 };
@@ -52,8 +52,8 @@ struct jr_child {
     const int *reset; /* ignored signals that are to be default again */
     unsigned reset_count;
     const struct jr_limit_list *limits;
-    const cpu_set_t *cpus;       /* NULL: not bound */
-    size_t cpus_size;            /* bytes */
+    const cpu_set_t *cpus; /* NULL: not bound */
+    size_t cpus_size;      /* bytes */
 
     /* What went wrong: read by the runner once the child is gone. */
     enum jr_stage stage; /* JR_STAGE_NONE: it is executing */

@@ -84,9 +84,8 @@ char **jr_exported_join(struct jr_exported *exported, char **env, uint32_t own,
     size_t count = own;
     if (!exported->there)
         return env;
-    char **joined = reallocarray(exported->joined,
-                                 own + exported->base.count + 1,
-                                 sizeof *joined);
+    char **joined = reallocarray(
+        exported->joined, own + exported->base.count + 1, sizeof *joined);
     if (joined == NULL)
         return NULL;
     exported->joined = joined;

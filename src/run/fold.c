@@ -44,8 +44,7 @@ static uint64_t hash_of(const struct jr_fold_input *line)
         hash ^= hash >> 32;
     }
     for (; at < line->len; at++)
-        hash = (hash ^ (unsigned char)line->text[at]) *
-               UINT64_C(1099511628211);
+        hash = (hash ^ (unsigned char)line->text[at]) * UINT64_C(1099511628211);
     return hash ^ hash >> 29;
 }
 
@@ -108,9 +107,8 @@ static bool is_empty(const struct jr_fold *fold)
 static void await_first(struct jr_fold *fold)
 {
     fold->timer.at =
-        is_empty(fold)
-            ? 0
-            : line_at(fold, fold->first)->since_ns + JR_FOLD_WAIT_NS;
+        is_empty(fold) ? 0
+                       : line_at(fold, fold->first)->since_ns + JR_FOLD_WAIT_NS;
 }
 
 static void on_time(void *owner)
@@ -150,15 +148,15 @@ static uint64_t append(struct jr_fold *fold, uint64_t hash,
     memcpy(text, line->text, line->len);
     uint64_t place = fold->end++;
     uint64_t *bucket = &fold->buckets[hash % JR_FOLD_LINES_MOST];
-    *line_at(fold, place) = (struct jr_fold_line){.text = text,
-                                                  .len = line->len,
-                                                  .around = line->around,
-                                                  .number = line->number,
-                                                  .hash = hash,
-                                                  .before = *bucket,
-                                                  .since_ns = jr_clock_ns(),
-                                                  .wall_ns =
-                                                      jr_clock_wall_ns()};
+    *line_at(fold, place) =
+        (struct jr_fold_line){.text = text,
+                              .len = line->len,
+                              .around = line->around,
+                              .number = line->number,
+                              .hash = hash,
+                              .before = *bucket,
+                              .since_ns = jr_clock_ns(),
+                              .wall_ns = jr_clock_wall_ns()};
     *bucket = place + 1;
     memset(bits_at(fold, place), 0,
            (fold->count / BITS + 1) * sizeof *fold->bits);
@@ -174,8 +172,7 @@ void jr_fold_add(struct jr_fold *fold, const struct jr_fold_input *line)
         place = append(fold, hash, line);
     if (place == fold->end)
         return;
-    bits_at(fold, place)[line->rank / BITS] |= UINT64_C(1)
-                                               << line->rank % BITS;
+    bits_at(fold, place)[line->rank / BITS] |= UINT64_C(1) << line->rank % BITS;
     line_at(fold, place)->joined++;
     *line->place = place + 1;
     while (!is_empty(fold) &&
@@ -197,8 +194,8 @@ struct jr_fold *jr_fold_new(uint32_t count, struct jr_loop *loop,
     fold->show = show;
     fold->owner = owner;
     fold->lines = calloc(JR_FOLD_LINES_MOST, sizeof *fold->lines);
-    fold->bits = calloc(JR_FOLD_LINES_MOST * (count / BITS + 1),
-                        sizeof *fold->bits);
+    fold->bits =
+        calloc(JR_FOLD_LINES_MOST * (count / BITS + 1), sizeof *fold->bits);
     fold->ranks = calloc((size_t)count + 1, sizeof *fold->ranks);
     if (fold->lines == NULL || fold->bits == NULL || fold->ranks == NULL) {
         jr_fold_free(fold);

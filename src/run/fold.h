@@ -37,12 +37,12 @@ typedef void jr_fold_show(void *owner, const struct jr_folded *line);
 struct jr_fold_line; /* one that waits */
 
 struct jr_fold {
-    struct jr_fold_line *lines;                 /* a ring */
-    uint64_t first, end;                        /* places of those that wait */
-    uint64_t buckets[JR_FOLD_LINES_MOST];       /* place + 1 of the last; 0 */
-    uint64_t *bits;                             /* of ranks, by line */
-    uint32_t *ranks;                            /* those of the line at hand */
-    uint32_t count;                             /* of ranks there can be */
+    struct jr_fold_line *lines;           /* a ring */
+    uint64_t first, end;                  /* places of those that wait */
+    uint64_t buckets[JR_FOLD_LINES_MOST]; /* place + 1 of the last; 0 */
+    uint64_t *bits;                       /* of ranks, by line */
+    uint32_t *ranks;                      /* those of the line at hand */
+    uint32_t count;                       /* of ranks there can be */
     size_t bytes;
     struct jr_timer timer;
     jr_fold_show *show;

@@ -31,16 +31,16 @@ struct guard {
     const struct jr_plan *plan;
     const struct jr_run_options *options;
     struct jr_shared *shared;
-    int self_fd;   /* a pidfd of our own, for the runner to watch */
+    int self_fd; /* a pidfd of our own, for the runner to watch */
     pid_t runner;
     int runner_fd; /* its pidfd */
     int alive_fd;  /* has an end once the runner, init of a namespace, goes */
     int signal_fd;
-    int heard;     /* the first signal that means stop; 0 */
+    int heard; /* the first signal that means stop; 0 */
     struct jr_signals signals;
     struct jr_terminal terminal; /* --debug */
     struct jr_run_options own;   /* with the rank's end of it */
-    int subreaper; /* as it was, like those below */
+    int subreaper;               /* as it was, like those below */
     sigset_t mask;
     struct sigaction on_pipe, on_child;
 };
@@ -127,8 +127,8 @@ static pid_t fork_into(const struct guard *guard,
 {
     const struct jr_group *group = guard->options->group;
     bool isolated = args->plan->policy->isolation == JR_ISOLATION_PID;
-    pid_t runner = isolated ? jr_isolate_fork(group, err)
-                            : jr_group_fork(group);
+    pid_t runner =
+        isolated ? jr_isolate_fork(group, err) : jr_group_fork(group);
     if (runner == 0)
         jr_runner_main(args);
     if (runner < 0 && !isolated)
@@ -174,8 +174,8 @@ static int fork_runner(struct guard *guard, const struct jr_budget *budget,
 static void suspend(const struct guard *guard)
 {
     struct termios mode;
-    bool changed = guard->terminal.fd >= 0 &&
-                   tcgetattr(guard->terminal.fd, &mode) == 0;
+    bool changed =
+        guard->terminal.fd >= 0 && tcgetattr(guard->terminal.fd, &mode) == 0;
     jr_terminal_restore(&guard->terminal);
     (void)kill(getpid(), SIGSTOP);
     if (changed)
@@ -310,8 +310,8 @@ static void hear_share(struct guard *guard)
         guard->signals.use[hit] != JR_SIGNAL_STOP)
         return;
     if (guard->heard == 0)
-        guard->heard = jr_signals_await(&guard->signals,
-                                        jr_clock_ns() + JR_SHARE_NS);
+        guard->heard =
+            jr_signals_await(&guard->signals, jr_clock_ns() + JR_SHARE_NS);
     if (guard->heard == 0)
         return;
     outcome->stop_signal = guard->heard;
@@ -368,9 +368,12 @@ static int check_kernel(struct jr_error *err)
 int jr_run(struct jr_outcome *ret, const struct jr_plan *plan,
            const struct jr_run_options *options, struct jr_error *err)
 {
-    struct guard guard = {
-        .plan = plan, .options = options, .self_fd = -1, .runner_fd = -1, .alive_fd = -1,
-        .signal_fd = -1};
+    struct guard guard = {.plan = plan,
+                          .options = options,
+                          .self_fd = -1,
+                          .runner_fd = -1,
+                          .alive_fd = -1,
+                          .signal_fd = -1};
     struct jr_budget budget;
     if (check_kernel(err) != 0 ||
         jr_budget_check(&budget, plan, options, err) != 0 ||

@@ -79,8 +79,7 @@ static json_t *evidence(const struct jr_hang_rank *hung,
     if (heard == 0)
         jr_json_set_null(object, "silent_seconds");
     else
-        jr_json_set_real(object, "silent_seconds",
-                         (double)(silent / MS) / 1e3);
+        jr_json_set_real(object, "silent_seconds", (double)(silent / MS) / 1e3);
     jr_json_set_real(object, "interval_seconds",
                      (double)((jr_clock_ns() - since) / MS) / 1e3);
     jr_json_set_real(object, "cpu_seconds",
@@ -96,9 +95,8 @@ static void write_evidence(const struct jr_hang_rank *hung,
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err;
     const char *path = rank->plan->dir == NULL ? "." : rank->plan->dir;
-    JR_CLOSE int folder =
-        openat(JR_SLOT_DIR, path,
-               O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int folder = openat(
+        JR_SLOT_DIR, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     json_t *object = evidence(hung, now);
     jr_json_print(&text, object, 2);
     jr_buf_char(&text, '\n');
@@ -302,7 +300,8 @@ void jr_hang_begin(struct jr_runner *runner, enum jr_hang_why why)
         hang->ranks[i] = (struct jr_hang_rank){
             .runner = runner, .i = i, .command = {.fd = -1}};
     hang->first_ns = jr_clock_ns();
-    hang->until_ns = hang->first_ns + runner->plan->policy->on_hang.wait_ms * MS;
+    hang->until_ns =
+        hang->first_ns + runner->plan->policy->on_hang.wait_ms * MS;
     look(runner, false);
     uint64_t next = hang->first_ns + INTERVAL_NS;
     hang->timer.at = next < hang->until_ns ? next : hang->until_ns;

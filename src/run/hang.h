@@ -19,10 +19,10 @@ enum jr_hang_why {
 /* What the policy remembers. */
 struct jr_hang {
     struct jr_timer timer;
-    bool begun;       /* no end of a rank begins the stop any more */
-    bool looked;      /* the evidence is written */
-    uint64_t until_ns; /* then it is enough */
-    uint64_t first_ns; /* when the ranks were first looked at */
+    bool begun;                 /* no end of a rank begins the stop any more */
+    bool looked;                /* the evidence is written */
+    uint64_t until_ns;          /* then it is enough */
+    uint64_t first_ns;          /* when the ranks were first looked at */
     struct jr_hang_rank *ranks; /* one per rank; see hang.c */
     uint32_t next;    /* the first rank whose command was not started */
     uint32_t running; /* commands */

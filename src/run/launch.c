@@ -110,8 +110,8 @@ static void rank_started(struct jr_runner *runner, struct jr_rank_run *rank,
     rank->pid = pid;
     rank->outcome->pid = jr_isolate_host_pid(runner->proc_fd, pidfd, pid);
     rank->outcome->started_ns = jr_clock_ns();
-    rank->watch = (struct jr_watch){
-        .fd = pidfd, .ready = on_exit_of_rank, .owner = rank};
+    rank->watch =
+        (struct jr_watch){.fd = pidfd, .ready = on_exit_of_rank, .owner = rank};
     rank->state = JR_LIFE_WAITING;
     (void)jr_rank_handle(rank, JR_RANK_ON_STARTED, 0);
     runner->running++;
@@ -180,8 +180,8 @@ static void on_forked(void *owner, uint32_t i, pid_t pid)
             runner->stop.forced ? SIGKILL : SIGTERM);
 }
 
-void jr_launch_fail(struct jr_runner *runner, enum jr_stage stage,
-                        int error, const char *text)
+void jr_launch_fail(struct jr_runner *runner, enum jr_stage stage, int error,
+                    const char *text)
 {
     struct jr_started started = {.pipes = {-1, -1},
                                  .files = {-1, -1},

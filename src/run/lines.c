@@ -99,14 +99,14 @@ static void fold_line(struct jr_feed *feed, const char *line, size_t len,
     if (lines->line.failed)
         return;
     jr_fold_add(lines->fold,
-                &(struct jr_fold_input){
-                    .text = lines->line.data,
-                    .len = lines->line.len,
-                    .around = feed->rank->around,
-                    .number = feed->number,
-                    .rank = feed->rank->rank - plan->ranks[plan->first].rank,
-                    .most = lines->open[feed->number],
-                    .place = &feed->place});
+                &(struct jr_fold_input){.text = lines->line.data,
+                                        .len = lines->line.len,
+                                        .around = feed->rank->around,
+                                        .number = feed->number,
+                                        .rank = feed->rank->rank -
+                                                plan->ranks[plan->first].rank,
+                                        .most = lines->open[feed->number],
+                                        .place = &feed->place});
 }
 
 static void show_folded(void *owner, const struct jr_folded *line)
@@ -300,8 +300,7 @@ int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
         .color = color,
         .feed_count = 2 * plan->count + 2,
         .feeds = calloc(2 * (size_t)plan->count + 2, sizeof(struct jr_feed))};
-    if (lines->feeds == NULL ||
-        jr_filter_open(&lines->filter, console) != 0)
+    if (lines->feeds == NULL || jr_filter_open(&lines->filter, console) != 0)
         return -1;
     jr_loop_timer(loop, &lines->partial);
     if (!console->collapse || plan->count < 2)
@@ -314,11 +313,10 @@ struct jr_feed *jr_lines_feed(struct jr_lines *lines, uint32_t i,
                               const struct jr_plan_rank *rank, int number)
 {
     struct jr_feed *feed = &lines->feeds[2 * i + (uint32_t)number];
-    *feed = (struct jr_feed){
-        .lines = lines,
-        .rank = rank,
-        .prefix_len = strlen(rank->prefix),
-        .number = number};
+    *feed = (struct jr_feed){.lines = lines,
+                             .rank = rank,
+                             .prefix_len = strlen(rank->prefix),
+                             .number = number};
     lines->open[number]++;
     return feed;
 }

@@ -20,9 +20,9 @@ struct jr_feed {
     struct jr_lines *lines; /* NULL: it is not shown */
     const struct jr_plan_rank *rank;
     size_t prefix_len;
-    int number;    /* 0 standard output, 1 standard error */
-    bool held;     /* more of it waits elsewhere */
-    char *rest;    /* the line that is not finished yet; malloc'ed or NULL */
+    int number; /* 0 standard output, 1 standard error */
+    bool held;  /* more of it waits elsewhere */
+    char *rest; /* the line that is not finished yet; malloc'ed or NULL */
     size_t rest_len, rest_cap;
     uint64_t rest_since; /* when its first byte came; 0: nothing to show */
     enum jr_begun begun;
@@ -50,8 +50,8 @@ int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
                   struct jr_screen *screen, const struct jr_plan *plan,
                   bool color);
 
-/* Begin the stream `number` of `rank`, the plan's number `i`; plan->count is its
- * setup, whose lines are not folded (it has nothing around its number). */
+/* Begin the stream `number` of `rank`, the plan's number `i`; plan->count is
+ * its setup, whose lines are not folded (it has nothing around its number). */
 struct jr_feed *jr_lines_feed(struct jr_lines *lines, uint32_t i,
                               const struct jr_plan_rank *rank, int number);
 

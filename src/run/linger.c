@@ -82,8 +82,8 @@ static void hear(struct jr_rank_run *rank, enum jr_word word)
         return;
     rank->word = word;
     rank->outcome->returned = word == JR_WORD_RETURNED;
-    jr_events_add(&runner->events, "rank_done",
-                  "\"rank\":%u,\"returned\":%s", rank->plan->rank,
+    jr_events_add(&runner->events, "rank_done", "\"rank\":%u,\"returned\":%s",
+                  rank->plan->rank,
                   word == JR_WORD_RETURNED ? "true" : "false");
     if (word == JR_WORD_RAISED) {
         let_go(rank);

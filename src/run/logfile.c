@@ -81,10 +81,9 @@ static int open_plain(const struct jr_logfiles *all, const char *path,
                       int flags)
 {
     struct stat st;
-    JR_CLOSE int fd = openat(all->dir_fd, path,
-                             flags | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK |
-                                 O_CLOEXEC,
-                             all->mode);
+    JR_CLOSE int fd = openat(
+        all->dir_fd, path,
+        flags | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, all->mode);
     if (fd < 0 || fstat(fd, &st) != 0)
         return -1;
     errno = EINVAL;
@@ -164,9 +163,8 @@ static int copy_head(const struct jr_logfile *file, int from, int to)
     char bytes[64U << 10];
     for (uint64_t at = 0; at < file->head;) {
         uint64_t left = file->head - at;
-        ssize_t len = pread(from, bytes,
-                            left < sizeof bytes ? left : sizeof bytes,
-                            (off_t)at);
+        ssize_t len = pread(
+            from, bytes, left < sizeof bytes ? left : sizeof bytes, (off_t)at);
         if (len <= 0) {
             errno = len < 0 ? errno : EIO;
             return -1;
@@ -253,11 +251,8 @@ static int advance(struct jr_logfile *file)
 void jr_logfile_begin(struct jr_logfile *file, struct jr_logfiles *all,
                       const char *path, int fd, uint64_t limit)
 {
-    *file = (struct jr_logfile){.all = all,
-                                .path = path,
-                                .limit = limit,
-                                .fd = fd,
-                                .next_fd = -1};
+    *file = (struct jr_logfile){
+        .all = all, .path = path, .limit = limit, .fd = fd, .next_fd = -1};
     all->open++;
     enter_pool(file);
     make_room(file, 0);

@@ -38,7 +38,7 @@ struct jr_logfiles {
 struct jr_logfile {
     struct jr_logfiles *all; /* NULL: there is no file */
     const char *path;
-    uint64_t limit; /* bytes of it; 0: none */
+    uint64_t limit;  /* bytes of it; 0: none */
     int fd, next_fd; /* -1: closed at the moment */
     struct jr_logfile *newer, *older;
     uint64_t total;    /* bytes that came */
@@ -55,7 +55,8 @@ struct jr_logfile {
     }
 
 /* Begin with `fd`, which was opened for appending to the empty file `path`
- * (borrowed) and is taken over. `limit` is 0, or JR_LOG_LIMIT_LEAST at least. */
+ * (borrowed) and is taken over. `limit` is 0, or JR_LOG_LIMIT_LEAST at least.
+ */
 void jr_logfile_begin(struct jr_logfile *file, struct jr_logfiles *all,
                       const char *path, int fd, uint64_t limit);
 

@@ -16,11 +16,11 @@
 #define JR_OOM_NAMED 64 /* processes of the log that are remembered */
 
 struct jr_oom {
-    const char *root;    /* below which /proc and /dev lie; borrowed */
-    char path[PATH_MAX]; /* of the file with the count */
-    bool own;            /* it counts our group, not the machine */
-    uint64_t counted;    /* kills that were there, or were told of */
-    int log_fd;          /* /dev/kmsg, from now on; -1: not to be read */
+    const char *root;          /* below which /proc and /dev lie; borrowed */
+    char path[PATH_MAX];       /* of the file with the count */
+    bool own;                  /* it counts our group, not the machine */
+    uint64_t counted;          /* kills that were there, or were told of */
+    int log_fd;                /* /dev/kmsg, from now on; -1: not to be read */
     pid_t named[JR_OOM_NAMED]; /* by the log, the last of them */
     unsigned named_count;
 };

@@ -129,6 +129,7 @@ void jr_outcome_share(struct jr_rank_outcome *ranks, uint32_t count, int sig,
                       uint64_t now_ns)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (hit_of(&ranks[i]) == sig && ranks[i].ended_ns + JR_SHARE_NS > now_ns)
+        if (hit_of(&ranks[i]) == sig &&
+            ranks[i].ended_ns + JR_SHARE_NS > now_ns)
             ranks[i].stopped_with = sig;
 }

@@ -18,6 +18,7 @@ struct call {
     const char *name;
 };
 
+/* clang-format off */
 static const struct call calls[] = {
 #define CALL(name) {SYS_##name, #name}
     CALL(read),        CALL(write),         CALL(readv),
@@ -40,6 +41,7 @@ static const struct call calls[] = {
 #endif
 #undef CALL
 };
+/* clang-format on */
 
 /* A file of a thread, without its last newline; NULL where it cannot be read,
  * or says nothing. */

@@ -16,10 +16,10 @@
 
 struct jr_probe_thread {
     struct jr_proc stat;
-    uint64_t cpu_ns;    /* used so far, exactly */
-    const char *wchan;  /* function of the kernel that it waits in; NULL */
-    const char *call;   /* system call that it is in; NULL: none, or unknown */
-    const char *stack;  /* in the kernel, a line each; NULL: not for us */
+    uint64_t cpu_ns;   /* used so far, exactly */
+    const char *wchan; /* function of the kernel that it waits in; NULL */
+    const char *call;  /* system call that it is in; NULL: none, or unknown */
+    const char *stack; /* in the kernel, a line each; NULL: not for us */
 };
 
 struct jr_probe_process {

@@ -11,7 +11,7 @@
 #define JR_RANK_ACTIONS(X)                                                     \
     X(NOTHING, "-")                                                            \
     X(SEND, "send")                                                            \
-    X(ASK, "send")  /* as a stop, without CONT */                              \
+    X(ASK, "send") /* as a stop, without CONT */                               \
     X(HALT, "send STOP")                                                       \
     X(WAKE, "send CONT")                                                       \
     X(TELL, "send, CONT") /* a stopped process cannot obey */                  \

@@ -30,7 +30,7 @@
     X(KILL, "kill")                                                            \
     X(SUSPEND, "suspend")                                                      \
     X(RESUME, "resume")                                                        \
-    X(FORWARD, "forward") /* a signal that is the rank's business */          \
+    X(FORWARD, "forward") /* a signal that is the rank's business */           \
     X(ASK, "ask")         /* a signal that makes a hung rank tell; see hang.c */
 
 #define JR_LIFE_ENUM(name, word)       JR_LIFE_##name,
@@ -42,7 +42,7 @@ struct jr_runner;
 
 struct jr_rank_run {
     struct jr_runner *runner;
-    struct jr_watch watch; /* its pidfd */
+    struct jr_watch watch;   /* its pidfd */
     struct jr_watch control; /* its control socket; see linger.c */
     enum jr_word word;
     uint64_t leave_by; /* when it has to have ended; 0: no such time */
@@ -53,8 +53,8 @@ struct jr_rank_run {
     struct jr_rank_outcome *outcome;
 };
 
-/* Let `event` happen to the rank. `sig` is what STOP, FORWARD and ASK send. Returns
- * whether the rank's state changed. */
+/* Let `event` happen to the rank. `sig` is what STOP, FORWARD and ASK send.
+ * Returns whether the rank's state changed. */
 bool jr_rank_handle(struct jr_rank_run *rank, enum jr_rank_event event,
                     int sig);
 

@@ -87,9 +87,8 @@ int jr_inject_open(struct jr_runner *runner)
     if (plan->injections_count == 0)
         return 0;
     jr_loop_timer(&runner->loop, &injector->timer);
-    injector->cells =
-        calloc((size_t)plan->injections_count * plan->count + 1,
-               sizeof *injector->cells);
+    injector->cells = calloc((size_t)plan->injections_count * plan->count + 1,
+                             sizeof *injector->cells);
     return injector->cells == NULL ? -1 : 0;
 }
 

@@ -18,8 +18,9 @@
 #define JR_SETUP_LOG  "setup.log"
 #define JR_HELPER_LOG "helper.log"
 
-/* The folder, below the run's, of what is a node's own and not one rank's, where
- * a run has several nodes: the files above lie in its attempt's folder. */
+/* The folder, below the run's, of what is a node's own and not one rank's,
+ * where a run has several nodes: the files above lie in its attempt's folder.
+ */
 #define JR_NODE_DIR "node_%u"
 
 struct jr_group;
@@ -47,7 +48,7 @@ struct jr_run_link {
 struct jr_run_options {
     struct jr_rundir *dir;
     const struct jr_group *group; /* the run's control group; NULL: none */
-    int in_fd; /* for the rank whose input says so; -1: /dev/null */
+    int in_fd;          /* for the rank whose input says so; -1: /dev/null */
     int out_fd, err_fd; /* console; -1: closed, lines go nowhere */
     bool live;          /* err_fd is a terminal that wants a status line */
     bool color;

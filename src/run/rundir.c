@@ -129,8 +129,8 @@ static int make_whole(struct jr_rundir *dir, const struct making *making,
     int tries = making->given ? 1 : ID_TRIES;
     while (mkdirat(dir->log_fd, dir->id, dir->dir_mode) != 0) {
         if (errno != EEXIST)
-            return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s",
-                                making->log_dir, dir->id);
+            return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
+                                dir->id);
         if (--tries == 0)
             return jr_error_set(err, JR_STATUS_LAUNCH,
                                 "a run '%s' exists already in %s", dir->id,

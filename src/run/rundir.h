@@ -50,12 +50,12 @@ int jr_rundir_create_part(struct jr_rundir *ret, const char *log_dir,
                           const char *id, uint32_t node, enum jr_log_mode mode,
                           struct jr_error *err);
 
-/* Remove what was made, with its files, where no rank has a folder in it yet, and
- * what other nodes have nothing in. The descriptors stay. */
+/* Remove what was made, with its files, where no rank has a folder in it yet,
+ * and what other nodes have nothing in. The descriptors stay. */
 void jr_rundir_discard(const struct jr_rundir *dir);
 
-/* Open the folder that another node has made for the run `id`, and in it the own
- * one of this node's attempt (JR_NODE_DIR). */
+/* Open the folder that another node has made for the run `id`, and in it the
+ * own one of this node's attempt (JR_NODE_DIR). */
 int jr_rundir_join(struct jr_rundir *ret, const char *log_dir, const char *id,
                    enum jr_log_mode mode, struct jr_error *err);
 int jr_rundir_join_attempt(const struct jr_rundir *dir, uint32_t node,

@@ -99,8 +99,8 @@ static void reap_orphans(struct jr_runner *runner)
     /* A group counts its zombies, too: while one is waited for, none stays. */
     if (runner->running == 0 && jr_stop_waits(runner))
         (void)waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
-    else if (pid == 0 || waitid(P_PID, (id_t)pid, &info,
-                                WEXITED | WNOHANG | WNOWAIT) != 0)
+    else if (pid == 0 ||
+             waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
         return;
     while (info.si_pid != 0 && !is_known(runner, info.si_pid)) {
         (void)waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
@@ -253,7 +253,8 @@ static void sweep(struct jr_runner *runner)
     end_all(runner, &sweep);
     for (uint32_t i = 0; i < sweep.left && i < JR_SWEEP_PIDS; i++) {
         int pidfd = jr_pidfd_open(sweep.left_pids[i]);
-        outcome->left_pids[i] = jr_isolate_host_pid(runner->proc_fd, pidfd, sweep.left_pids[i]);
+        outcome->left_pids[i] =
+            jr_isolate_host_pid(runner->proc_fd, pidfd, sweep.left_pids[i]);
         if (pidfd >= 0)
             (void)close(pidfd);
     }

@@ -65,7 +65,7 @@ struct jr_runner {
     uint32_t next;    /* the first that was not started */
     uint32_t running; /* started and not ended */
     uint32_t ended;   /* gives the order */
-    pid_t orphan; /* who SIGCHLD spoke of, when it may be no rank */
+    pid_t orphan;     /* who SIGCHLD spoke of, when it may be no rank */
     bool guard_lost;
     struct jr_oom oom;
     int proc_fd; /* the machine's /proc, in a namespace; -1: it is ours */
@@ -78,7 +78,7 @@ struct jr_runner_args {
     struct jr_shared *shared;
     const struct jr_budget *budget;
     struct jr_terminal *terminal; /* of the rank with JR_INPUT_TERMINAL */
-    int guard_fd; /* pidfd of the guard */
+    int guard_fd;                 /* pidfd of the guard */
     int alive_fd; /* open as long as the runner lives; -1: none */
 };
 

@@ -72,12 +72,10 @@ static void on_end(void *owner, uint32_t events)
     jr_loop_close(&setup->run.watch);
     runner->running--;
     (void)jr_rank_handle(&setup->run, JR_RANK_ON_EXIT, 0);
-    jr_events_add(&runner->events, "setup_ended",
-                  "\"exit_code\":%s,\"signal\":%s",
-                  jr_events_code(code, outcome->signal == 0
-                                           ? outcome->exit_code
-                                           : -1),
-                  jr_events_signal(name, outcome->signal));
+    jr_events_add(
+        &runner->events, "setup_ended", "\"exit_code\":%s,\"signal\":%s",
+        jr_events_code(code, outcome->signal == 0 ? outcome->exit_code : -1),
+        jr_events_signal(name, outcome->signal));
     judge(runner);
     (void)close(setup->exported);
     setup->exported = -1;
@@ -128,7 +126,7 @@ static void begin(struct jr_runner *runner)
         /* What is executed is not the rank's program. */
         bool other = script.failed || started.stage == JR_STAGE_EXEC;
         jr_launch_fail(runner, other ? JR_STAGE_SETUP : started.stage,
-                           script.failed ? ENOMEM : started.error, "");
+                       script.failed ? ENOMEM : started.error, "");
         return;
     }
     setup->run.pid = started.pid;
@@ -161,7 +159,8 @@ void jr_setup_open(struct jr_runner *runner)
         jr_launch_begin(runner);
         return;
     }
-    jr_start_beside(&runner->starter, first, JR_SETUP_LOG, setup->log, sizeof setup->log);
+    jr_start_beside(&runner->starter, first, JR_SETUP_LOG, setup->log,
+                    sizeof setup->log);
     setup->plan = (struct jr_plan_rank){.rank = first->rank,
                                         .workdir = first->workdir,
                                         .prefix = "[setup] ",

@@ -7,8 +7,8 @@
 #include "rank.h"
 
 struct jr_setup {
-    bool done;              /* ranks may start: it went well, or there is none */
-    struct jr_rank_run run; /* its process, which ends as those of ranks do */
+    bool done; /* ranks may start: it went well, or there is none */
+    struct jr_rank_run run;   /* its process, which ends as those of ranks do */
     struct jr_plan_rank plan; /* its streams and folder, as if it were one */
     struct jr_rank_outcome outcome;
     char log[64];

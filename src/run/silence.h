@@ -14,8 +14,8 @@ struct jr_silence_sizes {
 /* What the policy remembers. */
 struct jr_silence {
     struct jr_timer timer;
-    bool open;         /* it can be told */
-    uint64_t since_ns; /* no silence began before this */
+    bool open;                      /* it can be told */
+    uint64_t since_ns;              /* no silence began before this */
     struct jr_silence_sizes *sizes; /* one per rank; NULL: no plain files */
 };
 

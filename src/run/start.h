@@ -19,9 +19,9 @@
 /* Where a stream of a rank goes. A console that is closed, or does not show the
  * rank, takes the pipe out of the way. */
 enum jr_route {
-    JR_ROUTE_INHERIT, /* jobrun's own descriptor */
-    JR_ROUTE_FILE,    /* a file that the child side opens */
-    JR_ROUTE_PIPE,    /* to the runner: console, and file if there is a path */
+    JR_ROUTE_INHERIT,  /* jobrun's own descriptor */
+    JR_ROUTE_FILE,     /* a file that the child side opens */
+    JR_ROUTE_PIPE,     /* to the runner: console, and file if there is a path */
     JR_ROUTE_TERMINAL, /* the rank's own */
     JR_ROUTE_NULL
 };
@@ -75,7 +75,7 @@ struct jr_starter {
     int reset[64];
     unsigned reset_count;
     struct jr_program program;
-    struct jr_exported exported; /* by the setup */
+    struct jr_exported exported;           /* by the setup */
     cpu_set_t cpus[JR_CPUS / CPU_SETSIZE]; /* of the rank at hand */
 };
 

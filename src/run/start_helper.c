@@ -145,7 +145,8 @@ int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
     child.workdir = first->workdir;
     child.extra = true;
     child.streams[0].path = child.streams[1].path = helper->log;
-    jr_start_beside(starter, first, JR_HELPER_LOG, helper->log, sizeof helper->log);
+    jr_start_beside(starter, first, JR_HELPER_LOG, helper->log,
+                    sizeof helper->log);
     if (child.env == NULL || jr_start_folder(starter, first->dir) != 0)
         started.stage = JR_STAGE_FOLDER;
     else

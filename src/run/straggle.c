@@ -1,10 +1,10 @@
 /*
  * Ranks that run on when others are done: `timeouts.after_first_exit`.
  *
- * From the moment at which the first rank has ended well, on whichever node, the
- * others have so long to end, too. A rank that waits for one that has left, as
- * in a collective of which it is the last, would wait for ever. What is done to
- * those that are left is told in hang.c.
+ * From the moment at which the first rank has ended well, on whichever node,
+ * the others have so long to end, too. A rank that waits for one that has left,
+ * as in a collective of which it is the last, would wait for ever. What is done
+ * to those that are left is told in hang.c.
  */
 #include "straggle.h"
 

@@ -138,9 +138,8 @@ static int add_stream(struct jr_stream *stream, struct jr_tee *tee, uint32_t i,
     const char *path =
         number == 0 ? stream->rank->out_path : stream->rank->err_path;
     stream->tee = tee;
-    stream->watch = (struct jr_watch){.fd = started->pipes[number],
-                                      .ready = on_readable,
-                                      .owner = stream};
+    stream->watch = (struct jr_watch){
+        .fd = started->pipes[number], .ready = on_readable, .owner = stream};
     if (started->files[number] >= 0)
         jr_logfile_begin(&stream->file, &tee->files, path,
                          started->files[number],

@@ -16,14 +16,14 @@
 
 /* One stream of one rank. */
 struct jr_stream {
-    struct jr_watch watch; /* the read end; -1: closed */
+    struct jr_watch watch;  /* the read end; -1: closed */
     struct jr_logfile file; /* none, or given up, where that has none */
-    int number;            /* 0 standard output, 1 standard error */
+    int number;             /* 0 standard output, 1 standard error */
     const struct jr_plan_rank *rank;
     struct jr_rank_outcome *outcome;
     struct jr_tee *tee;
     struct jr_feed *feed; /* where it goes on to the console; NULL: nowhere */
-    bool heard; /* something was read */
+    bool heard;           /* something was read */
     struct jr_stream *next_paused;
 };
 
@@ -35,11 +35,11 @@ struct jr_tee {
     struct jr_logfiles files;
     uint64_t limit; /* of a file; 0: none */
     const struct jr_run_options *options;
-    char *bytes; /* what was read just now */
+    char *bytes;               /* what was read just now */
     struct jr_stream *streams; /* 2 per rank */
     uint32_t stream_count;
     struct jr_stream *paused; /* their feeds are held */
-    uint32_t open; /* streams that have not come to their end */
+    uint32_t open;            /* streams that have not come to their end */
 };
 
 struct jr_tee_setup {

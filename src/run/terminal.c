@@ -53,12 +53,12 @@ static int reopen(int fd)
 
 static int open_pair(struct jr_terminal *terminal)
 {
-    terminal->master = move_up(
-        posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+    terminal->master =
+        move_up(posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
     if (terminal->master < 0 || unlockpt(terminal->master) != 0)
         return -1;
-    terminal->slave = move_up(ioctl(terminal->master, TIOCGPTPEER,
-                                    O_RDWR | O_NOCTTY | O_CLOEXEC));
+    terminal->slave = move_up(
+        ioctl(terminal->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
     if (terminal->slave < 0)
         return -1;
     (void)tcsetattr(terminal->slave, TCSANOW, &terminal->saved);
@@ -187,8 +187,7 @@ void jr_terminal_end(struct jr_terminal *terminal)
            (room.revents & (POLLERR | POLLHUP)) == 0 &&
            pump(&terminal->shown, terminal->master, terminal->fd)) {
         struct pollfd more = {.fd = terminal->master, .events = POLLIN};
-        if (terminal->shown.at == terminal->shown.end &&
-            poll(&more, 1, 0) != 1)
+        if (terminal->shown.at == terminal->shown.end && poll(&more, 1, 0) != 1)
             break;
     }
     stop(terminal);

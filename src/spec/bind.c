@@ -135,9 +135,8 @@ static const cyaml_schema_field_t fields_RANK_ENTRY[] = {
     JR_FIELDS_RANK_ENTRY(BIND_X) CYAML_FIELD_END,
 };
 #undef OF
-static const cyaml_schema_value_t bind_rank = {
-    CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct jr_rank_entry,
-                        fields_RANK_ENTRY)};
+static const cyaml_schema_value_t bind_rank = {CYAML_VALUE_MAPPING(
+    CYAML_FLAG_DEFAULT, struct jr_rank_entry, fields_RANK_ENTRY)};
 
 #define OF struct jr_result_field
 static const cyaml_schema_field_t fields_RESULT_FIELD[] = {

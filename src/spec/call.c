@@ -128,8 +128,8 @@ static struct jr_node *read_collection(struct jr_lint *lint,
                                        const struct jr_step *up)
 {
     bool list = node->kind == JR_NODE_SEQUENCE;
-    struct jr_node *out = list ? jr_node_sequence(lint->arena)
-                               : jr_node_mapping(lint->arena);
+    struct jr_node *out =
+        list ? jr_node_sequence(lint->arena) : jr_node_mapping(lint->arena);
     if (out == NULL)
         return NULL;
     out->span = node->span;

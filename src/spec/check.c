@@ -170,8 +170,8 @@ struct profile {
     size_t count;
 };
 
-#define VARIABLE(name, value, field)   {name, sizeof name - 1, field},
-#define ON_DEVICE(name, value, kinds)  {name, sizeof name - 1, "device"},
+#define VARIABLE(name, value, field)  {name, sizeof name - 1, field},
+#define ON_DEVICE(name, value, kinds) {name, sizeof name - 1, "device"},
 #define PROFILE(name, table)                                                   \
     {                                                                          \
         name, table, sizeof table / sizeof *table                              \
@@ -221,11 +221,11 @@ void jr_check_spec(struct jr_lint *lint, const struct jr_node *root,
                    const struct jr_node *tree)
 {
     static jr_check_rule *const rules[] = {
-        jr_check_forms,   jr_check_calls,  jr_check_start,
-        jr_check_sizes,   check_backends,  check_env,
-        jr_check_ranks,   jr_check_source, jr_check_fields,
+        jr_check_forms,       jr_check_calls,   jr_check_start,
+        jr_check_sizes,       check_backends,   check_env,
+        jr_check_ranks,       jr_check_source,  jr_check_fields,
         jr_check_comparisons, jr_check_capture, jr_check_restart,
-        jr_check_silence, jr_check_secrets,
+        jr_check_silence,     jr_check_secrets,
     };
     const struct jr_check check = {.lint = lint, .root = root, .tree = tree};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)

@@ -113,17 +113,18 @@ static void warn_of_word(const struct jr_check *check,
         jr_scalar_type(node) != JR_SCALAR_STRING ||
         (boolean == NULL && !is_odd_number(node->text)))
         return;
-    struct jr_diag *diag = jr_diags_warning(
-        diags, 324, node->span, NULL,
-        "the function gets the string %s: it is no %s here",
-        jr_lint_quoted(check->lint, node->text, node->len),
-        boolean != NULL ? "boolean" : "number");
+    struct jr_diag *diag =
+        jr_diags_warning(diags, 324, node->span, NULL,
+                         "the function gets the string %s: it is no %s here",
+                         jr_lint_quoted(check->lint, node->text, node->len),
+                         boolean != NULL ? "boolean" : "number");
     if (boolean != NULL)
         jr_diag_help(diags, diag, "write %s, or quotes around the string",
                      boolean);
     else
-        jr_diag_help(diags, diag, "write the number without them, or quotes "
-                                  "around the string");
+        jr_diag_help(diags, diag,
+                     "write the number without them, or quotes "
+                     "around the string");
 }
 
 /* Every scalar below `node`, which may be NULL. */
@@ -170,7 +171,8 @@ void jr_check_calls(const struct jr_check *check)
         return;
     }
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        refuse(check, python, keys[i], "name one: function: \"pkg.train:main\"");
+        refuse(check, python, keys[i],
+               "name one: function: \"pkg.train:main\"");
     refuse(check, entry, "kwargs", "other programs take args");
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
         refuse(check, entries->pairs[i].value, "kwargs",

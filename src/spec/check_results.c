@@ -155,10 +155,9 @@ static void check_bounds(const struct jr_check *check,
     double min, max;
     if (low != NULL && high != NULL && jr_num_double(low->text, &min) &&
         jr_num_double(high->text, &max) && min > max)
-        (void)jr_check_clash(check, 305, high, low,
-                             "no value is at least %s and at most %s",
-                             jr_lint_said(check->lint, low),
-                             jr_lint_said(check->lint, high));
+        (void)jr_check_clash(
+            check, 305, high, low, "no value is at least %s and at most %s",
+            jr_lint_said(check->lint, low), jr_lint_said(check->lint, high));
 }
 
 void jr_check_fields(const struct jr_check *check)
@@ -323,8 +322,8 @@ void jr_check_kept(const struct jr_check *check, const struct jr_node *at,
     const struct jr_node *redirects = jr_doc_get(check->tree, "redirects");
     struct jr_stated local = jr_check_number(check, "local_world_size");
     uint64_t ranks = local.node == NULL ? 1 : local.value;
-    for (uint32_t rank = 0;
-         tee != NULL && rank < ranks && rank < MOST_FOLLOWED; rank++) {
+    for (uint32_t rank = 0; tee != NULL && rank < ranks && rank < MOST_FOLLOWED;
+         rank++) {
         if (jr_check_takes(check, tee, word, rank) ||
             jr_check_takes(check, redirects, word, rank))
             continue;
@@ -340,7 +339,6 @@ void jr_check_capture(const struct jr_check *check)
 {
     const char *from = source_of(check);
     const char *required = jr_check_text(check, "results.required");
-    if (is_stream(from) &&
-        (required == NULL || strcmp(required, "all") == 0))
+    if (is_stream(from) && (required == NULL || strcmp(required, "all") == 0))
         jr_check_kept(check, jr_doc_find(check->tree, "results.from"), from);
 }

@@ -249,7 +249,8 @@ static void check_references(const struct jr_check *check, struct place place)
     }
 }
 
-/* A named argument, or a key within one: as the option of that name would be. */
+/* A named argument, or a key within one: as the option of that name would be.
+ */
 static void check_key(const struct jr_check *check, const struct jr_pair *pair,
                       const char *path)
 {

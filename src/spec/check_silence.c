@@ -35,7 +35,8 @@ void jr_check_silence(const struct jr_check *check)
         struct jr_diag *diag = jr_diags_warning(
             check->lint->diags, 326, silence->span, "timeouts.silence",
             "no hang is found: local rank %u inherits its std%s, which jobrun "
-            "cannot see", n / 2, words[n % 2]);
+            "cannot see",
+            n / 2, words[n % 2]);
         jr_diag_relate(check->lint->diags, diag, tee->span, "stated here");
         jr_diag_help(check->lint->diags, diag,
                      "leave tee out, or redirect that stream to its file");

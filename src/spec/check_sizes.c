@@ -27,9 +27,8 @@ struct sizes {
 static const char *say(const struct jr_check *check, const char *name,
                        const struct jr_stated *stated)
 {
-    const char *said =
-        jr_arena_printf(check->lint->arena, "%s %s", name,
-                        jr_lint_said(check->lint, stated->node));
+    const char *said = jr_arena_printf(check->lint->arena, "%s %s", name,
+                                       jr_lint_said(check->lint, stated->node));
     return said == NULL ? "" : said;
 }
 
@@ -280,9 +279,8 @@ static void check_below(const struct jr_check *check, const char *path,
     struct jr_stated index = jr_check_number(check, path);
     if (index.node == NULL || most->node == NULL || index.value < most->value)
         return;
-    const char *number =
-        jr_arena_printf(arena, "%" PRIu64 " %s%s", most->value, what,
-                        most->value == 1 ? "" : "s");
+    const char *number = jr_arena_printf(arena, "%" PRIu64 " %s%s", most->value,
+                                         what, most->value == 1 ? "" : "s");
     struct jr_diag *diag = jr_check_clash(
         check, 314, index.node, most->node, "%s is beyond the last of %s",
         say(check, path, &index), said != NULL ? said : number);
@@ -315,8 +313,7 @@ void jr_check_sizes(const struct jr_check *check)
     const struct jr_node *list = sizes.list != NULL ? sizes.list : sizes.hosts;
     if (nodes.node == NULL && list != NULL)
         nodes = (struct jr_stated){list, list->count};
-    const char *said =
-        is_literal(&nodes) ? NULL : say(check, "nodes", &nodes);
+    const char *said = is_literal(&nodes) ? NULL : say(check, "nodes", &nodes);
     check_below(check, "node_rank", &nodes, "node", said);
     said = is_told_world(&sizes) ? NULL : sizes.known_as;
     check_below(check, "rank_start", &sizes.known, "rank", said);

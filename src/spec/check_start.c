@@ -32,8 +32,8 @@ static void check_preload(const struct jr_check *check,
     const struct jr_pair *preload = jr_doc_pair(check->tree, "preload");
     const struct jr_pair *library =
         entry == NULL ? NULL : jr_doc_pair(entry, "library");
-    bool unknown = method == NULL &&
-                   jr_check_raw(check, "start_method") != NULL;
+    bool unknown =
+        method == NULL && jr_check_raw(check, "start_method") != NULL;
     if (preload == NULL || preload->value->count == 0 || unknown)
         return;
     struct jr_diag *diag = NULL;
@@ -114,6 +114,6 @@ void jr_check_start(const struct jr_check *check)
         check_method(check, method, entry);
     warn_of_late(check, method, jr_doc_get(check->tree, "env"), false);
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        warn_of_late(check, method,
-                     jr_doc_get(entries->pairs[i].value, "env"), true);
+        warn_of_late(check, method, jr_doc_get(entries->pairs[i].value, "env"),
+                     true);
 }

@@ -113,8 +113,8 @@ static void add_env(struct work *work, struct jr_node *env)
 {
     struct jr_merger merger = {&work->doc->arena, work->shapes};
     struct jr_shape shape = work->shapes->child(&work->shapes->root, ENV);
-    work->env = work->env == NULL ? env
-                                  : jr_merge(&merger, &shape, work->env, env);
+    work->env =
+        work->env == NULL ? env : jr_merge(&merger, &shape, work->env, env);
 }
 
 static void add_remove(struct work *work, const struct jr_node *remove)
@@ -224,8 +224,8 @@ static void lay_spec_over(struct work *work)
         add_env(work, env);
     if (work->env != NULL)
         jr_node_set(&work->doc->arena, root, ENV, work->env);
-    if (work->remove == NULL || (states(remove) &&
-                                 remove->kind != JR_NODE_SEQUENCE))
+    if (work->remove == NULL ||
+        (states(remove) && remove->kind != JR_NODE_SEQUENCE))
         return;
     if (states(remove))
         add_remove(work, remove);

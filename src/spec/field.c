@@ -86,7 +86,8 @@ TYPE(WORKDIR, .kind = JR_KIND_PATH, .wants = "a path", .is_template = true)
 /* Names of Python, which may be of any script. */
 #define PART   "[^\\s.:/\\\\0-9-][^\\s.:/\\\\]*"
 #define DOTTED PART "(\\." PART ")*"
-TYPE(MODULE, .kind = JR_KIND_TEXT, .is_python = true, .wants = "a module such as pkg.train",
+TYPE(MODULE, .kind = JR_KIND_TEXT, .is_python = true,
+     .wants = "a module such as pkg.train",
      .pattern = "^(?!.*\\.py$)" DOTTED "$")
 TYPE(FUNCTION, .kind = JR_KIND_TEXT, .is_python = true,
      .wants = "a module and its function, such as pkg.train:main",

@@ -65,13 +65,13 @@ struct jr_spec_type {
     bool early;          /* read before specs are put together */
     bool gone;           /* no part of the normal form */
     bool stated;         /* MAP: there only where a spec states it */
-    bool is_python;      /* TEXT: the name of a module, or of a function in it */
-    bool is_program;     /* PATH: a word without a slash is looked up */
+    bool is_python;  /* TEXT: the name of a module, or of a function in it */
+    bool is_program; /* PATH: a word without a slash is looked up */
     const struct jr_spec_word *words;   /* WORD; TRIGGER: what it begins with;
                                            LIST: instead of the list */
     const struct jr_spec_type *item;    /* LIST, NAMES */
     const struct jr_spec_field *fields; /* MAP */
-    const char *shorthand; /* MAP: the field that a bare value stands for */
+    const char *shorthand;    /* MAP: the field that a bare value stands for */
     const char *const *forms; /* MAP: NULL-terminated; it has one of these */
 };
 

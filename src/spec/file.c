@@ -102,7 +102,7 @@ static const char *tell_items(struct jr_arena *arena,
             told = tell(arena, item);
         any = any || told != NULL;
         jr_buf_printf(&out, "%s%s", i == 0 ? "" : ",",
-                      told != NULL                    ? told
+                      told != NULL                   ? told
                       : item->kind == JR_NODE_SCALAR ? item->text
                                                      : "...");
     }

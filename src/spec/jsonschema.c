@@ -105,10 +105,10 @@ static json_t *forms_schema(const struct jr_spec_type *type)
     for (const char *const *a = type->forms; *a != NULL; a++)
         for (const char *const *b = a + 1; *b != NULL; b++)
             (void)json_array_append_new(
-                pairs, json_pack("{s:{s:[s,s],s:{s:o,s:o}}}", "not", "required",
-                                 *a, *b, "properties", *a,
-                                 jr_schema_defined("stated"), *b,
-                                 jr_schema_defined("stated")));
+                pairs,
+                json_pack("{s:{s:[s,s],s:{s:o,s:o}}}", "not", "required", *a,
+                          *b, "properties", *a, jr_schema_defined("stated"), *b,
+                          jr_schema_defined("stated")));
     return pairs;
 }
 
@@ -265,8 +265,8 @@ static json_t *within(const char *key, json_t *schema)
 /* Whether what is run is no function: one of the other forms. */
 static json_t *no_function(void)
 {
-    json_t *script = json_pack("{s:[o,o]}", "anyOf", has("script"),
-                               has("module"));
+    json_t *script =
+        json_pack("{s:[o,o]}", "anyOf", has("script"), has("module"));
     json_t *python = json_pack("{s:[o,o]}", "allOf", has("python"),
                                within("python", script));
     return json_pack("{s:[o,o,o,o]}", "anyOf", has("command"), has("shell"),
@@ -300,9 +300,8 @@ static void add_duties(json_t *schema)
     json_t *whole =
         json_pack("{s:o,s:o}", "if", jr_schema_either(extends, base), "else",
                   duty_schema(root, REQUIRED));
-    (void)json_object_set_new(schema, "allOf",
-                              json_pack("[o,o,o]", alone, whole,
-                                        plain_arguments()));
+    (void)json_object_set_new(
+        schema, "allOf", json_pack("[o,o,o]", alone, whole, plain_arguments()));
 }
 
 /* What is said of many values. */

@@ -103,8 +103,8 @@ const char *jr_lint_quoted(struct jr_lint *lint, const char *text, size_t len);
 struct jr_span jr_lint_part(const struct jr_lint *lint,
                             const struct jr_node *node, size_t from, size_t to);
 
-/* A scalar that stands where `from` stands: a new one, or `from` itself where it
- * is that already, since both trees are only read. */
+/* A scalar that stands where `from` stands: a new one, or `from` itself where
+ * it is that already, since both trees are only read. */
 struct jr_node *jr_lint_scalar(struct jr_lint *lint, const struct jr_node *from,
                                const char *text, bool plain);
 
@@ -172,8 +172,8 @@ jr_reader jr_read_text, jr_read_path, jr_read_word;         /* value.c */
 jr_reader jr_read_ranks, jr_read_pattern, jr_read_scalar;
 jr_reader jr_read_duration; /* duration.c */
 jr_reader jr_read_trigger;  /* restart.c */
-jr_reader jr_read_streams; /* redirect.c: any node */
-jr_reader jr_read_value;   /* call.c: any node */
+jr_reader jr_read_streams;  /* redirect.c: any node */
+jr_reader jr_read_value;    /* call.c: any node */
 
 /* Complain about what a template gets wrong; whether it is good. template.c */
 bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,

@@ -23,11 +23,11 @@ struct jr_spec_file; /* a spec, its text and its tree */
 
 /* What goes into a spec besides. Zeroed: nothing does, and it is to be run. */
 struct jr_spec_options {
-    char *const *sets;      /* PATH=VALUE of --set, NULL-terminated, or NULL */
-    const char *root;       /* the folder below which parents lie; NULL: the top
-                               of the checkout around the spec, else its folder */
+    char *const *sets; /* PATH=VALUE of --set, NULL-terminated, or NULL */
+    const char *root;  /* the folder below which parents lie; NULL: the top
+                          of the checkout around the spec, else its folder */
     const struct jr_reader *reader; /* of parents; NULL: files below `root` */
-    char *const *environ;   /* what ${env:NAME} reads; NULL: nothing */
+    char *const *environ;           /* what ${env:NAME} reads; NULL: nothing */
     char *const *allow_env; /* globs of what it may read, NULL-terminated; NULL:
                                all of it */
     bool validate; /* what has to come from outside is not known, and that is no
@@ -86,8 +86,8 @@ void jr_spec_escape(struct jr_arena *arena, struct jr_node *root);
 void jr_spec_emit(struct jr_buf *out, const struct jr_spec_file *file);
 
 /* The text of a field that ${...} had a part in, for messages, which tell no
- * value that was put in: as the source has it, made short and safe to show. NULL
- * where it had none. Lists are told with commas. In `arena`. */
+ * value that was put in: as the source has it, made short and safe to show.
+ * NULL where it had none. Lists are told with commas. In `arena`. */
 const char *jr_spec_written(const struct jr_spec_file *file,
                             struct jr_arena *arena, const char *path);
 
@@ -98,8 +98,7 @@ const char *jr_spec_kept(const struct jr_spec_file *file,
 
 /* Where the value of a field ("parallelism.model") was stated; line 0 when the
  * spec does not state it. */
-struct jr_span jr_spec_where(const struct jr_spec_file *file,
-                             const char *path);
+struct jr_span jr_spec_where(const struct jr_spec_file *file, const char *path);
 
 /* Where values of the field were stated that this one took the place of, the
  * nearest first: number `i` of them, or line 0. */

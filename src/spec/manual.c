@@ -96,8 +96,8 @@ static void tell_accepted(const struct jr_spec_type *type, jr_field_tell *tell,
 static void tell_missing(const struct jr_spec_field *field, jr_field_tell *tell,
                          void *context)
 {
-    bool same = field->fallback != NULL &&
-                strcmp(field->fallback, field->missing) == 0;
+    bool same =
+        field->fallback != NULL && strcmp(field->fallback, field->missing) == 0;
     if (field->fallback != NULL && field->type->kind != JR_KIND_LIST)
         tell(context, "default", field->fallback);
     if (field->need == JR_NEED_RESOLVED) {

@@ -102,8 +102,7 @@ struct jr_diag *jr_lint_error(struct jr_lint *lint, unsigned code,
 static bool is_hole(const struct jr_node *node)
 {
     return node->kind == JR_NODE_SCALAR && node->plain && node->len == 0 &&
-           node->filled == NULL &&
-           node->span.end_column > node->span.column;
+           node->filled == NULL && node->span.end_column > node->span.column;
 }
 
 struct jr_diag *jr_lint_wrong(struct jr_lint *lint,

@@ -49,13 +49,14 @@ struct jr_node *jr_read_trigger(struct jr_lint *lint,
     if (jr_trigger_parse(&trigger, lint->arena, node->text, &fault)) {
         jr_trigger_print(&text, &trigger);
         const char *normal = jr_buf_keep(&text, lint->arena);
-        return normal == NULL ? NULL : jr_lint_scalar(lint, node, normal, false);
+        return normal == NULL ? NULL
+                              : jr_lint_scalar(lint, node, normal, false);
     }
     if (fault.regex) {
-        (void)jr_lint_error(
-            lint, 217, jr_lint_part(lint, node, fault.from, fault.to), at,
-            "'%s' is no regular expression: %s", jr_lint_path(lint, at),
-            fault.text);
+        (void)jr_lint_error(lint, 217,
+                            jr_lint_part(lint, node, fault.from, fault.to), at,
+                            "'%s' is no regular expression: %s",
+                            jr_lint_path(lint, at), fault.text);
         return NULL;
     }
     struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);

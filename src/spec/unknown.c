@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-
 #include "word.h"
 
 #include "banned.h"
@@ -139,8 +138,8 @@ static const char *foreign_name(struct jr_lint *lint,
 static bool holds_fields(const struct jr_unknown *unknown)
 {
     const struct jr_node *value = value_of(unknown);
-    for (size_t i = 0; value != NULL && value->kind == JR_NODE_MAPPING &&
-                       i < value->count;
+    for (size_t i = 0;
+         value != NULL && value->kind == JR_NODE_MAPPING && i < value->count;
          i++)
         if (jr_field_get(unknown->fields, value->pairs[i].key->text) != NULL)
             return true;

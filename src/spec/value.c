@@ -19,9 +19,8 @@ static struct jr_regex *compiled(struct jr_lint *lint,
     for (size_t i = 0; i < lint->compiled_count; i++)
         if (lint->compiled[i].type == type)
             return lint->compiled[i].regex;
-    struct jr_pattern *slot =
-        jr_arena_push(lint->arena, &lint->compiled, &lint->compiled_count,
-                      sizeof *slot);
+    struct jr_pattern *slot = jr_arena_push(
+        lint->arena, &lint->compiled, &lint->compiled_count, sizeof *slot);
     size_t bad;
     if (slot == NULL)
         return NULL;

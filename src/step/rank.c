@@ -25,9 +25,9 @@ static int read_number(const struct number *number, struct jr_error *err)
 static int read_axis(struct jr_rank_place *axis, const char *const names[3],
                      struct jr_error *err)
 {
-    const struct number numbers[] = {
-        {names[0], &axis->size}, {names[1], &axis->at},
-        {names[2], &axis->group}};
+    const struct number numbers[] = {{names[0], &axis->size},
+                                     {names[1], &axis->at},
+                                     {names[2], &axis->group}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (read_number(&numbers[i], err) != 0)
             return -1;
@@ -35,7 +35,9 @@ static int read_axis(struct jr_rank_place *axis, const char *const names[3],
 }
 
 #define AXIS(name)                                                             \
-    {name "_PARALLEL_SIZE", name "_PARALLEL_RANK", name "_PARALLEL_GROUP"}
+    {                                                                          \
+        name "_PARALLEL_SIZE", name "_PARALLEL_RANK", name "_PARALLEL_GROUP"   \
+    }
 
 static int read_axes(struct jr_rank *rank, struct jr_error *err)
 {

@@ -85,9 +85,9 @@ static unsigned each_entry(const char *folder, bool (*visit)(const char *name))
 /* A device that a descriptor is open on does not survive a fork. */
 static bool refuse_device(const char *name)
 {
-    static const char *const devices[] = {
-        "/dev/nvidia", "/dev/kfd", "/dev/dri/render", "/dev/davinci",
-        "/dev/accel/"};
+    static const char *const devices[] = {"/dev/nvidia", "/dev/kfd",
+                                          "/dev/dri/render", "/dev/davinci",
+                                          "/dev/accel/"};
     char link[64], path[64] = "", why[256];
     (void)snprintf(link, sizeof link, "/proc/self/fd/%s", name);
     if (readlink(link, path, sizeof path - 1) < 0)
@@ -113,11 +113,12 @@ static void prepare(const char *path)
         give_up("import", err.text);
     unsigned threads = each_entry("/proc/self/task", NULL);
     if (threads > 1) {
-        (void)snprintf(why, sizeof why,
-                       "loading the library started %u thread%s, and a fork has "
-                       "only one: what waits for the others would hang. Start "
-                       "them in the step, or use start_method: spawn",
-                       threads - 1, threads == 2 ? "" : "s");
+        (void)snprintf(
+            why, sizeof why,
+            "loading the library started %u thread%s, and a fork has "
+            "only one: what waits for the others would hang. Start "
+            "them in the step, or use start_method: spawn",
+            threads - 1, threads == 2 ? "" : "s");
         give_up("fork", why);
     }
     (void)each_entry("/proc/self/fd", refuse_device);
@@ -190,8 +191,9 @@ static int bind_cpus(const char *text)
         return -1;
     if (CPU_EQUAL_S(sizeof cpus, cpus, real))
         return 0;
-    (void)fprintf(stderr, "jobrun: the rank was to run on CPUs %s, which are "
-                          "not all allowed here\n",
+    (void)fprintf(stderr,
+                  "jobrun: the rank was to run on CPUs %s, which are "
+                  "not all allowed here\n",
                   text);
     errno = EINVAL;
     return -1;

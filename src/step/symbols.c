@@ -35,7 +35,7 @@ static const void *part(const struct image *image, size_t offset, size_t len)
 /* The functions among the symbols of a section; false where they cannot be
  * read. */
 static bool collect(struct jr_arena *arena, const struct image *image,
-                    const ElfW(Shdr) *section, const ElfW(Shdr) *strings,
+                    const ElfW(Shdr) * section, const ElfW(Shdr) * strings,
                     const char ***ret)
 {
     const ElfW(Sym) *symbols =
@@ -79,8 +79,8 @@ static bool list(struct jr_arena *arena, const struct image *image,
 static const char *mangled(const char *symbol, const char *const *names)
 {
     char part_of[256];
-    int len = snprintf(part_of, sizeof part_of, "%zu%s", strlen(symbol),
-                       symbol);
+    int len =
+        snprintf(part_of, sizeof part_of, "%zu%s", strlen(symbol), symbol);
     if (len < 0 || (size_t)len >= sizeof part_of)
         return NULL;
     for (; *names != NULL; names++)

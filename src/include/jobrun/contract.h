@@ -85,8 +85,7 @@ static inline bool jr_profile_is_shorthand(const char *profile)
 
 /* And on these kinds of device: the index of the rank's among those it sees. */
 #define JR_CONTRACT_PADDLE_DEVICES(X)                                          \
-    X("FLAGS_selected_gpus", "%{device_index}",                                \
-      JR_KIND(CUDA) | JR_KIND(ROCM))                                           \
+    X("FLAGS_selected_gpus", "%{device_index}", JR_KIND(CUDA) | JR_KIND(ROCM)) \
     X("FLAGS_selected_xpus", "%{device_index}", JR_KIND(XPU))                  \
     X("FLAGS_selected_npus", "%{device_index}", JR_KIND(NPU))                  \
     X("FLAGS_selected_mlus", "%{device_index}", JR_KIND(MLU))
@@ -108,7 +107,8 @@ static inline bool jr_profile_is_shorthand(const char *profile)
     X("MPI_LOCALNRANKS", "%{local_world_size}", "local_world_size")
 
 /* What torch and PaddlePaddle call a backend where that is not its own name:
- * RCCL has NCCL's interface, and its name. Of custom:NAME they know the NAME. */
+ * RCCL has NCCL's interface, and its name. Of custom:NAME they know the NAME.
+ */
 #define JR_BACKEND_CALLED(X) X("rccl", "nccl")
 
 /* The kinds of device that a backend drives; gloo moves device memory through

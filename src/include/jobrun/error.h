@@ -101,9 +101,9 @@ struct jr_diag {
     enum jr_severity severity;
     const char *code; /* "JR0203"; see codes.h */
     struct jr_span span;
-    const char *path;    /* dotted field path, or NULL */
-    const char *message; /* one line, no full stop */
-    const char *help;    /* one line, or NULL */
+    const char *path;                 /* dotted field path, or NULL */
+    const char *message;              /* one line, no full stop */
+    const char *help;                 /* one line, or NULL */
     const struct jr_related *related; /* NULL when there is none */
     const struct jr_fix *fix;         /* NULL when none is sure */
 };

@@ -46,25 +46,27 @@ struct jr_session_options {
     char *const *args; /* words behind the entrypoint's own, NULL-terminated;
                           NULL: none */
     const uint32_t *node_rank; /* NULL: not given */
-    const uint32_t *debug_rank; /* gets a terminal of its own, for which
+    const uint32_t
+        *debug_rank;            /* gets a terminal of its own, for which
                                    console.in_fd has to be one; the others write
                                    to files only, timeouts are off; NULL: none */
     const uint32_t *stdin_rank; /* reads console.in_fd; NULL: none does */
-    bool local;                /* every node's ranks on this machine */
+    bool local;                 /* every node's ranks on this machine */
     bool check;   /* validate only: what has to come from outside is unknown,
                      and that is no mistake; templates are good */
     bool dry_run; /* nothing will be run, so no port is held */
     bool sketch;  /* and the plan is only told: its ranks are not kept */
-    bool end_children; /* a run may end children of this process, too */
-    const char *run_id;   /* NULL: a fresh one; nodes with a session each need
-                             the same */
-    const char *inject;   /* failures to rehearse, as --inject says them; NULL */
-    const char *support;  /* absolute: the folder of the files with which Python
-                             and libraries are run; NULL: PREFIX/libexec/jobrun,
-                             from where the program or the library lies */
+    bool end_children;   /* a run may end children of this process, too */
+    const char *run_id;  /* NULL: a fresh one; nodes with a session each need
+                            the same */
+    const char *inject;  /* failures to rehearse, as --inject says them; NULL */
+    const char *support; /* absolute: the folder of the files with which Python
+                            and libraries are run; NULL: PREFIX/libexec/jobrun,
+                            from where the program or the library lies */
     const char *rerun_of; /* the id of the run that is repeated; NULL: none */
-    void (*note)(void *data, const char *line); /* told what went wrong and stops
-                                                   nothing; NULL: nobody is */
+    void (*note)(void *data,
+                 const char *line); /* told what went wrong and stops
+                                       nothing; NULL: nobody is */
     void *data;
 };
 

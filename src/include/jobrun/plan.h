@@ -46,14 +46,14 @@ struct jr_plan_rank {
     const char *dir;      /* attempt_0/3 */
     const char *out_path; /* attempt_0/3/stdout.log; NULL: no file */
     const char *err_path;
-    bool limited; /* these files have a limit, see log_limit */
+    bool limited;            /* these files have a limit, see log_limit */
     const char *result_path; /* attempt_0/3/result.json, or results.file */
     const char *error_path;
-    char **artifacts;        /* absolute or relative to workdir */
+    char **artifacts; /* absolute or relative to workdir */
     uint32_t artifacts_count;
-    const char *device;      /* index or UUID; NULL: none */
+    const char *device;       /* index or UUID; NULL: none */
     const char *device_model; /* for people; NULL: unknown */
-    const char *cpus;        /* NULL: not bound */
+    const char *cpus;         /* NULL: not bound */
     uint32_t threads;
 };
 
@@ -64,7 +64,7 @@ struct jr_plan_rank {
 struct jr_plan_setup {
     const char *text; /* NULL: there is none, and nothing else is set */
     char **env;       /* what it is run with */
-    char **drop;      /* names and globs of what no rank gets; NULL-terminated */
+    char **drop; /* names and globs of what no rank gets; NULL-terminated */
 };
 
 /* The process that the ranks are forked from. */
@@ -84,42 +84,42 @@ struct jr_injection {
 
 struct jr_plan {
     const char *name, *run_id;
-    const char *run_dir;  /* absolute: LOG_DIR/RUN_ID */
-    const char *own_dir;  /* that, or RUN_DIR/node_N where each node has a
-                             jobrun of its own: paths of ranks begin there */
+    const char *run_dir; /* absolute: LOG_DIR/RUN_ID */
+    const char *own_dir; /* that, or RUN_DIR/node_N where each node has a
+                            jobrun of its own: paths of ranks begin there */
     const char *fingerprint;
     uint32_t world_size, nodes, node_rank;
     uint32_t axis_size[JR_AXIS_COUNT];
     const char *axis_backend[JR_AXIS_COUNT];
     const char *backend, *master_addr;
     uint32_t master_port;
-    uint32_t rank_ports;     /* how many ports the ranks have of their own, each
-                                of which jobrun holds by a descriptor */
+    uint32_t rank_ports; /* how many ports the ranks have of their own, each
+                            of which jobrun holds by a descriptor */
     const char *device_name;
-    const char *unbound;     /* why the CPUs of ranks that will be bound are not
-                                known here; NULL */
+    const char *unbound; /* why the CPUs of ranks that will be bound are not
+                            known here; NULL */
     enum jr_form form;
     enum jr_start_method start_method;
-    const char *target;      /* what a function, script, module or library is
-                                called; NULL for a command and a shell */
-    bool returns;            /* a function or library: it has to return */
+    const char *target; /* what a function, script, module or library is
+                           called; NULL for a command and a shell */
+    bool returns;       /* a function or library: it has to return */
     struct jr_plan_setup setup;
     struct jr_plan_helper helper;
-    char *const *hosts;      /* one per node; entries may be NULL */
+    char *const *hosts;         /* one per node; entries may be NULL */
     struct jr_plan_rank *ranks; /* all of the world, by rank; NULL in a sketch,
                                    which is told by jr_session_tell only */
     struct jr_build *build;     /* what the ranks of a sketch are made from, one
                                    by one; else NULL */
     bool same_argv;             /* all ranks have the arguments of rank 0 */
-    uint32_t first, count;   /* those that this jobrun starts */
+    uint32_t first, count;      /* those that this jobrun starts */
     const char *inject; /* what --inject says; NULL: it is no rehearsal */
     struct jr_injection *injections; /* of it what is for this attempt */
     uint32_t injections_count;
     const struct jr_policy *policy;
-    char *const *secrets;    /* name globs */
+    char *const *secrets; /* name globs */
     uint32_t secrets_count;
-    char *const *hidden;     /* values of secrets that stand in the plan, which
-                                are not to be told; NULL-terminated, or NULL */
+    char *const *hidden; /* values of secrets that stand in the plan, which
+                            are not to be told; NULL-terminated, or NULL */
 };
 
 #endif

@@ -32,9 +32,9 @@ enum jr_rank_axis { JR_RANK_MODEL, JR_RANK_PIPELINE, JR_RANK_DATA };
 /* The place of a rank on one axis. Member i of its group is the world rank
  * first + i * stride, for i below size. */
 struct jr_rank_place {
-    uint32_t size;   /* members of the group */
-    uint32_t at;     /* this rank's coordinate: its index in the group */
-    uint32_t group;  /* index of the group among those of the axis */
+    uint32_t size;  /* members of the group */
+    uint32_t at;    /* this rank's coordinate: its index in the group */
+    uint32_t group; /* index of the group among those of the axis */
     uint32_t first, stride;
     const char *backend; /* "gloo" */
 };
@@ -63,8 +63,8 @@ struct jr_result {
 /* Deliver `length` bytes of JSON text, which are copied; the last call counts.
  * Returns 0; -1 when the text is not JSON (told on standard error) or without
  * memory: what was set before is then kept. */
-static inline int jr_result_set_json(struct jr_result *result,
-                                     const char *text, size_t length)
+static inline int jr_result_set_json(struct jr_result *result, const char *text,
+                                     size_t length)
 {
     return result->set_json(result, text, length);
 }

@@ -32,11 +32,11 @@
 enum jr_stage { JR_STAGES(JR_STAGE_ENUM) };
 
 enum jr_end {
-    JR_END_NONE,      /* never started, or still running when all was lost */
-    JR_END_START,     /* could not start: stage and start_errno */
-    JR_END_EXITED,    /* exit_code */
-    JR_END_SIGNALED,  /* signal, core_dumped */
-    JR_END_LOST       /* its node was lost, and with it what became of it */
+    JR_END_NONE,     /* never started, or still running when all was lost */
+    JR_END_START,    /* could not start: stage and start_errno */
+    JR_END_EXITED,   /* exit_code */
+    JR_END_SIGNALED, /* signal, core_dumped */
+    JR_END_LOST      /* its node was lost, and with it what became of it */
 };
 
 /* What became of one rank. Fixed size: it lives in memory that guard and runner
@@ -60,11 +60,11 @@ struct jr_rank_outcome {
     bool injected;        /* `injection` was done to it, a rehearsal */
     enum jr_inject injection;
     int32_t injected_code; /* of JR_INJECT_EXIT */
-    uint32_t order;       /* 1 for the first rank that ended, in the kernel's
-                             own order; 0 while it has not */
+    uint32_t order;        /* 1 for the first rank that ended, in the kernel's
+                              own order; 0 while it has not */
     uint64_t started_ns, ended_ns;
     uint64_t heard_ns; /* when its last byte was seen; 0: none was */
-    int64_t skew_ns; /* the wall clock of its node less that of the outcome */
+    int64_t skew_ns;   /* the wall clock of its node less that of the outcome */
     uint64_t max_rss_bytes;
     uint64_t cpu_ns; /* user and system, with what it waited for */
     bool log_failed; /* a log file of this rank is incomplete */
@@ -76,23 +76,23 @@ struct jr_rank_outcome {
 struct jr_outcome {
     uint64_t started_ns, ended_ns; /* monotonic */
     uint64_t started_wall_ns, ended_wall_ns;
-    uint64_t blur_ns;     /* times of different nodes that are closer than this
-                             cannot be told apart; 0: it was one machine */
-    bool timed_out;       /* timeouts.run */
-    bool straggled;       /* timeouts.after_first_exit */
-    bool hung;            /* timeouts.silence */
-    int32_t stop_signal;  /* jobrun was told to stop by this signal; 0 */
-    int32_t late_signal;  /* the same when there was nothing left to stop; 0 */
+    uint64_t blur_ns;      /* times of different nodes that are closer than this
+                              cannot be told apart; 0: it was one machine */
+    bool timed_out;        /* timeouts.run */
+    bool straggled;        /* timeouts.after_first_exit */
+    bool hung;             /* timeouts.silence */
+    int32_t stop_signal;   /* jobrun was told to stop by this signal; 0 */
+    int32_t late_signal;   /* the same when there was nothing left to stop; 0 */
     int32_t runner_signal; /* the runner died of this signal; 0 */
-    bool console_failed;  /* the console went away or was full */
+    bool console_failed;   /* the console went away or was full */
     int32_t console_errno; /* why it is not whole, where somebody may miss it */
     uint32_t pattern_limits; /* lines that took console.show or hide too many
                                 steps */
     char start_text[1024]; /* more of why a rank could not start; else empty */
     char lost_text[512]; /* how the first node that was lost was; else empty */
-    uint32_t left;        /* processes that could not be ended */
+    uint32_t left;       /* processes that could not be ended */
     int32_t left_pids[16]; /* the first of them */
-    uint32_t count;       /* of ranks: plan->count, from plan->first on */
+    uint32_t count;        /* of ranks: plan->count, from plan->first on */
     struct jr_rank_outcome *ranks;
 };
 

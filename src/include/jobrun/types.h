@@ -349,7 +349,7 @@ struct jr_timeouts {
     uint64_t run_ms;
     uint64_t silence_ms;          /* without a byte of any rank */
     uint64_t after_first_exit_ms; /* of the ranks that run on */
-    uint64_t exit_ms; /* of a rank that has returned */
+    uint64_t exit_ms;             /* of a rank that has returned */
     uint64_t stop_grace_ms;
 };
 
