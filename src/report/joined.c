@@ -1,9 +1,4 @@
-/*
- * One verdict for several. The node whose failure was the first decides, with
- * its root cause; a node whose jobrun is gone decides where none failed: when
- * that was, nobody knows. Then come nodes that did not deliver, and nodes that
- * are not here.
- */
+/* The files of a run, out of those of its parts. */
 #include "joined.h"
 
 #include <math.h>
@@ -18,24 +13,9 @@
 
 #include "banned.h"
 
-/* A part that has been read. */
-struct part {
-    uint32_t node;
-    const char *standing;  /* "finished", "running", "elsewhere", "lost" */
-    json_t *run, *results; /* results: NULL while there are none */
-    enum jr_run_status status;
-};
-
-struct parts {
-    int fd;
-    struct part *items;
-    size_t count;
-    uint32_t nodes, world; /* of the whole */
-};
-
-static void load_part(struct part *part, int fd, uint32_t node, bool head)
+static void load_part(struct jr_part *part, int fd, uint32_t node, bool head)
 {
-    *part = (struct part){.node = node, .status = JR_RUN_LAUNCH_FAILED};
+    *part = (struct jr_part){.node = node, .status = JR_RUN_LAUNCH_FAILED};
     part->run = jr_part_json(fd, node, "run.json", false);
     part->standing = jr_part_standing(fd, node, part->run);
     if (strcmp(part->standing, "finished") == 0)
@@ -51,10 +31,10 @@ static uint32_t larger(uint32_t a, uint32_t b)
     return b > a && b <= JR_RANKS_MAX ? b : a;
 }
 
-static void load(struct parts *ret, int fd, const struct jr_parts *found,
+static void load(struct jr_joining *ret, int fd, const struct jr_parts *found,
                  bool head)
 {
-    *ret = (struct parts){.fd = fd};
+    *ret = (struct jr_joining){.fd = fd};
     ret->items = calloc(found->count + 1, sizeof *ret->items);
     for (size_t i = 0; ret->items != NULL && i < found->count; i++)
         load_part(&ret->items[ret->count++], fd, found->nodes[i], head);
@@ -66,7 +46,7 @@ static void load(struct parts *ret, int fd, const struct jr_parts *found,
     }
 }
 
-static void release(struct parts *parts)
+static void release(struct jr_joining *parts)
 {
     for (size_t i = 0; i < parts->count; i++) {
         json_decref(parts->items[i].run);
@@ -78,71 +58,6 @@ static void release(struct parts *parts)
 static double lower(double a, double b)
 {
     return a < b ? a : b;
-}
-
-/* When its ranks' end began, by its wall clock; 0: unknown. */
-static double ended_at(const struct jr_timeline *timeline, const json_t *rank)
-{
-    static const char *const ends[] = {"start_failed", "signal", "timeout",
-                                       "runner_lost"};
-    for (size_t i = 0; json_is_integer(rank) && i < timeline->span_count; i++)
-        if (timeline->spans[i].rank == json_integer_value(rank) &&
-            timeline->spans[i].last && timeline->spans[i].ended >= 0)
-            return timeline->spans[i].wall;
-    for (size_t i = 0; i < timeline->moment_count; i++)
-        for (size_t n = 0; n < sizeof ends / sizeof *ends; n++)
-            if (strcmp(timeline->moments[i].event, ends[n]) == 0)
-                return timeline->moments[i].wall;
-    return 0;
-}
-
-/* The wall time at which a part failed, by its own clock. */
-static double failed_at(const struct parts *parts, const struct part *part)
-{
-    const json_t *cause = json_object_get(part->results, "root_cause");
-    struct jr_timeline timeline = {0};
-    char path[JR_PART_PATH];
-    jr_part_path(path, part->node, "events.jsonl");
-    jr_timeline_add(&timeline, parts->fd, path, 0);
-    double wall = ended_at(&timeline, json_object_get(cause, "rank"));
-    jr_timeline_release(&timeline);
-    return wall > 0 ? wall : jr_json_get_real(part->results, "finished");
-}
-
-/* How much a part says of the whole; 0: it did well. */
-static int weight_of(const struct part *part)
-{
-    if (part->results == NULL)
-        return strcmp(part->standing, "lost") == 0 ? 2 : 0;
-    if (part->status == JR_RUN_SUCCEEDED)
-        return 0;
-    return part->status == JR_RUN_INCOMPLETE ? 1 : 3;
-}
-
-/* The part that decides; NULL: all that are here did well. */
-static const struct part *find_decider(const struct parts *parts)
-{
-    const struct part *found = NULL;
-    double first = -1;
-    for (size_t i = 0; i < parts->count; i++) {
-        const struct part *part = &parts->items[i];
-        int weight = weight_of(part), best = found ? weight_of(found) : 0;
-        if (weight < best || weight == 0 || (weight == best && weight < 3))
-            continue;
-        if (weight > best) {
-            found = part;
-            first = -1;
-            continue;
-        }
-        if (first < 0)
-            first = failed_at(parts, found);
-        double at = failed_at(parts, part);
-        if (at < first) {
-            found = part;
-            first = at;
-        }
-    }
-    return found;
 }
 
 /* "rank 3: exited with code 1" */
@@ -159,7 +74,7 @@ static void set_cause(json_t *node, const json_t *results)
     jr_json_set_str(node, "cause", text.len == 0 ? NULL : text.data);
 }
 
-static json_t *node_json(uint32_t number, const struct part *part)
+static json_t *node_json(uint32_t number, const struct jr_part *part)
 {
     static const char *const kept[] = {"fingerprint", "world_size", "nodes",
                                        "ranks"};
@@ -183,7 +98,7 @@ static json_t *node_json(uint32_t number, const struct part *part)
     return node;
 }
 
-static json_t *nodes_json(const struct parts *parts)
+static json_t *nodes_json(const struct jr_joining *parts)
 {
     json_t *nodes = json_array();
     size_t i = 0;
@@ -197,83 +112,15 @@ static json_t *nodes_json(const struct parts *parts)
 
 json_t *jr_parts_nodes(int fd, const struct jr_parts *found)
 {
-    struct parts parts;
+    struct jr_joining parts;
     load(&parts, fd, found, true);
     json_t *nodes = nodes_json(&parts);
     release(&parts);
     return nodes;
 }
 
-/* A root cause that no rank is. */
-static json_t *cause_json(const char *kind, const struct jr_buf *message)
-{
-    json_t *cause = json_object();
-    jr_json_set_null(cause, "rank");
-    jr_json_set_null(cause, "host");
-    jr_json_set_str(cause, "kind", kind);
-    jr_json_set_null(cause, "exit_code");
-    jr_json_set_null(cause, "signal");
-    jr_json_set(cause, "message", jr_json_buf(message));
-    jr_json_set(cause, "together", json_array());
-    return cause;
-}
-
-static json_t *cause_of_lost(const struct part *part)
-{
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    const char *host = jr_json_get_str(part->run, "host");
-    jr_buf_printf(&text,
-                  "the jobrun of node %u (pid %u on %s) is gone and left no "
-                  "results",
-                  part->node, jr_json_get_u32(part->run, "pid"),
-                  host == NULL ? "?" : host);
-    json_t *cause = cause_json("lost_node", &text);
-    jr_json_set_str(cause, "host", host);
-    return cause;
-}
-
-static json_t *cause_of_absent(const struct parts *parts)
-{
-    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    size_t absent = parts->nodes - parts->count;
-    jr_buf_printf(&text,
-                  "what is here did well, but %zu of %u nodes %s not here",
-                  absent, parts->nodes, absent == 1 ? "is" : "are");
-    return cause_json("result", &text);
-}
-
-/* The verdict over the parts, and why. */
-static void set_verdict(json_t *head, const struct parts *parts,
-                        const struct part *decider, const json_t *nodes)
-{
-    struct jr_buf torn JR_BUF_CLEANUP = JR_BUF_INIT;
-    enum jr_run_status status = JR_RUN_SUCCEEDED;
-    json_int_t code = 0;
-    json_t *cause = NULL;
-    if (decider != NULL && decider->results != NULL) {
-        status = decider->status;
-        code = jr_json_get_u32(decider->results, "exit_code");
-        cause = json_incref(json_object_get(decider->results, "root_cause"));
-    } else if (decider != NULL) {
-        status = JR_RUN_LAUNCH_FAILED;
-        code = JR_STATUS_LAUNCH;
-        cause = cause_of_lost(decider);
-    } else if (jr_parts_torn(&torn, nodes)) {
-        status = JR_RUN_INCOMPLETE;
-        code = JR_STATUS_INCOMPLETE;
-        cause = cause_json("result", &torn);
-    } else if (parts->count < parts->nodes) {
-        status = JR_RUN_INCOMPLETE;
-        code = JR_STATUS_INCOMPLETE;
-        cause = cause_of_absent(parts);
-    }
-    jr_json_set_str(head, "status", jr_run_status_word(status));
-    jr_json_set_int(head, "exit_code", code);
-    jr_json_set(head, "root_cause", cause == NULL ? json_null() : cause);
-}
-
 /* From when to when, and what is left. */
-static void set_sums(json_t *head, const struct parts *parts)
+static void set_sums(json_t *head, const struct jr_joining *parts)
 {
     double started = INFINITY, finished = 0, end;
     json_int_t left = 0, attempt = 0;
@@ -309,7 +156,7 @@ static void lift(json_t *object, const char *key, uint32_t node)
     jr_json_set(object, key, jr_json_buf(&text));
 }
 
-static void add_rank(json_t *ranks, json_t *rank, const struct part *part,
+static void add_rank(json_t *ranks, json_t *rank, const struct jr_part *part,
                      bool first)
 {
     const char *state = jr_json_get_str(rank, "state");
@@ -326,12 +173,13 @@ static void add_rank(json_t *ranks, json_t *rank, const struct part *part,
     json_array_append(ranks, rank);
 }
 
-static json_t *all_ranks(const struct parts *parts, const struct part *decider)
+static json_t *all_ranks(const struct jr_joining *parts,
+                         const struct jr_part *decider)
 {
     json_t *ranks = json_array();
-    bool failed = decider != NULL && weight_of(decider) > 1;
+    bool failed = decider != NULL && jr_part_weight(decider) > 1;
     for (size_t i = 0; i < parts->count; i++) {
-        const struct part *part = &parts->items[i];
+        const struct jr_part *part = &parts->items[i];
         json_t *list = json_object_get(part->results, "ranks");
         size_t n = 0;
         json_t *rank = NULL;
@@ -342,7 +190,7 @@ static json_t *all_ranks(const struct parts *parts, const struct part *decider)
 }
 
 /* The fingerprint that all parts have; NULL: there is none. */
-static const char *common_fingerprint(const struct parts *parts)
+static const char *common_fingerprint(const struct jr_joining *parts)
 {
     const char *first = jr_json_get_str(parts->items[0].run, "fingerprint");
     for (size_t i = 1; first != NULL && i < parts->count; i++)
@@ -352,7 +200,7 @@ static const char *common_fingerprint(const struct parts *parts)
 }
 
 /* What the first node that compares compares. */
-static const json_t *first_asked(const struct parts *parts)
+static const json_t *first_asked(const struct jr_joining *parts)
 {
     for (size_t i = 0; i < parts->count; i++)
         if (jr_across_asked(parts->items[i].results))
@@ -360,10 +208,10 @@ static const json_t *first_asked(const struct parts *parts)
     return NULL;
 }
 
-static json_t *join(const struct parts *parts)
+static json_t *join(const struct jr_joining *parts)
 {
     static const char *const kept[] = {"format_version", "run_id", "name"};
-    const struct part *decider = find_decider(parts);
+    const struct jr_part *decider = jr_joined_decider(parts);
     const json_t *some = decider != NULL ? decider->results : NULL;
     json_t *head = json_object();
     for (size_t i = 0; some == NULL && i < parts->count; i++)
@@ -372,7 +220,7 @@ static json_t *join(const struct parts *parts)
         jr_json_share(head, some, kept[i]);
     jr_json_set_str(head, "fingerprint", common_fingerprint(parts));
     json_t *nodes = nodes_json(parts);
-    set_verdict(head, parts, decider, nodes);
+    jr_joined_verdict(head, parts, decider, nodes);
     set_sums(head, parts);
     jr_json_set_int(head, "world_size", parts->world);
     jr_json_set(head, "attempts", json_array());
@@ -387,7 +235,7 @@ static json_t *join(const struct parts *parts)
 
 json_t *jr_joined_results(int fd, const struct jr_parts *found, bool head)
 {
-    struct parts parts;
+    struct jr_joining parts;
     json_t *joined = NULL;
     bool over = true, any = false;
     load(&parts, fd, found, head);
@@ -453,7 +301,7 @@ static int by_time(const void *a, const void *b)
 void jr_parts_timeline(struct jr_timeline *ret, int fd)
 {
     struct jr_parts found;
-    struct parts parts = {0};
+    struct jr_joining parts = {0};
     double first = INFINITY;
     jr_parts_find(&found, fd);
     if (found.count > 0)

@@ -1,9 +1,11 @@
-/* How the files of a run's parts become one. For parts.c alone. */
+/* How the files of a run's parts become one: what parts.c and the files of this
+ * name share. */
 #ifndef JR_JOINED_H
 #define JR_JOINED_H
 
 #include "left.h"
 #include "parts.h"
+#include "report.h"
 
 enum {
     JR_PART_NAME = 16, /* "node_1" */
@@ -22,6 +24,31 @@ const char *jr_part_standing(int fd, uint32_t node, const json_t *run);
 
 /* Whether that record has the fingerprint, as far as it has one. */
 bool jr_part_ran_like(const json_t *run, const char *fingerprint);
+
+/* A part that has been read. */
+struct jr_part {
+    uint32_t node;
+    const char *standing;  /* "finished", "running", "elsewhere", "lost" */
+    json_t *run, *results; /* results: NULL while there are none */
+    enum jr_run_status status;
+};
+
+/* All parts that are here. */
+struct jr_joining {
+    int fd;
+    struct jr_part *items;
+    size_t count;
+    uint32_t nodes, world; /* of the whole */
+};
+
+/* decider.c: how much a part says of the whole: 0, it did well; 1, it did not
+ * deliver; 2, nobody knows; 3, it failed. The part that decides; NULL: all that
+ * are here did well. And the verdict over the parts, and why, into the joined
+ * results; `nodes` are theirs, as jr_parts_nodes has them. */
+int jr_part_weight(const struct jr_part *part);
+const struct jr_part *jr_joined_decider(const struct jr_joining *parts);
+void jr_joined_verdict(json_t *head, const struct jr_joining *parts,
+                       const struct jr_part *decider, const json_t *nodes);
 
 /* joined.c: see parts.h. */
 json_t *jr_joined_results(int fd, const struct jr_parts *parts, bool head);
