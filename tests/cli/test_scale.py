@@ -2,6 +2,7 @@
 memory than it may have."""
 import json
 import os
+import pathlib
 import resource
 import subprocess
 import unittest
@@ -10,6 +11,7 @@ import harness
 
 RANKS = 1_000_000
 MEMORY = 200 << 20  # bytes of address space
+CROWD = pathlib.Path(__file__).resolve().parent.parent / "slurm" / "crowd"
 
 
 def bounded():
@@ -80,6 +82,38 @@ class Scale(harness.Case):
         self.assertIn("32768 ranks on 4096 nodes", done.stdout)
         self.assertIn("here      node 4095: ranks 32760-32767", done.stdout)
         self.assertIn("master    rack01n01:", done.stdout)
+
+
+class Head(harness.Case):
+    """The head of thousands of nodes, whose agents are all one stand-in."""
+
+    def test_4096_nodes_of_8_gpus(self):
+        nodes = 1024 if os.environ.get("SANITIZED") else 4096
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin" / "srun").symlink_to(CROWD)
+        version = subprocess.run([harness.JOBRUN, "--version"], text=True,
+                                 capture_output=True).stdout.split()[1]
+        self.write("t.jobrun.yaml", "version: 1\nentrypoint: [./train]\n"
+                   "device: cuda\nparallelism: {model: 8}\n")
+        how = {} if os.environ.get("SANITIZED") else {"preexec_fn": bounded}
+        process = self.start("t.jobrun.yaml", env={
+            "SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": str(nodes),
+            "SLURM_JOB_NODELIST": f"n[1-{nodes}]",
+            "CROWD_FACTS": os.environ["MACHINES"] + "/dgx-h100.yaml",
+            "CROWD_RANKS": "8", "CROWD_VERSION": version,
+            "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"}, **how)
+        out, err = process.communicate(timeout=harness.LIMIT * 4)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn(f"{nodes * 8} of {nodes * 8} ranks exited with 0", err)
+        self.assertEqual(sorted(out.splitlines()),
+                         sorted(f"[{node * 8}] up" for node in range(nodes)))
+        last = self.results()["ranks"][-1]
+        self.assertEqual((last["rank"], last["host"], last["device"]),
+                         (nodes * 8 - 1, f"n{nodes}", "7"))
+        agents, = (event for event in self.events()
+                   if event["event"] == "agents")
+        self.assertLess(agents["heard"], nodes * 4096)
+        self.assertLess(agents["told"], 4096)
 
 
 class LargestSpecs(harness.Case):
