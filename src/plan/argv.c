@@ -86,7 +86,7 @@ static bool needs_support(const struct jr_entrypoint *entry)
 int jr_argv_compile(struct jr_stencils *ret, const struct jr_scopes *scopes,
                     struct jr_error *err)
 {
-    static void (*const heads[])(struct words * words) = {
+    static void (*const heads[])(struct words *) = {
         [JR_FORM_SHELL] = add_shell,
         [JR_FORM_PYTHON] = add_python,
         [JR_FORM_LIBRARY] = add_library,

@@ -31,8 +31,7 @@ enum jr_domain {
 struct jr_scope {
     const char *text[JR_TEMPLATE_COUNT];
     uint32_t index[JR_DOMAIN_COUNT];
-    struct jr_arena
-        *lasting; /* for what ranks share; NULL: where the rest is */
+    struct jr_arena *lasting; /* for what ranks share; NULL: as the rest */
 };
 
 struct jr_piece; /* a literal or a word */

@@ -43,8 +43,8 @@ struct jr_report {
                          together with it */
     size_t causes_count;
     const char *overrun; /* which of `timeouts` ended it, in words; NULL */
-    struct jr_hang_group
-        *hang;     /* what hung ranks did, the fewest first; NULL */
+    struct jr_hang_group *hang; /* what hung ranks did, the fewest first;
+                                   NULL */
     uint32_t *odd; /* indices into ranks: who differs from the others then */
     size_t odd_count;
     bool odd_silent;              /* only by having been silent longer */

@@ -45,11 +45,11 @@ struct jr_session_options {
                           the checkout around the spec, else its folder */
     char *const *args; /* words behind the entrypoint's own, NULL-terminated;
                           NULL: none */
-    const uint32_t *node_rank; /* NULL: not given */
-    const uint32_t
-        *debug_rank;            /* gets a terminal of its own, for which
-                                   console.in_fd has to be one; the others write
-                                   to files only, timeouts are off; NULL: none */
+    const uint32_t *node_rank;  /* NULL: not given */
+    const uint32_t *debug_rank; /* gets a terminal of its own, for which
+                                   console.in_fd has to be one; the others
+                                   write to files only, timeouts are off;
+                                   NULL: none */
     const uint32_t *stdin_rank; /* reads console.in_fd; NULL: none does */
     bool local;                 /* every node's ranks on this machine */
     bool check;   /* validate only: what has to come from outside is unknown,
