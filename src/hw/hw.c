@@ -87,7 +87,8 @@ static void read_network(struct jr_probe *probe)
     if (range == NULL)
         return;
     range += strspn(range, " \t");
-    if (jr_num_u32(first, &low) && jr_num_u32(range, &high) && low <= high) {
+    if (jr_num_u32(first, &low) && jr_num_u32(range, &high) && low > 0 &&
+        low <= high && high <= UINT16_MAX) {
         hw->port_low = low;
         hw->port_high = high;
     }

@@ -1,6 +1,8 @@
 #include "unit.h"
 
 #include <sched.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "arena.h"
@@ -118,6 +120,50 @@ static void the_threads_own_affinity_counts(void)
     jr_arena_release(&arena);
 }
 
-JR_UNIT_MAIN("probe", CASE(fields_of_a_text), CASE(survives_without_memory),
+static void check_range(const char *root, const char *path, const char *range,
+                        uint32_t low)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_hw hw;
+    FILE *file = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_TRUE(fputs(range, file) >= 0);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+    CU_ASSERT_EQUAL(jr_hw_probe(&hw, &arena, root, no_env, NULL), 0);
+    CU_ASSERT_EQUAL(hw.port_low, low);
+    CU_ASSERT_EQUAL(hw.port_high,
+                    low == JR_HW_PORT_LOW ? JR_HW_PORT_HIGH : 65535);
+    jr_arena_release(&arena);
+}
+
+/* No kernel has one that is empty, or begins at 0. */
+static void a_range_of_ports_that_is_none(void)
+{
+    static const char *const folders[] = {"proc", "proc/sys", "proc/sys/net",
+                                          "proc/sys/net/ipv4"};
+    static const char *const wrong[] = {"",       "x",       "1024",
+                                        "0 2000", "2000 1",  "1024 65536",
+                                        "-1 20",  "1024 max"};
+    enum { FOLDERS = sizeof folders / sizeof folders[0] };
+    char root[] = "/tmp/jr_probe_XXXXXX", path[128];
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(root));
+    for (size_t i = 0; i < FOLDERS; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", root, folders[i]);
+        CU_ASSERT_EQUAL_FATAL(mkdir(path, 0700), 0);
+    }
+    (void)snprintf(path, sizeof path, "%s/%s/ip_local_port_range", root,
+                   folders[FOLDERS - 1]);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        check_range(root, path, wrong[i], JR_HW_PORT_LOW);
+    check_range(root, path, "1\t65535\n", 1);
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    for (size_t i = FOLDERS; i > 0; i--) {
+        (void)snprintf(path, sizeof path, "%s/%s", root, folders[i - 1]);
+        CU_ASSERT_EQUAL(rmdir(path), 0);
+    }
+    CU_ASSERT_EQUAL(rmdir(root), 0);
+}
+
+JR_UNIT_MAIN("probe", CASE(a_range_of_ports_that_is_none), CASE(fields_of_a_text), CASE(survives_without_memory),
              CASE(a_folder_that_is_not_there_has_no_facts), CASE(this_machine),
              CASE(the_threads_own_affinity_counts))
