@@ -147,7 +147,7 @@ static int resolve(void *data, const json_t *word, struct jr_buf *seats,
     drop_lease(side);
     if (status != JR_STATUS_OK)
         return refuse(session, status, err);
-    jr_seats_tell(seats, &session->resolution.job);
+    jr_seats_tell(seats, &session->resolution.job.own);
     return seats->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
                          : 0;
 }

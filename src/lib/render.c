@@ -138,7 +138,8 @@ static uint32_t wanted_cpus(const struct jr_session *session, uint32_t ranks)
     if (session->hw.cpus.usable > 0)
         return session->hw.cpus.usable;
     bool stated = jr_spec_where(session->file, "threads").line != 0;
-    return stated || job->device == JR_DEVICE_CPU ? ranks * job->threads : 0;
+    return stated || job->device == JR_DEVICE_CPU ? ranks * job->own.threads
+                                                  : 0;
 }
 
 /* Whether the ranks meet on a machine that is known: where nodes are only

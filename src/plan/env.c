@@ -173,7 +173,7 @@ static void add_devices(struct build *build)
 {
     const struct jr_job *job = build->scopes->job;
     const char *name = job->visibility_variable;
-    if (name == NULL || jr_seats_of(job, 0).devices_count == 0 ||
+    if (name == NULL || jr_seats_of(job, 0)->devices_count == 0 ||
         job->device_visibility == JR_VISIBLE_INHERIT)
         return;
     if (job->device == JR_DEVICE_ROCM)

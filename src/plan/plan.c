@@ -130,7 +130,7 @@ static void warn(struct jr_build *build)
     const struct jr_job *job = build->job;
     warn_crossing(build);
     warn_of_fork(build);
-    if (job->device_visibility == JR_VISIBLE_ONE && job->devices_count > 0)
+    if (job->device_visibility == JR_VISIBLE_ONE && job->own.devices_count > 0)
         jr_diags_warning(build->diags, 505, (struct jr_span){0},
                          "device_visibility",
                          "LOCAL_RANK is not a device index: each rank sees "

@@ -20,17 +20,17 @@ struct cast {
  * which are taken to be like it. */
 static void fill_seat(const struct jr_job *job, struct jr_plan_rank *rank)
 {
-    const struct jr_seats seats = jr_seats_of(job, rank->node_rank);
+    const struct jr_seats *seats = jr_seats_of(job, rank->node_rank);
     uint32_t local = job->local_world_sizes[rank->node_rank];
-    if (seats.devices_count > 0)
-        rank->device = seats.devices[rank->local_rank % seats.devices_count];
+    if (seats->devices_count > 0)
+        rank->device = seats->devices[rank->local_rank % seats->devices_count];
     if (rank->device != NULL)
-        rank->device_model = seats.device_model;
-    rank->threads = seats.threads;
-    if (seats.slots_count == job->world_size)
-        rank->cpus = seats.slots[rank->rank];
-    else if (seats.slots_count == local)
-        rank->cpus = seats.slots[rank->local_rank];
+        rank->device_model = seats->device_model;
+    rank->threads = seats->threads;
+    if (seats->slots_count == job->world_size)
+        rank->cpus = seats->slots[rank->rank];
+    else if (seats->slots_count == local)
+        rank->cpus = seats->slots[rank->local_rank];
 }
 
 /* What the command line says of its streams. */

@@ -145,10 +145,10 @@ static uint32_t device_node(const struct jr_resolver *r, uint32_t rank)
 {
     const struct jr_job *job = &r->out->job;
     const struct jr_hw *hw = r->hw;
-    if (job->devices_count == 0)
+    if (job->own.devices_count == 0)
         return NOWHERE;
     const struct jr_hw_device *device = jr_device_find(
-        hw, job->device, job->devices[rank % job->devices_count]);
+        hw, job->device, job->own.devices[rank % job->own.devices_count]);
     for (uint32_t i = 0; device != NULL && i < hw->cpus.numa_count; i++)
         if (device->numa_node == (int)hw->cpus.numa[i].index)
             return i;
@@ -200,19 +200,19 @@ static void make_slots(struct jr_resolver *r, const struct pool *pool,
 {
     struct jr_job *job = &r->out->job;
     uint32_t ranks = jr_place_here(r), last[2] = {0, 0};
-    job->slots = jr_arena_array(r->arena, ranks, sizeof *job->slots);
-    for (uint32_t i = 0; i < ranks && job->slots != NULL; i++) {
+    job->own.slots = jr_arena_array(r->arena, ranks, sizeof *job->own.slots);
+    for (uint32_t i = 0; i < ranks && job->own.slots != NULL; i++) {
         uint32_t bounds[2];
         find_share(r, pool, bind, i, bounds);
         bool same = i > 0 && memcmp(bounds, last, sizeof last) == 0;
-        job->slots[i] = same ? job->slots[i - 1]
-                             : print_cores(r, pool, bounds[0], bounds[1]);
+        job->own.slots[i] = same ? job->own.slots[i - 1]
+                                 : print_cores(r, pool, bounds[0], bounds[1]);
         memcpy(last, bounds, sizeof last);
         uint32_t cores = bounds[1] - bounds[0];
         if (bind != JR_BIND_NUMA &&
             (r->slot_cores == 0 || cores < r->slot_cores))
             r->slot_cores = cores;
-        job->slots_count++;
+        job->own.slots_count++;
     }
 }
 

@@ -238,9 +238,9 @@ static enum jr_fired list_stated(struct jr_resolver *r, struct jr_cell *out)
     uint32_t index;
     jr_cell_state(r, out, "devices");
     jr_rules_show(r, JR_DEVICES, out);
-    job->devices =
+    job->own.devices =
         jr_arena_array(r->arena, spec->devices_count, sizeof(char *));
-    if (job->devices == NULL)
+    if (job->own.devices == NULL)
         return JR_FAILED;
     for (uint32_t i = 0; i < spec->devices_count; i++) {
         granted = grants(r, i) && granted;
@@ -249,11 +249,12 @@ static enum jr_fired list_stated(struct jr_resolver *r, struct jr_cell *out)
     for (uint32_t i = 0; i < spec->devices_count; i++) {
         const struct jr_hw_device *device =
             jr_device_find(r->hw, job->device, spec->devices[i]);
-        job->devices[i] = spec->devices[i];
+        job->own.devices[i] = spec->devices[i];
         if (job->devices_by_index && device != NULL)
-            job->devices[i] = jr_arena_printf(r->arena, "%u", device->index);
+            job->own.devices[i] =
+                jr_arena_printf(r->arena, "%u", device->index);
     }
-    job->devices_count = spec->devices_count;
+    job->own.devices_count = spec->devices_count;
     granted = in_order(r) && granted;
     return granted ? JR_FIRED : JR_FAILED;
 }
@@ -269,12 +270,12 @@ static bool is_mig(const struct jr_hw_device *device)
 static void name_instances(struct jr_resolver *r)
 {
     struct jr_job *job = &r->out->job;
-    for (uint32_t i = 0; i < job->devices_count; i++) {
+    for (uint32_t i = 0; i < job->own.devices_count; i++) {
         const struct jr_hw_device *device =
-            jr_device_find(r->hw, job->device, job->devices[i]);
+            jr_device_find(r->hw, job->device, job->own.devices[i]);
         if (!is_mig(device))
             continue;
-        job->devices[i] = jr_arena_strdup(r->arena, device->uuid);
+        job->own.devices[i] = jr_arena_strdup(r->arena, device->uuid);
         job->devices_by_index = false;
         r->instances = true;
     }
@@ -294,10 +295,10 @@ static enum jr_fired list_all(struct jr_resolver *r, struct jr_cell *out)
                          : "jobrun doctor shows what is");
         return JR_FAILED;
     }
-    job->devices = jr_arena_array(r->arena, count, sizeof(char *));
-    for (uint32_t i = 0; i < r->hw->devices_count && job->devices; i++)
+    job->own.devices = jr_arena_array(r->arena, count, sizeof(char *));
+    for (uint32_t i = 0; i < r->hw->devices_count && job->own.devices; i++)
         if (usable(&r->hw->devices[i], job->device))
-            job->devices[job->devices_count++] =
+            job->own.devices[job->own.devices_count++] =
                 jr_arena_printf(r->arena, "%u", r->hw->devices[i].index);
     job->devices_by_index = count > 0;
     if (devices_are(r, "all"))
@@ -332,9 +333,9 @@ static const char *own_model(const struct jr_resolver *r)
 {
     const struct jr_job *job = &r->out->job;
     const char *model = NULL;
-    for (uint32_t i = 0; i < job->devices_count; i++) {
+    for (uint32_t i = 0; i < job->own.devices_count; i++) {
         const struct jr_hw_device *device =
-            jr_device_find(r->hw, job->device, job->devices[i]);
+            jr_device_find(r->hw, job->device, job->own.devices[i]);
         if (device == NULL || device->model == NULL ||
             (model != NULL && strcmp(model, device->model) != 0))
             return NULL;
@@ -353,11 +354,11 @@ enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out)
     if (fired != JR_FIRED)
         return fired;
     name_instances(r);
-    job->device_model = own_model(r);
-    out->number = job->devices_count;
+    job->own.device_model = own_model(r);
+    out->number = job->own.devices_count;
     out->fact = true;
-    out->text = job->devices_count > 0
-                    ? jr_cell_list(r, job->devices, job->devices_count)
+    out->text = job->own.devices_count > 0
+                    ? jr_cell_list(r, job->own.devices, job->own.devices_count)
                     : "all";
     out->detail = describe(r, job->device);
     return JR_FIRED;

@@ -44,9 +44,11 @@ struct jr_provenance {
 struct jr_seats {
     char **devices; /* rank i gets entry i modulo count */
     uint32_t devices_count;
-    const char *device_model; /* of all of them, for people; NULL: unknown */
-    char **slots;             /* CPUs, as below */
-    uint32_t slots_count;
+    const char *device_model; /* "H100", for people; NULL when unknown, or not
+                                 all are of one */
+    char **slots;         /* the CPUs of each rank; of all ranks where all share
+                             this machine (--local): "0-3,8" */
+    uint32_t slots_count; /* 0: ranks are not bound */
     uint32_t threads;
 };
 
@@ -81,21 +83,14 @@ struct jr_job {
                              no profile wants them */
     const char *init_method;
     enum jr_device device;
-    const char *device_name;  /* as spelled: "cuda", "custom:foo" */
-    const char *device_model; /* "H100", for people; NULL when unknown, or not
-                                 all are of one */
-    char **devices;           /* local rank i gets entry i modulo count */
-    uint32_t devices_count;
-    bool devices_by_index; /* entries are absolute indices, not UUIDs */
+    const char *device_name; /* as spelled: "cuda", "custom:foo" */
+    bool devices_by_index;   /* `devices` are absolute indices, not UUIDs */
     enum jr_visibility device_visibility;
     const char *visibility_variable; /* "CUDA_VISIBLE_DEVICES"; NULL: none */
-    uint32_t threads;
-    const char *bind;     /* a word of JR_BINDS */
-    char **slots;         /* the CPUs of each rank that shares this machine, by
-                             local rank, or with --local by rank: "0-3,8" */
-    uint32_t slots_count; /* 0: ranks are not bound */
-    const char *unbound;  /* why they are not, though `bind` says so: a profile
-                             does not tell enough; NULL: all is known */
+    const char *bind;                /* a word of JR_BINDS */
+    const char *unbound;    /* why ranks have no CPUs, though `bind` says so: a
+                               profile does not tell enough; NULL: all is known */
+    struct jr_seats own;    /* of the node that this was resolved for */
     struct jr_seats *seats; /* of each node; NULL: all are taken to be like this
                                one. See seats.h */
     uint32_t axis_size[JR_AXIS_COUNT];

@@ -89,7 +89,7 @@ static void take_sizes(struct jr_resolver *r, struct jr_job *job)
     }
     job->node_rank = JR_CELL(r, NODE_RANK).number;
     job->rank_start = JR_CELL(r, RANK_START).number;
-    job->threads = JR_CELL(r, THREADS).number;
+    job->own.threads = JR_CELL(r, THREADS).number;
     job->axis_size[JR_AXIS_MODEL] = JR_CELL(r, MODEL).number;
     job->axis_size[JR_AXIS_PIPELINE] = JR_CELL(r, PIPELINE).number;
     job->axis_size[JR_AXIS_DATA] = JR_CELL(r, DATA).number;

@@ -7,18 +7,9 @@
 
 #include "banned.h"
 
-struct jr_seats jr_seats_of(const struct jr_job *job, uint32_t node)
+const struct jr_seats *jr_seats_of(const struct jr_job *job, uint32_t node)
 {
-    if (job->seats != NULL)
-        return job->seats[node];
-    return (struct jr_seats){
-        .devices = job->devices,
-        .devices_count = job->devices_count,
-        .device_model = job->device_model,
-        .slots = job->slots,
-        .slots_count = job->slots_count,
-        .threads = job->threads,
-    };
+    return job->seats != NULL ? &job->seats[node] : &job->own;
 }
 
 static void set_texts(json_t *object, const char *key, char *const *items,
@@ -31,14 +22,14 @@ static void set_texts(json_t *object, const char *key, char *const *items,
         jr_json_set(object, key, list);
 }
 
-void jr_seats_tell(struct jr_buf *out, const struct jr_job *job)
+void jr_seats_tell(struct jr_buf *out, const struct jr_seats *seats)
 {
     json_t *object = json_object();
-    jr_json_set_int(object, "threads", job->threads);
-    set_texts(object, "devices", job->devices, job->devices_count);
-    set_texts(object, "cpus", job->slots, job->slots_count);
-    if (job->device_model != NULL)
-        jr_json_set_str(object, "model", job->device_model);
+    jr_json_set_int(object, "threads", seats->threads);
+    set_texts(object, "devices", seats->devices, seats->devices_count);
+    set_texts(object, "cpus", seats->slots, seats->slots_count);
+    if (seats->device_model != NULL)
+        jr_json_set_str(object, "model", seats->device_model);
     jr_json_print(out, object, 0);
     json_decref(object);
 }

@@ -12,11 +12,10 @@
 struct jr_resolution;
 
 /* Those on a node, as far as they are known. */
-struct jr_seats jr_seats_of(const struct jr_job *job, uint32_t node);
+const struct jr_seats *jr_seats_of(const struct jr_job *job, uint32_t node);
 
-/* Append those of the node that the job was resolved for, as JSON: what there
- * is none of is left out. */
-void jr_seats_tell(struct jr_buf *out, const struct jr_job *job);
+/* Append them as JSON: what there is none of is left out. */
+void jr_seats_tell(struct jr_buf *out, const struct jr_seats *seats);
 
 /* Read them, in `arena`. -1: it is something else. Without memory the arena has
  * failed. */

@@ -170,7 +170,7 @@ static void set_sizes(const struct filling *to, const struct jr_job *job)
     set_number(to, "node_rank", job->node_rank);
     set_number(to, "rank_start", job->rank_start);
     set_number(to, "master_port", job->master_port);
-    set_number(to, "threads", job->threads);
+    set_number(to, "threads", job->own.threads);
     set_number(to, "parallelism.model", job->axis_size[JR_AXIS_MODEL]);
     set_number(to, "parallelism.pipeline", job->axis_size[JR_AXIS_PIPELINE]);
     set_number(to, "parallelism.data", job->axis_size[JR_AXIS_DATA]);
@@ -202,8 +202,8 @@ static void set_names(const struct filling *to, const struct jr_job *job)
     if (job->hosts[0] != NULL)
         set_list(to, "hosts", job->hosts, job->nodes);
     set_master(to, job);
-    if (job->devices_count > 0 && !jr_seats_differ(job))
-        set_list(to, "devices", job->devices, job->devices_count);
+    if (job->own.devices_count > 0 && !jr_seats_differ(job))
+        set_list(to, "devices", job->own.devices, job->own.devices_count);
     else
         set_text(to, "devices", job->device == JR_DEVICE_CPU ? "none" : "all");
 }

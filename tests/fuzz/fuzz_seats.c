@@ -6,19 +6,6 @@
 
 #include "seats.h"
 
-static void tell(struct jr_buf *out, const struct jr_seats *seats)
-{
-    const struct jr_job job = {
-        .devices = seats->devices,
-        .devices_count = seats->devices_count,
-        .device_model = seats->device_model,
-        .slots = seats->slots,
-        .slots_count = seats->slots_count,
-        .threads = seats->threads,
-    };
-    jr_seats_tell(out, &job);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct jr_arena arena = JR_ARENA_INIT;
@@ -26,9 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     JR_BUF_CLEANUP struct jr_buf one = JR_BUF_INIT, other = JR_BUF_INIT;
     if (jr_seats_read(&seats, &arena, (const char *)data, size) == 0) {
         require(seats.threads > 0);
-        tell(&one, &seats);
+        jr_seats_tell(&one, &seats);
         require(jr_seats_read(&again, &arena, one.data, one.len) == 0);
-        tell(&other, &again);
+        jr_seats_tell(&other, &again);
         require(one.len == other.len &&
                 memcmp(one.data, other.data, one.len) == 0);
         require(again.devices_count == seats.devices_count &&

@@ -3,7 +3,7 @@
  *
  *     struct sample s;
  *     sample_init(&s, 2, 2, 2);
- *     s.job.threads = 4;
+ *     s.job.own.threads = 4;
  *     CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_OK);
  *     ... s.plan, s.diags ...
  *     sample_release(&s);
@@ -61,7 +61,7 @@ static inline void sample_init(struct sample *s, uint32_t model,
         .master_port = 29500,
         .init_method = "env://",
         .device_name = "cpu",
-        .threads = 3,
+        .own.threads = 3,
         .axis_size = {model, pipeline, data},
         .axis_backend = {"gloo", "gloo", "gloo"},
         .backend = "gloo",

@@ -377,8 +377,8 @@ static void sets_what_devices_are_seen(void)
         sample_init(&s, 1, 1, 4);
         s.options.environ = outer;
         s.job.device = rows[i].device;
-        s.job.devices = devices;
-        s.job.devices_count = 3;
+        s.job.own.devices = devices;
+        s.job.own.devices_count = 3;
         s.job.devices_by_index = rows[i].by_index;
         s.job.device_visibility = rows[i].visibility;
         s.job.visibility_variable = "CUDA_VISIBLE_DEVICES";
@@ -478,8 +478,8 @@ static void sets_the_same_names_for_all(void)
     sample_init(&s, 2, 1, 2);
     sample_nodes(&s, 2);
     s.job.device = JR_DEVICE_CUDA;
-    s.job.devices = devices;
-    s.job.devices_count = 2;
+    s.job.own.devices = devices;
+    s.job.own.devices_count = 2;
     s.job.device_visibility = JR_VISIBLE_ONE;
     s.job.visibility_variable = "CUDA_VISIBLE_DEVICES";
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);

@@ -185,8 +185,8 @@ static void obeys_its_schema(void)
     struct jr_buf out = JR_BUF_INIT;
     struct sample s;
     sample_init(&s, 2, 1, 2);
-    s.job.devices = (char *[]){TEXT("0"), TEXT("1")};
-    s.job.devices_count = 2;
+    s.job.own.devices = (char *[]){TEXT("0"), TEXT("1")};
+    s.job.own.devices_count = 2;
     CU_ASSERT_EQUAL_FATAL(sample_build(&s), JR_STATUS_OK);
     jr_plan_json(&out, &s.plan, NULL);
     int whole = validate(out.data, out.len);

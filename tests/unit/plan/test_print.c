@@ -141,9 +141,9 @@ static void tells_nodes_and_devices(void)
     s.job.node_rank = 1;
     s.job.rank_start = 2;
     s.job.device_name = "cuda";
-    s.job.device_model = "H100";
-    s.job.devices = devices;
-    s.job.devices_count = 2;
+    s.job.own.device_model = "H100";
+    s.job.own.devices = devices;
+    s.job.own.devices_count = 2;
     s.job.master_addr = "fe80::1";
     s.job.axis_backend[JR_AXIS_DATA] = "nccl";
     print(&out, &s, false);
@@ -207,8 +207,8 @@ static void folds_a_large_world(void)
     sample_init(&s, 1, 1, 1000);
     sample_nodes(&s, 2);
     s.job.device_name = "cuda";
-    s.job.devices = devices;
-    s.job.devices_count = 4;
+    s.job.own.devices = devices;
+    s.job.own.devices_count = 4;
     print(&out, &s, false);
     check(&out, "\n0-499    0     0-499  GPU 0 .. 3  any");
     check(&out, "\n500-999  1     0-499  GPU 0 .. 3  any");
@@ -293,10 +293,10 @@ static void lets_no_text_forge_a_line(void)
     struct sample s;
     sample_init(&s, 1, 1, 1);
     s.job.name = s.job.workdir = s.job.log_dir = s.job.master_addr = evil;
-    s.job.backend = s.job.device_name = s.job.device_model = evil;
+    s.job.backend = s.job.device_name = s.job.own.device_model = evil;
     s.job.axis_backend[0] = "y\njobrun: ok\x1b[2J";
-    s.job.devices = (char *[]){TEXT("x\njobrun: ok\x1b[2J")};
-    s.job.devices_count = 1;
+    s.job.own.devices = (char *[]){TEXT("x\njobrun: ok\x1b[2J")};
+    s.job.own.devices_count = 1;
     s.argv[0] = TEXT("x\njobrun: ok\x1b[2J");
     print(&out, &s, true);
     CU_ASSERT_PTR_NULL(part(&out, "\njobrun: ok"));

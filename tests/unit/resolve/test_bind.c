@@ -69,8 +69,8 @@ static void check(const struct vector *vector, bool real)
     scene_open(&scene, vector->spec, &facts);
     const struct jr_job *job = &scene.resolution.job;
     bool good = scene.status == JR_STATUS_OK;
-    for (uint32_t i = 0; good && i < job->slots_count; i++)
-        jr_buf_printf(&text, "%s%s", i == 0 ? "" : " ", job->slots[i]);
+    for (uint32_t i = 0; good && i < job->own.slots_count; i++)
+        jr_buf_printf(&text, "%s%s", i == 0 ? "" : " ", job->own.slots[i]);
     const char *got = text.len == 0 ? "" : text.data;
     if (vector->expected != NULL && vector->expected[0] == '!')
         CU_ASSERT_PTR_NOT_NULL(

@@ -63,10 +63,10 @@ static void add_job(struct jr_buf *out, const struct jr_job *job)
         mesh *= job->axis_size[axis];
     CU_ASSERT_EQUAL(sum, job->world_size);
     CU_ASSERT_EQUAL(mesh, job->world_size);
-    CU_ASSERT_TRUE(job->threads >= 1);
+    CU_ASSERT_TRUE(job->own.threads >= 1);
     jr_buf_printf(out, "%5u = %2u x %-4u  %-4s  %-4s  %3u threads",
                   job->world_size, job->nodes, job->local_world_sizes[0],
-                  job->device_name, job->backend, job->threads);
+                  job->device_name, job->backend, job->own.threads);
 }
 
 /* One line: the machine, and the job or why there is none. */

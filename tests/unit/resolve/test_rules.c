@@ -444,9 +444,9 @@ static void fills_the_job(void)
     CU_ASSERT_EQUAL(job->axis_size[JR_AXIS_DATA], 3);
     CU_ASSERT_EQUAL(job->device, JR_DEVICE_CUDA);
     CU_ASSERT_TRUE(job->devices_by_index);
-    CU_ASSERT_EQUAL(job->devices_count, 4);
+    CU_ASSERT_EQUAL(job->own.devices_count, 4);
     CU_ASSERT_PTR_NULL(job->hosts[2]);
-    CU_ASSERT_EQUAL(job->threads, 5);
+    CU_ASSERT_EQUAL(job->own.threads, 5);
     JR_ASSERT_TEXT(job->visibility_variable, "CUDA_VISIBLE_DEVICES");
     JR_ASSERT_TEXT(job->axis_backend[JR_AXIS_PIPELINE], "nccl");
     JR_ASSERT_TEXT(job->workdir, "/srv/job");

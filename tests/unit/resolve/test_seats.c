@@ -36,16 +36,16 @@ static void tells_what_it_reads(void)
 {
     char *devices[] = {(char *)"4", (char *)"GPU-\"5\""};
     char *slots[] = {(char *)"0-3", (char *)"0-3", (char *)"8"};
-    struct jr_job job = {.devices = devices,
-                         .devices_count = 2,
-                         .device_model = "X1",
-                         .slots = slots,
-                         .slots_count = 3,
-                         .threads = 12};
+    const struct jr_seats told = {.devices = devices,
+                                  .devices_count = 2,
+                                  .device_model = "X1",
+                                  .slots = slots,
+                                  .slots_count = 3,
+                                  .threads = 12};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_seats seats;
-    jr_seats_tell(&text, &job);
+    jr_seats_tell(&text, &told);
     CU_ASSERT_EQUAL_FATAL(jr_seats_read(&seats, &arena, text.data, text.len),
                           0);
     CU_ASSERT_EQUAL(seats.threads, 12);
@@ -59,8 +59,7 @@ static void tells_what_it_reads(void)
     jr_arena_release(&arena);
 
     jr_buf_clear(&text);
-    job = (struct jr_job){.threads = 1};
-    jr_seats_tell(&text, &job);
+    jr_seats_tell(&text, &(struct jr_seats){.threads = 1});
     CU_ASSERT_TRUE(text.len < 20);
     CU_ASSERT_EQUAL(jr_seats_read(&seats, &arena, text.data, text.len), 0);
     CU_ASSERT_TRUE(seats.devices_count == 0 && seats.slots_count == 0);
@@ -77,11 +76,11 @@ static void check_spec(char **theirs, uint32_t count, const char *devices,
     scene_open(&scene, "nodes: 2\n", &(struct facts){.on = "2x2:H100"});
     struct jr_job *job = &scene.resolution.job;
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
-    struct jr_seats each[2] = {jr_seats_of(job, 0), jr_seats_of(job, 1)};
+    struct jr_seats each[2] = {*jr_seats_of(job, 0), *jr_seats_of(job, 1)};
     each[1].devices = theirs;
     each[1].devices_count = count;
     jr_seats_take(&scene.resolution, each);
-    CU_ASSERT_EQUAL(jr_seats_of(job, 1).devices_count, count);
+    CU_ASSERT_EQUAL(jr_seats_of(job, 1)->devices_count, count);
     jr_resolution_emit(&text, &scene.resolution, scene.file);
     CU_ASSERT_PTR_NOT_NULL(strstr(text.data, devices));
     JR_ASSERT_TEXT(scene_value(&scene, "devices", 7), explained);
