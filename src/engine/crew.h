@@ -84,11 +84,6 @@ void jr_head_heed(struct jr_head *head);
 /* A word of the head, {"t":type}, to which more may be set; the caller's. */
 json_t *jr_head_word(const char *type);
 
-/* Append "node 1 (gpu02)"; its number alone where nobody knows its host.
- * head_wait.c. */
-void jr_head_name(struct jr_buf *out, const struct jr_head *head,
-                  uint32_t node);
-
 /* Tell all agents; `word` is taken over. */
 void jr_head_tell(struct jr_head *head, json_t *word);
 

@@ -34,7 +34,7 @@ struct jr_head_node jr_head_node(const struct jr_head *head, uint32_t node)
     const struct jr_buf *facts = &side->streams[JR_FLOW_FACTS],
                         *seats = &side->streams[JR_FLOW_SEATS];
     return (struct jr_head_node){
-        .host = side->host,
+        .host = side->host != NULL ? side->host : "unknown",
         .facts = facts->len > 0 ? facts->data : "",
         .facts_len = facts->len,
         .seats = seats->len > 0 ? seats->data : "",

@@ -50,6 +50,10 @@ int jr_head_open(struct jr_head **ret, const struct jr_head_options *options,
 /* Valid until the next call. */
 struct jr_head_node jr_head_node(const struct jr_head *head, uint32_t node);
 
+/* Append "node 1 (gpu02)"; its number alone where nobody knows its host. */
+void jr_head_name(struct jr_buf *out, const struct jr_head *head,
+                  uint32_t node);
+
 /* Hand the resolved spec (frame.h), which is taken over, to all nodes, and wait
  * for every one to be ready for it. -1 with what the first that is not says. */
 int jr_head_brief(struct jr_head *head, json_t *spec, struct jr_error *err);

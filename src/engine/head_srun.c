@@ -15,7 +15,7 @@
 #include "banned.h"
 
 #define LINE_MOST (256U << 10) /* bytes of what is no frame */
-#define LEAVE_NS  (UINT64_C(20) * 1000000000)
+#define LEAVE_S   20
 
 static void close_watch(struct jr_head *head, struct jr_watch *watch)
 {
@@ -208,10 +208,10 @@ static void tell_killed(const struct jr_head *head)
 {
     char line[160];
     (void)snprintf(line, sizeof line,
-                   "srun (pid %d) did not end within 20s of its input, and was "
+                   "srun (pid %d) did not end within %ds of its input, and was "
                    "killed: a node or its agent hangs; squeue --steps tells "
                    "whether its step is gone",
-                   (int)head->srun.pid);
+                   (int)head->srun.pid, LEAVE_S);
     if (head->options.note != NULL)
         head->options.note(head->options.data, line);
 }
@@ -221,7 +221,7 @@ static void let_go(struct jr_head *head)
 {
     jr_head_hush(head);
     head->late = false;
-    head->patience.at = jr_clock_ns() + LEAVE_NS;
+    head->patience.at = jr_clock_ns() + LEAVE_S * UINT64_C(1000000000);
     if (!jr_head_has_met(head)) /* nobody is there to hear it: end the step */
         (void)kill(head->srun.pid, SIGTERM);
     while (head->process.fd >= 0 && !head->late)

@@ -94,6 +94,15 @@ static uint32_t usable_cpus(const struct jr_hw *hw)
     return usable;
 }
 
+/* "node 1 (gpu02)", as long as the session lives. */
+static const char *name_of(struct jr_session *session, uint32_t node)
+{
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_head_name(&name, session->head, node);
+    const char *text = jr_buf_keep(&name, &session->arena);
+    return text != NULL ? text : "a node";
+}
+
 static int read_facts(struct jr_session *session, struct jr_hw *ret,
                       struct jr_arena *arena, uint32_t node,
                       struct jr_error *err)
@@ -107,7 +116,7 @@ static int read_facts(struct jr_session *session, struct jr_hw *ret,
     if (failed != 0)
         failed = jr_error_set(
             err, absurd ? JR_STATUS_UNRESOLVED : JR_STATUS_LAUNCH,
-            "node %u (%s): its facts %s: %s", node, said.host,
+            "%s: its facts %s: %s", name_of(session, node),
             absurd ? "contradict each other" : "cannot be read",
             diags.count > 0 ? diags.items[0].message : "out of memory");
     jr_diags_release(&diags);
@@ -134,9 +143,8 @@ static int check_clock(const struct jr_session *session, uint32_t node,
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     if (off_ns < SKEW_NS)
         return 0;
-    jr_buf_printf(&line, "node %u (", node);
-    jr_buf_safe(&line, said.host);
-    jr_buf_str(&line, "): its clock is ");
+    jr_head_name(&line, session->head, node);
+    jr_buf_str(&line, ": its clock is ");
     jr_clock_human(&line, off_ns);
     jr_buf_printf(&line, " %s of the one here", behind ? "behind" : "ahead");
     if (off_ns >= SKEW_MOST_NS)
@@ -207,8 +215,7 @@ static void settle(struct jr_session *session, const struct joint *joint)
     hw.variables = session->hw.variables;
     hw.variables_count = session->hw.variables_count;
     hw.now = session->hw.now;
-    hw.name =
-        jr_arena_printf(&session->arena, "node 0 (%s)", joint->hosts.items[0]);
+    hw.name = name_of(session, 0);
     hw.environment.backend = session->hw.environment.backend;
     hw.environment.omp_num_threads = session->hw.environment.omp_num_threads;
     keep_counts(&hw.devices_each, &joint->devices);
@@ -304,9 +311,8 @@ static int take_seats(struct jr_session *session, struct jr_error *err)
         const struct jr_head_node said = jr_head_node(session->head, node);
         if (jr_seats_read(&each[node], arena, said.seats, said.seats_len) != 0)
             return jr_error_set(err, JR_STATUS_LAUNCH,
-                                "node %u (%s): it did not say what its ranks "
-                                "have of it",
-                                node, said.host);
+                                "%s: it did not say what its ranks have of it",
+                                name_of(session, node));
     }
     if (arena->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
