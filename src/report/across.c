@@ -36,14 +36,6 @@ static void note_ranks(json_t *joined, const struct jr_past *past)
     }
 }
 
-static bool any_incomplete(const struct jr_past *past)
-{
-    for (size_t i = 0; i < past->report.count; i++)
-        if (past->report.ranks[i].state == JR_RANK_INCOMPLETE)
-            return true;
-    return false;
-}
-
 /* The verdict of a run whose ranks all ended well, of which some did not
  * deliver. */
 static void note_verdict(json_t *joined, struct jr_past *past)
@@ -71,7 +63,8 @@ void jr_across_compare(json_t *joined)
                 past.report.status == JR_RUN_INCOMPLETE;
     jr_compare_again(&judge);
     note_ranks(joined, &past);
-    if (open && any_incomplete(&past))
+    size_t odd = jr_report_first(&past.report, JR_RANK_INCOMPLETE);
+    if (open && odd < past.report.count)
         note_verdict(joined, &past);
     jr_past_release(&past);
 }

@@ -91,12 +91,10 @@ static const char *first_met(const struct view *view, char *const *entries,
     return NULL;
 }
 
-static bool any_incomplete(const struct jr_report *report)
+/* The first that did not deliver; the count of all where there is none. */
+static size_t first_incomplete(const struct jr_report *report)
 {
-    for (size_t i = 0; i < report->count; i++)
-        if (report->ranks[i].state == JR_RANK_INCOMPLETE)
-            return true;
-    return false;
+    return jr_report_first(report, JR_RANK_INCOMPLETE);
 }
 
 /* Whether it failed in a way that could start again; else *ret_left says why
@@ -108,7 +106,8 @@ static bool can_restart(const struct view *view, const char **ret_left)
     bool own =
         outcome->runner_signal != 0 || view->report->error != NULL ||
         (status == JR_RUN_LAUNCH_FAILED && view->report->causes_count == 0) ||
-        (status == JR_RUN_INCOMPLETE && !any_incomplete(view->report));
+        (status == JR_RUN_INCOMPLETE &&
+         first_incomplete(view->report) == view->report->count);
     *ret_left = NULL;
     if (status == JR_RUN_SUCCEEDED || status == JR_RUN_STOPPED)
         return false;
@@ -137,14 +136,6 @@ static void tell_rank(struct jr_buf *out, const struct view *view, size_t i,
         return;
     jr_buf_str(out, out->len > *ret_how ? ": " : "");
     jr_buf_safe(out, own);
-}
-
-static size_t first_incomplete(const struct jr_report *report)
-{
-    size_t i = 0;
-    while (i < report->count && report->ranks[i].state != JR_RANK_INCOMPLETE)
-        i++;
-    return i;
 }
 
 static void tell_cause(struct jr_buf *out, const struct view *view,

@@ -238,15 +238,6 @@ const char *jr_print_log(const struct jr_page *page,
     return holds_something(page, rank->out_path) ? rank->out_path : NULL;
 }
 
-/* The first rank in the state, which stands for all of them. */
-static size_t first_in(const struct jr_page *page, enum jr_rank_state state)
-{
-    size_t i = 0;
-    while (page->report->ranks[i].state != state)
-        i++;
-    return i;
-}
-
 /* " (SIGTERM; rank 6 needed SIGKILL)" */
 static void add_stopped(struct jr_buf *out, const struct jr_page *page,
                         size_t count)
@@ -272,7 +263,7 @@ static void add_stopped(struct jr_buf *out, const struct jr_page *page,
 static void add_end(struct jr_buf *out, const struct jr_page *page,
                     size_t count)
 {
-    size_t i = first_in(page, JR_RANK_AFTER_FIRST_FAILURE);
+    size_t i = jr_report_first(page->report, JR_RANK_AFTER_FIRST_FAILURE);
     const char *error = page->report->ranks[i].error;
     jr_buf_str(out, ": ");
     if (count > 1)
@@ -286,7 +277,7 @@ static void add_end(struct jr_buf *out, const struct jr_page *page,
 static void add_reason(struct jr_buf *out, const struct jr_page *page,
                        size_t count)
 {
-    size_t i = first_in(page, JR_RANK_INCOMPLETE);
+    size_t i = jr_report_first(page->report, JR_RANK_INCOMPLETE);
     const char *reason = page->report->ranks[i].reason;
     if (reason == NULL)
         return;

@@ -169,6 +169,14 @@ int jr_report_make(struct jr_report *ret, const struct jr_plan *plan,
     return result;
 }
 
+size_t jr_report_first(const struct jr_report *report, enum jr_rank_state state)
+{
+    size_t i = 0;
+    while (i < report->count && report->ranks[i].state != state)
+        i++;
+    return i;
+}
+
 void jr_report_release(struct jr_report *report)
 {
     for (size_t i = 0; report->ranks != NULL && i < report->count; i++)

@@ -52,6 +52,10 @@ struct jr_report {
     size_t count;
 };
 
+/* The first rank in `state`, which stands for all of them; `count`: none is. */
+size_t jr_report_first(const struct jr_report *report,
+                       enum jr_rank_state state);
+
 /* When the whole run began, its first attempt; monotonic and wall time. */
 uint64_t jr_report_began_ns(const struct jr_report *report,
                             const struct jr_outcome *outcome);
