@@ -415,14 +415,22 @@ static bool pass(struct jr_buf *out, const struct jr_drain *drain,
            drain->take(drain->data, out) == 0;
 }
 
+static struct writer begin(struct jr_buf *out, const struct jr_report *report,
+                           const struct jr_plan *plan,
+                           const struct jr_outcome *outcome)
+{
+    struct writer writer = {
+        .out = out, .report = report, .plan = plan, .outcome = outcome};
+    (void)uname(&writer.here);
+    return writer;
+}
+
 void jr_report_json(struct jr_buf *out, const struct jr_report *report,
                     const struct jr_plan *plan,
                     const struct jr_outcome *outcome,
                     const struct jr_drain *drain)
 {
-    struct writer writer = {
-        .out = out, .report = report, .plan = plan, .outcome = outcome};
-    (void)uname(&writer.here);
+    const struct writer writer = begin(out, report, plan, outcome);
     add_head(&writer);
     jr_buf_char(out, '[');
     for (size_t i = 0; i < report->count; i++) {
@@ -440,8 +448,6 @@ void jr_report_json_cause(struct jr_buf *out, const struct jr_report *report,
                           const struct jr_plan *plan,
                           const struct jr_outcome *outcome)
 {
-    struct writer writer = {
-        .out = out, .report = report, .plan = plan, .outcome = outcome};
-    (void)uname(&writer.here);
+    const struct writer writer = begin(out, report, plan, outcome);
     put_root_cause(&writer);
 }
