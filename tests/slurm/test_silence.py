@@ -115,6 +115,8 @@ def srun_is_stopped(one):
     err = one.end_of(process, 1, LOST + SLACK)
     one.assertIn("nothing was heard of any node since ", err)
     one.assertIn(f"srun (pid {srun}) hangs", err)
+    one.assertIn(f"srun (pid {srun}) did not end within 20s of its input, and "
+                 "was killed", err)
     one.nobody_is_left()
 
 
