@@ -39,7 +39,7 @@ static ssize_t read_some(struct jr_buf *out, int fd, size_t most)
     return got;
 }
 
-static int refuse_size(size_t limit, struct jr_error *err)
+int jr_io_too_large(size_t limit, struct jr_error *err)
 {
     bool whole = limit % MIB == 0;
     return jr_error_set(err, JR_STATUS_LAUNCH, "is larger than %zu %s",
@@ -58,7 +58,7 @@ int jr_io_read_fd(struct jr_buf *ret, int fd, size_t limit,
     if (got < 0)
         result = jr_error_sys(err, JR_STATUS_LAUNCH, "cannot read");
     else if (text.len > limit)
-        result = refuse_size(limit, err);
+        result = jr_io_too_large(limit, err);
     if (result == 0) {
         jr_buf_release(ret);
         *ret = text;

@@ -21,6 +21,10 @@ int jr_io_read_file(struct jr_buf *ret, int dir_fd, const char *path,
 int jr_io_read_fd(struct jr_buf *ret, int fd, size_t limit,
                   struct jr_error *err);
 
+/* The error of a file that is larger than `limit` bytes: for who knows its size
+ * before anything is read. Returns -1. */
+int jr_io_too_large(size_t limit, struct jr_error *err);
+
 /* Write all bytes; errno is kept. Returns 0 or -1. */
 int jr_io_write_all(int fd, const void *bytes, size_t len);
 

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "num.h"
+#include "pidfd.h"
 
 #include "banned.h"
 
@@ -60,6 +62,36 @@ bool jr_proc_of(struct jr_proc *ret, int64_t pid)
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", pid);
     return jr_proc_read(ret, path);
+}
+
+pid_t jr_proc_number(int proc_fd, int pidfd)
+{
+    char path[64], text[512];
+    (void)snprintf(path, sizeof path, "%sself/fdinfo/%d",
+                   proc_fd == AT_FDCWD ? "/proc/" : "", pidfd);
+    JR_CLOSE int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    int number = 0;
+    if (len <= 0)
+        return 0;
+    text[len] = '\0';
+    const char *line = strstr(text, "\nPid:");
+    if (line == NULL || sscanf(line, "\nPid: %d", &number) != 1)
+        return 0;
+    return number > 0 ? number : 0;
+}
+
+bool jr_proc_own(struct jr_proc *ret, pid_t pid)
+{
+    JR_CLOSE int pidfd = pid > 0 ? jr_pidfd_open(pid) : -1;
+    pid_t number = pidfd < 0 ? 0 : jr_proc_number(AT_FDCWD, pidfd);
+    return number > 0 && jr_proc_of(ret, number);
+}
+
+uint64_t jr_proc_namespace(void)
+{
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
 }
 
 static int by_parent(const void *a, const void *b)

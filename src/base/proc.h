@@ -27,6 +27,18 @@ bool jr_proc_read(struct jr_proc *ret, const char *path);
 /* The same of a process by its number. */
 bool jr_proc_of(struct jr_proc *ret, int64_t pid);
 
+/* The same of a process by its number in our PID namespace, held by a pidfd
+ * while it is read: /proc may be another namespace's, which numbers it anew. */
+bool jr_proc_own(struct jr_proc *ret, pid_t pid);
+
+/* The number that /proc has for the process of a pidfd, by the folder `proc_fd`
+ * (AT_FDCWD: /proc itself); 0 where it has none. */
+pid_t jr_proc_number(int proc_fd, int pidfd);
+
+/* What tells our PID namespace from others of this boot (the inode of
+ * /proc/self/ns/pid, pid_namespaces(7)); 0: unknown. */
+uint64_t jr_proc_namespace(void);
+
 /* All processes that are seen, by parent and then by number; malloc'ed, NULL
  * without memory or /proc. */
 struct jr_proc *jr_proc_all(size_t *ret_count);

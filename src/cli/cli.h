@@ -34,7 +34,7 @@ struct jr_cli {
     bool help, version;
     bool explain, env, follow, local, json, stacks, once;
     bool strict, quiet, fix; /* validate */
-    bool exact;              /* rerun */
+    bool exact, trust;       /* rerun */
     bool exit_code;          /* diff */
     bool detach, dry_run;
     bool wait; /* submit */
@@ -104,6 +104,10 @@ void jr_cli_diags(const struct jr_cli *cli, struct jr_diags *diags);
  * latest). The latter returns the exit status, 0 to go on. */
 const char *jr_cli_log_dir(const struct jr_cli *cli);
 int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256]);
+
+/* On standard error, where the run is not ours, whose it is: before anything is
+ * told by its word. */
+void jr_cli_say_whose(const struct jr_cli *cli, const char *id);
 
 /* What --rank says, in `arena`; all ranks without it. Returns the exit status,
  * 0 to go on. */

@@ -409,6 +409,7 @@ int jr_cmd_logs(struct jr_cli *cli)
     int status = jr_cli_find_run(cli, id);
     if (status != 0)
         return status;
+    jr_cli_say_whose(cli, id);
     if (jr_record_logs_load(&logs, jr_cli_log_dir(cli), id, cli->attempt,
                             &err) != 0)
         return jr_cli_say(cli, (int)err.status, "%s", err.text);

@@ -36,6 +36,9 @@ static void tell(const struct jr_cli *cli, const struct jr_pruned *pruned)
                       pruned->unfinished,
                       pruned->unfinished == 1 ? "has" : "have",
                       pruned->unfinished == 1 ? "was" : "were");
+    if (pruned->foreign > 0)
+        jr_buf_printf(&out, "; %u of other users %s left alone",
+                      pruned->foreign, pruned->foreign == 1 ? "was" : "were");
     jr_buf_char(&out, '\n');
     jr_cli_err(cli, &out);
 }

@@ -62,6 +62,7 @@ int jr_cmd_report(struct jr_cli *cli)
     int status = format < 0 ? JR_STATUS_USAGE : jr_cli_find_run(cli, id);
     if (status != 0)
         return status;
+    jr_cli_say_whose(cli, id);
     if (find_way(&way, cli, id) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH,
                           "cannot tell where the run folder is from here");

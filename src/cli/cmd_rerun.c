@@ -4,8 +4,8 @@
  * is to be as it was.
  */
 #include <string.h>
-#include <unistd.h>
 
+#include "cleanup.h"
 #include "doc.h"
 #include "dollars.h"
 #include "part.h"
@@ -20,7 +20,7 @@
 struct original {
     char id[256];
     struct jr_record_origin origin;
-    const char *spec; /* resolved.yaml */
+    const char *spec; /* the path of its resolved.yaml, which was read */
 };
 
 /* A rehearsal of several nodes keeps them: they are no machines of then. */
@@ -53,7 +53,8 @@ static void forget_placement(struct jr_strv *sets, struct jr_arena *arena,
 {
     struct jr_doc doc = JR_DOC_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
-    if (jr_doc_load_file(&doc, original->spec, &diags) == 0 &&
+    const char *text = original->origin.spec;
+    if (jr_doc_load(&doc, original->spec, text, strlen(text), &diags) == 0 &&
         doc.root->kind == JR_NODE_MAPPING)
         forget(sets, arena, doc.root, original->origin.local);
     jr_diags_release(&diags);
@@ -76,7 +77,10 @@ static int run(const struct original *original, struct jr_arena *arena,
                struct jr_cli *cli)
 {
     struct jr_session_options options = jr_stage_options(cli);
-    const struct jr_spec_source source = {.path = original->spec};
+    const struct jr_spec_source source = {.name = original->spec,
+                                          .folder = original->origin.run_dir,
+                                          .text = original->origin.spec,
+                                          .len = strlen(original->origin.spec)};
     struct jr_session *session = NULL;
     struct jr_strv sets = {0};
     struct jr_error err = {0};
@@ -100,6 +104,19 @@ static int run(const struct original *original, struct jr_arena *arena,
     return status;
 }
 
+/* What another user wrote is a program of that user's, to be run as us. */
+static int refuse_trust(const struct jr_cli *cli,
+                        const struct original *original)
+{
+    JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
+    jr_trust_explain(&why, &original->origin.trust);
+    return jr_cli_say(cli, JR_STATUS_LAUNCH,
+                      "run %s %s: to rerun it is to execute what stands there "
+                      "as you; read %s, then jobrun rerun %s --trust",
+                      original->id, why.failed ? "is not trusted" : why.data,
+                      original->spec, original->id);
+}
+
 static int find(struct original *ret, struct jr_arena *arena,
                 const struct jr_cli *cli)
 {
@@ -111,10 +128,13 @@ static int find(struct original *ret, struct jr_arena *arena,
                          &err) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
     ret->spec = jr_arena_printf(arena, "%s/resolved.yaml", ret->origin.run_dir);
-    if (ret->spec != NULL && access(ret->spec, R_OK) == 0)
-        return 0;
-    return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "run '%s' has no resolved.yaml: it never began", ret->id);
+    if (ret->spec == NULL || ret->origin.spec == NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "run '%s' has no resolved.yaml: it never began",
+                          ret->id);
+    if (!jr_trust_is_ours(&ret->origin.trust) && !cli->trust)
+        return refuse_trust(cli, ret);
+    return 0;
 }
 
 int jr_cmd_rerun(struct jr_cli *cli)

@@ -1,6 +1,8 @@
 /* jobrun runs: what runs there are, from their folders alone. */
 #include "cli.h"
+#include "cleanup.h"
 #include "clock.h"
+#include "folder.h"
 #include "record.h"
 #include "set.h"
 
@@ -21,6 +23,18 @@ int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256])
     if (jr_record_find(ret_id, jr_cli_log_dir(cli), run, &err) != 0)
         return jr_cli_say(cli, JR_STATUS_USAGE, "%s", err.text);
     return 0;
+}
+
+void jr_cli_say_whose(const struct jr_cli *cli, const char *id)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct jr_trust trust;
+    JR_CLOSE int fd = jr_folder_enter(&trust, jr_cli_log_dir(cli), id, NULL);
+    if (fd < 0 || jr_trust_is_ours(&trust))
+        return;
+    jr_trust_explain(&text, &trust);
+    (void)jr_cli_say(cli, 0, "note: %s %s: what follows is their word", id,
+                     text.failed ? "is not yours" : text.data);
 }
 
 int jr_cli_ranks(const struct jr_cli *cli, struct jr_arena *arena,
@@ -45,8 +59,14 @@ static void print_record(struct jr_buf *out, const struct jr_record *record)
         jr_buf_printf(out, "%4d", record->exit_code);
     else
         jr_buf_str(out, "   -");
-    jr_buf_printf(out, "  %7u  %.19sZ  %-12s  %s\n", record->world_size,
-                  started, took.data, record->id);
+    jr_buf_printf(out, "  %7u  %.19sZ  %-12s  %s", record->world_size, started,
+                  took.data, record->id);
+    if (!jr_trust_is_ours(&record->trust)) {
+        jr_buf_str(out, "  (");
+        jr_trust_explain(out, &record->trust);
+        jr_buf_char(out, ')');
+    }
+    jr_buf_char(out, '\n');
 }
 
 static json_t *record_json(const struct jr_record *record)
@@ -62,6 +82,7 @@ static json_t *record_json(const struct jr_record *record)
     jr_json_set_real(object, "started", record->started);
     jr_json_set_real(object, "seconds", record->seconds);
     jr_json_set_int(object, "world_size", record->world_size);
+    jr_json_set_bool(object, "trusted", jr_trust_is_ours(&record->trust));
     return object;
 }
 

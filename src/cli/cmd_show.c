@@ -53,6 +53,7 @@ int jr_cmd_show(struct jr_cli *cli)
     int status = format < 0 ? JR_STATUS_USAGE : jr_cli_find_run(cli, id);
     if (status != 0)
         return status;
+    jr_cli_say_whose(cli, id);
     if (cli->stacks)
         return show_stacks(cli, id, format == 1);
     if (cli->ranks != NULL)

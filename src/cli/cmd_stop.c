@@ -44,6 +44,12 @@ static int refuse(const struct jr_cli *cli, const char *id,
                           "%s%s%s is lost: its jobrun (pid %d) is gone and "
                           "left no results",
                           id, slash, part, live->pid);
+    if (live->contained)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH,
+                          "%s%s%s runs in another PID namespace of this host, "
+                          "such as a container, where pid %d is its jobrun: "
+                          "say that in there",
+                          id, slash, part, live->pid);
     return jr_cli_say(cli, JR_STATUS_LAUNCH,
                       "%s%s%s runs on another host; say that on %s", id, slash,
                       part, live->host == NULL ? "it" : live->host);
@@ -87,13 +93,32 @@ int jr_cmd_wait(struct jr_cli *cli)
 {
     char id[256];
     int status = jr_cli_find_run(cli, id);
-    return status != 0 ? status : wait_for(cli, id);
+    if (status != 0)
+        return status;
+    jr_cli_say_whose(cli, id);
+    return wait_for(cli, id);
+}
+
+/* Why a run is left alone that may be a forgery, or is another user's. */
+static int refuse_trust(const struct jr_cli *cli, const char *id,
+                        const struct jr_live *live)
+{
+    JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
+    jr_trust_explain(&why, &live->trust);
+    return jr_cli_say(cli, JR_STATUS_LAUNCH,
+                      "%s %s: nothing is signalled by its word (%s)", id,
+                      why.failed ? "is not trusted" : why.data,
+                      live->trust.verdict == JR_TRUST_OPEN
+                          ? "chmod o-w, if you know that it is yours"
+                          : "its owner can stop it");
 }
 
 /* A stopped jobrun cannot obey: it is woken, too. */
 static int signal_run(const struct jr_cli *cli, const char *id,
                       const struct jr_live *live)
 {
+    if (!jr_trust_is_ours(&live->trust))
+        return refuse_trust(cli, id, live);
     if (!live->ours)
         return jr_cli_say(cli, JR_STATUS_LAUNCH,
                           "%s belongs to %s; it was left alone", id,
@@ -165,9 +190,12 @@ int jr_cmd_stop(struct jr_cli *cli)
         status = look(cli, id, &live);
     if (status != 0)
         return status;
-    status = live.standing == JR_STANDING_RUNNING
-                 ? stop_and_wait(cli, id, &live)
-                 : tell_idle(cli, id, &live);
+    if (!jr_trust_is_ours(&live.trust))
+        status = refuse_trust(cli, id, &live);
+    else if (live.standing == JR_STANDING_RUNNING)
+        status = stop_and_wait(cli, id, &live);
+    else
+        status = tell_idle(cli, id, &live);
     jr_live_close(&live);
     return status;
 }

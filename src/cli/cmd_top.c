@@ -104,6 +104,7 @@ int jr_cmd_top(struct jr_cli *cli)
     int status = jr_cli_find_run(cli, id);
     if (status != 0)
         return status;
+    jr_cli_say_whose(cli, id);
     if (jr_live_open(&live, jr_cli_log_dir(cli), id, &err) != 0)
         return jr_cli_say(cli, JR_STATUS_USAGE, "%s", err.text);
     if (live.standing == JR_STANDING_RUNNING)

@@ -91,6 +91,8 @@ const struct jr_option jr_options[] = {
     FLAG(0, "once", once, "top", "print one table and end"),
     FLAG(0, "exact", exact, "rerun",
          "where it ran then: the same nodes, devices and ports"),
+    FLAG(0, "trust", trust, "rerun",
+         "although another user owns the run, or everybody may write to it"),
     TEXT(0, "rev", "REV", rev, "diff",
          "every spec below the folders against that revision of git"),
     FLAG(0, "exit-code", exit_code, "diff", "status 1 when they differ"),

@@ -41,6 +41,7 @@ static int load_run(struct jr_side *ret, const struct jr_cli *cli,
     struct jr_record_origin origin;
     struct jr_error err = {0};
     int status = JR_STATUS_OK;
+    jr_cli_say_whose(cli, ret->run);
     if (jr_record_origin(&origin, &arena, jr_cli_log_dir(cli), ret->run,
                          &err) != 0) {
         status = jr_cli_say(cli, JR_STATUS_USAGE, "%s", err.text);

@@ -12,13 +12,15 @@
 #include "hide.h"
 #include "io.h"
 #include "judge.h"
+#include "proc.h"
 #include "strv.h"
 #include "version.h"
 #include "words.h"
 
 #include "banned.h"
 
-enum { FORMAT_VERSION = 1, MOST_CMDLINE = 4 << 20, MOST_OS = 64 << 10 };
+enum { FORMAT_VERSION = 1, MOST_CMDLINE = 8 << 20, MOST_OS = 64 << 10 };
+enum { MOST_ARGV = 768 << 10 }; /* so that run.json stays below 1 MiB */
 
 /* `-s env.API_KEY=abc`, `--token=abc`: an argument whose name, behind its last
  * dot or first dashes, is a secret's keeps the name only. */
@@ -35,6 +37,32 @@ static char *redacted(struct jr_arena *arena, const struct jr_plan *plan,
     return jr_arena_printf(arena, "%.*s=" JR_REDACTED, (int)len, argument);
 }
 
+/* What the text takes in JSON at most, where a control byte is six. */
+static size_t json_size(const char *text)
+{
+    size_t size = 4; /* the quotes, and what parts it from the next */
+    for (; *text != '\0'; text++)
+        size += (unsigned char)*text < ' ' ? 6 : 3;
+    return size;
+}
+
+/* The arguments that run.json has room for, and how many there are beyond. */
+static void add_argv(struct jr_strv *argv, struct jr_arena *arena,
+                     const struct jr_plan *plan, const struct jr_buf *text)
+{
+    size_t size = 0, more = 0;
+    for (size_t at = 0; at < text->len; at += strlen(text->data + at) + 1) {
+        size += json_size(text->data + at);
+        if (size <= MOST_ARGV)
+            jr_strv_push(argv, arena, redacted(arena, plan, text->data + at));
+        else
+            more++;
+    }
+    if (more > 0)
+        jr_strv_push(argv, arena,
+                     jr_arena_printf(arena, "... and %zu more", more));
+}
+
 /* The command line as the kernel keeps it. */
 static char **read_argv(struct jr_arena *arena, const struct jr_plan *plan)
 {
@@ -43,8 +71,7 @@ static char **read_argv(struct jr_arena *arena, const struct jr_plan *plan)
     char *empty = NULL;
     if (jr_io_read_file(&text, AT_FDCWD, "/proc/self/cmdline", MOST_CMDLINE,
                         NULL) == 0)
-        for (size_t at = 0; at < text.len; at += strlen(text.data + at) + 1)
-            jr_strv_push(&argv, arena, redacted(arena, plan, text.data + at));
+        add_argv(&argv, arena, plan, &text);
     if (argv.items == NULL)
         jr_strv_copy(&argv, arena, &empty);
     return argv.items;
@@ -103,6 +130,7 @@ int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
         .boot_id = jr_arena_strdup(arena, boot_id.data),
         .cwd = read_cwd(arena),
         .pid = getpid(),
+        .pid_namespace = jr_proc_namespace(),
         .start_ticks = jr_folder_ticks(getpid()),
         .argv = read_argv(arena, plan),
         .fingerprint = plan->fingerprint,
@@ -184,6 +212,10 @@ void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
     jr_json_set_str(run, "kernel", facts->kernel);
     jr_json_set_str(run, "arch", facts->arch);
     jr_json_set_int(run, "pid", facts->pid);
+    if (facts->pid_namespace == 0)
+        jr_json_set_null(run, "pid_namespace");
+    else
+        jr_json_set_int(run, "pid_namespace", (int64_t)facts->pid_namespace);
     jr_json_set_int(run, "start_ticks", (int64_t)facts->start_ticks);
     jr_json_set_str(run, "boot_id", facts->boot_id);
     jr_json_set(run, "argv", argv_json(facts->argv));

@@ -16,10 +16,23 @@
 
 #include "banned.h"
 
-enum { HEAD = 64 * 1024 };
-static const size_t MOST_JSON = (size_t)4 << 30;
+enum { HEAD = 64 * 1024, MOST_RECORD = 1 << 20, MOST_THEIRS = 64 << 20 };
+static const size_t MOST_OURS = (size_t)4 << 30;
 
-int jr_folder_open(const char *log_dir, const char *id, struct jr_error *err)
+/* What a file may have at most. That of a stranger costs no more memory than
+ * the results of tens of thousands of ranks. */
+static size_t most_of(int fd, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    if (strcmp(slash == NULL ? name : slash + 1, "run.json") == 0)
+        return MOST_RECORD;
+    struct jr_trust trust = jr_trust_folder(fd);
+    return jr_trust_is_ours(&trust) ? MOST_OURS : MOST_THEIRS;
+}
+
+/* The folder, and whose word it is. */
+int jr_folder_enter(struct jr_trust *ret_trust, const char *log_dir,
+                    const char *id, struct jr_error *err)
 {
     static const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     char run[NAME_MAX + 1];
@@ -27,9 +40,13 @@ int jr_folder_open(const char *log_dir, const char *id, struct jr_error *err)
     JR_CLOSE int dir = open(log_dir, flags);
     (void)snprintf(run, sizeof run, "%.*s", (int)len, id);
     int fd = dir < 0 ? -1 : openat(dir, run, flags | O_NOFOLLOW);
+    if (fd >= 0)
+        *ret_trust = jr_trust_run(dir, fd);
     if (fd >= 0 && id[len] == '/') {
         JR_CLOSE int whole = fd;
         fd = openat(whole, id + len + 1, flags | O_NOFOLLOW);
+        if (fd >= 0 && jr_trust_is_ours(ret_trust))
+            *ret_trust = jr_trust_run(whole, fd);
     }
     if (fd < 0)
         return jr_error_sys(err, JR_STATUS_USAGE, "run '%s' in %s", id,
@@ -37,12 +54,18 @@ int jr_folder_open(const char *log_dir, const char *id, struct jr_error *err)
     return fd;
 }
 
+int jr_folder_open(const char *log_dir, const char *id, struct jr_error *err)
+{
+    struct jr_trust trust;
+    return jr_folder_enter(&trust, log_dir, id, err);
+}
+
 json_t *jr_folder_json(int fd, const char *name, struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error why = {0};
     json_t *json = NULL;
-    if (jr_left_read(&text, fd, name, MOST_JSON, &why) == 0)
+    if (jr_left_read(&text, fd, name, most_of(fd, name), &why) == 0)
         json = jr_json_parse(text.data, text.len, &why);
     else if (why.sys == ENOENT && strchr(name, '/') == NULL)
         json = jr_parts_json(fd, name, false);
@@ -97,14 +120,22 @@ int jr_folder_results(struct jr_buf *ret, int fd, const char *id,
 uint64_t jr_folder_ticks(int64_t pid)
 {
     struct jr_proc proc;
-    bool there = jr_proc_of(&proc, pid) && proc.state != 'Z';
-    return there ? proc.start_ticks : 0;
+    bool there = pid > 0 && pid <= INT32_MAX && jr_proc_own(&proc, (pid_t)pid);
+    return there && proc.state != 'Z' ? proc.start_ticks : 0;
 }
 
 static bool text_is(const json_t *object, const char *key, const char *text)
 {
     const char *value = jr_json_get_str(object, key);
     return value != NULL && text != NULL && strcmp(value, text) == 0;
+}
+
+bool jr_folder_is_contained(const json_t *run)
+{
+    const json_t *value = json_object_get(run, "pid_namespace");
+    uint64_t own = jr_proc_namespace();
+    return json_is_integer(value) && own != 0 &&
+           (uint64_t)json_integer_value(value) != own;
 }
 
 const char *jr_folder_standing(const json_t *run)
@@ -117,6 +148,8 @@ const char *jr_folder_standing(const json_t *run)
     (void)jr_io_fact(&boot_id, "", "/proc/sys/kernel/random/boot_id");
     if (!text_is(run, "boot_id", boot_id.data))
         return "lost";
+    if (jr_folder_is_contained(run))
+        return "elsewhere";
     uint64_t began = jr_folder_ticks(jr_json_get_int(run, "pid"));
     /* A process that took the number over began later. */
     json_int_t ticks = jr_json_get_int(run, "start_ticks");

@@ -5,13 +5,19 @@
 #include "arena.h"
 #include "buf.h"
 #include "json.h"
+#include "trust.h"
 
 /* Open LOG_DIR/ID, where ID may be that of one node's part, "exp1/node_0"; -1
  * with `err` when there is no such run. */
 int jr_folder_open(const char *log_dir, const char *id, struct jr_error *err);
 
-/* Parse one JSON file of the folder; NULL with `err`. Of a run in parts it is
- * what they come to together (parts.h). */
+/* The same, and whether to act by what the folder says. */
+int jr_folder_enter(struct jr_trust *ret_trust, const char *log_dir,
+                    const char *id, struct jr_error *err);
+
+/* Parse one JSON file of the folder; NULL with `err`. A file that is larger
+ * than such a file can be is refused before it is read: 1 MiB for run.json. Of
+ * a run in parts it is what they come to together (parts.h). */
 json_t *jr_folder_json(int fd, const char *name, struct jr_error *err);
 
 /* The same without what stands in its `ranks`, which come last and can be
@@ -28,8 +34,13 @@ int jr_folder_results(struct jr_buf *ret, int fd, const char *id,
  */
 uint64_t jr_folder_ticks(int64_t pid);
 
-/* How a run without results stands: "running", "lost" or "elsewhere", by the
- * host, boot, pid and its start time in its run.json. */
+/* Whether the run's jobrun has its pid in another PID namespace than ours, as
+ * in a container. A record that does not say so is taken for one of ours. */
+bool jr_folder_is_contained(const json_t *run);
+
+/* How a run without results stands: "running", "lost" or "elsewhere" (another
+ * host, or another PID namespace of this one), by the host, boot, PID
+ * namespace, pid and its start time in its run.json. */
 const char *jr_folder_standing(const json_t *run);
 
 #endif

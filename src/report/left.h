@@ -12,10 +12,11 @@
 #include <jobrun/error.h>
 
 /* A descriptor for reading, or -1 with `err` (its `sys` is ENOENT when there is
- * no such file). openat2(2), or openat(2) with O_NOFOLLOW on old kernels. */
+ * no such file). */
 int jr_left_open(int run_fd, const char *path, struct jr_error *err);
 
-/* The whole file, at most `limit` bytes. */
+/* The whole file, at most `limit` bytes: a larger one is refused by its size,
+ * before anything is read. */
 int jr_left_read(struct jr_buf *ret, int run_fd, const char *path, size_t limit,
                  struct jr_error *err);
 

@@ -50,10 +50,12 @@ static void look(struct jr_live *live, int fd, const json_t *run)
     live->cgroup = text_of(live, run, "cgroup");
     live->part = text_of(live, run, "part");
     const char *me = jr_record_user(&live->arena);
-    live->ours =
-        me != NULL && live->user != NULL && strcmp(me, live->user) == 0;
+    live->ours = jr_trust_is_ours(&live->trust) && me != NULL &&
+                 live->user != NULL && strcmp(me, live->user) == 0;
+    live->contained = jr_folder_is_contained(run);
+    live->placed = json_is_integer(json_object_get(run, "pid_namespace"));
     JR_CLOSE int pidfd = live->pid > 0 ? jr_pidfd_open(live->pid) : -1;
-    live->standing = standing_of(run);
+    live->standing = standing_of(run); /* of what the pidfd holds */
     if (live->standing == JR_STANDING_RUNNING)
         live->pidfd = jr_steal_fd(&pidfd);
     /* Last: what ended while we looked has its results by now. */
@@ -81,7 +83,8 @@ int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
                  struct jr_error *err)
 {
     struct jr_live live = {.pidfd = -1};
-    JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
+    struct jr_trust trust;
+    JR_CLOSE int fd = jr_folder_enter(&trust, log_dir, id, err);
     if (fd < 0)
         return -1;
     do {
@@ -89,6 +92,7 @@ int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
         jr_live_close(&live);
         if (run == NULL)
             return -1;
+        live.trust = trust;
         look(&live, fd, run);
         json_decref(run);
     } while (has_moved_on(&live, fd));

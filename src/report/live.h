@@ -9,13 +9,15 @@
 #include <stdint.h>
 
 #include "arena.h"
+#include "trust.h"
 #include <jobrun/error.h>
 
 enum jr_standing {
     JR_STANDING_FINISHED, /* it has results */
     JR_STANDING_RUNNING,
     JR_STANDING_LOST,     /* its jobrun is gone and left no results */
-    JR_STANDING_ELSEWHERE /* it has none, and began on another host */
+    JR_STANDING_ELSEWHERE /* it has none, and its pid is another host's, or
+                             another PID namespace's */
 };
 
 struct jr_live {
@@ -23,9 +25,12 @@ struct jr_live {
     enum jr_standing standing;
     int pidfd; /* RUNNING: readable once its jobrun has ended; else -1 */
     int32_t pid;
-    bool ours;          /* it is the run of the user that we act as */
-    const char *status; /* FINISHED: a word of the contract */
-    int exit_code;      /* FINISHED */
+    struct jr_trust trust; /* whether to act by what the folder says */
+    bool ours;      /* it is trusted, and the run of the user that we act as */
+    bool contained; /* ELSEWHERE: on this host, in another PID namespace */
+    bool placed;    /* the record says in which PID namespace its pid is */
+    const char *status;               /* FINISHED: a word of the contract */
+    int exit_code;                    /* FINISHED */
     const char *host, *user, *cgroup; /* NULL: unknown */
     const char *part; /* of a run in parts, the one that this is about */
 };

@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "group.h"
 #include "live.h"
 #include "parts.h"
@@ -14,7 +16,19 @@
 
 #include "banned.h"
 
-#define WAIT_NS (10 * UINT64_C(1000000000)) /* for what does not die */
+#define WAIT_NS    (10 * UINT64_C(1000000000)) /* for what does not die */
+#define MOST_LOOKS 65536 /* entries of a log_dir that a start looks at */
+
+/* Whether there is a lost run's group to be killed. Where a record does not say
+ * in which PID namespace its pid is, the run may live in another one: then a
+ * group that has a runner, or anybody whom we cannot see, is not touched. */
+static bool is_sweepable(const struct jr_live *live, const char *run)
+{
+    if (live->standing != JR_STANDING_LOST || !live->ours ||
+        live->cgroup == NULL || !jr_group_is_of(live->cgroup, run))
+        return false;
+    return live->placed || !jr_group_may_be_led(live->cgroup);
+}
 
 static unsigned sweep(struct jr_buf *out, const char *log_dir, const char *id)
 {
@@ -25,8 +39,7 @@ static unsigned sweep(struct jr_buf *out, const char *log_dir, const char *id)
     if (jr_live_open(&live, log_dir, id, NULL) != 0)
         return 0;
     (void)snprintf(run, sizeof run, "%.*s", (int)strcspn(id, "/"), id);
-    if (live.standing == JR_STANDING_LOST && live.ours && live.cgroup != NULL &&
-        jr_group_is_of(live.cgroup, run))
+    if (is_sweepable(&live, run))
         count = jr_group_clear(live.cgroup, WAIT_NS, &left);
     jr_live_close(&live);
     if (count > 0)
@@ -48,17 +61,20 @@ unsigned jr_lost_sweep(struct jr_buf *out, const char *log_dir, const char *id)
     return count;
 }
 
-/* Cheap: most runs have results. */
-static bool is_unfinished(int dir_fd, const char *id)
+/* Whether the entry is a run of ours that has no results: cheap, for most have
+ * some, and those of strangers are not even opened. */
+static bool is_unfinished(int dir_fd, const struct dirent *entry)
 {
-    if (!jr_rundir_is_id(id))
+    struct stat st;
+    if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) ||
+        !jr_rundir_is_id(entry->d_name) ||
+        fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
         return false;
-    int fd = openat(dir_fd, id, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    bool unfinished = faccessat(fd, "results.json", F_OK, 0) != 0;
-    (void)close(fd);
-    return unfinished;
+    JR_CLOSE int fd = openat(dir_fd, entry->d_name,
+                             O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd >= 0 &&
+           faccessat(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0;
 }
 
 void jr_lost_sweep_all(const char *log_dir,
@@ -66,9 +82,11 @@ void jr_lost_sweep_all(const char *log_dir,
 {
     DIR *dir = opendir(log_dir);
     const struct dirent *entry;
-    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+    for (unsigned looks = 0;
+         dir != NULL && looks < MOST_LOOKS && (entry = readdir(dir)) != NULL;
+         looks++) {
         struct jr_buf line = JR_BUF_INIT;
-        if (is_unfinished(dirfd(dir), entry->d_name) &&
+        if (is_unfinished(dirfd(dir), entry) &&
             jr_lost_sweep(&line, log_dir, entry->d_name) > 0 && !line.failed)
             note(data, line.data);
         jr_buf_release(&line);

@@ -14,7 +14,8 @@
 unsigned jr_lost_sweep(struct jr_buf *out, const char *log_dir, const char *id);
 
 /* The same for all runs of LOG_DIR, whose lines go to `note`. Costs a look at
- * each folder, and the reading of those without results. */
+ * each folder, and the reading of those of ours without results. What others
+ * put there is bounded: beyond 65,536 entries nothing is looked at. */
 void jr_lost_sweep_all(const char *log_dir,
                        void (*note)(void *data, const char *line), void *data);
 

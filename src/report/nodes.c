@@ -30,8 +30,8 @@ static void print_node(struct jr_buf *out, const json_t *node)
                         "another one");
         return;
     }
-    jr_buf_str(out, is(node, "elsewhere") ? "running, or lost: only its host "
-                                            "can tell"
+    jr_buf_str(out, is(node, "elsewhere") ? "running, or lost: only its host, "
+                                            "or its container, can tell"
                                           : status);
     if (is(node, "running") || is(node, "lost"))
         jr_buf_printf(out, ": pid %u", jr_json_get_u32(node, "pid"));

@@ -158,6 +158,20 @@ static void prune_one(struct jr_pruned *pruned, struct jr_buf *out,
     jr_buf_printf(out, "%s\n", record->id);
 }
 
+/* A run that is not trusted counts for nothing: else a stranger's would push
+ * ours out of the newest that stay. One of ours that everybody may write to is
+ * told, for that can be mended. */
+static void leave_alone(struct jr_pruned *pruned, struct jr_buf *bad,
+                        const struct jr_record *record)
+{
+    pruned->foreign++;
+    if (record->trust.verdict != JR_TRUST_OPEN)
+        return;
+    jr_buf_printf(bad, "jobrun: %s ", record->id);
+    jr_trust_explain(bad, &record->trust);
+    jr_buf_str(bad, "; it was left alone (chmod o-w)\n");
+}
+
 /* A link that leads nowhere any more helps nobody. */
 static void drop_latest(int dir_fd)
 {
@@ -181,7 +195,9 @@ int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
         return -1;
     for (size_t i = 0; i < records.count; i++) {
         const struct jr_record *record = &records.items[i];
-        if (!record->finished)
+        if (!jr_trust_is_ours(&record->trust))
+            leave_alone(&pruned, bad, record);
+        else if (!record->finished)
             pruned.unfinished++;
         else if (pruned.kept < options->keep ||
                  (options->older_ms > 0 && record->started > limit))

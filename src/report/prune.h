@@ -18,6 +18,7 @@ struct jr_prune_options {
 struct jr_pruned {
     uint32_t removed, kept;
     uint32_t unfinished; /* running or lost: left alone */
+    uint32_t foreign;    /* not ours, or writable for everybody: left alone */
     uint32_t failed;     /* could not be removed, or not wholly */
     uint64_t bytes;      /* that were removed */
 };

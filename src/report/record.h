@@ -1,24 +1,25 @@
 /*
  * The record of a run: run.json, written at the start and again at the end,
  * and the run folders of a LOG_DIR as they stand on disk, read again later. A
- * folder is a run's if it holds a run.json; what else it holds, and whose it
- * is, is nobody's business here.
+ * folder is a run's if it holds a run.json; whose word it is says trust.h.
  */
 #ifndef JR_RECORD_H
 #define JR_RECORD_H
 
 #include "contrast.h"
 #include "report.h"
+#include "trust.h"
 
 /* What run.json says. Strings are borrowed; NULL is null. */
 struct jr_record_facts {
     const char *run_id, *version, *host, *user, *boot_id, *cwd;
     const char *os, *kernel, *arch; /* "Debian GNU/Linux 12", "6.1.0" */
     int32_t pid;
-    uint64_t start_ticks; /* when that process began, since the boot */
-    char **argv;          /* NULL-terminated, secrets redacted */
-    const char *commit;   /* of git; NULL: unknown */
-    const bool *dirty;    /* NULL: unknown */
+    uint64_t pid_namespace; /* 0: unknown (proc.h) */
+    uint64_t start_ticks;   /* when that process began, since the boot */
+    char **argv;            /* NULL-terminated, secrets redacted */
+    const char *commit;     /* of git; NULL: unknown */
+    const bool *dirty;      /* NULL: unknown */
     const char *fingerprint;
     const char *spec;                 /* as the user named it */
     const char *rerun_of;             /* the id of the run that it repeats */
@@ -53,13 +54,14 @@ struct jr_record {
     const char *id;
     const char *name;   /* NULL: unknown */
     const char *status; /* a word of the contract; "running"; "lost": it ended
-                           without a result; "elsewhere": unfinished, begun on
-                           another host; "unknown": not jobrun's word */
+                           without a result; "elsewhere": unfinished, on another
+                           host or in a container; "unknown": not jobrun's */
     bool finished;
-    int exit_code;       /* once finished */
-    double started;      /* seconds since the epoch */
-    double seconds;      /* it took, or has taken so far */
-    uint32_t world_size; /* 0: unknown */
+    int exit_code;         /* once finished */
+    double started;        /* seconds since the epoch */
+    double seconds;        /* it took, or has taken so far */
+    uint32_t world_size;   /* 0: unknown */
+    struct jr_trust trust; /* whose word all this is */
 };
 
 struct jr_records {
@@ -73,20 +75,20 @@ struct jr_records {
         0                                                                      \
     }
 
-/* All runs of LOG_DIR, the newest first. A folder that is not there holds no
- * runs; a record that cannot be read is left out. */
+/* All runs of LOG_DIR, the newest first, but those that cannot be read. A
+ * folder that is not there holds none. */
 int jr_records_list(struct jr_records *ret, const char *log_dir,
                     struct jr_error *err);
 void jr_records_release(struct jr_records *records);
 
-/* The id that RUN means: an id, a prefix that only one run has, or `latest`;
- * with a part of it behind, "exp1/node_0", where the run has parts. Fails with
- * the candidates when it means several. */
+/* The id that RUN means: an id, a prefix that only one run has, or `latest`, by
+ * a link of ours or of LOG_DIR's owner; with a part of it behind,
+ * "exp1/node_0", where the run has parts. Fails with the candidates when it
+ * means several. */
 int jr_record_find(char ret_id[static 256], const char *log_dir,
                    const char *run, struct jr_error *err);
 
-/* Append what the run told at its end, or how it stands where that has not
- * come; from its files alone. */
+/* Append what the run told at its end, or how it stands, by its files alone. */
 struct jr_record_view {
     const uint32_t *attempt; /* NULL: the one that decided */
     bool color;
@@ -94,8 +96,7 @@ struct jr_record_view {
 int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
                    const struct jr_record_view *view, struct jr_error *err);
 
-/* Append the results as they were written, of an attempt (NULL: of the one that
- * decided). */
+/* Append the results of an attempt (NULL: of the one that decided). */
 int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
                       const uint32_t *attempt, struct jr_error *err);
 
@@ -106,9 +107,8 @@ struct jr_record_look {
     const char *base; /* of HTML: the run folder, from where the file will be */
 };
 
-/* Append the report of a run that has results: the lines that it ended with,
- * or one HTML file with all that its folder says, which loads and runs
- * nothing. Fails where there are no results. */
+/* Append the report of a run that has results: the lines that it ended with, or
+ * one HTML file with all that its folder says, which loads and runs nothing. */
 int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
                      const struct jr_record_look *look, struct jr_error *err);
 
@@ -125,6 +125,8 @@ struct jr_record_origin {
     const char *log_dir;     /* absolute */
     const char *fingerprint; /* NULL: unknown */
     bool local;              /* --local */
+    struct jr_trust trust;   /* whether it may be run by its word */
+    const char *spec; /* the text of resolved.yaml; NULL: there is none */
 };
 int jr_record_origin(struct jr_record_origin *ret, struct jr_arena *arena,
                      const char *log_dir, const char *id, struct jr_error *err);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -78,6 +79,7 @@ static bool read_record(struct jr_record *record, struct jr_arena *arena,
     json_t *results = jr_folder_head(fd, "results.json");
     json_t *plan = results != NULL ? NULL : jr_folder_head(fd, "plan.json");
     record->id = jr_arena_strdup(arena, id);
+    record->trust = jr_trust_run(dir_fd, fd);
     if (results != NULL)
         from_results(record, arena, results);
     else
@@ -141,7 +143,8 @@ static bool is_run(int dir_fd, const char *id)
 {
     JR_CLOSE int fd = open_run(dir_fd, id);
     return fd >= 0 &&
-           (faccessat(fd, "run.json", F_OK, 0) == 0 || jr_parts_are(fd));
+           (faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+            jr_parts_are(fd));
 }
 
 /* A search for the runs that a word may mean. */
@@ -179,6 +182,15 @@ static int decide(const struct search *search, const char *log_dir,
                         search->count > MOST_CANDIDATES ? ", ..." : "");
 }
 
+/* The newest run of ours, or else the newest of all. */
+static const struct jr_record *newest_of(const struct jr_records *records)
+{
+    for (size_t i = 0; i < records->count; i++)
+        if (jr_trust_is_ours(&records->items[i].trust))
+            return &records->items[i];
+    return &records->items[0];
+}
+
 /* The newest run, where LOG_DIR has no usable link to it. */
 static int find_newest(char ret_id[static 256], const char *log_dir,
                        struct jr_error *err)
@@ -190,16 +202,29 @@ static int find_newest(char ret_id[static 256], const char *log_dir,
     if (records.count == 0)
         result = jr_error_set(err, JR_STATUS_USAGE, "no runs in %s", log_dir);
     else
-        (void)snprintf(ret_id, 256, "%s", records.items[0].id);
+        (void)snprintf(ret_id, 256, "%s", newest_of(&records)->id);
     jr_records_release(&records);
     return result;
+}
+
+/* Whether the link is one that jobrun made: where everybody may write, anybody
+ * could point it at a run that was not meant. */
+static bool is_our_link(int dir_fd)
+{
+    struct stat link, dir;
+    if (fstatat(dir_fd, "latest", &link, AT_SYMLINK_NOFOLLOW) != 0 ||
+        fstat(dir_fd, &dir) != 0)
+        return false;
+    return link.st_uid == geteuid() || link.st_uid == dir.st_uid;
 }
 
 static int find_latest(char ret_id[static 256], int dir_fd, const char *log_dir,
                        struct jr_error *err)
 {
     char target[256];
-    ssize_t len = readlinkat(dir_fd, "latest", target, sizeof target - 1);
+    ssize_t len = -1;
+    if (is_our_link(dir_fd))
+        len = readlinkat(dir_fd, "latest", target, sizeof target - 1);
     if (len > 0) {
         target[len] = '\0';
         if (is_run(dir_fd, target)) {

@@ -118,6 +118,9 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
     add_escaped(out, run, "host");
     if (strcmp(standing, "lost") == 0)
         jr_buf_str(out, " is gone and left no results");
+    if (jr_folder_is_contained(run))
+        jr_buf_str(out, ", in another PID namespace (a container), where alone "
+                        "it can be seen");
     if (strcmp(standing, "running") == 0) {
         show_suspended(out, run);
         show_pause(out, fd);

@@ -9,10 +9,13 @@
 #include "clock.h"
 #include "folder.h"
 #include "io.h"
+#include "left.h"
 #include "past.h"
 #include "print.h"
 
 #include "banned.h"
+
+enum { MOST_SPEC = 1 << 20 }; /* as the reader of specs has it */
 
 /* One of two runs. */
 struct run {
@@ -210,6 +213,17 @@ int jr_record_contrast(struct jr_contrast *ret, const char *log_dir,
     return 0;
 }
 
+/* What is in the run's folder, or that of one of its parts. */
+static void load_spec(struct jr_record_origin *ret, struct jr_arena *arena,
+                      const char *log_dir, const char *id)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    JR_CLOSE int fd = jr_folder_enter(&ret->trust, log_dir, id, NULL);
+    if (fd >= 0 &&
+        jr_left_read(&text, fd, "resolved.yaml", MOST_SPEC, NULL) == 0)
+        ret->spec = jr_arena_strndup(arena, text.data, text.len);
+}
+
 int jr_record_origin(struct jr_record_origin *ret, struct jr_arena *arena,
                      const char *log_dir, const char *id, struct jr_error *err)
 {
@@ -219,15 +233,18 @@ int jr_record_origin(struct jr_record_origin *ret, struct jr_arena *arena,
         return -1;
     JR_FREE char *here = getcwd(NULL, 0);
     JR_FREE char *folder = here == NULL ? NULL : jr_io_absolute(here, log_dir);
-    ret->log_dir = jr_arena_strdup(arena, folder);
     const char *part = jr_json_get_str(run, "part");
-    if (folder != NULL)
-        ret->run_dir =
-            jr_arena_printf(arena, "%s/%s%s%s", folder, id,
-                            part == NULL ? "" : "/", part == NULL ? "" : part);
-    ret->fingerprint =
-        jr_arena_strdup(arena, jr_json_get_str(run, "fingerprint"));
-    ret->local = jr_json_get_bool(run, "local");
+    const char *whole = jr_arena_printf(
+        arena, "%s%s%s", id, part == NULL ? "" : "/", part == NULL ? "" : part);
+    *ret = (struct jr_record_origin){
+        .log_dir = jr_arena_strdup(arena, folder),
+        .fingerprint =
+            jr_arena_strdup(arena, jr_json_get_str(run, "fingerprint")),
+        .local = jr_json_get_bool(run, "local")};
+    if (folder != NULL && whole != NULL) {
+        ret->run_dir = jr_arena_printf(arena, "%s/%s", folder, whole);
+        load_spec(ret, arena, log_dir, whole);
+    }
     json_decref(run);
     if (ret->run_dir == NULL || arena->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");

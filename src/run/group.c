@@ -18,6 +18,8 @@
 #include "clock.h"
 #include "hierarchy.h"
 #include "io.h"
+#include "num.h"
+#include "proc.h"
 
 #include "banned.h"
 
@@ -173,6 +175,25 @@ static uint32_t count_processes(const char *group)
     for (size_t i = 0; i < text.len; i++)
         count += text.data[i] == '\n';
     return count + 1; /* the last newline is not in the text */
+}
+
+bool jr_group_may_be_led(const char *path)
+{
+    char file[PATH_MAX + 32];
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    (void)snprintf(file, sizeof file, "%s/cgroup.procs", path);
+    if (!jr_io_fact(&text, "", file))
+        return true;
+    for (char *at = text.data, *line; (line = strsep(&at, "\n")) != NULL;) {
+        struct jr_proc proc;
+        uint32_t pid;
+        if (!jr_num_u32(line, &pid))
+            continue;
+        if (pid == 0 ||
+            (jr_proc_of(&proc, pid) && strcmp(proc.name, JR_RUNNER_NAME) == 0))
+            return true;
+    }
+    return false;
 }
 
 /* "populated 1" in cgroup.events: here, or in a group below. */

@@ -20,6 +20,9 @@
 /* What the name of a run's group begins with; its id follows. */
 #define JR_GROUP_PREFIX "jobrun-"
 
+/* What the runner calls itself (PR_SET_NAME). */
+#define JR_RUNNER_NAME "jobrun-runner"
+
 struct jr_group {
     char path[PATH_MAX]; /* absolute; "": there is none */
     char home[PATH_MAX]; /* the group that it was made below */
@@ -50,6 +53,10 @@ void jr_group_remove(const struct jr_group *group);
 /* A group that a record names, as it is found later: whether `path` is a group
  * of the run `id`, made by this user. */
 bool jr_group_is_of(const char *path, const char *id);
+
+/* Whether the group at `path` may have a living jobrun: one of its processes is
+ * a runner, or is not to be seen from our PID namespace. */
+bool jr_group_may_be_led(const char *path);
 
 /* Kill all in the group at `path`, for which jr_group_is_of must be true; wait
  * at most `limit_ns` for them to be gone and remove it. Returns how many

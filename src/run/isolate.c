@@ -12,6 +12,7 @@
 #include "cleanup.h"
 #include "group.h"
 #include "io.h"
+#include "proc.h"
 
 #include "banned.h"
 
@@ -119,18 +120,6 @@ int jr_isolate_settle(int *ret_proc, int at_least)
 /* The machine's /proc tells pids as the machine has them. */
 pid_t jr_isolate_host_pid(int proc_fd, int pidfd, pid_t pid)
 {
-    char path[64], text[512];
-    if (proc_fd < 0)
-        return pid;
-    (void)snprintf(path, sizeof path, "self/fdinfo/%d", pidfd);
-    JR_CLOSE int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (len <= 0)
-        return pid;
-    text[len] = '\0';
-    const char *line = strstr(text, "\nPid:");
-    int number = 0;
-    if (line == NULL || sscanf(line, "\nPid: %d", &number) != 1)
-        return pid;
+    pid_t number = proc_fd < 0 ? 0 : jr_proc_number(proc_fd, pidfd);
     return number > 0 ? number : pid;
 }

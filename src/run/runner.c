@@ -166,7 +166,7 @@ static int open_process(const struct jr_runner_args *args)
     drop_handlers();
     if (setsid() < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
         return -1;
-    (void)prctl(PR_SET_NAME, "jobrun-runner");
+    (void)prctl(PR_SET_NAME, JR_RUNNER_NAME);
     if (args->budget->raise)
         return setrlimit(RLIMIT_NOFILE, &args->budget->wanted);
     return 0;
