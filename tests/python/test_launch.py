@@ -5,136 +5,16 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import textwrap
 import time
 import unittest
 import zipapp
 from unittest import mock
 
-JOBRUN = os.environ["JOBRUN"]
-PYTHON = os.environ.get("INTERPRETER", sys.executable)
-PACKAGE = os.path.join(os.environ["SUPPORT"], "python")
-LIMIT = 120
-
-WORK = """\
-    import os, sys
-    import jobrun
-
-    def report(value, *more, tag=None):
-        return {"rank": jobrun.rank(), "world": jobrun.world_size(),
-                "value": value, "more": more, "tag": tag}
-
-    def nothing():
-        pass
-
-    def fails(at, how):
-        if jobrun.rank() != at:
-            sys.stdin.close()
-            import threading
-            threading.Event().wait(100)
-        if how == "raise":
-            raise ValueError("loss is NaN")
-        if how == "exit":
-            sys.exit(3)
-        os.kill(os.getpid(), 9)
-
-    def waits(path):
-        with open(path % jobrun.rank(), "w") as file:
-            file.write(str(os.getpid()))
-        import threading
-        threading.Event().wait(100)
-
-    def not_json():
-        return {"x": [1, {2}]}
-
-    class Model:
-        @staticmethod
-        def fit(x):
-            return x
-
-        def step(self):
-            return 1
-
-        @classmethod
-        def of(cls):
-            return cls.__name__
-
-    alias = lambda: 1
-    alias.__qualname__ = "report"
-
-    class Odd(Exception):
-        def __init__(self, one, other):
-            super().__init__(one + " " + other)
-            self.lock = __import__("threading").Lock()
-
-    def raises():
-        raise Odd("two", "words")
-
-    def where():
-        return [os.getcwd(), os.environ["A"]]
-
-    def place():
-        return [jobrun.rank(), jobrun.world_size()]
-
-    def inner():
-        return [jobrun.rank(), jobrun.launch(place, nprocs=3, device="cpu",
-                                             oversubscribe=True)]
-    """
+from launching import JOBRUN, LIMIT, PACKAGE, PYTHON, Launching
 
 
-class Launch(unittest.TestCase):
-    def setUp(self):
-        self.dir = os.path.realpath(tempfile.mkdtemp(prefix="jobrun ${a} "))
-        self.addCleanup(shutil.rmtree, self.dir)
-        self.write("work.py", WORK)
-
-    def write(self, name, text):
-        with open(os.path.join(self.dir, name), "w") as file:
-            file.write(textwrap.dedent(text))
-
-    def environment(self):
-        env = {name: value for name, value in os.environ.items()
-               if name not in ("JOBRUN", "RANK", "WORLD_SIZE")}
-        return dict(env, PYTHONPATH=PACKAGE, TMPDIR=self.dir)
-
-    def start(self, *words, **more):
-        return subprocess.Popen([PYTHON, *words], cwd=self.dir, text=True,
-                                env=self.environment(), stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                **more)
-
-    def python(self, *words):
-        process = self.start(*words)
-        try:
-            out, err = process.communicate(timeout=LIMIT)
-        finally:
-            process.kill()
-        self.err = err
-        # Nothing of it is left, whatever became of it.
-        self.assertEqual([name for name in os.listdir(self.dir)
-                          if name.startswith("jobrun-launch")], [])
-        return process.returncode, out
-
-    def evaluate(self, text):
-        """What a program prints last, as JSON; jobrun and work are there."""
-        self.write("main.py", "import json, sys, jobrun, work\n"
-                   + textwrap.dedent(text))
-        status, out = self.python("main.py")
-        self.assertEqual(status, 0, self.err)
-        return json.loads(out.splitlines()[-1])
-
-    def caught(self, call):
-        """The members of the exception that a call raises."""
-        return self.evaluate("""\
-            try:
-                %s
-            except Exception as error:
-                facts = dict(vars(error), type=type(error).__name__,
-                             text=str(error))
-                print(json.dumps(facts))
-            """ % call)
-
+class Launch(Launching):
     def test_returns_in_the_order_of_the_ranks(self):
         got = self.evaluate("""\
             print(json.dumps(jobrun.launch(
@@ -309,7 +189,7 @@ class Launch(unittest.TestCase):
     def test_what_jobrun_refuses(self):
         """In a line, by the words of the caller."""
         got = self.caught("jobrun.launch(work.nothing, device_type='cuda_',"
-                          " n_gpus=0, spec={'timeout': 1})")
+                          " n_gpus=-2, spec={'timeout': 1})")
         self.assertEqual((got["type"], got["kind"], got["status"]),
                          ("JobError", "spec", 3))
         self.assertRegex(
@@ -381,12 +261,14 @@ class Launch(unittest.TestCase):
 
     def test_names_of_other_launchers(self):
         got = self.evaluate("""\
-            from jobrun import _launch
-            spec, _ = _launch._spec("m", "f", "/t", dict(
+            from jobrun import _function, _launch
+            call = _function.Call(work.nothing, False, False)
+            spec, _ = _launch._spec_of_function(call, "/t", dict(
                 n_gpus=2, world_size=8, rank_start=4, master_ip="a", port=1234,
                 device_type="cuda", backend="nccl", timeout=1.5,
                 model_parallelism=2, data_parallel_backend="gloo",
                 launch_method="forkserver", env={"A": 1, "B": None}),
+                _launch._Own(),
                 {"threads": 3, "backends": {"model": "gloo"}})
             print(json.dumps(spec))""")
         path = got["env"].pop("PYTHONPATH")
@@ -401,7 +283,7 @@ class Launch(unittest.TestCase):
             "device": "cuda", "timeouts": {"run": "1500ms"},
             "backends": {"default": "nccl", "data": "gloo", "model": "gloo"},
             "parallelism": {"model": 2}, "start_method": "forkserver",
-            "preload": ["m"], "env": {"A": "1", "B": None}, "threads": 3})
+            "preload": ["work"], "env": {"A": "1", "B": None}, "threads": 3})
 
     def test_without_standard_streams(self):
         self.write("main.py", """\

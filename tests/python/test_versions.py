@@ -9,7 +9,7 @@ import sys
 import unittest
 
 HERE = pathlib.Path(__file__).parent
-TESTS = ("worker", "helper", "launch")
+TESTS = ("worker", "helper", "launch", "exchange")
 OLDEST = (3, 8)
 NEWEST = 30
 LIMIT = 600  # seconds for a file of tests

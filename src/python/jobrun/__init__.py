@@ -29,7 +29,7 @@ _made = None  # what init("torch") made; see _torch.py
 
 def __getattr__(name):
     # Ranks need none of this.
-    if name in ("Job", "JobError"):
+    if name in ("Job", "JobError", "Failure"):
         from jobrun import _job
         return getattr(_job, name)
     if name == "launch":

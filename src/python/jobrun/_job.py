@@ -1,5 +1,6 @@
 """A job that jobrun.launch has started: the program jobrun, and what its run
 folder says afterwards."""
+import collections
 import contextlib
 import ctypes
 import glob
@@ -12,8 +13,19 @@ import subprocess
 import sys
 import threading
 
+from jobrun import _exchange
+
 _KINDS = {2: "usage", 3: "spec", 4: "resolve", 7: "launch"}
 _TAIL = 1 << 16
+# Signals that are closer than a tenth of a second are one signal to jobrun.
+_ONE_SIGNAL = 0.15
+
+
+# A rank that did not deliver. `exception` is the rank's own under
+# exchange="pickle", else None; `message` and `traceback` tell of it as text.
+Failure = collections.namedtuple(
+    "Failure", "rank exit_code signal exception message traceback")
+Failure.__module__ = "jobrun"
 
 
 class JobError(RuntimeError):
@@ -26,16 +38,21 @@ class JobError(RuntimeError):
     traceback   of its exception, as text; "" without one
     exit_code   the rank's; None: it has none
     signal      the name of the signal that it died by, or None
+    failures    a Failure for each rank that failed or did not deliver, the
+                root cause first; what jobrun stopped is none
     status      jobrun's own exit status
     run_dir     the folder with logs and results.json; None: there is none
     results     what the ranks delivered, in their order; None: nothing
+
+    Under exchange="pickle" its __cause__ is the rank's own exception.
     """
 
     def __init__(self, message, **facts):
         self.message = message
         self.rank = self.exit_code = self.signal = None
         self.status = self.run_dir = None
-        self.kind, self.traceback, self.results = "launch", "", []
+        self.kind, self.traceback = "launch", ""
+        self.results, self.failures = [], []
         self.__dict__.update(facts)
         text = message if self.rank is None else \
             "rank %d: %s" % (self.rank, message)
@@ -72,12 +89,15 @@ def find(given):
 
 
 def _die_with_us():
-    """A function for the child: it ends when this process does. Of a thread
-    it would be the thread's end that counts."""
-    if threading.current_thread() is not threading.main_thread():
-        return None
-    prctl = ctypes.CDLL(None).prctl
-    return lambda: prctl(1, int(signal.SIGTERM), 0, 0, 0)
+    """A function for the child: it ends when the thread that started it does,
+    which is to be one that lives as long as this process or the child."""
+    prctl, caller = ctypes.CDLL(None).prctl, os.getpid()
+
+    def set_death_signal():
+        prctl(1, int(signal.SIGTERM), 0, 0, 0)
+        if os.getppid() != caller:
+            os._exit(128 + signal.SIGTERM)
+    return set_death_signal
 
 
 def _flush():
@@ -103,28 +123,139 @@ def _mistakes(told, words):
     return found
 
 
-class Job:
-    """A job that runs; jobrun.launch(..., join=False) returns it."""
+class _Record:
+    """What the run folder says once the job has ended."""
 
-    def __init__(self, command, folder, spec, words):
+    def __init__(self, run_dir, pid):
+        self.run_dir = run_dir
+        self._find_part(pid)
+        self.results_json = self.load("results.json")
+        self.ranks = self.results_json["ranks"]
+
+    def _find_part(self, pid):
+        """One node of several writes a folder of its own in the run's."""
+        if os.path.exists(os.path.join(self.run_dir, "results.json")):
+            return
+        parts = os.path.join(glob.escape(self.run_dir), "node_*", "run.json")
+        for path in glob.glob(parts):
+            if self.load(path).get("pid") == pid:
+                self.run_dir = os.path.dirname(path)
+
+    def load(self, path):
+        """JSON is UTF-8, whatever the locale says of texts."""
+        with open(os.path.join(self.run_dir, path), "rb") as file:
+            return json.load(file)
+
+    def rank_folder(self, row):
+        return os.path.join(self.run_dir, "attempt_%d"
+                            % self.results_json["attempt"], str(row["rank"]))
+
+    def result(self, row):
+        if _exchange.is_description(row["result"]):
+            return _exchange.load(self.rank_folder(row), row["result"])
+        return row["result"]
+
+    def results(self):
+        return [self.result(row) for row in self.ranks]
+
+    def failures(self):
+        """The root cause first, then those together with it."""
+        cause = self.results_json["root_cause"] or {}
+        first = [cause.get("rank"), *cause.get("together", [])]
+        failed = [row for row in self.ranks if row["state"] in
+                  ("failed", "incomplete", "after_first_failure")]
+        failed.sort(key=lambda row: (first.index(row["rank"])
+                                     if row["rank"] in first else len(first),
+                                     row["rank"]))
+        return [Failure(row["rank"], row["exit_code"], row["signal"],
+                        self.exception(row), row["error"],
+                        self.traceback(row)) for row in failed]
+
+    def exception(self, row):
+        """The exception itself, where the rank could keep it."""
+        path = os.path.join(self.rank_folder(row), "error.pickle")
+        if row["error_file"] is None:
+            return None
+        try:
+            with open(path, "rb") as file:
+                error = _exchange.loads(file.read())
+        except Exception:  # of a class that is not here
+            return None
+        return error if isinstance(error, BaseException) else None
+
+    def traceback(self, row):
+        try:
+            record = self.load(row["error_file"] or "")
+            return record["message"]["extraInfo"]["py_callstack"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return ""
+
+    def error(self, status):
+        """The JobError of this end, and the exception behind it."""
+        record, failures = self.results_json, self.failures()
+        cause = record["root_cause"] or {
+            "rank": None, "kind": record["status"], "exit_code": None,
+            "signal": None, "message": "the job was " + record["status"]}
+        own = next((failure for failure in failures
+                    if failure.rank == cause["rank"]), None)
+        return JobError(
+            cause["message"], rank=cause["rank"], kind=cause["kind"],
+            exit_code=cause["exit_code"], signal=cause["signal"],
+            status=status, run_dir=self.run_dir, results=self.results(),
+            failures=failures, traceback=own.traceback if own else ""
+        ), own.exception if own else None
+
+
+class Job:
+    """A job that runs; jobrun.launch(..., join=False) returns it.
+
+    pid         of the program jobrun
+    run_dir     the folder of the run
+    """
+
+    def __init__(self, command, folder, spec, words, held):
         """`command` reads the spec from its standard input, and so from this
         folder, and ends with the run's id. `folder` is the job's to remove;
-        `words` has the caller's name of a field."""
-        self._folder, self._words = folder, words
-        self._tail = b""
+        `words` has the caller's name of a field. The job puts itself into
+        `held` before anything is started, so that whatever is raised
+        meanwhile, a signal's handler included, finds it there."""
+        self._command, self._folder, self._words = command, folder, words
+        self._process = self._failed = self._record = None
+        self._tail, self._abandoned = b"", False
+        self._lock = threading.Lock()
+        self._started, self._ended = threading.Event(), threading.Event()
         log_dir = spec["log_dir"].replace("$${", "${").replace("%%{", "%{")
         self.run_dir = os.path.join(os.path.abspath(log_dir), command[-1])
-        path = os.path.join(folder, "spec.yaml")
-        _write(path, spec)
+        _write(os.path.join(folder, "spec.yaml"), spec)
         _flush()
-        # A session of its own: a Ctrl-C comes by way of this process, once.
-        with open(path) as file:
-            self._process = subprocess.Popen(
-                command, stdin=file, stderr=subprocess.PIPE,
-                start_new_session=True, preexec_fn=_die_with_us())
+        held.append(self)
+        threading.Thread(target=self._follow, daemon=True).start()
+        self._started.wait()
+        if self._failed is not None:
+            raise self._failed
         self.pid = self._process.pid
-        self._reader = threading.Thread(target=self._copy, daemon=True)
-        self._reader.start()
+
+    # In a thread of its own: it lives as long as the process, for the end of
+    # the thread that starts it is the end of that.
+
+    def _follow(self):
+        try:
+            self._start()
+        except BaseException as error:
+            self._failed = error
+        self._started.set()
+        if self._process is not None:
+            self._copy()
+            self._process.wait()
+        self._ended.set()
+
+    def _start(self):
+        # A session of its own: a Ctrl-C comes by way of this process, once.
+        with open(os.path.join(self._folder, "spec.yaml")) as file, self._lock:
+            if not self._abandoned:
+                self._process = subprocess.Popen(
+                    self._command, stdin=file, stderr=subprocess.PIPE,
+                    start_new_session=True, preexec_fn=_die_with_us())
 
     def _copy(self):
         """Its standard error to ours, if there is one, and the end of it
@@ -138,67 +269,98 @@ class Job:
                 else:
                     sys.stderr.write(line.decode(errors="replace"))
                 sys.stderr.flush()
+        self._process.stderr.close()
+
+    # For everybody.
 
     def is_alive(self):
-        return self._process.poll() is None
+        return not self._ended.is_set()
 
-    def stop(self):
-        """End it as SIGTERM does; join() then raises."""
-        if self.is_alive():
-            self._process.terminate()
+    def poll(self):
+        """jobrun's exit status, or None while the job goes on."""
+        return self.wait(0)
 
-    def _wait(self, timeout):
-        """Its exit status, as a shell has it."""
-        try:
-            status = self._process.wait(timeout)
-        except KeyboardInterrupt:
-            self._interrupt()
-            self._forget()
-            raise
+    def wait(self, timeout=None):
+        """jobrun's exit status, as a shell has it, once the job has ended;
+        None where it has not within `timeout` seconds."""
+        if not self._ended.wait(timeout):
+            return None
+        shutil.rmtree(self._folder, ignore_errors=True)
+        status = self._process.returncode
         return status if status >= 0 else 128 - status
 
-    def _interrupt(self):
-        """A second Ctrl-C is handed on too: it does not wait for the grace."""
-        while True:
-            self._process.send_signal(signal.SIGINT)
-            with contextlib.suppress(KeyboardInterrupt):
-                self._process.wait()
-                return
+    def stop(self, signal=signal.SIGTERM, grace=None):
+        """Have jobrun end the job as that signal does: SIGTERM, SIGINT, SIGHUP
+        or SIGQUIT, where the spec's `signals` says nothing else. After `grace`
+        seconds, if given, what is left is killed; without, after
+        timeouts.stop_grace. join() then raises."""
+        self._send(signal)
+        if grace is not None and self.wait(max(grace, _ONE_SIGNAL)) is None:
+            self._send(signal)
 
-    def _forget(self):
-        self._reader.join()
-        self._process.stderr.close()
+    def _send(self, sig):
+        with self._lock:
+            if self._process is None:
+                self._abandoned = True  # it is not going to be started
+            elif self.is_alive():
+                self._process.send_signal(sig)
+
+    def end(self, sig):
+        """End the job, and return when it has ended. What is raised meanwhile,
+        a second Ctrl-C for one, is handed on: it does not wait for the
+        grace."""
+        while True:
+            try:
+                self._send(sig)
+                if self._process is not None:
+                    self._ended.wait()
+                break
+            except BaseException:
+                continue
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def results(self):
+        """What the ranks have delivered, in their order; empty while the job
+        goes on, or where it could not begin."""
+        record = self._read()
+        return [] if record is None else record.results()
+
+    @property
+    def failures(self):
+        """A Failure for each rank that failed or did not deliver, the root
+        cause first; empty while the job goes on."""
+        record = self._read()
+        return [] if record is None else record.failures()
 
     def join(self, timeout=None):
         """What the ranks returned, in their order. JobError where the job did
         not succeed; subprocess.TimeoutExpired where it has not ended after
-        `timeout` seconds, and then it runs on."""
-        status = self._wait(timeout)
-        self._forget()
+        `timeout` seconds, and then it runs on. Whatever else leaves this call,
+        the job has been stopped."""
         try:
-            self._find_part()
-            record = self._load("results.json")
-        except FileNotFoundError:
-            raise self._nothing(status) from None
-        results = [rank["result"] for rank in record["ranks"]]
+            status = self.wait(timeout)
+        except BaseException as error:
+            self.end(signal.SIGINT if isinstance(error, KeyboardInterrupt)
+                     else signal.SIGTERM)
+            raise
+        if status is None:
+            raise subprocess.TimeoutExpired(self._command, timeout)
+        record = self._read()
+        if record is None:
+            raise self._nothing(status)
         if status == 0:
-            return results
-        raise self._failure(status, record, results)
+            return record.results()
+        error, cause = record.error(status)
+        raise error from cause
 
-    def _find_part(self):
-        """One node of several writes a folder of its own in the run's."""
-        if os.path.exists(os.path.join(self.run_dir, "results.json")):
-            return
-        parts = os.path.join(glob.escape(self.run_dir), "node_*", "run.json")
-        for path in glob.glob(parts):
-            if self._load(path).get("pid") == self.pid:
-                self.run_dir = os.path.dirname(path)
-
-    def _load(self, path):
-        """JSON is UTF-8, whatever the locale says of texts."""
-        with open(os.path.join(self.run_dir, path), "rb") as file:
-            return json.load(file)
+    def _read(self):
+        """The record; None: the job goes on, or has left none."""
+        if self._record is None and self.poll() is not None:
+            with contextlib.suppress(FileNotFoundError):
+                self._record = _Record(self.run_dir, self.pid)
+                self.run_dir = self._record.run_dir
+        return self._record
 
     def _nothing(self, status):
         """jobrun said why on standard error."""
@@ -207,21 +369,5 @@ class Job:
         return JobError(message or told or "jobrun ended with %d" % status,
                         kind=_KINDS.get(status, "stopped"), status=status)
 
-    def _failure(self, status, record, results):
-        cause = record["root_cause"] or {
-            "rank": None, "kind": record["status"], "exit_code": None,
-            "signal": None, "message": "the job was " + record["status"]}
-        rank = cause["rank"]
-        return JobError(cause["message"], rank=rank, kind=cause["kind"],
-                        exit_code=cause["exit_code"], signal=cause["signal"],
-                        status=status, run_dir=self.run_dir, results=results,
-                        traceback=self._traceback(record, rank))
 
-    def _traceback(self, record, rank):
-        path = next((row["error_file"] for row in record["ranks"]
-                     if row["rank"] == rank), None)
-        try:
-            record = self._load(path or "")
-            return record["message"]["extraInfo"]["py_callstack"]
-        except (OSError, ValueError, KeyError, TypeError):
-            return ""
+Job.__module__ = "jobrun"

@@ -7,22 +7,18 @@ docs/from-multiprocessing.md for all of its arguments.
 """
 import collections.abc
 import difflib
-import importlib
-import inspect
-import json
 import os
 import re
-import runpy
 import secrets
 import shutil
+import signal
 import site
 import sys
 import sysconfig
 import tempfile
 import time
-import types
 
-from jobrun import _job, _result
+from jobrun import _function, _job
 
 # What launchers call the arguments, by the field that they become.
 _NAMES = {
@@ -52,100 +48,11 @@ _NAMES = {
     "env": (),
     "oversubscribe": (),
     "threads": (),
+    "redirects": (),
+    "tee": (),
 }
 _FIELDS = {word.replace(".", "_") if word == field else word: field
            for field, words in _NAMES.items() for word in (field,) + words}
-
-_GUARD = """\
-jobrun.launch() was called while a rank loads the main module. Call it below
-
-    if __name__ == "__main__":
-
-so that the ranks can import the module without starting a job again."""
-
-_loading_main = False
-
-
-# What is to be called ------------------------------------------------------
-
-def _main_of():
-    """How a rank finds the module that runs here as __main__."""
-    main = sys.modules["__main__"]
-    spec = getattr(main, "__spec__", None)
-    path = getattr(main, "__file__", None)
-    if spec is not None and spec.name == "__main__" and path:
-        path = os.path.dirname(path)  # a folder or an archive was run
-    elif spec is not None and spec.name:
-        return {"module": spec.name}
-    if path and os.path.exists(path):
-        return {"path": os.path.abspath(path)}
-    raise ValueError("a function that was defined at a prompt, or by -c, "
-                     "cannot be found by the ranks: put it into a file")
-
-
-def _describe(fn):
-    """Where ranks find a function: MODULE and NAME."""
-    if isinstance(fn, str):
-        module, colon, name = fn.partition(":")
-        if not (module and colon and name):
-            raise ValueError("%r is no MODULE:FUNCTION" % fn)
-        return module, name
-    module = getattr(fn, "__module__", None)
-    name = getattr(fn, "__qualname__", None)
-    if not callable(fn) or not module or not name:
-        raise TypeError("jobrun.launch wants a function of a module, not %r; "
-                        "what partial() or an object binds goes into args and "
-                        "kwargs" % (fn,))
-    if inspect.ismethod(fn) and not inspect.isclass(fn.__self__):
-        raise ValueError("a method of an object (%s) cannot be found by the "
-                         "ranks: launch a function that makes the object"
-                         % name)
-    for part, what in (("<lambda>", "a lambda"),
-                       ("<locals>", "a function inside a function")):
-        if part in name:
-            raise ValueError("%s (%s) cannot be found by the ranks: define it "
-                             "with a name at the top of a module, and hand "
-                             "over what it closes over by args and kwargs"
-                             % (what, name))
-    return module, name
-
-
-def _find(module, name):
-    found = module
-    for part in name.split("."):
-        found = getattr(found, part)
-    return found
-
-
-def _check_found(fn, module, name):
-    try:
-        found = _find(sys.modules.get(module) or
-                      importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise ValueError("the ranks could not find %s:%s: %s"
-                         % (module, name, error)) from None
-    # A class method is another object each time that it is looked up.
-    if found is not fn and found != fn and not isinstance(fn, str):
-        raise ValueError("%s:%s is another function than the one that was "
-                         "given: ranks find it by its name" % (module, name))
-    return found
-
-
-def _check_call(fn, args, kwargs):
-    """A call that cannot work is told before anything is started."""
-    _result._check(args, "args", set())
-    _result._check(kwargs, "kwargs", set())
-    try:
-        signature = inspect.signature(fn)
-    except (TypeError, ValueError):  # not every built-in has one
-        return
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError as error:
-        raise TypeError("%s takes %s, and args %.200r and kwargs %.200r do not "
-                        "fit: %s" % (fn.__qualname__, signature, args, kwargs,
-                                     error)) from None
-
 
 def _mapping(name, value):
     if value is not None and not isinstance(value, collections.abc.Mapping):
@@ -163,38 +70,7 @@ def _list(args):
     return list(args)
 
 
-def _load_main(main):
-    """The caller's main module, under the name that multiprocessing gives it,
-    so that what stands below `if __name__ == "__main__"` is not run."""
-    global _loading_main
-    _loading_main = True
-    try:
-        if "module" in main:
-            content = runpy.run_module(main["module"], run_name="__mp_main__",
-                                       alter_sys=True)
-        else:
-            content = runpy.run_path(main["path"], run_name="__mp_main__")
-    finally:
-        _loading_main = False
-    module = types.ModuleType("__mp_main__")
-    module.__dict__.update(content)
-    sys.modules["__main__"] = sys.modules["__mp_main__"] = module
-    return module
-
-
-def call(path):
-    """In a rank: the call that the file describes."""
-    with open(path) as file:
-        what = json.load(file)
-    sys.argv[:] = what["argv"]
-    if what["main"]:
-        module = _load_main(what["main"])
-    else:
-        module = importlib.import_module(what["module"])
-    return _find(module, what["name"])(*what["args"], **what["kwargs"])
-
-
-# The spec ------------------------------------------------------------------
+# The fields of the spec ----------------------------------------------------
 
 def _literal(text):
     """A text in which nothing is put in, neither at load nor per rank."""
@@ -247,6 +123,11 @@ def _field_of(word):
                     % (word, ": did you mean %r?" % near[0] if near else ""))
 
 
+def _environment(word, value):
+    return {name: None if text is None else _literal(str(text))
+            for name, text in _mapping(word, value).items()}
+
+
 def _take_options(spec, options):
     """The arguments that are fields; None, and -1 ranks, is MISSING. Returns
     by which word each field was given."""
@@ -263,8 +144,7 @@ def _take_options(spec, options):
         elif field in ("workdir", "log_dir"):
             value = _literal(os.path.abspath(value))
         elif field == "env":
-            value = {name: None if text is None else _literal(str(text))
-                     for name, text in _mapping(word, value).items()}
+            value = _environment(word, value)
         _put(spec, field, value)
     return given
 
@@ -279,61 +159,219 @@ def _settle_nodes(spec):
         spec["node_rank"] = start // local
 
 
-def _spec(module, name, folder, options, over):
-    """The spec, and by which word each field was given."""
-    if not sys.executable:
-        raise RuntimeError("this Python does not know its own interpreter")
-    spec = {
+def _check_size(spec, words):
+    for field in "local_world_size", "world_size":
+        if spec.get(field) == 0 and spec[field] is not False:
+            raise ValueError("launch() wants at least one rank, and %s is 0"
+                             % words[field])
+
+
+# Arguments of some ranks only ----------------------------------------------
+
+def _is_by_rank(value):
+    return isinstance(value, collections.abc.Mapping) and bool(value) and \
+        all(isinstance(key, int) and not isinstance(key, bool)
+            for key in value)
+
+
+class _Own:
+    """What some ranks have besides: entries of `per_rank`, whose arguments are
+    an index into `calls` (see _function.Call.own)."""
+
+    def __init__(self):
+        self.per_rank, self.calls = {}, []
+
+    def take(self, given, per_rank):
+        """`given` has args, kwargs and env as far as they are by rank."""
+        if given and per_rank:
+            raise ValueError("%s by rank and per_rank: use one of them"
+                             % " and ".join(sorted(given)))
+        if per_rank is not None:
+            for ranks, entry in _mapping("per_rank", per_rank).items():
+                self._add(str(ranks), dict(_mapping("per_rank", entry)))
+            return
+        for rank in sorted(set().union(*given.values())):
+            self._add(str(rank), {what: values[rank]
+                                  for what, values in given.items()
+                                  if rank in values})
+
+    def _add(self, ranks, entry):
+        own = self.per_rank.setdefault(ranks, {})
+        args = _list(entry.pop("args", None))
+        kwargs = _mapping("kwargs", entry.pop("kwargs", None))
+        if "env" in entry:
+            own["env"] = _environment("env", entry.pop("env"))
+        if entry:
+            raise TypeError("per_rank takes args, kwargs and env, not %s"
+                            % ", ".join(map(repr, sorted(entry))))
+        own["args"] = [len(self.calls)]
+        self.calls.append((args, kwargs))
+
+
+def _by_rank(args, kwargs, options):
+    """Those of the three that are mappings of rank to value."""
+    found = {"args": args, "kwargs": kwargs, "env": options.get("env")}
+    return {what: dict(value) for what, value in found.items()
+            if _is_by_rank(value)}
+
+
+def _count_ranks(spec, given):
+    """As many ranks as there are values, where nothing else says how many."""
+    for what, values in given.items():
+        count = len(values)
+        sizes = [spec[field] for field in ("world_size", "local_world_size")
+                 if isinstance(spec.get(field), int)]
+        alone = not sizes and "nodes" not in spec and "hosts" not in spec
+        if alone and sorted(values) == list(range(count)):
+            spec["local_world_size"] = count
+        elif sizes and max(values) >= max(sizes) and "nodes" not in spec:
+            raise ValueError("%s names rank %d, and the last one is %d"
+                             % (what, max(values), max(sizes) - 1))
+        elif alone:
+            raise ValueError("%s names ranks %s, not each from 0 on: say by "
+                             "nprocs how many there are"
+                             % (what, ", ".join(map(str, sorted(values)))))
+
+
+# The spec ------------------------------------------------------------------
+
+def _base(name):
+    return {
         "version": 1,
         "name": (re.sub("[^A-Za-z0-9._-]", "_", name).lstrip("._-") or
                  "job")[:40],
         "workdir": _literal(os.getcwd()),
-        "entrypoint": {
-            "python": {"function": "jobrun._launch:call",
-                       "interpreter": _literal(sys.executable)},
-            "args": [_literal(os.path.join(folder, "call.json"))],
-        },
         "log_dir": _literal(os.path.abspath("runs")),
     }
+
+
+def _function_entry(path):
+    if not sys.executable:
+        raise RuntimeError("this Python does not know its own interpreter")
+    return {"python": {"function": "jobrun._function:call",
+                       "interpreter": _literal(sys.executable)},
+            "args": [_literal(path)]}
+
+
+def _finish(spec, words, own, over):
+    """What comes after the fields: `spec=` is laid over all of it."""
+    if own.per_rank:
+        spec["per_rank"] = own.per_rank
+    _settle_nodes(spec)
+    _check_size(spec, words)
+    _merge(spec, _mapping("spec", over))
+    return spec
+
+
+def _spec_of_function(call, folder, options, own, over):
+    """The spec, and by which word each field was given."""
+    spec = dict(_base(call.title()), entrypoint=_function_entry(
+        os.path.join(folder, "call.json")))
     words = _take_options(spec, options)
     spec.setdefault("env", {}).setdefault("PYTHONPATH",
                                           _literal(_python_path()))
-    _settle_nodes(spec)
-    if spec.get("start_method", "spawn") != "spawn" and module != "__main__":
-        spec["preload"] = [module]
-    _merge(spec, _mapping("spec", over))
+    if spec.get("start_method", "spawn") != "spawn" and call.module and \
+            call.module != "__main__":
+        spec["preload"] = [call.module]
+    return _finish(spec, words, own, over), words
+
+
+def _spec_of_program(command, options, own, over):
+    spec = dict(_base(os.path.basename(command[0])),
+                entrypoint={"command": [_literal(word) for word in command]})
+    words = _take_options(spec, options)
+    for entry in own.per_rank.values():
+        args, kwargs = own.calls[entry["args"][0]]
+        if kwargs:
+            raise TypeError("a program takes args, and no kwargs")
+        entry["args"] = [_literal(str(word)) for word in args]
+    return _finish(spec, words, own, over), words
+
+
+def _command(words, args, kwargs):
+    words = [os.fspath(word) if isinstance(word, os.PathLike) else word
+             for word in words]
+    if not all(isinstance(word, str) for word in words) or \
+            not (words and words[0]):
+        raise TypeError("a program is a list of strings, not %.60r" % (words,))
+    if kwargs:
+        raise TypeError("a program takes args, and no kwargs")
+    return words + [str(word) for word in args]
+
+
+# The call ------------------------------------------------------------------
+
+def _prepare(fn, args, kwargs, exchange, options, folder):
+    """Check everything and write what the ranks read; returns the spec and by
+    which words its fields were given."""
+    own, over = _Own(), options.pop("spec")
+    given = _by_rank(args, kwargs, options)
+    own.take(given, options.pop("per_rank"))
+    for what in given:
+        options.pop(what, None)
+    args = [] if "args" in given else _list(args)
+    kwargs = {} if "kwargs" in given else _mapping("kwargs", kwargs)
+    if isinstance(fn, (list, tuple)):
+        if exchange != "json":
+            raise ValueError("a program has nothing to exchange by pickle")
+        spec, words = _spec_of_program(_command(fn, args, kwargs), options,
+                                       own, over)
+    else:
+        by_code = (options.get("start_method") or
+                   options.get("launch_method")) == "fork"
+        call = _function.Call(fn, exchange == "pickle", by_code)
+        call.common, call.own = (args, kwargs), own.calls
+        call.check()
+        spec, words = _spec_of_function(call, folder, options, own, over)
+        call.write(folder)
+    _count_ranks(spec, given)
     return spec, words
 
 
-def launch(fn, args=(), kwargs=None, *, join=True, spec=None, program=None,
-           **options):
+def launch(fn, args=(), kwargs=None, *, join=True, exchange="json", spec=None,
+           per_rank=None, local=False, program=None, **options):
     """Call fn(*args, **kwargs) in every rank of a job, and return what they
     returned, in the order of the ranks.
 
-    fn has to be one that a rank can import: at the top of a module, or of the
-    main script. Arguments and results are JSON. JobError tells the root cause
-    where the job does not succeed. The other arguments are fields of a spec,
-    also by the names that other launchers have for them; `spec` is laid over
-    all of it. Without `join` a Job is returned at once.
+    fn          a function that a rank can import: at the top of a module, or
+                of the main script, or "module:name"; under
+                start_method="fork" any function; under exchange="pickle" any
+                object that can be pickled and called; or a program: a list of
+                words, which args follow
+    args        its arguments; or a dict of rank to arguments
+    kwargs      its named arguments; or a dict of rank to such
+    exchange    "json": arguments and results are JSON. "pickle": they are any
+                objects that can be pickled
+    per_rank    a dict of rank sets ("0-3") to {"args", "kwargs", "env"}, added
+                to the common ones
+    local       start the ranks of all nodes on this machine
+    join        False: return a Job at once
+    spec        a dict that is laid over the spec: any field
+    program     which jobrun
+
+    The other arguments are fields of a spec, also by the names that other
+    launchers have for them. JobError tells the root cause where the job does
+    not succeed. Whatever exception leaves this call, the job has been stopped.
     """
-    if _loading_main:
-        raise RuntimeError(_GUARD)
-    module, name = _describe(fn)
-    args, kwargs = _list(args), _mapping("kwargs", kwargs)
-    _check_call(_check_found(fn, module, name), args, kwargs)
-    main = _main_of() if module == "__main__" else None
+    if _function.loading_main:
+        raise RuntimeError(_function.GUARD)
+    if exchange not in ("json", "pickle"):
+        raise ValueError("exchange is \"json\" or \"pickle\", not %r"
+                         % (exchange,))
     folder = tempfile.mkdtemp(prefix="jobrun-launch-")
+    jobs = []
     try:
-        built, words = _spec(module, name, folder, options, spec)
-        with open(os.path.join(folder, "call.json"), "w") as file:
-            json.dump({"module": module, "name": name, "main": main,
-                       "argv": sys.argv, "args": args,
-                       "kwargs": kwargs}, file)
+        built, words = _prepare(fn, args, kwargs, exchange,
+                                dict(options, spec=spec, per_rank=per_rank),
+                                folder)
         run_id = "%s-%s-%s" % (time.strftime("%Y%m%d-%H%M%S"), built["name"],
                                secrets.token_hex(4))
-        job = _job.Job([_job.find(program), "run", "-", "--run-id", run_id],
-                       folder, built, words)
+        command = [_job.find(program), "run", "-", "--run-id", run_id]
+        command[2:2] = ["--local"] * bool(local)
+        _job.Job(command, folder, built, words, jobs)
+        return jobs[0].join() if join else jobs[0]
     except BaseException:
+        for job in jobs:
+            job.end(signal.SIGTERM)
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return job.join() if join else job
