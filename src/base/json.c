@@ -188,12 +188,21 @@ void jr_json_quote(struct jr_buf *out, const char *text)
     json_decref(json);
 }
 
+/* A rank has two dozen keys, so each is put together at once. */
 void jr_json_key(struct jr_buf *out, const char *key)
 {
+    static const char before[] = ", \"", after[] = "\": ";
     char last = out->len > 0 ? out->data[out->len - 1] : '{';
-    jr_buf_str(out, strchr("{ \n", last) != NULL ? "\"" : ", \"");
-    jr_buf_str(out, key);
-    jr_buf_str(out, "\": ");
+    size_t skip = last == '{' || last == ' ' || last == '\n' ? 2 : 0;
+    size_t len = strlen(key);
+    jr_buf_reserve(out, sizeof before + len + sizeof after);
+    if (out->failed)
+        return;
+    char *at = out->data + out->len;
+    at = mempcpy(at, before + skip, sizeof before - 1 - skip);
+    at = mempcpy(at, key, len);
+    at = mempcpy(at, after, sizeof after); /* with its end */
+    out->len = (size_t)(at - 1 - out->data);
 }
 
 void jr_json_put_str(struct jr_buf *out, const char *key, const char *text)

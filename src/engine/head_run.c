@@ -161,7 +161,7 @@ static void merge(struct jr_head_run *run, uint32_t node,
 {
     struct jr_outcome *all = run->outcome;
     const struct jr_node_side *side = &run->head->nodes[node];
-    bool bad = part->timed_out || part->straggled || part->hung ||
+    bool bad = part->timed_out_by != JR_TIMEOUT_NONE ||
                part->stop_signal != 0 || part->runner_signal != 0;
     for (uint32_t i = 0; i < part->count; i++) {
         struct jr_rank_outcome *rank = &part->ranks[i];
@@ -173,9 +173,8 @@ static void merge(struct jr_head_run *run, uint32_t node,
               (!jr_outcome_is_well(rank) &&
                run->plan->policy->on_failure == JR_ON_FAILURE_STOP);
     }
-    all->timed_out |= part->timed_out;
-    all->straggled |= part->straggled;
-    all->hung |= part->hung;
+    if (all->timed_out_by == JR_TIMEOUT_NONE)
+        all->timed_out_by = part->timed_out_by;
     all->pattern_limits += part->pattern_limits;
     if (all->stop_signal == 0)
         all->stop_signal = part->stop_signal;

@@ -41,6 +41,7 @@ static void fill_plan(struct jr_build *build)
         .run_id = jr_arena_strdup(build->arena, options->run_id),
         .run_dir = jr_arena_printf(build->arena, "%s/%s", job->log_dir,
                                    options->run_id),
+        .attempt = options->attempt,
         .fingerprint = job->fingerprint,
         .world_size = job->world_size,
         .nodes = job->nodes,

@@ -138,6 +138,15 @@ static void tell_rank(struct jr_buf *out, const struct view *view, size_t i,
     jr_buf_safe(out, own);
 }
 
+static const char *overrun_words(enum jr_timeout by)
+{
+    if (by == JR_TIMEOUT_SILENCE)
+        return "no rank wrote anything within timeouts.silence";
+    if (by == JR_TIMEOUT_AFTER_FIRST_EXIT)
+        return "not all ended within timeouts.after_first_exit of the first";
+    return "longer than timeouts.run";
+}
+
 static void tell_cause(struct jr_buf *out, const struct view *view,
                        size_t *ret_how)
 {
@@ -145,10 +154,8 @@ static void tell_cause(struct jr_buf *out, const struct view *view,
     size_t i =
         report->causes_count > 0 ? report->causes[0] : first_incomplete(report);
     *ret_how = 0;
-    if (report->status == JR_RUN_TIMED_OUT)
-        jr_buf_str(out, "longer than timeouts.run");
-    else if (report->status == JR_RUN_HUNG)
-        jr_buf_str(out, "no rank wrote anything within timeouts.silence");
+    if (report->status == JR_RUN_TIMED_OUT || report->status == JR_RUN_HUNG)
+        jr_buf_str(out, overrun_words(view->outcome->timed_out_by));
     else if (i < report->count)
         tell_rank(out, view, i, ret_how);
     else
@@ -174,7 +181,7 @@ static void fill(struct jr_attempt *attempt, const struct view *view)
     struct jr_buf cause JR_BUF_CLEANUP = JR_BUF_INIT;
     size_t how;
     tell_cause(&cause, view, &how);
-    attempt->number = jr_words_attempt(view->plan);
+    attempt->number = view->plan->attempt;
     attempt->status = view->report->status;
     attempt->exit_code = view->report->exit_code;
     attempt->cause = jr_buf_keep(&cause, view->arena);

@@ -91,7 +91,7 @@ static void print_identity(const struct jr_page *page, size_t i)
     print_coordinates(page, rank);
     if (page->outcome->ranks[i].pid != 0)
         jr_buf_printf(page->out, "   pid %d", (int)page->outcome->ranks[i].pid);
-    jr_buf_printf(page->out, "   attempt %u\n", jr_words_attempt(page->plan));
+    jr_buf_printf(page->out, "   attempt %u\n", page->plan->attempt);
 }
 
 static void print_exception(const struct jr_page *page, size_t i)
@@ -178,8 +178,7 @@ static void print_beside(const struct jr_page *page, uint32_t node)
         jr_buf_clear(&path);
         if (i % 2 == 1)
             jr_buf_printf(&path, JR_NODE_DIR "/", node);
-        jr_buf_printf(&path, "attempt_%u/%s", jr_words_attempt(page->plan),
-                      name);
+        jr_buf_printf(&path, "attempt_%u/%s", page->plan->attempt, name);
         if (!path.failed && print_tail(page, path.data, name))
             return;
     }

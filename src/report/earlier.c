@@ -42,7 +42,6 @@ static void add_attempt(struct jr_buf *out, const struct jr_attempt *attempt)
 
 void jr_earlier_json(struct jr_buf *out, const struct jr_report *report)
 {
-    jr_json_key(out, "attempts");
     jr_buf_char(out, '[');
     for (size_t i = 0; i < report->earlier_count; i++) {
         jr_buf_str(out, i == 0 ? "" : ", ");

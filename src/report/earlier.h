@@ -4,7 +4,7 @@
 
 #include "print.h"
 
-/* The member `attempts` of results.json. */
+/* The value of `attempts` in results.json. */
 void jr_earlier_json(struct jr_buf *out, const struct jr_report *report);
 
 /* The same, read; `array` is borrowed as long as the report, and may be

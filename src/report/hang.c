@@ -143,11 +143,11 @@ static const char *overrun_of(struct jr_judge *judge)
 {
     const struct jr_timeouts *timeouts = &judge->plan->policy->timeouts;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    if (judge->outcome->hung) {
+    if (judge->outcome->timed_out_by == JR_TIMEOUT_SILENCE) {
         add_duration(&text, "no output from any rank for ",
                      timeouts->silence_ms);
         jr_buf_str(&text, " (timeouts.silence)");
-    } else if (judge->outcome->straggled) {
+    } else if (judge->outcome->timed_out_by == JR_TIMEOUT_AFTER_FIRST_EXIT) {
         add_duration(&text, "not all ended within ",
                      timeouts->after_first_exit_ms);
         jr_buf_str(&text, " of the first (timeouts.after_first_exit)");
@@ -163,11 +163,12 @@ static const char *overrun_of(struct jr_judge *judge)
 
 void jr_hang_find(struct jr_judge *judge)
 {
-    const struct jr_outcome *outcome = judge->outcome;
-    if (outcome->hung || outcome->straggled)
+    enum jr_timeout by = judge->outcome->timed_out_by;
+    if (by == JR_TIMEOUT_NONE || by == JR_TIMEOUT_START)
+        return;
+    if (by != JR_TIMEOUT_RUN)
         find_odd(judge);
-    if (judge->report->overrun == NULL &&
-        (outcome->hung || outcome->straggled || outcome->timed_out))
+    if (judge->report->overrun == NULL)
         judge->report->overrun = overrun_of(judge);
 }
 

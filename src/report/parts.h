@@ -65,7 +65,7 @@ struct jr_parts_look {
     const char *before;  /* each line */
     const char *run;     /* what commands that are offered call the run */
     const char *run_dir; /* LOG_DIR/ID */
-    const char *told;    /* a sentence that was told already; NULL: none */
+    bool told;           /* the verdict has said that they are not of one run */
 };
 
 /* Append it, a line for each: nothing where they ran the same. */

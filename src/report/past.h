@@ -16,7 +16,9 @@ struct jr_past {
     struct jr_plan plan;
     struct jr_outcome outcome;
     struct jr_report report;
-    json_t *json;   /* what the strings were copied from */
+    char **hosts; /* by node */
+    size_t hosts_count;
+    json_t *json;   /* what the strings are in */
     const char *id; /* by which commands find it: "exp1", "exp1/node_0" */
 };
 

@@ -145,9 +145,10 @@ void jr_print_account(const struct jr_page *page)
     print_patterns(page);
     print_dropped(page);
     bool good = page->report->status == JR_RUN_SUCCEEDED;
-    const struct jr_parts_look look = {good ? "        " : "  ", page->run,
-                                       page->plan->run_dir,
-                                       page->report->error};
+    const struct jr_parts_look look = {
+        good ? "        " : "  ", page->run, page->plan->run_dir,
+        page->report->status == JR_RUN_INCOMPLETE &&
+            page->report->error != NULL};
     if (good) {
         jr_print_earlier(page, "        ");
         jr_print_fields(page);

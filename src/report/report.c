@@ -52,12 +52,13 @@ static bool was_not_launched(const struct jr_judge *judge)
 
 static bool was_timed_out(const struct jr_judge *judge)
 {
-    return judge->outcome->timed_out || judge->outcome->straggled;
+    return judge->outcome->timed_out_by == JR_TIMEOUT_RUN ||
+           judge->outcome->timed_out_by == JR_TIMEOUT_AFTER_FIRST_EXIT;
 }
 
 static bool was_hung(const struct jr_judge *judge)
 {
-    return judge->outcome->hung;
+    return judge->outcome->timed_out_by == JR_TIMEOUT_SILENCE;
 }
 
 static bool has_failed(const struct jr_judge *judge)

@@ -80,7 +80,7 @@ static void show_parts(struct jr_buf *out, const json_t *run,
 {
     const char *name = strrchr(run_dir, '/');
     const struct jr_parts_look look = {"  ", name == NULL ? run_dir : name + 1,
-                                       run_dir, NULL};
+                                       run_dir, false};
     struct jr_parts parts;
     jr_parts_find(&parts, fd);
     json_t *nodes = jr_parts_nodes(fd, &parts);

@@ -233,9 +233,7 @@ void jr_parts_unlike(struct jr_buf *out, const json_t *nodes,
     struct kinship kinship;
     JR_BUF_CLEANUP struct jr_buf torn = JR_BUF_INIT, text = JR_BUF_INIT;
     load(&kinship, nodes);
-    bool known = !jr_parts_torn(&torn, nodes) ||
-                 (look->told != NULL && strcmp(look->told, torn.data) == 0);
-    if (!known)
+    if (jr_parts_torn(&torn, nodes) && !look->told)
         jr_buf_printf(out, "%s%s\n", look->before, torn.data);
     if (tell_experiments(&text, &kinship, look))
         jr_buf_printf(out, "%s%s\n", look->before, text.data);

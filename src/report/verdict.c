@@ -132,7 +132,7 @@ static void tell_timeout(const struct jr_page *page)
     add_elapsed(page, " after ");
     jr_buf_str(page->out, ": ");
     if (page->report->earlier_count > 0)
-        jr_buf_printf(page->out, "attempt %u%s", jr_words_attempt(page->plan),
+        jr_buf_printf(page->out, "attempt %u%s", page->plan->attempt,
                       page->report->hang == NULL ? " was " : ": ");
     jr_print_text(page, page->report->overrun);
 }

@@ -43,6 +43,7 @@ static bool find(const char *const *table, size_t count, const char *word,
 DEFINE_WORDS(run_status, JR_RUN_STATUSES)
 DEFINE_WORDS(rank_state, JR_RANK_STATES)
 DEFINE_WORDS(result_error, JR_RESULT_ERRORS)
+DEFINE_WORDS(cause_kind, JR_CAUSE_KINDS)
 
 static void signaled(struct jr_buf *out, const struct jr_rank_outcome *rank)
 {
@@ -122,20 +123,4 @@ double jr_words_wall(uint64_t ns)
 {
     uint64_t milliseconds = ns / 1000000;
     return (double)milliseconds / 1e3;
-}
-
-uint32_t jr_words_attempt(const struct jr_plan *plan)
-{
-    static const char prefix[] = "attempt_";
-    const char *dir = plan->count > 0 ? jr_plan_of(plan, 0)->dir : NULL;
-    dir = dir == NULL ? NULL : strstr(dir, prefix);
-    if (dir == NULL)
-        return 0;
-    const char *digits = dir + sizeof prefix - 1;
-    char number[16];
-    (void)snprintf(number, sizeof number, "%.*s", (int)strcspn(digits, "/"),
-                   digits);
-    uint32_t attempt = 0;
-    (void)jr_num_u32(number, &attempt);
-    return attempt;
 }

@@ -11,6 +11,7 @@
 bool jr_run_status_of(const char *word, enum jr_run_status *ret);
 bool jr_rank_state_of(const char *word, enum jr_rank_state *ret);
 bool jr_result_error_of(const char *word, enum jr_result_error *ret);
+bool jr_cause_kind_of(const char *word, enum jr_cause_kind *ret);
 
 /* How a rank ended, to follow its number: "exited with code 1", "died by
  * SIGSEGV (core dumped)", "was killed by SIGKILL, sender unknown". A rank that
@@ -34,8 +35,5 @@ const char *jr_words_host(const struct jr_plan *plan, uint32_t node,
 /* Wall time as seconds since the epoch, to the millisecond: what 15 digits
  * hold, so that it is written as it is read. */
 double jr_words_wall(uint64_t ns);
-
-/* The number of the attempt that the plan's folders name. */
-uint32_t jr_words_attempt(const struct jr_plan *plan);
 
 #endif

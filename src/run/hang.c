@@ -286,8 +286,8 @@ void jr_hang_begin(struct jr_runner *runner, enum jr_hang_why why)
     bool silent = why == JR_HANG_SILENCE;
     if (hang->begun || runner->stop.begun)
         return;
-    runner->outcome->hung = silent;
-    runner->outcome->straggled = !silent;
+    jr_stop_timed_out(runner, silent ? JR_TIMEOUT_SILENCE
+                                     : JR_TIMEOUT_AFTER_FIRST_EXIT);
     jr_events_add(&runner->events, "timeout", "\"timeout\":\"%s\"",
                   silent ? "silence" : "after_first_exit");
     hang->begun = true;

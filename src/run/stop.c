@@ -30,11 +30,18 @@
 #define SAME_SIGNAL_NS UINT64_C(100000000)
 #define MS             UINT64_C(1000000)
 
+void jr_stop_timed_out(struct jr_runner *runner, enum jr_timeout by)
+{
+    if (runner->outcome->timed_out_by == JR_TIMEOUT_NONE)
+        runner->outcome->timed_out_by = by;
+}
+
 static void on_start_timeout(void *owner)
 {
     struct jr_runner *runner = owner;
     bool importing = runner->plan->helper.argv != NULL && !runner->helper.ready;
     static const char *const text = "it was not done within timeouts.start";
+    jr_stop_timed_out(runner, JR_TIMEOUT_START);
     jr_events_add(&runner->events, "timeout", "\"timeout\":\"start\"");
     if (!runner->setup.done)
         jr_launch_fail(runner, JR_STAGE_SETUP, 0, text);
@@ -47,7 +54,7 @@ static void on_start_timeout(void *owner)
 static void on_run_timeout(void *owner)
 {
     struct jr_runner *runner = owner;
-    runner->outcome->timed_out = true;
+    jr_stop_timed_out(runner, JR_TIMEOUT_RUN);
     jr_events_add(&runner->events, "timeout", "\"timeout\":\"run\"");
     jr_stop_begin(runner);
 }

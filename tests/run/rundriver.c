@@ -220,8 +220,11 @@ static void print_outcome(FILE *to, const struct jr_outcome *outcome)
                   "console_failed=%d left=%u hung=%d straggled=%d limits=%u "
                   "text=%s\n",
                   outcome->stop_signal, outcome->runner_signal,
-                  outcome->timed_out, outcome->console_failed, outcome->left,
-                  outcome->hung, outcome->straggled, outcome->pattern_limits,
+                  outcome->timed_out_by == JR_TIMEOUT_RUN,
+                  outcome->console_failed, outcome->left,
+                  outcome->timed_out_by == JR_TIMEOUT_SILENCE,
+                  outcome->timed_out_by == JR_TIMEOUT_AFTER_FIRST_EXIT,
+                  outcome->pattern_limits,
                   outcome->start_text);
     for (uint32_t i = 0; i < outcome->count; i++) {
         const struct jr_rank_outcome *rank = &outcome->ranks[i];

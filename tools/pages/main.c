@@ -1,5 +1,5 @@
 /*
- * Prints a page of the manual, made from the program's own tables:
+ * Prints a page of the manual or a schema, made from the program's own tables:
  *
  *   jobrun_pages docs/spec.md | docs/diagnostics.md | man/jobrun.1 | ...
  *
@@ -24,6 +24,7 @@ static const struct entry pages[] = {
     {"docs/diagnostics.md", PAGE_MARKDOWN, page_of_diagnostics},
     {"man/jobrun.1", PAGE_ROFF, page_of_program},
     {"man/jobrun.yaml.5", PAGE_ROFF, page_of_spec},
+    {"schemas/results-v1.schema.json", PAGE_SCHEMA, page_of_results},
 };
 
 int main(int argc, char **argv)

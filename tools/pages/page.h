@@ -12,7 +12,7 @@
 
 #include "buf.h"
 
-enum page_form { PAGE_MARKDOWN, PAGE_ROFF };
+enum page_form { PAGE_MARKDOWN, PAGE_ROFF, PAGE_SCHEMA };
 
 struct page {
     struct jr_buf *out;

@@ -112,6 +112,7 @@ struct jr_plan {
                                    by one; else NULL */
     bool same_argv;             /* all ranks have the arguments of rank 0 */
     uint32_t first, count;      /* those that this jobrun starts */
+    uint32_t attempt;           /* the number of it: folders are named so */
     const char *inject; /* what --inject says; NULL: it is no rehearsal */
     struct jr_injection *injections; /* of it what is for this attempt */
     uint32_t injections_count;

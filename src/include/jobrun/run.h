@@ -31,13 +31,32 @@
 #define JR_STAGE_ENUM(name, word, text) JR_STAGE_##name,
 enum jr_stage { JR_STAGES(JR_STAGE_ENUM) };
 
-enum jr_end {
-    JR_END_NONE,     /* never started, or still running when all was lost */
-    JR_END_START,    /* could not start: stage and start_errno */
-    JR_END_EXITED,   /* exit_code */
-    JR_END_SIGNALED, /* signal, core_dumped */
-    JR_END_LOST      /* its node was lost, and with it what became of it */
-};
+/* How a rank ended. NONE: it was never started, or still ran when all was lost;
+ * START: it could not start, by stage and start_errno; EXITED: by exit_code;
+ * SIGNALED: by signal and core_dumped; LOST: its node was lost, and with it
+ * what became of the rank. */
+#define JR_ENDS(X)                                                             \
+    X(NONE, "none")                                                            \
+    X(START, "start")                                                          \
+    X(EXITED, "exited")                                                        \
+    X(SIGNALED, "signaled")                                                    \
+    X(LOST, "lost")
+
+#define JR_END_ENUM(name, word) JR_END_##name,
+enum jr_end { JR_ENDS(JR_END_ENUM) };
+
+/* The fields of `timeouts` that end something. EXIT ends one rank, each of the
+ * others the run. */
+#define JR_TIMEOUTS(X)                                                         \
+    X(NONE, "none")                                                            \
+    X(START, "start")                                                          \
+    X(RUN, "run")                                                              \
+    X(SILENCE, "silence")                                                      \
+    X(AFTER_FIRST_EXIT, "after_first_exit")                                    \
+    X(EXIT, "exit")
+
+#define JR_TIMEOUT_ENUM(name, word) JR_TIMEOUT_##name,
+enum jr_timeout { JR_TIMEOUTS(JR_TIMEOUT_ENUM) JR_TIMEOUT_COUNT };
 
 /* What became of one rank. Fixed size: it lives in memory that guard and runner
  * share, so that it survives the runner. Times are CLOCK_MONOTONIC ns. */
@@ -76,11 +95,9 @@ struct jr_rank_outcome {
 struct jr_outcome {
     uint64_t started_ns, ended_ns; /* monotonic */
     uint64_t started_wall_ns, ended_wall_ns;
-    uint64_t blur_ns;      /* times of different nodes that are closer than this
-                              cannot be told apart; 0: it was one machine */
-    bool timed_out;        /* timeouts.run */
-    bool straggled;        /* timeouts.after_first_exit */
-    bool hung;             /* timeouts.silence */
+    uint64_t blur_ns; /* times of different nodes that are closer than this
+                         cannot be told apart; 0: it was one machine */
+    enum jr_timeout timed_out_by; /* the first that it met; NONE */
     int32_t stop_signal;   /* jobrun was told to stop by this signal; 0 */
     int32_t late_signal;   /* the same when there was nothing left to stop; 0 */
     int32_t runner_signal; /* the runner died of this signal; 0 */
@@ -115,6 +132,18 @@ struct jr_outcome {
     X(STOPPED, "stopped")                                                      \
     X(NOT_STARTED, "not_started")
 
+/* What the root cause is. */
+#define JR_CAUSE_KINDS(X)                                                      \
+    X(NONE, "none")                                                            \
+    X(EXIT, "exit")                                                            \
+    X(SIGNAL, "signal")                                                        \
+    X(OOM, "oom")                                                              \
+    X(START, "start")                                                          \
+    X(HANG, "hang")                                                            \
+    X(TIMEOUT, "timeout")                                                      \
+    X(RESULT, "result")                                                        \
+    X(LOST_NODE, "lost_node")
+
 /* Why what a rank delivered does not count. */
 #define JR_RESULT_ERRORS(X)                                                    \
     X(NONE, "none")                                                            \
@@ -123,13 +152,16 @@ struct jr_outcome {
     X(NOT_JSON, "not_json")                                                    \
     X(FIELD, "field")                                                          \
     X(UNEQUAL, "unequal")                                                      \
-    X(STALE, "stale")
+    X(STALE, "stale")                                                          \
+    X(CHANGED, "changed")
 
 #define JR_RUN_STATUS_ENUM(name, word)   JR_RUN_##name,
 #define JR_RANK_STATE_ENUM(name, word)   JR_RANK_##name,
+#define JR_CAUSE_KIND_ENUM(name, word)   JR_CAUSE_##name,
 #define JR_RESULT_ERROR_ENUM(name, word) JR_RESULT_##name,
 enum jr_run_status { JR_RUN_STATUSES(JR_RUN_STATUS_ENUM) };
 enum jr_rank_state { JR_RANK_STATES(JR_RANK_STATE_ENUM) };
+enum jr_cause_kind { JR_CAUSE_KINDS(JR_CAUSE_KIND_ENUM) };
 enum jr_result_error { JR_RESULT_ERRORS(JR_RESULT_ERROR_ENUM) };
 
 #ifdef __cplusplus
@@ -142,6 +174,8 @@ JR_API const char *jr_run_status_word(enum jr_run_status status);
 JR_API const char *jr_rank_state_word(enum jr_rank_state state);
 /* The same for why a result does not count. */
 JR_API const char *jr_result_error_word(enum jr_result_error error);
+/* The same for what the root cause is. */
+JR_API const char *jr_cause_kind_word(enum jr_cause_kind kind);
 
 #ifdef __cplusplus
 }

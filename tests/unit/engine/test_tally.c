@@ -56,7 +56,7 @@ static void carries_all_of_it(void)
     memset(got_ranks, 0xff, sizeof got_ranks);
     struct jr_outcome outcome = {
         .started_ns = 1, .ended_ns = 2, .started_wall_ns = 3, .ended_wall_ns = 4,
-        .timed_out = true, .straggled = true, .hung = true, .stop_signal = 15,
+        .timed_out_by = JR_TIMEOUT_SILENCE, .stop_signal = 15,
         .late_signal = 2, .runner_signal = 9, .pattern_limits = 4, .left = 2,
         .left_pids = {12, 13}, .start_text = "why", .count = 2, .ranks = ranks};
     struct jr_outcome got = {.ranks = got_ranks};

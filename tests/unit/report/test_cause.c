@@ -85,7 +85,8 @@ static void judge_vector(struct fake *fake, const struct vector *vector)
         set_end(fake, i, vector->ends[i]);
     fake->outcome.stop_signal = vector->stop_signal;
     fake->outcome.runner_signal = vector->runner_signal;
-    fake->outcome.timed_out = vector->timed_out;
+    if (vector->timed_out)
+        fake->outcome.timed_out_by = JR_TIMEOUT_RUN;
     fake->ends[0].log_failed = vector->log_failed;
     fake_judge(fake);
 }
@@ -193,7 +194,7 @@ static void an_exception_alone_is_no_failure(void)
     fake_start(&fake, 2);
     fake_stopped(&fake, 0);
     fake_stopped(&fake, 1);
-    fake.outcome.timed_out = true;
+    fake.outcome.timed_out_by = JR_TIMEOUT_RUN;
     raise_at(&fake, 1, 0.5);
     fake_judge(&fake);
     check_states(&fake, "TT");

@@ -103,7 +103,7 @@ static void who_differs(void)
         struct fake fake;
         struct jr_buf out = JR_BUF_INIT;
         fake_start(&fake, MOST);
-        fake.outcome.hung = true;
+        fake.outcome.timed_out_by = JR_TIMEOUT_SILENCE;
         fake.policy.timeouts.silence_ms = 600000;
         for (uint32_t r = 0; r < MOST; r++) {
             fake_stopped(&fake, r);
@@ -125,7 +125,7 @@ static void other_limits(void)
     struct fake fake;
     struct jr_buf out = JR_BUF_INIT;
     fake_start(&fake, 4);
-    fake.outcome.straggled = true;
+    fake.outcome.timed_out_by = JR_TIMEOUT_AFTER_FIRST_EXIT;
     fake.policy.timeouts.after_first_exit_ms = 1500;
     for (uint32_t r = 1; r < 4; r++) {
         fake_stopped(&fake, r);

@@ -185,7 +185,7 @@ static void out_of_time(void)
     struct fake fake;
     fake_start(&fake, 1);
     fake_stopped(&fake, 0);
-    fake.outcome.timed_out = true;
+    fake.outcome.timed_out_by = JR_TIMEOUT_RUN;
     fake.outcome.left = 1;
     EXPECT(&fake, {"status", "\"timed_out\""}, {"exit_code", "6"},
            {"root_cause.kind", "\"timeout\""}, {"processes_left", "1"},
@@ -237,7 +237,7 @@ static void one_rank_a_line(void)
     for (const char *at = text.data; (at = strchr(at, '\n')) != NULL; lines++)
         ranks += strncmp(++at, "    {\"rank\": ", 13) == 0;
     CU_ASSERT_EQUAL(ranks, 8);
-    CU_ASSERT_EQUAL(lines, 1 + 18 + 1 + 8 + 1 + 1);
+    CU_ASSERT_EQUAL(lines, 1 + 20 + 1 + 8 + 1 + 1);
     jr_buf_release(&text);
     fake_end(&fake);
 }

@@ -174,7 +174,7 @@ static void first_lines(void)
                        "            exit status 130");
     fake_start(&fake, 1);
     fake_stopped(&fake, 0);
-    fake.outcome.timed_out = true;
+    fake.outcome.timed_out_by = JR_TIMEOUT_RUN;
     fake.policy.timeouts.run_ms = 9500;
     expect_head(&fake, "jobrun: TIMED OUT after 10.0 s: longer than "
                        "timeouts.run, which is 9.5 s   exit status 6");

@@ -313,7 +313,7 @@ static void other_ends_are_shown_as_they_were_told(void)
         if (kind == 0)
             fake.outcome.stop_signal = 2;
         if (kind == 1)
-            fake.outcome.timed_out = true;
+            fake.outcome.timed_out_by = JR_TIMEOUT_RUN;
         if (kind == 2)
             fake.outcome.runner_signal = 9;
         if (kind == 3)

@@ -176,7 +176,7 @@ static void never_starts(struct fake *fake)
 
 static void times_out(struct fake *fake)
 {
-    fake->outcome.timed_out = true;
+    fake->outcome.timed_out_by = JR_TIMEOUT_RUN;
     for (int i = 0; i < 3; i++)
         fake->ends[i].stopped_with = SIGTERM;
     fake_write_rank(fake, 2, "stderr.log", "NCCL timeout\n");

@@ -53,21 +53,6 @@ static void ends_in_words(void)
     }
 }
 
-static void the_attempt_is_in_the_folders_name(void)
-{
-    static const struct {
-        const char *dir; /* NULL: none */
-        uint32_t attempt;
-    } cases[] = {{NULL, 0},          {"", 0},
-                 {"other/3", 0},     {"attempt_x/3", 0},
-                 {"attempt_0/3", 0}, {"attempt_12/3", 12}};
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        struct jr_plan_rank rank = {.dir = cases[c].dir};
-        struct jr_plan plan = {.ranks = &rank, .count = 1};
-        CU_ASSERT_EQUAL(jr_words_attempt(&plan), cases[c].attempt);
-    }
-}
-
 static void hosts_by_node(void)
 {
     char *hosts[] = {(char *)"gpu07", NULL};
@@ -81,4 +66,4 @@ static void hosts_by_node(void)
 }
 
 JR_UNIT_MAIN("words", CASE(words_and_values), CASE(ends_in_words),
-             CASE(the_attempt_is_in_the_folders_name), CASE(hosts_by_node))
+             CASE(hosts_by_node))

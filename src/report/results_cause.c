@@ -1,0 +1,205 @@
+/* The root cause in results.json. */
+#include "results_fields.h"
+
+#include "signame.h"
+#include "words.h"
+
+#include "banned.h"
+
+struct row {
+    const char *key;
+    void (*put)(struct jr_buf *out, const char *key,
+                const struct jr_results_cause *cause);
+    void (*get)(struct jr_results_cause *ret, struct jr_arena *arena,
+                const json_t *value);
+    struct jr_shape shape;
+    const char *help;
+};
+
+static void put_number(struct jr_buf *out, const char *key, int64_t value)
+{
+    if (value < 0)
+        jr_json_put_str(out, key, NULL);
+    else
+        jr_json_put_int(out, key, value);
+}
+
+static int64_t number_of(const json_t *value)
+{
+    return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
+static void put_rank(struct jr_buf *out, const char *key,
+                     const struct jr_results_cause *cause)
+{
+    put_number(out, key, cause->rank);
+}
+
+static void get_rank(struct jr_results_cause *ret, struct jr_arena *arena,
+                     const json_t *value)
+{
+    (void)arena;
+    ret->rank = number_of(value);
+}
+
+static void put_host(struct jr_buf *out, const char *key,
+                     const struct jr_results_cause *cause)
+{
+    jr_json_put_str(out, key, cause->host);
+}
+
+static void get_host(struct jr_results_cause *ret, struct jr_arena *arena,
+                     const json_t *value)
+{
+    (void)arena;
+    ret->host = json_string_value(value);
+}
+
+static void put_kind(struct jr_buf *out, const char *key,
+                     const struct jr_results_cause *cause)
+{
+    jr_json_put_str(out, key, jr_cause_kind_word(cause->kind));
+}
+
+static void get_kind(struct jr_results_cause *ret, struct jr_arena *arena,
+                     const json_t *value)
+{
+    (void)arena;
+    if (json_is_string(value))
+        (void)jr_cause_kind_of(json_string_value(value), &ret->kind);
+}
+
+static void put_exit_code(struct jr_buf *out, const char *key,
+                          const struct jr_results_cause *cause)
+{
+    put_number(out, key, cause->exit_code);
+}
+
+static void get_exit_code(struct jr_results_cause *ret, struct jr_arena *arena,
+                          const json_t *value)
+{
+    (void)arena;
+    ret->exit_code = (int32_t)number_of(value);
+}
+
+static void put_signal(struct jr_buf *out, const char *key,
+                       const struct jr_results_cause *cause)
+{
+    char name[JR_SIGNAL_NAME];
+    if (cause->signal != 0)
+        jr_signal_name(name, cause->signal);
+    jr_json_put_str(out, key, cause->signal == 0 ? NULL : name);
+}
+
+static void get_signal(struct jr_results_cause *ret, struct jr_arena *arena,
+                       const json_t *value)
+{
+    (void)arena;
+    if (json_is_string(value))
+        ret->signal = jr_signal_of(json_string_value(value));
+}
+
+static void put_message(struct jr_buf *out, const char *key,
+                        const struct jr_results_cause *cause)
+{
+    jr_json_put_str(out, key, cause->message);
+}
+
+static void get_message(struct jr_results_cause *ret, struct jr_arena *arena,
+                        const json_t *value)
+{
+    (void)arena;
+    ret->message = json_string_value(value);
+}
+
+static void put_together(struct jr_buf *out, const char *key,
+                         const struct jr_results_cause *cause)
+{
+    jr_json_key(out, key);
+    jr_buf_char(out, '[');
+    for (size_t i = 0; i < cause->together_count; i++) {
+        jr_buf_str(out, i == 0 ? "" : ", ");
+        jr_buf_u64(out, cause->together[i]);
+    }
+    jr_buf_char(out, ']');
+}
+
+static void get_together(struct jr_results_cause *ret, struct jr_arena *arena,
+                         const json_t *value)
+{
+    size_t count = json_array_size(value);
+    uint32_t *ranks = jr_arena_array(arena, count, sizeof *ranks);
+    ret->together = ranks;
+    ret->together_count = ranks == NULL ? 0 : count;
+    for (size_t i = 0; i < ret->together_count; i++)
+        ranks[i] = (uint32_t)json_integer_value(json_array_get(value, i));
+}
+
+#define WORD(name, word) word,
+static const char *const kinds[] = {JR_CAUSE_KINDS(WORD)};
+
+static const struct row rows[] = {
+    {"rank",
+     put_rank,
+     get_rank,
+     {.text = JR_SHAPE_COUNT, .null = true},
+     "null: no rank, but jobrun itself or time."},
+    {"host", put_host, get_host, {.text = JR_SHAPE_TEXT, .null = true}, NULL},
+    {"kind",
+     put_kind,
+     get_kind,
+     {.words = kinds + 1, .words_count = sizeof kinds / sizeof *kinds - 1},
+     NULL},
+    {"exit_code",
+     put_exit_code,
+     get_exit_code,
+     {.text = JR_SHAPE_COUNT, .null = true},
+     NULL},
+    {"signal",
+     put_signal,
+     get_signal,
+     {.text = JR_SHAPE_SIGNAL, .null = true},
+     "The signal's name."},
+    {"message", put_message, get_message, {.text = JR_SHAPE_TEXT}, NULL},
+    {"together",
+     put_together,
+     get_together,
+     {.text = "{\"type\": \"array\", \"items\": " JR_SHAPE_COUNT "}"},
+     "Ranks whose failure cannot be told apart from it."},
+};
+
+void jr_results_put_cause(struct jr_buf *out,
+                          const struct jr_results_cause *cause)
+{
+    if (cause->kind == JR_CAUSE_NONE) {
+        jr_buf_str(out, "null");
+        return;
+    }
+    jr_buf_char(out, '{');
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        rows[i].put(out, rows[i].key, cause);
+    jr_buf_char(out, '}');
+}
+
+void jr_results_get_cause(struct jr_results_cause *ret, struct jr_arena *arena,
+                          const json_t *object)
+{
+    *ret = (struct jr_results_cause){.rank = -1, .exit_code = -1};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        rows[i].get(ret, arena, json_object_get(object, rows[i].key));
+}
+
+json_t *jr_results_cause_schema(void)
+{
+    static const struct jr_shape object = {.text = "{\"type\": \"object\"}",
+                                           .null = true};
+    json_t *schema = jr_shape_schema(
+        &object, "What came first; null where nothing went wrong.");
+    json_t *properties = json_object(), *required = json_array();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        jr_shape_add(properties, required, rows[i].key,
+                     jr_shape_schema(&rows[i].shape, rows[i].help));
+    jr_json_set(schema, "required", required);
+    jr_json_set(schema, "properties", properties);
+    return schema;
+}

@@ -1,0 +1,75 @@
+/*
+ * results.json, key by key: tables whose rows say how each is written from a
+ * judged run, how it is read back into one, and what it may be. A new key is a
+ * new row: in results_run.c of the run, in results_rank.c of a rank, in
+ * results_cause.c of the root cause, and of what a rank's process did in
+ * run/outcome_fields.c.
+ */
+#ifndef JR_RESULTS_FIELDS_H
+#define JR_RESULTS_FIELDS_H
+
+#include "past.h"
+#include "json_shape.h"
+
+/* What one rank's object is made of. */
+struct jr_results_rank {
+    const struct jr_plan_rank *plan;
+    const struct jr_rank_outcome *outcome;
+    const struct jr_rank_report *report;
+    const char *host;
+};
+
+/* What all of it is made of. */
+struct jr_results_run {
+    const struct jr_report *report;
+    const struct jr_plan *plan;
+    const struct jr_outcome *outcome;
+};
+
+/* The root cause. */
+struct jr_results_cause {
+    enum jr_cause_kind kind; /* NONE: nothing went wrong */
+    const char *host;        /* NULL: none */
+    int64_t rank;            /* -1: no rank, but jobrun itself or time */
+    int32_t exit_code;       /* -1: none */
+    int32_t signal;          /* 0: none */
+    const char *message;
+    const uint32_t *together; /* ranks that cannot be told apart from it */
+    size_t together_count;
+};
+
+/* results_rank.c: append a rank's object; read it into all three values at `i`,
+ * whose strings are the object's; and the schema of it. */
+void jr_results_put_rank(struct jr_buf *out,
+                         const struct jr_results_rank *rank);
+void jr_results_get_rank(struct jr_past *past, size_t i, const json_t *object);
+json_t *jr_results_rank_schema(void);
+
+/* results_run.c: append the keys before `ranks`, one a line; read them. */
+void jr_results_put_run(struct jr_buf *out, const struct jr_results_run *run);
+void jr_results_get_run(struct jr_past *past, const json_t *object);
+
+/* results_cause.c: append the object, or null; read it: `together` is of
+ * `arena`, the strings are the object's. */
+void jr_results_put_cause(struct jr_buf *out,
+                          const struct jr_results_cause *cause);
+void jr_results_get_cause(struct jr_results_cause *ret, struct jr_arena *arena,
+                          const json_t *object);
+json_t *jr_results_cause_schema(void);
+
+/* json.c: append the root cause of a judged run. */
+void jr_results_find_cause(struct jr_buf *out,
+                           const struct jr_results_run *run);
+
+/* The words of an enum whose 0 is nothing, as a shape that may be null. */
+#define JR_SHAPE_WORDS(array)                                                  \
+    {                                                                          \
+        .words = (array) + 1,                                                  \
+        .words_count = sizeof(array) / sizeof *(array)-1, .null = true         \
+    }
+
+/* A number below `end`; 0 when it is none. What is counted up to, or used as an
+ * index, comes from here: a file may say anything. */
+uint32_t jr_results_below(const json_t *value, uint32_t end);
+
+#endif

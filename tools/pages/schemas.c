@@ -1,0 +1,9 @@
+#include "schemas.h"
+#include "pages.h"
+
+#include "banned.h"
+
+void page_of_results(struct page *page)
+{
+    jr_schema_results(page->out);
+}
