@@ -117,13 +117,31 @@ static struct jr_span span_at(struct jr_place start,
     return jr_place_span(source, start, end);
 }
 
+/* The byte where what the reader stumbled over begins: of a sequence that is
+ * cut off, libyaml tells the byte that is none of it. */
+static size_t begin_of_bad(const struct jr_source *source, size_t at)
+{
+    enum { LONGEST = 4, LEAD = 0xc0, TAIL = 0x80 };
+    uint32_t point;
+    for (size_t back = 1; back < LONGEST && back <= at; back++) {
+        const char *text = source->text + at - back;
+        unsigned byte = (unsigned char)*text;
+        if (byte >= LEAD &&
+            jr_utf8_decode(text, source->len - (at - back), &point) == 0)
+            return at - back;
+        if ((byte & LEAD) != TAIL)
+            break;
+    }
+    return at;
+}
+
 /* The reader has no mark, only an offset in bytes. */
 static void report_encoding(struct jr_diags *diags, const yaml_parser_t *parser,
                             const struct jr_source *source)
 {
     struct jr_place at = {0};
     uint32_t point;
-    jr_place_to_byte(&at, source, parser->problem_offset);
+    jr_place_to_byte(&at, source, begin_of_bad(source, parser->problem_offset));
     struct jr_span span = span_at(at, source);
     struct jr_diag *diag;
     if (jr_utf8_decode(source->text + at.byte, source->len - at.byte, &point) !=
