@@ -105,7 +105,10 @@ void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag,
     if (related == NULL || copy == NULL)
         return;
     *related = (struct jr_related){.span = span, .message = copy};
-    diag->related = related;
+    struct jr_related **end = &diag->related;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = related;
 }
 
 void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag,
@@ -167,14 +170,22 @@ static bool is_same_place(const struct jr_span *a, const struct jr_span *b)
            compare_texts(a->source->name, b->source->name) == 0;
 }
 
+static bool is_related_alike(const struct jr_related *a,
+                             const struct jr_related *b)
+{
+    while (a != NULL && b != NULL && is_same_place(&a->span, &b->span)) {
+        a = a->next;
+        b = b->next;
+    }
+    return a == NULL && b == NULL;
+}
+
 static bool is_same(const struct jr_diag *a, const struct jr_diag *b)
 {
     return a->severity == b->severity && is_same_place(&a->span, &b->span) &&
            compare_texts(a->code, b->code) == 0 &&
            compare_texts(a->message, b->message) == 0 &&
-           (a->related == NULL) == (b->related == NULL) &&
-           (a->related == NULL ||
-            is_same_place(&a->related->span, &b->related->span));
+           is_related_alike(a->related, b->related);
 }
 
 static bool is_told(const struct jr_diags *diags, size_t before,

@@ -80,10 +80,11 @@ static void add_message(struct jr_buf *out, const struct jr_diag *diag)
     add_line(&text, "", diag->message);
     if (diag->help != NULL)
         add_line(&text, "\nhelp: ", diag->help);
-    if (diag->related != NULL) {
+    for (const struct jr_related *related = diag->related; related != NULL;
+         related = related->next) {
         jr_buf_char(&text, '\n');
-        jr_diag_place(&text, &diag->related->span);
-        add_line(&text, "note: ", diag->related->message);
+        jr_diag_place(&text, &related->span);
+        add_line(&text, "note: ", related->message);
     }
     if (text.data != NULL)
         add_encoded(out, text.data, "%\r\n");

@@ -158,9 +158,9 @@ static bool add_excerpt(struct jr_buf *out, const struct note *note,
  * heading that says where it is. The cursor is a copy: the next finding goes on
  * where this one stood. */
 static void add_related(struct jr_buf *out, const struct jr_diag *diag,
+                        const struct jr_related *related,
                         struct jr_diag_cursor cursor, bool color)
 {
-    const struct jr_related *related = diag->related;
     struct note note = {.span = &related->span,
                         .mark = '-',
                         .label = "",
@@ -200,6 +200,7 @@ void jr_diag_human(struct jr_buf *out, const struct jr_diag *diag,
         add_label(out, &note);
         jr_buf_char(out, '\n');
     }
-    if (diag->related != NULL)
-        add_related(out, diag, *cursor, color);
+    for (const struct jr_related *related = diag->related; related != NULL;
+         related = related->next)
+        add_related(out, diag, related, *cursor, color);
 }

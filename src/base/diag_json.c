@@ -45,12 +45,12 @@ static json_t *fixes_to_json(const struct jr_fix *fix)
 static json_t *related_to_json(const struct jr_related *related)
 {
     json_t *list = json_array();
-    if (related == NULL)
-        return list;
-    json_t *object = json_object();
-    jr_json_set_str(object, "message", related->message);
-    set_start(object, &related->span);
-    jr_json_append(list, object);
+    for (; related != NULL; related = related->next) {
+        json_t *object = json_object();
+        jr_json_set_str(object, "message", related->message);
+        set_start(object, &related->span);
+        jr_json_append(list, object);
+    }
     return list;
 }
 

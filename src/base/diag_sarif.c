@@ -143,10 +143,16 @@ static json_t *fix_of(const struct sarif *sarif, const struct jr_diag *diag)
 static json_t *related_of(const struct sarif *sarif,
                           const struct jr_related *related)
 {
-    json_t *location = place_of(sarif, &related->span);
-    set(location, "id", json_integer(1));
-    set(location, "message", message_of(related->message, NULL));
-    return location;
+    json_t *list = json_array();
+    for (int id = 1; related != NULL; related = related->next, id++) {
+        if (related->span.source == NULL)
+            continue;
+        json_t *location = place_of(sarif, &related->span);
+        set(location, "id", json_integer(id));
+        set(location, "message", message_of(related->message, NULL));
+        append(list, location);
+    }
+    return list;
 }
 
 /* A rule as codes.h has it: the paragraph, then the example. */
@@ -196,8 +202,7 @@ static json_t *result_of(struct sarif *sarif, const struct jr_diag *diag)
     if (diag->span.source != NULL)
         set(result, "locations", list_of(location_of(sarif, diag)));
     if (diag->related != NULL && diag->related->span.source != NULL)
-        set(result, "relatedLocations",
-            list_of(related_of(sarif, diag->related)));
+        set(result, "relatedLocations", related_of(sarif, diag->related));
     set(result, "partialFingerprints",
         object_of("jobrunFieldHash/v1",
                   fingerprint[0] == '\0' ? NULL : json_string(fingerprint)));

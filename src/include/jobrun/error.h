@@ -89,6 +89,7 @@ enum jr_severity { JR_SEVERITY_ERROR, JR_SEVERITY_WARNING };
 struct jr_related {
     struct jr_span span;
     const char *message;
+    struct jr_related *next; /* NULL: the last one */
 };
 
 /* Replace the span by `text`. */
@@ -101,11 +102,11 @@ struct jr_diag {
     enum jr_severity severity;
     const char *code; /* "JR0203"; see codes.h */
     struct jr_span span;
-    const char *path;                 /* dotted field path, or NULL */
-    const char *message;              /* one line, no full stop */
-    const char *help;                 /* one line, or NULL */
-    const struct jr_related *related; /* NULL when there is none */
-    const struct jr_fix *fix;         /* NULL when none is sure */
+    const char *path;           /* dotted field path, or NULL */
+    const char *message;        /* one line, no full stop */
+    const char *help;           /* one line, or NULL */
+    struct jr_related *related; /* the first; NULL when there is none */
+    const struct jr_fix *fix;   /* NULL when none is sure */
 };
 
 /* Every form of a report: X(name, word, help). */
