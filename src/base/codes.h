@@ -398,6 +398,32 @@
       "\n"                                                                     \
       "  before   {nodes: 70000, local_world_size: 70000}\n"                   \
       "  after    {nodes: 70, local_world_size: 8}\n")                         \
+    X(316, "rank_start is not where the node begins",                          \
+      "rank_start is the number of ranks on the nodes before this one, which\n"\
+      "node_rank and local_world_size decide. Leave it out, and it is derived;\n"\
+      "stated without node_rank, it says which node this is.\n"                \
+      "\n"                                                                     \
+      "  before   {nodes: 2, local_world_size: 4, node_rank: 1, rank_start: 3}\n"\
+      "  after    {nodes: 2, local_world_size: 4, node_rank: 1}\n")            \
+    X(317, "a stream rule for a local rank that no node has",                  \
+      "redirects and tee name local ranks: they count from 0 on each node, and\n"\
+      "the last is local_world_size - 1 of the largest node.\n"                \
+      "\n"                                                                     \
+      "  before   {local_world_size: 4, redirects: \"16:3\"}\n"                \
+      "  after    {local_world_size: 4, redirects: \"3:3\"}\n")                \
+    X(318, "a device twice",                                                   \
+      "Local rank i gets entry i of devices, so a device that is listed twice\n"\
+      "is shared by two ranks. Where that is meant, say so.\n"                 \
+      "\n"                                                                     \
+      "  before   devices: [1, 1]\n"                                           \
+      "  after    {devices: [1, 1], oversubscribe: true}\n")                   \
+    X(319, "devices and local ranks do not fit",                               \
+      "Local rank i gets entry i of devices. An entry more would be used by no\n"\
+      "rank; where there are fewer, ranks share devices, which `oversubscribe:\n"\
+      "true` allows.\n"                                                        \
+      "\n"                                                                     \
+      "  before   {local_world_size: 2, devices: [0, 1, 2]}\n"                 \
+      "  after    {local_world_size: 2, devices: [0, 1]}\n")                   \
     X(320, "a secret is given away",                                           \
       "A warning: the name of a variable or of an argument matches `secrets`\n"\
       "and its value is written out. What a spec says is in its repository\n"  \
@@ -453,6 +479,12 @@
       "\n"                                                                     \
       "  before   {tee: err, timeouts: {silence: 10m}}\n"                      \
       "  after    {tee: err, redirects: out, timeouts: {silence: 10m}}\n")     \
+    X(327, "device and devices contradict each other",                         \
+      "A list of devices is one of accelerators, which device: cpu has none of;\n"\
+      "and devices: none leaves the CPUs only.\n"                              \
+      "\n"                                                                     \
+      "  before   {device: cpu, devices: [0, 1]}\n"                            \
+      "  after    {device: cuda, devices: [0, 1]}\n")                          \
     X(401, "two statements contradict each other",                             \
       "Sizes that the spec states, or that follow from what it states, do\n"   \
       "not go together: world_size is nodes x local_world_size and data x\n"   \
@@ -551,6 +583,14 @@
       "  before   devices: [4, 0]\n"                                           \
       "  after    devices: [0, 4]\n"                                           \
       "  or       device_visibility: one\n")                                   \
+    X(419, "the listed devices do not fit",                                    \
+      "Local rank i gets entry i of devices: an entry more than there are local\n"\
+      "ranks would be used by none, and one device under two names, its index\n"\
+      "and its UUID, would be two ranks'. Here the facts decide how many ranks\n"\
+      "a node has, and which device a name is.\n"                              \
+      "\n"                                                                     \
+      "  before   {world_size: 2, devices: [0, 1, 2]}\n"                       \
+      "  after    {world_size: 2, devices: [0, 1]}\n")                         \
     X(420, "node_rank or master_addr is MISSING",                              \
       "With more than one node, jobrun has to know which node this is and\n"   \
       "where rank 0 listens. A scheduler says both. Without one, run the\n"    \

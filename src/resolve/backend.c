@@ -71,15 +71,14 @@ bool jr_spec_has_profile(const struct jr_spec *spec, const char *name)
     return false;
 }
 
-/* PaddlePaddle calls Kunlun's devices xpu, everybody else Intel's. */
-static bool is_kunlun(const struct jr_resolver *r, enum jr_device kind)
+bool jr_device_is_kunlun(const struct jr_resolver *r, enum jr_device kind)
 {
     return kind == JR_DEVICE_XPU && jr_spec_has_profile(r->spec, "paddle");
 }
 
 const char *jr_device_vendor(const struct jr_resolver *r, enum jr_device kind)
 {
-    return is_kunlun(r, kind) ? "Kunlun" : kinds[kind].vendor;
+    return jr_device_is_kunlun(r, kind) ? "Kunlun" : kinds[kind].vendor;
 }
 
 const char *jr_device_variable(const struct jr_resolver *r)
@@ -87,13 +86,14 @@ const char *jr_device_variable(const struct jr_resolver *r)
     enum jr_device kind = r->out->job.device;
     if (kind == JR_DEVICE_CUSTOM)
         return r->hw->custom_variable;
-    return is_kunlun(r, kind) ? "XPU_VISIBLE_DEVICES" : kinds[kind].visibility;
+    return jr_device_is_kunlun(r, kind) ? "XPU_VISIBLE_DEVICES"
+                                        : kinds[kind].visibility;
 }
 
 static const char *default_backend(const struct jr_resolver *r)
 {
     enum jr_device kind = r->out->job.device;
-    return is_kunlun(r, kind) ? "bkcl" : kinds[kind].backend;
+    return jr_device_is_kunlun(r, kind) ? "bkcl" : kinds[kind].backend;
 }
 
 enum jr_fired jr_rule_backend_env(struct jr_resolver *r, struct jr_cell *out)

@@ -72,7 +72,10 @@ void jr_cells_seed(struct jr_resolver *r)
 {
     for (size_t i = 0; i < JR_FIELD_COUNT; i++) {
         struct jr_cell *cell = &r->cells[i];
-        if (rows[i].seed == SEED_RULE)
+        cell->failed = r->options->target != NULL &&
+                       jr_spec_is_unknown(r->file, rows[i].path);
+        r->unknown = r->unknown || cell->failed;
+        if (rows[i].seed == SEED_RULE || cell->failed)
             continue;
         if (rows[i].seed == SEED_NUMBER ? !seed_number(r, i, cell)
                                         : !seed_text(r, i, cell))

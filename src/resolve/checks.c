@@ -187,6 +187,21 @@ static void check_devices(struct jr_resolver *r)
                  filled ? "..." : jr_arena_printf(r->arena, "%u", nodes));
 }
 
+/* Local rank i gets entry i of a list: one more would be nobody's. */
+static void check_listed(struct jr_resolver *r)
+{
+    uint32_t count = JR_CELL(r, DEVICES).number;
+    if (!jr_devices_listed(r) || count <= JR_CELL(r, LOCAL).number)
+        return;
+    struct jr_diag *diag =
+        jr_rules_clash(r, 419, BIT(LOCAL) | BIT(DEVICES),
+                       "devices lists %u devices, but a node has %s", count,
+                       jr_cell_say(r, JR_LOCAL));
+    jr_diag_help(r->diags, diag,
+                 "local rank i gets entry i: leave out those that no rank "
+                 "gets");
+}
+
 static void check_cpus(struct jr_resolver *r)
 {
     uint32_t cpus = jr_cpus_within_quota(r->hw, r->hw->cpus.usable);
@@ -275,6 +290,7 @@ static const struct check checks[] = {
     {BIT(NODES), check_allocation},
     {BIT(NODES), check_rendezvous},
     {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(DEVICES), check_devices},
+    {BIT(LOCAL) | BIT(DEVICES), check_listed},
     {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(DEVICES), check_cpus},
     {BIT(DEVICE), jr_check_backends},
     {BIT(LOCAL), check_streams},

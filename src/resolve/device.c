@@ -19,14 +19,15 @@ static uint32_t count_usable(const struct jr_hw *hw, enum jr_device kind)
     return count;
 }
 
-/* Whether the facts would show a device of this kind if there were one: for the
- * smaller vendors, a driver of another version may look otherwise. */
-static bool countable(const struct jr_hw *hw, enum jr_device kind)
+/* Whether the facts would show a device of this kind if there were one: of
+ * Kunlun's, which are xpu to PaddlePaddle alone, nothing is read yet. */
+static bool countable(const struct jr_resolver *r, enum jr_device kind)
 {
+    if (count_usable(r->hw, kind) > 0)
+        return true;
     if (kind == JR_DEVICE_CUSTOM)
-        return hw->custom_counted || count_usable(hw, kind) > 0;
-    return !hw->real || kind == JR_DEVICE_CUDA || kind == JR_DEVICE_ROCM ||
-           count_usable(hw, kind) > 0;
+        return r->hw->custom_counted;
+    return !r->hw->real || !jr_device_is_kunlun(r, kind);
 }
 
 /* Keep jobrun from counting on a driver that is broken. */
@@ -185,7 +186,7 @@ static bool grants(struct jr_resolver *r, uint32_t entry)
     enum jr_device kind = r->out->job.device;
     const char *name = r->spec->devices[entry];
     const struct jr_hw_device *device = jr_device_find(r->hw, kind, name);
-    if (!countable(r->hw, kind) || (device != NULL && device->visible))
+    if (!countable(r, kind) || (device != NULL && device->visible))
         return true;
     const char *written = jr_spec_written(
         r->file, r->arena, jr_arena_printf(r->arena, "devices[%u]", entry));
@@ -229,6 +230,28 @@ static bool in_order(struct jr_resolver *r)
     return true;
 }
 
+/* Complain about an entry that is a device which another entry named. */
+static bool is_first(struct jr_resolver *r, uint32_t entry)
+{
+    const struct jr_spec *spec = r->spec;
+    enum jr_device kind = r->out->job.device;
+    const struct jr_hw_device *device =
+        jr_device_find(r->hw, kind, spec->devices[entry]);
+    uint32_t other = 0;
+    while (device != NULL && !spec->oversubscribe && other < entry &&
+           jr_device_find(r->hw, kind, spec->devices[other]) != device)
+        other++;
+    if (device == NULL || other == entry || spec->oversubscribe)
+        return true;
+    struct jr_diag *diag = jr_rules_refuse(
+        r, 419, JR_BIT(JR_DEVICES), "devices[%u] and devices[%u] are the same",
+        other, entry);
+    jr_diag_help(r->diags, diag,
+                 "leave one out, or let ranks share devices (oversubscribe: "
+                 "true)");
+    return false;
+}
+
 /* Indices throughout, unless all entries are UUIDs: CUDA takes no mixture. */
 static enum jr_fired list_stated(struct jr_resolver *r, struct jr_cell *out)
 {
@@ -243,7 +266,7 @@ static enum jr_fired list_stated(struct jr_resolver *r, struct jr_cell *out)
     if (job->own.devices == NULL)
         return JR_FAILED;
     for (uint32_t i = 0; i < spec->devices_count; i++) {
-        granted = grants(r, i) && granted;
+        granted = grants(r, i) && is_first(r, i) && granted;
         job->devices_by_index |= jr_num_u32(spec->devices[i], &index);
     }
     for (uint32_t i = 0; i < spec->devices_count; i++) {
@@ -285,7 +308,7 @@ static enum jr_fired list_all(struct jr_resolver *r, struct jr_cell *out)
 {
     struct jr_job *job = &r->out->job;
     uint32_t count = count_usable(r->hw, job->device);
-    if (count == 0 && countable(r->hw, job->device)) {
+    if (count == 0 && countable(r, job->device)) {
         struct jr_diag *diag = jr_rules_refuse(r, 412, JR_BIT(JR_DEVICE),
                                                "no %s device is visible here",
                                                jr_cell_value(r, JR_DEVICE));

@@ -26,6 +26,9 @@ bool jr_device_parse(const char *name, enum jr_device *ret);
 const char *jr_device_vendor(const struct jr_resolver *r, enum jr_device kind);
 const char *jr_device_variable(const struct jr_resolver *r);
 
+/* PaddlePaddle calls Kunlun's devices xpu, everybody else Intel's. */
+bool jr_device_is_kunlun(const struct jr_resolver *r, enum jr_device kind);
+
 /* Whether the spec asks for a profile of variables. */
 bool jr_spec_has_profile(const struct jr_spec *spec, const char *name);
 

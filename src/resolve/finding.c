@@ -57,16 +57,19 @@ static const char *own_place(const struct jr_resolver *r)
     return target != NULL ? target : r->hw->name;
 }
 
-/* The second of the stated sides is what the caret points at, the first is
- * what it is held against: sizes come before what divides them. What is stated
- * nowhere is told at the target, or of the file alone. */
+/* The second of the stated sides is what the caret points at, the others are
+ * what it is held against: sizes come before what divides them, but a
+ * rank_start is what has to follow from all others. What is stated nowhere is
+ * told at the target, or of the file alone. */
 __attribute__((format(printf, 3, 0))) static struct jr_diag *report(
     struct jr_resolver *r, const struct about *about, const char *format,
     va_list args)
 {
-    uint32_t stated = roots(r, about->fields);
-    unsigned first = take_first(&stated), second = take_first(&stated);
+    uint32_t stated = roots(r, about->fields), rest = stated;
+    unsigned first = take_first(&rest), second = take_first(&rest);
     unsigned at = second != JR_FIELD_COUNT ? second : first;
+    if ((stated & JR_BIT(JR_RANK_START)) != 0)
+        at = JR_RANK_START;
     struct jr_span target = r->options->target_at;
     struct jr_span span = target;
     const char *path = NULL;
@@ -81,10 +84,12 @@ __attribute__((format(printf, 3, 0))) static struct jr_diag *report(
     bool warns = about->severity == JR_SEVERITY_WARNING;
     struct jr_diag *diag = (warns ? jr_diags_warning : jr_diags_error)(
         r->diags, about->code, span, path, "%s", message);
-    if (second != JR_FIELD_COUNT)
-        jr_diag_relate(r->diags, diag, r->cells[first].span, "stated here");
-    else if (about->fact && path != NULL && target.line != 0)
+    if (second == JR_FIELD_COUNT && about->fact && path != NULL &&
+        target.line != 0)
         jr_diag_relate(r->diags, diag, target, "this target");
+    for (unsigned other; (other = take_first(&stated)) != JR_FIELD_COUNT;)
+        if (other != at)
+            jr_diag_relate(r->diags, diag, r->cells[other].span, "stated here");
     return diag;
 }
 

@@ -118,6 +118,21 @@ enum jr_fired jr_rule_hosts(struct jr_resolver *r, struct jr_cell *out)
     return JR_FIRED;
 }
 
+/* The node that begins at the rank where the spec says that this one does. */
+static bool find_node(const struct jr_resolver *r, uint32_t *ret)
+{
+    uint64_t before = 0;
+    uint32_t node = 0, nodes = JR_CELL(r, NODES).number;
+    if (r->spec->rank_start == NULL || !JR_CELL(r, LOCAL).known)
+        return false;
+    while (node < nodes && before < *r->spec->rank_start)
+        before += jr_place_local(r, node++);
+    if (node == nodes || before != *r->spec->rank_start)
+        return false;
+    *ret = node;
+    return true;
+}
+
 /* --local and --node-rank are of the command line, and so before the spec. */
 static enum jr_fired choose_node_rank(struct jr_resolver *r,
                                       struct jr_cell *out)
@@ -132,6 +147,9 @@ static enum jr_fired choose_node_rank(struct jr_resolver *r,
         out->number = *r->spec->node_rank;
     } else if (JR_CELL(r, NODES).number == 1) {
         out->number = 0;
+    } else if (find_node(r, &out->number)) {
+        out->rule = "the node that begins at rank_start";
+        out->fact = JR_CELL(r, LOCAL).fact;
     } else if (scheduler->name != NULL && scheduler->node_rank >= 0) {
         out->origin = JR_ORIGIN_SCHEDULER;
         out->detail = jr_place_said(r, "node_rank");

@@ -140,7 +140,7 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
     };
     r.timeouts = r.spec->policy.timeouts;
     enum jr_status status = run(&r);
-    if (status == JR_STATUS_OK) {
+    if (status == JR_STATUS_OK && !r.unknown) {
         take_stated(&ret->job, r.spec);
         ret->job.hidden = jr_spec_doc(file)->hidden.items;
         take_args(&r, &ret->job.entrypoint);
@@ -154,7 +154,7 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
     }
     if (ret->arena.failed)
         status = JR_STATUS_LAUNCH;
-    if (status != JR_STATUS_OK)
+    if (status != JR_STATUS_OK || r.unknown)
         jr_resolution_release(ret);
     return status;
 }

@@ -60,7 +60,9 @@ struct jr_resolution {
 /* Fill *ret. All contradictions and unfillable fields go to `diags`; returns
  * the exit status that they mean: JR_STATUS_OK, _INVALID where the spec alone
  * decides it, or _UNRESOLVED where facts do (_LAUNCH without memory). Unless it
- * is OK, *ret is released. Borrows `file` and `hw`. */
+ * is OK, *ret is released. Borrows `file` and `hw`. With a target, a field
+ * whose value validating does not know decides nothing, and *ret is left blank.
+ */
 enum jr_status jr_resolve(struct jr_resolution *ret,
                           const struct jr_spec_file *file,
                           const struct jr_hw *hw,

@@ -75,6 +75,7 @@ struct jr_resolver {
     bool instances;      /* the devices are parts of GPUs */
     uint32_t slot_cores; /* that a bound rank has, at least; 0: not bound */
     struct jr_timeouts timeouts; /* the spec's, as far as there is time */
+    bool unknown;                /* a value is not known: see jr_resolve */
     bool invalid, unresolved;    /* what the findings so far mean */
 };
 

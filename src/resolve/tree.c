@@ -187,6 +187,16 @@ static void set_master(const struct filling *to, const struct jr_job *job)
         set_text(to, "master_addr", job->master_addr);
 }
 
+/* Whether there are devices that no rank gets, which a list may not name. */
+static bool has_idle_devices(const struct jr_job *job)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < job->nodes; i++)
+        if (job->local_world_sizes[i] > most)
+            most = job->local_world_sizes[i];
+    return job->own.devices_count > most;
+}
+
 static void set_names(const struct filling *to, const struct jr_job *job)
 {
     set_text(to, "name", job->name);
@@ -202,7 +212,8 @@ static void set_names(const struct filling *to, const struct jr_job *job)
     if (job->hosts[0] != NULL)
         set_list(to, "hosts", job->hosts, job->nodes);
     set_master(to, job);
-    if (job->own.devices_count > 0 && !jr_seats_differ(job))
+    if (job->own.devices_count > 0 && !jr_seats_differ(job) &&
+        !has_idle_devices(job))
         set_list(to, "devices", job->own.devices, job->own.devices_count);
     else
         set_text(to, "devices", job->device == JR_DEVICE_CPU ? "none" : "all");

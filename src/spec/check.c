@@ -105,39 +105,6 @@ struct jr_diag *jr_check_clash(const struct jr_check *check, unsigned code,
     return diag;
 }
 
-/* The kinds of device that a backend drives, as bits. */
-static uint32_t driven_by(const char *backend)
-{
-#define WORD(name, word, help) word,
-#define DRIVES(name, kinds)    [JR_BACKEND_##name] = (kinds),
-    static const char *const words[] = {JR_BACKENDS(WORD)};
-    static const uint32_t drives[] = {JR_BACKEND_DRIVES(DRIVES)};
-    for (size_t i = 0; i < JR_BACKEND_CUSTOM; i++)
-        if (strcmp(words[i], backend) == 0)
-            return drives[i];
-    return ~0u;
-}
-
-static void check_backends(const struct jr_check *check)
-{
-    static const char *const kinds[] = {JR_DEVICES(WORD)};
-    const struct jr_node *device = jr_doc_get(check->tree, "device");
-    const struct jr_node *backends = jr_doc_get(check->tree, "backends");
-    uint32_t kind = 0;
-    if (device == NULL || backends == NULL)
-        return;
-    while (kind < JR_DEVICE_CUSTOM && strcmp(kinds[kind], device->text) != 0)
-        kind++;
-    for (size_t i = 0; kind < JR_DEVICE_CUSTOM && i < backends->count; i++) {
-        const struct jr_node *backend = backends->pairs[i].value;
-        if ((driven_by(backend->text) & 1u << kind) == 0)
-            (void)jr_check_clash(check, 308, backend, device,
-                                 "backend %s cannot drive device %s",
-                                 jr_lint_said(check->lint, backend),
-                                 jr_lint_said(check->lint, device));
-    }
-}
-
 struct variable {
     const char *name;
     size_t len;
@@ -221,11 +188,11 @@ void jr_check_spec(struct jr_lint *lint, const struct jr_node *root,
                    const struct jr_node *tree)
 {
     static jr_check_rule *const rules[] = {
-        jr_check_forms,       jr_check_calls,   jr_check_start,
-        jr_check_sizes,       check_backends,   check_env,
-        jr_check_ranks,       jr_check_source,  jr_check_fields,
-        jr_check_comparisons, jr_check_capture, jr_check_restart,
-        jr_check_silence,     jr_check_secrets,
+        jr_check_forms,   jr_check_calls,       jr_check_start,
+        jr_check_sizes,   jr_check_places,      jr_check_devices,
+        check_env,        jr_check_ranks,       jr_check_source,
+        jr_check_fields,  jr_check_comparisons, jr_check_capture,
+        jr_check_restart, jr_check_silence,     jr_check_secrets,
     };
     const struct jr_check check = {.lint = lint, .root = root, .tree = tree};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)

@@ -25,6 +25,8 @@ jr_check_rule jr_check_forms, jr_check_calls;         /* check_entry.c */
 jr_check_rule jr_check_start;                         /* check_start.c */
 jr_check_rule jr_check_sizes;                         /* check_sizes.c */
 jr_check_rule jr_check_ranks;                         /* check_ranks.c */
+jr_check_rule jr_check_places;                        /* check_places.c */
+jr_check_rule jr_check_devices;                       /* check_devices.c */
 jr_check_rule jr_check_source, jr_check_fields;       /* check_results.c */
 jr_check_rule jr_check_comparisons, jr_check_capture; /* check_results.c */
 jr_check_rule jr_check_secrets;                       /* check_secrets.c */
@@ -48,6 +50,36 @@ struct jr_stated {
 };
 struct jr_stated jr_check_number(const struct jr_check *check,
                                  const char *path);
+
+/* How many of something there are, as the spec alone decides it. */
+struct jr_known {
+    const struct jr_node *node; /* what to point at; NULL: it decides nothing */
+    uint64_t value;
+    const char *said; /* "nodes 2 x local_world_size 4" */
+    bool told;        /* the value may be told: no ${...} had a part in it */
+};
+
+struct jr_sizes {
+    struct jr_known world, nodes;
+    struct jr_known local;      /* of the largest node */
+    const struct jr_node *list; /* local_world_size, one entry per node; NULL */
+};
+struct jr_sizes jr_check_known(
+    const struct jr_check *check); /* check_known.c */
+
+/* "8 ranks", or in words where the number may not be told. check_known.c */
+const char *jr_check_amount(const struct jr_check *check,
+                            const struct jr_known *known, const char *what);
+
+/* The most ranks that a node may have: local_world_size, or else as many as the
+ * job has; and "a node has 4 local ranks". check_known.c */
+const struct jr_known *jr_check_most(const struct jr_sizes *sizes);
+const char *jr_check_say_most(const struct jr_check *check,
+                              const struct jr_sizes *sizes);
+
+/* Whether a field is stated, and yet nobody can tell its value: it is wrong, or
+ * comes from outside. check_known.c */
+bool jr_check_is_open(const struct jr_check *check, const char *path);
 
 /* What the spec says at a path, be it wrong; NULL: nothing. */
 const struct jr_node *jr_check_raw(const struct jr_check *check,

@@ -12,27 +12,26 @@ enum { MOST_RANKS = 1 << 20, MOST_TOLD = 8 };
 
 /* Rank sets name ranks of the world. */
 static void check_beyond(const struct jr_check *check,
+                         const struct jr_known *world,
                          const struct jr_node *node, const char *path)
 {
-    struct jr_stated world = jr_check_number(check, "world_size");
     struct jr_set set;
     const char *bad;
     uint32_t last;
-    if (world.node == NULL || node == NULL ||
+    if (world->node == NULL || node == NULL ||
         !jr_set_parse(&set, check->lint->arena, node->text, &bad) ||
-        !jr_set_max(&set, &last) || last < world.value)
+        !jr_set_max(&set, &last) || last < world->value)
         return;
-    const char *world_said = jr_lint_said(check->lint, world.node);
     const char *last_said = jr_lint_said(check->lint, node);
     if (node->filled == NULL)
         last_said = jr_arena_printf(check->lint->arena, "%u", last);
-    struct jr_diag *diag = jr_check_clash(check, 307, node, world.node,
-                                          "'%s' names rank %s of a world of %s",
-                                          path, last_said, world_said);
-    if (world.node->filled == NULL)
+    struct jr_diag *diag = jr_check_clash(
+        check, 307, node, world->node, "'%s' names rank %s, but the job has %s",
+        path, last_said, jr_check_amount(check, world, "rank"));
+    if (world->told)
         jr_diag_help(check->lint->diags, diag,
                      "ranks count from 0: the last is %" PRIu64,
-                     world.value - 1);
+                     world->value - 1);
 }
 
 /* Entries of `per_rank` on their way to be held against each other. */
@@ -122,10 +121,12 @@ void jr_check_ranks(const struct jr_check *check)
 {
     static const char *const paths[] = {"results.required", "console.ranks"};
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
+    const struct jr_sizes sizes = jr_check_known(check);
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        check_beyond(check, jr_doc_find(check->tree, paths[i]), paths[i]);
+        check_beyond(check, &sizes.world, jr_doc_find(check->tree, paths[i]),
+                     paths[i]);
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        check_beyond(check, entries->pairs[i].key, "per_rank");
+        check_beyond(check, &sizes.world, entries->pairs[i].key, "per_rank");
     if (entries != NULL)
         check_entries(check, entries);
 }

@@ -18,6 +18,7 @@ struct sizes {
     struct jr_stated world, nodes, local, model, pipeline, data;
     const struct jr_node *list; /* local_world_size as a list */
     const struct jr_node *hosts;
+    bool open; /* an axis of the mesh is stated, and nobody knows its size */
     /* The world as `world` or else nodes and local ranks give it, in words. */
     struct jr_stated known;
     const char *known_as;
@@ -27,8 +28,13 @@ struct sizes {
 static const char *say(const struct jr_check *check, const char *name,
                        const struct jr_stated *stated)
 {
-    const char *said = jr_arena_printf(check->lint->arena, "%s %s", name,
-                                       jr_lint_said(check->lint, stated->node));
+    struct jr_arena *arena = check->lint->arena;
+    const char *said;
+    if (stated->node->kind == JR_NODE_SEQUENCE)
+        said = jr_arena_printf(arena, "%" PRIu64 " hosts", stated->value);
+    else
+        said = jr_arena_printf(arena, "%s %s", name,
+                               jr_lint_said(check->lint, stated->node));
     return said == NULL ? "" : said;
 }
 
@@ -234,8 +240,8 @@ static void check_mesh(const struct jr_check *check, const struct sizes *sizes)
     }
     if (sizes->known.node == NULL || sizes->known_as == NULL)
         return;
-    if (sizes->data.node == NULL)
-        check_divides(check, sizes, at, group);
+    if (sizes->data.node == NULL || sizes->open)
+        check_divides(check, sizes, at != NULL ? at : sizes->data.node, mesh);
     else if (mesh != sizes->known.value)
         refuse_mesh(check, sizes, group);
 }
@@ -269,29 +275,6 @@ static void check_lengths(const struct jr_check *check,
     }
 }
 
-/* node_rank and rank_start count from 0 to below what they count: the number of
- * `what`, of which `said` is told where the number was put in. */
-static void check_below(const struct jr_check *check, const char *path,
-                        const struct jr_stated *most, const char *what,
-                        const char *said)
-{
-    struct jr_arena *arena = check->lint->arena;
-    struct jr_stated index = jr_check_number(check, path);
-    if (index.node == NULL || most->node == NULL || index.value < most->value)
-        return;
-    const char *number = jr_arena_printf(arena, "%" PRIu64 " %s%s", most->value,
-                                         what, most->value == 1 ? "" : "s");
-    struct jr_diag *diag = jr_check_clash(
-        check, 314, index.node, most->node, "%s is beyond the last of %s",
-        say(check, path, &index), said != NULL ? said : number);
-    if (said != NULL)
-        jr_diag_help(check->lint->diags, diag, "%ss count from 0", what);
-    else
-        jr_diag_help(check->lint->diags, diag,
-                     "%ss count from 0: the last is %" PRIu64, what,
-                     most->value - 1);
-}
-
 void jr_check_sizes(const struct jr_check *check)
 {
     const struct jr_node *local = jr_doc_get(check->tree, "local_world_size");
@@ -306,15 +289,12 @@ void jr_check_sizes(const struct jr_check *check)
     };
     if (local != NULL && local->kind == JR_NODE_SEQUENCE)
         sizes.list = local;
+    sizes.open = jr_check_is_open(check, "parallelism.model") ||
+                 jr_check_is_open(check, "parallelism.pipeline") ||
+                 jr_check_is_open(check, "parallelism.data");
     check_lengths(check, &sizes);
+    if (sizes.nodes.node == NULL && sizes.list == NULL && sizes.hosts != NULL)
+        sizes.nodes = (struct jr_stated){sizes.hosts, sizes.hosts->count};
     check_nodes(check, &sizes);
     check_mesh(check, &sizes);
-    struct jr_stated nodes = sizes.nodes;
-    const struct jr_node *list = sizes.list != NULL ? sizes.list : sizes.hosts;
-    if (nodes.node == NULL && list != NULL)
-        nodes = (struct jr_stated){list, list->count};
-    const char *said = is_literal(&nodes) ? NULL : say(check, "nodes", &nodes);
-    check_below(check, "node_rank", &nodes, "node", said);
-    said = is_told_world(&sizes) ? NULL : sizes.known_as;
-    check_below(check, "rank_start", &sizes.known, "rank", said);
 }

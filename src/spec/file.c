@@ -1,5 +1,6 @@
 #include "file.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "fill.h"
@@ -132,6 +133,25 @@ const char *jr_spec_kept(const struct jr_spec_file *file,
                          struct jr_arena *arena, const char *path)
 {
     return tell_field(file, arena, path, tell_kept);
+}
+
+static bool is_unknown(const struct jr_node *node)
+{
+    bool unknown = node->filled != NULL && node->filled->unknown;
+    for (size_t i = 0; node->kind == JR_NODE_SEQUENCE && i < node->count; i++)
+        unknown = unknown || is_unknown(node->items[i]);
+    return unknown;
+}
+
+bool jr_spec_is_unknown(const struct jr_spec_file *file, const char *path)
+{
+    char group[64];
+    const char *dot = strrchr(path, '.');
+    const struct jr_node *node = jr_doc_find(file->doc.root, path);
+    if (node != NULL || dot == NULL)
+        return node != NULL && is_unknown(node);
+    (void)snprintf(group, sizeof group, "%.*s", (int)(dot - path), path);
+    return jr_spec_is_unknown(file, group);
 }
 
 struct jr_span jr_spec_where(const struct jr_spec_file *file, const char *path)

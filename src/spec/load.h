@@ -96,6 +96,10 @@ const char *jr_spec_written(const struct jr_spec_file *file,
 const char *jr_spec_kept(const struct jr_spec_file *file,
                          struct jr_arena *arena, const char *path);
 
+/* Whether a field is stated, and validating does not know its value: then it is
+ * as if nobody stated it, and nothing may be concluded from that. */
+bool jr_spec_is_unknown(const struct jr_spec_file *file, const char *path);
+
 /* Where the value of a field ("parallelism.model") was stated; line 0 when the
  * spec does not state it. */
 struct jr_span jr_spec_where(const struct jr_spec_file *file, const char *path);

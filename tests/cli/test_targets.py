@@ -59,8 +59,22 @@ class Targets(harness.Case):
     def test_a_contradiction_of_the_spec_is_told_once(self):
         told = self.check("device: cpu\ndevices: [0]\n"
                           "targets: [1x8, 2x8, 3x8]\n", 3,
-                          "error: devices 0 contradicts device cpu")
+                          "error: a list of devices contradicts device cpu")
         self.assertEqual(told.count("error:"), 1, told)
+
+    def test_what_is_unknown_contradicts_nothing(self):
+        """${env:NAME} may be anything: nothing is concluded from it."""
+        for body in ("world_size: 4\nparallelism:\n  data: 2\n"
+                     "  model: ${env:M}\n",
+                     "world_size: 8\nnodes: ${env:N}\n",
+                     "device: ${env:D}\nbackends: rccl\n",
+                     "world_size: 16\noversubscribe: ${env:O}\n"
+                     "local_world_size: ${env:L}\n"):
+            with self.subTest(body):
+                self.check(body + "targets: [\"1x4:H100\"]\n", 0)
+        self.check("world_size: 8\nmaster_port: ${env:P}\n"
+                   "targets: [\"1x4:H100\"]\n", 4,
+                   "8 ranks on a node with 4 usable cuda devices")
 
     def test_targets_that_are_wrong_themselves(self):
         self.write("bad.yaml", "format_version: 1\ncpu: {usable: 4}\n")

@@ -151,6 +151,11 @@ static inline const char *scene_told(struct scene *scene)
     for (size_t i = 0; i < scene->diags.count; i++)
         if (scene->diags.items[i].help != NULL)
             jr_buf_printf(&scene->told, "%s\n", scene->diags.items[i].help);
+    for (size_t i = 0; i < scene->diags.count; i++)
+        for (const struct jr_related *related = scene->diags.items[i].related;
+             related != NULL; related = related->next)
+            jr_buf_printf(&scene->told, "see %u:%u\n", related->span.line,
+                          related->span.column);
     return scene->told.len > 0 ? scene->told.data : "";
 }
 

@@ -38,6 +38,9 @@ static const struct vector vectors[] = {
     {"world_size: 4\n", "world_size: 8\n",
      "world_size experiment: 4 (t.jobrun.yaml:3) -> 8 (t.jobrun.yaml:3)\n"
      "local_world_size placement: 4 (derived) -> 8 (derived)\n"
+     "devices placement: all (--on 1x8:H100,96c: 8 NVIDIA H100 on this node)"
+     " -> [0, 1, 2, 3, 4, 5, 6, 7]"
+     " (--on 1x8:H100,96c: 8 NVIDIA H100 on this node)\n"
      "threads placement: 24 (--on 1x8:H100,96c: 96 physical cores / 4 ranks)"
      " -> 12 (--on 1x8:H100,96c: 96 physical cores / 8 ranks)\n"
      "parallelism.data experiment: 4 (derived) -> 8 (derived)\n",

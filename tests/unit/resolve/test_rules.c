@@ -43,7 +43,12 @@ static const struct bad bads[] = {
      "parallelism: {data: 3}\n",
      {0},
      INVALID,
-     "JR0401|world_size 3|nodes 2 (one per entry of hosts)"},
+     "7:21: error|JR0311|data 3|2 hosts x local_world_size 2"},
+    {"parallelism: {data: 3}\nhosts: [a, b]\nmaster_addr: a\nnode_rank: 0\n",
+     {.on = "2x2:H100"},
+     INVALID,
+     "JR0402|world_size 3 (data x model x pipeline)|nodes 2 (one per entry of "
+     "hosts)"},
     {"parallelism: {model: 1000, pipeline: 1000, data: 1000}\n",
      {0},
      INVALID,
@@ -104,15 +109,31 @@ static const struct bad bads[] = {
      UNRESOLVED,
      "JR0412"},
     {"device: rocm\n", {.on = "1x2:H100"}, UNRESOLVED, "JR0412"},
-    {"devices: [2, 0]\ndevice: npu\n", {.on = "1x4:910B"}, INVALID,
+    {"devices: [2, 0]\ndevice: npu\n",
+     {.on = "1x4:910B"},
+     INVALID,
      "JR0418|do not ascend|device_visibility: one"},
-    {"devices: [0, 2, 1]\n", {.on = "1x4:910B"}, UNRESOLVED,
+    {"devices: [0, 2, 1]\n",
+     {.on = "1x4:910B"},
+     UNRESOLVED,
      "JR0418|do not ascend"},
     {"devices: [0, 9]\n", {.on = "1x2:H100"}, UNRESOLVED, "JR0413|device 9 is"},
     {"devices: [1]\n",
      {.on = "1x2:H100", .visible = "0", .hidden = 2},
      UNRESOLVED,
      "JR0413|device 1 is not visible|CUDA_VISIBLE_DEVICES=0 hides it"},
+    {"devices: [0, 1, 2]\nworld_size: 4\n",
+     {.on = "1x4:H100", .job_nodes = 2, .job_rank = 1},
+     UNRESOLVED,
+     "3:10: error|JR0419|lists 3 devices|local_world_size 2|see 4:13"},
+    {"device: npu\nworld_size: 2\n",
+     {.real = true},
+     UNRESOLVED,
+     "3:9: error|JR0412|no npu device is visible here"},
+    {"device: hpu\nlocal_world_size: 1\n", {0}, UNRESOLVED, "JR0412|hpu"},
+    {"device: mlu\nworld_size: 1\n", {.real = true}, UNRESOLVED, "JR0412|mlu"},
+    {"device: xpu\nworld_size: 1\n", {.real = true}, UNRESOLVED, "JR0412|xpu"},
+    {"device: npu\ndevices: [4]\n", {.real = true}, UNRESOLVED, "JR0413|npu"},
     {"devices: [GPU-none]\n",
      {.on = "1x2:H100"},
      UNRESOLVED,
@@ -139,10 +160,10 @@ static const struct bad bads[] = {
      {.on = "1x2:H100", .second = JR_DEVICE_ROCM, .target = "gpus"},
      UNRESOLVED,
      "t.yaml:9:5: error: on gpus: two kinds|JR0410"},
-    {"device: cpu\ndevices: [0]\n",
+    {"devices: [0]\n",
      {.target = "cpus"},
-     INVALID,
-     "error: devices 0 contradicts"},
+     UNRESOLVED,
+     "error: on cpus: devices 0 contradicts"},
     /* backends */
     {"device: cpu\nbackends: nccl\n", {0}, INVALID, "nccl|cpu"},
     {"backends: nccl\n",
@@ -183,7 +204,16 @@ static const struct bad bads[] = {
     {"world_size: 8\nnodes: 2\nnode_rank: 1\nmaster_addr: a\nrank_start: 5\n",
      {0},
      INVALID,
-     "JR0422|rank_start 5|4"},
+     "7:13: error|JR0316|rank_start 5|4|see 5:12|see 3:13"},
+    {"nodes: 2\nlocal_world_size: 4\nmaster_addr: a\nrank_start: 0\n",
+     {.node_rank = &one},
+     UNRESOLVED,
+     "6:13: error|JR0422|rank_start 0 contradicts node_rank 1|state 4|see "
+     "4:19"},
+    {"nodes: 2\nmaster_addr: a\nnode_rank: 1\nrank_start: 1\n",
+     {.on = "2x2:H100"},
+     UNRESOLVED,
+     "6:13: error|JR0422|rank_start 1|see 5:12"},
     {"rank_start: 1\n",
      {.job_nodes = 2, .job_rank = 1},
      UNRESOLVED,
@@ -202,7 +232,7 @@ static const struct bad bads[] = {
     {"nodes: 1\nlocal_world_size: 2\nper_rank: {2: {}}\n",
      {0},
      INVALID,
-     "JR0441|rank 2|world_size 2|0 to 1"},
+     "JR0307|rank 2|2 ranks|the last is 1"},
 };
 
 static bool told(const char *text, const char *parts)
@@ -326,9 +356,9 @@ static const struct good goods[] = {
      "device=custom:tpu devices=all local_world_size=2 "
      "backends.data=custom:xla",
      ""},
-    {"device: npu\ndevices: [4, 5]\n",
+    {"device: xpu\ndevices: [4, 5]\nenv_profiles: [paddle]\n",
      {.real = true},
-     "world_size=2 backends.default=hccl",
+     "world_size=2 backends.default=bkcl",
      ""},
     /* backends */
     {"", {.backend = "mpi"}, "backends.default=mpi backends.data=mpi", ""},
@@ -363,6 +393,14 @@ static const struct good goods[] = {
     {"hosts: [x, y]\nnode_rank: 1\n",
      {.real = true},
      "nodes=2 master_addr=x rank_start=8",
+     ""},
+    {"hosts: [x, y]\nrank_start: 8\n",
+     {.real = true},
+     "node_rank=1 rank_start=8",
+     ""},
+    {"local_world_size: [1, 2, 1]\nmaster_addr: x\nrank_start: 3\n",
+     {.real = true},
+     "node_rank=2 rank_start=3",
      ""},
     {"hosts: [x, y]\nmaster_addr: \"::1\"\n",
      {.real = true, .node_rank = &one},
@@ -483,5 +521,54 @@ static void keeps_uuids(void)
     }
 }
 
+/* The resolver holds its sizes against each other once more, whatever the
+ * checks of the spec let pass. */
+static void trusts_no_sizes(void)
+{
+    struct scene scene = {.resolution = JR_RESOLUTION_INIT};
+    const struct facts facts = {.on = "2x2:H100"};
+    const struct jr_resolve_options options = {0};
+    const uint32_t five_ranks = 5;
+    scene_facts(&scene, &facts);
+    scene_load(&scene, "nodes: 2\nlocal_world_size: 2\nworld_size: 4\n");
+    struct jr_spec *spec = (struct jr_spec *)jr_spec_get(scene.file);
+    const uint32_t *before = spec->world_size;
+    spec->world_size = (uint32_t *)&five_ranks;
+    CU_ASSERT_EQUAL(jr_resolve(&scene.resolution, scene.file, &scene.hw,
+                               &options, &scene.diags),
+                    INVALID);
+    spec->world_size = (uint32_t *)before;
+    CU_ASSERT_TRUE(told(scene_told(&scene), "JR0401|world_size 5|nodes 2"));
+    scene_close(&scene);
+}
+
+/* A device that is listed by its index and by its UUID is one device. */
+static void knows_a_device_by_both_names(void)
+{
+    static const struct {
+        const char *spec;
+        enum jr_status status;
+    } rows[] = {
+        {"devices: [GPU-b, 1]\n", UNRESOLVED},
+        {"devices: [GPU-b, 1]\noversubscribe: true\n", JR_STATUS_OK},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct scene scene = {.resolution = JR_RESOLUTION_INIT};
+        const struct facts facts = {.on = "1x2:H100"};
+        const struct jr_resolve_options options = {0};
+        scene_facts(&scene, &facts);
+        scene.hw.devices[1].uuid = "GPU-b";
+        scene_load(&scene, rows[i].spec);
+        CU_ASSERT_EQUAL(jr_resolve(&scene.resolution, scene.file, &scene.hw,
+                                   &options, &scene.diags),
+                        rows[i].status);
+        if (rows[i].status != JR_STATUS_OK)
+            CU_ASSERT_TRUE(told(scene_told(&scene),
+                                "JR0419|devices[0] and devices[1] are"));
+        scene_close(&scene);
+    }
+}
+
 JR_UNIT_MAIN("resolve rules", CASE(refuses), CASE(resolves),
-             CASE(fills_the_job), CASE(keeps_uuids))
+             CASE(fills_the_job), CASE(keeps_uuids), CASE(trusts_no_sizes),
+             CASE(knows_a_device_by_both_names))
