@@ -103,6 +103,12 @@ static void print_exception(const struct jr_page *page, size_t i)
         jr_buf_str(page->out, " is torn, or not in the form that torch and "
                               "jobrun write: not read\n");
     }
+    if (rank->error_strange) {
+        jr_buf_str(page->out, "  warning: ");
+        jr_print_text(page, jr_plan_of(page->plan, i)->error_path);
+        jr_buf_str(page->out, " was written by another process than the rank, "
+                              "and does not count\n");
+    }
     if (!rank->error_file)
         return;
     jr_buf_str(page->out, "  ");

@@ -187,6 +187,11 @@ static uint64_t explain(struct jr_judge *judge, uint32_t i)
     enum jr_exception_found found =
         jr_exception_read(&exception, arena, judge->run_fd, plan->error_path);
     report->error_foreign = found == JR_EXCEPTION_FOREIGN;
+    report->error_strange =
+        found == JR_EXCEPTION_READ &&
+        !jr_exception_is_own(&exception, rank, judge->plan->returns);
+    if (report->error_strange)
+        return rank->ended_ns;
     if (found == JR_EXCEPTION_READ) {
         report->error = exception.what;
         report->where = exception.where;

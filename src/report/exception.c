@@ -170,6 +170,7 @@ static bool from_json(struct jr_exception *ret, struct jr_arena *arena,
         .behind = causes != NULL ? behind_of(arena, causes)
                                  : behind_of_stack(arena, stack),
         .wall_ns = time_of(file, extra),
+        .pid = jr_json_get_int(file, "pid"),
         .start = jr_json_get_bool(file, "start"),
     };
     return true;
@@ -180,6 +181,14 @@ bool jr_exception_is_start(const struct jr_exception *exception,
 {
     bool left = rank->end == JR_END_EXITED && rank->exit_code == UNSTARTED;
     return exception->start && (left || rank->stopped_with != 0);
+}
+
+bool jr_exception_is_own(const struct jr_exception *exception,
+                         const struct jr_rank_outcome *rank, bool returns)
+{
+    if (rank->own_pid == 0)
+        return true;
+    return exception->pid == rank->own_pid || (exception->pid == 0 && !returns);
 }
 
 enum jr_exception_found jr_exception_read(struct jr_exception *ret,

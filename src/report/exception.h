@@ -16,6 +16,8 @@ struct jr_exception {
     const char *behind; /* what it was raised from, and that from...: "KeyError:
                            'lr', from OSError: gone"; NULL: nothing */
     uint64_t wall_ns;   /* when it was raised; 0: not stated */
+    int64_t pid;        /* of the process that raised it, as it saw itself; 0:
+                           not stated, as torch's own does not */
     bool start;         /* no code of the user's ran: the entrypoint could not
                            be called */
 };
@@ -25,6 +27,11 @@ struct jr_rank_outcome;
 /* Whether it is why the rank's entrypoint could not be called. */
 bool jr_exception_is_start(const struct jr_exception *exception,
                            const struct jr_rank_outcome *rank);
+
+/* Whether the rank itself raised it, and not a process that it started. A rank
+ * that has to return (`returns`) states its pid. */
+bool jr_exception_is_own(const struct jr_exception *exception,
+                         const struct jr_rank_outcome *rank, bool returns);
 
 enum jr_exception_found {
     JR_EXCEPTION_NONE, /* no such file, or an empty one */

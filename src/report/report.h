@@ -23,6 +23,7 @@ struct jr_rank_report {
     const char *behind; /* what the exception was raised from; NULL */
     bool error_file;    /* its error.json is there and says so */
     bool error_foreign; /* that is torn, or not jobrun's or torch's */
+    bool error_strange; /* that is of another process than the rank */
     bool unstarted;     /* its entrypoint could not be called: no code of the
                            user's ran */
 };

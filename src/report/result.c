@@ -93,6 +93,33 @@ static bool is_withheld(const struct jr_judge *judge, uint32_t rank)
     return false;
 }
 
+/* What a function or a step leaves behind is its result only if it returned,
+ * in the rank's own process. */
+static bool has_returned(struct jr_judge *judge, size_t i)
+{
+    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
+    bool library = judge->plan->form == JR_FORM_LIBRARY;
+    const char *what = library ? "step" : "function";
+    if (!judge->plan->returns || rank->returned)
+        return true;
+    if (!jr_judge_required(judge, i))
+        return false;
+    if (rank->returned_by != 0)
+        jr_judge_fault(judge, i, JR_RESULT_MISSING,
+                       "its %s returned in process %d, which is not the one "
+                       "that jobrun started: a wrapper has to exec what it "
+                       "starts, and a fork is not the rank",
+                       what, (int)rank->returned_by);
+    else
+        jr_judge_fault(judge, i, JR_RESULT_MISSING,
+                       "its %s did not return: the process ended before that "
+                       "(%s)",
+                       what,
+                       library ? "exit, _exit or exec"
+                               : "sys.exit, os._exit or exec");
+    return false;
+}
+
 void jr_result_find(struct jr_judge *judge, size_t i)
 {
     const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
@@ -102,6 +129,8 @@ void jr_result_find(struct jr_judge *judge, size_t i)
                        jr_result_source(judge, i));
         return;
     }
+    if (!has_returned(judge, i))
+        return;
     switch (judge->wants->from) {
     case JR_FROM_FILE:
     case JR_FROM_RETURN: /* the worker writes it to the same file */

@@ -109,6 +109,7 @@ static void rank_started(struct jr_runner *runner, struct jr_rank_run *rank,
 {
     rank->pid = pid;
     rank->outcome->pid = jr_isolate_host_pid(runner->proc_fd, pidfd, pid);
+    rank->outcome->own_pid = pid;
     rank->outcome->started_ns = jr_clock_ns();
     rank->watch =
         (struct jr_watch){.fd = pidfd, .ready = on_exit_of_rank, .owner = rank};

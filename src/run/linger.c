@@ -5,7 +5,9 @@
  * Such a rank has a control socket (its descriptor 3, which the worker keeps
  * to itself). It says `r` once it has returned and its result is written, or
  * `f` once it has told its exception, and then waits for a byte, or for the end
- * of the socket, before it goes on to its end.
+ * of the socket, before it goes on to its end. Whatever the rank forks has the
+ * socket too, and is not the rank: only the word of the process that jobrun
+ * started counts (control.h).
  *
  * With `exit_barrier` it gets that when every rank has returned, those of the
  * job's other nodes too (run.h: the link), or one has ended in another way, or
@@ -16,13 +18,12 @@
  */
 #include "linger.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "clock.h"
+#include "control.h"
 #include "runner.h"
 
 #include "banned.h"
@@ -39,6 +40,11 @@ static bool is_alive(const struct jr_rank_run *rank)
     return rank->pid != 0 && rank->watch.fd >= 0;
 }
 
+static void send_go(const struct jr_rank_run *rank)
+{
+    (void)send(rank->control.fd, "g", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 /* Let it go, and give it its time. */
 static void let_go(struct jr_rank_run *rank)
 {
@@ -46,7 +52,7 @@ static void let_go(struct jr_rank_run *rank)
     uint64_t limit_ms = runner->plan->policy->timeouts.exit_ms;
     if (rank->control.fd < 0 || rank->leave_by != 0)
         return;
-    (void)send(rank->control.fd, "g", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    send_go(rank);
     if (limit_ms == 0)
         return;
     rank->leave_by = jr_clock_ns() + limit_ms * MS;
@@ -96,18 +102,53 @@ static void hear(struct jr_rank_run *rank, enum jr_word word)
         let_go(rank);
 }
 
+/* Whether the process is the rank. A fork's number comes from the helper,
+ * which has told it before the rank goes on to say anything. */
+static bool is_rank(struct jr_rank_run *rank, pid_t pid)
+{
+    if (rank->pid == 0)
+        jr_helper_hear(&rank->runner->helper);
+    return rank->pid != 0 && rank->pid == pid;
+}
+
+/* Another process than the rank has returned: what a wrapper started, most of
+ * the time, and that waits for a byte as the rank would. */
+static void dismiss(struct jr_rank_run *rank, pid_t other)
+{
+    if (rank->outcome->returned_by != 0)
+        return;
+    rank->outcome->returned_by = other;
+    send_go(rank);
+}
+
+static void weigh(struct jr_rank_run *rank, const struct jr_control_word *word)
+{
+    bool returned = word->text[0] == 'r';
+    if (!returned && word->text[0] != 'f')
+        return;
+    if (is_rank(rank, word->from))
+        hear(rank, returned ? JR_WORD_RETURNED : JR_WORD_RAISED);
+    else if (returned)
+        dismiss(rank, word->from);
+}
+
+/* Returns how many bytes there were. */
+static size_t listen_to(struct jr_rank_run *rank)
+{
+    struct jr_control_word word;
+    if (!jr_control_read(&word, rank->control.fd))
+        return 0;
+    if (word.len == 0)
+        jr_loop_close(&rank->control);
+    else
+        weigh(rank, &word);
+    return word.len;
+}
+
 static void on_word(void *owner, uint32_t events)
 {
     (void)events;
-    struct jr_rank_run *rank = owner;
-    char byte = 0;
-    ssize_t len = recv(rank->control.fd, &byte, 1, MSG_DONTWAIT);
-    if (len < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (len <= 0)
-        jr_loop_close(&rank->control);
-    else if (byte == 'r' || byte == 'f')
-        hear(rank, byte == 'r' ? JR_WORD_RETURNED : JR_WORD_RAISED);
+    (void)listen_to(owner);
 }
 
 /* Kill whose time is up, and wait for the next. */
@@ -158,13 +199,13 @@ int jr_linger_add(struct jr_rank_run *rank, int fd)
 
 void jr_linger_ended(struct jr_rank_run *rank)
 {
-    /* Its last word may not have been read yet. */
-    while (rank->control.fd >= 0 && rank->word == JR_WORD_NONE) {
-        int before = rank->control.fd;
-        char byte;
-        if (recv(before, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 1)
-            break;
-        on_word(rank, EPOLLIN);
+    /* Its last word may not have been read yet; what others add from now on is
+     * not waited for. */
+    size_t left =
+        rank->control.fd < 0 ? 0 : jr_control_waiting(rank->control.fd);
+    while (rank->control.fd >= 0 && rank->word == JR_WORD_NONE && left > 0) {
+        size_t len = listen_to(rank);
+        left = len == 0 || len > left ? 0 : left - len;
     }
     jr_loop_close(&rank->control);
     if (rank->word != JR_WORD_RETURNED)

@@ -4,10 +4,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "control.h"
 #include "rundir.h"
 #include "set.h"
 
@@ -105,10 +105,9 @@ static int read_cpus(struct jr_starter *starter, const char *text,
 static int open_control(struct jr_child *child, struct jr_started *ret)
 {
     int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    if (jr_control_open(ends) != 0)
         return -1;
     ret->control = ends[0];
-    (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
     int slot = dup3(ends[1], JR_SLOT_EXTRA, O_CLOEXEC);
     (void)close(ends[1]);
     child->extra = true;

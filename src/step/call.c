@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,7 +49,7 @@ static int set_json(struct jr_result *face, const char *text, size_t length)
 
 /* Replace a file that the environment names; 0 where it names none. */
 static int write_named(const char *name, const struct jr_buf *bytes,
-                       struct jr_error *err)
+                       struct stat *ret, struct jr_error *err)
 {
     const char *path = getenv(name);
     if (path == NULL)
@@ -67,14 +68,20 @@ static int write_named(const char *name, const struct jr_buf *bytes,
         return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", folder);
     mode_t mask = umask(0);
     (void)umask(mask);
-    return jr_io_replace(fd, slash == NULL ? path : slash + 1, bytes->data,
-                         bytes->len, 0666 & ~mask, err);
+    const char *last = slash == NULL ? path : slash + 1;
+    if (jr_io_replace(fd, last, bytes->data, bytes->len, 0666 & ~mask, err) !=
+        0)
+        return -1;
+    if (fstatat(fd, last, ret, AT_SYMLINK_NOFOLLOW) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", path);
+    return 0;
 }
 
 int jr_step_refuse(const struct jr_error *why)
 {
     struct jr_error err = {0};
     struct jr_buf bytes = JR_BUF_INIT;
+    struct stat st;
     json_t *file = json_object(), *message = json_object(),
            *extra = json_object();
     uint64_t now = jr_clock_wall_ns();
@@ -85,10 +92,11 @@ int jr_step_refuse(const struct jr_error *why)
     jr_json_set(message, "extraInfo", extra);
     jr_json_set(file, "message", message);
     jr_json_set_int(file, "time_ns", (json_int_t)now);
+    jr_json_set_int(file, "pid", getpid());
     jr_json_set_bool(file, "start", true);
     jr_json_print(&bytes, file, 0);
     json_decref(file);
-    if (write_named("JOBRUN_ERROR_FILE", &bytes, &err) != 0)
+    if (write_named("JOBRUN_ERROR_FILE", &bytes, &st, &err) != 0)
         (void)fprintf(stderr, "jobrun: %s\n", err.text);
     jr_buf_release(&bytes);
     return JR_STEP_UNSTARTED;
@@ -130,27 +138,67 @@ static step_function *find(const struct jr_step *step, struct jr_error *err)
     return function;
 }
 
-static int deliver(struct result *result)
+/* The file's status goes to *ret, and stays as it is where there is none. */
+static int deliver(struct result *result, struct stat *ret)
 {
     struct jr_error err = {0};
     if (result->text.len == 0)
         jr_buf_str(&result->text, "null");
     jr_buf_char(&result->text, '\n');
-    if (write_named("JOBRUN_RESULT_FILE", &result->text, &err) == 0)
+    if (write_named("JOBRUN_RESULT_FILE", &result->text, ret, &err) == 0)
         return 0;
     (void)fprintf(stderr, "jobrun: could not deliver the result: %s\n",
                   err.text);
     return 1;
 }
 
-/* One byte says how it ended; after a return one comes back, once the rank may
- * go. No runner is nothing to wait for. */
-static void tell(int control, char how)
+static long long ns_of(const struct timespec *time)
 {
-    if (control < 0 || write(control, &how, 1) != 1 || how != 'r')
+    return (long long)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+/* A word says how it ended; of a return, with what tells the file that was
+ * delivered from any that might take its place. After that a byte comes back,
+ * once the rank may go. No runner is nothing to wait for. */
+static void tell(int control, int code, const struct stat *st)
+{
+    char word[128] = "f";
+    if (code == 0)
+        (void)snprintf(word, sizeof word, "r %llu %llu %lld %lld %lld",
+                       (unsigned long long)st->st_dev,
+                       (unsigned long long)st->st_ino, (long long)st->st_size,
+                       ns_of(&st->st_mtim), ns_of(&st->st_ctim));
+    if (send(control, word, strlen(word), MSG_NOSIGNAL) < 0 || code != 0)
         return;
-    while (read(control, &how, 1) < 0 && errno == EINTR)
+    while (read(control, word, 1) < 0 && errno == EINTR)
         continue;
+}
+
+/* Whether the step has closed the control socket, and what it got under that
+ * number since is not to be written to. */
+static bool is_lost(const struct jr_step *step)
+{
+    struct stat st;
+    return step->control >= 0 &&
+           (fstat(step->control, &st) != 0 || st.st_ino != step->control_ino ||
+            !S_ISSOCK(st.st_mode));
+}
+
+static int finish(const struct jr_step *step, int code, const struct stat *st)
+{
+    (void)fflush(NULL); /* a rank that waits may be killed before it exits */
+    if (step->control >= 0 && !is_lost(step)) {
+        tell(step->control, code, st);
+        return code;
+    }
+    if (step->control < 0 || code != 0)
+        return code;
+    (void)fprintf(stderr,
+                  "jobrun: the step returned, but it had closed descriptor %d, "
+                  "by which jobrun is told: leave descriptors that you did not "
+                  "open\n",
+                  step->control);
+    return 1;
 }
 
 static int call(const struct jr_step *step, step_function *function,
@@ -158,12 +206,20 @@ static int call(const struct jr_step *step, step_function *function,
 {
     struct result result = {.face = {.set_json = set_json},
                             .text = JR_BUF_INIT};
+    struct stat st = {0};
+    pid_t self = getpid();
     int code = function(rank, &result.face);
-    if (code == 0)
-        code = deliver(&result);
+    bool forked = getpid() != self;
+    if (code == 0 && !forked)
+        code = deliver(&result, &st);
     jr_buf_release(&result.text);
-    (void)fflush(NULL); /* a rank that waits may be killed before it exits */
-    tell(step->control, code == 0 ? 'r' : 'f');
+    if (!forked)
+        code = finish(step, code, &st);
+    else
+        (void)fprintf(stderr,
+                      "jobrun: the step returned in process %d, but the rank "
+                      "is process %d: what it returned does not count\n",
+                      (int)getpid(), (int)self);
     return code < 0 || code > 255 ? 1 : code;
 }
 

@@ -8,13 +8,15 @@
 #include "banned.h"
 
 /* A rank has no other descriptor, so a socket there is the runner's. */
-static int control_fd(void)
+static void find_control(struct jr_step *step)
 {
     struct stat st;
+    step->control = -1;
     if (fstat(JR_STEP_CONTROL, &st) != 0 || !S_ISSOCK(st.st_mode))
-        return -1;
+        return;
     (void)fcntl(JR_STEP_CONTROL, F_SETFD, FD_CLOEXEC);
-    return JR_STEP_CONTROL;
+    step->control = JR_STEP_CONTROL;
+    step->control_ino = st.st_ino;
 }
 
 int main(int argc, char **argv)
@@ -30,7 +32,7 @@ int main(int argc, char **argv)
     struct jr_step step = {.path = words.argv[1],
                            .symbol = words.argv[2],
                            .argc = words.argc - 3,
-                           .argv = words.argv + 3,
-                           .control = control_fd()};
+                           .argv = words.argv + 3};
+    find_control(&step);
     return jr_step_run(&step);
 }

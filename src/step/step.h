@@ -11,6 +11,8 @@
 #ifndef JR_STEP_H
 #define JR_STEP_H
 
+#include <sys/types.h>
+
 #include <jobrun/error.h>
 #include <jobrun/rank.h>
 
@@ -27,6 +29,7 @@ struct jr_step {
     int argc;
     char **argv;
     int control; /* the control socket; -1: none */
+    ino_t control_ino;
 };
 
 /* Read a rank's place from the environment of the contract. -1 with `err` where

@@ -124,7 +124,7 @@ class Wrong(harness.Case):
             self.told(FUNCTION % target, 1, text)
         self.told(FUNCTION % "m:alone", 1, "rank 1 exited with code 1",
                   "ValueError: bad", "from KeyError: 'lr'")
-        self.told(FUNCTION % "m:left", 5, "result.json was not written")
+        self.told(FUNCTION % "m:left", 5, "its function did not return")
 
     def test_imports_of_the_helper(self):
         start = "rank 0 did not start: its helper could not import: "
@@ -152,7 +152,7 @@ class Wrong(harness.Case):
                       "could not execute 'nosuchpython': not found in PATH",
                       more=more)
         true = shutil.which("true")
-        self.told(python % true, 5, "result.json was not written")
+        self.told(python % true, 5, "its function did not return")
         self.told(python % true, 7, "it exited with code 0 before it was ready",
                   more=fork)
 

@@ -217,6 +217,8 @@ class Functions(Case):
         self.assertEqual(self.json("result.json"),
                          {"args": [1, None, [True], {"a": "%"}],
                           "kwargs": {"lr": 0.1}, "argv": []})
+        self.assertEqual(self.call("f:echo", "a\0b"), 0)
+        self.assertEqual(self.json("result.json")["args"], ["a\0b"])
         self.assertEqual(self.call("f:nothing"), 0)
         self.assertIsNone(self.json("result.json"))
         self.assertEqual(self.call("f:Deep.er"), 0)
@@ -237,7 +239,7 @@ class Functions(Case):
             "{1: 2}": "result: its key 1 is of type int",
             "[2 ** 63]": "result[0]: an integer beyond 64 bits",
             "'\\ud800'": "result: a str with a lone surrogate",
-            "{'x': 'a\\0'}": "result.x: a str with a NUL",
+            "{'a\\0': 1}": "result: its key 'a\\x00' has a NUL",
             "range(3)": "result: range ",
             "itself()": "result[0]: it contains itself",
             "deep()": "result: nested deeper",
@@ -370,8 +372,11 @@ class Ends(Case):
                    "    subprocess.run(['sh', '-c', 'readlink /proc/$$/fd/3'"
                    "])\n")
         process, ours = self.control(["function", "f:f", "{}"])
-        self.assertEqual(ours.recv(1), b"r")
-        self.assertTrue(self.has("result.json"))
+        word = ours.recv(100)
+        file = os.stat(self.dir + "/result.json")
+        self.assertEqual(word, b"r %d %d %d %d %d" % (
+            file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns,
+            file.st_ctime_ns))
         self.assertIsNone(process.poll())
         ours.send(b"g")
         out, err = process.communicate(timeout=WAIT)

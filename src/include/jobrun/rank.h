@@ -13,7 +13,8 @@
  *
  * A step that returns 0 has delivered what it gave to jr_result_set_json, or
  * null. Any other value is the rank's exit code (1 where it does not fit into
- * 1..255). A step that calls exit(0) has not delivered.
+ * 1..255). A step that calls exit(0) has not delivered, and what a fork of the
+ * rank returns is not the rank's.
  */
 #ifndef JOBRUN_RANK_H
 #define JOBRUN_RANK_H

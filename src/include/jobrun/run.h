@@ -61,7 +61,8 @@ enum jr_timeout { JR_TIMEOUTS(JR_TIMEOUT_ENUM) JR_TIMEOUT_COUNT };
 /* What became of one rank. Fixed size: it lives in memory that guard and runner
  * share, so that it survives the runner. Times are CLOCK_MONOTONIC ns. */
 struct jr_rank_outcome {
-    int32_t pid; /* 0: never started */
+    int32_t pid;     /* 0: never started */
+    int32_t own_pid; /* the same as the rank itself sees it */
     enum jr_end end;
     enum jr_stage stage;
     int32_t start_errno;
@@ -71,8 +72,10 @@ struct jr_rank_outcome {
     bool oom;             /* SIGKILL for want of memory, by the kernel's account
                            */
     int32_t stopped_with; /* the signal that jobrun stopped it with first; 0 */
-    bool returned;        /* it said that it had, and what it had to deliver
+    bool returned;        /* it said so itself, and what it had to deliver
                              stands in its file */
+    int32_t returned_by;  /* another process that said so, which does not
+                             count; 0 */
     bool lingered;        /* it then, or after its exception, did not end within
                              timeouts.exit, and was killed */
     bool killed;          /* needed SIGKILL after the grace */

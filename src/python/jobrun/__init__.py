@@ -11,6 +11,8 @@ With `init: torch`, or after jobrun.init("torch"), besides:
     jobrun.group("model")           # a torch.distributed process group
     jobrun.device()                 # a torch.device
 
+Call jobrun.result in the rank's own process, not in one that it has started.
+
 Everything is read from the environment of the contract, so it is the same in
 scripts, modules and functions.
 
@@ -149,7 +151,9 @@ def device():
 
 def result(value):
     """Deliver `value`, anything that JSON can say; the last one counts, and a
-    function's return value, unless it is None, comes after it."""
+    function's return value, unless it is None, comes after it. A function has
+    to return for either to count. Only the rank itself can deliver: another
+    process, as that of a data loader, gets a RuntimeError."""
     from jobrun import _result
     _result.write(value)
     result.delivered = True

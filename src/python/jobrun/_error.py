@@ -1,6 +1,8 @@
 """How a rank tells what went wrong: on standard error as Python would, and in
-error.json in the form of torch's `record`, plus `time_ns`, `causes`, and
-`start` where none of the user's code was at fault."""
+error.json in the form of torch's `record`, plus `time_ns`, `pid`, `causes`,
+and `start` where none of the user's code was at fault.
+
+What a process that the rank has forked raises is not the rank's."""
 import json
 import os
 import sys
@@ -11,6 +13,36 @@ _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _MESSAGE_MOST = 64 << 10
 _STACK_MOST = 1 << 20
 _CAUSES_MOST = 16
+
+# The process that is the rank: whoever imports this, until the worker knows
+# better. Processes that do not inherit our memory inherit the variable.
+_PROCESS = "JOBRUN_RANK_PROCESS"
+_rank_pid = os.getpid()
+
+
+def _here(pid):
+    """A process of this rank, and of no job that the rank may start."""
+    return "%d %s" % (pid, os.environ.get("JOBRUN_RESULT_FILE"))
+
+
+def claim():
+    """This process is the rank."""
+    global _rank_pid
+    _rank_pid = os.getpid()
+    os.environ[_PROCESS] = _here(_rank_pid)
+
+
+def rank_pid():
+    """The process that is the rank."""
+    pid, _, path = os.environ.get(_PROCESS, "").partition(" ")
+    if pid.isdigit() and path == os.environ.get("JOBRUN_RESULT_FILE"):
+        return int(pid)
+    return _rank_pid
+
+
+def is_rank():
+    """Whether the process that asks is the rank, not one that it started."""
+    return rank_pid() == os.getpid()
 
 
 class StartError(Exception):
@@ -70,30 +102,37 @@ def _causes(error):
 
 
 def write_beside(path, parts):
-    """Write a file whole or not at all: under another name, then renamed."""
+    """Write a file whole or not at all: under another name, then renamed.
+    Returns its status, whatever somebody may have put in its place."""
     partial = "%s.%d.tmp" % (path, os.getpid())
+    kept = -1
     try:
         with open(partial, "wb") as file:
             for part in parts:
                 file.write(part)
+            kept = os.dup(file.fileno())
         os.replace(partial, path)
+        return os.fstat(kept)
     except BaseException:
         try:
             os.unlink(partial)
         except OSError:
             pass
         raise
+    finally:
+        if kept >= 0:
+            os.close(kept)
 
 
 def _record(message, stack, now, more):
     path = os.environ.get("JOBRUN_ERROR_FILE")
-    if not path:
+    if not path or not is_rank():
         return
     text = json.dumps(dict({"message": {
         "message": message,
         "extraInfo": {"py_callstack": _fit(stack, _STACK_MOST),
                       "timestamp": str(now // 1000000000)},
-    }, "time_ns": now}, **more))
+    }, "time_ns": now, "pid": os.getpid()}, **more))
     try:
         write_beside(path, [text.encode()])
     except OSError as error:
@@ -113,8 +152,8 @@ def tell(error):
     sys.excepthook = lambda *rest: None
 
 
-def refuse(error):
+def refuse(error, start=True):
     """A StartError: one line, no traceback."""
     text = _fit(str(error), _MESSAGE_MOST)
-    _record(text, "", time.time_ns(), {"start": True})
+    _record(text, "", time.time_ns(), {"start": True} if start else {})
     sys.stderr.write("jobrun: %s\n" % text)

@@ -12,7 +12,7 @@ import sys
 import types
 
 import jobrun
-from jobrun import _error
+from jobrun import _error, _result
 from jobrun._error import StartError
 
 CONTROL = 3  # the descriptor of the runner's control socket, where there is one
@@ -182,9 +182,17 @@ def _run_function(words):
     _check_arguments(function, target, args, kwargs)
     if call.get("init"):
         _init(call["init"], bool(call.get("smoke_test")))
+    _result.hold()
     value = function(*args, **kwargs)
+    if not _error.is_rank():
+        sys.stderr.write(
+            "jobrun: '%s' returned in process %d, but the rank is process %d: "
+            "what it returned does not count\n"
+            % (target, os.getpid(), _error.rank_pid()))
+        return ""
     if value is not None or not jobrun.result.delivered:
         jobrun.result(value)
+    return _result.deliver()
 
 
 _FORMS = {"script": _run_script, "module": _run_module,
@@ -192,36 +200,58 @@ _FORMS = {"script": _run_script, "module": _run_module,
 
 
 class Control:
-    """The runner's ear: one byte says how the rank's work ended, one that
+    """The runner's ear: a word says how the rank's work ended, a byte that
     comes back says that it may go."""
 
     def __init__(self, fd):
         self.fd = fd
-        try:
-            if not stat.S_ISSOCK(os.fstat(fd).st_mode):
-                self.fd = -1
-            else:
-                os.set_inheritable(fd, False)
-        except OSError:
+        self.file = self._socket()
+        if self.file is None:
             self.fd = -1
-        self.pid = os.getpid()
+        else:
+            os.set_inheritable(fd, False)
+
+    def _socket(self):
+        """What tells the socket from anything else of that number."""
+        try:
+            file = os.fstat(self.fd)
+        except OSError:
+            return None
+        return (file.st_dev, file.st_ino) if stat.S_ISSOCK(file.st_mode) \
+            else None
+
+    def is_lost(self):
+        """Whether the user's code has closed it."""
+        return self.fd >= 0 and self._socket() != self.file
 
     def tell(self, how):
         # A process that the user forked is not the rank.
-        if self.fd < 0 or self.pid != os.getpid():
+        if self.fd < 0 or self.is_lost() or not _error.is_rank():
             return
         try:
             os.write(self.fd, how)
-            if how == b"r":
+            if how.startswith(b"r"):
                 os.read(self.fd, 1)
         except OSError:
             pass  # no runner: nothing to wait for
 
 
+def _returned(control, file):
+    """`file`: of a function, what it delivered. Returns the exit code."""
+    if file and control.is_lost():
+        _error.refuse(StartError(
+            "the function returned, but it had closed descriptor %d, by which "
+            "jobrun is told: leave descriptors that you did not open"
+            % control.fd), start=False)
+        return 1
+    control.tell(b"r" + (file or "").encode())
+    return 0
+
+
 def _run(words, control):
     form = _FORMS[words[0]]
     try:
-        form(words[1:])
+        file = form(words[1:])
     except SystemExit as error:
         if error.code in (None, 0) and words[0] != "function":
             control.tell(b"r")
@@ -233,8 +263,7 @@ def _run(words, control):
         _error.tell(error)
         control.tell(b"f")
         raise
-    control.tell(b"r")
-    return 0
+    return _returned(control, file)
 
 
 def main(words):
@@ -242,4 +271,5 @@ def main(words):
     if words[0] == "serve":
         from jobrun import _serve
         words, control = _serve.serve(words[1:])
+    _error.claim()
     return _run(words, Control(control))

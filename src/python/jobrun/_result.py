@@ -3,7 +3,7 @@ import json
 import math
 import os
 
-from jobrun._error import write_beside
+from jobrun import _error
 
 _DEEPEST = 400
 
@@ -52,8 +52,6 @@ def _check_text(text, path):
         except UnicodeEncodeError:
             raise NotJson("%s: a str with a lone surrogate is not JSON"
                           % path) from None
-    if "\0" in text:
-        raise NotJson("%s: a str with a NUL in it cannot be a result" % path)
 
 
 def _check_number(value, path):
@@ -70,6 +68,9 @@ def _check_object(value, path, above):
             raise NotJson("%s: its key %.60r is of type %s; the keys of JSON "
                           "are strings" % (path, key, _type_name(key)))
         _check_text(key, path)
+        if "\0" in key:
+            raise NotJson("%s: its key %.60r has a NUL, which a key of a "
+                          "result cannot have" % (path, key))
         name = path + "." + key if key.isidentifier() else \
             "%s[%s]" % (path, json.dumps(key))
         _check(item, name, above)
@@ -102,12 +103,51 @@ def _check(value, path, above):
         _other(value, path)
 
 
-def write(value):
-    """Check the value and put it where jobrun looks for it."""
-    path = os.environ.get("JOBRUN_RESULT_FILE")
-    if not path:
+# Of a function: it delivers by returning, and what it has said before then
+# waits for that. None: a script or a module, whose files count by its end.
+_held = None
+
+
+def hold():
+    """Keep what is to be delivered until `deliver`."""
+    global _held
+    _held = b""
+
+
+def _encode(value):
+    """The bytes of a checked value, of the rank's own process."""
+    if not os.environ.get("JOBRUN_RESULT_FILE"):
         raise RuntimeError("JOBRUN_RESULT_FILE is not set: a result can be "
                            "delivered in a rank of jobrun only")
+    if not _error.is_rank():
+        raise RuntimeError(
+            "jobrun.result() was called in process %d, but the rank is process "
+            "%d: give the value to that one, and call it there"
+            % (os.getpid(), _error.rank_pid()))
     _check(value, "result", set())
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    write_beside(path, [text.encode(), b"\n"])
+    return text.encode() + b"\n"
+
+
+def _store(text):
+    return _error.write_beside(os.environ["JOBRUN_RESULT_FILE"], [text])
+
+
+def write(value):
+    """Check the value and put it where jobrun looks for it, at once or when
+    the function returns."""
+    global _held
+    text = _encode(value)
+    if _held is None:
+        _store(text)
+    else:
+        _held = text
+
+
+def deliver():
+    """What was held, now that the function has returned. Returns what tells
+    the file from any that might take its place: device, inode, size, and times
+    in nanoseconds."""
+    file = _store(_held)
+    return " %d %d %d %d %d" % (file.st_dev, file.st_ino, file.st_size,
+                                file.st_mtime_ns, file.st_ctime_ns)

@@ -27,7 +27,8 @@ def refuse():
         with open(path, "w") as file:
             json.dump({"message": {"message": text, "extraInfo": {
                 "py_callstack": "", "timestamp": str(int(now))}},
-                "time_ns": int(now * 1e9), "start": True}, file)
+                "time_ns": int(now * 1e9), "pid": os.getpid(),
+                "start": True}, file)
     return 126
 
 

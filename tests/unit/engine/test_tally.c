@@ -44,7 +44,8 @@ static void carries_all_of_it(void)
 {
     struct jr_rank_outcome ranks[2] = {
         {.pid = 7, .end = JR_END_SIGNALED, .signal = 9, .core_dumped = true,
-         .oom = true, .stopped_with = 15, .returned = true, .lingered = true,
+         .oom = true, .stopped_with = 15, .returned = true,
+         .returned_by = 11, .own_pid = 12, .lingered = true,
          .killed = true, .injected = true, .injection = (enum jr_inject)1,
          .injected_code = 3, .order = 2, .started_ns = 1, .ended_ns = 1ULL << 62,
          .heard_ns = 5, .max_rss_bytes = 6, .cpu_ns = 8, .log_failed = true,

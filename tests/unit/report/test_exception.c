@@ -180,7 +180,37 @@ static void less_than_torchs_form(void)
     }
 }
 
-JR_UNIT_MAIN("exception", CASE(torn_and_foreign_files_are_ignored),
+/* Ours states the process; torch's own does not, and a function has ours. */
+static void whose_it_is(void)
+{
+    static const struct {
+        const char *pid;
+        int32_t own_pid;
+        bool returns, own;
+    } cases[] = {
+        {"", 7, false, true},           {"", 7, true, false},
+        {", \"pid\": 7", 7, false, true}, {", \"pid\": 7", 7, true, true},
+        {", \"pid\": 8", 7, false, false}, {", \"pid\": 8", 7, true, false},
+        {", \"pid\": 4294967303", 7, false, false},
+        {", \"pid\": 8", 0, true, true}, /* of a run of the past */
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const struct jr_rank_outcome rank = {.pid = 70,
+                                             .own_pid = cases[c].own_pid};
+        struct fake fake;
+        struct jr_exception exception;
+        fake_start(&fake, 1);
+        const char *text = jr_arena_printf(
+            &fake.arena, "{\"message\": \"E: x\"%s}", cases[c].pid);
+        CU_ASSERT_TRUE_FATAL(read_text(&fake, &exception, text));
+        CU_ASSERT_EQUAL(jr_exception_is_own(&exception, &rank,
+                                            cases[c].returns),
+                        cases[c].own);
+        fake_end(&fake);
+    }
+}
+
+JR_UNIT_MAIN("exception", CASE(whose_it_is), CASE(torn_and_foreign_files_are_ignored),
              CASE(torchs_form), CASE(causes_and_starts), CASE(causes_of_a_traceback),
              CASE(endless_chains),
              CASE(less_than_torchs_form))

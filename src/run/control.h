@@ -1,0 +1,33 @@
+/*
+ * The control socket of a rank that has to return: what says so, and who.
+ *
+ * Whatever the rank forks inherits its end of the socket, so that a word alone
+ * proves nothing. The kernel says with each which process wrote it
+ * (SO_PASSCRED, unix(7)), as our PID namespace counts.
+ */
+#ifndef JR_CONTROL_H
+#define JR_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define JR_CONTROL_MOST 256 /* bytes of a word that are read */
+
+struct jr_control_word {
+    pid_t from;
+    size_t len; /* 0: the socket has come to its end */
+    char text[JR_CONTROL_MOST];
+};
+
+/* Make the two ends; ours comes first and does not block. -1 with errno. */
+int jr_control_open(int ends[2]);
+
+/* Take the next bytes, all of which one process wrote. False when there are
+ * none at the moment; an error is an end. */
+bool jr_control_read(struct jr_control_word *ret, int fd);
+
+/* How many bytes wait there. */
+size_t jr_control_waiting(int fd);
+
+#endif
