@@ -18,12 +18,52 @@
 
 #include "banned.h"
 
+static int judge(struct jr_session *session, struct jr_error *err)
+{
+    if (jr_report_make(&session->report, &session->plan, &session->outcome,
+                       session->before, session->dir.fd, err) != 0)
+        return -1;
+    if (session->refusal.text[0] != '\0')
+        session->report.error = session->refusal.text;
+    return 0;
+}
+
+/* In the runner, where this process was killed while the attempt ran, was
+ * judged, or was followed by a pause: it is the last one. */
+static void complete(void *data, const struct jr_outcome *outcome, int run_fd)
+{
+    struct jr_session *session = data;
+    struct jr_error err = {0};
+    /* Descriptors are where the runner has them. */
+    session->dir.fd = run_fd;
+    session->dir.log_fd = -1;
+    session->outcome = *outcome;
+    if (faccessat(run_fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return;
+    if (judge(session, &err) != 0) {
+        jr_session_note(session, err.text);
+        return;
+    }
+    session->report.earlier = session->history.items;
+    session->report.earlier_count = session->history.count;
+    if (session->plan.policy->restart.max > 0)
+        session->report.not_again = "jobrun itself was killed";
+    jr_session_write_judgement(session);
+}
+
 static struct jr_run_options options_of(
     struct jr_session *session, const struct jr_session_console *console)
 {
+    const struct jr_record_facts *record = &session->record;
+    session->companion = (struct jr_companion){
+        .complete = complete,
+        .data = session,
+        .key = jr_companion_key(record->boot_id, record->pid,
+                                record->start_ticks)};
     struct jr_run_options options = {
         .dir = &session->dir,
         .group = &session->group,
+        .companion = &session->companion,
         .out_fd = console == NULL ? -1 : console->out_fd,
         .err_fd = console == NULL ? -1 : console->err_fd,
         .in_fd = console == NULL ? -1 : console->in_fd,
@@ -52,16 +92,6 @@ static int execute(struct jr_session *session,
         jr_outcome_none(&session->outcome, &session->plan) == 0)
         return 0;
     return jr_error_set(err, JR_STATUS_LAUNCH, "%s", session->refusal.text);
-}
-
-static int judge(struct jr_session *session, struct jr_error *err)
-{
-    if (jr_report_make(&session->report, &session->plan, &session->outcome,
-                       session->before, session->dir.fd, err) != 0)
-        return -1;
-    if (session->refusal.text[0] != '\0')
-        session->report.error = session->refusal.text;
-    return 0;
 }
 
 static int attempt(struct jr_session *session,
@@ -229,7 +259,7 @@ int jr_session_attempts(struct jr_session *session,
         result = attempt(session, &options, err);
     while (result == 0 && again(session, &pause));
     if (result == 0)
-        result = jr_session_write_judgement(session, err);
+        result = jr_session_finish(session, err);
     jr_pause_close(&pause);
     return result;
 }

@@ -35,8 +35,6 @@ int jr_session_write_record(struct jr_session *session, struct jr_error *err)
 /* A text on its way into a file: of many ranks, it is larger than all else that
  * is in memory. */
 struct pouring {
-    const struct jr_session *session;
-    jr_session_teller *tell;
     int fd, error; /* 0: so far all was written */
 };
 
@@ -49,23 +47,35 @@ static int write_piece(void *data, struct jr_buf *text)
     return pouring->error;
 }
 
-static int pour(void *data, int fd)
+int jr_session_pour_fd(const struct jr_session *session, int fd,
+                       jr_session_teller *tell)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct pouring *pouring = data;
-    const struct jr_drain drain = {write_piece, pouring};
-    pouring->fd = fd;
-    pouring->tell(&text, pouring->session, &drain);
-    errno = text.failed ? ENOMEM : pouring->error;
+    struct pouring pouring = {fd, 0};
+    const struct jr_drain drain = {write_piece, &pouring};
+    tell(&text, session, &drain);
+    errno = text.failed ? ENOMEM : pouring.error;
     return errno == 0 ? 0 : -1;
+}
+
+/* What is told of a session, and by whom. */
+struct telling {
+    const struct jr_session *session;
+    jr_session_teller *tell;
+};
+
+static int pour(void *data, int fd)
+{
+    const struct telling *telling = data;
+    return jr_session_pour_fd(telling->session, fd, telling->tell);
 }
 
 int jr_session_pour(const struct jr_session *session, int dir_fd,
                     const char *name, jr_session_teller *tell,
                     struct jr_error *err)
 {
-    struct pouring pouring = {.session = session, .tell = tell};
-    const struct jr_io_source source = {pour, &pouring};
+    struct telling telling = {session, tell};
+    const struct jr_io_source source = {pour, &telling};
     return jr_io_replace_from(dir_fd, name, &source, session->dir.file_mode,
                               err);
 }
@@ -280,6 +290,7 @@ enum jr_status jr_session_begin(struct jr_session *session,
         return status;
     if (fill_record(session, err) != 0 || write_inputs(session, err) != 0)
         return JR_STATUS_LAUNCH;
+    jr_session_reserve(session);
     if (jr_rundir_latest(&session->dir, &why) != 0)
         jr_session_note(session, why.text);
     if (jr_artifacts_before(&session->before, &session->plan, err) != 0)

@@ -41,31 +41,10 @@ static int fill_ranks(struct jr_session *session, struct jr_error *err)
                          : 0;
 }
 
-/* A judgement that cannot be written is there all the same. results.json comes
- * last: a run that has it has finished, and may be removed. */
-static void write_judgement(struct jr_session *session)
+int jr_session_finish(struct jr_session *session, struct jr_error *err)
 {
-    struct jr_error err = {0};
-    bool whole = true;
-    jr_record_facts_finish(&session->record, &session->report,
-                           &session->outcome);
-    if (jr_session_write_record(session, &err) != 0) {
-        jr_session_note(session, err.text);
-        whole = false;
-    }
-    if (jr_session_pour(session, session->dir.fd, "results.json",
-                        jr_session_tell_results, &err) != 0) {
-        jr_session_note(session, err.text);
-        whole = false;
-    }
-    session->exit_code = session->report.exit_code;
-    if (session->exit_code == 0 && !whole)
-        session->exit_code = JR_STATUS_LAUNCH;
-}
-
-int jr_session_write_judgement(struct jr_session *session, struct jr_error *err)
-{
-    write_judgement(session);
+    jr_session_write_judgement(session);
+    jr_companion_release(&session->companion);
     return fill_ranks(session, err);
 }
 

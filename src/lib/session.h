@@ -1,7 +1,8 @@
 /*
- * The session of jobrun.h, in five files: stages.c takes it from a text to a
- * plan, begin.c opens the run folder, attempts.c executes and judges, run.c
- * writes the judgement down, tell.c hands out what there is.
+ * The session of jobrun.h, in six files: stages.c takes it from a text to a
+ * plan, begin.c opens the run folder, attempts.c executes and judges,
+ * judgement.c writes that down, run.c leads through all of it, tell.c hands out
+ * what there is.
  *
  * What is written before the first rank starts is the spec, what it resolved
  * to, the plan and a record that says `running`; what is written at the end is
@@ -12,6 +13,7 @@
 
 #include <jobrun/jobrun.h>
 
+#include "companion.h"
 #include "diag.h"
 #include "git.h"
 #include "group.h"
@@ -58,6 +60,7 @@ struct jr_session {
     bool begun;
     struct jr_rundir dir;
     struct jr_group group;
+    struct jr_companion companion;
     struct jr_git git;
     struct jr_record_facts record;
     struct jr_artifacts *before;
@@ -97,9 +100,15 @@ int jr_session_attempts(struct jr_session *session,
                         const struct jr_session_console *console,
                         struct jr_error *err);
 
-/* Complete the run folder, and fill session->ranks; run.c. */
-int jr_session_write_judgement(struct jr_session *session,
-                               struct jr_error *err);
+/* Reserve space on the disk for the judgement; judgement.c. */
+void jr_session_reserve(const struct jr_session *session);
+
+/* Complete the run folder; judgement.c. What cannot be written is told, and is
+ * part of the judgement. */
+void jr_session_write_judgement(struct jr_session *session);
+
+/* The same, and fill session->ranks: nothing is left to be done; run.c. */
+int jr_session_finish(struct jr_session *session, struct jr_error *err);
 
 /* Write a file of the run folder and empty the buffer. 0 or -1. */
 int jr_session_write(struct jr_session *session, const char *name,
@@ -113,6 +122,10 @@ typedef void jr_session_teller(struct jr_buf *out,
 int jr_session_pour(const struct jr_session *session, int dir_fd,
                     const char *name, jr_session_teller *tell,
                     struct jr_error *err);
+
+/* The same into an open file; 0, or -1 with errno. */
+int jr_session_pour_fd(const struct jr_session *session, int fd,
+                       jr_session_teller *tell);
 
 /* What results.json has; tell.c. */
 jr_session_teller jr_session_tell_results;

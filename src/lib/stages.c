@@ -36,6 +36,7 @@ void jr_session_close(struct jr_session *session)
 {
     if (session == NULL)
         return;
+    jr_companion_release(&session->companion);
     jr_head_close(session->head);
     jr_report_release(&session->report);
     jr_outcome_release(&session->outcome);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "judge.h"
+#include "outcome.h"
 #include "trigger.h"
 #include "words.h"
 
@@ -104,7 +105,7 @@ static bool can_restart(const struct view *view, const char **ret_left)
     const struct jr_outcome *outcome = view->outcome;
     enum jr_run_status status = view->report->status;
     bool own =
-        outcome->runner_signal != 0 || view->report->error != NULL ||
+        jr_outcome_lost(outcome) || view->report->error != NULL ||
         (status == JR_RUN_LAUNCH_FAILED && view->report->causes_count == 0) ||
         (status == JR_RUN_INCOMPLETE &&
          first_incomplete(view->report) == view->report->count);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "exception.h"
+#include "outcome.h"
 #include "run.h"
 #include "strv.h"
 #include "word.h"
@@ -210,7 +211,7 @@ static size_t nominate(struct jr_judge *judge, struct candidate *candidates)
     for (uint32_t i = 0; i < judge->outcome->count; i++) {
         const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
         enum jr_rank_state state =
-            state_of(rank, judge->outcome->runner_signal != 0);
+            state_of(rank, jr_outcome_lost(judge->outcome));
         judge->report->ranks[i].state = state;
         if (state != JR_RANK_FAILED && state != JR_RANK_STOPPED)
             continue;

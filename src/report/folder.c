@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "companion.h"
 #include "io.h"
 #include "left.h"
 #include "parts.h"
@@ -136,6 +137,14 @@ bool jr_folder_is_contained(const json_t *run)
     uint64_t own = jr_proc_namespace();
     return json_is_integer(value) && own != 0 &&
            (uint64_t)json_integer_value(value) != own;
+}
+
+pid_t jr_folder_companion(int fd, const json_t *run)
+{
+    uint64_t key = jr_companion_key(
+        jr_json_get_str(run, "boot_id"), jr_json_get_int(run, "pid"),
+        (uint64_t)jr_json_get_int(run, "start_ticks"));
+    return jr_companion_of(fd, key);
 }
 
 const char *jr_folder_standing(const json_t *run)

@@ -34,6 +34,10 @@ int jr_folder_results(struct jr_buf *ret, int fd, const char *id,
  */
 uint64_t jr_folder_ticks(int64_t pid);
 
+/* The process of the run that completes its record where the jobrun that began
+ * it is gone; as jr_companion_of has it. */
+pid_t jr_folder_companion(int fd, const json_t *run);
+
 /* Whether the run's jobrun has its pid in another PID namespace than ours, as
  * in a container. A record that does not say so is taken for one of ours. */
 bool jr_folder_is_contained(const json_t *run);

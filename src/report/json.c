@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "hang_report.h"
 #include "judge.h"
+#include "outcome.h"
 #include "results_fields.h"
 #include "signame.h"
 #include "words.h"
@@ -50,22 +51,22 @@ static void cause_without_rank(struct search *search)
     const struct jr_outcome *outcome = search->run->outcome;
     const char *error = search->run->report->error;
     bool stopped = outcome->stop_signal != 0;
-    int sig = stopped ? outcome->stop_signal : outcome->runner_signal;
     char name[JR_SIGNAL_NAME];
     if (error != NULL) {
         search->cause->kind = JR_CAUSE_START;
         jr_buf_str(&search->message, error);
         return;
     }
-    if (sig == 0)
+    if (!stopped && !jr_outcome_lost(outcome))
         return;
     search->cause->kind = JR_CAUSE_SIGNAL;
-    search->cause->signal = sig;
-    jr_signal_name(name, sig);
-    jr_buf_printf(&search->message,
-                  stopped ? "jobrun was stopped by %s"
-                          : "jobrun's runner was killed by %s",
-                  name);
+    search->cause->signal =
+        stopped ? outcome->stop_signal : jr_outcome_lost_by(outcome);
+    jr_signal_name(name, search->cause->signal);
+    if (stopped)
+        jr_buf_printf(&search->message, "jobrun was stopped by %s%s", name,
+                      jr_outcome_lost(outcome) ? ", and then " : "");
+    jr_words_lost(&search->message, outcome);
 }
 
 static void name_rank(struct search *search, size_t i)
@@ -104,6 +105,10 @@ static void cause_incomplete(struct search *search)
         else
             add_together(search, i);
         search->cause->kind = JR_CAUSE_RESULT;
+    }
+    if (search->cause->kind == JR_CAUSE_NONE && report->error != NULL) {
+        search->cause->kind = JR_CAUSE_RESULT;
+        jr_buf_str(&search->message, report->error);
     }
 }
 

@@ -28,6 +28,20 @@ static enum jr_standing standing_of(const json_t *run)
                                           : JR_STANDING_LOST;
 }
 
+/* Whoever ran it is gone; its other process may be about to say so. */
+static void look_for_companion(struct jr_live *live, int fd, const json_t *run)
+{
+    pid_t pid = jr_folder_companion(fd, run);
+    JR_CLOSE int pidfd = pid > 0 ? jr_pidfd_open(pid) : -1;
+    if (pid < 0)
+        live->standing = JR_STANDING_ELSEWHERE;
+    if (pidfd < 0 ||
+        jr_folder_companion(fd, run) != pid) /* it has ended by now */
+        return;
+    live->standing = JR_STANDING_RUNNING;
+    live->pidfd = jr_steal_fd(&pidfd);
+}
+
 /* False when there are no results. */
 static bool is_finished(struct jr_live *live, int fd)
 {
@@ -58,6 +72,8 @@ static void look(struct jr_live *live, int fd, const json_t *run)
     live->standing = standing_of(run); /* of what the pidfd holds */
     if (live->standing == JR_STANDING_RUNNING)
         live->pidfd = jr_steal_fd(&pidfd);
+    else if (live->standing == JR_STANDING_LOST)
+        look_for_companion(live, fd, run);
     /* Last: what ended while we looked has its results by now. */
     if (!is_finished(live, fd))
         return;

@@ -5,6 +5,7 @@
 #include "exception.h"
 #include "folder.h"
 #include "hang_report.h"
+#include "outcome.h"
 #include "results_fields.h"
 
 #include "banned.h"
@@ -57,8 +58,10 @@ static void load_ranks(struct jr_past *past,
     if (past->report.causes_count > 0 ||
         past->report.status != JR_RUN_LAUNCH_FAILED)
         return;
-    past->outcome.runner_signal = cause->signal;
-    if (cause->signal == 0)
+    /* A build before jobrun_killed said no more than the signal. */
+    if (!jr_outcome_lost(&past->outcome))
+        past->outcome.runner_signal = cause->signal;
+    if (!jr_outcome_lost(&past->outcome))
         past->report.error = cause->message;
 }
 

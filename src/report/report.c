@@ -5,6 +5,7 @@
 
 #include "hang_report.h"
 #include "judge.h"
+#include "outcome.h"
 
 #include "banned.h"
 
@@ -40,7 +41,7 @@ static bool was_stopped(const struct jr_judge *judge)
 
 static bool was_not_launched(const struct jr_judge *judge)
 {
-    if (judge->outcome->runner_signal != 0)
+    if (jr_outcome_lost(judge->outcome))
         return true;
     for (size_t i = 0; i < judge->report->count; i++)
         if (judge->outcome->ranks[i].end == JR_END_START ||

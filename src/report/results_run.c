@@ -7,7 +7,9 @@
 #include "clock.h"
 #include "earlier.h"
 #include "judge.h"
+#include "outcome.h"
 #include "schemas.h"
+#include "signame.h"
 #include "strv.h"
 #include "words.h"
 
@@ -237,6 +239,43 @@ static void put_cause(struct jr_buf *out, const char *key,
     jr_results_find_cause(out, run);
 }
 
+/* Which of jobrun's own two processes was killed. */
+static void put_killed(struct jr_buf *out, const char *key,
+                       const struct jr_results_run *run)
+{
+    const struct jr_outcome *outcome = run->outcome;
+    int sig = jr_outcome_lost_by(outcome);
+    bool guard = outcome->guard_pid != 0;
+    char name[JR_SIGNAL_NAME];
+    if (!jr_outcome_lost(outcome)) {
+        jr_json_put_str(out, key, NULL);
+        return;
+    }
+    jr_signal_name(name, sig);
+    jr_json_key(out, key);
+    jr_buf_char(out, '{');
+    jr_json_put_str(out, "process", guard ? "guard" : "runner");
+    if (guard)
+        jr_json_put_int(out, "pid", outcome->guard_pid);
+    else
+        jr_json_put_str(out, "pid", NULL);
+    jr_json_put_str(out, "signal", sig == 0 ? NULL : name);
+    jr_buf_char(out, '}');
+}
+
+static void get_killed(struct jr_past *past, const json_t *value)
+{
+    const char *process = jr_json_get_str(value, "process");
+    const char *name = jr_json_get_str(value, "signal");
+    int sig = name == NULL ? 0 : jr_signal_of(name);
+    if (process != NULL && strcmp(process, "runner") == 0) {
+        past->outcome.runner_signal = sig;
+    } else if (process != NULL) {
+        past->outcome.guard_pid = (int32_t)jr_json_get_u32(value, "pid");
+        past->outcome.guard_signal = sig;
+    }
+}
+
 static void put_inject(struct jr_buf *out, const char *key,
                        const struct jr_results_run *run)
 {
@@ -411,6 +450,12 @@ static const struct row rows[] = {
      {.text = JR_SHAPE_SECONDS, .null = true},
      "What that field was set to."},
     {"root_cause", put_cause, NULL, {.text = JR_SCHEMA_CAUSE}, NULL},
+    {"jobrun_killed",
+     put_killed,
+     get_killed,
+     {.text = JR_SCHEMA_KILLED, .optional = true},
+     "The process of jobrun's two that was killed, after which the other one "
+     "ended the run; null: neither was."},
     {"inject", put_inject, get_inject, TEXT_OR_NULL,
      "The failures that were rehearsed; null: none was ordered."},
     {"attempts",

@@ -34,6 +34,13 @@ void jr_schema_results(struct jr_buf *out);
     " \"equal\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}},"    \
     " \"distinct\": {\"type\": \"array\","                                     \
     " \"items\": {\"type\": \"string\"}}}}"
+#define JR_SCHEMA_KILLED                                                       \
+    "{\"type\": [\"object\", \"null\"],"                                       \
+    " \"required\": [\"process\", \"pid\", \"signal\"],"                       \
+    " \"properties\": {\"process\": {\"enum\": [\"guard\", \"runner\"]},"      \
+    " \"pid\": {\"type\": [\"integer\", \"null\"]},"                           \
+    " \"signal\": {\"type\": [\"string\", \"null\"],"                          \
+    " \"description\": \"Its name; null: the kernel did not say.\"}}}"
 #define JR_SCHEMA_NODES                                                        \
     "{\"type\": \"array\", \"items\": {\"type\": \"object\","                  \
     " \"required\": [\"node_rank\", \"host\", \"pid\", \"status\","            \

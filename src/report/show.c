@@ -110,6 +110,8 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
                             const char *run_dir, int fd)
 {
     const char *standing = jr_folder_standing(run);
+    if (strcmp(standing, "lost") == 0 && jr_folder_companion(fd, run) != 0)
+        standing = "running"; /* until its other process has completed it */
     add_standing(out, run, standing);
     long long attempt = jr_json_get_int(run, "attempt");
     if (attempt > 0)

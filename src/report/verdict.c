@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "judge.h"
+#include "outcome.h"
 #include "signame.h"
 #include "words.h"
 
@@ -111,15 +112,13 @@ void jr_print_end(const struct jr_page *page)
 
 static void tell_failure(const struct jr_page *page)
 {
-    char name[JR_SIGNAL_NAME];
     if (page->report->error == NULL)
         add_failed_after(page);
     jr_buf_str(page->out, ": ");
     if (page->report->error != NULL) {
         jr_print_text(page, page->report->error);
-    } else if (page->outcome->runner_signal != 0) {
-        jr_signal_name(name, page->outcome->runner_signal);
-        jr_buf_printf(page->out, "jobrun's runner was killed by %s", name);
+    } else if (jr_outcome_lost(page->outcome)) {
+        jr_words_lost(page->out, page->outcome);
     } else if (page->report->causes_count > 0) {
         jr_print_end(page);
     } else {
@@ -143,6 +142,8 @@ static void tell_stop(const struct jr_page *page)
     jr_signal_name(name, page->outcome->stop_signal);
     jr_buf_printf(page->out, " by %s", name);
     add_elapsed(page, " after ");
+    jr_buf_str(page->out, jr_outcome_lost(page->outcome) ? ", and then " : "");
+    jr_words_lost(page->out, page->outcome);
 }
 
 /* Whether those that do not count have all delivered something. */

@@ -6,6 +6,7 @@
 
 #include "judge.h"
 #include "num.h"
+#include "outcome.h"
 #include "set.h"
 #include "signame.h"
 
@@ -85,6 +86,20 @@ void jr_words_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
     }
     if (rank->injected && rank->stopped_with == 0)
         jr_buf_str(out, ", injected");
+}
+
+void jr_words_lost(struct jr_buf *out, const struct jr_outcome *outcome)
+{
+    char name[JR_SIGNAL_NAME];
+    int sig = jr_outcome_lost_by(outcome);
+    jr_signal_name(name, sig);
+    if (outcome->guard_pid != 0)
+        jr_buf_printf(out, "jobrun's guard (pid %d) was killed",
+                      (int)outcome->guard_pid);
+    else if (sig != 0)
+        jr_buf_str(out, "jobrun's runner was killed");
+    if (sig != 0)
+        jr_buf_printf(out, " by %s", name);
 }
 
 void jr_words_ranks(struct jr_buf *out, const uint32_t *ranks, size_t count)

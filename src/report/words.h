@@ -18,6 +18,10 @@ bool jr_cause_kind_of(const char *word, enum jr_cause_kind *ret);
  * could not start is told by its report's `error`. */
 void jr_words_end(struct jr_buf *out, const struct jr_rank_outcome *rank);
 
+/* Which of jobrun's own processes was killed: "jobrun's guard (pid 4711) was
+ * killed by SIGKILL". Nothing where none was. */
+void jr_words_lost(struct jr_buf *out, const struct jr_outcome *outcome);
+
 /* "rank 3" or "ranks 0-2,5", with the ranks ascending. */
 void jr_words_ranks(struct jr_buf *out, const uint32_t *ranks, size_t count);
 

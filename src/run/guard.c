@@ -10,11 +10,13 @@
 #include <linux/close_range.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "companion.h"
 #include "group.h"
 #include "isolate.h"
 #include "logfile.h"
@@ -35,6 +37,7 @@ struct guard {
     pid_t runner;
     int runner_fd; /* its pidfd */
     int alive_fd;  /* has an end once the runner, init of a namespace, goes */
+    int done_fd;   /* is written to by a runner that is done, and stays */
     int signal_fd;
     int heard; /* the first signal that means stop; 0 */
     struct jr_signals signals;
@@ -70,6 +73,8 @@ static int open_guard(struct guard *guard)
     sigset_t taken;
     guard->shared = jr_shared_new(plan->count);
     guard->self_fd = jr_pidfd_open(getpid());
+    if (guard->options->companion != NULL)
+        guard->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     jr_signals_make(&guard->signals, plan->policy, &guard->options->ignored);
     jr_signals_set(&guard->signals, &taken);
     if (guard->terminal.fd >= 0)
@@ -111,6 +116,7 @@ static int close_guard(struct guard *guard)
     close_fd(guard->self_fd);
     close_fd(guard->runner_fd);
     close_fd(guard->alive_fd);
+    close_fd(guard->done_fd);
     close_fd(guard->signal_fd);
     jr_shared_free(guard->shared);
     int late = drop_pending(guard);
@@ -145,6 +151,7 @@ static int fork_runner(struct guard *guard, const struct jr_budget *budget,
                                   .shared = guard->shared,
                                   .budget = budget,
                                   .guard_fd = guard->self_fd,
+                                  .done_fd = guard->done_fd,
                                   .terminal = &guard->terminal,
                                   .alive_fd = -1};
     int ends[2] = {-1, -1};
@@ -161,6 +168,9 @@ static int fork_runner(struct guard *guard, const struct jr_budget *budget,
         return -1;
     guard->runner = runner;
     guard->runner_fd = jr_pidfd_open(runner);
+    /* The one of the attempt before has been relieved. */
+    if (guard->options->companion != NULL)
+        jr_companion_release(guard->options->companion);
     if (guard->runner_fd >= 0)
         return 0;
     (void)jr_error_sys(err, JR_STATUS_LAUNCH, "the runner's pidfd");
@@ -206,21 +216,24 @@ static void relay(struct guard *guard)
 
 /* The init of a namespace ends once all in it have; so it is only its wait for
  * them that is bounded. Returns false when that was too long: then it is not
- * reaped. */
+ * reaped. Nor is one that is done and stays. */
 static bool await_runner(struct guard *guard, siginfo_t *ret)
 {
     struct pollfd fds[] = {{.fd = guard->signal_fd, .events = POLLIN},
                            {.fd = guard->runner_fd, .events = POLLIN},
-                           {.fd = guard->alive_fd, .events = POLLIN}};
+                           {.fd = guard->alive_fd, .events = POLLIN},
+                           {.fd = guard->done_fd, .events = POLLIN}};
     struct rusage usage;
     int wait_ms = -1;
     *ret = (siginfo_t){0};
     while (jr_pidfd_wait(guard->runner_fd, ret, &usage) == 0 &&
            ret->si_pid == 0) {
-        if (poll(fds, 3, wait_ms) == 0)
+        if (poll(fds, 4, wait_ms) == 0)
             return false;
         if ((fds[0].revents & POLLIN) != 0)
             relay(guard);
+        if ((fds[3].revents & POLLIN) != 0)
+            return true;
         if ((fds[2].revents & POLLHUP) != 0) {
             fds[2].fd = -1;
             wait_ms = (int)(JR_KILL_WAIT_NS / 1000000);
@@ -266,14 +279,7 @@ static void record_loss(const struct guard *guard, int sig,
     outcome->runner_signal = sig;
     outcome->ended_ns = jr_clock_ns();
     outcome->ended_wall_ns = jr_clock_wall_ns();
-    for (uint32_t i = 0; i < outcome->count; i++) {
-        struct jr_rank_outcome *rank = &outcome->ranks[i];
-        if (rank->pid == 0 || rank->end != JR_END_NONE)
-            continue;
-        rank->killed = true;
-        if (rank->stopped_with == 0)
-            rank->stopped_with = SIGKILL;
-    }
+    jr_outcome_kill(outcome);
     if (guard->options->link != NULL)
         jr_events_open_fd(&events, guard->options->link->events_fd, 0);
     else
@@ -285,10 +291,29 @@ static void record_loss(const struct guard *guard, int sig,
     jr_events_close(&events);
 }
 
-static void finish(const struct guard *guard, const siginfo_t *end)
+/* A runner that is done has left nothing; it stays until the record is written,
+ * unless we have other children, which cannot be swept with it there. */
+static bool keep_runner(struct guard *guard)
+{
+    struct jr_companion *companion = guard->options->companion;
+    companion->pid = guard->runner;
+    companion->fd = guard->runner_fd;
+    guard->runner_fd = -1;
+    if (jr_sweep_only(companion->pid))
+        return true;
+    jr_companion_release(companion);
+    return false;
+}
+
+static void finish(struct guard *guard, siginfo_t *end)
 {
     struct jr_outcome *outcome = &guard->shared->outcome;
     struct jr_sweep sweep;
+    if (end->si_pid == 0) {
+        end->si_code = CLD_EXITED;
+        if (keep_runner(guard))
+            return;
+    }
     /* What the runner could not end has had its time. */
     jr_sweep(&sweep, outcome->left > 0 ? 0 : JR_KILL_WAIT_NS,
              guard->options->group);
@@ -340,6 +365,7 @@ static int run_guarded(struct guard *guard, const struct jr_budget *budget,
                        struct jr_outcome *ret, struct jr_error *err)
 {
     siginfo_t end;
+    guard->shared->guard = getpid();
     guard->shared->outcome.started_ns = jr_clock_ns();
     guard->shared->outcome.started_wall_ns = jr_clock_wall_ns();
     if (fork_runner(guard, budget, err) != 0)
@@ -373,6 +399,7 @@ int jr_run(struct jr_outcome *ret, const struct jr_plan *plan,
                           .self_fd = -1,
                           .runner_fd = -1,
                           .alive_fd = -1,
+                          .done_fd = -1,
                           .signal_fd = -1};
     struct jr_budget budget;
     if (check_kernel(err) != 0 ||

@@ -1,6 +1,7 @@
 #include "outcome.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -62,6 +63,18 @@ int jr_outcome_none(struct jr_outcome *ret, const struct jr_plan *plan)
     return 0;
 }
 
+void jr_outcome_kill(struct jr_outcome *outcome)
+{
+    for (uint32_t i = 0; i < outcome->count; i++) {
+        struct jr_rank_outcome *rank = &outcome->ranks[i];
+        if (rank->pid == 0 || rank->end != JR_END_NONE)
+            continue;
+        rank->killed = true;
+        if (rank->stopped_with == 0)
+            rank->stopped_with = SIGKILL;
+    }
+}
+
 void jr_outcome_release(struct jr_outcome *outcome)
 {
     free(outcome->ranks);
@@ -115,6 +128,17 @@ bool jr_outcome_is_well(const struct jr_rank_outcome *rank)
 {
     return (rank->end == JR_END_EXITED && rank->exit_code == 0) ||
            (rank->lingered && rank->returned);
+}
+
+bool jr_outcome_lost(const struct jr_outcome *outcome)
+{
+    return outcome->runner_signal != 0 || outcome->guard_pid != 0;
+}
+
+int jr_outcome_lost_by(const struct jr_outcome *outcome)
+{
+    return outcome->guard_pid != 0 ? outcome->guard_signal
+                                   : outcome->runner_signal;
 }
 
 int jr_outcome_hit(const struct jr_outcome *outcome)

@@ -12,6 +12,7 @@ struct jr_shared {
     struct jr_error error;     /* why the runner could not begin */
     bool began;                /* false: `error` says why not */
     bool finished;             /* the runner came to its end by itself */
+    int32_t guard;             /* its pid */
     struct jr_rank_outcome ranks[];
 };
 
@@ -28,6 +29,11 @@ bool jr_outcome_is_well(const struct jr_rank_outcome *rank);
  * shortly before jobrun was sent it, in nanoseconds, was meant for both. */
 #define JR_SHARE_NS UINT64_C(1000000000)
 
+/* Whether one of jobrun's own two processes was killed. */
+bool jr_outcome_lost(const struct jr_outcome *outcome);
+/* The signal that it was killed by; 0: none, or the kernel did not say. */
+int jr_outcome_lost_by(const struct jr_outcome *outcome);
+
 /* The signal that ended a rank, in its own words (exit code 128 + N) or the
  * kernel's, where jobrun had not sent it one; 0. */
 int jr_outcome_hit(const struct jr_outcome *outcome);
@@ -36,6 +42,9 @@ int jr_outcome_hit(const struct jr_outcome *outcome);
  * the `count` ranks that it has ended by then were stopped with it. */
 void jr_outcome_share(struct jr_rank_outcome *ranks, uint32_t count, int sig,
                       uint64_t now_ns);
+
+/* All that ran is ended by our SIGKILL, and nobody saw how. */
+void jr_outcome_kill(struct jr_outcome *outcome);
 
 /* Copy what was recorded into `ret`, in memory of its own. -1 with ENOMEM. */
 int jr_shared_copy(struct jr_outcome *ret, const struct jr_shared *shared);

@@ -23,6 +23,7 @@
  */
 #define JR_NODE_DIR "node_%u"
 
+struct jr_companion;
 struct jr_group;
 struct jr_rundir;
 
@@ -54,13 +55,16 @@ struct jr_run_options {
     bool color;
     sigset_t ignored; /* signals that were ignored on entry (nohup) */
     const struct jr_run_link *link; /* NULL: the run is whole by itself */
+    struct jr_companion *companion; /* who writes the record when the caller
+                                       was killed; NULL: nobody */
 };
 
 /* Run the plan to its end: returns 0 and an outcome for whatever happened to
  * the ranks, or -1 when the run itself could not begin. The caller should have
  * one thread and no children of its own, for they are ended with the run;
  * SIGCHLD and the signals of the contract are blocked during the call and
- * restored after it. Free with jr_outcome_release. */
+ * restored after it. Where the options have a companion, one process is left:
+ * jr_companion_release. Free with jr_outcome_release. */
 int jr_run(struct jr_outcome *ret, const struct jr_plan *plan,
            const struct jr_run_options *options, struct jr_error *err);
 

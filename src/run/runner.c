@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "companion.h"
 #include "group.h"
 #include "isolate.h"
 #include "pidfd.h"
@@ -183,6 +184,8 @@ static int open_runner(struct jr_runner *runner,
     if (args->alive_fd >= 0)
         (void)close(args->alive_fd);
     runner->guard.fd = fcntl(args->guard_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
+    if (args->done_fd >= 0)
+        runner->done_fd = fcntl(args->done_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
     if (runner->guard.fd < 0 || jr_orders_keep(runner) != 0 ||
         open_process(args) != 0 || open_ranks(runner) != 0 ||
         jr_starter_open(&runner->starter, args->plan, options, args->budget) !=
@@ -191,6 +194,8 @@ static int open_runner(struct jr_runner *runner,
         jr_loop_add(&runner->loop, &runner->guard, EPOLLIN) != 0 ||
         jr_orders_open(runner) != 0)
         return -1;
+    if (options->companion != NULL)
+        jr_companion_hold(JR_SLOT_DIR, options->companion->key);
     if (options->link == NULL)
         jr_events_open(&runner->events, JR_SLOT_DIR, options->dir->file_mode);
     jr_screen_open(&runner->screen, &runner->loop,
@@ -303,8 +308,10 @@ static void wind_up(struct jr_runner *runner)
     runner->outcome->console_errno = runner->screen.error;
     jr_screen_close(&runner->screen);
     jr_events_close(&runner->events);
-    if (runner->guard_lost)
-        drop_group(runner->options->group);
+    if (!runner->guard_lost)
+        return;
+    jr_outcome_kill(runner->outcome);
+    drop_group(runner->options->group);
 }
 
 _Noreturn void jr_runner_main(const struct jr_runner_args *args)
@@ -317,6 +324,7 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
         .guard = {.fd = -1, .ready = on_guard_end},
         .terminal = args->terminal,
         .proc_fd = -1,
+        .done_fd = -1,
     };
     runner.guard.owner = &runner;
     jr_launch_open(&runner);
@@ -336,5 +344,5 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
         turn(&runner);
     wind_up(&runner);
     args->shared->finished = true;
-    _exit(0);
+    jr_companion_end(&runner, runner.done_fd);
 }

@@ -68,6 +68,7 @@ struct jr_runner {
     pid_t orphan;     /* who SIGCHLD spoke of, when it may be no rank */
     bool guard_lost;
     struct jr_oom oom;
+    int done_fd; /* as that of jr_runner_args */
     int proc_fd; /* the machine's /proc, in a namespace; -1: it is ours */
 };
 
@@ -80,6 +81,7 @@ struct jr_runner_args {
     struct jr_terminal *terminal; /* of the rank with JR_INPUT_TERMINAL */
     int guard_fd;                 /* pidfd of the guard */
     int alive_fd; /* open as long as the runner lives; -1: none */
+    int done_fd;  /* to be written to when it is done; -1: it need not stay */
 };
 
 /* The whole life of the runner: never returns. */

@@ -89,6 +89,25 @@ static void name_child(pid_t pid, void *data)
     sweep->left++;
 }
 
+/* Who is to be the only child, and whether there is another. */
+struct only {
+    pid_t pid;
+    bool other;
+};
+
+static void find_other(pid_t pid, void *data)
+{
+    struct only *only = data;
+    only->other = only->other || pid != only->pid;
+}
+
+bool jr_sweep_only(pid_t pid)
+{
+    struct only only = {.pid = pid};
+    visit_children(find_other, &only);
+    return !only.other;
+}
+
 /* Take the ends that are there. False when there is no child any more. */
 static bool reap_some(struct jr_sweep *sweep)
 {

@@ -5,7 +5,9 @@
 #ifndef JR_SWEEP_H
 #define JR_SWEEP_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "group.h"
 
@@ -23,5 +25,8 @@ struct jr_sweep {
  * one that the caller is not in. */
 void jr_sweep(struct jr_sweep *ret, uint64_t limit_ns,
               const struct jr_group *group);
+
+/* Whether `pid` is the only child of the caller. */
+bool jr_sweep_only(pid_t pid);
 
 #endif

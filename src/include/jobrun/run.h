@@ -104,7 +104,10 @@ struct jr_outcome {
     int32_t stop_signal;   /* jobrun was told to stop by this signal; 0 */
     int32_t late_signal;   /* the same when there was nothing left to stop; 0 */
     int32_t runner_signal; /* the runner died of this signal; 0 */
-    bool console_failed;   /* the console went away or was full */
+    int32_t guard_pid;     /* of jobrun's guard, where it was killed and the
+                              runner tells of it; 0 */
+    int32_t guard_signal; /* that it was killed by; 0: the kernel did not say */
+    bool console_failed;  /* the console went away or was full */
     int32_t console_errno; /* why it is not whole, where somebody may miss it */
     uint32_t pattern_limits; /* lines that took console.show or hide too many
                                 steps */

@@ -223,7 +223,42 @@ static void a_killed_runner(void)
     fake.ends[0].end = JR_END_NONE;
     EXPECT(&fake, {"status", "\"launch_failed\""}, {"exit_code", "7"},
            {"root_cause.message", "\"jobrun's runner was killed by SIGKILL\""},
-           {"ranks.0.state", "\"stopped\""});
+           {"ranks.0.state", "\"stopped\""},
+           {"jobrun_killed", "{\"process\": \"runner\", \"pid\": null, "
+                                    "\"signal\": \"SIGKILL\"}"});
+}
+
+static void a_killed_guard(void)
+{
+    static const char killed[] = "{\"process\": \"guard\", \"pid\": 4711, "
+                                 "\"signal\": \"SIGKILL\"}";
+    struct fake fake;
+    fake_start(&fake, 1);
+    EXPECT(&fake, {"jobrun_killed", "null"});
+    fake_start(&fake, 1);
+    fake.outcome.guard_pid = 4711;
+    fake.outcome.guard_signal = 9;
+    EXPECT(&fake, {"status", "\"launch_failed\""}, {"exit_code", "7"},
+           {"root_cause.kind", "\"signal\""},
+           {"root_cause.rank", "null"},
+           {"root_cause.signal", "\"SIGKILL\""},
+           {"root_cause.message",
+            "\"jobrun's guard (pid 4711) was killed by SIGKILL\""},
+           {"jobrun_killed", killed});
+    fake_start(&fake, 1);
+    fake.outcome.guard_pid = 4711;
+    EXPECT(&fake, {"root_cause.message",
+                   "\"jobrun's guard (pid 4711) was killed\""},
+           {"root_cause.signal", "null"});
+    fake_start(&fake, 1);
+    fake.outcome.stop_signal = 15;
+    fake.outcome.guard_pid = 4711;
+    fake.outcome.guard_signal = 9;
+    EXPECT(&fake, {"status", "\"stopped\""}, {"exit_code", "143"},
+           {"root_cause.message",
+            "\"jobrun was stopped by SIGTERM, and then jobrun's guard (pid "
+            "4711) was killed by SIGKILL\""},
+           {"jobrun_killed", killed});
 }
 
 static void one_rank_a_line(void)
@@ -237,7 +272,7 @@ static void one_rank_a_line(void)
     for (const char *at = text.data; (at = strchr(at, '\n')) != NULL; lines++)
         ranks += strncmp(++at, "    {\"rank\": ", 13) == 0;
     CU_ASSERT_EQUAL(ranks, 8);
-    CU_ASSERT_EQUAL(lines, 1 + 20 + 1 + 8 + 1 + 1);
+    CU_ASSERT_EQUAL(lines, 1 + 21 + 1 + 8 + 1 + 1);
     jr_buf_release(&text);
     fake_end(&fake);
 }
@@ -252,4 +287,4 @@ JR_UNIT_MAIN("json", CASE(begins_afresh), CASE(a_good_run), CASE(a_failure),
              CASE(nothing_delivered), CASE(no_such_program),
              CASE(stopped_by_a_signal), CASE(out_of_time),
              CASE(what_was_compared), CASE(a_killed_runner),
-             CASE(one_rank_a_line))
+             CASE(a_killed_guard), CASE(one_rank_a_line))

@@ -305,13 +305,17 @@ static void an_incomplete_run_is_shown_as_it_was_told(void)
 
 static void other_ends_are_shown_as_they_were_told(void)
 {
-    for (int kind = 0; kind < 4; kind++) {
+    for (int kind = 0; kind < 6; kind++) {
         struct fake fake;
         fake_start(&fake, 2);
         fake_stopped(&fake, 0);
         fake_stopped(&fake, 1);
-        if (kind == 0)
+        if (kind == 0 || kind == 5)
             fake.outcome.stop_signal = 2;
+        if (kind > 3)
+            fake.outcome.guard_pid = 4711;
+        if (kind > 3)
+            fake.outcome.guard_signal = 9;
         if (kind == 1)
             fake.outcome.timed_out_by = JR_TIMEOUT_RUN;
         if (kind == 2)

@@ -1,0 +1,150 @@
+#include "companion.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "pidfd.h"
+#include "runner.h"
+
+#include "banned.h"
+
+/* The draft of the results: it is there from the run's begin to its end. */
+#define HELD ".results.json"
+
+/* PIDFD_GET_INFO of Linux 6.13, with what became of a process that was reaped
+ * from 6.15 on (linux/pidfd.h). */
+struct pidfd_info {
+    uint64_t mask, cgroup;
+    uint32_t pid, tgid, ppid, ids[8];
+    int32_t exit_code; /* as wait(2) has it */
+};
+
+#define GET_INFO  _IOWR(0xFF, 11, struct pidfd_info)
+#define INFO_EXIT (UINT64_C(1) << 3)
+
+void jr_companion_release(struct jr_companion *companion)
+{
+    if (companion->pid == 0)
+        return;
+    (void)jr_pidfd_signal(companion->fd, SIGKILL);
+    while (waitpid(companion->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    (void)close(companion->fd);
+    companion->pid = 0;
+}
+
+/* FNV-1a, which is no secret's. */
+uint64_t jr_companion_key(const char *boot_id, int64_t pid, uint64_t ticks)
+{
+    uint64_t key = UINT64_C(0xcbf29ce484222325);
+    const uint64_t numbers[] = {(uint64_t)pid, ticks};
+    const uint64_t prime = UINT64_C(0x100000001b3);
+    for (; boot_id != NULL && *boot_id != '\0'; boot_id++)
+        key = (key ^ (unsigned char)*boot_id) * prime;
+    for (int i = 0; i < 128; i += 8)
+        key = (key ^ (numbers[i / 64] >> i % 64 & 0xff)) * prime;
+    return key;
+}
+
+/* One byte of the file, which need not be there: the guard's. */
+static struct flock lock_of(uint64_t key)
+{
+    return (struct flock){.l_type = F_WRLCK,
+                          .l_whence = SEEK_SET,
+                          .l_start = (off_t)(key >> 2),
+                          .l_len = 1};
+}
+
+/* A lock of fcntl(2) ends with its process and is no child's. It would end with
+ * any descriptor of the file, too: there is one, where no start moves it. */
+void jr_companion_hold(int run_fd, uint64_t key)
+{
+    struct flock lock = lock_of(key);
+    int fd = openat(run_fd, HELD, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    int kept = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
+    if (fd >= 0)
+        (void)close(fd);
+    if (kept >= 0)
+        (void)fcntl(kept, F_SETLK, &lock);
+}
+
+pid_t jr_companion_of(int run_fd, uint64_t key)
+{
+    struct flock lock = lock_of(key);
+    JR_CLOSE int fd =
+        openat(run_fd, HELD, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+        return 0;
+    return lock.l_pid > 0 ? lock.l_pid : -1;
+}
+
+static bool read_info(int pidfd, int *ret_status)
+{
+    struct pidfd_info info = {.mask = INFO_EXIT};
+    if (ioctl(pidfd, GET_INFO, &info) != 0 || (info.mask & INFO_EXIT) == 0)
+        return false;
+    *ret_status = info.exit_code;
+    return true;
+}
+
+/* Of one that nobody has reaped yet: the last field of its stat. */
+static bool read_zombie(pid_t pid, int proc_fd, int *ret_status)
+{
+    char path[64], text[1024], state;
+    (void)snprintf(path, sizeof path, "%d/stat", (int)pid);
+    JR_CLOSE int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (len <= 0)
+        return false;
+    text[len] = '\0';
+    const char *end = strrchr(text, ')'), *last = strrchr(text, ' ');
+    if (end == NULL || last < end || sscanf(end, ") %c", &state) != 1 ||
+        state != 'Z')
+        return false;
+    return sscanf(last, " %d", ret_status) == 1 && *ret_status != 0;
+}
+
+int jr_companion_signal(int pidfd, pid_t pid, int proc_fd)
+{
+    int status = 0;
+    JR_CLOSE int proc =
+        proc_fd >= 0 ? -1 : open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool told = read_info(pidfd, &status) ||
+                read_zombie(pid, proc_fd >= 0 ? proc_fd : proc, &status) ||
+                read_info(pidfd, &status); /* reaped meanwhile */
+    return told && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+/* No wake-up until the guard ends; it ends us otherwise. */
+static void await_guard(int pidfd)
+{
+    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+    while (poll(&end, 1, -1) < 0 && errno == EINTR)
+        continue;
+}
+
+_Noreturn void jr_companion_end(struct jr_runner *runner, int done_fd)
+{
+    const struct jr_companion *companion = runner->options->companion;
+    struct jr_outcome *outcome = runner->outcome;
+    /* What does not end is the guard's as soon as we have. */
+    if (companion == NULL || (!runner->guard_lost && outcome->left > 0))
+        _exit(0);
+    if (!runner->guard_lost) {
+        (void)eventfd_write(done_fd, 1);
+        await_guard(runner->guard.fd);
+    }
+    outcome->guard_pid = runner->shared->guard;
+    outcome->guard_signal = jr_companion_signal(
+        runner->guard.fd, outcome->guard_pid, runner->proc_fd);
+    companion->complete(companion->data, outcome, JR_SLOT_DIR);
+    _exit(0);
+}

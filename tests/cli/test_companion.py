@@ -1,0 +1,393 @@
+"""Each of jobrun's two processes completes the record when the other one was
+killed: results.json is there, and says what happened. In the end it is written
+into space that was reserved, so a full disk is no obstacle.
+
+usage: test_companion.py [KILLS]
+"""
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import harness
+
+KILLS = 20
+WAIT = 60.0  # seconds that anything may take
+JUDGING = 40_000_000  # bytes of a result, which take a while to be judged
+
+
+def until(condition):
+    """Wait for it; a file that is not whole yet says nothing yet."""
+    limit = time.monotonic() + WAIT
+    while time.monotonic() < limit:
+        try:
+            if condition():
+                return True
+        except (OSError, ValueError):
+            pass
+        time.sleep(0.002)
+    return False
+
+
+def is_alive(pid):
+    try:
+        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def marked(mark):
+    """The processes with this text in their environment."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                if mark in file.read().split(b"\0"):
+                    found.append(int(name))
+        except OSError:
+            pass
+    return found
+
+
+class Case(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.mark = f"COMPANION={self.folder.name}"
+        self.run_id, self.runs = "none", 0
+
+    def begin(self, *words, **options):
+        self.runs += 1
+        self.run_id = f"r{self.runs}"
+        return self.start("--run-id", self.run_id, *words,
+                          env=dict([self.mark.split("=", 1)]),
+                          stdout=subprocess.DEVNULL, **options)
+
+    def await_event(self, **wanted):
+        self.assertTrue(until(lambda: any(
+            wanted.items() <= event.items()
+            for event in self.events(self.run_id))), f"no {wanted}")
+
+    def gone(self):
+        self.assertTrue(until(lambda: not marked(self.mark.encode())),
+                        "a process is left")
+
+    def whole(self):
+        """The results, once they are there, of the only run."""
+        self.assertTrue(until(lambda: self.results(self.run_id)["ranks"]))
+        self.gone()
+        run = self.folder / "runs" / self.run_id
+        results = self.results(self.run_id)
+        record = json.loads((run / "run.json").read_text())
+        for key in ("status", "exit_code", "attempt"):
+            self.assertEqual(record[key], results[key])
+        self.assertIsNotNone(record["finished"])
+        hidden = [name for name in os.listdir(run) if name.startswith(".")]
+        self.assertEqual(hidden, [])
+        return results
+
+    def expect_guard(self, results, pid):
+        text = f"jobrun's guard (pid {pid}) was killed"
+        self.assertEqual(results["status"], "launch_failed")
+        self.assertEqual(results["exit_code"], 7)
+        self.assertEqual(results["jobrun_killed"]["process"], "guard")
+        self.assertEqual(results["jobrun_killed"]["pid"], pid)
+        self.assertIn(results["jobrun_killed"]["signal"], ("SIGKILL", None))
+        return text
+
+
+class Guard(Case):
+    def kill(self, process):
+        process.send_signal(signal.SIGKILL)
+        self.assertEqual(process.wait(WAIT), -signal.SIGKILL)
+
+    def test_while_ranks_run(self):
+        for isolation in ("none", "pid"):
+            process = self.begin("-n", "2", "-s", f"isolation={isolation}",
+                                 "--", "sh", "-c", "setsid sleep 1000 & wait")
+            self.await_event(event="rank_started", rank=1)
+            self.kill(process)
+            results = self.whole()
+            text = self.expect_guard(results, process.pid)
+            cause = results["root_cause"]
+            self.assertIsNone(cause["rank"])
+            self.assertEqual(cause["kind"], "signal")
+            self.assertIn(text, cause["message"])
+            self.assertEqual([rank["state"] for rank in results["ranks"]],
+                             ["stopped"] * 2)
+            done = self.expect(self.jobrun("show"), 0)
+            self.assertIn(text, done.stdout)
+            self.assertIn("ranks 0-1 stopped by jobrun (SIGKILL)",
+                          done.stdout)
+            done = self.expect(self.jobrun("wait"), 7)
+            self.assertIn(text, done.stderr)
+
+    def test_waiting_for_it_is_waiting_for_the_record(self):
+        """Who waits never sees a run as lost that is being completed."""
+        for _ in range(5):
+            run = self.expect(self.jobrun("--detach", "-n", "1", "--", "sleep",
+                                          "1000"), 0).stdout.strip()
+            self.run_id = run
+            self.await_event(event="rank_started")
+            pid = json.loads((self.folder / "runs" / run / "run.json")
+                             .read_text())["pid"]
+            waiting = self.start("wait", run)
+            os.kill(pid, signal.SIGKILL)
+            self.assertEqual(waiting.wait(WAIT), 7)
+            self.assertIn("guard", waiting.stderr.read())
+            self.expect_guard(self.results(run), pid)
+
+    def test_the_next_run_leaves_it_to_the_runner(self):
+        """A run whose runner is about to complete it is not lost."""
+        process = self.begin("-n", "1", "--", "sleep", "1000")
+        self.await_event(event="rank_started", rank=0)
+        first = self.run_id
+        runner = harness.runner_of(process.pid)
+        os.kill(runner, signal.SIGSTOP)
+        self.addCleanup(lambda: is_alive(runner) and
+                        os.kill(runner, signal.SIGCONT))
+        self.kill(process)
+        self.assertIn("running", self.jobrun("show", first).stdout)
+        done = self.expect(self.jobrun("-n", "1", "--", "true"), 0)
+        self.assertNotIn("lost", done.stderr)
+        os.kill(runner, signal.SIGCONT)
+        self.expect(self.jobrun("wait", first), 7)
+        self.expect_guard(self.results(first), process.pid)
+        self.gone()
+
+    def test_between_attempts(self):
+        process = self.begin(
+            "-n", "2", "-s", "restart={max: 3, backoff: 10m}", "--", "sh",
+            "-c", "exit $((RANK + 2))")
+        self.await_event(event="attempt_failed", attempt=0)
+        self.kill(process)
+        results = self.whole()
+        self.expect_guard(results, process.pid)
+        self.assertEqual(results["attempt"], 0)
+        self.assertEqual(results["attempts"], [])
+        self.assertIn("killed", results["not_restarted"])
+        self.assertTrue(all(rank["exit_code"] for rank in results["ranks"]))
+
+    def test_in_a_later_attempt(self):
+        process = self.begin(
+            "-n", "2", "-s", "restart={max: 3, backoff: 1ms}", "--", "sh",
+            "-c", "test $JOBRUN_ATTEMPT = 0 && exit 3; exec sleep 1000")
+        self.await_event(event="restart", attempt=1)
+        self.assertTrue(until(lambda: [
+            event["event"] for event in self.events(self.run_id)
+        ].count("rank_started") == 4))
+        self.assertEqual(len(harness.children(process.pid)), 1,
+                         "the first attempt's runner is still there")
+        self.kill(process)
+        results = self.whole()
+        self.expect_guard(results, process.pid)
+        self.assertEqual(results["attempt"], 1)
+        self.assertEqual([row["attempt"] for row in results["attempts"]], [0])
+
+    def test_while_it_judges(self):
+        process = self.begin(
+            "-n", "1", "-s", "results={from: file}", "--", "sh", "-c",
+            f"(echo '['; yes 1, | head -c {JUDGING}; echo '0]') "
+            "> $JOBRUN_RESULT_FILE")
+        self.await_event(event="swept")
+        self.kill(process)
+        results = self.whole()
+        self.expect_guard(results, process.pid)
+        self.assertEqual(results["ranks"][0]["exit_code"], 0)
+        self.assertEqual(len(results["ranks"][0]["result"]), JUDGING // 3 + 1)
+
+    def test_after_it_stopped(self):
+        """What was asked for first comes first, and the rest is told."""
+        process = self.begin("-n", "1", "-s", "timeouts.stop_grace=10m", "--",
+                             "sh", "-c", "trap '' TERM; while :; do sleep 1; "
+                             "done")
+        self.await_event(event="rank_started", rank=0)
+        process.terminate()
+        self.await_event(event="stop")
+        self.kill(process)
+        results = self.whole()
+        self.assertEqual(results["status"], "stopped")
+        self.assertEqual(results["exit_code"], 143)
+        self.assertEqual(results["jobrun_killed"]["pid"], process.pid)
+        self.assertIn("guard", self.jobrun("show").stdout)
+
+    def test_a_failed_rank_stays_the_cause(self):
+        process = self.begin("-n", "2", "-s", "timeouts.stop_grace=10m", "--",
+                             "sh", "-c", "test $RANK = 1 && exit 3; "
+                             "trap '' TERM; while :; do sleep 1; done")
+        self.await_event(event="stop")
+        self.kill(process)
+        results = self.whole()
+        self.expect_guard(results, process.pid)
+        self.assertEqual(results["root_cause"]["rank"], 1)
+        self.assertEqual(results["root_cause"]["exit_code"], 3)
+
+
+class Runner(Case):
+    def test_while_ranks_run(self):
+        process = self.begin("-n", "2", "--", "sleep", "1000")
+        self.await_event(event="rank_started", rank=1)
+        os.kill(harness.runner_of(process.pid), signal.SIGKILL)
+        self.assertEqual(process.wait(WAIT), 7)
+        results = self.whole()
+        self.assertEqual(results["status"], "launch_failed")
+        self.assertEqual(results["jobrun_killed"],
+                         {"process": "runner", "pid": None,
+                          "signal": "SIGKILL"})
+
+    def test_between_attempts_it_is_not_needed(self):
+        process = self.begin(
+            "-n", "1", "-s", "restart={max: 1, backoff: 500ms}", "--", "sh",
+            "-c", "exit $((3 * (1 - JOBRUN_ATTEMPT)))")
+        self.await_event(event="attempt_failed", attempt=0)
+        os.kill(harness.runner_of(process.pid), signal.SIGKILL)
+        self.assertEqual(process.wait(WAIT), 0)
+        self.assertIsNone(self.whole()["jobrun_killed"])
+
+    def test_none_is_left_or_waits_busily(self):
+        """While nothing happens between attempts, both sleep."""
+        process = self.begin(
+            "-n", "1", "-s", "restart={max: 1, backoff: 10m}", "--", "false")
+        self.await_event(event="attempt_failed", attempt=0)
+        runner = harness.runner_of(process.pid)
+
+        def switches():
+            text = pathlib.Path(f"/proc/{runner}/status").read_text()
+            return [line for line in text.splitlines() if "ctxt" in line]
+
+        before = switches()
+        time.sleep(0.3)
+        self.assertEqual(switches(), before)
+        process.terminate()
+        self.assertEqual(process.wait(WAIT), 143)
+        self.whole()
+
+
+class Full(harness.Case):
+    """A disk that the ranks have filled: a small one of the test's own."""
+
+    FILL = ("dd if=/dev/zero of=fill bs=4k 2>/dev/null; "
+            "dd if=/dev/zero of=rest bs=1 2>/dev/null; ")
+
+    def run_there(self, script, *words):
+        """jobrun with ranks of this script, and what it left: its results, its
+        record, and all names."""
+        for own in (["-m"], ["-Urm"]):
+            there = subprocess.run(["unshare", *own, "true"],
+                                   capture_output=True)
+            if there.returncode == 0:
+                break
+        else:
+            self.skipTest("SKIPPED: no file system can be mounted here")
+        (self.folder / "disk").mkdir()
+        (self.folder / "ranks.sh").write_text(script)
+        (self.folder / "run.sh").write_text(
+            'mount -t tmpfs -o size=2m tmpfs disk && cd disk || exit 99\n'
+            '"$0" --run-id r "$@" -- sh ../ranks.sh\n'
+            'code=$?\ncat runs/r/results.json >&3\n'
+            'cat runs/r/run.json >&4\nls -A runs/r >&5\nexit $code\n')
+        command = ["unshare", *own, "sh", "-c",
+                   '. ./run.sh 3>results 4>record 5>names', harness.JOBRUN,
+                   *words]
+        done = subprocess.run(command, cwd=self.folder, text=True,
+                              env=harness.clean_environment(),
+                              stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=harness.LIMIT)
+        if done.returncode == 99:
+            self.skipTest("SKIPPED: no file system can be mounted here")
+        return (done, json.loads((self.folder / "results").read_text()),
+                json.loads((self.folder / "record").read_text()))
+
+    def test_it_is_written_into_reserved_space(self):
+        done, results, record = self.run_there(self.FILL + "exit 0", "-n", "4",
+                                               "-s", "redirects=none",
+                                               "-s", "tee=none")
+        self.expect(done, 0)
+        self.assertEqual(results["status"], "succeeded")
+        self.assertEqual(record["status"], "succeeded")
+        self.assertNotIn("\n.", (self.folder / "names").read_text())
+
+    def test_a_failure_is_told_all_the_same(self):
+        done, results, record = self.run_there(self.FILL + "exit 3", "-n", "4")
+        self.expect(done, 1)
+        self.assertEqual(results["status"], "failed")
+        self.assertEqual(record["exit_code"], 1)
+        self.assertIn("exit status 1", done.stderr)
+
+    def test_logs_that_are_not_whole(self):
+        done, results, record = self.run_there(
+            self.FILL + "i=0; while [ $i -lt 2000 ]; do echo $i; "
+            "i=$((i + 1)); done; exit 0", "-n", "2")
+        self.expect(done, 7)
+        self.assertEqual((results["status"], results["exit_code"]),
+                         ("incomplete", 7))
+        self.assertEqual((record["status"], record["exit_code"]),
+                         ("incomplete", 7))
+        self.assertRegex(done.stderr, "INCOMPLETE.* exit status 7\n")
+
+    def test_a_result_that_is_too_large_for_it(self):
+        """It stands in the rank's own file; the rest is told."""
+        done, results, record = self.run_there(
+            "(echo '['; yes 12345678, | head -n 40000; echo '0]') "
+            "> $JOBRUN_RESULT_FILE\n" + self.FILL + "exit 0", "-n", "1", "-s",
+            "results={from: file}")
+        self.expect(done, 7)
+        self.assertEqual((results["status"], results["exit_code"]),
+                         ("incomplete", 7))
+        self.assertEqual((record["status"], record["exit_code"]),
+                         ("incomplete", 7))
+        self.assertIn("No space left on device",
+                      results["root_cause"]["message"])
+        self.assertIsNone(results["ranks"][0]["result"])
+        self.assertEqual(results["ranks"][0]["exit_code"], 0)
+        self.assertRegex(done.stderr, "INCOMPLETE: every rank did well, but "
+                         "the record is not whole.* exit status 7\n")
+
+
+class AtRandom(Case):
+    def test_moments(self):
+        """Wherever it hits, once run.json is there: the record is completed,
+        and no process is left."""
+        chance = random.Random(int(os.environ.get("SEED", "12")))
+        killed = {"guard": 0, "runner": 0}
+        for number in range(KILLS):
+            logs = f"runs{number}"
+            process = self.begin(
+                "-n", "3", "-s", f"log_dir={logs}",
+                "-s", "restart={max: 1, backoff: 5ms}",
+                "-s", f"isolation={chance.choice(['none', 'pid'])}", "--",
+                "sh", "-c", "sleep 0.01; exit $((RANK / 2))",
+                stderr=subprocess.DEVNULL)
+            folder = self.folder / logs / self.run_id
+            self.assertTrue(until((folder / "run.json").exists))
+            time.sleep(chance.uniform(0, 0.06))
+            victim = chance.choice(["guard", "runner"])
+            try:
+                pid = process.pid if victim == "guard" else \
+                    harness.children(process.pid)[0]
+                os.kill(pid, signal.SIGKILL)
+            except (OSError, IndexError):
+                pass  # it has ended
+            code = process.wait(WAIT)
+            self.gone()
+            if not (folder / "results.json").exists():
+                # There was no other process yet.
+                self.assertEqual((victim, code), ("guard", -9))
+                self.assertFalse((folder / "events.jsonl").exists())
+                continue
+            results = json.loads((folder / "results.json").read_text())
+            self.assertEqual(len(results["ranks"]), 3)
+            if results["jobrun_killed"]:
+                killed[results["jobrun_killed"]["process"]] += 1
+        self.assertGreater(killed["guard"], 0)
+        self.assertGreater(killed["runner"], 0)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1].isdigit():
+        KILLS = int(sys.argv.pop(1))
+    harness.main()
