@@ -13,10 +13,17 @@
 #include "banned.h"
 
 static const struct jr_launcher *const launchers[] = {
-    &jr_launcher_torchrun,   &jr_launcher_torch_launch,
-    &jr_launcher_accelerate, &jr_launcher_srun,
-    &jr_launcher_mpirun,     &jr_launcher_openmpi,
-    &jr_launcher_hydra,      NULL,
+    &jr_launcher_torchrun,
+    &jr_launcher_torch_launch,
+    &jr_launcher_accelerate,
+    &jr_launcher_srun,
+    &jr_launcher_mpirun,
+    &jr_launcher_openmpi,
+    &jr_launcher_hydra,
+    &jr_launcher_paddle,
+    &jr_launcher_deepspeed,
+    &jr_launcher_horovod,
+    NULL,
 };
 
 const struct jr_shell_word *jr_translator_word(const struct jr_translator *t,
@@ -142,7 +149,7 @@ static int take_launchers(struct jr_translator *t)
     if (!take_launcher(t))
         return no_launcher(t);
     for (bool inside = true; inside;) {
-        t->local_rank_argument = t->launcher->local_rank;
+        t->local_rank_argument = t->launcher->local_rank != NULL;
         if (jr_translate_options(t) != 0)
             return -1;
         if (t->to->help != NULL)

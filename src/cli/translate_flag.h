@@ -62,23 +62,27 @@ struct jr_flag {
         names, JR_TAKES_##takes, NULL, NULL, JR_VERDICT_LOST, why              \
     }
 
+#define JR_NO_LOGIN "jobrun does not log in to other machines"
+
 enum { JR_FLAG_TABLES = 3 };
 
 struct jr_launcher {
     const char *names; /* of programs, modules, separated by '|' */
     const struct jr_flag *tables[JR_FLAG_TABLES]; /* searched in this order */
-    bool python;     /* its program is a Python script */
-    bool local_rank; /* the script gets --local-rank=N, unless told otherwise */
-    bool words;      /* -name is --name; else -n is a letter, as with getopt */
-    bool abbrev;     /* --nproc is --nproc-per-node */
-    bool several;    /* a lone ':' begins another program */
+    bool python;            /* its program is a Python script */
+    const char *local_rank; /* the option by which the script gets its local
+                               rank, unless told otherwise; NULL: none */
+    bool words;   /* -name is --name; else -n is a letter, as with getopt */
+    bool abbrev;  /* --nproc is --nproc-per-node */
+    bool several; /* a lone ':' begins another program */
     /* What the launcher does unasked, once the line is read; NULL: nothing. */
     int (*finish)(struct jr_translator *);
 };
 
 extern const struct jr_launcher jr_launcher_torchrun, jr_launcher_torch_launch,
     jr_launcher_accelerate, jr_launcher_srun, jr_launcher_mpirun,
-    jr_launcher_openmpi, jr_launcher_hydra;
+    jr_launcher_openmpi, jr_launcher_hydra, jr_launcher_paddle,
+    jr_launcher_deepspeed, jr_launcher_horovod;
 extern const struct jr_flag jr_flags_torch[];
 
 /* The work on one line. */
@@ -145,5 +149,10 @@ jr_flag_set jr_set_env_two;   /* NAME VALUE, the same */
 jr_flag_set jr_set_binding;   /* what a rank's CPUs are bound to */
 jr_flag_set jr_set_gpus_each; /* [KIND:]N: one device, or all of the node */
 jr_flag_set jr_set_restarts;  /* how often the job starts again */
+jr_flag_set jr_set_hosts;     /* host[:ranks],... */
+jr_flag_set jr_set_nodes;     /* N, or MIN:MAX, of which the greatest counts */
+jr_flag_set jr_set_endpoint;  /* HOST, HOST:PORT or [V6]:PORT of the master */
+jr_flag_set jr_set_module;    /* the program is a module: python -m */
+jr_flag_set jr_set_no_python; /* the program is not a script of Python */
 
 #endif

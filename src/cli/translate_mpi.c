@@ -35,30 +35,6 @@ static int set_mapping(struct jr_translator *t, const struct jr_given *given)
     return 0;
 }
 
-/* host:slots,...: addresses and, where all have slots, ranks. */
-static int set_hosts(struct jr_translator *t, const struct jr_given *given)
-{
-    char **hosts = jr_put_split(t, given->value, ',');
-    if (hosts == NULL)
-        return -1;
-    size_t count = 0, counted = 0;
-    while (hosts[count] != NULL)
-        count++;
-    char **slots = jr_arena_array(t->arena, count + 1, sizeof *slots);
-    for (size_t i = 0; slots != NULL && i < count; i++) {
-        char *colon = strchr(hosts[i], ':');
-        if (colon == NULL || strchr(colon + 1, ':') != NULL)
-            continue;
-        *colon = '\0';
-        slots[counted++] = colon + 1;
-    }
-    if (jr_put_list(t, given, "hosts", hosts) != 0)
-        return -1;
-    if (slots == NULL || counted != count)
-        return 0;
-    return jr_put_list(t, given, "local_world_size", slots);
-}
-
 /* An MCA parameter is a variable, too. */
 static int set_mca(struct jr_translator *t, const struct jr_given *given)
 {
@@ -111,7 +87,7 @@ static int set_output(struct jr_translator *t, const struct jr_given *given)
 
 static const struct jr_flag flags_mpi[] = {
     JR_SETS("-np -n", ONE, jr_set_field, "world_size"),
-    JR_SETS("-host", ONE, set_hosts, "hosts"),
+    JR_SETS("-host", ONE, jr_set_hosts, "hosts"),
     JR_LOST("-hostfile -machinefile", ONE, NO_HOSTS),
     JR_SETS("-wdir", ONE, jr_set_path, "workdir"),
     JR_SETS("-map-by", ONE, set_mapping, "local_world_size"),
@@ -128,7 +104,7 @@ static const struct jr_flag flags_openmpi[] = {
     JR_SETS("-N -npernode", ONE, jr_set_field, "local_world_size"),
     JR_SETS("-pernode", NONE, jr_set_field, "local_world_size=1"),
     JR_SETS("-ppr", ONE, set_mapping, "local_world_size"),
-    JR_SETS("-H", ONE, set_hosts, "hosts"),
+    JR_SETS("-H", ONE, jr_set_hosts, "hosts"),
     JR_SETS("-wd", ONE, jr_set_path, "workdir"),
     JR_SETS("-x", ONE, jr_set_pair, "env"),
     JR_SETS("-mca -gmca -omca -gomca", TWO, set_mca, "env.OMPI_MCA_"),
@@ -185,8 +161,8 @@ static const struct jr_flag flags_openmpi[] = {
 
 static const struct jr_flag flags_hydra[] = {
     JR_SETS("-ppn -perhost -grr", ONE, jr_set_field, "local_world_size"),
-    JR_SETS("-hosts -hostlist -machine -machines -machinelist", ONE, set_hosts,
-            "hosts"),
+    JR_SETS("-hosts -hostlist -machine -machines -machinelist", ONE,
+            jr_set_hosts, "hosts"),
     JR_LOST("-f", ONE, NO_HOSTS),
     JR_SETS("-genv -env", TWO, jr_set_env_two, "env"),
     JR_NEEDLESS("-genvall -envall", NONE,

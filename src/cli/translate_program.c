@@ -6,8 +6,6 @@
 
 #include "banned.h"
 
-static const char *const local_rank = "--local-rank=%{local_rank}";
-
 /* The words of the entrypoint: the interpreter's, then the program's. */
 struct program {
     size_t from, end;
@@ -70,7 +68,7 @@ static struct jr_node *shell_text(struct jr_translator *t,
     size_t script = t->local_rank_argument ? program->from + 1 : program->end;
     add_raw(t, &out, program->from, script);
     if (t->local_rank_argument)
-        jr_buf_printf(&out, " %s", local_rank);
+        jr_buf_printf(&out, " %s=%%{local_rank}", t->launcher->local_rank);
     add_raw(t, &out, script, program->end);
     t->arena->failed |= out.failed;
     return out.data == NULL ? NULL : jr_node_scalar(t->arena, out.data, false);
@@ -95,6 +93,14 @@ static void add_python(struct jr_translator *t, struct jr_node *list)
         add_word(t, list, "-m");
 }
 
+static void add_local_rank(struct jr_translator *t, struct jr_node *list)
+{
+    const char *word =
+        jr_arena_printf(t->arena, "%s=%%{local_rank}", t->launcher->local_rank);
+    if (word != NULL)
+        jr_node_append(t->arena, list, jr_node_scalar(t->arena, word, true));
+}
+
 static struct jr_node *command(struct jr_translator *t,
                                const struct program *program)
 {
@@ -106,8 +112,7 @@ static struct jr_node *command(struct jr_translator *t,
     for (size_t i = program->from; i < program->end; i++) {
         add_word(t, list, item(t, i)->text);
         if (i == program->from && t->local_rank_argument)
-            jr_node_append(t->arena, list,
-                           jr_node_scalar(t->arena, local_rank, true));
+            add_local_rank(t, list);
     }
     return list;
 }

@@ -99,3 +99,76 @@ int jr_set_restarts(struct jr_translator *t, const struct jr_given *given)
                 "a job is started once unless `restart` says otherwise");
     return 0;
 }
+
+/* host:slots,...: addresses and, where all have slots, ranks. */
+int jr_set_hosts(struct jr_translator *t, const struct jr_given *given)
+{
+    char **hosts = jr_put_split(t, given->value, ',');
+    if (hosts == NULL)
+        return -1;
+    size_t count = 0, counted = 0;
+    while (hosts[count] != NULL)
+        count++;
+    char **slots = jr_arena_array(t->arena, count + 1, sizeof *slots);
+    for (size_t i = 0; slots != NULL && i < count; i++) {
+        char *colon = strchr(hosts[i], ':');
+        if (colon == NULL || strchr(colon + 1, ':') != NULL)
+            continue;
+        *colon = '\0';
+        slots[counted++] = colon + 1;
+    }
+    if (jr_put_list(t, given, "hosts", hosts) != 0)
+        return -1;
+    if (count > 1)
+        jr_note_add(t, JR_VERDICT_CHANGED, given->what,
+                    JR_NO_LOGIN
+                    ": start it in a Slurm allocation "
+                    "of these nodes, or on each of them with --node-rank and "
+                    "a --run-id that all share");
+    if (slots == NULL || counted != count)
+        return 0;
+    return jr_put_list(t, given, "local_world_size", slots);
+}
+
+/* N or MIN:MAX; a spec has a fixed number. */
+int jr_set_nodes(struct jr_translator *t, const struct jr_given *given)
+{
+    char **ends = jr_put_split(t, given->value, ':');
+    if (ends == NULL)
+        return -1;
+    bool range = ends[1] != NULL;
+    if (range && ends[2] != NULL)
+        return jr_given_wrong(t, given, "N or MIN:MAX");
+    if (range && strcmp(ends[0], ends[1]) != 0)
+        jr_note_add(t, JR_VERDICT_CHANGED, given->what,
+                    "a job has a fixed number of nodes: the greatest");
+    return jr_put(t, given, "nodes", ends[range ? 1 : 0]);
+}
+
+/* HOST, HOST:PORT or [V6]:PORT. */
+int jr_set_endpoint(struct jr_translator *t, const struct jr_given *given)
+{
+    const char *value = given->value;
+    const char *close = value[0] == '[' ? strchr(value, ']') : NULL;
+    const char *host = close == NULL ? value : value + 1;
+    const char *end = close == NULL ? strchrnul(value, ':') : close;
+    const char *colon = strchr(end, ':');
+    host = jr_arena_strndup(t->arena, host, (size_t)(end - host));
+    if (host == NULL || jr_put(t, given, "master_addr", host) != 0)
+        return -1;
+    return colon == NULL ? 0 : jr_put(t, given, "master_port", colon + 1);
+}
+
+int jr_set_module(struct jr_translator *t, const struct jr_given *given)
+{
+    (void)given;
+    t->module = true;
+    return 0;
+}
+
+int jr_set_no_python(struct jr_translator *t, const struct jr_given *given)
+{
+    (void)given;
+    t->no_python = true;
+    return 0;
+}

@@ -36,8 +36,9 @@ static int put_deal(struct jr_translator *t, const struct deal *deal)
 }
 
 /* Slots are the most that a node takes: fill one after the other, and leave out
- * the nodes that get nothing. */
-static void fill_slots(struct jr_translator *t, uint32_t world)
+ * the nodes that get nothing. Returns false where there are more ranks than
+ * slots. */
+static bool fill_slots(struct jr_translator *t, uint32_t world)
 {
     struct jr_node *slots = jr_doc_get(t->to->spec, "local_world_size");
     struct jr_node *hosts = jr_doc_get(t->to->spec, "hosts");
@@ -45,7 +46,7 @@ static void fill_slots(struct jr_translator *t, uint32_t world)
     size_t i = 0;
     for (; i < slots->count && rest > 0; i++) {
         if (!jr_num_u32(slots->items[i]->text, &count))
-            return;
+            return true;
         count = count < rest ? count : rest;
         rest -= count;
         slots->items[i] =
@@ -53,11 +54,12 @@ static void fill_slots(struct jr_translator *t, uint32_t world)
     }
     if (rest > 0) { /* more than the slots: nodes take more than they offer */
         (void)jr_put_drop(t, "local_world_size");
-        return;
+        return false;
     }
     slots->count = i;
     if (hosts != NULL)
         hosts->count = i;
+    return true;
 }
 
 static int even_out(struct jr_translator *t, uint32_t world, uint32_t nodes)
@@ -76,8 +78,8 @@ int jr_put_sizes(struct jr_translator *t)
     if (world == 0)
         return 0;
     if (stated != NULL && stated->kind == JR_NODE_SEQUENCE) {
-        fill_slots(t, world);
-        return 0;
+        uint32_t hosts = (uint32_t)stated->count;
+        return fill_slots(t, world) ? 0 : even_out(t, world, hosts);
     }
     if (nodes == 0 && local != 0 && world % local != 0) {
         const struct deal filled = {local, world / local, world % local, 1};

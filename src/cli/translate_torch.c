@@ -15,43 +15,20 @@ static int set_per_node(struct jr_translator *t, const struct jr_given *given)
 {
     const char *value = given->value;
     const char *device = jr_field_foreign_word(value);
-    bool any = strcmp(value, "auto") == 0 || strcmp(value, "gpu") == 0;
-    bool kind = strcmp(value, "cpu") == 0 || strcmp(value, "xpu") == 0 ||
-                strcmp(value, "hpu") == 0 || strcmp(value, "npu") == 0;
+    bool any = strcmp(value, "auto") == 0;
+    bool kind = strcmp(value, "cpu") == 0 || strcmp(value, "gpu") == 0 ||
+                strcmp(value, "xpu") == 0 || strcmp(value, "hpu") == 0 ||
+                strcmp(value, "npu") == 0;
+    if (strcmp(value, "gpu") == 0) {
+        device = "cuda";
+        jr_note_add(t, JR_VERDICT_CHANGED, given->what,
+                    "the job wants NVIDIA GPUs: for AMD's state device: rocm");
+    }
     if (!any && !kind)
         return jr_put(t, given, "local_world_size", value);
     if (!any && jr_put(t, given, "device", device ? device : value) != 0)
         return -1;
     return jr_put(t, given, "local_world_size", "auto");
-}
-
-/* N or MIN:MAX; a spec has a fixed number. */
-static int set_nodes(struct jr_translator *t, const struct jr_given *given)
-{
-    char **ends = jr_put_split(t, given->value, ':');
-    if (ends == NULL)
-        return -1;
-    bool range = ends[1] != NULL;
-    if (range && ends[2] != NULL)
-        return jr_given_wrong(t, given, "N or MIN:MAX");
-    if (range && strcmp(ends[0], ends[1]) != 0)
-        jr_note_add(t, JR_VERDICT_CHANGED, given->what,
-                    "a job has a fixed number of nodes: the greatest");
-    return jr_put(t, given, "nodes", ends[range ? 1 : 0]);
-}
-
-/* HOST, HOST:PORT or [V6]:PORT. */
-static int set_endpoint(struct jr_translator *t, const struct jr_given *given)
-{
-    const char *value = given->value;
-    const char *close = value[0] == '[' ? strchr(value, ']') : NULL;
-    const char *host = close == NULL ? value : value + 1;
-    const char *end = close == NULL ? strchrnul(value, ':') : close;
-    const char *colon = strchr(end, ':');
-    host = jr_arena_strndup(t->arena, host, (size_t)(end - host));
-    if (host == NULL || jr_put(t, given, "master_addr", host) != 0)
-        return -1;
-    return colon == NULL ? 0 : jr_put(t, given, "master_port", colon + 1);
 }
 
 static int set_rendezvous(struct jr_translator *t, const struct jr_given *given)
@@ -103,20 +80,6 @@ static int set_prefix(struct jr_translator *t, const struct jr_given *given)
     return jr_put(t, given, "console.prefix", text);
 }
 
-static int set_module(struct jr_translator *t, const struct jr_given *given)
-{
-    (void)given;
-    t->module = true;
-    return 0;
-}
-
-static int set_no_python(struct jr_translator *t, const struct jr_given *given)
-{
-    (void)given;
-    t->no_python = true;
-    return 0;
-}
-
 static int set_use_env(struct jr_translator *t, const struct jr_given *given)
 {
     (void)given;
@@ -125,8 +88,8 @@ static int set_use_env(struct jr_translator *t, const struct jr_given *given)
 }
 
 const struct jr_flag jr_flags_torch[] = {
-    JR_SETS("-m --module", NONE, set_module, "entrypoint"),
-    JR_SETS("--no-python", NONE, set_no_python, "entrypoint"),
+    JR_SETS("-m --module", NONE, jr_set_module, "entrypoint"),
+    JR_SETS("--no-python", NONE, jr_set_no_python, "entrypoint"),
     JR_SETS("-r --redirects", ONE, set_streams, "redirects"),
     JR_SETS("-t --tee", ONE, set_streams, "tee"),
     JR_SETS("--log-dir", ONE, jr_set_path, "log_dir"),
@@ -141,11 +104,11 @@ const struct jr_flag jr_flags_torch[] = {
 
 static const struct jr_flag flags_torchrun[] = {
     JR_SETS("--nproc-per-node", ONE, set_per_node, "local_world_size"),
-    JR_SETS("--nnodes", ONE, set_nodes, "nodes"),
+    JR_SETS("--nnodes", ONE, jr_set_nodes, "nodes"),
     JR_SETS("--node-rank", ONE, jr_set_field, "node_rank"),
     JR_SETS("--master-addr", ONE, jr_set_field, "master_addr"),
     JR_SETS("--master-port", ONE, jr_set_field, "master_port"),
-    JR_SETS("--rdzv-endpoint", ONE, set_endpoint, "master_addr"),
+    JR_SETS("--rdzv-endpoint", ONE, jr_set_endpoint, "master_addr"),
     JR_SETS("--standalone", NONE, jr_set_field, "nodes=1"),
     JR_NEEDLESS("--rdzv-id", ONE, "a run has an id of its own, or --run-id"),
     JR_NEEDLESS("--start-method", ONE,
@@ -204,6 +167,6 @@ const struct jr_launcher jr_launcher_torch_launch = {
     .tables = {flags_launch, flags_torchrun, jr_flags_torch},
     .python = true,
     .abbrev = true,
-    .local_rank = true,
+    .local_rank = "--local-rank",
     .finish = finish_torchrun,
 };

@@ -19,6 +19,9 @@ LAUNCHERS = {  # the name for --help: words that begin its lines
     "accelerate launch": ("accelerate",),
     "srun": ("srun",),
     "mpirun": ("mpirun", "mpiexec", "orterun"),
+    "paddle.distributed.launch": ("paddle.distributed.launch", "fleetrun"),
+    "deepspeed": ("deepspeed",),
+    "horovodrun": ("horovodrun",),
 }
 
 WRONG = [  # line, what is said of it
@@ -82,6 +85,14 @@ WRONG = [  # line, what is said of it
     ("mpirun -np two ./a", "an integer of at least 1"),
     ("mpirun -host a:x ./a", "an integer of at least 1"),
     ("mpirun -timeout 1h ./a", "a number of seconds"),
+    ("fleetrun", "names no program"),
+    ("fleetrun --nnodes 2: train.py", "an integer of at least 1"),
+    ("fleetrun --gpus 0,,1 train.py", "indices or UUIDs"),
+    ("deepspeed --num_gpus all train.py", "an integer of at least 1"),
+    ("deepspeed -i localhost: train.py", "indices or UUIDs"),
+    ("horovodrun -np x python train.py", "an integer of at least 1"),
+    ("horovodrun -np 2 --fusion-threshold-mb big python train.py",
+     "a number of megabytes"),
 ]
 
 ARGUMENTS = [  # as typed behind the program
