@@ -9,11 +9,11 @@
 struct system {
     const char *name;
     enum jr_system_kind kind;
-    const char *first, *second;
+    const char *markers[3];
 };
 
-#define SYSTEM(id, name, kind, first, second)                                  \
-    [JR_SYSTEM_##id] = {name, JR_SYSTEM_##kind, first, second},
+#define SYSTEM(id, name, kind, first, second, third)                           \
+    [JR_SYSTEM_##id] = {name, JR_SYSTEM_##kind, {first, second, third}},
 static const struct system systems[] = {JR_SYSTEMS(SYSTEM)};
 
 /* One that is set to nothing is not set. */
@@ -49,9 +49,9 @@ static bool is_pbs_task(const struct jr_probe *probe)
 static bool is_there(const struct jr_probe *probe, enum jr_system system)
 {
     const struct system *row = &systems[system];
-    if (value_of(probe, row->first) == NULL ||
-        (row->second != NULL && value_of(probe, row->second) == NULL))
-        return false;
+    for (size_t i = 0; i < sizeof row->markers / sizeof *row->markers; i++)
+        if (row->markers[i] != NULL && value_of(probe, row->markers[i]) == NULL)
+            return false;
     if (system == JR_SYSTEM_SLURM_STEP)
         return is_slurm_step(probe);
     return system != JR_SYSTEM_PBS_TASK || is_pbs_task(probe);

@@ -13,31 +13,36 @@
 
 #include "probe.h"
 
-/* Identifier, name, kind, and two variables that are set together only there
- * (NULL: the first one is enough). Markers are never RANK or WORLD_SIZE: they
- * are left behind in shells, and count pods here and processes there. */
+/* Identifier, name, kind, and up to three variables that are set together only
+ * there (NULL: the ones before are enough). Of a LAUNCHER one of them says
+ * which process this is: a size without a rank is what a shell has kept.
+ * Markers are never RANK or WORLD_SIZE: they are left behind in shells, and
+ * count pods here and processes there. */
 #define JR_SYSTEMS(X)                                                          \
     X(TORCHRUN, "torchrun", LAUNCHER, "TORCHELASTIC_RUN_ID",                   \
-      "GROUP_WORLD_SIZE")                                                      \
-    X(OPENMPI, "Open MPI", LAUNCHER, "OMPI_COMM_WORLD_SIZE", NULL)             \
-    X(HYDRA, "MPICH", LAUNCHER, "MPI_LOCALNRANKS", "PMI_SIZE")                 \
-    X(PALS, "PALS", LAUNCHER, "PALS_RANKID", "PMI_SIZE")                       \
-    X(JSM, "jsrun", LAUNCHER, "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE")      \
-    X(FLUX, "Flux", LAUNCHER, "FLUX_JOB_ID", "FLUX_TASK_RANK")                 \
-    X(SLURM_STEP, "srun", LAUNCHER, "SLURM_JOB_ID", "SLURM_STEP_ID")           \
-    X(PBS_TASK, "pbsdsh", LAUNCHER, "PBS_JOBID", "PBS_TASKNUM")                \
-    X(LSF_TASK, "blaunch", LAUNCHER, "LSB_JOBID", "LSF_PM_TASKID")             \
-    X(SGE_TASK, "qrsh", LAUNCHER, "JOB_ID", "PE_TASK_ID")                      \
-    X(KUBEFLOW, "Kubeflow", SELF, "PET_NNODES", "PET_NODE_RANK")               \
-    X(VOLCANO, "Volcano", SELF, "VC_TASK_INDEX", NULL)                         \
+      "GROUP_WORLD_SIZE", "GROUP_RANK")                                        \
+    X(OPENMPI, "Open MPI", LAUNCHER, "OMPI_COMM_WORLD_SIZE",                   \
+      "OMPI_COMM_WORLD_RANK", NULL)                                            \
+    X(HYDRA, "MPICH", LAUNCHER, "MPI_LOCALNRANKS", "PMI_SIZE", "PMI_RANK")     \
+    X(PALS, "PALS", LAUNCHER, "PALS_RANKID", "PMI_SIZE", NULL)                 \
+    X(JSM, "jsrun", LAUNCHER, "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE",      \
+      NULL)                                                                    \
+    X(FLUX, "Flux", LAUNCHER, "FLUX_JOB_ID", "FLUX_TASK_RANK", NULL)           \
+    X(SLURM_STEP, "srun", LAUNCHER, "SLURM_JOB_ID", "SLURM_STEP_ID",           \
+      "SLURM_NODEID")                                                          \
+    X(PBS_TASK, "pbsdsh", LAUNCHER, "PBS_JOBID", "PBS_TASKNUM", NULL)          \
+    X(LSF_TASK, "blaunch", LAUNCHER, "LSB_JOBID", "LSF_PM_TASKID", NULL)       \
+    X(SGE_TASK, "qrsh", LAUNCHER, "JOB_ID", "PE_TASK_ID", NULL)                \
+    X(KUBEFLOW, "Kubeflow", SELF, "PET_NNODES", "PET_NODE_RANK", NULL)         \
+    X(VOLCANO, "Volcano", SELF, "VC_TASK_INDEX", NULL, NULL)                   \
     X(AWS_BATCH, "AWS Batch", SELF, "AWS_BATCH_JOB_NUM_NODES",                 \
-      "AWS_BATCH_JOB_NODE_INDEX")                                              \
-    X(SAGEMAKER, "SageMaker", SELF, "SM_CURRENT_HOST", "SM_HOSTS")             \
-    X(KUBERNETES, "Kubernetes", SELF, "JOB_COMPLETION_INDEX", NULL)            \
-    X(SLURM, "Slurm", ALLOCATION, "SLURM_JOB_ID", NULL)                        \
-    X(PBS, "PBS", ALLOCATION, "PBS_JOBID", NULL)                               \
-    X(LSF, "LSF", ALLOCATION, "LSB_JOBID", NULL)                               \
-    X(SGE, "Grid Engine", ALLOCATION, "JOB_ID", "SGE_TASK_ID")
+      "AWS_BATCH_JOB_NODE_INDEX", NULL)                                        \
+    X(SAGEMAKER, "SageMaker", SELF, "SM_CURRENT_HOST", "SM_HOSTS", NULL)       \
+    X(KUBERNETES, "Kubernetes", SELF, "JOB_COMPLETION_INDEX", NULL, NULL)      \
+    X(SLURM, "Slurm", ALLOCATION, "SLURM_JOB_ID", NULL, NULL)                  \
+    X(PBS, "PBS", ALLOCATION, "PBS_JOBID", NULL, NULL)                         \
+    X(LSF, "LSF", ALLOCATION, "LSB_JOBID", NULL, NULL)                         \
+    X(SGE, "Grid Engine", ALLOCATION, "JOB_ID", "SGE_TASK_ID", NULL)
 
 enum jr_system_kind {
     JR_SYSTEM_LAUNCHER,
@@ -45,7 +50,7 @@ enum jr_system_kind {
     JR_SYSTEM_ALLOCATION
 };
 
-#define JR_SYSTEM_ENUM(id, name, kind, first, second) JR_SYSTEM_##id,
+#define JR_SYSTEM_ENUM(id, name, kind, first, second, third) JR_SYSTEM_##id,
 enum jr_system { JR_SYSTEMS(JR_SYSTEM_ENUM) JR_SYSTEM_COUNT };
 
 /* What is done with a variable. Where two rows of a system fill the same

@@ -16,7 +16,7 @@
 
 #define SCHEDULERS TEST_SOURCE_DIR "/schedulers"
 
-enum { SCHEDULERS_COUNT = 67 };
+enum { SCHEDULERS_COUNT = 73 };
 
 static char *path_of(struct jr_arena *arena, const char *name, const char *file)
 {
