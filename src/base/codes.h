@@ -485,6 +485,14 @@
       "\n"                                                                     \
       "  before   {device: cpu, devices: [0, 1]}\n"                            \
       "  after    {device: cuda, devices: [0, 1]}\n")                          \
+    X(328, "MPI programs would be singletons",                                 \
+      "A warning: env_profiles: [mpi] gives each rank the variables that mpirun\n"\
+      "would, for programs that read them. MPI itself asks a process manager,\n"\
+      "and jobrun is none: MPI_Init finds a world of one in every rank, and\n" \
+      "each computes the whole alone. Let an MPI launcher start such programs.\n"\
+      "\n"                                                                     \
+      "  before   {entrypoint: [./solver], env_profiles: [mpi]}\n"             \
+      "  after    jobrun render solver.jobrun.yaml --engine mpi\n")            \
     X(401, "two statements contradict each other",                             \
       "Sizes that the spec states, or that follow from what it states, do\n"   \
       "not go together: world_size is nodes x local_world_size and data x\n"   \

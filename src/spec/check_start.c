@@ -101,6 +101,24 @@ static void warn_of_late(const struct jr_check *check,
     }
 }
 
+/* The variables of a launcher are no process manager: MPI_Init finds none. */
+static void warn_of_singletons(const struct jr_check *check)
+{
+    const struct jr_node *profiles = jr_doc_get(check->tree, "env_profiles");
+    for (size_t i = 0; profiles != NULL && i < profiles->count; i++) {
+        const struct jr_node *profile = profiles->items[i];
+        if (strcmp(profile->text, "mpi") != 0)
+            continue;
+        struct jr_diag *diag = jr_diags_warning(
+            check->lint->diags, 328, profile->span, NULL,
+            "the mpi profile sets variables only: a program that calls "
+            "MPI_Init runs as a world of one in every rank");
+        jr_diag_help(check->lint->diags, diag,
+                     "start MPI programs by mpiexec or srun, with what "
+                     "`jobrun render SPEC --engine mpi` prints");
+    }
+}
+
 void jr_check_start(const struct jr_check *check)
 {
     const struct jr_node *method = jr_doc_get(check->tree, "start_method");
@@ -108,6 +126,7 @@ void jr_check_start(const struct jr_check *check)
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
     check_preload(check, method, entry);
     check_barrier(check, entry);
+    warn_of_singletons(check);
     if (method == NULL || strcmp(method->text, "spawn") == 0)
         return;
     if (entry != NULL)

@@ -124,6 +124,19 @@ class Profiles(harness.Case):
         self.assertEqual([rank["FLAGS_selected_xpus"] for rank in self.plan()],
                          ["0", "1", "2"])
 
+    def test_mpi_says_at_the_start_that_it_is_no_process_manager(self):
+        """MPI_Init would find a world of one in each of the ranks."""
+        self.write("job.yaml", "version: 1\nentrypoint: ['true']\n"
+                   "world_size: 2\nenv_profiles: [mpi]\n")
+        done = self.expect(self.jobrun("job.yaml"), 0)
+        self.assertIn("warning[JR0328]: the mpi profile sets variables only",
+                      done.stderr)
+        self.assertLess(done.stderr.index("JR0328"),
+                        done.stderr.index("2 ranks on 1 node"))
+        done = self.expect(self.jobrun("job.yaml", "-s",
+                                       "env_profiles=[torch]"), 0)
+        self.assertNotIn("JR0328", done.stderr)
+
     def test_two_jobs_at_once_share_no_port(self):
         """The first holds its ports while the second takes its own."""
         self.write("job.yaml", SPEC.format(profile="paddle").replace(
