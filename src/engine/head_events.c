@@ -1,8 +1,6 @@
 /* What happens on the nodes, as their runners tell it: for events.jsonl, by our
  * clock; for what is known of ranks when their node is lost later; and for what
  * one node's means to the others. */
-#include <string.h>
-
 #include "clock.h"
 #include "crew.h"
 #include "run.h"
@@ -10,56 +8,54 @@
 #include "banned.h"
 
 static struct jr_rank_outcome *rank_of(const struct jr_head_run *run,
-                                       uint32_t node, const json_t *event)
+                                       uint32_t node,
+                                       const struct jr_event *event)
 {
-    const json_t *rank = json_object_get(event, "rank");
-    json_int_t number = json_integer_value(rank);
-    bool there = json_is_integer(rank) && number >= run->first[node] &&
-                 number < run->first[node + 1];
-    return there ? &run->outcome->ranks[number] : NULL;
+    bool there = (event->says & JR_SAYS(RANK)) != 0 &&
+                 event->rank >= run->first[node] &&
+                 event->rank < run->first[node + 1];
+    return there ? &run->outcome->ranks[event->rank] : NULL;
 }
 
-/* What is known of the ranks of a node that is lost later. */
-static void note_rank(struct jr_head_run *run, uint32_t node, const char *name,
-                      const json_t *event)
+static void note_end(struct jr_head_run *run, struct jr_rank_outcome *rank,
+                     const struct jr_event *event)
 {
-    struct jr_rank_outcome *rank = rank_of(run, node, event);
-    const struct jr_node_side *side = &run->head->nodes[node];
-    uint64_t ns = (uint64_t)jr_json_get_int(event, "ns");
-    if (rank == NULL)
-        return;
-    if (strcmp(name, "rank_started") == 0) {
-        rank->pid = (int32_t)jr_json_get_int(event, "pid");
-        rank->started_ns = jr_head_run_ns(side, ns);
-    }
-    if (strcmp(name, "rank_ended") != 0)
-        return;
-    const json_t *code = json_object_get(event, "exit_code");
-    rank->end = json_is_integer(code) ? JR_END_EXITED : JR_END_SIGNALED;
-    rank->exit_code = (int32_t)json_integer_value(code);
-    const char *sig = jr_json_get_str(event, "signal");
-    if (sig != NULL && strncmp(sig, "SIG", 3) == 0)
-        rank->signal = jr_signals_number(sig + 3);
-    rank->ended_ns = jr_head_run_ns(side, ns);
-    if (rank->end == JR_END_EXITED && rank->exit_code == 0 &&
-        !run->ended_well) {
+    bool exited = (event->says & JR_SAYS(EXIT_CODE)) != 0;
+    rank->end = exited ? JR_END_EXITED : JR_END_SIGNALED;
+    rank->exit_code = exited ? event->exit_code : 0;
+    rank->signal = event->signal;
+    if (exited && rank->exit_code == 0 && !run->ended_well) {
         run->ended_well = true;
         jr_head_tell(run->head, jr_head_word("first"));
     }
 }
 
-/* By our clock, with the node's number. */
-static void write_event(struct jr_head_run *run, uint32_t node, json_t *event)
+/* What is known of the ranks of a node that is lost later. */
+static void note_rank(struct jr_head_run *run, uint32_t node,
+                      const struct jr_event *event)
 {
+    struct jr_rank_outcome *rank = rank_of(run, node, event);
     const struct jr_node_side *side = &run->head->nodes[node];
-    char time[32];
-    uint64_t ns = jr_head_run_ns(side, (uint64_t)jr_json_get_int(event, "ns"));
-    jr_clock_rfc3339(time, jr_clock_wall_ns() - (jr_clock_ns() - ns));
-    jr_json_set_str(event, "time", time);
-    jr_json_set_int(event, "ns", (json_int_t)ns);
-    jr_json_set_int(event, "node", node);
-    jr_json_print(&run->events.lines, event, 0);
-    jr_buf_char(&run->events.lines, '\n');
+    if (rank == NULL)
+        return;
+    if (event->name == JR_EVENT_RANK_STARTED) {
+        rank->pid = event->pid;
+        rank->started_ns = jr_head_run_ns(side, event->ns);
+    } else if (event->name == JR_EVENT_RANK_ENDED) {
+        rank->ended_ns = jr_head_run_ns(side, event->ns);
+        note_end(run, rank, event);
+    }
+}
+
+/* By our clock, with the node's number. */
+static void write_event(struct jr_head_run *run, uint32_t node,
+                        struct jr_event *event)
+{
+    uint64_t ns = jr_head_run_ns(&run->head->nodes[node], event->ns);
+    event->says |= JR_SAYS(NODE);
+    event->node = node;
+    jr_events_add_at(&run->events, event,
+                     jr_clock_wall_ns() - (jr_clock_ns() - ns), ns);
     jr_events_flush(&run->events);
 }
 
@@ -76,13 +72,12 @@ static void ask_all(struct jr_head_run *run)
 }
 
 static void on_answer(struct jr_head_run *run, uint32_t node,
-                      const json_t *event)
+                      const struct jr_event *event)
 {
     uint64_t limit_ns =
         run->plan->policy->timeouts.silence_ms * UINT64_C(1000000);
-    uint64_t ago = (uint64_t)jr_json_get_int(event, "ago");
     run->head->nodes[node].asked = false;
-    run->spoken = run->spoken || ago < limit_ns;
+    run->spoken = run->spoken || event->ago_ns < limit_ns;
     jr_head_run_silence(run);
 }
 
@@ -97,28 +92,32 @@ void jr_head_run_silence(struct jr_head_run *run)
     run->asking = false;
 }
 
+/* What is said between nodes and is no event of the run. */
+static void handle_between(struct jr_head_run *run, uint32_t node,
+                           const struct jr_event *event)
+{
+    if (event->name == JR_EVENT_ALL_RETURNED)
+        jr_head_run_returned(run, node);
+    else if (event->name == JR_EVENT_RELEASED)
+        jr_head_run_release(run);
+    else if (event->name == JR_EVENT_SILENT)
+        ask_all(run);
+    else if (event->name == JR_EVENT_QUIET)
+        on_answer(run, node, event);
+}
+
 void jr_head_run_event(struct jr_head_run *run, uint32_t node, const char *line,
                        size_t len)
 {
-    json_t *event = jr_json_parse(line, len, NULL);
-    const char *name = jr_json_get_str(event, "event");
-    if (name == NULL) {
-        json_decref(event);
+    struct jr_event event;
+    if (!jr_event_read(&event, line, len) || event.name == JR_EVENT_UNKNOWN)
         return;
-    }
-    note_rank(run, node, name, event);
-    if (strcmp(name, "all_returned") == 0)
-        jr_head_run_returned(run, node);
-    else if (strcmp(name, "released") == 0)
-        jr_head_run_release(run);
-    else if (strcmp(name, "silent") == 0)
-        ask_all(run);
-    else if (strcmp(name, "quiet") == 0)
-        on_answer(run, node, event);
+    note_rank(run, node, &event);
+    if ((jr_event_kind(event.name) & JR_EVENT_IS_BETWEEN) != 0)
+        handle_between(run, node, &event);
     else
-        write_event(run, node, event);
-    if (strcmp(name, "stop") == 0 || strcmp(name, "kill") == 0 ||
-        strcmp(name, "start_failed") == 0)
+        write_event(run, node, &event);
+    if (event.name == JR_EVENT_STOP || event.name == JR_EVENT_KILL ||
+        event.name == JR_EVENT_START_FAILED)
         jr_head_run_stop(run);
-    json_decref(event);
 }

@@ -217,7 +217,8 @@ static void lose_node(struct jr_head_run *run, uint32_t node, enum jr_end end,
                       const char *how)
 {
     struct jr_outcome *outcome = run->outcome;
-    jr_events_add(&run->events, "node_lost", "\"node\":%u", node);
+    jr_events_add(&run->events,
+                  &(struct jr_event){.name = JR_EVENT_NODE_LOST, .node = node});
     jr_events_flush(&run->events);
     lose_ranks(run, node, end);
     if (outcome->lost_text[0] == '\0')
@@ -382,10 +383,11 @@ static void settle(struct jr_head_run *run)
     outcome->ended_wall_ns = jr_clock_wall_ns();
     outcome->console_failed = run->screen.failed;
     outcome->console_errno = run->screen.error;
-    jr_events_add(&run->events, "agents",
-                  "\"nodes\":%u,\"heard\":%llu,\"told\":%llu", run->plan->nodes,
-                  (unsigned long long)run->head->heard_bytes,
-                  (unsigned long long)run->head->told_bytes);
+    jr_events_add(&run->events,
+                  &(struct jr_event){.name = JR_EVENT_AGENTS,
+                                     .nodes = run->plan->nodes,
+                                     .heard = run->head->heard_bytes,
+                                     .told = run->head->told_bytes});
 }
 
 static void close_run(struct jr_head_run *run, const sigset_t *mask)

@@ -144,8 +144,9 @@ static void record_failure(const struct jr_session *session,
 {
     struct jr_events events;
     jr_events_open(&events, session->dir.fd, session->dir.file_mode);
-    jr_events_add(&events, "attempt_failed", "\"attempt\":%u,\"wait\":%.15g",
-                  session->attempt, (double)verdict->wait_ms / 1e3);
+    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_ATTEMPT_FAILED,
+                                              .attempt = session->attempt,
+                                              .wait_ms = verdict->wait_ms});
     jr_events_close(&events);
 }
 
@@ -153,8 +154,10 @@ static void record_restart(const struct jr_session *session)
 {
     struct jr_events events;
     jr_events_open(&events, session->dir.fd, session->dir.file_mode);
-    jr_events_add(&events, "restart", "\"attempt\":%u,\"master_port\":%u",
-                  session->attempt, session->plan.master_port);
+    jr_events_add(&events,
+                  &(struct jr_event){.name = JR_EVENT_RESTART,
+                                     .attempt = session->attempt,
+                                     .master_port = session->plan.master_port});
     jr_events_close(&events);
 }
 

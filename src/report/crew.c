@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "event_table.h"
 #include "folder.h"
 #include "left.h"
 
@@ -64,28 +65,17 @@ static int load_plan(struct jr_crew *crew, struct jr_error *err)
 
 static void hear(struct jr_crew *crew, const char *line, size_t len)
 {
-    json_t *event = jr_json_parse(line, len, NULL);
-    const char *name = jr_json_get_str(event, "event");
-    json_int_t pid = jr_json_get_int(event, "pid");
-    if (name != NULL && strcmp(name, "restart") == 0)
+    struct jr_event event;
+    if (!jr_event_read(&event, line, len))
+        return;
+    if (event.name == JR_EVENT_RESTART)
         (void)load_plan(crew, NULL);
-    struct jr_crew_rank *rank = rank_of(crew, jr_json_get_int(event, "rank"));
-    if (rank != NULL && name != NULL && strcmp(name, "rank_started") == 0)
-        rank->pid = (int32_t)pid;
-    if (rank != NULL && name != NULL && strcmp(name, "rank_ended") == 0)
+    bool names_one = (event.says & JR_SAYS(RANK)) != 0;
+    struct jr_crew_rank *rank = names_one ? rank_of(crew, event.rank) : NULL;
+    if (rank != NULL && event.name == JR_EVENT_RANK_STARTED)
+        rank->pid = event.pid;
+    if (rank != NULL && event.name == JR_EVENT_RANK_ENDED)
         rank->ended = true;
-    json_decref(event);
-}
-
-/* Lines that matter: all others are not even parsed. */
-static bool matters(const char *line, size_t len)
-{
-    static const char *const events[] = {"\"event\":\"rank_",
-                                         "\"event\":\"restart\""};
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-        if (memmem(line, len, events[i], strlen(events[i])) != NULL)
-            return true;
-    return false;
 }
 
 /* Take the whole lines out of the rest. */
@@ -98,8 +88,7 @@ static void hear_lines(struct jr_crew *crew)
         if (end == NULL)
             break;
         size_t len = (size_t)(end - rest->data) - at;
-        if (matters(rest->data + at, len))
-            hear(crew, rest->data + at, len);
+        hear(crew, rest->data + at, len);
         at += len + 1;
     }
     if (at == 0)

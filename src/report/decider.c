@@ -15,16 +15,13 @@
 /* When its ranks' end began, by its wall clock; 0: unknown. */
 static double ended_at(const struct jr_timeline *timeline, const json_t *rank)
 {
-    static const char *const ends[] = {"start_failed", "signal", "timeout",
-                                       "runner_lost"};
     for (size_t i = 0; json_is_integer(rank) && i < timeline->span_count; i++)
         if (timeline->spans[i].rank == json_integer_value(rank) &&
             timeline->spans[i].last && timeline->spans[i].ended >= 0)
             return timeline->spans[i].wall;
     for (size_t i = 0; i < timeline->moment_count; i++)
-        for (size_t n = 0; n < sizeof ends / sizeof *ends; n++)
-            if (strcmp(timeline->moments[i].event, ends[n]) == 0)
-                return timeline->moments[i].wall;
+        if ((jr_event_kind(timeline->moments[i].name) & JR_EVENT_IS_END) != 0)
+            return timeline->moments[i].wall;
     return 0;
 }
 

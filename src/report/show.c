@@ -5,6 +5,7 @@
 
 #include "cleanup.h"
 #include "clock.h"
+#include "event_table.h"
 #include "folder.h"
 #include "left.h"
 #include "parts.h"
@@ -47,19 +48,15 @@ static void show_pause(struct jr_buf *out, int fd)
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     jr_left_tail(&line, fd, "events.jsonl", 1);
-    json_t *event =
-        line.len == 0 ? NULL : jr_json_parse(line.data, line.len, NULL);
-    const char *word = jr_json_get_str(event, "event");
-    if (word != NULL && strcmp(word, "attempt_failed") == 0) {
-        long long failed = jr_json_get_int(event, "attempt");
-        double ago =
-            ((double)jr_clock_ns() - jr_json_get_real(event, "ns")) / 1e9;
-        double left = jr_json_get_real(event, "wait") - ago;
-        jr_buf_printf(out, "\n  attempt %lld failed; attempt %lld starts ",
-                      failed, failed + 1);
-        jr_buf_printf(out, left > 0.5 ? "in %.0f s" : "now", left);
-    }
-    json_decref(event);
+    struct jr_event event;
+    if (!jr_event_read(&event, line.data, line.len) ||
+        event.name != JR_EVENT_ATTEMPT_FAILED)
+        return;
+    double ago = ((double)jr_clock_ns() - (double)event.ns) / 1e9;
+    double left = (double)event.wait_ms / 1e3 - ago;
+    jr_buf_printf(out, "\n  attempt %u failed; attempt %u starts ",
+                  event.attempt, event.attempt + 1);
+    jr_buf_printf(out, left > 0.5 ? "in %.0f s" : "now", left);
 }
 
 static void add_standing(struct jr_buf *out, const json_t *run,

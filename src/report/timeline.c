@@ -48,10 +48,9 @@ static void start_span(struct reading *reading, uint32_t rank, double at)
     reading->open[rank] = to->span_count;
 }
 
-static double wall_of(const json_t *line)
+static double wall_of(const struct jr_event *event)
 {
-    const char *time = jr_json_get_str(line, "time");
-    return time == NULL ? 0 : jr_clock_of_rfc3339(time);
+    return (double)event->wall_ns / 1e9;
 }
 
 static void add_member(struct jr_buf *text, const char *key, json_t *value)
@@ -63,75 +62,86 @@ static void add_member(struct jr_buf *text, const char *key, json_t *value)
         jr_json_print(text, value, 0);
 }
 
-static void add_moment(struct jr_timeline *to, const json_t *line,
-                       const char *event, double at)
+/* Its members but for those that all events have. */
+static void add_members(struct jr_buf *text, const json_t *line)
 {
-    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     const char *key = NULL;
     json_t *value = NULL;
+    json_object_foreach((json_t *)line, key, value) {
+        if (strcmp(key, "time") != 0 && strcmp(key, "ns") != 0 &&
+            strcmp(key, "event") != 0)
+            add_member(text, key, value);
+    }
+}
+
+/* An event of another build stands for itself. */
+static void add_moment(struct jr_timeline *to, const json_t *line,
+                       const struct jr_event *event, double at)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (to->moment_count >= MOST_MOMENTS) {
         to->partial = true;
         return;
     }
-    json_object_foreach((json_t *)line, key, value) {
-        if (strcmp(key, "time") != 0 && strcmp(key, "ns") != 0 &&
-            strcmp(key, "event") != 0)
-            add_member(&text, key, value);
-    }
+    add_members(&text, line);
+    const char *told =
+        event->name == JR_EVENT_UNKNOWN
+            ? jr_arena_strdup(&to->arena, jr_json_get_str(line, "event"))
+            : jr_event_words(event->name);
     struct jr_moment *moment = jr_arena_push(
         &to->arena, &to->moments, &to->moment_count, sizeof *to->moments);
     if (moment != NULL)
         *moment = (struct jr_moment){
             .at = at,
-            .wall = wall_of(line),
-            .event = jr_arena_strdup(&to->arena, event),
+            .wall = wall_of(event),
+            .name = event->name,
+            .told = told,
             .text = jr_buf_keep(&text, &to->arena),
         };
 }
 
-/* An event of one rank's life; false when it is another. */
-static bool add_life(struct reading *reading, const json_t *line,
-                     const char *event, double at)
+/* An event of one rank's life. */
+static void add_life(struct reading *reading, const struct jr_event *event,
+                     double at)
 {
-    json_int_t rank = jr_json_get_int(line, "rank");
-    bool started = strcmp(event, "rank_started") == 0;
-    bool heard = strcmp(event, "first_output") == 0;
-    if (!started && !heard && strcmp(event, "rank_ended") != 0)
-        return strcmp(event, "rank_done") == 0;
-    if (rank < 0 || rank >= MOST_RANKS) {
+    bool started = event->name == JR_EVENT_RANK_STARTED;
+    if ((event->says & JR_SAYS(RANK)) == 0 || event->rank >= MOST_RANKS) {
         reading->to->partial = true;
-        return true;
+        return;
     }
     if (started)
-        start_span(reading, (uint32_t)rank, at);
-    struct jr_stretch *span = open_span(reading, (uint32_t)rank);
-    if (span != NULL && heard && span->heard < 0)
+        start_span(reading, event->rank, at);
+    struct jr_stretch *span = open_span(reading, event->rank);
+    if (span == NULL)
+        return;
+    if (event->name == JR_EVENT_FIRST_OUTPUT && span->heard < 0)
         span->heard = at;
-    if (span != NULL && !heard && !started) {
+    if (event->name == JR_EVENT_RANK_ENDED) {
         span->ended = at;
-        span->wall = wall_of(line);
+        span->wall = wall_of(event);
     }
-    return true;
 }
 
 static void add_line(struct reading *reading, const char *text, size_t len)
 {
+    struct jr_event event;
     json_t *line = jr_json_parse(text, len, NULL);
-    const char *event = jr_json_get_str(line, "event");
-    double ns = jr_json_get_real(line, "ns");
-    if (event == NULL || ns <= 0) {
+    if (!jr_event_of(&event, line) || event.ns == 0) {
         reading->to->partial = true;
         json_decref(line);
         return;
     }
+    double ns = (double)event.ns;
     if (reading->zero < 0)
         reading->zero = ns;
     double at = ns > reading->zero ? (ns - reading->zero) / 1e9 : 0;
     at += reading->after;
     if (at > reading->to->end)
         reading->to->end = at;
-    if (!add_life(reading, line, event, at))
-        add_moment(reading->to, line, event, at);
+    if ((jr_event_kind(event.name) & JR_EVENT_IS_LIFE) != 0)
+        add_life(reading, &event, at);
+    else
+        add_moment(reading->to, line, &event, at);
     json_decref(line);
 }
 

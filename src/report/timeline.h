@@ -5,7 +5,7 @@
 #define JR_TIMELINE_H
 
 #include "arena.h"
-#include "json.h"
+#include "event_table.h"
 
 /* One life of a rank: there is one more with each attempt. Seconds after the
  * first event. */
@@ -20,9 +20,10 @@ struct jr_stretch {
 /* What is told besides. */
 struct jr_moment {
     double at;
-    double wall;       /* the same since the epoch; 0: unknown */
-    const char *event; /* its name */
-    const char *text;  /* its members: "signal SIGTERM, running 5" */
+    double wall; /* the same since the epoch; 0: unknown */
+    enum jr_event_name name;
+    const char *told; /* what it was, for people */
+    const char *text; /* its members: "signal SIGTERM, running 5" */
 };
 
 struct jr_timeline {

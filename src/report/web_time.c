@@ -202,31 +202,6 @@ static void add_chart(const struct chart *chart)
     jr_buf_str(out, "</figcaption>\n</figure>\n");
 }
 
-/* The words of events.jsonl for people; what is not here stands for itself. */
-static const char *words_of(const char *event)
-{
-    static const char *const words[][2] = {
-        {"signal", "jobrun was sent a signal"},
-        {"forward", "handed a signal on to the ranks"},
-        {"timeout", "a timeout passed"},
-        {"stop", "told the ranks to stop"},
-        {"kill", "killed the ranks that still ran"},
-        {"swept", "ended what the ranks left behind"},
-        {"attempt_failed", "an attempt failed"},
-        {"restart", "started all ranks again"},
-        {"setup_started", "ran the setup"},
-        {"setup_ended", "the setup ended"},
-        {"start_failed", "could not start a rank"},
-        {"log_failed", "could not write a log any more"},
-        {"runner_lost", "lost its runner"},
-        {"guard_lost", "lost its guard"},
-    };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i][0], event) == 0)
-            return words[i][1];
-    return event;
-}
-
 /* Everything in events.jsonl that is no rank's own start and end. */
 static void add_moments(const struct jr_web *web)
 {
@@ -248,7 +223,7 @@ static void add_moments(const struct jr_web *web)
         const struct jr_moment *moment = &timeline->moments[i];
         jr_buf_str(web->out, "<tr>");
         jr_web_seconds(web, jr_clock_ns_of(moment->at) + 1);
-        jr_web_cell(web, words_of(moment->event));
+        jr_web_cell(web, moment->told);
         jr_web_cell(web, moment->text);
         jr_buf_str(web->out, "</tr>\n");
     }

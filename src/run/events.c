@@ -1,14 +1,10 @@
 #include "events.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "io.h"
-#include "signame.h"
 
 #include "banned.h"
 
@@ -27,40 +23,22 @@ void jr_events_open_fd(struct jr_events *events, int fd, int least)
     *events = (struct jr_events){.fd = fcntl(fd, F_DUPFD_CLOEXEC, least)};
 }
 
-void jr_events_add(struct jr_events *events, const char *name,
-                   const char *format, ...)
+void jr_events_add_at(struct jr_events *events, const struct jr_event *event,
+                      uint64_t wall_ns, uint64_t ns)
 {
-    char members[256], time[32];
-    va_list args;
-    va_start(args, format);
-    int len = vsnprintf(members, sizeof members, format, args);
-    va_end(args);
-    if (events->fd < 0 || len < 0 || (size_t)len >= sizeof members)
+    struct jr_event timed = *event;
+    if (events->fd < 0)
         return;
-    jr_clock_rfc3339(time, jr_clock_wall_ns());
-    jr_buf_printf(&events->lines,
-                  "{\"time\":\"%s\",\"ns\":%" PRIu64 ",\"event\":\"%s\"%s%s}\n",
-                  time, jr_clock_ns(), name, len > 0 ? "," : "", members);
+    timed.wall_ns = wall_ns;
+    timed.ns = ns;
+    jr_event_put(&events->lines, &timed);
     if (events->lines.len >= FLUSH_AT)
         jr_events_flush(events);
 }
 
-const char *jr_events_signal(char out[static JR_EVENTS_SIGNAL], int sig)
+void jr_events_add(struct jr_events *events, const struct jr_event *event)
 {
-    char name[JR_SIGNAL_NAME];
-    if (sig == 0)
-        return "null";
-    jr_signal_name(name, sig);
-    (void)snprintf(out, JR_EVENTS_SIGNAL, "\"%s\"", name);
-    return out;
-}
-
-const char *jr_events_code(char out[static JR_EVENTS_SIGNAL], int code)
-{
-    if (code < 0)
-        return "null";
-    (void)snprintf(out, JR_EVENTS_SIGNAL, "%d", code);
-    return out;
+    jr_events_add_at(events, event, jr_clock_wall_ns(), jr_clock_ns());
 }
 
 void jr_events_flush(struct jr_events *events)

@@ -275,7 +275,6 @@ static void record_loss(const struct guard *guard, int sig,
 {
     struct jr_outcome *outcome = &guard->shared->outcome;
     struct jr_events events;
-    char name[JR_EVENTS_SIGNAL];
     outcome->runner_signal = sig;
     outcome->ended_ns = jr_clock_ns();
     outcome->ended_wall_ns = jr_clock_wall_ns();
@@ -285,9 +284,10 @@ static void record_loss(const struct guard *guard, int sig,
     else
         jr_events_open(&events, guard->options->dir->fd,
                        guard->options->dir->file_mode);
-    jr_events_add(&events, "runner_lost",
-                  "\"signal\":%s,\"processes\":%u,\"left\":%u",
-                  jr_events_signal(name, sig), sweep->killed, sweep->left);
+    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_RUNNER_LOST,
+                                              .signal = sig,
+                                              .processes = sweep->killed,
+                                              .left = sweep->left});
     jr_events_close(&events);
 }
 

@@ -104,8 +104,9 @@ static void write_evidence(const struct jr_hang_rank *hung,
     if (text.failed || folder < 0 ||
         jr_io_replace(folder, "hang.json", text.data, text.len,
                       hung->runner->options->dir->file_mode, &err) != 0)
-        jr_events_add(&hung->runner->events, "evidence_failed", "\"rank\":%u",
-                      rank->plan->rank);
+        jr_events_add(&hung->runner->events,
+                      &(struct jr_event){.name = JR_EVENT_EVIDENCE_FAILED,
+                                         .rank = rank->plan->rank});
 }
 
 /* Both looks, by what is done with each rank that lives. */
@@ -179,8 +180,11 @@ static void start_command(struct jr_hang_rank *hung)
     child.streams[0].path = child.streams[1].path = log;
     if (child.argv == NULL ||
         jr_start_program(&runner->starter, &child, &started) != 0) {
-        jr_events_add(&runner->events, "evidence_failed",
-                      "\"rank\":%u,\"errno\":%d", rank->rank, errno);
+        jr_events_add(&runner->events,
+                      &(struct jr_event){.name = JR_EVENT_EVIDENCE_FAILED,
+                                         .says = JR_SAYS(ERRNO),
+                                         .rank = rank->rank,
+                                         .error = errno});
         return;
     }
     hung->pid = started.pid;
@@ -254,7 +258,8 @@ static void go_on(struct jr_runner *runner)
     if (hang->running > 0)
         return;
     uint32_t asked = ask_ranks(runner);
-    jr_events_add(&runner->events, "evidence", "\"signalled\":%u", asked);
+    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_EVIDENCE,
+                                                      .signalled = asked});
     if (asked == 0)
         jr_stop_begin(runner);
 }
@@ -288,8 +293,6 @@ void jr_hang_begin(struct jr_runner *runner, enum jr_hang_why why)
         return;
     jr_stop_timed_out(runner, silent ? JR_TIMEOUT_SILENCE
                                      : JR_TIMEOUT_AFTER_FIRST_EXIT);
-    jr_events_add(&runner->events, "timeout", "\"timeout\":\"%s\"",
-                  silent ? "silence" : "after_first_exit");
     hang->begun = true;
     hang->ranks = calloc((size_t)runner->plan->count + 1, sizeof *hang->ranks);
     if (hang->ranks == NULL) {

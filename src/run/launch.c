@@ -19,13 +19,15 @@
 static void record_end(struct jr_runner *runner, const struct jr_rank_run *rank)
 {
     const struct jr_rank_outcome *outcome = rank->outcome;
-    char code[JR_EVENTS_SIGNAL], name[JR_EVENTS_SIGNAL];
     bool exited = outcome->end == JR_END_EXITED;
-    jr_events_add(&runner->events, "rank_ended",
-                  "\"rank\":%u,\"pid\":%d,\"exit_code\":%s,\"signal\":%s",
-                  rank->plan->rank, outcome->pid,
-                  jr_events_code(code, exited ? outcome->exit_code : -1),
-                  jr_events_signal(name, outcome->signal));
+    jr_events_add(&runner->events,
+                  &(struct jr_event){
+                      .name = JR_EVENT_RANK_ENDED,
+                      .rank = rank->plan->rank,
+                      .pid = outcome->pid,
+                      .exit_code = exited ? outcome->exit_code : -1,
+                      .signal = outcome->signal,
+                  });
 }
 
 static void rank_ended(struct jr_runner *runner, struct jr_rank_run *rank)
@@ -81,9 +83,11 @@ static void start_failed(struct jr_runner *runner, struct jr_rank_run *rank,
     outcome->order = ++runner->ended;
     outcome->end = JR_END_START;
     (void)jr_rank_handle(rank, JR_RANK_ON_UNSTARTED, 0);
-    jr_events_add(&runner->events, "start_failed",
-                  "\"rank\":%u,\"stage\":%d,\"errno\":%d", rank->plan->rank,
-                  (int)outcome->stage, outcome->start_errno);
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_START_FAILED,
+                                     .rank = rank->plan->rank,
+                                     .stage = outcome->stage,
+                                     .error = outcome->start_errno});
     jr_stop_judge(runner, rank);
 }
 
@@ -118,8 +122,10 @@ static void rank_started(struct jr_runner *runner, struct jr_rank_run *rank,
     runner->running++;
     if (rank->plan->input == JR_INPUT_TERMINAL)
         begin_terminal(runner);
-    jr_events_add(&runner->events, "rank_started", "\"rank\":%u,\"pid\":%d",
-                  rank->plan->rank, rank->outcome->pid);
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_RANK_STARTED,
+                                     .rank = rank->plan->rank,
+                                     .pid = rank->outcome->pid});
     jr_inject_started(runner, rank);
     if (jr_loop_add(&runner->loop, &rank->watch, EPOLLIN) != 0)
         watch_failed(runner, rank);

@@ -66,7 +66,8 @@ void jr_linger_release(struct jr_runner *runner)
         return;
     runner->linger.open = true;
     if (runner->options->link != NULL)
-        jr_events_add(&runner->events, "released", "%s", "");
+        jr_events_add(&runner->events,
+                      &(struct jr_event){.name = JR_EVENT_RELEASED});
     for (uint32_t i = 0; i < runner->next; i++)
         if (runner->ranks[i].word == JR_WORD_RETURNED)
             let_go(&runner->ranks[i]);
@@ -78,7 +79,8 @@ static void all_returned(struct jr_runner *runner)
     if (runner->options->link == NULL)
         jr_linger_release(runner);
     else
-        jr_events_add(&runner->events, "all_returned", "%s", "");
+        jr_events_add(&runner->events,
+                      &(struct jr_event){.name = JR_EVENT_ALL_RETURNED});
 }
 
 static void hear(struct jr_rank_run *rank, enum jr_word word)
@@ -88,9 +90,10 @@ static void hear(struct jr_rank_run *rank, enum jr_word word)
         return;
     rank->word = word;
     rank->outcome->returned = word == JR_WORD_RETURNED;
-    jr_events_add(&runner->events, "rank_done", "\"rank\":%u,\"returned\":%s",
-                  rank->plan->rank,
-                  word == JR_WORD_RETURNED ? "true" : "false");
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_RANK_DONE,
+                                     .rank = rank->plan->rank,
+                                     .returned = word == JR_WORD_RETURNED});
     if (word == JR_WORD_RAISED) {
         let_go(rank);
         jr_linger_release(runner);
@@ -166,8 +169,11 @@ static void on_time(void *owner)
         }
         rank->leave_by = 0;
         rank->outcome->lingered = true;
-        jr_events_add(&runner->events, "timeout",
-                      "\"timeout\":\"exit\",\"rank\":%u", rank->plan->rank);
+        jr_events_add(&runner->events,
+                      &(struct jr_event){.name = JR_EVENT_TIMEOUT,
+                                         .says = JR_SAYS(RANK),
+                                         .timeout = JR_TIMEOUT_EXIT,
+                                         .rank = rank->plan->rank});
         (void)jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
     }
     runner->linger.timer.at = next;

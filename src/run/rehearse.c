@@ -13,9 +13,6 @@
 #define STILL (400 * MS) /* of a slow rank's half second */
 #define MOVES (100 * MS)
 
-#define WORD(name, word, help) word,
-static const char *const words[] = {JR_INJECTS(WORD)};
-
 static bool takes(const struct jr_injection *injection, uint32_t rank)
 {
     return rank >= injection->first && rank <= injection->last &&
@@ -45,9 +42,10 @@ static void apply(struct jr_runner *runner, struct jr_rank_run *rank,
         cell->still = !cell->still;
     cell->at = again ? jr_clock_ns() + (cell->still ? STILL : MOVES) : 0;
     if (!outcome->injected)
-        jr_events_add(&runner->events, "injected",
-                      "\"rank\":%u,\"injection\":\"%s\"", rank->plan->rank,
-                      words[injection->what]);
+        jr_events_add(&runner->events,
+                      &(struct jr_event){.name = JR_EVENT_INJECTED,
+                                         .rank = rank->plan->rank,
+                                         .injection = injection->what});
     outcome->injected = true;
     outcome->injection = injection->what;
     outcome->injected_code = injection->code;

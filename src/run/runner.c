@@ -39,7 +39,6 @@ static void on_signal(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_runner *runner = owner;
-    char name[JR_EVENTS_SIGNAL];
     pid_t pid = 0;
     int sig = jr_signal_read(runner->signals.fd, &pid);
     switch (runner->uses.use[sig]) {
@@ -47,8 +46,9 @@ static void on_signal(void *owner, uint32_t events)
         jr_stop_signal(runner, sig);
         break;
     case JR_SIGNAL_FORWARD:
-        jr_events_add(&runner->events, "forward", "\"signal\":%s",
-                      jr_events_signal(name, sig));
+        jr_events_add(
+            &runner->events,
+            &(struct jr_event){.name = JR_EVENT_FORWARD, .signal = sig});
         jr_runner_tell_all(runner, JR_RANK_ON_FORWARD, sig);
         break;
     case JR_SIGNAL_SUSPEND:
@@ -71,7 +71,8 @@ static void on_guard_end(void *owner, uint32_t events)
     struct jr_runner *runner = owner;
     jr_loop_remove(&runner->loop, &runner->guard);
     runner->guard_lost = true;
-    jr_events_add(&runner->events, "guard_lost", "%s", "");
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_GUARD_LOST});
     jr_screen_abandon(&runner->screen);
 }
 
@@ -266,8 +267,9 @@ static void sweep(struct jr_runner *runner)
     outcome->left = sweep.left;
     outcome->ended_ns = jr_clock_ns();
     outcome->ended_wall_ns = jr_clock_wall_ns();
-    jr_events_add(&runner->events, "swept", "\"processes\":%u,\"left\":%u",
-                  sweep.killed, sweep.left);
+    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_SWEPT,
+                                                      .processes = sweep.killed,
+                                                      .left = sweep.left});
 }
 
 static bool goes_on(struct jr_runner *runner)

@@ -94,7 +94,7 @@ void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
 
 /* The stop policy: stop.c. */
 void jr_stop_open(struct jr_runner *runner);
-/* Note by which timeout the run ends; the first one counts. */
+/* Record that a timeout has passed which ends the run; the first one counts. */
 void jr_stop_timed_out(struct jr_runner *runner, enum jr_timeout by);
 /* End the run: stop signal, SIGCONT, the grace, SIGKILL. Once. */
 void jr_stop_begin(struct jr_runner *runner);

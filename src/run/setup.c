@@ -66,16 +66,18 @@ static void on_end(void *owner, uint32_t events)
     struct jr_runner *runner = owner;
     struct jr_setup *setup = &runner->setup;
     const struct jr_rank_outcome *outcome = &setup->outcome;
-    char code[JR_EVENTS_SIGNAL], name[JR_EVENTS_SIGNAL];
     if (!jr_rank_reap(&setup->run))
         return;
     jr_loop_close(&setup->run.watch);
     runner->running--;
     (void)jr_rank_handle(&setup->run, JR_RANK_ON_EXIT, 0);
     jr_events_add(
-        &runner->events, "setup_ended", "\"exit_code\":%s,\"signal\":%s",
-        jr_events_code(code, outcome->signal == 0 ? outcome->exit_code : -1),
-        jr_events_signal(name, outcome->signal));
+        &runner->events,
+        &(struct jr_event){
+            .name = JR_EVENT_SETUP_ENDED,
+            .exit_code = outcome->signal == 0 ? outcome->exit_code : -1,
+            .signal = outcome->signal,
+        });
     judge(runner);
     (void)close(setup->exported);
     setup->exported = -1;
@@ -134,8 +136,9 @@ static void begin(struct jr_runner *runner)
         .fd = started.pidfd, .ready = on_end, .owner = runner};
     (void)jr_rank_handle(&setup->run, JR_RANK_ON_STARTED, 0);
     runner->running++;
-    jr_events_add(&runner->events, "setup_started", "\"pid\":%d",
-                  (int)started.pid);
+    jr_events_add(
+        &runner->events,
+        &(struct jr_event){.name = JR_EVENT_SETUP_STARTED, .pid = started.pid});
     if (jr_loop_add(&runner->loop, &setup->run.watch, EPOLLIN) != 0 ||
         jr_tee_add(&runner->tee, runner->plan->count, &started, &setup->plan,
                    &runner->outcome->ranks[0]) != 0)

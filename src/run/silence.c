@@ -80,8 +80,11 @@ void jr_silence_tell(struct jr_runner *runner)
     look_at_all(runner);
     uint64_t now = jr_clock_ns(), last = last_sign(runner);
     bool silent = runner->silence.open && !jr_launch_is_due(runner);
-    jr_events_add(&runner->events, "quiet", "\"ago\":%llu",
-                  silent && last < now ? (unsigned long long)(now - last) : 0);
+    jr_events_add(&runner->events,
+                  &(struct jr_event){
+                      .name = JR_EVENT_QUIET,
+                      .ago_ns = silent && last < now ? now - last : 0,
+                  });
 }
 
 static void too_long(struct jr_runner *runner, uint64_t again_ns)
@@ -90,7 +93,7 @@ static void too_long(struct jr_runner *runner, uint64_t again_ns)
         jr_hang_begin(runner, JR_HANG_SILENCE);
         return;
     }
-    jr_events_add(&runner->events, "silent", "%s", "");
+    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_SILENT});
     runner->silence.timer.at = again_ns;
 }
 

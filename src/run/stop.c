@@ -34,6 +34,8 @@ void jr_stop_timed_out(struct jr_runner *runner, enum jr_timeout by)
 {
     if (runner->outcome->timed_out_by == JR_TIMEOUT_NONE)
         runner->outcome->timed_out_by = by;
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_TIMEOUT, .timeout = by});
 }
 
 static void on_start_timeout(void *owner)
@@ -42,7 +44,6 @@ static void on_start_timeout(void *owner)
     bool importing = runner->plan->helper.argv != NULL && !runner->helper.ready;
     static const char *const text = "it was not done within timeouts.start";
     jr_stop_timed_out(runner, JR_TIMEOUT_START);
-    jr_events_add(&runner->events, "timeout", "\"timeout\":\"start\"");
     if (!runner->setup.done)
         jr_launch_fail(runner, JR_STAGE_SETUP, 0, text);
     else if (importing)
@@ -55,7 +56,6 @@ static void on_run_timeout(void *owner)
 {
     struct jr_runner *runner = owner;
     jr_stop_timed_out(runner, JR_TIMEOUT_RUN);
-    jr_events_add(&runner->events, "timeout", "\"timeout\":\"run\"");
     jr_stop_begin(runner);
 }
 
@@ -110,7 +110,6 @@ void jr_stop_rest(struct jr_runner *runner)
 void jr_stop_begin(struct jr_runner *runner)
 {
     struct jr_stop *stop = &runner->stop;
-    char name[JR_EVENTS_SIGNAL];
     if (stop->begun)
         return;
     stop->begun = true;
@@ -120,8 +119,10 @@ void jr_stop_begin(struct jr_runner *runner)
         jr_clock_ns() + runner->plan->policy->timeouts.stop_grace_ms * MS;
     if (runner->running == 0)
         return;
-    jr_events_add(&runner->events, "stop", "\"signal\":%s,\"running\":%u",
-                  jr_events_signal(name, SIGTERM), runner->running);
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_STOP,
+                                     .signal = SIGTERM,
+                                     .running = runner->running});
     jr_status_hurry(&runner->status);
     jr_runner_tell_all(runner, JR_RANK_ON_STOP, SIGTERM);
 }
@@ -138,7 +139,9 @@ void jr_stop_force(struct jr_runner *runner)
     stop->kill.at = jr_clock_ns() + JR_KILL_WAIT_NS;
     if (runner->running == 0)
         return;
-    jr_events_add(&runner->events, "kill", "\"running\":%u", runner->running);
+    jr_events_add(
+        &runner->events,
+        &(struct jr_event){.name = JR_EVENT_KILL, .running = runner->running});
     jr_runner_tell_all(runner, JR_RANK_ON_KILL, SIGKILL);
 }
 
@@ -163,13 +166,12 @@ bool jr_stop_waits(struct jr_runner *runner)
 void jr_stop_signal(struct jr_runner *runner, int sig)
 {
     struct jr_stop *stop = &runner->stop;
-    char name[JR_EVENTS_SIGNAL];
     uint64_t now = jr_clock_ns(), before = stop->signalled_ns;
     if (before != 0 && now - before < SAME_SIGNAL_NS)
         return;
     stop->signalled_ns = now;
-    jr_events_add(&runner->events, "signal", "\"signal\":%s",
-                  jr_events_signal(name, sig));
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_SIGNAL, .signal = sig});
     if (before != 0) {
         jr_stop_force(runner);
         return;

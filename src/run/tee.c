@@ -17,9 +17,11 @@ static void file_failed(struct jr_stream *stream)
 {
     stream->outcome->log_errno = errno;
     stream->outcome->log_failed = true;
-    jr_events_add(stream->tee->events, "log_failed",
-                  "\"rank\":%u,\"stream\":%d,\"errno\":%d", stream->rank->rank,
-                  stream->number + 1, errno);
+    jr_events_add(stream->tee->events,
+                  &(struct jr_event){.name = JR_EVENT_LOG_FAILED,
+                                     .rank = stream->rank->rank,
+                                     .stream = (uint32_t)stream->number + 1,
+                                     .error = errno});
     jr_logfile_end(&stream->file);
 }
 
@@ -61,9 +63,10 @@ static void note_first(struct jr_stream *stream)
     if (stream->heard)
         return;
     stream->heard = true;
-    jr_events_add(stream->tee->events, "first_output",
-                  "\"rank\":%u,\"stream\":%d", stream->rank->rank,
-                  stream->number + 1);
+    jr_events_add(stream->tee->events,
+                  &(struct jr_event){.name = JR_EVENT_FIRST_OUTPUT,
+                                     .rank = stream->rank->rank,
+                                     .stream = (uint32_t)stream->number + 1});
 }
 
 static void on_readable(void *owner, uint32_t events)

@@ -24,6 +24,7 @@ static const struct entry pages[] = {
     {"docs/diagnostics.md", PAGE_MARKDOWN, page_of_diagnostics},
     {"man/jobrun.1", PAGE_ROFF, page_of_program},
     {"man/jobrun.yaml.5", PAGE_ROFF, page_of_spec},
+    {"schemas/events-v1.schema.json", PAGE_SCHEMA, page_of_events},
     {"schemas/results-v1.schema.json", PAGE_SCHEMA, page_of_results},
 };
 

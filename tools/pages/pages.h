@@ -8,5 +8,6 @@ void page_of_spec(struct page *page);        /* every field */
 void page_of_program(struct page *page);     /* every verb and option */
 void page_of_diagnostics(struct page *page); /* every code */
 void page_of_results(struct page *page);     /* the schema of results.json */
+void page_of_events(struct page *page);      /* that of events.jsonl */
 
 #endif

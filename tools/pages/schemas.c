@@ -1,3 +1,4 @@
+#include "event_table.h"
 #include "schemas.h"
 #include "pages.h"
 
@@ -6,4 +7,9 @@
 void page_of_results(struct page *page)
 {
     jr_schema_results(page->out);
+}
+
+void page_of_events(struct page *page)
+{
+    jr_schema_events(page->out);
 }
