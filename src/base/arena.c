@@ -7,7 +7,14 @@
 
 #include "banned.h"
 
-enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20, FIRST_ITEMS = 4 };
+/* With JR_STARVED each request has a block of its own, so that a test can have
+ * any one of them fail. */
+#ifdef JR_STARVED
+enum { FIRST_BLOCK = 0, LARGEST_BLOCK = 0 };
+#else
+enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1 << 20 };
+#endif
+enum { FIRST_ITEMS = 4 };
 
 struct jr_arena_block {
     struct jr_arena_block *next;

@@ -238,6 +238,10 @@ static void fold(struct jr_buf *out, const char *path)
 char *jr_io_absolute(const char *base, const char *path)
 {
     struct jr_buf out = JR_BUF_INIT;
+    if (path == NULL || base == NULL) {
+        errno = ENOMEM;
+        return NULL;
+    }
     if (*path != '/')
         fold(&out, base);
     fold(&out, path);

@@ -48,7 +48,8 @@ int jr_io_replace_from(int dir_fd, const char *name,
 int jr_io_mkdirs(const char *path, mode_t mode, struct jr_error *err);
 
 /* `path` made absolute against `base` (itself absolute) without touching the
- * file system; "." and ".." are folded. malloc'ed, NULL without memory. */
+ * file system; "." and ".." are folded. malloc'ed, NULL without memory: a NULL
+ * text, for which there was none, yields NULL and ENOMEM. */
 char *jr_io_absolute(const char *base, const char *path);
 
 /* The nearest folder, of `folder` (absolute) and those above it, that has an

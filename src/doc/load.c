@@ -27,6 +27,8 @@ static struct jr_source *new_source(struct jr_doc *doc, const char *name)
     struct jr_source *source = jr_arena_alloc(&doc->arena, sizeof *source);
     if (source != NULL)
         source->name = jr_arena_strdup(&doc->arena, name);
+    if (doc->arena.failed)
+        source = NULL;
     doc->source = source;
     return source;
 }

@@ -191,6 +191,8 @@ struct jr_node *jr_doc_find(const struct jr_node *node, const char *path)
 {
     struct jr_path_step step;
     struct jr_node **slot = NULL;
+    if (path == NULL)
+        return NULL;
     for (const char *at = path; node != NULL && *at != '\0'; node = *slot) {
         if (!jr_path_next(&at, path, &step))
             return NULL;

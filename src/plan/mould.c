@@ -9,6 +9,9 @@
 enum jr_status jr_build_refuse(struct jr_build *build, unsigned code,
                                const char *path, const struct jr_error *err)
 {
+    /* What memory was lacking for may look like a mistake. */
+    if (build->scratch->failed || build->arena->failed)
+        return JR_STATUS_LAUNCH;
     jr_diags_error(build->diags, code, (struct jr_span){0}, path, "%s",
                    err->text);
     return err->status;

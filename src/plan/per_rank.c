@@ -46,6 +46,8 @@ static enum jr_status compile(struct jr_addition *ret,
     if (path == NULL)
         return JR_STATUS_LAUNCH;
     if (!jr_set_parse(&ret->ranks, arena, entry->ranks, &bad)) {
+        if (arena->failed)
+            return JR_STATUS_LAUNCH;
         (void)jr_diags_error(diags, 506, (struct jr_span){0}, path,
                              "'%s' is no set of ranks", entry->ranks);
         return JR_STATUS_INVALID;

@@ -168,6 +168,8 @@ const struct jr_hw_device *jr_device_find(const struct jr_hw *hw,
                                           enum jr_device kind, const char *name)
 {
     uint32_t index;
+    if (name == NULL)
+        return NULL;
     bool by_index = jr_num_u32(name, &index);
     for (uint32_t i = 0; i < hw->devices_count; i++) {
         const struct jr_hw_device *device = &hw->devices[i];

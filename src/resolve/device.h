@@ -32,7 +32,8 @@ bool jr_device_is_kunlun(const struct jr_resolver *r, enum jr_device kind);
 /* Whether the spec asks for a profile of variables. */
 bool jr_spec_has_profile(const struct jr_spec *spec, const char *name);
 
-/* The device of a kind that an entry of `devices` names; NULL: none. */
+/* The device of a kind that an entry of `devices` names; NULL: none, as for a
+ * NULL name. */
 const struct jr_hw_device *jr_device_find(const struct jr_hw *hw,
                                           enum jr_device kind,
                                           const char *name);

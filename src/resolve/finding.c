@@ -65,6 +65,9 @@ __attribute__((format(printf, 3, 0))) static struct jr_diag *report(
     struct jr_resolver *r, const struct about *about, const char *format,
     va_list args)
 {
+    /* What memory was lacking for may look like a mistake. */
+    if (r->arena->failed)
+        return &r->diags->scratch;
     uint32_t stated = roots(r, about->fields), rest = stated;
     unsigned first = take_first(&rest), second = take_first(&rest);
     unsigned at = second != JR_FIELD_COUNT ? second : first;

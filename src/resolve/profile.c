@@ -317,8 +317,8 @@ static int load(struct jr_hw *ret, const char *origin, struct reading *s)
     int got = jr_profile_is_shorthand(s->text) ? load_shorthand(&hw, s)
                                                : load_file(&hw, s);
     if (s->arena->failed) {
-        jr_diags_error(s->diags, 101, s->stated, NULL,
-                       "no memory to read the profile");
+        jr_diags_error(s->diags, 100, s->stated, NULL,
+                       "out of memory as the profile was read");
         return -1;
     }
     if (got == 0)
@@ -353,9 +353,13 @@ int jr_profile_read(struct jr_hw *ret, struct jr_arena *arena, const char *name,
 
 enum jr_status jr_profile_status(const struct jr_diags *diags, size_t first)
 {
-    for (size_t i = first; i < diags->count; i++)
+    enum jr_status status = JR_STATUS_UNRESOLVED;
+    for (size_t i = first; i < diags->count; i++) {
+        if (strcmp(diags->items[i].code, "JR0100") == 0)
+            return JR_STATUS_LAUNCH;
         if (diags->items[i].severity == JR_SEVERITY_ERROR &&
             strcmp(diags->items[i].code, "JR0486") != 0)
-            return JR_STATUS_USAGE;
-    return JR_STATUS_UNRESOLVED;
+            status = JR_STATUS_USAGE;
+    }
+    return status;
 }

@@ -150,7 +150,8 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
         if (!jr_rank_ports_fill(&r))
             status = r.invalid ? JR_STATUS_INVALID : JR_STATUS_UNRESOLVED;
         jr_provenance_fill(&r);
-        jr_fingerprint(ret, file);
+        if (!ret->arena.failed)
+            jr_fingerprint(ret, file);
     }
     if (ret->arena.failed)
         status = JR_STATUS_LAUNCH;

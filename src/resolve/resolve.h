@@ -111,7 +111,8 @@ int jr_profile_load(struct jr_hw *ret, struct jr_arena *arena,
 
 /* What the mistakes in a profile, from the first one on, mean for who named it
  * on the command line: a profile that cannot be read is JR_STATUS_USAGE; one of
- * a machine that cannot be is JR_STATUS_UNRESOLVED. */
+ * a machine that cannot be is JR_STATUS_UNRESOLVED; no memory is
+ * JR_STATUS_LAUNCH. */
 enum jr_status jr_profile_status(const struct jr_diags *diags, size_t first);
 
 /* The same for a profile that a spec states at `at`. What is wrong with the

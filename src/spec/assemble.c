@@ -23,8 +23,10 @@ static char *root_of(const struct jr_assembly *assembly)
     JR_FREE char *top = NULL;
     if (assembly->options->root != NULL)
         folder = assembly->options->root;
-    else
+    else if (folder != NULL)
         top = jr_io_find_above(folder, ".git");
+    if (folder == NULL) /* there was no memory for its name */
+        return NULL;
     if (top != NULL)
         folder = top;
     char *real = realpath(folder, NULL);

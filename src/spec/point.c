@@ -87,6 +87,9 @@ struct jr_diag *jr_lint_error(struct jr_lint *lint, unsigned code,
     struct jr_buf buf = JR_BUF_INIT;
     char text[1024];
     va_list args;
+    /* What memory was lacking for may look like a mistake. */
+    if (lint->arena->failed)
+        return &lint->diags->scratch;
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);

@@ -7,7 +7,8 @@
  * usage: starve STRIDE [--facts PROFILE] SPEC...
  *
  * STRIDE 1 tries every n, 7 each seventh. Each n is tried twice: this one fails
- * alone, or all from there on. In a build with a sanitizer, which has an
+ * alone, or all from there on. Trials are made by a child, so that a crash is
+ * told with its n, and those behind it are tried as well. In a build with a sanitizer, which has an
  * allocator of its own, it is what our own files ask for that fails, and the
  * sanitizer looks for leaks; else also what the libraries under them ask for,
  * and the blocks are counted.
@@ -17,6 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <jobrun/jobrun.h>
 
@@ -100,6 +104,7 @@ char *__wrap_strdup(const char *text)
 
 /* What a session told. */
 #define ONE(name, word, help) +1
+enum { MOST_CRASHES = 50 }; /* of a spec; then no more are looked for */
 enum { TEXTS = 6, FORMATS = 0 JR_DIAG_FORMATS(ONE) };
 struct told {
     enum jr_status status;
@@ -107,10 +112,18 @@ struct told {
     char *texts[TEXTS + FORMATS];
 };
 
+/* Where the child is, and what it found: shared with its parent. */
+struct progress {
+    unsigned long n;
+    bool on;   /* of the trial that is being made */
+    bool done; /* with all of them */
+    unsigned wrong;
+};
+
 struct trial {
     const char *spec, *facts;
     struct told reference;
-    unsigned wrong;
+    struct progress *progress;
 };
 
 static enum jr_status go(struct jr_session *session, const struct trial *trial,
@@ -187,11 +200,18 @@ static void judge(const struct trial *trial, const struct told *told,
             (void)snprintf(ret, 64, "text %zu is not as with memory", i);
 }
 
+static const char *what_failed(bool on)
+{
+    return on ? " and the next" : "";
+}
+
 /* False once nothing failed. */
-static bool try(struct trial *trial, unsigned long n, bool on)
+static bool try(const struct trial *trial, unsigned long n, bool on)
 {
     struct told told;
     long before = heap.live;
+    trial->progress->n = n;
+    trial->progress->on = on;
     heap.count = 0;
     heap.on = on;
     heap.fails = n;
@@ -205,32 +225,72 @@ static bool try(struct trial *trial, unsigned long n, bool on)
     if (why[0] == '\0' && COUNTS && left != 0)
         (void)stpcpy(why, "blocks are left");
     if (why[0] != '\0') {
-        trial->wrong++;
+        trial->progress->wrong++;
         (void)fprintf(stderr,
                       "%s: allocation %lu%s failed: %s (status %d, '%s', %ld "
                       "blocks)\n",
-                      trial->spec, n, on ? " and the next" : "", why,
-                      told.status, told.error, left);
+                      trial->spec, n, what_failed(on), why, told.status,
+                      told.error, left);
     }
     return failed;
+}
+
+/* Both trials of n and of each one behind it; `on` says which is the first. */
+static void try_all(const struct trial *trial, unsigned long n, bool on,
+                    unsigned long stride)
+{
+    bool failed = true;
+    for (; failed; on = false, n += stride) {
+        bool alone = !on && try(trial, n, false);
+        failed = try(trial, n, true) || alone;
+    }
+}
+
+/* Let a child go on with the trials from n on. Returns whether it came to their
+ * end; it crashed else, which is told. */
+static bool try_in_child(const struct trial *trial, unsigned long n, bool on,
+                         unsigned long stride)
+{
+    struct progress *progress = trial->progress;
+    int status = 0;
+    (void)fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        try_all(trial, n, on, stride);
+        progress->done = true;
+        exit(0); /* where a sanitizer looks for leaks */
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+        progress->wrong++;
+        (void)fprintf(stderr, "%s: allocation %lu%s failed: ended with %#x\n",
+                      trial->spec, progress->n, what_failed(progress->on),
+                      (unsigned)status);
+    }
+    return child < 0 || progress->done;
 }
 
 static unsigned step(const char *spec, const char *facts, unsigned long stride)
 {
     struct trial trial = {.spec = spec, .facts = facts};
     struct told first;
+    trial.progress = mmap(NULL, sizeof *trial.progress, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     run(&trial, &first); /* what is kept for good is there then */
     forget(&first);
     run(&trial, &trial.reference);
     unsigned long n = 1;
-    for (bool failed = true; failed; n += failed ? stride : 0) {
-        bool alone = try(&trial, n, false);
-        failed = try(&trial, n, true) || alone;
+    bool on = false;
+    for (int i = 0; i < MOST_CRASHES && !try_in_child(&trial, n, on, stride);
+         i++) {
+        n = trial.progress->n + (trial.progress->on ? stride : 0);
+        on = !trial.progress->on;
     }
+    unsigned wrong = trial.progress->wrong;
+    (void)printf("%s: %lu allocations, status %d, %u wrong\n", spec,
+                 trial.progress->n - 1, trial.reference.status, wrong);
     forget(&trial.reference);
-    (void)printf("%s: %lu allocations, status %d, %u wrong\n", spec, n - 1,
-                 trial.reference.status, trial.wrong);
-    return trial.wrong;
+    (void)munmap(trial.progress, sizeof *trial.progress);
+    return wrong;
 }
 
 int main(int argc, char **argv)
