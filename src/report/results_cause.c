@@ -1,6 +1,10 @@
-/* The root cause in results.json. */
+/* What results.json says of causes: the root cause, and which of jobrun's own
+ * processes was killed. */
 #include "results_fields.h"
 
+#include <string.h>
+
+#include "outcome.h"
 #include "signame.h"
 #include "words.h"
 
@@ -202,4 +206,44 @@ json_t *jr_results_cause_schema(void)
     jr_json_set(schema, "required", required);
     jr_json_set(schema, "properties", properties);
     return schema;
+}
+
+/* Which of jobrun's own two processes was killed. */
+void jr_results_put_killed(struct jr_buf *out, const struct jr_results_row *row,
+                           const struct jr_results_run *run)
+{
+    const struct jr_outcome *outcome = run->outcome;
+    int sig = jr_outcome_lost_by(outcome);
+    bool guard = outcome->guard_pid != 0;
+    char name[JR_SIGNAL_NAME];
+    if (!jr_outcome_lost(outcome)) {
+        jr_json_put_str(out, row->key, NULL);
+        return;
+    }
+    jr_signal_name(name, sig);
+    jr_json_key(out, row->key);
+    jr_buf_char(out, '{');
+    jr_json_put_str(out, "process", guard ? "guard" : "runner");
+    if (guard)
+        jr_json_put_int(out, "pid", outcome->guard_pid);
+    else
+        jr_json_put_str(out, "pid", NULL);
+    jr_json_put_str(out, "signal", sig == 0 ? NULL : name);
+    jr_buf_char(out, '}');
+}
+
+void jr_results_get_killed(struct jr_past *past,
+                           const struct jr_results_row *row,
+                           const json_t *value)
+{
+    (void)row;
+    const char *process = jr_json_get_str(value, "process");
+    const char *name = jr_json_get_str(value, "signal");
+    int sig = name == NULL ? 0 : jr_signal_of(name);
+    if (process != NULL && strcmp(process, "runner") == 0) {
+        past->outcome.runner_signal = sig;
+    } else if (process != NULL) {
+        past->outcome.guard_pid = (int32_t)jr_json_get_u32(value, "pid");
+        past->outcome.guard_signal = sig;
+    }
 }

@@ -68,6 +68,40 @@ void jr_results_find_cause(struct jr_buf *out,
         .words_count = sizeof(array) / sizeof *(array)-1, .null = true         \
     }
 
+struct jr_results_row;
+
+typedef void jr_results_put(struct jr_buf *out,
+                            const struct jr_results_row *row,
+                            const struct jr_results_run *run);
+typedef void jr_results_get(struct jr_past *past,
+                            const struct jr_results_row *row,
+                            const json_t *value);
+
+/* A key of the run. */
+struct jr_results_row {
+    const char *key;
+    jr_results_put *put; /* NULL: it is not written here */
+    jr_results_get *get; /* NULL: nobody reads it */
+    size_t at;           /* of a plain member of the plan */
+    struct jr_shape shape;
+    const char *help;
+};
+
+/* results_cause.c: which of jobrun's own two processes was killed. */
+jr_results_put jr_results_put_killed;
+jr_results_get jr_results_get_killed;
+
+/* results_policy.c: the timeout that ended the run and its limit, and what was
+ * compared over the ranks. */
+jr_results_put jr_results_put_timeout, jr_results_put_limit,
+    jr_results_put_compared;
+jr_results_get jr_results_get_timeout, jr_results_get_limit,
+    jr_results_get_compared;
+
+/* The words of the timeouts that end a run, from START on. */
+enum { JR_RESULTS_TIMEOUTS = JR_TIMEOUT_EXIT - JR_TIMEOUT_START };
+extern const char *const jr_results_timeouts[JR_RESULTS_TIMEOUTS];
+
 /* A number below `end`; 0 when it is none. What is counted up to, or used as an
  * index, comes from here: a file may say anything. */
 uint32_t jr_results_below(const json_t *value, uint32_t end);

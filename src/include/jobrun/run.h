@@ -45,18 +45,19 @@ enum jr_stage { JR_STAGES(JR_STAGE_ENUM) };
 #define JR_END_ENUM(name, word) JR_END_##name,
 enum jr_end { JR_ENDS(JR_END_ENUM) };
 
-/* The fields of `timeouts` that end something. EXIT ends one rank, each of the
- * others the run. */
-#define JR_TIMEOUTS(X)                                                         \
-    X(NONE, "none")                                                            \
+/* The fields of `timeouts` that end a run, and EXIT, which ends one rank. */
+#define JR_RUN_TIMEOUTS(X)                                                     \
     X(START, "start")                                                          \
     X(RUN, "run")                                                              \
     X(SILENCE, "silence")                                                      \
-    X(AFTER_FIRST_EXIT, "after_first_exit")                                    \
+    X(AFTER_FIRST_EXIT, "after_first_exit")
+#define JR_TIMEOUTS(X)                                                         \
+    X(NONE, "none")                                                            \
+    JR_RUN_TIMEOUTS(X)                                                         \
     X(EXIT, "exit")
 
 #define JR_TIMEOUT_ENUM(name, word) JR_TIMEOUT_##name,
-enum jr_timeout { JR_TIMEOUTS(JR_TIMEOUT_ENUM) JR_TIMEOUT_COUNT };
+enum jr_timeout { JR_TIMEOUTS(JR_TIMEOUT_ENUM) };
 
 /* What became of one rank. Fixed size: it lives in memory that guard and runner
  * share, so that it survives the runner. Times are CLOCK_MONOTONIC ns. */

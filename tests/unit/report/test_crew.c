@@ -111,6 +111,22 @@ static void hears_what_is_added(void)
     finish(&run);
 }
 
+/* Of several nodes one jobrun writes for all of them, and builds before this one
+ * left blanks between what they said. */
+static void hears_what_nodes_said(void)
+{
+    struct run run;
+    CU_ASSERT_EQUAL_FATAL(
+        start(&run, PLAN(RANK("0") "," RANK("1")),
+              "{\"time\": \"2026-11-21T06:30:12.345Z\", \"ns\": 5, "
+              "\"event\": \"rank_started\", \"rank\": 1, \"pid\": 51, "
+              "\"node\": 1}\n"),
+        0);
+    CU_ASSERT_EQUAL(run.crew.items[0].pid, 0);
+    CU_ASSERT_EQUAL(run.crew.items[1].pid, 51);
+    finish(&run);
+}
+
 /* Another attempt has another plan, and nobody of the one before. */
 static void starts_again(void)
 {
@@ -181,5 +197,6 @@ static void knows_the_latest_log(void)
 
 JR_UNIT_MAIN("crew", CASE(needs_a_plan), CASE(survives_odd_events),
              CASE(hears_of_ranks_in_any_order),
-             CASE(hears_what_is_added), CASE(starts_again),
+             CASE(hears_what_is_added),
+             CASE(hears_what_nodes_said), CASE(starts_again),
              CASE(lives_below_its_runner), CASE(knows_the_latest_log))
