@@ -24,11 +24,11 @@ struct original {
 };
 
 /* A rehearsal of several nodes keeps them: they are no machines of then. */
-static bool moves(const struct jr_part_row *row, bool local)
+static bool moves(const char *key, bool local)
 {
-    return row->moves &&
-           !(local && (strcmp(row->key, "nodes") == 0 ||
-                       strcmp(row->key, "local_world_size") == 0));
+    return jr_part_moves(key) &&
+           !(local && (strcmp(key, "nodes") == 0 ||
+                       strcmp(key, "local_world_size") == 0));
 }
 
 /* What the resolver found, and an address of then by which process groups find
@@ -36,13 +36,12 @@ static bool moves(const struct jr_part_row *row, bool local)
 static void forget(struct jr_strv *sets, struct jr_arena *arena,
                    const struct jr_node *root, bool local)
 {
-    size_t count;
-    const struct jr_part_row *rows = jr_part_rows(&count);
     const struct jr_node *method = jr_doc_get(root, "init_method");
-    for (size_t i = 0; i < count; i++)
-        if (moves(&rows[i], local) && jr_doc_get(root, rows[i].key) != NULL)
-            jr_strv_push(sets, arena,
-                         jr_arena_printf(arena, "%s=null", rows[i].key));
+    for (size_t i = 0; i < root->count; i++) {
+        const char *key = root->pairs[i].key->text;
+        if (moves(key, local))
+            jr_strv_push(sets, arena, jr_arena_printf(arena, "%s=null", key));
+    }
     if (method != NULL && method->kind == JR_NODE_SCALAR &&
         strncmp(method->text, "tcp://", 6) == 0)
         jr_strv_push(sets, arena, jr_arena_strdup(arena, "init_method=null"));

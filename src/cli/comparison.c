@@ -108,7 +108,7 @@ static void conclude(struct jr_buf *out, const struct jr_comparison *comparison)
         jr_buf_printf(
             out, "%zu field%s%s\n", count, count == 1 ? " differs" : "s differ",
             comparison->same
-                ? ", in placement and labels only: the same experiment"
+                ? ", none of what makes the experiment: the same experiment"
                 : ": another experiment");
 }
 

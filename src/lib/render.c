@@ -94,8 +94,6 @@ static bool stays(const struct jr_session *session, const char *key)
 {
     static const char *const pinned[] = {"nodes", "local_world_size",
                                          "master_port"};
-    size_t count;
-    const struct jr_part_row *rows = jr_part_rows(&count);
     bool stated = jr_spec_where(session->file, key).line != 0;
     if (strcmp(key, "engine") == 0)
         return false;
@@ -104,10 +102,7 @@ static bool stays(const struct jr_session *session, const char *key)
     for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++)
         if (strcmp(pinned[i], key) == 0)
             return true;
-    for (size_t i = 0; i < count; i++)
-        if (rows[i].moves && strcmp(rows[i].key, key) == 0)
-            return stated;
-    return true;
+    return !jr_part_moves(key) || stated;
 }
 
 /* The resolved spec as a tree, in `doc`; NULL without memory. */

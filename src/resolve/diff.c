@@ -14,7 +14,11 @@ static struct jr_node *tree_of(struct jr_arena *arena,
 {
     if (side->file == NULL)
         return NULL;
-    return jr_resolved_tree(arena, side->resolution, side->file);
+    struct jr_node *root =
+        jr_resolved_tree(arena, side->resolution, side->file);
+    if (root != NULL)
+        jr_part_relate_paths(arena, root);
+    return root;
 }
 
 /* The provenance of a resolved field, or of the one that an item is in. */

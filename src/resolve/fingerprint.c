@@ -1,8 +1,9 @@
 /*
- * The canonical form: the resolved tree, defaults filled, keys sorted, scalars
- * as LENGTH:TEXT however they were quoted, null as `~`; among the arguments of
- * a function, where 1 and "1" are two things, what is no string as
- * =LENGTH:TEXT. Left out is every field that part.c has a row for.
+ * The canonical form: what makes the experiment of the resolved tree, without
+ * what is at its default, paths from the git top level, keys sorted, scalars as
+ * LENGTH:TEXT however they were quoted, null as `~`; among the arguments of a
+ * function, where 1 and "1" are two things, what is no string as =LENGTH:TEXT.
+ * The tree is a copy of the resolver's own: changing it in place is fine.
  */
 #include "fingerprint.h"
 
@@ -59,16 +60,6 @@ static void add_node(struct jr_buf *out, const struct jr_node *node, bool typed)
     }
 }
 
-/* The tree is a copy of the resolver's own: sorting it in place is fine. */
-static void drop_left_out(struct jr_node *root)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < root->count; i++)
-        if (jr_part_of(root->pairs[i].key->text) == JR_PART_EXPERIMENT)
-            root->pairs[kept++] = root->pairs[i];
-    root->count = kept;
-}
-
 void jr_fingerprint(struct jr_resolution *resolution,
                     const struct jr_spec_file *file)
 {
@@ -76,7 +67,8 @@ void jr_fingerprint(struct jr_resolution *resolution,
     struct jr_buf JR_BUF_CLEANUP text = JR_BUF_INIT;
     struct jr_node *root = jr_resolved_tree(&arena, resolution, file);
     if (root != NULL) {
-        drop_left_out(root);
+        jr_part_keep_experiment(root);
+        jr_part_relate_paths(&arena, root);
         add_node(&text, root, false);
     }
     if (root == NULL || text.failed)

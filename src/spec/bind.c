@@ -48,7 +48,7 @@
 #define U32S(m)  SEQ(m, bind_u32)
 #define RULES(m) SEQ(m, bind_rule)
 
-#define BIND_X(key_, type, need, bind, fallback, unit, missing, help)          \
+#define BIND_X(key_, type, need, bind, fallback, unit, part, missing, help)    \
     {.key = key_, bind},
 
 #define V_START(name, word, help)   {word, JR_START_##name},

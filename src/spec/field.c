@@ -197,9 +197,10 @@ TYPE(LABELS, NAMES_OF(SCALAR))
 TYPE(VARS, NAMES_OF(SCALAR), .outside = true, .gone = true)
 TYPE(ENV, NAMES_OF(TEMPLATE), .env = true)
 
-#define FIELD_X(key, type, need, bind, fallback, unit, missing, help)          \
+#define FIELD_X(key, type, need, bind, fallback, unit, part, missing, help)    \
     {key,  &type_##type,    JR_NEED_##need, fallback,                          \
-     unit, JR_FIELDS_SINCE, missing,        help},
+     unit, JR_FIELDS_SINCE, JR_PART_##part, missing,                           \
+     help},
 #define FIELDS(name)                                                           \
     static const struct jr_spec_field fields_##name[] = {                      \
         JR_FIELDS_##name(FIELD_X){0}};

@@ -75,6 +75,19 @@ struct jr_spec_type {
     const char *const *forms; /* MAP: NULL-terminated; it has one of these */
 };
 
+/* What a field is about: X(name, word). */
+#define JR_PARTS(X)                                                            \
+    X(EXPERIMENT, "experiment")   /* what the fingerprint is made of */        \
+    X(PLACEMENT, "placement")     /* where ranks run, and how that is found */ \
+    X(LABEL, "label")             /* words for people */                       \
+    X(OUTPUT, "output")           /* what becomes of what the ranks print */   \
+    X(RECORD, "record")           /* where the run's files go, and how */      \
+    X(SUPERVISION, "supervision") /* how long things take, and what then */    \
+    X(SOURCE, "source")           /* how the spec is written and checked */
+
+#define JR_PART_ENUM(name, word) JR_PART_##name,
+enum jr_part { JR_PARTS(JR_PART_ENUM) };
+
 enum jr_spec_need { JR_NEED_REQUIRED, JR_NEED_OPTIONAL, JR_NEED_RESOLVED };
 
 struct jr_spec_field {
@@ -85,7 +98,8 @@ struct jr_spec_field {
                              list are separated by blanks; NULL: none */
     const char *unit;     /* NULL: none */
     const char *since;    /* the version that brought it */
-    const char *missing;  /* what happens without it */
+    enum jr_part part;
+    const char *missing; /* what happens without it */
     const char *help;
 };
 

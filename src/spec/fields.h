@@ -3,13 +3,15 @@
  * JSON Schema and `explain` are all made from these rows; nothing else knows
  * what fields there are.
  *
- * X(key, type, need, bind, default, unit, missing, help)
+ * X(key, type, need, bind, default, unit, part, missing, help)
  *   type     a row of field.c's types: what a value may be
  *   need     REQUIRED, OPTIONAL, or RESOLVED: then null, `auto` and ??? mean
  *            MISSING, and the resolver fills it
  *   bind     where the value goes in the struct (bind.c); SKIP: nowhere
  *   default  what an absent field reads as, written as in a spec; NULL: nothing
  *   unit     of a number; NULL: none
+ *   part     what it is about (JR_PARTS of field.h): of EXPERIMENT the
+ *            fingerprint is made
  *   missing  what happens when it is MISSING or left out, for people
  */
 #ifndef JR_FIELDS_H
@@ -20,347 +22,368 @@
 
 /* clang-format off */
 #define JR_FIELDS_SPEC(X)                                                      \
-    X("version", VERSION, REQUIRED, SKIP, NULL, NULL,                          \
-      "an error: it is required",                                              \
-      "the version of the spec's language")                                    \
-    X("name", NAME, OPTIONAL, STR(name), NULL, NULL,                           \
+    X("version", VERSION, REQUIRED, SKIP, NULL, NULL, SOURCE,                  \
+      "an error: it is required", "the version of the spec's language")        \
+    X("name", NAME, OPTIONAL, STR(name), NULL, NULL, LABEL,                    \
       "the file's name without .jobrun.yaml",                                  \
       "what the run is called, in its id and in reports")                      \
-    X("description", TEXT, OPTIONAL, STR(description), NULL, NULL, "empty",    \
-      "what the job is for, for people")                                       \
-    X("labels", LABELS, OPTIONAL, SKIP, NULL, NULL, "empty",                   \
+    X("description", TEXT, OPTIONAL, STR(description), NULL, NULL, LABEL,      \
+      "empty", "what the job is for, for people")                              \
+    X("labels", LABELS, OPTIONAL, SKIP, NULL, NULL, LABEL, "empty",            \
       "your own words about the job; kept, never read")                        \
-    X("extends", EXTENDS, OPTIONAL, SKIP, NULL, NULL, "none",                  \
+    X("extends", EXTENDS, OPTIONAL, SKIP, NULL, NULL, SOURCE, "none",          \
       "specs that this one builds on: paths, relative to this file")           \
-    X("template", BASE, OPTIONAL, SKIP, NULL, NULL, "false",                   \
+    X("template", BASE, OPTIONAL, SKIP, NULL, NULL, SOURCE, "false",           \
       "whether this spec is only a base for others")                           \
-    X("vars", VARS, OPTIONAL, SKIP, NULL, NULL, "none",                        \
+    X("vars", VARS, OPTIONAL, SKIP, NULL, NULL, SOURCE, "none",                \
       "values for ${vars.NAME}; ??? wants one from --set")                     \
-    X("targets", TARGETS, OPTIONAL, STRS(targets), NULL, NULL,                 \
+    X("targets", TARGETS, OPTIONAL, STRS(targets), NULL, NULL, SOURCE,         \
       "schema and arithmetic are checked",                                     \
       "machines that `validate` resolves the spec against")                    \
     X("entrypoint", ENTRYPOINT, REQUIRED, ENTRY(entrypoint), NULL, NULL,       \
-      "an error: it is required",                                              \
+      EXPERIMENT, "an error: it is required",                                  \
       "what every rank runs: a list is a command")                             \
-    X("workdir", WORKDIR, OPTIONAL, STR(workdir), ".", NULL,                   \
-      "the spec's folder",                                                     \
-      "where ranks run, relative to the spec's folder")                        \
-    X("setup", SETUP, OPTIONAL, STR(setup), NULL, NULL, "none",                \
+    X("workdir", WORKDIR, OPTIONAL, STR(workdir), ".", NULL, EXPERIMENT,       \
+      "the spec's folder", "where ranks run, relative to the spec's folder")   \
+    X("setup", SETUP, OPTIONAL, STR(setup), NULL, NULL, EXPERIMENT, "none",    \
       "shell text that is run once per node before the ranks")                 \
-    X("env", ENV, OPTIONAL, SEQ(env, bind_env), NULL, NULL, "none",            \
+    X("env", ENV, OPTIONAL, SEQ(env, bind_env), NULL, NULL, EXPERIMENT,        \
+      "none",                                                                  \
       "variables for the ranks; null unsets one, ??? wants it set outside")    \
-    X("env_remove", TEXTS, OPTIONAL, STRS(env_remove), NULL, NULL, "none",     \
+    X("env_remove", TEXTS, OPTIONAL, STRS(env_remove), NULL, NULL,             \
+      EXPERIMENT, "none",                                                      \
       "names or globs of variables that ranks do not get")                     \
     X("env_profiles", PROFILES, OPTIONAL, STRS(env_profiles), "torch", NULL,   \
-      "[torch]", "frameworks whose variables ranks get besides")               \
+      EXPERIMENT, "[torch]", "frameworks whose variables ranks get besides")   \
     X("per_rank", RANK_ENTRIES, OPTIONAL, SEQ(per_rank, bind_rank), NULL,      \
-      NULL, "none", "arguments and variables for some ranks only")             \
+      NULL, EXPERIMENT, "none",                                                \
+      "arguments and variables for some ranks only")                           \
     X("secrets", TEXTS, OPTIONAL, STRS(secrets),                               \
-      "*TOKEN* *SECRET* *PASSWORD* *API_KEY* *CREDENTIAL*", NULL,              \
+      "*TOKEN* *SECRET* *PASSWORD* *API_KEY* *CREDENTIAL*", NULL, RECORD,      \
       "*TOKEN* *SECRET* *PASSWORD* *API_KEY* *CREDENTIAL*",                    \
       "globs of variables whose values are never written down")                \
     X("world_size", COUNT, RESOLVED, U32P(world_size), NULL, "ranks",          \
-      "data x model x pipeline, else nodes x local_world_size",                \
+      EXPERIMENT, "data x model x pipeline, else nodes x local_world_size",    \
       "ranks in the whole job")                                                \
     X("local_world_size", COUNTS, RESOLVED, U32S(local_world_size), NULL,      \
-      "ranks", "world_size / nodes, else the usable devices, else the CPUs",   \
+      "ranks", PLACEMENT,                                                      \
+      "world_size / nodes, else the usable devices, else the CPUs",            \
       "ranks per node; a list has one entry per node")                         \
-    X("nodes", COUNT, RESOLVED, U32P(nodes), NULL, "nodes",                    \
+    X("nodes", COUNT, RESOLVED, U32P(nodes), NULL, "nodes", PLACEMENT,         \
       "world_size / local_world_size, else the scheduler's, else 1",           \
       "machines that take part")                                               \
-    X("node_rank", INDEX, RESOLVED, U32P(node_rank), NULL, NULL,               \
+    X("node_rank", INDEX, RESOLVED, U32P(node_rank), NULL, NULL, PLACEMENT,    \
       "the scheduler's, or --node-rank; 0 with one node",                      \
       "the index of this machine among the nodes")                             \
     X("rank_start", INDEX, RESOLVED, U32P(rank_start), NULL, "ranks",          \
-      "the ranks on earlier nodes", "the first rank of this machine")          \
-    X("hosts", HOSTS, RESOLVED, STRS(hosts), NULL, NULL,                       \
+      PLACEMENT, "the ranks on earlier nodes",                                 \
+      "the first rank of this machine")                                        \
+    X("hosts", HOSTS, RESOLVED, STRS(hosts), NULL, NULL, PLACEMENT,            \
       "the scheduler's; else none", "addresses of the nodes, one each")        \
     X("master_addr", ADDRESS, RESOLVED, STR(master_addr), NULL, NULL,          \
-      "the first of hosts; else 127.0.0.1 with one node",                      \
+      PLACEMENT, "the first of hosts; else 127.0.0.1 with one node",           \
       "where the ranks meet: a name or an address, v4 or v6")                  \
     X("master_port", PORT, RESOLVED, U32P(master_port), NULL, NULL,            \
-      "29500 if free, else the next free one; leased",                         \
+      PLACEMENT, "29500 if free, else the next free one; leased",              \
       "the port on which the ranks meet; 0 is any free one")                   \
     X("init_method", INIT_METHOD, RESOLVED, STR(init_method), NULL, NULL,      \
-      "env://", "how process groups find each other")                          \
-    X("device", DEVICE, RESOLVED, STR(device), NULL, NULL,                     \
-      "what the hardware has; else cpu", "the kind of device the ranks drive") \
-    X("devices", DEVICES, RESOLVED, STRS(devices), NULL, NULL,                 \
+      PLACEMENT, "env://", "how process groups find each other")               \
+    X("device", DEVICE, RESOLVED, STR(device), NULL, NULL, EXPERIMENT,         \
+      "what the hardware has; else cpu",                                       \
+      "the kind of device the ranks drive")                                    \
+    X("devices", DEVICES, RESOLVED, STRS(devices), NULL, NULL, PLACEMENT,      \
       "all that the visibility variable leaves",                               \
       "the devices to use: local rank i gets entry i")                         \
     X("device_visibility", VISIBILITY, OPTIONAL,                               \
-      WORDS(device_visibility, visibilities), "all", NULL, "all",              \
+      WORDS(device_visibility, visibilities), "all", NULL, EXPERIMENT, "all",  \
       "which devices a rank sees")                                             \
     X("oversubscribe", FLAG, OPTIONAL, FLAG(oversubscribe), "false", NULL,     \
-      "false", "whether a node may have more ranks than devices")              \
-    X("bind", BIND, RESOLVED, STR(bind), NULL, NULL,                           \
+      PLACEMENT, "false", "whether a node may have more ranks than devices")   \
+    X("bind", BIND, RESOLVED, STR(bind), NULL, NULL, PLACEMENT,                \
       "none; device where devices have NUMA locality",                         \
       "which CPUs a rank may use")                                             \
-    X("threads", COUNT, RESOLVED, U32P(threads), NULL, "threads",              \
+    X("threads", COUNT, RESOLVED, U32P(threads), NULL, "threads", PLACEMENT,   \
       "OMP_NUM_THREADS, else physical cores / local ranks",                    \
       "OMP_NUM_THREADS of the ranks")                                          \
     X("parallelism", PARALLELISM, OPTIONAL, MAP(parallelism, PARALLELISM),     \
-      NULL, NULL, "one axis: data", "the mesh: [data][pipeline][model]")       \
+      NULL, NULL, EXPERIMENT, "one axis: data",                                \
+      "the mesh: [data][pipeline][model]")                                     \
     X("backends", BACKENDS, RESOLVED, MAP(backends, BACKENDS), NULL, NULL,     \
-      "by the device", "communication backends: one word, or one per axis")    \
+      EXPERIMENT, "by the device",                                             \
+      "communication backends: one word, or one per axis")                     \
     X("start_method", START_METHOD, OPTIONAL,                                  \
-      WORDS(start_method, start_methods), "spawn", NULL, "spawn",              \
+      WORDS(start_method, start_methods), "spawn", NULL, EXPERIMENT, "spawn",  \
       "how a rank comes to life")                                              \
-    X("preload", MODULES, OPTIONAL, STRS(preload), NULL, NULL, "none",         \
-      "modules that the helper imports once, before it forks")                 \
-    X("redirects", STREAMS, OPTIONAL, RULES(redirects), NULL, NULL, "none",    \
-      "streams that go to the rank's files only")                              \
-    X("tee", STREAMS, OPTIONAL, RULES(tee), NULL, NULL,                        \
+    X("preload", MODULES, OPTIONAL, STRS(preload), NULL, NULL, EXPERIMENT,     \
+      "none", "modules that the helper imports once, before it forks")         \
+    X("redirects", STREAMS, OPTIONAL, RULES(redirects), NULL, NULL, OUTPUT,    \
+      "none", "streams that go to the rank's files only")                      \
+    X("tee", STREAMS, OPTIONAL, RULES(tee), NULL, NULL, OUTPUT,                \
       "the streams that redirects leaves alone",                               \
       "streams that go to the rank's files and to the console")                \
     X("console", CONSOLE, OPTIONAL, MAP(policy.console, CONSOLE), NULL, NULL,  \
-      "prefixed, all ranks", "how the ranks' lines look on the console")       \
-    X("log_dir", LOG_DIR, OPTIONAL, STR(log_dir), "runs", NULL,                \
+      OUTPUT, "prefixed, all ranks",                                           \
+      "how the ranks' lines look on the console")                              \
+    X("log_dir", LOG_DIR, OPTIONAL, STR(log_dir), "runs", NULL, RECORD,        \
       "runs, in the current folder",                                           \
       "where run folders are made, relative to the spec's folder")             \
     X("log_mode", LOG_MODE, OPTIONAL, WORDS(policy.log_mode, log_modes),       \
-      "private", NULL, "private", "who may read what a run writes")            \
+      "private", NULL, RECORD, "private", "who may read what a run writes")    \
     X("log_limit", LOG_LIMIT, OPTIONAL, STR(policy.log_limit), NULL, "bytes",  \
-      "none", "how large the log file of a stream may become")                 \
+      RECORD, "none", "how large the log file of a stream may become")         \
     X("results", RESULTS, OPTIONAL, MAP(policy.results, RESULTS), NULL, NULL,  \
+      EXPERIMENT,                                                              \
       "functions and libraries must return, else exit code 0 is enough",       \
       "what each rank must deliver")                                           \
     X("isolation", ISOLATION, OPTIONAL, WORDS(policy.isolation, isolations),   \
-      "none", NULL, "none", "a PID namespace of the run's own: none or pid")   \
+      "none", NULL, PLACEMENT, "none",                                         \
+      "a PID namespace of the run's own: none or pid")                         \
     X("timeouts", TIMEOUTS, OPTIONAL, MAP(policy.timeouts, TIMEOUTS), NULL,    \
-      NULL, "none", "how long things may take")                                \
+      NULL, SUPERVISION, "none", "how long things may take")                   \
     X("stop_target", STOP_TARGET, OPTIONAL,                                    \
-      WORDS(policy.stop_target, stop_targets), NULL, NULL,                     \
+      WORDS(policy.stop_target, stop_targets), NULL, NULL, SUPERVISION,        \
       "group for a shell entrypoint, else leader",                             \
       "who gets the stop signal")                                              \
     X("on_hang", ON_HANG, OPTIONAL, MAP(policy.on_hang, ON_HANG), NULL, NULL,  \
-      "ABRT where Python handles it, 10s",                                     \
+      SUPERVISION, "ABRT where Python handles it, 10s",                        \
       "evidence that is gathered before a hung job is stopped")                \
     X("signals", SIGNALS, OPTIONAL, SEQ(policy.signals, bind_signal), NULL,    \
-      NULL, "TERM INT HUP QUIT stop, USR1 USR2 forward",                       \
+      NULL, SUPERVISION, "TERM INT HUP QUIT stop, USR1 USR2 forward",          \
       "what jobrun does with the signals that it gets")                        \
     X("on_failure", ON_FAILURE, OPTIONAL,                                      \
-      WORDS(policy.on_failure, on_failures), "stop", NULL, "stop",             \
-      "what the first failure does to the other ranks")                        \
+      WORDS(policy.on_failure, on_failures), "stop", NULL, SUPERVISION,        \
+      "stop", "what the first failure does to the other ranks")                \
     X("exit_barrier", FLAG, OPTIONAL, FLAG(policy.exit_barrier), NULL, NULL,   \
-      "true for functions and libraries, else false",                          \
+      SUPERVISION, "true for functions and libraries, else false",             \
       "whether ranks that returned stay until all of their node have")         \
     X("restart", RESTART, OPTIONAL, MAP(policy.restart, RESTART), NULL, NULL,  \
-      "never", "when and how often the whole job is started again")            \
+      SUPERVISION, "never",                                                    \
+      "when and how often the whole job is started again")                     \
     X("limits", LIMITS, OPTIONAL, MAP(policy.limits, LIMITS), NULL, NULL,      \
-      "inherited", "resource limits of the ranks")                             \
+      EXPERIMENT, "inherited", "resource limits of the ranks")                 \
     X("exit_status", EXIT_STATUS, OPTIONAL,                                    \
-      WORDS(policy.exit_status, exit_statuses), "class", NULL, "class",        \
-      "what exit code a failed rank becomes")                                  \
+      WORDS(policy.exit_status, exit_statuses), "class", NULL, SUPERVISION,    \
+      "class", "what exit code a failed rank becomes")                         \
     X("engine", ENGINE, OPTIONAL, MAP(policy.engine, ENGINE), NULL, NULL,      \
-      "none", "what `render` and `submit` tell slurm, kubernetes or mpi")
+      PLACEMENT, "none",                                                       \
+      "what `render` and `submit` tell slurm, kubernetes or mpi")
 
 #define JR_FIELDS_ENTRYPOINT(X)                                                \
-    X("command", ARGV, OPTIONAL, SKIP, NULL, NULL, "another form",             \
-      "a program and its arguments; no shell")                                 \
-    X("shell", SHELL, OPTIONAL, SKIP, NULL, NULL, "another form",              \
+    X("command", ARGV, OPTIONAL, SKIP, NULL, NULL, EXPERIMENT,                 \
+      "another form", "a program and its arguments; no shell")                 \
+    X("shell", SHELL, OPTIONAL, SKIP, NULL, NULL, EXPERIMENT, "another form",  \
       "text run by /bin/sh -c")                                                \
     X("python", PYTHON, OPTIONAL, POINTER(python, PYTHON), NULL, NULL,         \
-      "another form", "a Python script, module or function")                   \
+      EXPERIMENT, "another form", "a Python script, module or function")       \
     X("library", LIBRARY, OPTIONAL, POINTER(library, LIBRARY), NULL, NULL,     \
-      "another form", "a function of a shared library")                        \
-    X("args", ARGS, OPTIONAL, SKIP, NULL, NULL, "none",                        \
+      EXPERIMENT, "another form", "a function of a shared library")            \
+    X("args", ARGS, OPTIONAL, SKIP, NULL, NULL, EXPERIMENT, "none",            \
       "arguments that follow the form's own")                                  \
-    X("kwargs", KWARGS, OPTIONAL, SEQ(kwargs, bind_kwarg), NULL, NULL, "none", \
-      "named arguments of a function")
+    X("kwargs", KWARGS, OPTIONAL, SEQ(kwargs, bind_kwarg), NULL, NULL,         \
+      EXPERIMENT, "none", "named arguments of a function")
 
 #define JR_FIELDS_PYTHON(X)                                                    \
-    X("script", PATH, OPTIONAL, SKIP, NULL, NULL, "a module or a function",    \
+    X("script", PATH, OPTIONAL, SKIP, NULL, NULL, EXPERIMENT,                  \
+      "a module or a function",                                                \
       "a Python file to run, relative to the spec's folder")                   \
-    X("module", MODULE, OPTIONAL, SKIP, NULL, NULL, "a script or a function",  \
-      "a module to run, as `python -m` does")                                  \
-    X("function", FUNCTION, OPTIONAL, SKIP, NULL, NULL,                        \
+    X("module", MODULE, OPTIONAL, SKIP, NULL, NULL, EXPERIMENT,                \
+      "a script or a function", "a module to run, as `python -m` does")        \
+    X("function", FUNCTION, OPTIONAL, SKIP, NULL, NULL, EXPERIMENT,            \
       "a script or a module", "a function to call, as pkg.train:main")         \
     X("interpreter", PROGRAM, OPTIONAL, STR(interpreter), "python3", NULL,     \
-      "python3", "the Python that runs it: a word, or a path")                 \
-    X("setup", FUNCTION, OPTIONAL, STR(setup), NULL, NULL, "none",             \
-      "a function to call first in each rank")           \
-    X("init", INIT, OPTIONAL, WORDS(init, inits), NULL, NULL, "nothing",       \
-      "what is set up before the function is called")                          \
-    X("smoke_test", FLAG, OPTIONAL, FLAG(smoke_test), NULL, NULL, "false",     \
-      "whether the groups that init made are proved")
+      EXPERIMENT, "python3", "the Python that runs it: a word, or a path")     \
+    X("setup", FUNCTION, OPTIONAL, STR(setup), NULL, NULL, EXPERIMENT,         \
+      "none", "a function to call first in each rank")                         \
+    X("init", INIT, OPTIONAL, WORDS(init, inits), NULL, NULL, EXPERIMENT,      \
+      "nothing", "what is set up before the function is called")               \
+    X("smoke_test", FLAG, OPTIONAL, FLAG(smoke_test), NULL, NULL, EXPERIMENT,  \
+      "false", "whether the groups that init made are proved")
 
 #define JR_FIELDS_LIBRARY(X)                                                   \
-    X("path", PATH, REQUIRED, STR(path), NULL, NULL,                           \
+    X("path", PATH, REQUIRED, STR(path), NULL, NULL, EXPERIMENT,               \
       "an error: it is required",                                              \
       "the shared library, relative to the spec's folder")                     \
-    X("symbol", SYMBOL, REQUIRED, STR(symbol), NULL, NULL,                     \
+    X("symbol", SYMBOL, REQUIRED, STR(symbol), NULL, NULL, EXPERIMENT,         \
       "an error: it is required", "the function that every rank calls")
 
 #define JR_FIELDS_RANK_ENTRY(X)                                                \
-    X("args", ARGS, OPTIONAL, STRS(args), NULL, NULL, "none",                  \
+    X("args", ARGS, OPTIONAL, STRS(args), NULL, NULL, EXPERIMENT, "none",      \
       "arguments that follow those of all ranks")                              \
-    X("kwargs", KWARGS, OPTIONAL, SEQ(kwargs, bind_kwarg), NULL, NULL, "none", \
+    X("kwargs", KWARGS, OPTIONAL, SEQ(kwargs, bind_kwarg), NULL, NULL,         \
+      EXPERIMENT, "none",                                                      \
       "named arguments of a function, over those of all ranks")                \
-    X("env", ENV, OPTIONAL, SEQ(env, bind_env), NULL, NULL, "none",            \
-      "variables besides those of all ranks, or in their place")
+    X("env", ENV, OPTIONAL, SEQ(env, bind_env), NULL, NULL, EXPERIMENT,        \
+      "none", "variables besides those of all ranks, or in their place")
 
 #define JR_FIELDS_PARALLELISM(X)                                               \
-    X("model", COUNT, RESOLVED, U32P(model), NULL, "ranks", "1",               \
+    X("model", COUNT, RESOLVED, U32P(model), NULL, "ranks", EXPERIMENT, "1",   \
       "the size of the model axis, the fastest")                               \
-    X("pipeline", COUNT, RESOLVED, U32P(pipeline), NULL, "ranks", "1",         \
-      "the size of the pipeline axis")                                         \
-    X("data", COUNT, RESOLVED, U32P(data), NULL, "ranks",                      \
+    X("pipeline", COUNT, RESOLVED, U32P(pipeline), NULL, "ranks", EXPERIMENT,  \
+      "1", "the size of the pipeline axis")                                    \
+    X("data", COUNT, RESOLVED, U32P(data), NULL, "ranks", EXPERIMENT,          \
       "world_size / (model x pipeline)",                                       \
       "the size of the data axis, the slowest")
 
 #define JR_FIELDS_BACKENDS(X)                                                  \
-    X("default", BACKEND, RESOLVED, STR(fallback), NULL, NULL,                 \
+    X("default", BACKEND, RESOLVED, STR(fallback), NULL, NULL, EXPERIMENT,     \
       "TORCH_DISTRIBUTED_BACKEND, else by the device",                         \
       "the backend of the whole world")                                        \
-    X("model", BACKEND, RESOLVED, STR(model), NULL, NULL, "the default",       \
-      "the backend of the model axis")                                         \
-    X("pipeline", BACKEND, RESOLVED, STR(pipeline), NULL, NULL, "the default", \
-      "the backend of the pipeline axis")                                      \
-    X("data", BACKEND, RESOLVED, STR(data), NULL, NULL, "the default",         \
-      "the backend of the data axis")
+    X("model", BACKEND, RESOLVED, STR(model), NULL, NULL, EXPERIMENT,          \
+      "the default", "the backend of the model axis")                          \
+    X("pipeline", BACKEND, RESOLVED, STR(pipeline), NULL, NULL, EXPERIMENT,    \
+      "the default", "the backend of the pipeline axis")                       \
+    X("data", BACKEND, RESOLVED, STR(data), NULL, NULL, EXPERIMENT,            \
+      "the default", "the backend of the data axis")
 
 #define JR_FIELDS_CONSOLE(X)                                                   \
-    X("prefix", TEMPLATE, OPTIONAL, STR(prefix), "[%{rank}] ", NULL,           \
+    X("prefix", TEMPLATE, OPTIONAL, STR(prefix), "[%{rank}] ", NULL, OUTPUT,   \
       "[%{rank}] ", "what stands before each line of a rank")                  \
-    X("ranks", RANKS, OPTIONAL, STR(ranks), "all", NULL, "all",                \
+    X("ranks", RANKS, OPTIONAL, STR(ranks), "all", NULL, OUTPUT, "all",        \
       "the ranks whose lines are shown")                                       \
-    X("timestamps", FLAG, OPTIONAL, FLAG(timestamps), "false", NULL, "false",  \
-      "whether the time stands before the prefix")                             \
-    X("collapse", FLAG, OPTIONAL, FLAG(collapse), "false", NULL, "false",      \
-      "whether the same line from several ranks is shown once")                \
+    X("timestamps", FLAG, OPTIONAL, FLAG(timestamps), "false", NULL, OUTPUT,   \
+      "false", "whether the time stands before the prefix")                    \
+    X("collapse", FLAG, OPTIONAL, FLAG(collapse), "false", NULL, OUTPUT,       \
+      "false", "whether the same line from several ranks is shown once")       \
     X("partial", DURATION, OPTIONAL, U64(partial_ms), "250ms",                 \
-      "milliseconds", "250ms", "after how long an unfinished line is shown")   \
-    X("show", PATTERN, OPTIONAL, STR(show), NULL, NULL, "all",                 \
+      "milliseconds", OUTPUT, "250ms",                                         \
+      "after how long an unfinished line is shown")                            \
+    X("show", PATTERN, OPTIONAL, STR(show), NULL, NULL, OUTPUT, "all",         \
       "the lines that are shown")                                              \
-    X("hide", PATTERN, OPTIONAL, STR(hide), NULL, NULL, "none",                \
+    X("hide", PATTERN, OPTIONAL, STR(hide), NULL, NULL, OUTPUT, "none",        \
       "the lines that are not shown")
 
 #define JR_FIELDS_TIMEOUTS(X)                                                  \
-    X("start", DURATION, OPTIONAL, U64(start_ms), "0", "milliseconds", "none", \
-      "until the last rank is executing; 0 is for ever")                       \
-    X("run", DURATION, OPTIONAL, U64(run_ms), "0", "milliseconds", "none",     \
-      "how long the ranks may run; 0 is for ever")                             \
+    X("start", DURATION, OPTIONAL, U64(start_ms), "0", "milliseconds",         \
+      SUPERVISION, "none", "until the last rank is executing; 0 is for ever")  \
+    X("run", DURATION, OPTIONAL, U64(run_ms), "0", "milliseconds",             \
+      SUPERVISION, "none", "how long the ranks may run; 0 is for ever")        \
     X("silence", DURATION, OPTIONAL, U64(silence_ms), "0", "milliseconds",     \
-      "none", "how long no rank may write a byte; 0 is for ever")              \
+      SUPERVISION, "none",                                                     \
+      "how long no rank may write a byte; 0 is for ever")                      \
     X("after_first_exit", DURATION, OPTIONAL, U64(after_first_exit_ms), "0",   \
-      "milliseconds", "none",                                                  \
+      "milliseconds", SUPERVISION, "none",                                     \
       "how long ranks may go on after the first ended well")                   \
-    X("exit", DURATION, OPTIONAL, U64(exit_ms), "30s", "milliseconds", "30s",  \
+    X("exit", DURATION, OPTIONAL, U64(exit_ms), "30s", "milliseconds",         \
+      SUPERVISION, "30s",                                                      \
       "how long a function that returned may take to exit; 0: for ever")       \
     X("stop_grace", DURATION, OPTIONAL, U64(stop_grace_ms), "30s",             \
-      "milliseconds", "30s", "from the stop signal to SIGKILL")
+      "milliseconds", SUPERVISION, "30s", "from the stop signal to SIGKILL")
 
 #define JR_FIELDS_ON_HANG(X)                                                   \
-    X("signal", HANG_SIGNAL, OPTIONAL, STR(signal), NULL, NULL,                \
+    X("signal", HANG_SIGNAL, OPTIONAL, STR(signal), NULL, NULL, SUPERVISION,   \
       "ABRT where Python's fault handler is on, else none",                    \
       "what makes ranks tell what they do; none is nothing")                   \
-    X("wait", DURATION, OPTIONAL, U64(wait_ms), "10s", "milliseconds", "10s",  \
-      "how long gathering evidence may take in all")                           \
-    X("command", HANG_COMMAND, OPTIONAL, STRS(command), NULL, NULL, "none",    \
+    X("wait", DURATION, OPTIONAL, U64(wait_ms), "10s", "milliseconds",         \
+      SUPERVISION, "10s", "how long gathering evidence may take in all")       \
+    X("command", HANG_COMMAND, OPTIONAL, STRS(command), NULL, NULL,            \
+      SUPERVISION, "none",                                                     \
       "what is run for each rank; %{pid} is its process")
 
 #define JR_FIELDS_LIMITS(X)                                                    \
-    X("nofile", LIMIT_COUNT, OPTIONAL, STR(nofile), NULL, NULL, "inherited",   \
-      "open files of a process")                                               \
-    X("core", LIMIT_SIZE, OPTIONAL, STR(core), NULL, "bytes", "inherited",     \
-      "the size of a core dump; 0 is none")                                    \
+    X("nofile", LIMIT_COUNT, OPTIONAL, STR(nofile), NULL, NULL, EXPERIMENT,    \
+      "inherited", "open files of a process")                                  \
+    X("core", LIMIT_SIZE, OPTIONAL, STR(core), NULL, "bytes", EXPERIMENT,      \
+      "inherited", "the size of a core dump; 0 is none")                       \
     X("memlock", LIMIT_SIZE, OPTIONAL, STR(memlock), NULL, "bytes",            \
-      "inherited", "memory that a process may lock, as RDMA has to")           \
-    X("stack", LIMIT_SIZE, OPTIONAL, STR(stack), NULL, "bytes", "inherited",   \
-      "the stack of a process")                                                \
-    X("as", LIMIT_SIZE, OPTIONAL, STR(as), NULL, "bytes", "inherited",         \
-      "the address space of a process")                                        \
-    X("nproc", LIMIT_COUNT, OPTIONAL, STR(nproc), NULL, NULL, "inherited",     \
-      "processes and threads of the user, all together")
+      EXPERIMENT, "inherited",                                                 \
+      "memory that a process may lock, as RDMA has to")                        \
+    X("stack", LIMIT_SIZE, OPTIONAL, STR(stack), NULL, "bytes", EXPERIMENT,    \
+      "inherited", "the stack of a process")                                   \
+    X("as", LIMIT_SIZE, OPTIONAL, STR(as), NULL, "bytes", EXPERIMENT,          \
+      "inherited", "the address space of a process")                           \
+    X("nproc", LIMIT_COUNT, OPTIONAL, STR(nproc), NULL, NULL, EXPERIMENT,      \
+      "inherited", "processes and threads of the user, all together")
 
 #define JR_FIELDS_RESTART(X)                                                   \
-    X("max", INDEX, OPTIONAL, U32(max), "0", "restarts", "0",                  \
+    X("max", INDEX, OPTIONAL, U32(max), "0", "restarts", SUPERVISION, "0",     \
       "restarts at most, after the first attempt; 0 is none")                  \
     X("backoff", DURATION, OPTIONAL, U64(backoff_ms), "1s", "milliseconds",    \
-      "1s", "the wait before the first restart; then twice as long each time") \
+      SUPERVISION, "1s",                                                       \
+      "the wait before the first restart; then twice as long each time")       \
     X("window", DURATION, OPTIONAL, U64(window_ms), "0", "milliseconds",       \
-      "the whole run", "only restarts of the last so long count; 0 is all")    \
-    X("on", TRIGGERS, OPTIONAL, STRS(on), NULL, NULL, "any failure",           \
-      "the causes that a restart may help against")                            \
-    X("never", TRIGGERS, OPTIONAL, STRS(never), NULL, NULL, "none",            \
-      "causes that end the run, whatever `on` says")
+      SUPERVISION, "the whole run",                                            \
+      "only restarts of the last so long count; 0 is all")                     \
+    X("on", TRIGGERS, OPTIONAL, STRS(on), NULL, NULL, SUPERVISION,             \
+      "any failure", "the causes that a restart may help against")             \
+    X("never", TRIGGERS, OPTIONAL, STRS(never), NULL, NULL, SUPERVISION,       \
+      "none", "causes that end the run, whatever `on` says")
 
 #define JR_FIELDS_ENGINE(X)                                                    \
-    X("slurm", SLURM, OPTIONAL, SEQ(slurm, bind_env), NULL, NULL, "none",      \
-      "options of sbatch, by their long names")                                \
+    X("slurm", SLURM, OPTIONAL, SEQ(slurm, bind_env), NULL, NULL, PLACEMENT,   \
+      "none", "options of sbatch, by their long names")                        \
     X("kubernetes", KUBERNETES, OPTIONAL, MAP(kubernetes, KUBERNETES), NULL,   \
-      NULL, "none", "what the pods are made of")                               \
-    X("mpi", MPI, OPTIONAL, MAP(mpi, MPI), NULL, NULL, "none",                 \
+      NULL, PLACEMENT, "none", "what the pods are made of")                    \
+    X("mpi", MPI, OPTIONAL, MAP(mpi, MPI), NULL, NULL, PLACEMENT, "none",      \
       "which MPI starts the ranks")
 
 #define JR_FIELDS_KUBERNETES(X)                                                \
-    X("image", LINE, OPTIONAL, STR(image), NULL, NULL,                         \
+    X("image", LINE, OPTIONAL, STR(image), NULL, NULL, PLACEMENT,              \
       "`render` refuses", "the container image, which has jobrun in it")       \
-    X("namespace", LABEL, OPTIONAL, STR(name_space), NULL, NULL,               \
+    X("namespace", LABEL, OPTIONAL, STR(name_space), NULL, NULL, PLACEMENT,    \
       "that of who applies it", "the namespace of all objects")                \
     X("service_account", LABEL, OPTIONAL, STR(service_account), NULL, NULL,    \
-      "the namespace's default", "what the pods run as")                       \
+      PLACEMENT, "the namespace's default", "what the pods run as")            \
     X("priority_class", LABEL, OPTIONAL, STR(priority_class), NULL, NULL,      \
-      "none", "how the pods stand against others")                             \
-    X("pull_secret", LABEL, OPTIONAL, STR(pull_secret), NULL, NULL, "none",    \
-      "the secret with which the image is pulled")                             \
-    X("secret", LABEL, OPTIONAL, STR(secret), NULL, NULL, "none",              \
+      PLACEMENT, "none", "how the pods stand against others")                  \
+    X("pull_secret", LABEL, OPTIONAL, STR(pull_secret), NULL, NULL,            \
+      PLACEMENT, "none", "the secret with which the image is pulled")          \
+    X("secret", LABEL, OPTIONAL, STR(secret), NULL, NULL, PLACEMENT, "none",   \
       "a secret whose entries are variables of jobrun")                        \
-    X("claim", LABEL, OPTIONAL, STR(claim), NULL, NULL, "none",                \
+    X("claim", LABEL, OPTIONAL, STR(claim), NULL, NULL, PLACEMENT, "none",     \
       "a persistent volume claim that all pods share")                         \
-    X("mount", LINE, OPTIONAL, STR(mount), "/data", NULL, "/data",             \
+    X("mount", LINE, OPTIONAL, STR(mount), "/data", NULL, PLACEMENT, "/data",  \
       "where the claim is mounted")                                            \
-    X("shm", QUANTITY, OPTIONAL, STR(shm), NULL, "bytes",                      \
+    X("shm", QUANTITY, OPTIONAL, STR(shm), NULL, "bytes", PLACEMENT,           \
       "64Mi, as container engines have it", "the size of /dev/shm")            \
-    X("cpu", QUANTITY, OPTIONAL, STR(cpu), NULL, "CPUs", "not limited",        \
-      "the CPUs of each pod")                                                  \
-    X("memory", QUANTITY, OPTIONAL, STR(memory), NULL, "bytes",                \
+    X("cpu", QUANTITY, OPTIONAL, STR(cpu), NULL, "CPUs", PLACEMENT,            \
+      "not limited", "the CPUs of each pod")                                   \
+    X("memory", QUANTITY, OPTIONAL, STR(memory), NULL, "bytes", PLACEMENT,     \
       "not limited", "the memory of each pod")                                 \
     X("device_resource", LINE, OPTIONAL, STR(device_resource), NULL, NULL,     \
-      "by the device, as nvidia.com/gpu",                                      \
+      PLACEMENT, "by the device, as nvidia.com/gpu",                           \
       "what the cluster calls the devices")
 
 #define JR_FIELDS_MPI(X)                                                       \
     X("dialect", MPI_DIALECT, OPTIONAL, WORDS(dialect, dialects), "openmpi",   \
-      NULL, "openmpi", "whose options the launcher takes")                     \
-    X("launcher", LINE, OPTIONAL, STR(launcher), "mpiexec", NULL, "mpiexec",   \
-      "the program that starts the ranks")
+      NULL, PLACEMENT, "openmpi", "whose options the launcher takes")          \
+    X("launcher", LINE, OPTIONAL, STR(launcher), "mpiexec", NULL, PLACEMENT,   \
+      "mpiexec", "the program that starts the ranks")
 
 #define JR_FIELDS_RESULTS(X)                                                   \
-    X("required", RANKS, OPTIONAL, STR(required), "all", NULL, "all",          \
-      "the ranks that must deliver")                                           \
+    X("required", RANKS, OPTIONAL, STR(required), "all", NULL, EXPERIMENT,     \
+      "all", "the ranks that must deliver")                                    \
     X("from", RESULT_FROM, OPTIONAL, WORDS(from, result_froms), NULL, NULL,    \
-      "return for a function and a library, else file",                        \
+      EXPERIMENT, "return for a function and a library, else file",            \
       "where a rank's result comes from")                                      \
-    X("file", TEMPLATE, OPTIONAL, STR(file), NULL, NULL,                       \
+    X("file", TEMPLATE, OPTIONAL, STR(file), NULL, NULL, EXPERIMENT,           \
       "$JOBRUN_RESULT_FILE, in the rank's folder",                             \
       "the file that each rank writes its result to")                          \
-    X("pattern", PATTERN, OPTIONAL, STR(pattern), NULL, NULL,                  \
+    X("pattern", PATTERN, OPTIONAL, STR(pattern), NULL, NULL, EXPERIMENT,      \
       "required with from: stdout or stderr",                                  \
       "PCRE2 whose named groups are the result's fields")                      \
     X("fields", RESULT_FIELDS, OPTIONAL, SEQ(fields, bind_field), NULL, NULL,  \
-      "any fields, or none", "what the fields of each result must be")         \
-    X("equal", TEXTS, OPTIONAL, STRS(equal), NULL, NULL, "none",               \
+      EXPERIMENT, "any fields, or none",                                       \
+      "what the fields of each result must be")                                \
+    X("equal", TEXTS, OPTIONAL, STRS(equal), NULL, NULL, EXPERIMENT, "none",   \
       "fields that must be the same on all ranks")                             \
-    X("distinct", TEXTS, OPTIONAL, STRS(distinct), NULL, NULL, "none",         \
-      "fields that must differ on all ranks")                                  \
-    X("artifacts", TEMPLATES, OPTIONAL, STRS(artifacts), NULL, NULL, "none",   \
-      "files that each rank must have made anew")
+    X("distinct", TEXTS, OPTIONAL, STRS(distinct), NULL, NULL, EXPERIMENT,     \
+      "none", "fields that must differ on all ranks")                          \
+    X("artifacts", TEMPLATES, OPTIONAL, STRS(artifacts), NULL, NULL,           \
+      EXPERIMENT, "none", "files that each rank must have made anew")
 
 #define JR_FIELDS_RESULT_FIELD(X)                                              \
     X("type", JSON_TYPE, REQUIRED, WORDS(type, json_types), NULL, NULL,        \
-      "an error: it is required", "the type of the field")                     \
-    X("min", NUMBER, OPTIONAL, F64P(min), NULL, NULL, "none",                  \
+      EXPERIMENT, "an error: it is required", "the type of the field")         \
+    X("min", NUMBER, OPTIONAL, F64P(min), NULL, NULL, EXPERIMENT, "none",      \
       "the least value that is good")                                          \
-    X("max", NUMBER, OPTIONAL, F64P(max), NULL, NULL, "none",                  \
+    X("max", NUMBER, OPTIONAL, F64P(max), NULL, NULL, EXPERIMENT, "none",      \
       "the greatest value that is good")                                       \
-    X("enum", SCALARS, OPTIONAL, STRS(enums), NULL, NULL, "any value",         \
-      "the values that are good")                                              \
-    X("pattern", PATTERN, OPTIONAL, STR(pattern), NULL, NULL, "any text",      \
-      "PCRE2 that must match somewhere in the string")                         \
-    X("required", FLAG, OPTIONAL, FLAG(required), "true", NULL, "true",        \
-      "whether the field must be there")
+    X("enum", SCALARS, OPTIONAL, STRS(enums), NULL, NULL, EXPERIMENT,          \
+      "any value", "the values that are good")                                 \
+    X("pattern", PATTERN, OPTIONAL, STR(pattern), NULL, NULL, EXPERIMENT,      \
+      "any text", "PCRE2 that must match somewhere in the string")             \
+    X("required", FLAG, OPTIONAL, FLAG(required), "true", NULL, EXPERIMENT,    \
+      "true", "whether the field must be there")
 /* clang-format on */
 
 /* Where a field of a fixed mapping leads: name of the rows, pattern of the

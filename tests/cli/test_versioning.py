@@ -211,6 +211,60 @@ class DiffOfSpecs(Case):
         self.diff("a.yaml", "b.yaml", "--exit-code", code=1)
         self.diff("a.yaml", "a.yaml", "--exit-code")
 
+    def test_what_does_not_make_the_experiment(self):
+        """Output, records and times; and whatever is at its default."""
+        body = HEAD + "name: t\nentrypoint: [./x]\nworld_size: 2\n"
+        self.write("a.yaml", body)
+        for more, part in (("timeouts: {run: 1h}", "supervision"),
+                           ("restart: {max: 2}", "supervision"),
+                           ("console: {prefix: '> '}", "output"),
+                           ("redirects: all", "output"),
+                           ("secrets: [MINE]", "record"),
+                           ("log_limit: 1MiB", "record")):
+            with self.subTest(more):
+                self.write("b.yaml", body + more + "\n")
+                found = self.diff_json("a.yaml", "b.yaml")
+                self.assertTrue(found["same_experiment"])
+                self.assertEqual({r["part"] for r in found["fields"]}, {part})
+                self.assertEqual(found["a"]["fingerprint"],
+                                 found["b"]["fingerprint"])
+        self.write("b.yaml", body + "env: {A: 1}\n")
+        found = self.diff_json("a.yaml", "b.yaml")
+        self.assertFalse(found["same_experiment"])
+        self.assertNotEqual(found["a"]["fingerprint"],
+                            found["b"]["fingerprint"])
+
+    def test_another_checkout_is_the_same_experiment(self):
+        """Paths count from the top of the git work tree."""
+        body = (HEAD + "name: t\nentrypoint: {python: {script: ../s.py}}\n"
+                "world_size: 1\nworkdir: sub\n")
+        for top in ("one", "two"):
+            self.write(f"{top}/jobs/t.jobrun.yaml", body)
+            self.write(f"{top}/jobs/deep/t.jobrun.yaml", body)
+            self.write(f"{top}/s.py", "")
+            (self.folder / top / "jobs/sub").mkdir()
+            subprocess.run(["git", "init", "-q", top], cwd=self.folder,
+                           check=True)
+        found = self.diff_json("one/jobs/t.jobrun.yaml",
+                               "two/jobs/t.jobrun.yaml")
+        self.assertEqual(found["fields"], [])
+        self.assertEqual(found["a"]["fingerprint"], found["b"]["fingerprint"])
+        found = self.diff_json("one/jobs/t.jobrun.yaml",
+                               "one/jobs/deep/t.jobrun.yaml")
+        self.assertFalse(found["same_experiment"])
+        rows = {row["field"]: row for row in found["fields"]}
+        self.assertEqual(rows["workdir"]["a"]["value"], "./jobs/sub")
+        self.assertNotEqual(found["a"]["fingerprint"],
+                            found["b"]["fingerprint"])
+        for top in ("one", "two"):
+            self.expect(self.jobrun(f"{top}/jobs/t.jobrun.yaml",
+                                    "--run-id", top), 0)
+        self.assertEqual(self.record("one")["fingerprint"],
+                         self.record("two")["fingerprint"])
+        self.expect(self.jobrun("rerun", "two", "--run-id", "again"), 0)
+        self.assertEqual(self.record("again")["fingerprint"],
+                         self.record("two")["fingerprint"])
+
     def test_what_cannot_be_resolved_is_compared_as_written(self):
         self.write("a.yaml", "version: 1\nname: t\nentrypoint: [x]\n"
                    "device: cuda\n")

@@ -52,7 +52,7 @@ static const struct vector vectors[] = {
      "env.B experiment: - -> \"4\" (t.jobrun.yaml:3)\n",
      NULL},
     {"timeouts: {stop_grace: 1m}\n", "",
-     "timeouts.stop_grace experiment: 1m (t.jobrun.yaml:3) -> 30s (default)\n",
+     "timeouts.stop_grace supervision: 1m (t.jobrun.yaml:3) -> 30s (default)\n",
      NULL},
     {"name: a\nthreads: 1\nlog_dir: b\n", "name: b\nthreads: 2\n",
      "name label: a (t.jobrun.yaml:3) -> b (t.jobrun.yaml:3)\n"
@@ -115,7 +115,6 @@ static void tells_what_is_new(void)
     const struct jr_diff_side none = {0}, side = {scene.file, NULL};
     tell(&said, &none, &side, &same);
     JR_ASSERT_TEXT(said.data,
-                   "version experiment: - -> 1 (t.jobrun.yaml:1)\n"
                    "entrypoint.command experiment: - -> [./train] "
                    "(t.jobrun.yaml:2)\n"
                    "env.A experiment: - -> x (t.jobrun.yaml:4)\n"

@@ -300,14 +300,85 @@ static void covers_every_field(void)
         }
 }
 
-/* A part is named after a field that there is. */
+/* The contract's own words on what an experiment is, apart from the table. */
+static void is_of_the_parts_that_the_contract_names(void)
+{
+    static const struct {
+        enum jr_part part;
+        const char *paths[20];
+    } rows[] = {
+        {JR_PART_EXPERIMENT,
+         {"entrypoint.command[0]", "entrypoint.args[1]", "env.LR",
+          "per_rank.0-3.env.A", "world_size", "parallelism.model",
+          "backends.default", "start_method", "results.fields.loss.max",
+          "setup", "device"}},
+        {JR_PART_PLACEMENT,
+         {"hosts[2]", "master_addr", "master_port", "devices[0]", "nodes",
+          "bind", "threads", "engine.slurm.qos", "local_world_size"}},
+        {JR_PART_LABEL, {"name", "description", "labels.team"}},
+        {JR_PART_OUTPUT,
+         {"console.prefix", "console", "redirects", "tee.0", "console.show"}},
+        {JR_PART_RECORD, {"log_dir", "log_mode", "log_limit", "secrets[0]"}},
+        {JR_PART_SUPERVISION,
+         {"timeouts.run", "timeouts", "restart.max", "on_hang.wait",
+          "exit_status", "on_failure", "signals.USR1", "stop_target"}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t j = 0; rows[i].paths[j] != NULL; j++) {
+            if (jr_part_of(rows[i].paths[j]) != rows[i].part)
+                printf("\n  %s", rows[i].paths[j]);
+            CU_ASSERT_EQUAL(jr_part_of(rows[i].paths[j]), rows[i].part);
+        }
+}
+
+/* A field that a later version brings, at its default, changes nothing. */
+static void leaves_defaults_out(void)
+{
+    static const char *const rows[][2] = {
+        {ENTRY, ENTRY "start_method: spawn\nenv_profiles: [torch]\n"
+                      "device_visibility: all\n"},
+        {ENTRY "world_size: 4\n",
+         ENTRY "world_size: 4\nparallelism: {model: 1, pipeline: 1, data: 4}\n"
+               "backends: {default: gloo, data: gloo}\n"},
+        {RESULTS "equal: [a]\n",
+         RESULTS "equal: [a]\n  required: all\n  from: file\n"},
+        {CALL "}\n", PYTHON "function: \"m:f\", interpreter: python3, "
+                            "smoke_test: false}}\n"},
+        {LOSS "max: 1}}\n", LOSS "max: 1, required: true}}\n"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct jr_buf a = JR_BUF_INIT, b = JR_BUF_INIT;
+        jr_buf_printf(&a, HEAD DEVICE "%s", rows[i][0]);
+        jr_buf_printf(&b, HEAD DEVICE "%s", rows[i][1]);
+        bool equal = same(a.data, b.data);
+        if (!equal)
+            printf("\n  %s", b.data);
+        CU_ASSERT_TRUE(equal);
+        jr_buf_release(&a);
+        jr_buf_release(&b);
+    }
+    /* to state results at all is no default */
+    CU_ASSERT_FALSE(same(HEAD DEVICE ENTRY, HEAD DEVICE RESULTS "from: file\n"));
+}
+
+/* What the resolver found, and so finds anew: no more, and no less. */
+static void knows_what_moves(void)
+{
+    static const char *const moving[] = {
+        "nodes",       "node_rank",   "rank_start", "local_world_size", "hosts",
+        "master_addr", "master_port", "devices",    "bind",             "threads"};
+    size_t found = 0;
+    for (const struct jr_spec_field *field = jr_field_root()->fields;
+         field->key != NULL; field++)
+        found += jr_part_moves(field->key);
+    CU_ASSERT_EQUAL(found, sizeof moving / sizeof *moving);
+    for (size_t i = 0; i < sizeof moving / sizeof *moving; i++)
+        CU_ASSERT_TRUE(jr_part_moves(moving[i]));
+}
+
 static void parts_are_fields(void)
 {
-    size_t count;
-    const struct jr_part_row *rows = jr_part_rows(&count);
-    for (size_t i = 0; i < count; i++)
-        CU_ASSERT_TRUE(strcmp(rows[i].key, "$schema") == 0 ||
-                       jr_field_find(rows[i].key) != NULL);
+    CU_ASSERT_EQUAL(jr_part_of("$schema"), JR_PART_SOURCE);
     CU_ASSERT_EQUAL(jr_part_of("x-note.deep"), JR_PART_LABEL);
     CU_ASSERT_EQUAL(jr_part_of("hosts[2]"), JR_PART_PLACEMENT);
     CU_ASSERT_EQUAL(jr_part_of("labels.team"), JR_PART_LABEL);
@@ -375,5 +446,7 @@ static void ignores_how_it_is_written(void)
 }
 
 JR_UNIT_MAIN("fingerprint", CASE(counts_what_is_the_experiment),
+             CASE(is_of_the_parts_that_the_contract_names),
+             CASE(leaves_defaults_out), CASE(knows_what_moves),
              CASE(covers_every_field), CASE(parts_are_fields),
              CASE(ignores_how_it_is_written), CASE(ignores_composition))
