@@ -218,7 +218,7 @@ static const struct jr_results_row rows[] = {
     {"name", put_text, get_text, offsetof(struct jr_plan, name), TEXT, NULL},
     {"fingerprint", put_text, get_text, offsetof(struct jr_plan, fingerprint),
      TEXT_OR_NULL,
-     "SHA-256 over what was run, placement aside; null where nodes that had a "
+     "SHA-256 over what makes the experiment; null where nodes that had a "
      "jobrun each did not run the same."},
     {"status",
      put_status,

@@ -139,6 +139,8 @@ static void check_rule(const struct jr_check *check, const char *path,
         return;
     if (raw == NULL || raw->filled == NULL)
         named = jr_arena_printf(arena, "local rank %u", last);
+    else /* the path of a rule would tell what was put in */
+        ranks = jr_doc_get(check->tree, path);
     struct jr_diag *diag =
         jr_check_clash(check, 317, ranks, most->node, "%s names %s, but %s",
                        path, named, jr_check_say_most(check, sizes));
