@@ -13,6 +13,7 @@ struct jr_shape {
     size_t words_count;
     bool null;     /* it may be null, too */
     bool optional; /* its key may be absent */
+    bool path;     /* it is a path in the run folder */
 };
 
 /* The shapes that several files have. */

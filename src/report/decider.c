@@ -136,10 +136,7 @@ void jr_joined_verdict(json_t *head, const struct jr_joining *parts,
         code = JR_STATUS_INCOMPLETE;
         cause = cause_of_absent(parts);
     }
-    const json_t *ended = decider == NULL ? NULL : decider->results;
     jr_json_set_str(head, "status", jr_run_status_word(status));
     jr_json_set_int(head, "exit_code", code);
-    jr_json_share(head, ended, "timed_out_by");
-    jr_json_share(head, ended, "timeout_seconds");
     jr_json_set(head, "root_cause", cause == NULL ? json_null() : cause);
 }

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "folder.h"
+#include "results_fields.h"
 #include "run.h"
 #include "words.h"
 
@@ -119,30 +120,17 @@ json_t *jr_parts_nodes(int fd, const struct jr_parts *found)
     return nodes;
 }
 
-/* From when to when, and what is left. */
-static void set_sums(json_t *head, const struct jr_joining *parts)
+/* How long it took. Parts that say nothing of it have begun at least. */
+static void set_seconds(json_t *head, const struct jr_joining *parts)
 {
-    double started = INFINITY, finished = 0, end;
-    json_int_t left = 0, attempt = 0;
-    for (size_t i = 0; i < parts->count; i++) {
-        const json_t *results = parts->items[i].results;
-        if (results == NULL)
-            continue;
-        started = lower(started, jr_json_get_real(results, "started"));
-        end = jr_json_get_real(results, "finished");
-        finished = end > finished ? end : finished;
-        left += jr_json_get_u32(results, "processes_left");
-        if (jr_json_get_u32(results, "attempt") > attempt)
-            attempt = jr_json_get_u32(results, "attempt");
-    }
-    if (!isfinite(started))
+    double started = jr_json_get_real(head, "started");
+    double finished = jr_json_get_real(head, "finished");
+    if (started <= 0)
         started = finished = jr_json_get_real(parts->items[0].run, "started");
     uint64_t took = jr_clock_ns_of(finished - started + 5e-4);
-    jr_json_set_int(head, "attempt", attempt);
     jr_json_set_real(head, "started", started);
     jr_json_set_real(head, "finished", finished);
     jr_json_set_real(head, "seconds", jr_words_wall(took));
-    jr_json_set_int(head, "processes_left", left);
 }
 
 /* A path of the part, as it is called from above it. */
@@ -161,11 +149,14 @@ static void add_rank(json_t *ranks, json_t *rank, const struct jr_part *part,
 {
     const char *state = jr_json_get_str(rank, "state");
     struct jr_buf folder JR_BUF_CLEANUP = JR_BUF_INIT;
-    static const char *const paths[] = {"stdout", "stderr", "error_file"};
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        lift(rank, paths[i], part->node);
-    if (!first && state != NULL && strcmp(state, "failed") == 0)
-        jr_json_set_str(rank, "state", "after_first_failure");
+    enum jr_rank_state was = JR_RANK_SUCCEEDED;
+    const char *path = NULL;
+    for (size_t i = 0; (path = jr_results_path(i)) != NULL; i++)
+        lift(rank, path, part->node);
+    if (!first && state != NULL && jr_rank_state_of(state, &was) &&
+        was == JR_RANK_FAILED)
+        jr_json_set_str(rank, "state",
+                        jr_rank_state_word(JR_RANK_AFTER_FIRST_FAILURE));
     jr_buf_printf(&folder, JR_NODE_DIR "/attempt_%u/%u", part->node,
                   jr_json_get_u32(part->results, "attempt"),
                   jr_json_get_u32(rank, "rank"));
@@ -208,25 +199,83 @@ static const json_t *first_asked(const struct jr_joining *parts)
     return NULL;
 }
 
+/* The value that is more than what there was; or less than it. */
+static json_t *better(json_t *best, json_t *value, bool most)
+{
+    if (!json_is_number(value))
+        return best;
+    double a = json_number_value(best), b = json_number_value(value);
+    return best == NULL || (most ? b > a : b < a) ? value : best;
+}
+
+/* The value of a key that is one part's. */
+static json_t *pick(const struct jr_results_row *row,
+                    const struct jr_joining *parts)
+{
+    json_t *best = NULL;
+    for (size_t i = 0; i < parts->count; i++) {
+        json_t *value = json_object_get(parts->items[i].results, row->key);
+        if (row->join != JR_JOIN_FIRST)
+            best = better(best, value, row->join == JR_JOIN_MOST);
+        else if (best == NULL && !json_is_null(value))
+            best = value;
+    }
+    return best;
+}
+
+static json_t *sum(const struct jr_results_row *row,
+                   const struct jr_joining *parts)
+{
+    json_int_t all = 0;
+    for (size_t i = 0; i < parts->count; i++)
+        all += jr_json_get_u32(parts->items[i].results, row->key);
+    return json_integer(all);
+}
+
+/* NULL is null. */
+static void share(json_t *head, const char *key, json_t *value)
+{
+    jr_json_set(head, key, value == NULL ? json_null() : json_incref(value));
+}
+
+/* What the rows say of each key; the verdict, and what is compared or counted
+ * over all of it, comes after. */
+static json_t *join_rows(const struct jr_joining *parts,
+                         const struct jr_part *decider)
+{
+    size_t count;
+    const struct jr_results_row *rows = jr_results_rows(&count);
+    const json_t *decides = decider != NULL ? decider->results : NULL;
+    const json_t *any = decides;
+    json_t *head = json_object();
+    for (size_t i = 0; any == NULL && i < parts->count; i++)
+        any = parts->items[i].results;
+    for (size_t i = 0; i < count; i++) {
+        const char *key = rows[i].key;
+        if (rows[i].join == JR_JOIN_OWN)
+            jr_json_set_null(head, key);
+        else if (rows[i].join == JR_JOIN_SUM)
+            jr_json_set(head, key, sum(&rows[i], parts));
+        else if (rows[i].join == JR_JOIN_ANY)
+            jr_json_share(head, any, key);
+        else if (rows[i].join == JR_JOIN_DECIDER)
+            jr_json_share(head, decides, key);
+        else
+            share(head, key, pick(&rows[i], parts));
+    }
+    return head;
+}
+
 static json_t *join(const struct jr_joining *parts)
 {
-    static const char *const kept[] = {"format_version", "run_id", "name"};
     const struct jr_part *decider = jr_joined_decider(parts);
-    const json_t *some = decider != NULL ? decider->results : NULL;
-    json_t *head = json_object();
-    for (size_t i = 0; some == NULL && i < parts->count; i++)
-        some = parts->items[i].results;
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        jr_json_share(head, some, kept[i]);
-    jr_json_set_str(head, "fingerprint", common_fingerprint(parts));
+    json_t *head = join_rows(parts, decider);
     json_t *nodes = nodes_json(parts);
+    jr_json_set_str(head, "fingerprint", common_fingerprint(parts));
     jr_joined_verdict(head, parts, decider, nodes);
-    set_sums(head, parts);
+    set_seconds(head, parts);
     jr_json_set_int(head, "world_size", parts->world);
     jr_json_set(head, "attempts", json_array());
-    jr_json_share(head, some, "inject");
-    jr_json_set_null(head, "not_restarted");
-    jr_json_share(head, first_asked(parts), "compared");
     jr_json_set(head, "nodes", nodes);
     jr_json_set(head, "ranks", all_ranks(parts, decider));
     jr_across_compare(head);

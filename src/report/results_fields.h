@@ -45,9 +45,13 @@ void jr_results_put_rank(struct jr_buf *out,
 void jr_results_get_rank(struct jr_past *past, size_t i, const json_t *object);
 json_t *jr_results_rank_schema(void);
 
+/* The keys whose values are paths in the run folder; NULL behind the last. */
+const char *jr_results_path(size_t i);
+
 /* results_run.c: append the keys before `ranks`, one a line; read them. */
 void jr_results_put_run(struct jr_buf *out, const struct jr_results_run *run);
 void jr_results_get_run(struct jr_past *past, const json_t *object);
+const struct jr_results_row *jr_results_rows(size_t *ret_count);
 
 /* results_cause.c: append the object, or null; read it: `together` is of
  * `arena`, the strings are the object's. */
@@ -77,12 +81,25 @@ typedef void jr_results_get(struct jr_past *past,
                             const struct jr_results_row *row,
                             const json_t *value);
 
+/* What the key says of a run whose nodes had a jobrun each, out of what it says
+ * of each node. */
+enum jr_results_join {
+    JR_JOIN_OWN,     /* joined.c makes it; null until then */
+    JR_JOIN_ANY,     /* what the node says that decided, else the first */
+    JR_JOIN_DECIDER, /* what the node says that decided; null: none did */
+    JR_JOIN_FIRST,   /* the first that is not null */
+    JR_JOIN_SUM,
+    JR_JOIN_MOST, /* the largest number */
+    JR_JOIN_LEAST
+};
+
 /* A key of the run. */
 struct jr_results_row {
     const char *key;
     jr_results_put *put; /* NULL: it is not written here */
     jr_results_get *get; /* NULL: nobody reads it */
-    size_t at;           /* of a plain member of the plan */
+    enum jr_results_join join;
+    size_t at; /* of a plain member of the plan */
     struct jr_shape shape;
     const char *help;
 };

@@ -18,7 +18,7 @@ struct row {
                 const struct jr_results_rank *rank);
     void (*get)(struct jr_past *past, const struct row *row, size_t i,
                 const json_t *value);
-    size_t at; /* the member of the plan's or the report's rank */
+    size_t at; /* the member of the plan's rank */
     struct jr_shape shape;
     const char *help;
 };
@@ -220,6 +220,10 @@ static const char *const errors[] = {JR_RESULT_ERRORS(WORD)};
     {                                                                          \
         .text = JR_SHAPE_TEXT, .null = true                                    \
     }
+#define PATH_OR_NULL                                                           \
+    {                                                                          \
+        .text = JR_SHAPE_TEXT, .null = true, .path = true                      \
+    }
 #define COORDINATES                                                            \
     "{\"type\": \"object\","                                                   \
     " \"required\": [\"model\", \"pipeline\", \"data\"],"                      \
@@ -265,11 +269,11 @@ static const struct row identity[] = {
 
 /* What it left. An error is read before the word for what it is. */
 static const struct row delivery[] = {
-    {"stdout", put_plan_text, get_plan_text, PLAN(out_path), TEXT_OR_NULL,
+    {"stdout", put_plan_text, get_plan_text, PLAN(out_path), PATH_OR_NULL,
      "Its log, relative to the run folder; null: not captured."},
-    {"stderr", put_plan_text, get_plan_text, PLAN(err_path), TEXT_OR_NULL,
+    {"stderr", put_plan_text, get_plan_text, PLAN(err_path), PATH_OR_NULL,
      NULL},
-    {"error_file", put_error_file, get_error_file, 0, TEXT_OR_NULL,
+    {"error_file", put_error_file, get_error_file, 0, PATH_OR_NULL,
      "What its uncaught exception left."},
     {"error", put_error, get_error, 0, TEXT_OR_NULL,
      "Why it failed or did not deliver, in a line."},
@@ -326,6 +330,14 @@ void jr_results_get_rank(struct jr_past *past, size_t i, const json_t *object)
     for (size_t n = 0; n < COUNT(delivery); n++)
         get(past, &delivery[n], i, object);
     get(past, &folder, i, object);
+}
+
+const char *jr_results_path(size_t i)
+{
+    for (size_t n = 0; n < COUNT(delivery); n++)
+        if (delivery[n].shape.path && i-- == 0)
+            return delivery[n].key;
+    return NULL;
 }
 
 static void add_rows(json_t *properties, json_t *required,

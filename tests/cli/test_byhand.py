@@ -87,8 +87,9 @@ class ByHand(harness.Case):
         if jsonschema:
             schema = harness.EXAMPLES.parents[1] / "schemas" / \
                 "results-v1.schema.json"
-            jsonschema.validate(results, strict(json.loads(
-                schema.read_text())))
+            schema = strict(json.loads(schema.read_text()))
+            jsonschema.validate(results, schema)
+            self.assertEqual(set(results), set(schema["properties"]))
         return results
 
 
