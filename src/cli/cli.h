@@ -17,6 +17,8 @@
 #include "diag.h"
 #include "strv.h"
 
+struct jr_session;
+
 /* What the command line said. Strings point into argv, those of lists into the
  * arena. */
 struct jr_cli {
@@ -37,7 +39,9 @@ struct jr_cli {
     bool exact, trust;       /* rerun */
     bool exit_code;          /* diff */
     bool detach, dry_run;
-    bool wait; /* submit */
+    bool wait;                  /* submit */
+    struct jr_session *session; /* that runs, with whose console we share
+                                   standard error; NULL: none does */
     struct jr_strv sets, allow_env;
     const char *root; /* of parents */
     const char *color, *format, *on, *run_id;

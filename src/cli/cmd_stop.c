@@ -3,7 +3,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
+#include "cleanup.h"
 #include "cli.h"
 #include "live.h"
 #include "lost.h"
@@ -13,6 +16,8 @@
 #include "strv.h"
 
 #include "banned.h"
+
+#define LEAVE_MS 1000 /* for a jobrun that has its results to end */
 
 /* The run's own report, on standard error as when it was first told. */
 static void show(const struct jr_cli *cli, const char *id)
@@ -55,18 +60,42 @@ static int refuse(const struct jr_cli *cli, const char *id,
                       part, live->host == NULL ? "it" : live->host);
 }
 
-/* Sleep until no jobrun of the run is left here: a run in parts has several. */
+/* An inotify(7) descriptor that tells of files that come into the run folder;
+ * -1: it cannot be had. */
+static int watch_folder(const struct jr_cli *cli, const char *id)
+{
+    struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
+    JR_CLOSE int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    jr_buf_printf(&path, "%s/%s", jr_cli_log_dir(cli), id);
+    if (fd < 0 || path.failed ||
+        inotify_add_watch(fd, path.data, IN_MOVED_TO | IN_CREATE) < 0)
+        return -1;
+    return jr_steal_fd(&fd);
+}
+
+/* Sleep until no jobrun of the run is left here, for a run in parts has
+ * several, or until the results are there: who writes them may have lines to
+ * show afterwards, to a console that nobody reads. */
 static int await_end(const struct jr_cli *cli, const char *id,
                      struct jr_live *live)
 {
     int status = 0;
+    JR_CLOSE int folder =
+        live->standing == JR_STANDING_RUNNING ? watch_folder(cli, id) : -1;
     while (status == 0 && live->standing == JR_STANDING_RUNNING) {
-        struct pollfd end = {.fd = live->pidfd, .events = POLLIN};
-        if (poll(&end, 1, -1) < 0 && errno == EINTR)
-            continue;
+        char events[4096];
         jr_live_close(live);
         status = look(cli, id, live);
+        if (status != 0 || live->standing != JR_STANDING_RUNNING)
+            break;
+        struct pollfd fds[] = {{.fd = live->pidfd, .events = POLLIN},
+                               {.fd = folder, .events = POLLIN}};
+        if (poll(fds, 2, -1) > 0 && fds[1].revents != 0)
+            (void)!read(folder, events, sizeof events);
     }
+    struct pollfd end = {.fd = live->pidfd, .events = POLLIN};
+    if (status == 0 && live->pidfd >= 0)
+        (void)poll(&end, 1, LEAVE_MS);
     return status;
 }
 
@@ -151,12 +180,28 @@ static int signal_parts(const struct jr_cli *cli, const char *id)
     return status;
 }
 
+/* Its jobrun may still have lines to show, to a console that nobody reads. */
+static void end_showing(const struct jr_cli *cli, const char *id,
+                        const struct jr_live *live)
+{
+    struct pollfd end = {.fd = live->pidfd, .events = POLLIN};
+    if (live->pidfd < 0 || poll(&end, 1, LEAVE_MS) != 0 ||
+        signal_run(cli, id, live) != 0)
+        return;
+    (void)jr_cli_say(cli, 0,
+                     "%s had lines left that its console did not take; that "
+                     "is ended (jobrun logs %s)",
+                     id, id);
+}
+
 /* Nothing runs: whether because it ended, or because its jobrun was killed and
  * left what is swept now. */
 static int tell_idle(const struct jr_cli *cli, const char *id,
                      const struct jr_live *live)
 {
     struct jr_buf out = JR_BUF_INIT;
+    if (live->standing == JR_STANDING_FINISHED)
+        end_showing(cli, id, live);
     if (live->standing == JR_STANDING_FINISHED)
         return jr_cli_say(cli, 0, "%s has ended already: %s (jobrun show %s)",
                           id, live->status, id);

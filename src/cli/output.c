@@ -8,6 +8,7 @@
 #include "cleanup.h"
 #include "cli.h"
 #include "io.h"
+#include "session.h"
 
 #include "banned.h"
 
@@ -61,10 +62,12 @@ int jr_cli_deliver(const struct jr_cli *cli, struct jr_buf *text)
 void jr_cli_err(const struct jr_cli *cli, struct jr_buf *text)
 {
     static const char no_memory[] = "jobrun: out of memory\n";
-    if (text->failed && !cli->err_closed)
-        (void)jr_io_write_all(STDERR_FILENO, no_memory, sizeof no_memory - 1);
-    else if (!cli->err_closed)
-        (void)jr_io_write_all(STDERR_FILENO, text->data, text->len);
+    const char *bytes = text->failed ? no_memory : text->data;
+    size_t len = text->failed ? sizeof no_memory - 1 : text->len;
+    bool shared =
+        cli->session != NULL && jr_session_print(cli->session, bytes, len);
+    if (!shared && !cli->err_closed)
+        (void)jr_io_write_all(STDERR_FILENO, bytes, len);
     jr_buf_release(text);
 }
 

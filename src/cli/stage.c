@@ -172,7 +172,24 @@ static void tell_start(const struct jr_session *session,
                          "goes to their files only");
 }
 
-static int run(struct jr_session *session, const struct jr_cli *cli)
+/* Behind what the console has still to show, however long that takes: all that
+ * there was to do is done. */
+static int tell_end(struct jr_session *session, const struct jr_cli *cli,
+                    enum jr_status status, const struct jr_error *err)
+{
+    int code = (int)status;
+    if (status != JR_STATUS_OK) {
+        code = jr_stage_told(session, cli, status, err);
+    } else {
+        tell(session, cli,
+             cli->color_err ? JR_TEXT_REPORT_COLOR : JR_TEXT_REPORT);
+        code = jr_session_exit_code(session);
+    }
+    jr_session_show_rest(session);
+    return code;
+}
+
+static int run(struct jr_session *session, struct jr_cli *cli)
 {
     const struct jr_session_console console = {
         .out_fd = cli->out_closed ? -1 : STDOUT_FILENO,
@@ -183,13 +200,14 @@ static int run(struct jr_session *session, const struct jr_cli *cli)
     };
     struct jr_error err = {0};
     jr_hold_signals(jr_session_plan(session)->policy);
+    jr_session_open_console(session, &console);
+    cli->session = session;
     tell_start(session, cli);
     enum jr_status status = jr_session_run(session, &console, &err);
+    int code = tell_end(session, cli, status, &err);
+    cli->session = NULL;
     jr_hold_end();
-    if (status != JR_STATUS_OK)
-        return jr_stage_told(session, cli, status, &err);
-    tell(session, cli, cli->color_err ? JR_TEXT_REPORT_COLOR : JR_TEXT_REPORT);
-    return jr_session_exit_code(session);
+    return code;
 }
 
 /* There is one standard input. */

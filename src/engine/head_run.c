@@ -93,9 +93,12 @@ static void hold(struct jr_head_run *run, bool on)
     jr_head_tell(run->head, word);
 }
 
-static void on_relief(void *owner)
+static void on_relief(void *owner, struct jr_output *output)
 {
-    hold(owner, false);
+    struct jr_head_run *run = owner;
+    (void)output;
+    if (!jr_screen_is_waiting(&run->screen))
+        hold(run, false);
 }
 
 void jr_head_run_noise(struct jr_head_run *run, int stream, const char *line,
@@ -136,7 +139,8 @@ void jr_head_run_stream(struct jr_head_run *run, uint32_t node,
     if (type != JR_FLOW_OUT && type != JR_FLOW_ERR && type != JR_FLOW_EVENT)
         return;
     take_lines(run, node, type);
-    if (jr_screen_is_full(&run->screen))
+    if (jr_output_is_full(&run->screen.outputs[0]) ||
+        jr_output_is_full(&run->screen.outputs[1]))
         hold(run, true);
 }
 

@@ -70,6 +70,7 @@ static struct jr_run_options options_of(
         .live = console != NULL && console->live &&
                 session->options.debug_rank == NULL,
         .color = console != NULL && console->color,
+        .replay = session->replays ? &session->replay : NULL,
     };
     jr_signals_ignored(&options.ignored);
     return options;
@@ -250,10 +251,46 @@ static bool again(struct jr_session *session, const struct jr_pause *pause)
     return false;
 }
 
+void jr_session_open_console(struct jr_session *session,
+                             const struct jr_session_console *console)
+{
+    if (console == NULL || session->replays)
+        return;
+    session->replays =
+        jr_replay_open(&session->replay, console->out_fd, console->err_fd,
+                       session->dir.fd, console->color) == 0;
+    if (!session->replays)
+        jr_replay_close(&session->replay);
+}
+
+bool jr_session_print(struct jr_session *session, const char *text, size_t len)
+{
+    if (!session->replays)
+        return false;
+    jr_replay_print(&session->replay, text, len);
+    jr_replay_turn(&session->replay);
+    return true;
+}
+
+void jr_session_show_rest(struct jr_session *session)
+{
+    struct jr_replay *replay = &session->replay;
+    sigset_t ignored;
+    if (!session->replays)
+        return;
+    jr_signals_ignored(&ignored);
+    jr_replay_finish(replay, session->plan.policy, &ignored);
+    if (replay->cut)
+        jr_session_note(session, "not all of the output was shown: `jobrun "
+                                 "logs` shows the rest");
+    replay->cut = false;
+}
+
 int jr_session_attempts(struct jr_session *session,
                         const struct jr_session_console *console,
                         struct jr_error *err)
 {
+    jr_session_open_console(session, console);
     const struct jr_run_options options = options_of(session, console);
     struct jr_pause pause;
     int result;
@@ -263,6 +300,7 @@ int jr_session_attempts(struct jr_session *session,
     while (result == 0 && again(session, &pause));
     if (result == 0)
         result = jr_session_finish(session, err);
+    jr_session_show_rest(session);
     jr_pause_close(&pause);
     return result;
 }

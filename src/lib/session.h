@@ -20,6 +20,7 @@
 #include "load.h"
 #include "plan.h"
 #include "record.h"
+#include "replay.h"
 #include "report.h"
 #include "resolve.h"
 #include "restart.h"
@@ -59,6 +60,8 @@ struct jr_session {
 
     bool begun;
     struct jr_rundir dir;
+    bool replays; /* `replay` is open */
+    struct jr_replay replay;
     struct jr_group group;
     struct jr_companion companion;
     struct jr_git git;
@@ -130,6 +133,19 @@ int jr_session_pour_fd(const struct jr_session *session, int fd,
 /* What results.json has; tell.c. */
 jr_session_teller jr_session_tell_results;
 int jr_session_write_record(struct jr_session *session, struct jr_error *err);
+
+/* Once the run has begun: from now on text can be printed there. Once. */
+void jr_session_open_console(struct jr_session *session,
+                             const struct jr_session_console *console);
+
+/* Print text of our own to standard error, behind all that the console still
+ * has to show, without waiting for it. False where there is no console of a
+ * run. */
+bool jr_session_print(struct jr_session *session, const char *text, size_t len);
+
+/* Show what is left: however long the console takes, or until a signal comes
+ * that would stop the run, all of which are blocked. */
+void jr_session_show_rest(struct jr_session *session);
 
 /* Tell what stops nothing. */
 void jr_session_note(const struct jr_session *session, const char *line);

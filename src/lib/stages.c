@@ -43,6 +43,8 @@ void jr_session_close(struct jr_session *session)
     jr_artifacts_free(session->before);
     jr_git_finish(&session->git, 0);
     jr_group_remove(&session->group);
+    if (session->replays)
+        jr_replay_close(&session->replay);
     jr_rundir_close(&session->dir);
     jr_resolution_release(&session->resolution);
     jr_diags_release(&session->diags);

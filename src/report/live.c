@@ -75,12 +75,8 @@ static void look(struct jr_live *live, int fd, const json_t *run)
     else if (live->standing == JR_STANDING_LOST)
         look_for_companion(live, fd, run);
     /* Last: what ended while we looked has its results by now. */
-    if (!is_finished(live, fd))
-        return;
-    live->standing = JR_STANDING_FINISHED;
-    if (live->pidfd >= 0)
-        (void)close(live->pidfd);
-    live->pidfd = -1;
+    if (is_finished(live, fd))
+        live->standing = JR_STANDING_FINISHED;
 }
 
 /* Of a run in parts, the one that was looked at has ended meanwhile, and others

@@ -23,7 +23,9 @@ enum jr_standing {
 struct jr_live {
     struct jr_arena arena;
     enum jr_standing standing;
-    int pidfd; /* RUNNING: readable once its jobrun has ended; else -1 */
+    int pidfd; /* readable once its jobrun has ended: RUNNING, or FINISHED
+                  while that still shows what its console did not take; else -1
+                */
     int32_t pid;
     struct jr_trust trust; /* whether to act by what the folder says */
     bool ours;      /* it is trusted, and the run of the user that we act as */

@@ -111,13 +111,28 @@ static void await_first(struct jr_fold *fold)
                        : line_at(fold, fold->first)->since_ns + JR_FOLD_WAIT_NS;
 }
 
+static bool stands(const struct jr_fold *fold)
+{
+    return fold->stands != NULL && !is_empty(fold) &&
+           fold->stands(fold->owner, line_at(fold, fold->first)->number);
+}
+
 static void on_time(void *owner)
 {
     struct jr_fold *fold = owner;
     uint64_t now = jr_clock_ns();
-    while (!is_empty(fold) &&
+    while (!is_empty(fold) && !stands(fold) &&
            line_at(fold, fold->first)->since_ns + JR_FOLD_WAIT_NS <= now)
         show_first(fold);
+    if (!stands(fold)) /* else jr_fold_resume is called */
+        await_first(fold);
+}
+
+void jr_fold_resume(struct jr_fold *fold)
+{
+    if (is_empty(fold) || fold->timer.at != 0)
+        return;
+    line_at(fold, fold->first)->since_ns = jr_clock_ns();
     await_first(fold);
 }
 
@@ -138,7 +153,7 @@ static uint64_t append(struct jr_fold *fold, uint64_t hash,
                                         .len = line->len,
                                         .around = line->around,
                                         .number = line->number,
-                                        .wall_ns = jr_clock_wall_ns(),
+                                        .wall_ns = line->wall_ns,
                                         .ranks = &line->rank,
                                         .count = 1};
         jr_fold_flush(fold);
@@ -148,15 +163,14 @@ static uint64_t append(struct jr_fold *fold, uint64_t hash,
     memcpy(text, line->text, line->len);
     uint64_t place = fold->end++;
     uint64_t *bucket = &fold->buckets[hash % JR_FOLD_LINES_MOST];
-    *line_at(fold, place) =
-        (struct jr_fold_line){.text = text,
-                              .len = line->len,
-                              .around = line->around,
-                              .number = line->number,
-                              .hash = hash,
-                              .before = *bucket,
-                              .since_ns = jr_clock_ns(),
-                              .wall_ns = jr_clock_wall_ns()};
+    *line_at(fold, place) = (struct jr_fold_line){.text = text,
+                                                  .len = line->len,
+                                                  .around = line->around,
+                                                  .number = line->number,
+                                                  .hash = hash,
+                                                  .before = *bucket,
+                                                  .since_ns = jr_clock_ns(),
+                                                  .wall_ns = line->wall_ns};
     *bucket = place + 1;
     memset(bits_at(fold, place), 0,
            (fold->count / BITS + 1) * sizeof *fold->bits);
@@ -201,7 +215,8 @@ struct jr_fold *jr_fold_new(uint32_t count, struct jr_loop *loop,
         jr_fold_free(fold);
         return NULL;
     }
-    jr_loop_timer(loop, &fold->timer);
+    if (loop != NULL)
+        jr_loop_timer(loop, &fold->timer);
     return fold;
 }
 

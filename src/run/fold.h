@@ -34,6 +34,10 @@ struct jr_folded {
 
 typedef void jr_fold_show(void *owner, const struct jr_folded *line);
 
+/* Whether the console takes nothing of stream `number` now: then lines wait
+ * longer, for their fellows may be behind as well. */
+typedef bool jr_fold_stands(void *owner, int number);
+
 struct jr_fold_line; /* one that waits */
 
 struct jr_fold {
@@ -46,12 +50,17 @@ struct jr_fold {
     size_t bytes;
     struct jr_timer timer;
     jr_fold_show *show;
+    jr_fold_stands *stands; /* NULL: it never does */
     void *owner;
 };
 
-/* For ranks 0 .. count - 1. NULL without memory. */
+/* For ranks 0 .. count - 1. `loop` NULL: no line leaves for the time it has
+ * waited. NULL without memory. */
 struct jr_fold *jr_fold_new(uint32_t count, struct jr_loop *loop,
                             jr_fold_show *show, void *owner);
+
+/* The console takes something again: the wait begins anew. */
+void jr_fold_resume(struct jr_fold *fold);
 
 /* Show all that waits, and free. NULL is allowed. */
 void jr_fold_free(struct jr_fold *fold);
@@ -65,6 +74,7 @@ struct jr_fold_input {
     const char *const *around;
     int number;
     uint32_t rank, most;
+    uint64_t wall_ns; /* when it came */
     uint64_t *place;
 };
 void jr_fold_add(struct jr_fold *fold, const struct jr_fold_input *line);

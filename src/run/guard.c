@@ -21,6 +21,7 @@
 #include "isolate.h"
 #include "logfile.h"
 #include "pidfd.h"
+#include "replay.h"
 #include "runner.h"
 #include "rundir.h"
 #include "signals.h"
@@ -33,11 +34,13 @@ struct guard {
     const struct jr_plan *plan;
     const struct jr_run_options *options;
     struct jr_shared *shared;
+    struct jr_remainder *remainder;
     int self_fd; /* a pidfd of our own, for the runner to watch */
     pid_t runner;
     int runner_fd; /* its pidfd */
     int alive_fd;  /* has an end once the runner, init of a namespace, goes */
     int done_fd;   /* is written to by a runner that is done, and stays */
+    int gate_fd;   /* an event: we have left the console; -1: not there */
     int signal_fd;
     int heard; /* the first signal that means stop; 0 */
     struct jr_signals signals;
@@ -70,11 +73,15 @@ static int open_terminal(struct guard *guard, struct jr_error *err)
 static int open_guard(struct guard *guard)
 {
     const struct jr_plan *plan = guard->plan;
+    const struct jr_replay *earlier = guard->options->replay;
     sigset_t taken;
     guard->shared = jr_shared_new(plan->count);
+    guard->remainder = jr_remainder_new(plan->count);
     guard->self_fd = jr_pidfd_open(getpid());
     if (guard->options->companion != NULL)
         guard->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (earlier != NULL && !jr_replay_is_done(earlier))
+        guard->gate_fd = eventfd(0, EFD_CLOEXEC);
     jr_signals_make(&guard->signals, plan->policy, &guard->options->ignored);
     jr_signals_set(&guard->signals, &taken);
     if (guard->terminal.fd >= 0)
@@ -88,7 +95,8 @@ static int open_guard(struct guard *guard)
     (void)sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL},
                     &guard->on_child);
     (void)prctl(PR_GET_CHILD_SUBREAPER, &guard->subreaper);
-    if (guard->shared == NULL || guard->self_fd < 0 || guard->signal_fd < 0)
+    if (guard->shared == NULL || guard->remainder == NULL ||
+        guard->self_fd < 0 || guard->signal_fd < 0)
         return -1;
     return prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
@@ -117,8 +125,10 @@ static int close_guard(struct guard *guard)
     close_fd(guard->runner_fd);
     close_fd(guard->alive_fd);
     close_fd(guard->done_fd);
+    close_fd(guard->gate_fd);
     close_fd(guard->signal_fd);
     jr_shared_free(guard->shared);
+    jr_remainder_free(guard->remainder);
     int late = drop_pending(guard);
     (void)prctl(PR_SET_CHILD_SUBREAPER, guard->subreaper);
     (void)sigaction(SIGPIPE, &guard->on_pipe, NULL);
@@ -149,10 +159,12 @@ static int fork_runner(struct guard *guard, const struct jr_budget *budget,
     struct jr_runner_args args = {.plan = plan,
                                   .options = guard->options,
                                   .shared = guard->shared,
+                                  .remainder = guard->remainder,
                                   .budget = budget,
                                   .guard_fd = guard->self_fd,
                                   .done_fd = guard->done_fd,
                                   .terminal = &guard->terminal,
+                                  .gate_fd = guard->gate_fd,
                                   .alive_fd = -1};
     int ends[2] = {-1, -1};
     if (plan->policy->isolation == JR_ISOLATION_PID &&
@@ -214,6 +226,18 @@ static void relay(struct guard *guard)
         suspend(guard);
 }
 
+/* The runner's lines come behind those of the attempts before it. */
+static void replay_earlier(struct guard *guard)
+{
+    struct jr_replay *earlier = guard->options->replay;
+    jr_replay_turn(earlier);
+    if (jr_replay_is_done(earlier)) {
+        (void)eventfd_write(guard->gate_fd, 1);
+        close_fd(guard->gate_fd);
+        guard->gate_fd = -1;
+    }
+}
+
 /* The init of a namespace ends once all in it have; so it is only its wait for
  * them that is bounded. Returns false when that was too long: then it is not
  * reaped. Nor is one that is done and stays. */
@@ -222,14 +246,21 @@ static bool await_runner(struct guard *guard, siginfo_t *ret)
     struct pollfd fds[] = {{.fd = guard->signal_fd, .events = POLLIN},
                            {.fd = guard->runner_fd, .events = POLLIN},
                            {.fd = guard->alive_fd, .events = POLLIN},
-                           {.fd = guard->done_fd, .events = POLLIN}};
+                           {.fd = guard->done_fd, .events = POLLIN},
+                           {.fd = -1, .events = POLLIN}};
+    if (guard->gate_fd >= 0)
+        fds[4].fd = guard->options->replay->loop.epoll_fd;
     struct rusage usage;
     int wait_ms = -1;
     *ret = (siginfo_t){0};
     while (jr_pidfd_wait(guard->runner_fd, ret, &usage) == 0 &&
            ret->si_pid == 0) {
-        if (poll(fds, 4, wait_ms) == 0)
+        if (poll(fds, 5, wait_ms) == 0)
             return false;
+        if ((fds[4].revents & POLLIN) != 0)
+            replay_earlier(guard);
+        if (guard->gate_fd < 0)
+            fds[4].fd = -1;
         if ((fds[0].revents & POLLIN) != 0)
             relay(guard);
         if ((fds[3].revents & POLLIN) != 0)
@@ -361,6 +392,37 @@ static int judge_end(const struct guard *guard, const siginfo_t *end,
                         end->si_status);
 }
 
+/* Show here and now what the runner has left. */
+static void replay_alone(const struct guard *guard, bool stopped)
+{
+    const struct jr_run_options *options = guard->options;
+    struct jr_replay replay;
+    if (jr_replay_open(&replay, options->out_fd, options->err_fd,
+                       options->dir->fd, options->color) == 0) {
+        jr_replay_add(&replay, guard->plan, guard->remainder);
+        if (stopped)
+            jr_replay_hurry(&replay);
+        jr_replay_finish(&replay, guard->plan->policy, &options->ignored);
+    }
+    guard->shared->outcome.console_failed |= replay.screen.failed;
+    jr_replay_close(&replay);
+}
+
+/* The console goes on where the runner has come to its end with it. */
+static void replay(const struct guard *guard)
+{
+    struct jr_replay *replay = guard->options->replay;
+    bool stopped = guard->shared->outcome.stop_signal != 0;
+    if (!guard->shared->finished)
+        return;
+    if (replay == NULL)
+        replay_alone(guard, stopped);
+    else
+        jr_replay_add(replay, guard->plan, guard->remainder);
+    if (replay != NULL && stopped)
+        jr_replay_hurry(replay);
+}
+
 static int run_guarded(struct guard *guard, const struct jr_budget *budget,
                        struct jr_outcome *ret, struct jr_error *err)
 {
@@ -377,6 +439,7 @@ static int run_guarded(struct guard *guard, const struct jr_budget *budget,
     if (judge_end(guard, &end, err) != 0)
         return -1;
     hear_share(guard);
+    replay(guard);
     if (jr_shared_copy(ret, guard->shared) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "the outcome");
     return 0;
@@ -400,6 +463,7 @@ int jr_run(struct jr_outcome *ret, const struct jr_plan *plan,
                           .runner_fd = -1,
                           .alive_fd = -1,
                           .done_fd = -1,
+                          .gate_fd = -1,
                           .signal_fd = -1};
     struct jr_budget budget;
     if (check_kernel(err) != 0 ||

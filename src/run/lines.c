@@ -31,7 +31,13 @@ static void flush(struct jr_lines *lines, int number)
         jr_screen_write(lines->screen, number, lines->shown.data,
                         lines->shown.len);
     lines->stamp[0] = '\0';
+    lines->full[number] = jr_output_is_full(lines->screen->streams[number]);
     jr_buf_clear(&lines->shown);
+}
+
+static uint64_t wall_ns(const struct jr_lines *lines)
+{
+    return lines->wall_ns != 0 ? lines->wall_ns : jr_clock_wall_ns();
 }
 
 static void write_stamp(char stamp[static 34], uint64_t wall_ns)
@@ -44,7 +50,7 @@ static void write_stamp(char stamp[static 34], uint64_t wall_ns)
 static const char *stamp(struct jr_lines *lines)
 {
     if (lines->timestamps && lines->stamp[0] == '\0')
-        write_stamp(lines->stamp, jr_clock_wall_ns());
+        write_stamp(lines->stamp, wall_ns(lines));
     return lines->stamp;
 }
 
@@ -106,6 +112,7 @@ static void fold_line(struct jr_feed *feed, const char *line, size_t len,
                                         .rank = feed->rank->rank -
                                                 plan->ranks[plan->first].rank,
                                         .most = lines->open[feed->number],
+                                        .wall_ns = wall_ns(lines),
                                         .place = &feed->place});
 }
 
@@ -146,12 +153,9 @@ static bool is_hidden(struct jr_feed *feed, const char *line, size_t len,
     return hidden;
 }
 
-/* `line` has no newline; a whole one had. */
-static void show(struct jr_feed *feed, bool careful, const char *line,
-                 size_t len, bool whole)
+static void show_line(struct jr_feed *feed, bool careful, const char *line,
+                      size_t len, bool whole)
 {
-    if (is_hidden(feed, line, len, whole))
-        return;
     if (feed->lines->fold != NULL && feed->rank->around[0] != NULL)
         fold_line(feed, line, len, whole);
     else if (careful)
@@ -162,10 +166,19 @@ static void show(struct jr_feed *feed, bool careful, const char *line,
         flush(feed->lines, feed->number);
 }
 
+/* `line` has no newline; a whole one had. */
+static void show(struct jr_feed *feed, bool careful, const char *line,
+                 size_t len, bool whole)
+{
+    if (!is_hidden(feed, line, len, whole))
+        show_line(feed, careful, line, len, whole);
+}
+
 /* The unfinished line grows by `len` bytes; out of memory drops them from the
  * console, never from the file. */
 static void keep(struct jr_feed *feed, const char *bytes, size_t len)
 {
+    feed->rest_bytes += len;
     if (feed->rest_len + len > feed->rest_cap) {
         size_t cap = (feed->rest_len + len) * 2;
         char *grown = realloc(feed->rest, cap);
@@ -183,7 +196,7 @@ static void forget(struct jr_feed *feed)
     free(feed->rest);
     feed->rest = NULL;
     feed->rest_len = feed->rest_cap = 0;
-    feed->rest_since = 0;
+    feed->rest_bytes = feed->rest_since = 0;
 }
 
 static void show_rest(struct jr_feed *feed, bool whole)
@@ -209,6 +222,8 @@ static void light_rest(struct jr_feed *feed)
                          jr_filter_passes(&lines->filter, line, len)))
         jr_screen_light(lines->screen, text.data);
     jr_buf_release(&text);
+    if (line > feed->rest)
+        feed->rest_bytes = feed->rest_len - (size_t)(line - feed->rest);
     memmove(feed->rest, line, len);
     feed->rest[len] = '\r';
     feed->rest_len = len + 1;
@@ -218,14 +233,16 @@ static void keep_rest(struct jr_feed *feed, const char *bytes, size_t len)
 {
     struct jr_lines *lines = feed->lines;
     keep(feed, bytes, len);
+    bool redrawn =
+        feed->rest_len > 0 && memchr(feed->rest, '\r', feed->rest_len) != NULL;
+    if (redrawn)
+        light_rest(feed);
     if (feed->rest_len >= LINE_MOST) {
         show_rest(feed, false);
         return;
     }
-    if (feed->rest_len > 0 &&
-        memchr(feed->rest, '\r', feed->rest_len) != NULL) {
+    if (redrawn) {
         feed->rest_since = 0;
-        light_rest(feed);
         return;
     }
     /* Whether a line is shown can be told of a whole one only. */
@@ -237,31 +254,70 @@ static void keep_rest(struct jr_feed *feed, const char *bytes, size_t len)
         lines->partial.at = feed->rest_since + lines->partial_ns;
 }
 
-void jr_feed_add(struct jr_feed *feed, const char *bytes, size_t len)
+static bool is_sated(const struct jr_feed *feed)
 {
-    const char *at = bytes, *end = bytes + len;
-    const char *line = memchr(at, '\n', len);
-    if (line != NULL && feed->rest_len > 0) {
-        keep(feed, at, (size_t)(line - at));
-        show_rest(feed, true);
-        at = line + 1;
-        line = memchr(at, '\n', (size_t)(end - at));
-    }
+    return feed->waits && feed->lines->full[feed->number];
+}
+
+/* Show the whole lines; returns where those end that were taken. */
+static const char *add_lines(struct jr_feed *feed, const char *at,
+                             const char *end)
+{
+    const char *line = memchr(at, '\n', (size_t)(end - at));
     bool careful = is_careful(feed, at, (size_t)(end - at));
-    while (line != NULL) {
+    while (line != NULL && !is_sated(feed)) {
         show(feed, careful, at, (size_t)(line - at), true);
         at = line + 1;
         line = memchr(at, '\n', (size_t)(end - at));
     }
     flush(feed->lines, feed->number);
+    return at;
+}
+
+size_t jr_feed_add(struct jr_feed *feed, const char *bytes, size_t len)
+{
+    const char *at = bytes, *end = bytes + len;
+    const char *line = memchr(at, '\n', len);
+    feed->lines->full[feed->number] = jr_output_is_full(jr_feed_output(feed));
+    if (is_sated(feed))
+        return 0;
+    if (line != NULL && feed->rest_len > 0) {
+        keep(feed, at, (size_t)(line - at));
+        show_rest(feed, true);
+        at = line + 1;
+    }
+    at = add_lines(feed, at, end);
+    if (at < end && memchr(at, '\n', (size_t)(end - at)) != NULL)
+        return (size_t)(at - bytes);
     if (at < end)
         keep_rest(feed, at, (size_t)(end - at));
+    return len;
+}
+
+void jr_feed_hold(struct jr_feed *feed, bool held)
+{
+    struct jr_lines *lines = feed->lines;
+    feed->held = held;
+    if (held || feed->rest_since == 0)
+        return;
+    feed->rest_since = jr_clock_ns();
+    if (lines->partial.at == 0 && lines->partial_ns > 0)
+        lines->partial.at = feed->rest_since + lines->partial_ns;
+}
+
+void jr_feed_note(struct jr_feed *feed, const char *text, size_t len)
+{
+    show_rest(feed, true);
+    feed->begun = JR_BEGUN_NOTHING;
+    show_line(feed, is_careful(feed, text, len), text, len, true);
+    flush(feed->lines, feed->number);
 }
 
 void jr_feed_end(struct jr_feed *feed)
 {
     show_rest(feed, true);
-    feed->lines->open[feed->number]--;
+    if (!feed->lines->late)
+        feed->lines->open[feed->number]--;
 }
 
 /* Show the lines that have been unfinished for long enough, and look again when
@@ -272,11 +328,9 @@ static void on_partial(void *owner)
     uint64_t now = jr_clock_ns(), next = 0;
     for (uint32_t i = 0; i < lines->feed_count; i++) {
         struct jr_feed *feed = &lines->feeds[i];
-        if (feed->rest_since == 0)
-            continue;
         /* Of a stream that waits for the console, the end may be there. */
-        if (feed->held)
-            feed->rest_since = now;
+        if (feed->rest_since == 0 || feed->held)
+            continue;
         uint64_t due = feed->rest_since + lines->partial_ns;
         if (due <= now)
             show_rest(feed, false);
@@ -284,6 +338,12 @@ static void on_partial(void *owner)
             next = due;
     }
     lines->partial.at = next;
+}
+
+static bool stands(void *owner, int number)
+{
+    const struct jr_lines *lines = owner;
+    return jr_output_is_waiting(lines->screen->streams[number]);
 }
 
 int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
@@ -298,15 +358,20 @@ int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
         .partial_ns = console->partial_ms * 1000000,
         .timestamps = console->timestamps,
         .color = color,
+        .late = loop == NULL,
         .feed_count = 2 * plan->count + 2,
         .feeds = calloc(2 * (size_t)plan->count + 2, sizeof(struct jr_feed))};
     if (lines->feeds == NULL || jr_filter_open(&lines->filter, console) != 0)
         return -1;
-    jr_loop_timer(loop, &lines->partial);
+    if (loop != NULL)
+        jr_loop_timer(loop, &lines->partial);
     if (!console->collapse || plan->count < 2)
         return 0;
     lines->fold = jr_fold_new(plan->count, loop, show_folded, lines);
-    return lines->fold == NULL ? -1 : 0;
+    if (lines->fold == NULL)
+        return -1;
+    lines->fold->stands = stands;
+    return 0;
 }
 
 struct jr_feed *jr_lines_feed(struct jr_lines *lines, uint32_t i,
@@ -327,6 +392,8 @@ void jr_lines_close(struct jr_lines *lines)
     jr_filter_close(&lines->filter);
     jr_buf_release(&lines->shown);
     jr_buf_release(&lines->line);
+    for (uint32_t i = 0; lines->feeds != NULL && i < lines->feed_count; i++)
+        free(lines->feeds[i].rest);
     free(lines->feeds);
     *lines = (struct jr_lines){.filter = {.limited = lines->filter.limited}};
 }

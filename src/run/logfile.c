@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "buf.h"
 #include "cleanup.h"
 #include "io.h"
 
@@ -176,13 +177,14 @@ static int copy_head(const struct jr_logfile *file, int from, int to)
     return 0;
 }
 
-static int write_marker(const struct jr_logfile *file, int from, int to)
+static int write_marker(struct jr_logfile *file, int from, int to)
 {
     char text[MARKER_MOST], last = '\n';
     (void)pread(from, &last, 1, (off_t)file->head - 1);
     int len = snprintf(text, sizeof text, "%s%s%" PRIu64 "%s",
                        last == '\n' ? "" : "\n", marker_begin,
                        file->total - file->head, marker_end);
+    file->next_marker = (uint64_t)len;
     return jr_io_write_all(to, text, (size_t)len);
 }
 
@@ -212,6 +214,7 @@ static int replace(struct jr_logfile *file)
     drop_fd(file->all, &file->fd);
     file->fd = jr_steal_fd(&file->next_fd);
     file->cut = file->next_cut;
+    file->marker = file->next_marker;
     file->next_cut = 0;
     file->replaced = file->total;
     return 0;
@@ -282,6 +285,36 @@ int jr_logfile_write(struct jr_logfile *file, const char *bytes, size_t len)
 uint64_t jr_logfile_dropped(const struct jr_logfile *file)
 {
     return file->cut == 0 ? 0 : file->cut - file->head;
+}
+
+struct jr_logfile_span jr_logfile_span(const struct jr_logfile *file)
+{
+    return (struct jr_logfile_span){file->total, file->head, file->cut,
+                                    file->marker};
+}
+
+uint64_t jr_logfile_gap(const struct jr_logfile_span *span, uint64_t at)
+{
+    return at >= span->head && at < span->cut ? span->cut - at : 0;
+}
+
+ssize_t jr_logfile_read(const struct jr_logfiles *all, const char *path,
+                        const struct jr_logfile_span *span, uint64_t at,
+                        void *bytes, size_t len)
+{
+    bool before = span->cut != 0 && at < span->head;
+    uint64_t left = (before ? span->head : span->total) - at;
+    if (span->cut != 0 && !before)
+        at = span->head + span->marker + (at - span->cut);
+    JR_CLOSE int fd = open_plain(all, path, O_RDONLY);
+    return fd < 0
+               ? -1
+               : pread(fd, bytes, left < len ? (size_t)left : len, (off_t)at);
+}
+
+void jr_logfile_tell_gap(struct jr_buf *out, uint64_t dropped)
+{
+    jr_buf_printf(out, "%s%" PRIu64 "%s", marker_begin, dropped, marker_end);
 }
 
 /* A line that begins at `line`, in a text that ends with NUL. */

@@ -46,7 +46,8 @@ struct jr_logfile {
     uint64_t replaced; /* where in the stream FILE was last replaced */
     uint64_t next_cut; /* the same of FILE.next; 0: there is none */
     uint64_t head;     /* bytes of the beginning that are kept, once cut */
-    char last;         /* byte that came */
+    uint64_t marker, next_marker; /* bytes of what tells of the gap there */
+    char last;                    /* byte that came */
 };
 
 #define JR_LOGFILE_NONE                                                        \
@@ -65,6 +66,28 @@ int jr_logfile_write(struct jr_logfile *file, const char *bytes, size_t len);
 
 /* How many bytes the file lacks for the limit's sake. */
 uint64_t jr_logfile_dropped(const struct jr_logfile *file);
+
+/* Where a file has what of its stream: `total` bytes came; where `cut` is not
+ * 0, those from `head` to there are left out, and a line of `marker` bytes
+ * stands for them. */
+struct jr_logfile_span {
+    uint64_t total, head, cut, marker;
+};
+struct jr_logfile_span jr_logfile_span(const struct jr_logfile *file);
+
+/* How many bytes of the stream are left out from `at` on; 0: none. */
+uint64_t jr_logfile_gap(const struct jr_logfile_span *span, uint64_t at);
+
+/* Read up to `len` bytes of the stream from `at` on, where there is no gap,
+ * from the file `path`. Returns how many, 0 where they are not there, or -1
+ * with errno. */
+ssize_t jr_logfile_read(const struct jr_logfiles *all, const char *path,
+                        const struct jr_logfile_span *span, uint64_t at,
+                        void *bytes, size_t len);
+
+/* Append the line that stands for `dropped` bytes. */
+struct jr_buf;
+void jr_logfile_tell_gap(struct jr_buf *out, uint64_t dropped);
 
 /* The line of a file that tells what is left out there, for readers: `len`
  * bytes at `at` stand for `dropped` of the stream. */

@@ -25,6 +25,7 @@
 
 struct jr_companion;
 struct jr_group;
+struct jr_replay;
 struct jr_rundir;
 
 /* What ties a run on one node to the others of its job, where it is one of
@@ -53,7 +54,9 @@ struct jr_run_options {
     int out_fd, err_fd; /* console; -1: closed, lines go nowhere */
     bool live;          /* err_fd is a terminal that wants a status line */
     bool color;
-    sigset_t ignored; /* signals that were ignored on entry (nohup) */
+    sigset_t ignored;         /* signals that were ignored on entry (nohup) */
+    struct jr_replay *replay; /* goes on with the console after the run; NULL:
+                                 jr_run does not return before all is shown */
     const struct jr_run_link *link; /* NULL: the run is whole by itself */
     struct jr_companion *companion; /* who writes the record when the caller
                                        was killed; NULL: nobody */

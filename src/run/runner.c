@@ -76,6 +76,16 @@ static void on_guard_end(void *owner, uint32_t events)
     jr_screen_abandon(&runner->screen);
 }
 
+/* What earlier attempts left to show has been shown. */
+static void on_gate(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_runner *runner = owner;
+    jr_loop_remove(&runner->loop, &runner->gate);
+    jr_loop_close(&runner->gate);
+    jr_screen_open_gate(&runner->screen);
+}
+
 /* Whether a pidfd is there to tell of its end. */
 static bool is_known(const struct jr_runner *runner, pid_t pid)
 {
@@ -187,6 +197,8 @@ static int open_runner(struct jr_runner *runner,
     runner->guard.fd = fcntl(args->guard_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
     if (args->done_fd >= 0)
         runner->done_fd = fcntl(args->done_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
+    if (args->gate_fd >= 0)
+        runner->gate.fd = fcntl(args->gate_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
     if (runner->guard.fd < 0 || jr_orders_keep(runner) != 0 ||
         open_process(args) != 0 || open_ranks(runner) != 0 ||
         jr_starter_open(&runner->starter, args->plan, options, args->budget) !=
@@ -202,12 +214,16 @@ static int open_runner(struct jr_runner *runner,
     jr_screen_open(&runner->screen, &runner->loop,
                    options->out_fd < 0 ? -1 : JR_SLOT_OUT,
                    options->err_fd < 0 ? -1 : JR_SLOT_ERR);
+    runner->screen.gated =
+        runner->gate.fd >= 0 &&
+        jr_loop_add(&runner->loop, &runner->gate, EPOLLIN) == 0;
     const struct jr_tee_setup tee = {.loop = &runner->loop,
                                      .screen = &runner->screen,
                                      .events = &runner->events,
                                      .plan = args->plan,
                                      .options = options,
-                                     .files = args->budget->files};
+                                     .files = args->budget->files,
+                                     .remainder = args->remainder};
     if (jr_tee_open(&runner->tee, &tee) != 0)
         return -1;
     if (jr_inject_open(runner) != 0)
@@ -303,8 +319,6 @@ static void wind_up(struct jr_runner *runner)
     sweep(runner);
     jr_helper_tidy(&runner->helper);
     jr_tee_drain(&runner->tee);
-    while (jr_screen_is_waiting(&runner->screen))
-        (void)jr_loop_turn(&runner->loop, false);
     runner->outcome->pattern_limits = runner->tee.lines.filter.limited;
     runner->outcome->console_failed = runner->screen.failed;
     runner->outcome->console_errno = runner->screen.error;
@@ -324,11 +338,12 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
         .shared = args->shared,
         .outcome = &args->shared->outcome,
         .guard = {.fd = -1, .ready = on_guard_end},
+        .gate = {.fd = -1, .ready = on_gate},
         .terminal = args->terminal,
         .proc_fd = -1,
         .done_fd = -1,
     };
-    runner.guard.owner = &runner;
+    runner.guard.owner = runner.gate.owner = &runner;
     jr_launch_open(&runner);
     if (args->plan->policy->isolation == JR_ISOLATION_PID &&
         jr_isolate_settle(&runner.proc_fd, JR_SLOT_END) != 0)

@@ -44,7 +44,7 @@ struct jr_runner {
     struct jr_shared *shared;
     struct jr_outcome *outcome;
     struct jr_loop loop;
-    struct jr_watch signals, guard;
+    struct jr_watch signals, guard, gate;
     struct jr_watch orders; /* of the link; -1: there is none */
     struct jr_signals uses; /* of the signals */
     struct jr_screen screen;
@@ -78,10 +78,13 @@ struct jr_runner_args {
     const struct jr_run_options *options;
     struct jr_shared *shared;
     const struct jr_budget *budget;
+    struct jr_remainder *remainder;
     struct jr_terminal *terminal; /* of the rank with JR_INPUT_TERMINAL */
     int guard_fd;                 /* pidfd of the guard */
     int alive_fd; /* open as long as the runner lives; -1: none */
     int done_fd;  /* to be written to when it is done; -1: it need not stay */
+    int gate_fd;  /* an event: the guard has left the console; -1: it has not
+                     been there */
 };
 
 /* The whole life of the runner: never returns. */

@@ -74,12 +74,28 @@ void jr_screen_open(struct jr_screen *screen, struct jr_loop *loop, int out_fd,
         open_output(&screen->outputs[1], err_fd);
 }
 
+/* Watch for room as long as there is something that waits for it. A file, of
+ * which there always is, cannot be watched, and need not. */
+static void watch_output(struct jr_output *output)
+{
+    bool wanted = output->kind != JR_OUTPUT_CLOSED && !output->screen->gated &&
+                  (output->wanted || output->backlog.len > 0);
+    if (wanted == output->watched)
+        return;
+    if (wanted)
+        wanted =
+            jr_loop_add(output->screen->loop, &output->watch, EPOLLOUT) == 0;
+    else
+        jr_loop_remove(output->screen->loop, &output->watch);
+    output->watched = wanted;
+}
+
 static void close_output(struct jr_output *output)
 {
-    if (output->backlog.len > 0)
-        jr_loop_remove(output->screen->loop, &output->watch);
     jr_buf_release(&output->backlog);
     output->taken = 0;
+    output->wanted = false;
+    watch_output(output);
     if (output->kind == JR_OUTPUT_OPEN)
         (void)close(output->watch.fd);
     output->watch.fd = -1;
@@ -120,7 +136,7 @@ static bool has_left(const struct jr_output *output, int error)
 static size_t put(struct jr_output *output, const char *bytes, size_t len)
 {
     size_t done = 0;
-    while (done < len) {
+    while (done < len && !output->screen->gated) {
         ssize_t taken = put_once(output, bytes + done, len - done);
         if (taken >= 0) {
             done += (size_t)taken;
@@ -137,22 +153,27 @@ static size_t put(struct jr_output *output, const char *bytes, size_t len)
     return done;
 }
 
+static void tell_relief(struct jr_output *output)
+{
+    struct jr_screen *screen = output->screen;
+    if (screen->relieved != NULL)
+        screen->relieved(screen->owner, output);
+}
+
 static void take_backlog(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_output *output = owner;
-    struct jr_screen *screen = output->screen;
-    size_t done = put(output, output->backlog.data + output->taken,
-                      output->backlog.len - output->taken);
-    output->taken += done;
+    size_t left = output->backlog.len - output->taken;
+    if (left > 0)
+        output->taken +=
+            put(output, output->backlog.data + output->taken, left);
     if (output->taken < output->backlog.len)
         return;
-    if (output->kind != JR_OUTPUT_CLOSED)
-        jr_loop_remove(screen->loop, &output->watch);
     jr_buf_clear(&output->backlog);
     output->taken = 0;
-    if (screen->relieved != NULL)
-        screen->relieved(screen->owner);
+    tell_relief(output);
+    watch_output(output);
 }
 
 static void write_output(struct jr_output *output, const char *bytes,
@@ -163,8 +184,7 @@ static void write_output(struct jr_output *output, const char *bytes,
     bool waiting = output->backlog.len > 0;
     size_t done = waiting ? 0 : put(output, bytes, len);
     jr_buf_add(&output->backlog, bytes + done, len - done);
-    if (!waiting && output->backlog.len > 0)
-        (void)jr_loop_add(output->screen->loop, &output->watch, EPOLLOUT);
+    watch_output(output);
 }
 
 void jr_screen_write(struct jr_screen *screen, int stream, const char *bytes,
@@ -197,7 +217,7 @@ void jr_screen_light(struct jr_screen *screen, const char *text)
     bool erase = text[0] == '\0';
     /* Behind a backlog a temporary line would only be late. */
     if (!output->terminal || (erase && screen->lit == NULL) ||
-        (!erase && output->backlog.len > 0))
+        (!erase && (output->backlog.len > 0 || screen->gated)))
         return;
     struct winsize size = {0};
     (void)ioctl(output->watch.fd, TIOCGWINSZ, &size);
@@ -210,11 +230,26 @@ void jr_screen_light(struct jr_screen *screen, const char *text)
     screen->lit = erase ? NULL : output;
 }
 
-bool jr_screen_is_full(const struct jr_screen *screen)
+bool jr_output_is_full(const struct jr_output *output)
 {
-    return screen->outputs[0].backlog.len - screen->outputs[0].taken +
-               screen->outputs[1].backlog.len - screen->outputs[1].taken >
-           BACKLOG_MOST;
+    return output->backlog.len - output->taken > BACKLOG_MOST;
+}
+
+bool jr_output_is_waiting(const struct jr_output *output)
+{
+    return output->backlog.len > 0;
+}
+
+bool jr_output_is_closed(const struct jr_output *output)
+{
+    return output->kind == JR_OUTPUT_CLOSED;
+}
+
+bool jr_output_want(struct jr_output *output, bool wanted)
+{
+    output->wanted = wanted;
+    watch_output(output);
+    return output->watched;
 }
 
 bool jr_screen_is_waiting(const struct jr_screen *screen)
@@ -222,14 +257,21 @@ bool jr_screen_is_waiting(const struct jr_screen *screen)
     return screen->outputs[0].backlog.len + screen->outputs[1].backlog.len > 0;
 }
 
+void jr_screen_open_gate(struct jr_screen *screen)
+{
+    screen->gated = false;
+    for (int i = 0; i < 2; i++)
+        take_backlog(&screen->outputs[i], 0);
+}
+
 void jr_screen_abandon(struct jr_screen *screen)
 {
     for (int i = 0; i < 2; i++) {
-        if (screen->outputs[i].backlog.len == 0)
+        struct jr_output *output = &screen->outputs[i];
+        if (output->backlog.len == 0 && !output->wanted)
             continue;
         screen->failed = true;
-        close_output(&screen->outputs[i]);
+        close_output(output);
+        tell_relief(output);
     }
-    if (screen->relieved != NULL)
-        screen->relieved(screen->owner);
 }

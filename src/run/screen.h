@@ -27,18 +27,22 @@ struct jr_output {
     bool terminal;
     struct jr_buf backlog; /* what the reader did not take yet */
     size_t taken;          /* bytes of it that it did */
+    bool wanted;           /* somebody waits for room, backlog or not */
+    bool watched;
     struct jr_screen *screen;
 };
 
 struct jr_screen {
     struct jr_loop *loop;
     struct jr_output outputs[2];
-    struct jr_output *streams[2];  /* both the same where both are one file */
-    bool failed;                   /* not all was shown */
-    int error;                     /* why not, where somebody may still look:
-                                      errno of a full disk; 0 */
-    struct jr_output *lit;         /* where the temporary line stands */
-    void (*relieved)(void *owner); /* the backlog has room again */
+    struct jr_output *streams[2]; /* both the same where both are one file */
+    bool failed;                  /* not all was shown */
+    bool gated;                   /* somebody else writes there: all waits */
+    int error;                    /* why not, where somebody may still look:
+                                     errno of a full disk; 0 */
+    struct jr_output *lit;        /* where the temporary line stands */
+    /* An output has no backlog any more, and would take more. */
+    void (*relieved)(void *owner, struct jr_output *output);
     void *owner;
 };
 
@@ -55,11 +59,23 @@ void jr_screen_write(struct jr_screen *screen, int stream, const char *bytes,
  * error. `text` is plain and is cut to the terminal's width. */
 void jr_screen_light(struct jr_screen *screen, const char *text);
 
-/* Whether so much waits that readers had better pause; whether any waits. */
-bool jr_screen_is_full(const struct jr_screen *screen);
+/* Whether so much waits for an output that no more had better come; whether any
+ * does; whether its reader is gone, so that nothing need come. */
+bool jr_output_is_full(const struct jr_output *output);
+bool jr_output_is_waiting(const struct jr_output *output);
+bool jr_output_is_closed(const struct jr_output *output);
+
+/* Whether `relieved` is to be called, again and again, while there is room.
+ * False where it will not be: of a file, of which there always is. */
+bool jr_output_want(struct jr_output *output, bool wanted);
+
+/* Whether anything waits for any output. */
 bool jr_screen_is_waiting(const struct jr_screen *screen);
 
-/* Drop what waits. */
+/* Nobody else writes there any more. */
+void jr_screen_open_gate(struct jr_screen *screen);
+
+/* Drop what waits, and the output that it waited for with it. */
 void jr_screen_abandon(struct jr_screen *screen);
 
 #endif

@@ -12,9 +12,6 @@
  * the process and to its group. Where the group was told, the grace is the
  * group's: a leader that obeys at once does not shorten it for the others.
  *
- * The same bounds hold for a console that takes nothing any more, when it was a
- * signal that stopped the run; otherwise its reader is waited for.
- *
  * What a rank left in other sessions is swept when all ranks have ended.
  * A rank that does not die of SIGKILL is waited for JR_KILL_WAIT_NS, and named.
  */
@@ -65,19 +62,10 @@ static void on_grace(void *owner)
     jr_stop_force(runner);
 }
 
-/* Once all ranks have ended, it is only a console that nobody reads that can
- * keep jobrun: who told it to stop does not wait for that. */
-static void abandon_console(struct jr_runner *runner)
-{
-    if (runner->running == 0 && runner->outcome->stop_signal != 0)
-        jr_screen_abandon(&runner->screen);
-}
-
 static void on_kill_wait(void *owner)
 {
     struct jr_runner *runner = owner;
     runner->stop.given_up = true;
-    abandon_console(runner);
 }
 
 void jr_stop_open(struct jr_runner *runner)
@@ -130,7 +118,6 @@ void jr_stop_begin(struct jr_runner *runner)
 void jr_stop_force(struct jr_runner *runner)
 {
     struct jr_stop *stop = &runner->stop;
-    abandon_console(runner);
     if (stop->forced)
         return;
     stop->begun = stop->forced = true;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -31,8 +32,9 @@ static void close_stream(struct jr_stream *stream)
     if (stream->watch.fd < 0)
         return;
     jr_loop_close(&stream->watch);
-    if (stream->feed != NULL)
-        jr_feed_end(stream->feed);
+    stream->follower.ended = true;
+    if (stream->follower.feed != NULL && !stream->follower.shown.behind)
+        jr_feed_end(stream->follower.feed);
     jr_logfile_end(&stream->file);
     tee->open--;
 }
@@ -41,7 +43,7 @@ static void pause_stream(struct jr_stream *stream)
 {
     struct jr_tee *tee = stream->tee;
     jr_loop_remove(tee->loop, &stream->watch);
-    stream->feed->held = true;
+    jr_feed_hold(stream->follower.feed, true);
     stream->next_paused = tee->paused;
     tee->paused = stream;
 }
@@ -69,11 +71,46 @@ static void note_first(struct jr_stream *stream)
                                      .stream = (uint32_t)stream->number + 1});
 }
 
+/* What was read just now goes to the console, or waits in the file for it;
+ * where that has failed, or is another stream's as well, it is lost to it. */
+static void follow(struct jr_stream *stream, size_t len)
+{
+    struct jr_follower *follower = &stream->follower;
+    struct jr_shown *shown = &follower->shown;
+    bool kept = stream->alone && stream->file.all != NULL;
+    if (kept)
+        shown->file = jr_logfile_span(&stream->file);
+    size_t taken = shown->behind
+                       ? 0
+                       : jr_feed_add(follower->feed, stream->tee->bytes, len);
+    if (kept)
+        shown->at += taken;
+    if (taken == len)
+        return;
+    if (!shown->behind)
+        jr_catch_up_add(&stream->tee->catch_up, follower);
+    jr_catch_up_came(follower, kept ? 0 : len - taken);
+}
+
+/* Whether the rank has to wait for the console. */
+static bool waits(const struct jr_stream *stream)
+{
+    const struct jr_feed *feed = stream->follower.feed;
+    return feed != NULL && !feed->waits && !stream->tee->draining &&
+           jr_output_is_full(jr_feed_output(feed));
+}
+
+static bool is_followed(const struct jr_stream *stream)
+{
+    const struct jr_feed *feed = stream->follower.feed;
+    return feed != NULL && !jr_output_is_closed(jr_feed_output(feed));
+}
+
 static void on_readable(void *owner, uint32_t events)
 {
     struct jr_stream *stream = owner;
     struct jr_tee *tee = stream->tee;
-    if (stream->feed != NULL && jr_screen_is_full(tee->screen)) {
+    if (waits(stream)) {
         pause_stream(stream);
         return;
     }
@@ -91,19 +128,30 @@ static void on_readable(void *owner, uint32_t events)
     note_first(stream);
     stream->outcome->heard_ns = jr_clock_ns();
     write_file(stream, (size_t)len);
-    if (stream->feed != NULL)
-        jr_feed_add(stream->feed, tee->bytes, (size_t)len);
+    if (is_followed(stream))
+        follow(stream, (size_t)len);
 }
 
-static void on_relief(void *owner)
+static void go_on(struct jr_tee *tee)
 {
-    struct jr_tee *tee = owner;
     while (tee->paused != NULL) {
         struct jr_stream *stream = tee->paused;
         tee->paused = stream->next_paused;
-        stream->feed->held = false;
+        jr_feed_hold(stream->follower.feed, false);
         (void)jr_loop_add(tee->loop, &stream->watch, EPOLLIN);
     }
+}
+
+/* The bytes of the catching up are those of the tee, which reads nothing
+ * meanwhile. */
+static void on_relief(void *owner, struct jr_output *output)
+{
+    struct jr_tee *tee = owner;
+    go_on(tee);
+    if (tee->draining)
+        (void)jr_output_want(output, false);
+    else
+        jr_catch_up_step(&tee->catch_up, output);
 }
 
 int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup)
@@ -114,6 +162,7 @@ int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup)
                            .screen = setup->screen,
                            .events = setup->events,
                            .options = setup->options,
+                           .remainder = setup->remainder,
                            .files = {.dir_fd = JR_SLOT_DIR,
                                      .mode = setup->options->dir->file_mode,
                                      .most = setup->files},
@@ -129,9 +178,27 @@ int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup)
         return -1;
     for (uint32_t i = 0; i < tee->stream_count; i++)
         tee->streams[i].watch.fd = -1;
+    tee->catch_up = (struct jr_catch_up){.screen = setup->screen,
+                                         .lines = &tee->lines,
+                                         .files = &tee->files,
+                                         .bytes = tee->bytes};
     setup->screen->relieved = on_relief;
     setup->screen->owner = tee;
     return 0;
+}
+
+static void add_follower(struct jr_stream *stream, struct jr_tee *tee,
+                         uint32_t i, const char *path)
+{
+    const struct jr_plan_rank *rank = stream->rank;
+    uint32_t at = 2 * i + (uint32_t)stream->number;
+    stream->follower = (struct jr_follower){
+        .feed = jr_lines_feed(&tee->lines, i, rank, stream->number),
+        .path = path};
+    stream->follower.feed->waits = stream->file.all != NULL;
+    stream->alone =
+        stream->file.all != NULL && strcmp(rank->out_path, rank->err_path) != 0;
+    stream->follower.times = &tee->remainder->times[at];
 }
 
 static int add_stream(struct jr_stream *stream, struct jr_tee *tee, uint32_t i,
@@ -148,7 +215,7 @@ static int add_stream(struct jr_stream *stream, struct jr_tee *tee, uint32_t i,
                          started->files[number],
                          stream->rank->limited ? tee->limit : 0);
     if (jr_start_is_shown(stream->rank, number, tee->options))
-        stream->feed = jr_lines_feed(&tee->lines, i, stream->rank, number);
+        add_follower(stream, tee, i, path);
     tee->open++;
     return jr_loop_add(tee->loop, &stream->watch, EPOLLIN);
 }
@@ -170,13 +237,31 @@ int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
     return failed;
 }
 
+/* What the console has not shown; it stays in its files. */
+static void leave_remainder(struct jr_tee *tee)
+{
+    struct jr_remainder *remainder = tee->remainder;
+    jr_catch_up_leave(&tee->catch_up);
+    for (uint32_t i = 0; i < tee->stream_count; i++)
+        if (tee->streams[i].follower.shown.behind)
+            remainder->streams[i] = tee->streams[i].follower.shown;
+    if (tee->lines.fold != NULL)
+        jr_fold_flush(tee->lines.fold);
+    jr_remainder_keep(remainder, tee->screen);
+}
+
 void jr_tee_drain(struct jr_tee *tee)
 {
-    while (tee->open > 0) {
-        bool held = tee->paused != NULL;
-        if (jr_loop_turn(tee->loop, !held) == 0 && !held)
-            break;
-    }
+    tee->draining = true;
+    (void)jr_output_want(&tee->screen->outputs[0], false);
+    (void)jr_output_want(&tee->screen->outputs[1], false);
+    go_on(tee);
+    while (tee->open > 0 && jr_loop_turn(tee->loop, true) > 0)
+        continue;
+    for (uint32_t i = 0; i < tee->stream_count && tee->open > 0; i++)
+        if (tee->streams[i].watch.fd >= 0)
+            close_stream(&tee->streams[i]);
+    leave_remainder(tee);
     jr_tee_close(tee);
 }
 

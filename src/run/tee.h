@@ -8,10 +8,12 @@
 #include <jobrun/plan.h>
 #include <jobrun/run.h>
 
+#include "catch_up.h"
 #include "events.h"
 #include "lines.h"
 #include "logfile.h"
 #include "loop.h"
+#include "remainder.h"
 #include "start.h"
 
 /* One stream of one rank. */
@@ -22,8 +24,11 @@ struct jr_stream {
     const struct jr_plan_rank *rank;
     struct jr_rank_outcome *outcome;
     struct jr_tee *tee;
-    struct jr_feed *feed; /* where it goes on to the console; NULL: nowhere */
-    bool heard;           /* something was read */
+    /* How the console follows; without a feed it does not. Where the stream has
+     * no file, it waits for the console instead, and the rank with it. */
+    struct jr_follower follower;
+    bool alone; /* in its file, which can be read again */
+    bool heard; /* something was read */
     struct jr_stream *next_paused;
 };
 
@@ -35,11 +40,14 @@ struct jr_tee {
     struct jr_logfiles files;
     uint64_t limit; /* of a file; 0: none */
     const struct jr_run_options *options;
+    struct jr_catch_up catch_up;
+    struct jr_remainder *remainder;
     char *bytes;               /* what was read just now */
     struct jr_stream *streams; /* 2 per rank */
     uint32_t stream_count;
     struct jr_stream *paused; /* their feeds are held */
     uint32_t open;            /* streams that have not come to their end */
+    bool draining;            /* nothing waits for the console any more */
 };
 
 struct jr_tee_setup {
@@ -49,6 +57,7 @@ struct jr_tee_setup {
     const struct jr_plan *plan;
     const struct jr_run_options *options;
     unsigned files; /* log files that may be open at once; at least 2 */
+    struct jr_remainder *remainder; /* where to leave what is not shown */
 };
 
 /* Room for the streams of the plan's ranks and of its setup. Returns 0,
@@ -63,7 +72,7 @@ int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
                struct jr_rank_outcome *outcome);
 
 /* Once no rank lives: take what is in the pipes and close them, whoever else
- * may hold them. Turns the loop while the console makes it wait. */
+ * may hold them. What the console has not shown then is left. */
 void jr_tee_drain(struct jr_tee *tee);
 
 /* Close everything as it is. */

@@ -56,7 +56,22 @@
       "  redirects: {0: all, 1-3: err}\n"                                      \
       "\n"                                                                     \
       "A rank that is not listed is `none`. The files hold exactly the bytes " \
-      "that the rank wrote; on the console lines are never torn or mixed.")    \
+      "that the rank wrote; on the console lines are never torn or mixed.\n"   \
+      "\n"                                                                     \
+      "A console that is not read (a paused terminal, a pipe that nobody "     \
+      "empties) holds no rank. Where a stream is kept in a file, the console " \
+      "falls behind and goes on from the file once it is read again: the "     \
+      "same lines, looking the same, in order within each stream. The "        \
+      "verdict and the record do not wait for that, nor do `jobrun wait`, "    \
+      "`show` and `stop`: what is left is shown after them, and then the "     \
+      "last lines of the report. A signal ends the showing, and `jobrun stop` "\
+      "does; the exit status stays that of the run, and `jobrun logs` has the "\
+      "lines. A run that was itself stopped by a signal gives its console a "  \
+      "second in which it takes nothing, and ten in all. A line tells what "   \
+      "`log_limit` left out meanwhile, and what a file could not take. What "  \
+      "`setup` prints beyond a MiB that nobody reads is in setup.log only. A " \
+      "stream that is inherited is not jobrun's: the rank writes to the "      \
+      "console itself, and waits for it.")                                     \
     S("results", "Results",                                                    \
       "A job succeeds only if every rank that must deliver did. A rank that "  \
       "ends with 0 without its result fails the job with exit status 5, and "  \

@@ -126,10 +126,10 @@ class Case(unittest.TestCase):
     def start(self, *words, cwd=None, env=None, **options):
         """Start and return a Popen, which is ended with the test."""
         process = subprocess.Popen(
-            [JOBRUN, *map(str, words)], cwd=cwd or self.folder, text=True,
+            [JOBRUN, *map(str, words)], cwd=cwd or self.folder,
             env=clean_environment(**(env or {})), stdin=subprocess.DEVNULL,
             **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
-               **options})
+               "text": True, **options})
         self.addCleanup(self.end, process)
         return process
 

@@ -14,8 +14,9 @@ static void write_text(struct jr_screen *screen, int stream, const char *text)
     jr_screen_write(screen, stream, text, strlen(text));
 }
 
-static void count_relief(void *owner)
+static void count_relief(void *owner, struct jr_output *output)
 {
+    (void)output;
     (*(unsigned *)owner)++;
 }
 
@@ -23,7 +24,7 @@ static void count_relief(void *owner)
 static size_t fill(struct jr_screen *screen)
 {
     size_t written = 0;
-    while (!jr_screen_is_full(screen) && written < 16 * 1024 * 1024) {
+    while (!jr_output_is_full(&screen->outputs[0]) && written < 16 * 1024 * 1024) {
         write_text(screen, 0, "0123456789abcdef0123456789abcde\n");
         written += 32;
     }

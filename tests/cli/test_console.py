@@ -1,0 +1,451 @@
+"""A console that is not read: it holds no rank, no teardown and no record, and
+shows all that there is once it is read again."""
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import subprocess
+import termios
+import time
+
+import harness
+
+STDOUT = subprocess.STDOUT
+
+WAIT = 60.0  # seconds that anything may take
+EACH = 70000  # lines of a rank, of 100 bytes: no pipe takes them
+FLOOD = f"""
+import os
+rank = os.environ["RANK"]
+with open(1, "wb", 1 << 16, closefd=False) as out:
+    for i in range({EACH}):
+        out.write(b"%09d %s\\n" % (i, rank.encode() * 89))
+"""
+
+
+def alive(pid):
+    try:
+        text = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] not in "ZX"
+
+
+class Case(harness.Case):
+    def begin(self, script, *words, ranks=2, **options):
+        """Start ranks of this Python script; nobody reads what they print."""
+        self.write("rank.py", script)
+        return self.start("-n", str(ranks), *words, "--", "python3", "rank.py",
+                          **{"text": False, **options})
+
+    def until(self, condition, what):
+        limit = time.monotonic() + WAIT
+        while not condition():
+            self.assertLess(time.monotonic(), limit, what)
+            time.sleep(0.005)
+
+    def recorded(self):
+        """The results, once they are there, though jobrun has not ended."""
+        path = self.folder / "runs" / "latest" / "results.json"
+        self.until(path.exists, "no results.json")
+        return json.loads(path.read_text())
+
+    def lines(self, text):
+        """The lines of each rank, without their prefix, and the others."""
+        ranks, others = {}, []
+        for line in text.split(b"\n"):
+            match = re.match(rb"\[(\d+)\] (.*)$", line, re.S)
+            if match:
+                ranks.setdefault(int(match[1]), []).append(match[2])
+            elif line:
+                others.append(line.decode())
+        return ranks, others
+
+    def check_flood(self, text, ranks=2):
+        """Every line of each rank, whole and in order; the verdict is last."""
+        shown, others = self.lines(text)
+        self.assertEqual(sorted(shown), list(range(ranks)))
+        for rank, lines in shown.items():
+            self.assertEqual(len(lines), EACH)
+            for i, line in enumerate(lines):
+                self.assertEqual(
+                    line, b"%09d %s" % (i, str(rank).encode() * 89))
+        return others
+
+
+class Pipe(Case):
+    def test_a_pipe_that_nobody_reads_holds_no_rank(self):
+        run = self.begin(FLOOD, stderr=STDOUT)
+        results = self.recorded()
+        self.assertEqual(results["status"], "succeeded")
+        self.assertEqual(results["processes_left"], 0)
+        for rank in results["ranks"]:
+            self.assertFalse(alive(rank["pid"]))
+            self.assertEqual(os.path.getsize(
+                self.folder / "runs" / "latest" / rank["stdout"]), EACH * 100)
+        self.assertIsNone(run.poll())
+        # Whoever asks hears that it has finished.
+        self.expect(self.jobrun("wait", "latest"), 0)
+        self.assertIn("succeeded", self.jobrun("show", "latest").stdout)
+        text = run.stdout.read()
+        self.assertEqual(run.wait(WAIT), 0)
+        others = self.check_flood(text)
+        self.assertIn("succeeded", others[-2])
+        self.assertIn("jobrun show", others[-1])
+        self.assertTrue(text.endswith(others[-1].encode() + b"\n"))
+
+    def test_a_wait_that_began_before_does_not_wait_for_the_console(self):
+        run = self.begin("""
+import os, time
+while not os.path.exists("go"):
+    time.sleep(0.01)
+""" + FLOOD, stderr=STDOUT)
+        self.until((self.folder / "runs" / "latest" / "run.json").exists,
+                   "no run")
+        waiting = self.start("wait", "latest")
+        self.until(lambda: "inotify" in str(
+            [os.readlink(fd) for fd in
+             pathlib.Path(f"/proc/{waiting.pid}/fd").glob("*")]), "no wait")
+        self.write("go", "")
+        self.assertEqual(waiting.wait(WAIT), 0)
+        self.assertIsNone(run.poll())
+        self.check_flood(run.stdout.read())
+        self.assertEqual(run.wait(WAIT), 0)
+
+    def test_a_failure_tears_down_while_nobody_reads(self):
+        run = self.begin(FLOOD + """
+import sys, time
+if rank == "1":
+    open("flooded", "w").close()
+    sys.exit(3)
+while not os.path.exists("never"):
+    time.sleep(0.01)
+""", stderr=STDOUT)
+        self.until((self.folder / "flooded").exists, "held")
+        results = self.recorded()
+        self.assertEqual(results["root_cause"]["rank"], 1)
+        self.assertEqual(results["root_cause"]["exit_code"], 3)
+        self.assertFalse(any(alive(rank["pid"]) for rank in results["ranks"]))
+        shown, others = self.lines(run.stdout.read())
+        self.assertEqual(run.wait(WAIT), 1)
+        self.assertEqual(len(shown[1]), EACH)
+        self.assertIn("FAILED", "\n".join(others))
+
+    def test_a_reader_that_goes_away_ends_the_showing(self):
+        run = self.begin(FLOOD)
+        self.recorded()
+        self.assertEqual(len(run.stdout.read(1000000)), 1000000)
+        run.stdout.close()
+        self.assertEqual(run.wait(WAIT), 0)
+        self.assertIn(b"succeeded", run.stderr.read())
+
+    def test_a_reader_that_goes_away_early_holds_nothing(self):
+        run = self.begin(FLOOD)
+        run.stdout.read(1000)
+        run.stdout.close()
+        self.assertEqual(run.wait(WAIT), 0)
+        self.assertEqual(self.recorded()["status"], "succeeded")
+
+    def test_a_signal_ends_the_showing_and_not_the_verdict(self):
+        for sig in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(sig=sig):
+                run = self.begin(FLOOD, "--run-id", f"by-{sig}")
+                self.until((self.folder / "runs" / f"by-{sig}" /
+                            "results.json").exists, "no results")
+                # What is pending from the run itself is the run's.
+                self.until(lambda: self.is_idle(run.pid), "busy")
+                run.send_signal(sig)
+                self.assertEqual(run.wait(WAIT), 0)
+                self.assertEqual(self.results(f"by-{sig}")["exit_code"], 0)
+                said = run.stderr.read().decode()
+                self.assertIn("not all of the output was shown", said)
+                self.assertIn("succeeded", said)
+                text = run.stdout.read()
+                self.assertLess(len(text), 4000000)
+                self.assertTrue(text.endswith(b"\n") or
+                                len(text) >= 65536, "torn")
+
+    @staticmethod
+    def is_idle(pid):
+        """It sleeps, alone: the runner is gone."""
+        return not harness.children(pid) and pathlib.Path(
+            f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
+
+    def test_a_signal_ends_it_where_nothing_is_read_at_all(self):
+        run = self.begin(FLOOD, stderr=STDOUT)
+        self.recorded()
+        self.until(lambda: self.is_idle(run.pid), "busy")
+        run.terminate()
+        self.assertEqual(run.wait(WAIT), 0)
+
+    def test_stop_ends_the_showing_of_a_run_that_has_finished(self):
+        run = self.begin(FLOOD, stderr=STDOUT)
+        self.recorded()
+        self.until(lambda: self.is_idle(run.pid), "busy")
+        done = self.expect(self.jobrun("stop", "latest"), 0)
+        self.assertIn("has ended already: succeeded", done.stderr)
+        self.assertEqual(run.wait(WAIT), 0)
+
+    def test_a_run_that_is_stopped_does_not_wait_for_its_console(self):
+        run = self.begin(FLOOD + "open('done.' + rank, 'w').close()\n"
+                         "import time; time.sleep(1000)\n", stderr=STDOUT)
+        for rank in range(2):
+            self.until((self.folder / f"done.{rank}").exists, "held")
+        run.terminate()
+        self.assertEqual(run.wait(WAIT), 143)
+        self.assertEqual(self.results()["status"], "stopped")
+
+    def test_the_reports_own_lines_wait_for_nobody(self):
+        """Standard error is full before the run begins."""
+        ours, theirs = os.pipe()
+        self.addCleanup(os.close, ours)
+        os.set_blocking(theirs, False)
+        run = None
+        try:
+            while True:
+                os.write(theirs, b"x" * 4096)
+        except BlockingIOError:
+            os.set_blocking(theirs, True)
+        os.read(ours, 4096)  # room for the headline
+        run = self.begin("import sys; sys.exit(4)", "-s", "restart.max=2", "-s",
+                         "restart.backoff=1ms", stderr=theirs)
+        os.close(theirs)
+        self.assertEqual(self.recorded()["exit_code"], 1)
+        run.terminate()
+        self.assertEqual(run.wait(WAIT), 1)
+
+
+class Kinds(Case):
+    """What is caught up looks as what is shown at once."""
+
+    def check_equal(self, found, wanted):
+        """assertEqual takes minutes for long lists that differ."""
+        for i, (one, other) in enumerate(zip(found, wanted)):
+            self.assertEqual(one, other, f"at {i}")
+        self.assertEqual(len(found), len(wanted))
+
+    def catch_up(self, script, *words, ranks=2, **options):
+        run = self.begin(script, *words, ranks=ranks, stderr=STDOUT, **options)
+        self.recorded()
+        text = run.stdout.read()
+        self.assertEqual(run.wait(WAIT), 0)
+        return self.lines(text)
+
+    def test_log_limit_is_marked(self):
+        shown, _ = self.catch_up(FLOOD, "-s", "log_limit=256KiB")
+        for rank, lines in shown.items():
+            total, last = 0, -1
+            marks = 0
+            for line in lines:
+                gap = re.match(rb"\[jobrun: log_limit: (\d+) bytes left out "
+                               rb"here\]$", line)
+                if gap:
+                    marks += 1
+                    total += int(gap[1])
+                    continue
+                self.assertRegex(line, rb"^\d{9} %d{89}$" % rank)
+                self.assertGreater(int(line[:9]), last)
+                last = int(line[:9])
+                total += 100
+            self.assertGreater(marks, 0)
+            self.assertEqual(total, EACH * 100)
+            self.assertEqual(last, EACH - 1)
+
+    def test_lines_of_all_ranks_are_folded(self):
+        run = self.begin("""
+import os, time
+rank = os.environ["RANK"]
+if rank == "0":
+    for _ in range(40):
+        os.write(1, b"z" * 99999 + b"\\n")
+    time.sleep(0.5)  # what comes later comes later on the console, too
+    open("full", "w").close()
+while not os.path.exists("full"):
+    time.sleep(0.001)
+for i in range(2000):
+    os.write(1, b"%09d same\\n" % i)
+""", "-s", "console.collapse=true", stderr=STDOUT, ranks=4)
+        self.recorded()
+        text = run.stdout.read().decode()
+        self.assertEqual(run.wait(WAIT), 0)
+        self.check_equal(
+            re.findall(r"^\[.*\] \d+ same$", text, re.M),
+            [f"[0-3] {i:09d} same" for i in range(2000)])
+
+    def test_show_and_hide(self):
+        shown, _ = self.catch_up(FLOOD, "-s", "console.show=0[ ]", "-s",
+                                 "console.hide=^00001")
+        for rank, lines in shown.items():
+            self.check_equal(
+                [int(line[:9]) for line in lines],
+                [i for i in range(0, EACH, 10) if not 10000 <= i < 20000])
+
+    def test_partial_lines_and_bars(self):
+        script = FLOOD + """
+    for i in range(10001):
+        out.write(b"\\r%5d of 10000" % i)
+    out.write(b"\\nlast")
+"""
+        shown, _ = self.catch_up(script)
+        for lines in shown.values():
+            self.assertEqual(len(lines), EACH + 2)
+            self.assertEqual(lines[-2:], [b"10000 of 10000", b"last"])
+
+    def test_a_line_that_has_begun_is_finished(self):
+        script = """
+import os, time
+rank = os.environ["RANK"].encode()
+os.write(1, rank * 500000 + b"\\n")
+for _ in range(40):
+    os.write(1, b"y" * 99999 + b"\\n")
+os.write(1, b"begun ")
+open("begun." + rank.decode(), "w").close()
+while not os.path.exists("go"):
+    time.sleep(0.01)
+os.write(1, b"ended\\n")
+"""
+        run = self.begin(script, "-s", "console.partial=10ms", stderr=STDOUT)
+        for rank in range(2):
+            self.until((self.folder / f"begun.{rank}").exists, "held")
+        time.sleep(0.1)  # longer than a partial line waits
+        self.write("go", "")
+        self.recorded()
+        shown, _ = self.lines(run.stdout.read())
+        self.assertEqual(run.wait(WAIT), 0)
+        for lines in shown.values():
+            self.assertEqual(lines[-1], b"begun ended")
+
+    def test_timestamps_are_those_of_the_lines(self):
+        script = FLOOD + """
+import time
+time.sleep(1.5)
+print("late", flush=True)
+"""
+        run = self.begin(script, "-s", "console.timestamps=true", stderr=STDOUT)
+        results = self.recorded()
+        self.assertEqual(results["status"], "succeeded")
+        time.sleep(1.5)
+        text = run.stdout.read().decode()
+        self.assertEqual(run.wait(WAIT), 0)
+        finished = time.strftime("%Y-%m-%dT%H:%M:%S",
+                                 time.gmtime(results["finished"] + 1))
+        late = re.findall(r"^(\S+Z) \[\d\] late$", text, re.M)
+        flood = re.findall(r"^(\S+Z) \[\d\] 000069999", text, re.M)
+        self.assertEqual((len(late), len(flood)), (2, 2))
+        for stamp in late:
+            self.assertLessEqual(stamp[:19], finished)
+        for stamp in flood:
+            self.assertLess(stamp, min(late))
+
+    def test_attempts_come_one_after_the_other(self):
+        run = self.begin("import os\nprint('attempt', "
+                         "os.environ['JOBRUN_ATTEMPT'])\n" + FLOOD + """
+import sys
+sys.exit(os.environ["JOBRUN_ATTEMPT"] != "2")
+""", "-s", "restart.max=3", "-s", "restart.backoff=1ms", stderr=STDOUT, ranks=1)
+        self.assertEqual(self.recorded()["attempt"], 2)
+        shown, others = self.lines(run.stdout.read())
+        self.assertEqual(run.wait(WAIT), 0)
+        self.assertEqual(len(shown[0]), 3 * (EACH + 1))
+        for attempt in range(3):
+            begin = attempt * (EACH + 1)
+            self.assertEqual(shown[0][begin], b"attempt %d" % attempt)
+            self.assertEqual(int(shown[0][begin + EACH][:9]), EACH - 1)
+        self.assertEqual(sum("all ranks start again" in line
+                             for line in others), 2)
+        self.assertIn("jobrun show", others[-1])
+
+    def test_a_log_that_cannot_be_written_costs_no_rank(self):
+        import resource
+        run = self.begin(FLOOD, stderr=STDOUT, preexec_fn=lambda: (
+            resource.setrlimit(resource.RLIMIT_FSIZE, (5000000, 5000000))))
+        results = self.recorded()
+        self.assertEqual([rank["exit_code"] for rank in results["ranks"]],
+                         [0, 0])
+        shown, others = self.lines(run.stdout.read())
+        self.assertEqual(run.wait(WAIT), 7)
+        for lines in shown.values():
+            lost = re.match(rb"\[jobrun: (\d+) bytes are left out here: the "
+                            rb"console was not read in time\]$", lines[-1])
+            self.assertTrue(lost, lines[-1])
+            for i, line in enumerate(lines[:-1]):
+                self.assertEqual(int(line[:9]), i)
+
+
+class Terminal(Case):
+    def open(self):
+        """A terminal, as our end and theirs."""
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        self.addCleanup(os.close, theirs)
+        mode = termios.tcgetattr(theirs)
+        mode[1] &= ~termios.OPOST
+        termios.tcsetattr(theirs, termios.TCSANOW, mode)
+        return ours, theirs
+
+    def collect(self, ours, run):
+        """All that the terminal shows until jobrun has ended."""
+        shown = bytearray()
+        while True:
+            ready, _, _ = select.select([ours], [], [], 0.05)
+            if ready:
+                shown += os.read(ours, 65536)
+            elif run.poll() is not None:
+                return bytes(shown)
+
+    def test_a_stopped_terminal_holds_nothing(self):
+        ours, theirs = self.open()
+        termios.tcflow(theirs, termios.TCOOFF)  # as Ctrl-S does
+        run = self.begin(FLOOD, stdout=theirs, stderr=theirs)
+        results = self.recorded()
+        self.assertEqual(results["status"], "succeeded")
+        self.assertIsNone(run.poll())
+        termios.tcflow(theirs, termios.TCOON)
+        text = self.collect(ours, run)
+        self.assertEqual(run.wait(WAIT), 0)
+        text = re.sub(rb"\r\x1b\[K(jobrun: \d running[^\r]*)?", b"", text)
+        others = self.check_flood(text)
+        self.assertIn("jobrun show", others[-1])
+
+    def test_a_terminal_that_stops_midway_and_a_signal(self):
+        ours, theirs = self.open()
+        run = self.begin(FLOOD, stdout=theirs, stderr=theirs)
+        shown = os.read(ours, 1000)
+        self.assertTrue(shown)
+        termios.tcflow(theirs, termios.TCOOFF)
+        self.recorded()
+        self.until(lambda: not harness.children(run.pid), "a runner")
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(WAIT), 0)
+
+
+class Memory(Case):
+    def test_the_backlog_is_not_in_memory(self):
+        """80 MB that nobody reads, while the ranks go on."""
+        script = FLOOD.replace(f"range({EACH})", "range(400000)") + """
+import time
+open("done." + rank, "w").close()
+while not os.path.exists("go"):
+    time.sleep(0.01)
+"""
+        run = self.begin(script, stderr=STDOUT)
+        for rank in range(2):
+            self.until((self.folder / f"done.{rank}").exists, "held")
+        for pid in (run.pid, harness.runner_of(run.pid)):
+            status = pathlib.Path(f"/proc/{pid}/status").read_text()
+            most = int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
+            if not os.environ.get("SANITIZED"):
+                self.assertLess(most, 24 << 10)
+        self.write("go", "")
+        count = 0
+        while piece := run.stdout.read(1 << 20):
+            count += piece.count(b"\n")
+        self.assertEqual(run.wait(WAIT), 0)
+        self.assertGreaterEqual(count, 800000)
+
+
+if __name__ == "__main__":
+    harness.main()
