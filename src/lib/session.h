@@ -85,7 +85,8 @@ enum jr_status jr_session_end_stage(struct jr_session *session, size_t first,
 enum jr_status jr_session_settle(struct jr_session *session,
                                  struct jr_error *err);
 
-/* Find out whether this is a `part`; before the plan. */
+/* Find out whether this is a `part`, which within a step of Slurm's has its run
+ * id from there unless one was given; before the plan. */
 void jr_session_find_part(struct jr_session *session);
 
 /* The plan under `run_id`. */

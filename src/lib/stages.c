@@ -258,10 +258,31 @@ static struct jr_span place_of(const struct jr_spec_file *file,
     return span;
 }
 
+/* What all nodes of a step of Slurm's know alike, and no other run has: the
+ * job, the step, and how often the job was started again. NULL: it is none. */
+static const char *id_of_step(struct jr_session *session)
+{
+    char *const *envp = session->options.envp;
+    const struct jr_hw_scheduler *scheduler = &session->hw.scheduler;
+    const char *job = jr_env_get(envp, "SLURM_JOB_ID");
+    const char *step = jr_env_get(envp, "SLURM_STEP_ID");
+    if (!session->hw.real || !scheduler->step || scheduler->name == NULL ||
+        strncmp(scheduler->name, "srun", strlen("srun")) != 0 || job == NULL ||
+        step == NULL)
+        return NULL;
+    const char *id = jr_arena_printf(&session->arena, "%s-%s.%s",
+                                     session->resolution.job.name, job, step);
+    if (id != NULL && scheduler->restarts > 0)
+        id = jr_arena_printf(&session->arena, "%s.%u", id, scheduler->restarts);
+    return id;
+}
+
 void jr_session_find_part(struct jr_session *session)
 {
     session->part = session->resolution.job.nodes > 1 &&
                     !session->options.local && session->head == NULL;
+    if (session->part && session->options.run_id == NULL)
+        session->options.run_id = id_of_step(session);
 }
 
 /* The folder of a part in the run's; NULL: it is the whole run. */

@@ -44,6 +44,55 @@ def strict(schema):
     return schema
 
 
+class Steps(harness.Case):
+    """Steps of Slurm's, by their variables alone."""
+
+    def step(self, node, *words, code=0, **more):
+        env = {"SLURM_JOB_ID": "4711", "SLURM_STEP_ID": "3",
+               "SLURM_NODEID": str(node), "SLURM_PROCID": str(node),
+               "SLURM_STEP_NUM_NODES": "2",
+               "SLURM_STEP_NODELIST": "n[1-2]",
+               "SLURM_STEP_TASKS_PER_NODE": "1(x2)",
+               "SLURM_JOB_NUM_NODES": "2", "SLURM_JOB_NODELIST": "n[1-2]"}
+        env.update(more)
+        return self.expect(self.jobrun("t.jobrun.yaml", *words, env=env), code)
+
+    def test_the_run_id_is_that_of_the_step(self):
+        self.write("t.jobrun.yaml",
+                   "version: 1\ndevice: cpu\nlocal_world_size: 1\n"
+                   f"master_port: {free_port()}\n"
+                   "entrypoint: [printenv, JOBRUN_RUN_ID]\n")
+        for node in (0, 1):
+            self.assertEqual(self.step(node).stdout, f"[{node}] t-4711.3\n")
+        self.assertEqual(
+            sorted(p.name for p in (self.folder / "runs/t-4711.3").iterdir()
+                   if p.name.startswith("node_")), ["node_0", "node_1"])
+        self.assertEqual(self.step(1, SLURM_RESTART_COUNT="2").stdout,
+                         "[1] t-4711.3.2\n")
+        self.assertEqual(self.step(1, "--run-id", "mine").stdout,
+                         "[1] mine\n")
+        # A second run in the same step is told to have an id of its own.
+        self.assertIn("t-4711.3", self.step(0, code=7).stderr)
+
+    def test_other_launchers_give_none(self):
+        self.write("t.jobrun.yaml",
+                   "version: 1\ndevice: cpu\nlocal_world_size: 1\n"
+                   f"master_port: {free_port()}\nmaster_addr: 127.0.0.1\n"
+                   "entrypoint: [\"true\"]\n")
+        done = self.jobrun("t.jobrun.yaml", env={
+            "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0",
+            "OMPI_COMM_WORLD_LOCAL_SIZE": "1"})
+        self.assertIn("nodes with a jobrun each need a --run-id",
+                      self.expect(done, 2).stderr)
+
+    def test_two_on_a_node_are_refused(self):
+        self.write("t.jobrun.yaml",
+                   "version: 1\ndevice: cpu\nlocal_world_size: 1\n"
+                   "entrypoint: [\"true\"]\n")
+        done = self.step(1, code=4, SLURM_STEP_TASKS_PER_NODE="2(x2)")
+        self.assertIn("JR0425", done.stderr)
+
+
 class ByHand(harness.Case):
     def spec(self, script, nodes=2, more=""):
         return self.write("t.jobrun.yaml", SPEC.format(

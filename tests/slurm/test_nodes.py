@@ -130,6 +130,28 @@ class Runs(Nodes):
                          "entrypoint: [true]\n")
         done = self.salloc("--ntasks-per-node=2", "srun", JOBRUN, spec)
         self.assertIn("started jobrun 2 times on this node", done.stderr)
+        self.assertEqual(done.returncode, 4, done.stderr)
+
+    def test_a_step_has_its_run_id_from_slurm(self):
+        """srun -N2 jobrun SPEC: two parts of one run, and nothing to say."""
+        spec = self.spec(text="local_world_size: 1\n"
+                         "entrypoint: [printenv, JOBRUN_RUN_ID]\n")
+        done = self.on("srun", "-N2", "--ntasks-per-node=1", JOBRUN, spec)
+        self.expect(done, 0)
+        (run,) = {line.split()[-1] for line in done.stdout.splitlines()}
+        self.assertRegex(run, r"^t-[0-9]+\.0$")
+        runs = self.folder / "runs"
+        self.assertEqual(sorted(p.name for p in (runs / run).glob("node_*")),
+                         ["node_0", "node_1"])
+        for node in (0, 1):
+            results = json.loads(
+                (runs / run / f"node_{node}/results.json").read_text())
+            self.assertEqual((results["run_id"], results["status"]),
+                             (run, "succeeded"))
+        done = self.on("srun", "-N2", "--ntasks-per-node=1", JOBRUN, spec,
+                       "--run-id", "mine")
+        self.expect(done, 0)
+        self.assertEqual(len(list((runs / "mine").glob("node_*"))), 2)
 
     def test_submitted(self):
         spec = self.spec(text="nodes: 2\nlocal_world_size: 1\n"
