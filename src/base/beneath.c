@@ -65,3 +65,19 @@ int jr_open_beneath(int dir_fd, const char *path, int flags, mode_t mode)
         return walk_beneath(dir_fd, path, flags, mode);
     return (int)fd;
 }
+
+int jr_open_above(int dir_fd, const char *path, const char **ret_name)
+{
+    static const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t len = slash == NULL ? 0 : (size_t)(slash - path);
+    errno = ENAMETOOLONG;
+    if (len >= sizeof folder)
+        return -1;
+    *ret_name = slash == NULL ? path : slash + 1;
+    if (slash == NULL)
+        return openat(dir_fd, ".", flags);
+    (void)stpcpy(mempcpy(folder, path, len), "");
+    return jr_open_beneath(dir_fd, folder, flags, 0);
+}

@@ -6,6 +6,7 @@
 #ifndef JR_BENEATH_H
 #define JR_BENEATH_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 /* openat(2) for a relative path, `mode` for O_CREAT. Where the kernel or a
@@ -13,5 +14,9 @@
  * with errno: ELOOP or ENOTDIR for a link, EXDEV for a path that leads out.
  * Async-signal-safe. */
 int jr_open_beneath(int dir_fd, const char *path, int flags, mode_t mode);
+
+/* Open the folder that a relative path lies in, as a place to act on the last
+ * component, which is *ret_name (it points into `path`). -1 with errno. */
+int jr_open_above(int dir_fd, const char *path, const char **ret_name);
 
 #endif

@@ -18,8 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "beneath.h"
 #include "cleanup.h"
 #include "cli.h"
+#include "folder.h"
 #include "io.h"
 #include "live.h"
 #include "logfile.h"
@@ -177,10 +179,16 @@ static uint64_t find_last(int fd, uint64_t lines)
     return 0;
 }
 
+/* A log lies in the run folder, whatever the results say. */
 static int open_log(const struct tails *tails, const struct tail *tail)
 {
-    return openat(tails->run_fd, tail->path,
-                  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat st;
+    JR_CLOSE int fd =
+        jr_open_beneath(tails->run_fd, tail->path,
+                        O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return -1;
+    return jr_steal_fd(&fd);
 }
 
 static void begin(struct tails *tails, struct tail *tail)
@@ -377,8 +385,7 @@ static void end(struct tails *tails, struct tail *tail)
 
 static int print(struct tails *tails, const struct jr_cli *cli)
 {
-    JR_CLOSE int run_fd =
-        open(tails->run_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    JR_CLOSE int run_fd = jr_folder_open(tails->log_dir, tails->id, NULL);
     tails->run_fd = run_fd;
     if (cli->follow)
         follow(tails);

@@ -62,7 +62,7 @@ void jr_left_tail(struct jr_buf *ret, int run_fd, const char *path,
                   unsigned lines)
 {
     enum { WINDOW = 16 * 1024 };
-    JR_CLOSE int fd = jr_left_open(run_fd, path, NULL);
+    JR_CLOSE int fd = path[0] == '/' ? -1 : jr_left_open(run_fd, path, NULL);
     off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
     if (size <= 0)
         return;

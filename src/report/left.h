@@ -21,7 +21,8 @@ int jr_left_read(struct jr_buf *ret, int run_fd, const char *path, size_t limit,
                  struct jr_error *err);
 
 /* The last lines, at most `lines` of them out of the last 16 KiB, as they
- * stand in the file but without the final newline. Nothing on any error. */
+ * stand in the file but without the final newline. Nothing on any error, and of
+ * a file outside the run folder. */
 void jr_left_tail(struct jr_buf *ret, int run_fd, const char *path,
                   unsigned lines);
 

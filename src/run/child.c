@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "beneath.h"
+
 #include "banned.h"
 
 /* Each step returns 0, or -1 with errno; the table below names its stage. */
@@ -46,14 +48,30 @@ static int open_stdin(const struct jr_child *child)
     return dup2(slot, STDIN_FILENO) < 0 ? -1 : 0;
 }
 
+int jr_child_open(const struct jr_child_stream *to, int flags, mode_t mode)
+{
+    struct stat st;
+    flags |= O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY;
+    if (!to->shared)
+        return jr_open_beneath(JR_SLOT_DIR, to->path, flags | O_EXCL, mode);
+    /* A FIFO in its place would hold us for ever. */
+    int fd = jr_open_beneath(JR_SLOT_DIR, to->path, flags | O_NONBLOCK, mode);
+    if (fd < 0)
+        return -1;
+    bool plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (plain && fcntl(fd, F_SETFL, O_APPEND) == 0)
+        return fd;
+    (void)close(fd);
+    errno = EEXIST;
+    return -1;
+}
+
 static int open_stream(const struct jr_child *child, int stream)
 {
     const struct jr_child_stream *to = &child->streams[stream - 1];
     if (to->path == NULL)
         return dup2(to->slot, stream) < 0 ? -1 : 0;
-    int fd = openat(JR_SLOT_DIR, to->path,
-                    O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NOCTTY,
-                    child->file_mode);
+    int fd = jr_child_open(to, 0, child->file_mode);
     if (fd < 0 || fd == stream)
         return fd < 0 ? -1 : 0;
     return dup2(fd, stream) < 0 ? -1 : 0;

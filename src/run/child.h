@@ -34,10 +34,12 @@ enum jr_slot {
 #define JR_CHILD_CPUS 8192 /* as many as Linux may be built for */
 
 /* One output stream: the file `path`, beneath JR_SLOT_DIR, or else a copy of
- * the descriptor `slot`. */
+ * the descriptor `slot`. The file is made, and must not be there, unless it is
+ * `shared` by both. */
 struct jr_child_stream {
     const char *path;
     int slot;
+    bool shared;
 };
 
 struct jr_child {
@@ -59,6 +61,10 @@ struct jr_child {
     enum jr_stage stage; /* JR_STAGE_NONE: it is executing */
     int error;           /* errno */
 };
+
+/* Open the stream's file to append to it, through no link, and nothing but a
+ * plain file; `flags` is 0 or O_CLOEXEC. The descriptor, or -1 with errno. */
+int jr_child_open(const struct jr_child_stream *to, int flags, mode_t mode);
 
 /* For clone(CLONE_VM | CLONE_VFORK | CLONE_FILES): `child` is a struct
  * jr_child. Never returns. */

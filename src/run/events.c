@@ -1,8 +1,10 @@
 #include "events.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "clock.h"
 #include "io.h"
 
@@ -12,10 +14,13 @@
 
 void jr_events_open(struct jr_events *events, int dir_fd, mode_t mode)
 {
-    *events = (struct jr_events){
-        .fd = openat(dir_fd, "events.jsonl",
-                     O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
-                     mode)};
+    struct stat st;
+    JR_CLOSE int fd = openat(dir_fd, "events.jsonl",
+                             O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW |
+                                 O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+                             mode);
+    bool plain = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    *events = (struct jr_events){.fd = plain ? jr_steal_fd(&fd) : -1};
 }
 
 void jr_events_open_fd(struct jr_events *events, int fd, int least)

@@ -32,6 +32,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "beneath.h"
 #include "cleanup.h"
 #include "clock.h"
 #include "io.h"
@@ -95,8 +96,8 @@ static void write_evidence(const struct jr_hang_rank *hung,
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err;
     const char *path = rank->plan->dir == NULL ? "." : rank->plan->dir;
-    JR_CLOSE int folder = openat(
-        JR_SLOT_DIR, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    JR_CLOSE int folder = jr_open_beneath(
+        JR_SLOT_DIR, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     json_t *object = evidence(hung, now);
     jr_json_print(&text, object, 2);
     jr_buf_char(&text, '\n');
@@ -178,6 +179,7 @@ static void start_command(struct jr_hang_rank *hung)
     (void)snprintf(log, sizeof log, "%s/hang.txt",
                    rank->dir == NULL ? "." : rank->dir);
     child.streams[0].path = child.streams[1].path = log;
+    child.streams[0].shared = child.streams[1].shared = true;
     if (child.argv == NULL ||
         jr_start_program(&runner->starter, &child, &started) != 0) {
         jr_events_add(&runner->events,

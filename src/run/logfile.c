@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "beneath.h"
 #include "buf.h"
 #include "cleanup.h"
 #include "io.h"
@@ -82,9 +83,9 @@ static int open_plain(const struct jr_logfiles *all, const char *path,
                       int flags)
 {
     struct stat st;
-    JR_CLOSE int fd = openat(
-        all->dir_fd, path,
-        flags | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, all->mode);
+    JR_CLOSE int fd =
+        jr_open_beneath(all->dir_fd, path,
+                        flags | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, all->mode);
     if (fd < 0 || fstat(fd, &st) != 0)
         return -1;
     errno = EINVAL;
@@ -197,7 +198,7 @@ static int begin_next(struct jr_logfile *file)
     make_room(file, 2);
     JR_CLOSE int from = open_plain(file->all, file->path, O_RDONLY);
     if (from < 0 || (file->head == 0 && measure_head(file, from) != 0) ||
-        open_pooled(file->all, next, O_CREAT | O_TRUNC, &file->next_fd) != 0)
+        open_pooled(file->all, next, O_CREAT | O_EXCL, &file->next_fd) != 0)
         return -1;
     file->next_cut = file->total;
     if (copy_head(file, from, file->next_fd) != 0)
@@ -208,8 +209,12 @@ static int begin_next(struct jr_logfile *file)
 static int replace(struct jr_logfile *file)
 {
     char next[PATH_MAX];
-    if (name_next(file->path, next) != 0 ||
-        renameat(file->all->dir_fd, next, file->all->dir_fd, file->path) != 0)
+    const char *name, *next_name;
+    if (name_next(file->path, next) != 0)
+        return -1;
+    JR_CLOSE int above = jr_open_above(file->all->dir_fd, file->path, &name);
+    next_name = next + (name - file->path);
+    if (above < 0 || renameat(above, next_name, above, name) != 0)
         return -1;
     drop_fd(file->all, &file->fd);
     file->fd = jr_steal_fd(&file->next_fd);
@@ -356,8 +361,12 @@ bool jr_logfile_find_gap(int fd, struct jr_logfile_gap *ret)
 void jr_logfile_tidy(int dir_fd, const char *path)
 {
     char next[PATH_MAX];
-    if (name_next(path, next) == 0)
-        (void)unlinkat(dir_fd, next, 0);
+    const char *name;
+    if (name_next(path, next) != 0)
+        return;
+    JR_CLOSE int above = jr_open_above(dir_fd, next, &name);
+    if (above >= 0)
+        (void)unlinkat(above, name, 0);
 }
 
 void jr_logfile_end(struct jr_logfile *file)

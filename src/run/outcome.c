@@ -88,6 +88,10 @@ struct reason {
     const char *text;
 };
 
+#define PLANTED                                                                \
+    "something stands there that jobrun did not make (a rank of this or an "   \
+    "earlier attempt may have)"
+
 static const struct reason reasons[] = {
     {JR_STAGE_CLONE, EAGAIN,
      "there are as many as a limit allows (ulimit -u, the cgroup's pids.max)"},
@@ -96,6 +100,13 @@ static const struct reason reasons[] = {
     {JR_STAGE_EXEC, ENOEXEC, "it is no program, and no script with a #! line"},
     {JR_STAGE_EXEC, ELIBACC,
      "the interpreter that it names (#! line, or loader) cannot be executed"},
+    {JR_STAGE_FOLDER, EEXIST, PLANTED},
+    {JR_STAGE_FOLDER, ENOTDIR, PLANTED},
+    {JR_STAGE_FOLDER, ELOOP, PLANTED},
+    {JR_STAGE_STDOUT, EEXIST, PLANTED},
+    {JR_STAGE_STDOUT, ELOOP, PLANTED},
+    {JR_STAGE_STDERR, EEXIST, PLANTED},
+    {JR_STAGE_STDERR, ELOOP, PLANTED},
 };
 
 const char *jr_start_reason(const struct jr_plan_rank *rank,

@@ -159,6 +159,7 @@ static int enter_run(const struct jr_rundir *dir, const struct making *making,
         return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
                             dir->id);
     if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+        ((st.st_mode & S_IWOTH) == 0 || (dir->dir_mode & S_IWOTH) != 0) &&
         faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
         return fd;
     (void)close(fd);
@@ -281,6 +282,7 @@ int jr_rundir_join(struct jr_rundir *ret, const char *log_dir, const char *id,
                    enum jr_log_mode mode, struct jr_error *err)
 {
     struct jr_rundir dir = JR_RUNDIR_INIT;
+    struct stat st;
     mode_t mask = umask(0);
     (void)umask(mask);
     if (!jr_rundir_is_id(id))
@@ -299,22 +301,51 @@ int jr_rundir_join(struct jr_rundir *ret, const char *log_dir, const char *id,
         jr_rundir_close(&dir);
         return -1;
     }
+    if (fstat(dir.fd, &st) != 0 || st.st_uid != geteuid()) {
+        jr_rundir_close(&dir);
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "the run folder %s/%s belongs to another user",
+                            log_dir, id);
+    }
     *ret = dir;
     return 0;
 }
 
-/* A folder of the run, which may be there already. */
-static int make_folder(const struct jr_rundir *dir, const char *path,
-                       struct jr_error *err)
+/* Make a folder in one of the run's; -1 with errno. */
+static int make_folder(const struct jr_rundir *dir, int at, const char *name)
 {
     mode_t mask = umask(0);
-    int failed = mkdirat(dir->fd, path, dir->dir_mode);
+    int failed = mkdirat(at, name, dir->dir_mode);
     int error = errno;
     (void)umask(mask);
     errno = error;
-    if (failed == 0 || error == EEXIST)
-        return 0;
-    return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's %s", path);
+    return failed;
+}
+
+/* Whoever made what stands there, it is not where this attempt may write. */
+static int refuse_folder(const char *path, struct jr_error *err)
+{
+    if (errno != EEXIST)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's %s", path);
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "something stands in the run folder as %s, where this "
+                        "attempt was to write: jobrun did not make it, a rank "
+                        "of an earlier attempt may have",
+                        path);
+}
+
+/* The node's folder, which an earlier attempt may have made: never a link. */
+static int enter_node(const struct jr_rundir *dir, const char *path,
+                      struct jr_error *err)
+{
+    struct stat st;
+    if (make_folder(dir, dir->fd, path) != 0 && errno != EEXIST)
+        return refuse_folder(path, err);
+    JR_CLOSE int fd = openat(dir->fd, path, RUN_FLAGS);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid())
+        return jr_steal_fd(&fd);
+    errno = EEXIST;
+    return refuse_folder(path, err);
 }
 
 int jr_rundir_join_attempt(const struct jr_rundir *dir, uint32_t node,
@@ -322,10 +353,13 @@ int jr_rundir_join_attempt(const struct jr_rundir *dir, uint32_t node,
 {
     char path[64];
     (void)snprintf(path, sizeof path, JR_NODE_DIR, node);
-    if (make_folder(dir, path, err) != 0)
+    JR_CLOSE int fd = enter_node(dir, path, err);
+    if (fd < 0)
         return -1;
     (void)snprintf(path, sizeof path, JR_NODE_DIR "/attempt_%u", node, attempt);
-    return make_folder(dir, path, err);
+    return make_folder(dir, fd, strchr(path, '/') + 1) == 0
+               ? 0
+               : refuse_folder(path, err);
 }
 
 int jr_rundir_attempt(const struct jr_rundir *dir, uint32_t attempt,
@@ -333,7 +367,7 @@ int jr_rundir_attempt(const struct jr_rundir *dir, uint32_t attempt,
 {
     char path[64];
     (void)snprintf(path, sizeof path, "attempt_%u", attempt);
-    return make_folder(dir, path, err);
+    return make_folder(dir, dir->fd, path) == 0 ? 0 : refuse_folder(path, err);
 }
 
 int jr_rundir_latest(const struct jr_rundir *dir, struct jr_error *err)

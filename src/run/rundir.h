@@ -54,14 +54,16 @@ int jr_rundir_create_part(struct jr_rundir *ret, const char *log_dir,
  * and what other nodes have nothing in. The descriptors stay. */
 void jr_rundir_discard(const struct jr_rundir *dir);
 
-/* Open the folder that another node has made for the run `id`, and in it the
- * own one of this node's attempt (JR_NODE_DIR). */
+/* Open the folder that another node has made for the run `id`, and in it make
+ * the own one of this node's attempt (JR_NODE_DIR). No link is followed, and an
+ * attempt's folder that stands there already is refused. */
 int jr_rundir_join(struct jr_rundir *ret, const char *log_dir, const char *id,
                    enum jr_log_mode mode, struct jr_error *err);
 int jr_rundir_join_attempt(const struct jr_rundir *dir, uint32_t node,
                            uint32_t attempt, struct jr_error *err);
 
-/* Make the folder of an attempt, which all its ranks share. */
+/* Make the folder of an attempt, which all its ranks share: what stands there
+ * already is refused. */
 int jr_rundir_attempt(const struct jr_rundir *dir, uint32_t attempt,
                       struct jr_error *err);
 

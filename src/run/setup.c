@@ -109,6 +109,8 @@ static int start(struct jr_runner *runner, const char *script,
     if (setup->exported < 0 ||
         dup3(setup->exported, JR_SLOT_EXTRA, O_CLOEXEC) < 0)
         ret->stage = JR_STAGE_CLONE;
+    else if (jr_start_folder(starter, setup->plan.dir) != 0)
+        ret->stage = JR_STAGE_FOLDER;
     else if (jr_start_streams(starter, &setup->plan, &child, ret) == 0)
         (void)jr_start_program(starter, &child, ret);
     jr_start_settle(ret);

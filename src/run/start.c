@@ -136,6 +136,7 @@ int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
     *starter = (struct jr_starter){
         .options = options,
         .runner = getpid(),
+        .attempt_fd = -1,
         .controls = jr_linger_wanted(plan),
         .pipe_size = pipe_size(jr_start_cost(plan, options).pipes),
         .limits = &budget->limits,

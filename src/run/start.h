@@ -74,6 +74,8 @@ struct jr_starter {
     bool controls; /* each rank gets a control socket; see linger.c */
     int reset[64];
     unsigned reset_count;
+    int attempt_fd;   /* the folder of the ranks' folders; -1: not made yet */
+    const char *made; /* the first rank's folder, made before its start */
     struct jr_program program;
     struct jr_exported exported;           /* by the setup */
     cpu_set_t cpus[JR_CPUS / CPU_SETSIZE]; /* of the rank at hand */
@@ -102,9 +104,9 @@ struct jr_started {
 /* What the methods share. Fill what is the same for every child. */
 void jr_start_child(struct jr_starter *starter, struct jr_child *ret);
 
-/* Make a rank's folder and its streams, whose ends stand in their slots, and
+/* Make a rank's streams, whose ends stand in their slots, and
  * fill those of `child` and *ret. -1 with ret->stage and errno. */
-int jr_start_streams(const struct jr_starter *starter,
+int jr_start_streams(struct jr_starter *starter,
                      const struct jr_plan_rank *rank, struct jr_child *child,
                      struct jr_started *ret);
 
@@ -114,16 +116,20 @@ int jr_start_prepare(struct jr_starter *starter,
                      struct jr_started *ret);
 
 /* Make a rank's folder, and the attempt's above it when it is the first. NULL
- * is none. 0, or -1 with errno. */
-int jr_start_folder(const struct jr_starter *starter, const char *path);
+ * is none. No link is followed, and what stands there already is refused, but
+ * for the attempt's folder that the head of several nodes has made, and the
+ * first rank's, which the setup or the helper has. 0, or -1 with errno. */
+int jr_start_folder(struct jr_starter *starter, const char *path);
 
 /* The path of what lies beside the rank's folder. */
 void jr_start_beside(const struct jr_starter *starter,
                      const struct jr_plan_rank *rank, const char *name,
                      char *ret, size_t size);
 
-/* A log file of the run folder, to append to; -1 with errno. */
-int jr_start_log(const struct jr_starter *starter, const char *path);
+/* The log file of a stream, beneath the run folder, to append to; -1 with
+ * errno. */
+int jr_start_log(const struct jr_starter *starter,
+                 const struct jr_child_stream *to);
 
 /* Execute the child's argv; fills pid and pidfd. -1 with ret->stage and errno.
  */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "beneath.h"
 #include "buf.h"
 #include "cleanup.h"
 #include "io.h"
@@ -145,6 +146,7 @@ int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
     child.workdir = first->workdir;
     child.extra = true;
     child.streams[0].path = child.streams[1].path = helper->log;
+    child.streams[0].shared = child.streams[1].shared = true;
     jr_start_beside(starter, first, JR_HELPER_LOG, helper->log,
                     sizeof helper->log);
     if (child.env == NULL || jr_start_folder(starter, first->dir) != 0)
@@ -233,32 +235,37 @@ static int send_fds(int socket, const char *text, const int *fds, size_t count)
 }
 
 /* Send the rank's descriptors with its request. A plain file, which the child
- * side opens when it is spawned, is opened here. */
-static int ask(struct jr_helper *helper, const struct jr_starter *starter,
-               const struct jr_child *child, uint32_t i)
+ * side opens when it is spawned, is opened here. Returns the stage at which
+ * that failed, with errno. */
+static enum jr_stage ask(struct jr_helper *helper,
+                         const struct jr_starter *starter,
+                         const struct jr_child *child, uint32_t i)
 {
     JR_CLOSE int request = write_request(child);
     int opened[2] = {-1, -1};
     int in = child->input == JR_INPUT_NONE ? JR_SLOT_NULL : JR_SLOT_IN;
     int fds[RANK_FDS] = {request, in, -1, -1, JR_SLOT_EXTRA};
-    bool good = request >= 0;
-    for (int stream = 0; stream < 2 && good; stream++) {
+    enum jr_stage stage = request < 0 ? JR_STAGE_FORK : JR_STAGE_NONE;
+    for (int stream = 0; stream < 2 && stage == JR_STAGE_NONE; stream++) {
         const struct jr_child_stream *to = &child->streams[stream];
         if (to->path != NULL)
-            opened[stream] = jr_start_log(starter, to->path);
+            opened[stream] = jr_start_log(starter, to);
         fds[2 + stream] = to->path != NULL ? opened[stream] : to->slot;
-        good = fds[2 + stream] >= 0;
+        if (fds[2 + stream] < 0)
+            stage = stream == 0 ? JR_STAGE_STDOUT : JR_STAGE_STDERR;
     }
     char text[32];
     (void)snprintf(text, sizeof text, "rank %u", i);
-    good = good && send_fds(helper->socket.fd, text, fds,
-                            child->extra ? RANK_FDS : RANK_FDS - 1) == 0;
+    if (stage == JR_STAGE_NONE &&
+        send_fds(helper->socket.fd, text, fds,
+                 child->extra ? RANK_FDS : RANK_FDS - 1) != 0)
+        stage = JR_STAGE_FORK;
     int error = errno;
     for (int stream = 0; stream < 2; stream++)
         if (opened[stream] >= 0)
             (void)close(opened[stream]);
     errno = error;
-    return good ? 0 : -1;
+    return stage;
 }
 
 void jr_helper_start(struct jr_helper *helper, struct jr_starter *starter,
@@ -267,9 +274,8 @@ void jr_helper_start(struct jr_helper *helper, struct jr_starter *starter,
 {
     struct jr_child child;
     if (jr_start_prepare(starter, rank, &child, ret) == 0) {
-        if (ask(helper, starter, &child, i) != 0)
-            ret->stage = JR_STAGE_FORK;
-        else {
+        ret->stage = ask(helper, starter, &child, i);
+        if (ret->stage == JR_STAGE_NONE) {
             helper->asked++;
             helper->pending++;
         }
@@ -305,8 +311,11 @@ void jr_helper_kill(struct jr_helper *helper)
 void jr_helper_tidy(const struct jr_helper *helper)
 {
     struct stat st;
-    if (helper->log[0] != '\0' &&
-        fstatat(JR_SLOT_DIR, helper->log, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+    const char *name;
+    if (helper->log[0] == '\0')
+        return;
+    JR_CLOSE int above = jr_open_above(JR_SLOT_DIR, helper->log, &name);
+    if (above >= 0 && fstatat(above, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         st.st_size == 0)
-        (void)unlinkat(JR_SLOT_DIR, helper->log, 0);
+        (void)unlinkat(above, name, 0);
 }

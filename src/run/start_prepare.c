@@ -7,42 +7,68 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "control.h"
 #include "rundir.h"
 #include "set.h"
 
 #include "banned.h"
 
-int jr_start_folder(const struct jr_starter *starter, const char *path)
+/* Make a folder at `at`, or take the one that the head made, and open it: a
+ * descriptor that no rank gets, or -1 with errno. */
+static int make_attempt(const struct jr_starter *starter, const char *name)
 {
-    mode_t mode = starter->options->dir->dir_mode;
-    if (path == NULL || mkdirat(JR_SLOT_DIR, path, mode) == 0 ||
-        errno == EEXIST)
+    const struct jr_run_options *options = starter->options;
+    struct stat st;
+    if (mkdirat(JR_SLOT_DIR, name, options->dir->dir_mode) != 0 &&
+        (errno != EEXIST || options->link == NULL))
+        return -1;
+    JR_CLOSE int fd = openat(JR_SLOT_DIR, name,
+                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return -1;
+    errno = EEXIST;
+    if (st.st_uid != geteuid())
+        return -1;
+    return fcntl(fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
+}
+
+/* The attempt's folder, which the rank's folder `path` is to lie in. */
+static int open_attempt(struct jr_starter *starter, const char *path)
+{
+    char name[NAME_MAX + 1];
+    size_t len = strcspn(path, "/");
+    errno = ENAMETOOLONG;
+    if (len >= sizeof name)
+        return -1;
+    (void)stpcpy(mempcpy(name, path, len), "");
+    starter->attempt_fd = make_attempt(starter, name);
+    return starter->attempt_fd < 0 ? -1 : 0;
+}
+
+int jr_start_folder(struct jr_starter *starter, const char *path)
+{
+    if (path == NULL ||
+        (starter->made != NULL && strcmp(path, starter->made) == 0))
         return 0;
-    const char *slash = strrchr(path, '/');
-    if (errno != ENOENT || slash == NULL)
+    if (starter->attempt_fd < 0 && open_attempt(starter, path) != 0)
         return -1;
-    char parent[PATH_MAX];
-    size_t len = (size_t)(slash - path);
-    if (len >= sizeof parent)
+    if (mkdirat(starter->attempt_fd, strchr(path, '/') + 1,
+                starter->options->dir->dir_mode) != 0)
         return -1;
-    memcpy(parent, path, len);
-    parent[len] = '\0';
-    if (jr_start_folder(starter, parent) != 0)
-        return -1;
-    return mkdirat(JR_SLOT_DIR, path, mode);
+    if (starter->made == NULL)
+        starter->made = path;
+    return 0;
 }
 
 /* A pipe whose write end stands in the stream's slot; the log file beside it
  * is opened here, since it is the runner that writes it. */
 static int open_pipe(const struct jr_starter *starter,
-                     const struct jr_plan_rank *rank, int stream,
+                     const struct jr_child_stream *file, int stream,
                      struct jr_started *ret)
 {
-    enum jr_sink sink = stream == 0 ? rank->out : rank->err;
-    const char *path = stream == 0 ? rank->out_path : rank->err_path;
-    if ((sink & JR_SINK_FILE) != 0 && path != NULL) {
-        ret->files[stream] = jr_start_log(starter, path);
+    if (file->path != NULL) {
+        ret->files[stream] = jr_start_log(starter, file);
         if (ret->files[stream] < 0)
             return -1;
     }
@@ -57,26 +83,36 @@ static int open_pipe(const struct jr_starter *starter,
     return slot < 0 ? -1 : 0;
 }
 
-int jr_start_streams(const struct jr_starter *starter,
+/* The file of a stream; a NULL path where it has none. */
+static struct jr_child_stream file_of(const struct jr_plan_rank *rank,
+                                      int stream)
+{
+    enum jr_sink sink = stream == 0 ? rank->out : rank->err;
+    struct jr_child_stream file = {0};
+    if ((sink & JR_SINK_FILE) != 0)
+        file.path = stream == 0 ? rank->out_path : rank->err_path;
+    file.shared = rank->out_path != NULL && rank->err_path != NULL &&
+                  strcmp(rank->out_path, rank->err_path) == 0;
+    return file;
+}
+
+int jr_start_streams(struct jr_starter *starter,
                      const struct jr_plan_rank *rank, struct jr_child *child,
                      struct jr_started *ret)
 {
-    if (jr_start_folder(starter, rank->dir) != 0) {
-        ret->stage = JR_STAGE_FOLDER;
-        return -1;
-    }
     for (int stream = 0; stream < 2; stream++) {
         struct jr_child_stream *to = &child->streams[stream];
+        struct jr_child_stream file = file_of(rank, stream);
         switch (jr_start_route(rank, stream, starter->options)) {
         case JR_ROUTE_INHERIT:
             to->slot = JR_SLOT_OUT + stream;
             break;
         case JR_ROUTE_FILE:
-            to->path = stream == 0 ? rank->out_path : rank->err_path;
+            *to = file;
             break;
         case JR_ROUTE_PIPE:
             to->slot = JR_SLOT_PIPE_OUT + stream;
-            if (open_pipe(starter, rank, stream, ret) == 0)
+            if (open_pipe(starter, &file, stream, ret) == 0)
                 break;
             ret->stage = stream == 0 ? JR_STAGE_STDOUT : JR_STAGE_STDERR;
             return -1;
@@ -128,12 +164,10 @@ void jr_start_beside(const struct jr_starter *starter,
         (void)snprintf(ret, size, "%.*s%s", len, dir, name);
 }
 
-int jr_start_log(const struct jr_starter *starter, const char *path)
+int jr_start_log(const struct jr_starter *starter,
+                 const struct jr_child_stream *to)
 {
-    return openat(JR_SLOT_DIR, path,
-                  O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NOCTTY |
-                      O_CLOEXEC,
-                  starter->options->dir->file_mode);
+    return jr_child_open(to, O_CLOEXEC, starter->options->dir->file_mode);
 }
 
 void jr_start_child(struct jr_starter *starter, struct jr_child *ret)
@@ -165,6 +199,8 @@ int jr_start_prepare(struct jr_starter *starter,
     else if (child->env == NULL ||
              (starter->controls && open_control(child, ret) != 0))
         ret->stage = JR_STAGE_CLONE;
+    else if (jr_start_folder(starter, rank->dir) != 0)
+        ret->stage = JR_STAGE_FOLDER;
     else
         return jr_start_streams(starter, rank, child, ret);
     return -1;

@@ -874,6 +874,19 @@ class Again(Agents):
         self.assertNotEqual(ports["1"], ports["2"])
         self.nobody_is_left()
 
+    def test_not_through_what_a_rank_planted(self):
+        outside = self.folder / "outside"
+        for number, path in enumerate(("attempt_1", "node_1/attempt_1")):
+            outside.mkdir(exist_ok=True)
+            done = self.expect(self.run_on(
+                2, f'[ $RANK = 3 ] || exec sleep 1000; '
+                f'ln -s "{outside}" "$JOBRUN_RUN_DIR/{path}"; exit 9',
+                "--run-id", f"r{number}", more="restart: {max: 1}"), 7)
+            self.assertIn(f"something stands in the run folder as {path}",
+                          done.stderr)
+            self.assertEqual(os.listdir(outside), [])
+            self.nobody_is_left()
+
     def test_not_without_a_node(self):
         process = self.begin(more="restart: {max: 3}")
         os.kill(self.agents()[1], signal.SIGKILL)

@@ -4,11 +4,10 @@ import contextlib
 import json
 import os
 import pathlib
-import shutil
 import signal
 import socket
 import subprocess
-import unittest
+import time
 
 import harness
 
@@ -190,7 +189,8 @@ class Theirs(Case):
         self.say(done, "removed 0 runs", "kept 1",
                  "3 of other users were left alone")
         self.expect(self.jobrun("prune", "--keep", "0"), 0)
-        self.assertEqual(sorted(path.name for path in self.runs.iterdir()),
+        self.assertEqual(sorted(path.name for path in self.runs.iterdir()
+                                if not path.name.startswith(".")),
                          ["theirs0", "theirs1", "theirs2"])
 
 
@@ -325,6 +325,10 @@ class Namespace(Case):
         for sig in (signal.SIGSTOP, signal.SIGKILL):
             for pid in (runner, whole["pid"]):
                 os.kill(pid, sig)
+        until = time.monotonic() + harness.LIMIT
+        while is_alive(whole["pid"]) or is_alive(runner):
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.01)
         done = self.expect(self.jobrun("-n", "1", "--", "true"), 0)
         self.say(done, f"the lost run {run} had left")
         self.assertEqual(left.wait(harness.LIMIT), -signal.SIGKILL)

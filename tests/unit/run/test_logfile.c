@@ -200,5 +200,31 @@ static void follows_no_trap(void)
     end(&fixture);
 }
 
-JR_UNIT_MAIN("logfile", CASE(keeps_beginning_and_end),
+/* A rank may move its folder away and leave a link in its place. */
+static void follows_no_link_when_it_opens_again(void)
+{
+    struct fixture fixture;
+    struct jr_logfile a = JR_LOGFILE_NONE, b = JR_LOGFILE_NONE;
+    begin(&fixture, 0, 1);
+    int dir = fixture.all.dir_fd;
+    (void)mkdirat(dir, "a", 0700);
+    (void)mkdirat(dir, "outside", 0700);
+    open_file(&fixture, &a, "a/log");
+    open_file(&fixture, &b, "b");
+    CU_ASSERT_EQUAL(renameat(dir, "a", dir, "moved"), 0);
+    CU_ASSERT_EQUAL(symlinkat("outside", dir, "a"), 0);
+    CU_ASSERT_EQUAL(jr_logfile_write(&b, "x", 1), 0);
+    CU_ASSERT_EQUAL(jr_logfile_write(&a, "x", 1), -1);
+    jr_logfile_end(&a);
+    jr_logfile_end(&b);
+    CU_ASSERT_EQUAL(unlinkat(dir, "outside", AT_REMOVEDIR), 0);
+    (void)unlinkat(dir, "moved/log", 0);
+    (void)unlinkat(dir, "moved", AT_REMOVEDIR);
+    (void)unlinkat(dir, "a", 0);
+    (void)unlinkat(dir, "b", 0);
+    end(&fixture);
+}
+
+JR_UNIT_MAIN("logfile", CASE(follows_no_link_when_it_opens_again),
+             CASE(keeps_beginning_and_end),
              CASE(borrows_descriptors), CASE(follows_no_trap))

@@ -207,6 +207,49 @@ static void has_no_part_in_what_is_one_jobruns(void)
     discard(folder);
 }
 
+/* A rank of an earlier attempt can have put anything there. */
+static void takes_no_attempt_that_stands_there(void)
+{
+    char folder[64];
+    struct jr_error err;
+    struct jr_rundir a = JR_RUNDIR_INIT, b = JR_RUNDIR_INIT;
+    make(folder);
+    CU_ASSERT_EQUAL(
+        jr_rundir_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_rundir_join(&b, folder, "r", JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_rundir_attempt(&a, 0, &err), 0);
+    CU_ASSERT_EQUAL(jr_rundir_attempt(&a, 0, &err), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "attempt_0"));
+    CU_ASSERT_EQUAL(symlinkat("/tmp", a.fd, "attempt_1"), 0);
+    CU_ASSERT_EQUAL(jr_rundir_attempt(&a, 1, &err), -1);
+    CU_ASSERT_EQUAL(jr_rundir_join_attempt(&b, 1, 0, &err), 0);
+    CU_ASSERT_EQUAL(jr_rundir_join_attempt(&b, 1, 1, &err), 0);
+    CU_ASSERT_EQUAL(jr_rundir_join_attempt(&b, 1, 1, &err), -1);
+    CU_ASSERT_EQUAL(symlinkat("/tmp", a.fd, "node_2"), 0);
+    CU_ASSERT_EQUAL(jr_rundir_join_attempt(&b, 2, 0, &err), -1);
+    CU_ASSERT_EQUAL(access("/tmp/attempt_0", F_OK), -1);
+    jr_rundir_close(&a);
+    jr_rundir_close(&b);
+    discard(folder);
+}
+
+static void joins_no_run_of_another_user(void)
+{
+    char folder[64];
+    struct jr_error err;
+    struct jr_rundir a = JR_RUNDIR_INIT, b = JR_RUNDIR_INIT;
+    if (geteuid() != 0)
+        return;
+    make(folder);
+    CU_ASSERT_EQUAL(
+        jr_rundir_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(fchown(a.fd, 65534, 65534), 0);
+    CU_ASSERT_EQUAL(jr_rundir_join(&b, folder, "r", JR_LOG_PRIVATE, &err), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "belongs to another user"));
+    jr_rundir_close(&a);
+    discard(folder);
+}
+
 static void points_to_the_latest(void)
 {
     char folder[64], path[96], target[64] = "";
@@ -240,5 +283,7 @@ static void writes_no_file_of_a_failed_buffer(void)
 JR_UNIT_MAIN("rundir", CASE(names_runs), CASE(refuses),
              CASE(refuses_another_owner), CASE(makes_folders_by_mode),
              CASE(never_takes_another_runs_folder), CASE(gives_each_node_a_part),
-             CASE(has_no_part_in_what_is_one_jobruns), CASE(points_to_the_latest),
+             CASE(has_no_part_in_what_is_one_jobruns),
+             CASE(takes_no_attempt_that_stands_there),
+             CASE(joins_no_run_of_another_user), CASE(points_to_the_latest),
              CASE(writes_no_file_of_a_failed_buffer))
