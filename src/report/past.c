@@ -87,7 +87,8 @@ static void load_cause(struct jr_past *past, int fd)
     struct jr_results_cause cause;
     jr_results_get_cause(&cause, &past->arena,
                          json_object_get(past->json, "root_cause"));
-    if (past->outcome.timed_out_by == JR_TIMEOUT_NONE &&
+    enum jr_timeout by = past->outcome.timed_out_by;
+    if ((by == JR_TIMEOUT_NONE || by == JR_TIMEOUT_START) &&
         (past->report.status == JR_RUN_HUNG ||
          past->report.status == JR_RUN_TIMED_OUT))
         load_time_before(past, &cause);

@@ -22,6 +22,14 @@ times, folders and the names of hosts and runs are made the same here. Each says
 what was first and where, what it said last, what became of the others, and
 where to look. `jobrun show` tells it again, `results.json` has the same facts,
 and the exit status is that of the table in `jobrun --help`.
+
+A program that reads `results.json` needs none of the sentences: `root_cause`
+has the kind, `timed_out_by` and `timeout_seconds` name the field of `timeouts`
+that ended the run and what it was set to, and each rank has how it ended in
+`end` (`exited`, `signaled`, `start`, `lost`) beside its exit code or signal,
+the step of its start that failed in `stage` and `errno`, and whether the kernel
+killed it for want of memory in `oom`. `schemas/results-v1.schema.json` has all
+of it, `schemas/events-v1.schema.json` the lines of `events.jsonl`.
 """
 WAIT = "exec sleep 100"
 # What differs between runs and machines, and what stands for it.

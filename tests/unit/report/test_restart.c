@@ -182,6 +182,12 @@ static void times_out(struct fake *fake)
     fake_write_rank(fake, 2, "stderr.log", "NCCL timeout\n");
 }
 
+static void straggles(struct fake *fake)
+{
+    times_out(fake);
+    fake->outcome.timed_out_by = JR_TIMEOUT_AFTER_FIRST_EXIT;
+}
+
 static void withholds(struct fake *fake)
 {
     fake->policy.results =
@@ -244,6 +250,9 @@ static void tells_causes(void)
         {exits, "rank 1 exited with code 75", "exited with code 75"},
         {dies, "rank 2 died by SIGSEGV", "died by SIGSEGV"},
         {times_out, "longer than timeouts.run", "longer than timeouts.run"},
+        {straggles,
+         "not all ended within timeouts.after_first_exit of the first",
+         "not all ended within timeouts.after_first_exit of the first"},
         {withholds, "rank 0 did not deliver: result.json was not written",
          "did not deliver: result.json was not written"},
         {never_starts,
