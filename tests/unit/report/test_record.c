@@ -444,7 +444,7 @@ static void lives_until_it_ends(void)
     print_record(&fake, "r", &facts);
     add_run(&fake, "r", results, "{\"status\": \"failed\", \"exit_code\": 1}");
     CU_ASSERT_EQUAL(standing(&fake, &live), JR_STANDING_FINISHED);
-    CU_ASSERT_EQUAL(live.pidfd, -1);
+    CU_ASSERT_TRUE(live.pidfd >= 0); /* we live, and may show the rest */
     CU_ASSERT_EQUAL(live.exit_code, 1);
     JR_ASSERT_TEXT(live.status, "failed");
     jr_live_close(&live);
