@@ -8,11 +8,16 @@ import subprocess
 import harness
 from test_supervise import WAIT, until
 
-# A rank that says that it is there, and then does what its rank tells it.
+# A rank that speaks until all are there, and then does what its rank tells it.
 SPEC = """\
 version: 1
 name: stuck
-entrypoint: {shell: "echo begun; echo x > ready.$RANK; %s"}
+entrypoint:
+  shell: >-
+    echo x > here.$RANK;
+    until [ -e here.0 ] && [ -e here.1 ] && [ -e here.2 ];
+    do echo begun; sleep 0.05; done;
+    echo begun; echo x > ready.$RANK; %s
 world_size: 3
 oversubscribe: true
 device: cpu
@@ -95,8 +100,8 @@ class Hung(Case):
         run = self.folder / "runs" / "latest"
         for rank in self.results()["ranks"]:
             folder = run / "attempt_0" / str(rank["rank"])
-            self.assertEqual((folder / "stdout.log").read_text(),
-                             "begun\ntold\n")
+            told = (folder / "stdout.log").read_text().splitlines()
+            self.assertEqual((set(told[:-1]), told[-1]), ({"begun"}, "told"))
             self.assertEqual((folder / "hang.txt").read_text(),
                              f"pid is {rank['pid']}\n")
             self.assertEqual(rank["state"], "stopped")

@@ -111,7 +111,7 @@ what `results` does not allow   exit status 5
             """)
 
     def test_a_timeout(self):
-        self.spec("exec sleep 1000", "timeouts: {run: 100ms}\n")
+        self.spec("exec sleep 1000", "timeouts: {run: 2s}\n")
         self.told(6, """
             jobrun: TIMED OUT after TIME: longer than timeouts.run, which is \
 TIME   exit status 6

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,6 +181,19 @@ static void act_await(const char *value)
     (void)close(fd);
 }
 
+/* Print a line now and again until somebody writes to, or closes, this FIFO. */
+static void act_babble(const char *value)
+{
+    char byte;
+    int fd = open(value, O_RDONLY | O_NONBLOCK);
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    /* Without a writer there is nothing to read, and no end either. */
+    while (poll(&wait, 1, 50) == 0)
+        act_print("busy");
+    (void)!read(fd, &byte, 1);
+    (void)close(fd);
+}
+
 /* Tell who waits at this FIFO. */
 static void act_tell(const char *value)
 {
@@ -259,6 +273,7 @@ static const struct act acts[] = {
     {"chatter", act_chatter},
     {"stop", act_stop},
     {"await", act_await},
+    {"babble", act_babble},
     {"tell", act_tell},
     {"env", act_env},
     {"fds", act_fds},
