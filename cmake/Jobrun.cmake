@@ -77,6 +77,6 @@ function(jr_unit_test folder module)
       COMMAND ${JR_VALGRIND} -q --error-exitcode=9 --leak-check=full
         $<TARGET_FILE:${target}>)
     set_tests_properties(memcheck.${folder}.${module} PROPERTIES
-      TIMEOUT 3600 LABELS long)
+      TIMEOUT 3600 LABELS "long;long-release")
   endif()
 endfunction()

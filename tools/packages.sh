@@ -2,6 +2,7 @@
 # they are.
 
 # need PACKAGE...: install what is missing (Debian and Ubuntu), or say what is.
+# What can be had is installed, whatever else cannot.
 need() {
     missing=
     if ! command -v dpkg-query >/dev/null 2>&1; then
@@ -26,17 +27,27 @@ need() {
     fi
     echo "installing:$missing"
     log=$(mktemp)
+    # One source that does not answer leaves the others.
+    $as_root apt-get update -q >"$log" 2>&1 </dev/null || true
+    refused=
+    # One package that is not there makes apt refuse them all.
     # shellcheck disable=SC2086
-    if ! { $as_root apt-get update -q &&
-           DEBIAN_FRONTEND=noninteractive $as_root apt-get install -q -y \
-               --no-install-recommends $missing; } >"$log" 2>&1 </dev/null
-    then
-        cat "$log" >&2
-        rm -f "$log"
-        echo "could not install:$missing" >&2
-        return 1
+    if ! install_packages $missing; then
+        for package in $missing; do
+            install_packages "$package" || refused="$refused $package"
+        done
     fi
+    [ -z "$refused" ] || cat "$log" >&2
     rm -f "$log"
+    [ -z "$refused" ] && return 0
+    echo "COULD NOT INSTALL:$refused" >&2
+    return 1
+}
+
+# install_packages PACKAGE...: by $as_root, and with what it says in $log.
+install_packages() {
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y \
+        --no-install-recommends "$@" >>"$log" 2>&1 </dev/null
 }
 
 # build DIR [CMAKE OPTION...]: configure and build, telling what went wrong.

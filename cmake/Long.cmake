@@ -1,0 +1,50 @@
+# The long tests, which only `tools/test --all` runs: each in the one build where
+# it can find most, and those that take longest first.
+#
+#   asan     gcc with AddressSanitizer and UBSan. What reads texts and messages
+#            that are broken, and what starves the program of memory.
+#   release  as users build it. What has moments to be hit, for it is fastest;
+#            what counts the memory that is left, libraries' too; what waits;
+#            what others judge, or valgrind.
+#
+# With clang no long test is run: that build is for its warnings, for its own
+# sanitizers in the unit tests, and for the fuzzers.
+#
+# A row is NAME:BUILD:SECONDS, about what the test takes by itself.
+set(JR_LONG_TESTS
+  slurm.links:release:620 # it waits
+  python.versions:release:200
+  python.torch:release:180
+  cli.frameworks:release:180
+  memcheck.jobrun:release:150
+  run.chaos.long:release:120
+  starve.long:asan:120
+  slurm.long:release:90
+  cli.causes.long:release:90
+  slurm.many:asan:60
+  slurm.silence:asan:60
+  slurm.mpi:release:60
+  fuzz.machines.long:asan:60
+  cli.moving_long:release:60
+  starve.specs:release:40
+  interop.schema.long:release:40
+  interop.hostlist.long:release:30
+  cli.python_long:release:30
+  cli.unkillable:release:20
+  cli.counterparts:release:20
+  cli.kubectl:release:20
+  cli.pods:release:20
+  interop.editor:release:20
+  cli.browser:release:10
+  format:asan:10)
+
+# jr_long(NAME...): these tests are long ones. Each has its row above.
+function(jr_long)
+  foreach(name ${ARGN})
+    if(NOT "${JR_LONG_TESTS};" MATCHES "(^|;)${name}:([a-z]+):([0-9]+);")
+      message(FATAL_ERROR "${name}: no row in cmake/Long.cmake")
+    endif()
+    set_tests_properties(${name} PROPERTIES
+      LABELS "long;long-${CMAKE_MATCH_2}" COST ${CMAKE_MATCH_3})
+  endforeach()
+endfunction()
