@@ -1,5 +1,6 @@
 #include "json.h"
 
+#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -241,6 +242,11 @@ void jr_json_put_decimal(struct jr_buf *out, const char *key, uint64_t value,
     } while (rest != 0);
 }
 
+static bool is_too_big(const json_error_t *problem)
+{
+    return json_error_code(problem) == json_error_numeric_overflow;
+}
+
 json_t *jr_json_parse(const char *text, size_t len, struct jr_error *err)
 {
     json_error_t problem;
@@ -252,8 +258,16 @@ json_t *jr_json_parse(const char *text, size_t len, struct jr_error *err)
     json_t *json = json_loadb(
         len == 0 ? "" : text, len,
         JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &problem);
-    if (json == NULL)
+    bool too_big = json == NULL && is_too_big(&problem);
+    if (too_big)
+        jr_error_set(err, JR_STATUS_INVALID,
+                     "line %d, column %d: a number beyond 64 bits; write it as "
+                     "a string",
+                     problem.line, problem.column);
+    else if (json == NULL)
         jr_error_set(err, JR_STATUS_INVALID, "line %d, column %d: %s",
                      problem.line, problem.column, problem.text);
+    if (too_big && err != NULL)
+        err->sys = ERANGE;
     return json;
 }

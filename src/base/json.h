@@ -71,7 +71,8 @@ void jr_json_put_decimal(struct jr_buf *out, const char *key, uint64_t value,
                          unsigned places);
 
 /* Parse strictly: one value, no duplicate keys, any value at the top. NULL and
- * `err` (line and column in its text) when it is not JSON. */
+ * `err` (line and column in its text) when it is not JSON; or when it is, but
+ * has a number that 64 bits do not hold: then `sys` of `err` is ERANGE. */
 json_t *jr_json_parse(const char *text, size_t len, struct jr_error *err);
 
 #endif

@@ -4,7 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "num.h"
+
 #include "banned.h"
+
+static const uint64_t DEFAULT_LIMIT = UINT64_C(256) << 20;
 
 /* One field's pattern and allowed values. */
 static int init_field(struct jr_judge *judge, uint32_t f, struct jr_error *err)
@@ -50,6 +54,23 @@ static int init_pattern(struct jr_judge *judge, struct jr_error *err)
     return judge->pattern != NULL ? 0 : jr_error_wrap(err, "results.pattern");
 }
 
+/* A run of the past states no limit, and is not read again. */
+static void init_limit(struct jr_judge *judge)
+{
+    judge->limit_text = judge->wants->limit;
+    if (judge->limit_text == NULL ||
+        !jr_num_size(judge->limit_text, &judge->limit)) {
+        judge->limit = DEFAULT_LIMIT;
+        judge->limit_text = "256MiB";
+    }
+}
+
+void jr_judge_see(struct jr_judge *judge, size_t i, const struct stat *st)
+{
+    judge->seen[judge->seen_count++] =
+        (struct jr_seen){st->st_dev, st->st_ino, i};
+}
+
 int jr_judge_init(struct jr_judge *judge, struct jr_error *err)
 {
     struct jr_arena *arena = &judge->report->arena;
@@ -58,7 +79,11 @@ int jr_judge_init(struct jr_judge *judge, struct jr_error *err)
     judge->field_pattern =
         jr_arena_array(arena, fields, sizeof(struct jr_regex *));
     judge->field_enums = jr_arena_array(arena, fields, sizeof(json_t *));
-    if (judge->field_pattern == NULL || judge->field_enums == NULL)
+    judge->seen =
+        jr_arena_array(arena, judge->report->count, sizeof(struct jr_seen));
+    init_limit(judge);
+    if (judge->field_pattern == NULL || judge->field_enums == NULL ||
+        judge->seen == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     if (!jr_set_parse(&judge->required, arena,
                       required == NULL ? "all" : required, &bad))

@@ -3,15 +3,23 @@
  *
  * A judge is one pass over one outcome: judge.c is what it works with, report.c
  * makes the pass, cause.c sorts the ranks by how they ended, result.c and
- * pattern.c find what those that ended well delivered, check.c, compare.c and
- * artifact.c hold it to the spec.
+ * pattern.c (over scan.c) find what those that ended well delivered, check.c,
+ * compare.c and artifact.c hold it to the spec.
  */
 #ifndef JR_JUDGE_H
 #define JR_JUDGE_H
 
+#include <sys/stat.h>
+
 #include "regex.h"
 #include "report.h"
 #include "set.h"
+
+/* A result file that was opened. */
+struct jr_seen {
+    uint64_t dev, ino;
+    size_t i; /* whose it is */
+};
 
 struct jr_judge {
     struct jr_report *report;
@@ -23,6 +31,12 @@ struct jr_judge {
     struct jr_regex *pattern;        /* of results.pattern; NULL: none */
     struct jr_regex **field_pattern; /* one per field; NULL entries */
     json_t **field_enums;            /* arrays, one per field; NULL entries */
+    uint64_t limit;                  /* bytes of a result */
+    const char *limit_text;
+    struct jr_seen *seen; /* room for one of each rank */
+    size_t seen_count;
+    size_t last_rank; /* see artifact.c */
+    bool *common;     /* artifacts, which are the job's */
     int run_fd;
     bool comparing; /* faults are between ranks now */
 };
@@ -60,6 +74,11 @@ void jr_cause_find(struct jr_judge *judge);
 /* result.c: find and parse what rank `i` delivered. */
 void jr_result_find(struct jr_judge *judge, size_t i);
 
+/* Note that the file of rank `i` is `st`; and once all are: no file is the
+ * result of two ranks. */
+void jr_judge_see(struct jr_judge *judge, size_t i, const struct stat *st);
+void jr_result_part(struct jr_judge *judge);
+
 /* What reasons call a file: its last component when it lies in the run folder,
  * the whole path elsewhere. */
 const char *jr_result_name(const char *path);
@@ -95,7 +114,9 @@ bool jr_judge_equal(const json_t *a, const json_t *b);
 
 /* artifact.c: hold rank `i` to `artifacts`; and whether its result file, where
  * that lies outside the run folder, is the one from before the start. */
+void jr_artifact_open(struct jr_judge *judge);
 void jr_artifact_check(struct jr_judge *judge, size_t i);
-bool jr_artifact_stale_result(const struct jr_judge *judge, size_t i);
+bool jr_artifact_stale_result(const struct jr_judge *judge, size_t i,
+                              const struct stat *now);
 
 #endif

@@ -19,7 +19,7 @@ static const int FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 static int open_left(int run_fd, const char *path, struct stat *ret,
                      struct jr_error *err)
 {
-    JR_CLOSE int fd = path[0] == '/' ? open(path, FLAGS)
+    JR_CLOSE int fd = path[0] == '/' ? open(path, FLAGS | O_NOFOLLOW)
                                      : jr_open_beneath(run_fd, path, FLAGS, 0);
     if (fd < 0)
         return jr_error_sys(err, JR_STATUS_INCOMPLETE, "could not be opened");

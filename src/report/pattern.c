@@ -1,145 +1,72 @@
 #include "judge.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "cleanup.h"
 #include "left.h"
+#include "logfile.h"
 #include "num.h"
+#include "scan.h"
+#include "utf8.h"
 
 #include "banned.h"
 
-enum {
-    CHUNK = 1 << 20,   /* read at a time */
-    OVERLAP = 1 << 16, /* the longest match that is sure to be found */
-    CONTEXT = 256      /* what ^ and a lookbehind see before the search */
-};
+enum { QUOTE_MAX = 60 };
 
-/* A group of the last match, a part of `text`. */
-struct group {
-    bool there;
-    size_t start, len;
-};
-
-/* One pass over a log: a window that slides over the file. */
-struct scan {
-    struct jr_regex *regex;
-    int fd;
-    char *data;
+/* What a group caught: `len` bytes, of which none is the NUL behind them. */
+struct caught {
+    const char *text;
     size_t len;
-    size_t from;       /* where in the window the search goes on */
-    bool eof, limited; /* a match limit was hit */
-    bool found;
-    struct group *groups;
-    struct jr_buf text;
 };
 
-/* Remember the match that was just found, instead of the one before it. */
-static void take(struct scan *scan)
+/* Text that a C string cannot hold is no number and no word. */
+static bool is_plain(const struct caught *caught)
 {
-    scan->found = true;
-    jr_buf_clear(&scan->text);
-    for (size_t g = 0; g < jr_regex_group_count(scan->regex); g++) {
-        struct jr_match part = {0};
-        bool there = jr_regex_group(scan->regex, g, &part);
-        size_t len = there ? part.end - part.start : 0;
-        scan->groups[g] = (struct group){there, scan->text.len, len};
-        jr_buf_add(&scan->text, scan->data + part.start, len);
-        jr_buf_char(&scan->text, '\0');
-    }
+    return strlen(caught->text) == caught->len;
 }
 
-/* Take every match of the window and return where the next one has to begin.
- * A match at the very end might go on in the bytes to come ($ and greedy
- * repeats), so it is left for the next window. */
-static size_t search(struct scan *scan)
-{
-    struct jr_match match;
-    while (scan->from <= scan->len &&
-           jr_regex_find(scan->regex, scan->data, scan->len, scan->from, &match,
-                         &scan->limited)) {
-        bool at_end = match.end + 1 >= scan->len;
-        if (!scan->eof && at_end && scan->len - match.start <= OVERLAP)
-            return match.start;
-        take(scan);
-        size_t next = match.end > match.start ? match.end : match.end + 1;
-        scan->from = next > scan->from ? next : scan->from + 1;
-    }
-    size_t tail = scan->len > OVERLAP ? scan->len - OVERLAP : 0;
-    return scan->from > tail ? scan->from : tail;
-}
-
-/* Move the window on, so that it begins CONTEXT before `next`. */
-static void slide(struct scan *scan, size_t next)
-{
-    if (next > scan->len)
-        next = scan->len;
-    size_t cut = next > CONTEXT ? next - CONTEXT : 0;
-    memmove(scan->data, scan->data + cut, scan->len - cut);
-    scan->len -= cut;
-    scan->from = next - cut;
-}
-
-static int fill(struct scan *scan)
-{
-    size_t room = CHUNK + OVERLAP + CONTEXT - scan->len;
-    ssize_t got = 0;
-    do
-        got = read(scan->fd, scan->data + scan->len, room);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return -1;
-    scan->len += (size_t)got;
-    scan->eof = got == 0;
-    return 0;
-}
-
-static int scan_all(struct scan *scan)
-{
-    while (!scan->eof) {
-        if (fill(scan) != 0)
-            return -1;
-        slide(scan, search(scan));
-    }
-    return scan->text.failed ? -1 : 0;
-}
-
-static json_t *to_integer(const char *text)
+static json_t *to_integer(const struct caught *caught)
 {
     int64_t value = 0;
-    return jr_num_i64(text, &value) ? json_integer(value) : NULL;
+    return is_plain(caught) && jr_num_i64(caught->text, &value)
+               ? json_integer(value)
+               : NULL;
 }
 
-static json_t *to_number(const char *text)
+static json_t *to_number(const struct caught *caught)
 {
     double value = 0;
-    json_t *whole = to_integer(text);
+    json_t *whole = to_integer(caught);
     if (whole != NULL)
         return whole;
-    return jr_num_double(text, &value) ? json_real(value) : NULL;
+    return is_plain(caught) && jr_num_double(caught->text, &value)
+               ? json_real(value)
+               : NULL;
 }
 
-static json_t *to_string(const char *text)
+static json_t *to_string(const struct caught *caught)
 {
-    return json_string(text);
+    return json_stringn(caught->text, caught->len);
 }
 
-static json_t *to_boolean(const char *text)
+static json_t *to_boolean(const struct caught *caught)
 {
-    if (strcmp(text, "true") == 0)
+    if (!is_plain(caught))
+        return NULL;
+    if (strcmp(caught->text, "true") == 0)
         return json_true();
-    return strcmp(text, "false") == 0 ? json_false() : NULL;
+    return strcmp(caught->text, "false") == 0 ? json_false() : NULL;
 }
 
-static json_t *to_json(const char *text)
+static json_t *to_json(const struct caught *caught)
 {
-    return jr_json_parse(text, strlen(text), NULL);
+    return jr_json_parse(caught->text, caught->len, NULL);
 }
 
 struct conversion {
-    json_t *(*read)(const char *text);
+    json_t *(*read)(const struct caught *caught);
     const char *noun;
 };
 
@@ -161,32 +88,36 @@ static enum jr_json_type type_of(const struct jr_results *wants,
     return JR_JSON_STRING;
 }
 
-/* Set the field `name` from `text`; false with the fault noted. */
+/* Set the field `name` from what was caught; false with the fault noted. */
 static bool convert(struct jr_judge *judge, size_t i, json_t *object,
-                    const char *const name_text[2])
+                    const char *name, const struct caught *caught)
 {
-    const char *name = name_text[0], *text = name_text[1];
     enum jr_json_type type = type_of(judge->wants, name);
-    json_t *value = conversions[type].read(text);
+    json_t *value = conversions[type].read(caught);
     if (value != NULL)
         return json_object_set_new(object, name, value) == 0;
-    jr_judge_fault(judge, i, JR_RESULT_FIELD, "%s: '%s' is '%.60s', not %s",
-                   jr_result_source(judge, i), name, text,
+    JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
+    jr_buf_escaped(&shown, caught->text,
+                   jr_utf8_cut(caught->text, caught->len, QUOTE_MAX));
+    jr_judge_fault(judge, i, JR_RESULT_FIELD, "%s: '%s' is '%s', not %s",
+                   jr_result_source(judge, i), name,
+                   shown.data == NULL ? "" : shown.data,
                    conversions[type].noun);
     return false;
 }
 
 static json_t *to_object(struct jr_judge *judge, size_t i,
-                         const struct scan *scan)
+                         const struct jr_scan *scan)
 {
     json_t *object = json_object();
     bool good = object != NULL;
     for (size_t g = 0; good && g < jr_regex_group_count(scan->regex); g++) {
-        if (!scan->groups[g].there)
-            continue;
-        const char *const pair[] = {jr_regex_group_name(scan->regex, g),
-                                    scan->text.data + scan->groups[g].start};
-        good = convert(judge, i, object, pair);
+        const struct jr_scan_group *group = &scan->groups[g];
+        const struct caught caught = {scan->text.data + group->start,
+                                      group->len};
+        if (group->there)
+            good = convert(judge, i, object,
+                           jr_regex_group_name(scan->regex, g), &caught);
     }
     if (good)
         return object;
@@ -194,41 +125,105 @@ static json_t *to_object(struct jr_judge *judge, size_t i,
     return NULL;
 }
 
-static void missing(struct jr_judge *judge, size_t i, const struct scan *scan,
-                    const char *name)
+/* A log, and where the rank's own part of it ends. */
+struct log {
+    const char *name;
+    int fd;
+    uint64_t end; /* UINT64_MAX: where the file ends */
+    bool late;    /* something behind that matches */
+    bool shortened;
+};
+
+/* Behind what was there when the rank ended, whatever it started is no longer
+ * the rank; what is there must not be less. */
+static void find_end(const struct jr_judge *judge, size_t i, struct log *log)
 {
-    if (!jr_judge_required(judge, i))
+    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
+    const char *text = judge->plan->policy->log_limit;
+    uint64_t limit = 0;
+    struct stat st;
+    log->end = UINT64_MAX;
+    if (!rank->pinned)
         return;
-    jr_judge_fault(judge, i, JR_RESULT_MISSING, "nothing in %s matches '%s'%s",
-                   name, judge->wants->pattern,
-                   scan->limited ? " within the match limit" : "");
+    if (text != NULL)
+        (void)jr_num_size(text, &limit);
+    log->end = jr_logfile_place(log->fd, limit, rank->captured);
+    if (!rank->log_failed && fstat(log->fd, &st) == 0)
+        log->shortened = (uint64_t)st.st_size < log->end;
+}
+
+static void look_behind(const struct jr_judge *judge, struct log *log)
+{
+    struct jr_scan scan;
+    struct stat st;
+    if (log->end == UINT64_MAX || fstat(log->fd, &st) != 0 ||
+        (uint64_t)st.st_size <= log->end)
+        return;
+    log->late = jr_scan_run(&scan, judge->pattern, log->fd, log->end,
+                            UINT64_MAX) == 0 &&
+                scan.found;
+    jr_scan_release(&scan);
+}
+
+static void missing(struct jr_judge *judge, size_t i, const struct log *log,
+                    const struct jr_scan *scan)
+{
+    const char *more = "";
+    if (scan->limited > 0)
+        more = " within the match limit";
+    if (log->late)
+        more = "; what matches came after the rank had ended, from a process "
+               "that it had started, and does not count";
+    if (jr_judge_required(judge, i))
+        jr_judge_fault(judge, i, JR_RESULT_MISSING,
+                       "nothing in %s matches '%s'%s", log->name,
+                       judge->wants->pattern, more);
+}
+
+static json_t *judge_match(struct jr_judge *judge, size_t i, struct log *log,
+                           const struct jr_scan *scan)
+{
+    struct jr_rank_report *report = &judge->report->ranks[i];
+    look_behind(judge, log);
+    report->pattern_limits = scan->limited;
+    if (log->shortened)
+        jr_judge_fault(judge, i, JR_RESULT_CHANGED,
+                       "%s was shortened after the rank had ended", log->name);
+    else if (scan->given_up)
+        jr_judge_fault(judge, i, JR_RESULT_MISSING,
+                       "'%s' takes too many steps for more than %" PRIu32
+                       " lines of %s",
+                       judge->wants->pattern, scan->limited - 1, log->name);
+    else if (!scan->found)
+        missing(judge, i, log, scan);
+    else {
+        report->late_match = log->late;
+        return to_object(judge, i, scan);
+    }
+    return NULL;
 }
 
 json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path)
 {
-    const char *name = jr_result_name(path);
+    struct log log = {.name = jr_result_name(path)};
     struct jr_error err = {0};
     JR_CLOSE int fd = jr_left_open(judge->run_fd, path, &err);
     if (fd < 0) {
         if (jr_judge_required(judge, i))
-            jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s: %s", name,
+            jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s: %s", log.name,
                            err.text);
         return NULL;
     }
-    JR_FREE char *data = malloc(CHUNK + OVERLAP + CONTEXT);
-    JR_FREE struct group *groups =
-        calloc(jr_regex_group_count(judge->pattern) + 1, sizeof *groups);
-    struct scan scan = {
-        .regex = judge->pattern, .fd = fd, .data = data, .groups = groups};
+    log.fd = fd;
+    find_end(judge, i, &log);
+    struct jr_scan scan;
     json_t *result = NULL;
-    if (data == NULL || groups == NULL || scan_all(&scan) != 0)
-        jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s could not be read",
-                       name);
-    else if (scan.found)
-        result = to_object(judge, i, &scan);
+    if (jr_scan_run(&scan, judge->pattern, fd, 0, log.end) == 0)
+        result = judge_match(judge, i, &log, &scan);
     else
-        missing(judge, i, &scan, name);
-    jr_buf_release(&scan.text);
+        jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s could not be read",
+                       log.name);
+    jr_scan_release(&scan);
     return result;
 }
 
@@ -236,16 +231,12 @@ bool jr_pattern_holds(const char *pattern, int run_fd, const char *path)
 {
     JR_CLOSE int fd = path == NULL ? -1 : jr_left_open(run_fd, path, NULL);
     struct jr_regex *regex = fd < 0 ? NULL : jr_judge_regex(pattern, NULL);
+    struct jr_scan scan;
     if (regex == NULL)
         return false;
-    JR_FREE char *data = malloc(CHUNK + OVERLAP + CONTEXT);
-    JR_FREE struct group *groups =
-        calloc(jr_regex_group_count(regex) + 1, sizeof *groups);
-    struct scan scan = {
-        .regex = regex, .fd = fd, .data = data, .groups = groups};
     bool found =
-        data != NULL && groups != NULL && scan_all(&scan) == 0 && scan.found;
-    jr_buf_release(&scan.text);
+        jr_scan_run(&scan, regex, fd, 0, UINT64_MAX) == 0 && scan.found;
+    jr_scan_release(&scan);
     jr_regex_free(regex);
     return found;
 }

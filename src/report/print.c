@@ -106,6 +106,33 @@ static void print_dropped(const struct jr_page *page)
                       bytes, streams, streams == 1 ? "" : "s");
 }
 
+/* What became of results.pattern besides its result. */
+static void print_matches(const struct jr_page *page)
+{
+    const struct jr_report *report = page->report;
+    size_t late = 0, limited = 0, last = 0;
+    uint64_t lines = 0;
+    for (size_t i = report->count; i-- > 0;) {
+        lines += report->ranks[i].pattern_limits;
+        limited += report->ranks[i].pattern_limits > 0;
+        late += report->ranks[i].late_match;
+        last = report->ranks[i].late_match ? i : last;
+    }
+    if (limited > 0)
+        jr_buf_printf(page->out,
+                      "  warning: results.pattern took too many steps for "
+                      "%" PRIu64 " lines of %zu rank%s, which did not count as "
+                      "matches\n",
+                      lines, limited, limited == 1 ? "" : "s");
+    if (late > 0)
+        jr_buf_printf(page->out,
+                      "  warning: more that matches results.pattern came after "
+                      "the end of rank %u%s, from a process that it had "
+                      "started: it does not count\n",
+                      jr_plan_of(page->plan, last)->rank,
+                      late == 1 ? "" : " and of others");
+}
+
 static void print_patterns(const struct jr_page *page)
 {
     if (page->outcome->pattern_limits > 0)
@@ -143,6 +170,7 @@ void jr_print_account(const struct jr_page *page)
 {
     print_lingering(page);
     print_patterns(page);
+    print_matches(page);
     print_dropped(page);
     bool good = page->report->status == JR_RUN_SUCCEEDED;
     const struct jr_parts_look look = {

@@ -13,6 +13,7 @@
 static void judge_results(struct jr_judge *judge)
 {
     struct jr_report *report = judge->report;
+    jr_artifact_open(judge);
     for (size_t i = 0; i < report->count; i++) {
         if (report->ranks[i].state != JR_RANK_SUCCEEDED)
             continue;
@@ -20,6 +21,7 @@ static void judge_results(struct jr_judge *judge)
         jr_judge_fields(judge, i);
         jr_artifact_check(judge, i);
     }
+    jr_result_part(judge);
     jr_compare(judge);
     for (size_t i = 0; i < report->count; i++)
         if (report->ranks[i].result_error != JR_RESULT_NONE)

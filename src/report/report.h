@@ -18,6 +18,9 @@ struct jr_rank_report {
     enum jr_result_error result_error;
     bool differs;       /* that was found by comparing it with others' */
     const char *reason; /* "result.json: 'accuracy' is 0.41, less than 0.9" */
+    uint32_t pattern_limits; /* lines that took results.pattern too many steps
+                              */
+    bool late_match;    /* more that matches it came after the rank's end */
     const char *error;  /* its exception, or why it could not start; NULL */
     const char *where;  /* of the exception: "train.py:88 in step"; NULL */
     const char *behind; /* what the exception was raised from; NULL */

@@ -35,6 +35,7 @@ static void rank_ended(struct jr_runner *runner, struct jr_rank_run *rank)
     struct jr_rank_outcome *outcome = rank->outcome;
     outcome->order = ++runner->ended;
     jr_linger_ended(rank);
+    jr_pin_ended(rank);
     record_end(runner, rank);
     jr_stop_judge(runner, rank);
 }

@@ -86,8 +86,6 @@ static void all_returned(struct jr_runner *runner)
 static void hear(struct jr_rank_run *rank, enum jr_word word)
 {
     struct jr_runner *runner = rank->runner;
-    if (rank->word != JR_WORD_NONE)
-        return;
     rank->word = word;
     rank->outcome->returned = word == JR_WORD_RETURNED;
     jr_events_add(&runner->events,
@@ -129,10 +127,14 @@ static void weigh(struct jr_rank_run *rank, const struct jr_control_word *word)
     bool returned = word->text[0] == 'r';
     if (!returned && word->text[0] != 'f')
         return;
-    if (is_rank(rank, word->from))
-        hear(rank, returned ? JR_WORD_RETURNED : JR_WORD_RAISED);
-    else if (returned)
+    bool own = is_rank(rank, word->from);
+    if (!own && returned)
         dismiss(rank, word->from);
+    if (!own || rank->word != JR_WORD_NONE)
+        return;
+    if (returned)
+        jr_pin_returned(rank, word->text + 1);
+    hear(rank, returned ? JR_WORD_RETURNED : JR_WORD_RAISED);
 }
 
 /* Returns how many bytes there were. */

@@ -358,6 +358,21 @@ bool jr_logfile_find_gap(int fd, struct jr_logfile_gap *ret)
     return found;
 }
 
+uint64_t jr_logfile_place(int fd, uint64_t limit, uint64_t bytes)
+{
+    const struct jr_logfile file = {.limit = limit};
+    struct jr_logfile_gap gap;
+    if (limit == 0 || !jr_logfile_find_gap(fd, &gap))
+        return bytes;
+    /* A beginning without a newline was given one before the gap's line. */
+    uint64_t head = gap.at > head_most(&file) ? gap.at - 1 : gap.at;
+    if (bytes <= head)
+        return bytes;
+    if (bytes <= head + gap.dropped)
+        return gap.at;
+    return gap.at + gap.len + (bytes - head - gap.dropped);
+}
+
 void jr_logfile_tidy(int dir_fd, const char *path)
 {
     char next[PATH_MAX];

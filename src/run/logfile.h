@@ -98,6 +98,10 @@ struct jr_logfile_gap {
 /* Find it in the file `fd`. False where there is none: *ret is all zeros. */
 bool jr_logfile_find_gap(int fd, struct jr_logfile_gap *ret);
 
+/* Where in the file `fd`, whose limit is `limit` (0: none), the first `bytes`
+ * of the stream end; in the gap it is the gap's beginning. */
+uint64_t jr_logfile_place(int fd, uint64_t limit, uint64_t bytes);
+
 /* Remove the FILE.next of `path` that a runner left which was killed: all that
  * it holds is in FILE. */
 void jr_logfile_tidy(int dir_fd, const char *path);

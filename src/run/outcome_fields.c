@@ -6,6 +6,8 @@
 
 #include "banned.h"
 
+_Static_assert(JR_PINNED_ARTIFACTS == 8, "each has a row");
+
 /* An enum is an int here, and no value of these is negative. */
 _Static_assert(sizeof(enum jr_end) == sizeof(int32_t) &&
                    sizeof(enum jr_stage) == sizeof(int32_t) &&
@@ -67,6 +69,24 @@ static const struct jr_outcome_field rank_fields[] = {
     {"own_pid", INT32(own_pid), 0, NOT_WRITTEN},
     {"returned", BOOL(returned), 0, NOT_WRITTEN},
     {"returned_by", INT32(returned_by), 0, NOT_WRITTEN},
+    {"pinned", BOOL(pinned), 0, NOT_WRITTEN},
+    {"pin_there", BOOL(result.there), 0, NOT_WRITTEN},
+    {"pin_dev", UINT64(result.dev), 0, NOT_WRITTEN},
+    {"pin_ino", UINT64(result.ino), 0, NOT_WRITTEN},
+    {"pin_size", UINT64(result.size), 0, NOT_WRITTEN},
+    {"pin_mtime", UINT64(result.mtime_ns), 0, NOT_WRITTEN},
+    {"pin_ctime", UINT64(result.ctime_ns), 0, NOT_WRITTEN},
+    {"artifact_0", UINT32(artifacts[0]), 0, NOT_WRITTEN},
+    {"artifact_1", UINT32(artifacts[1]), 0, NOT_WRITTEN},
+    {"artifact_2", UINT32(artifacts[2]), 0, NOT_WRITTEN},
+    {"artifact_3", UINT32(artifacts[3]), 0, NOT_WRITTEN},
+    {"artifact_4", UINT32(artifacts[4]), 0, NOT_WRITTEN},
+    {"artifact_5", UINT32(artifacts[5]), 0, NOT_WRITTEN},
+    {"artifact_6", UINT32(artifacts[6]), 0, NOT_WRITTEN},
+    {"artifact_7", UINT32(artifacts[7]), 0, NOT_WRITTEN},
+    {"captured", UINT64(captured), 0, NOT_WRITTEN},
+    {"job_pinned", BOOL(job_pinned), 0, NOT_WRITTEN},
+    {"far", BOOL(far), 0, NOT_WRITTEN},
     {"lingered", BOOL(lingered), 0, NOT_WRITTEN},
     {"order", UINT32(order), 0, NOT_WRITTEN},
     {"heard", UINT64(heard_ns), 0, NOT_WRITTEN},

@@ -13,6 +13,7 @@
 #include "oom.h"
 #include "orders.h"
 #include "outcome.h"
+#include "pin.h"
 #include "rank.h"
 #include "rehearse.h"
 #include "screen.h"
@@ -56,6 +57,7 @@ struct jr_runner {
     struct jr_setup setup;
     struct jr_helper helper;
     struct jr_linger linger;
+    struct jr_pinning pinning;
     struct jr_silence silence;
     struct jr_straggle straggle;
     struct jr_hang hang;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -125,6 +126,7 @@ static void on_readable(void *owner, uint32_t events)
         close_stream(stream);
         return;
     }
+    stream->total += (uint64_t)len;
     note_first(stream);
     stream->outcome->heard_ns = jr_clock_ns();
     write_file(stream, (size_t)len);
@@ -235,6 +237,16 @@ int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
         failed |= add_stream(stream, tee, i, started);
     }
     return failed;
+}
+
+uint64_t jr_tee_bytes(const struct jr_tee *tee, uint32_t i, int number)
+{
+    const struct jr_stream *stream = &tee->streams[2 * i + (uint32_t)number];
+    int waiting = 0;
+    if (stream->watch.fd < 0 ||
+        ioctl(stream->watch.fd, FIONREAD, &waiting) != 0)
+        waiting = 0;
+    return stream->total + (uint64_t)waiting;
 }
 
 /* What the console has not shown; it stays in its files. */

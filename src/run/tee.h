@@ -27,8 +27,9 @@ struct jr_stream {
     /* How the console follows; without a feed it does not. Where the stream has
      * no file, it waits for the console instead, and the rank with it. */
     struct jr_follower follower;
-    bool alone; /* in its file, which can be read again */
-    bool heard; /* something was read */
+    bool alone;     /* in its file, which can be read again */
+    bool heard;     /* something was read */
+    uint64_t total; /* bytes that were */
     struct jr_stream *next_paused;
 };
 
@@ -70,6 +71,10 @@ int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup);
 int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
                const struct jr_plan_rank *rank,
                struct jr_rank_outcome *outcome);
+
+/* How many bytes the rank at place `i` has written to its stream `number` so
+ * far, with those that wait in the pipe. */
+uint64_t jr_tee_bytes(const struct jr_tee *tee, uint32_t i, int number);
 
 /* Once no rank lives: take what is in the pipes and close them, whoever else
  * may hold them. What the console has not shown then is left. */

@@ -129,6 +129,8 @@ TYPE(LIMIT_COUNT, .kind = JR_KIND_TEXT, .wants = "a whole number or unlimited",
 TYPE(LIMIT_SIZE, .kind = JR_KIND_TEXT,
      .wants = "bytes, a size such as 8MiB, or unlimited",
      .pattern = "^(unlimited|0|[1-9][0-9]{0,17}|[1-9][0-9]{0,5}[KMGT]iB)$")
+TYPE(SIZE, .kind = JR_KIND_TEXT, .wants = "bytes, or a size such as 256MiB",
+     .pattern = "^([1-9][0-9]{0,17}|[1-9][0-9]{0,5}[KMGT]iB)$")
 TYPE(LOG_LIMIT, .kind = JR_KIND_TEXT, .min = 65536,
      .wants = "a size of at least 64KiB, such as 64MiB",
      .pattern = "^((6[4-9]|[7-9][0-9]|[1-9][0-9]{2,5})KiB|"

@@ -358,6 +358,8 @@
     X("file", TEMPLATE, OPTIONAL, STR(file), NULL, NULL, EXPERIMENT,           \
       "$JOBRUN_RESULT_FILE, in the rank's folder",                             \
       "the file that each rank writes its result to")                          \
+    X("limit", SIZE, OPTIONAL, STR(limit), "256MiB", "bytes", EXPERIMENT,      \
+      "256MiB", "the size that no result may exceed")                          \
     X("pattern", PATTERN, OPTIONAL, STR(pattern), NULL, NULL, EXPERIMENT,      \
       "required with from: stdout or stderr",                                  \
       "PCRE2 whose named groups are the result's fields")                      \

@@ -447,6 +447,10 @@
     N("results.from", "",                                                      \
       "results: {from: stdout, pattern: 'loss=(?<loss>[0-9.]+)'}")             \
     N("results.file", "", "results: {file: \"out/%{rank}.json\"}")             \
+    N("results.limit",                                                         \
+      "A larger file is refused by its size, before it is read. Data belongs " \
+      "into a file of `artifacts`.",                                           \
+      "results: {limit: 1GiB}")                                                \
     N("results.pattern",                                                       \
       "The last match of the stream counts. In YAML, single quotes leave "     \
       "backslashes alone.",                                                    \

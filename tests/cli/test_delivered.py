@@ -1,9 +1,12 @@
 """What counts is what the rank itself delivered, by the moment it ended: ways to
 a success that would be none."""
+import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
+import time
 import unittest
 
 import harness
@@ -105,10 +108,81 @@ def nul():
 """
 
 
+# A program whose ranks do what their words say, one after the other.
+RANK = """\
+import json, os, pathlib, shutil, socket, sys, time
+
+rank = int(os.environ["RANK"])
+mine = pathlib.Path(os.environ["JOBRUN_RESULT_FILE"])
+run = pathlib.Path(os.environ["JOBRUN_RUN_DIR"])
+
+def of(other):
+    return pathlib.Path(str(mine).replace("/%d/" % rank, "/%d/" % other)
+                        .replace("-%d." % rank, "-%d." % other))
+
+def ended(other):
+    # The runner has reaped it.
+    until = time.monotonic() + 50
+    wanted = '"event":"rank_ended","rank":%d,' % other
+    while wanted not in (run / "events.jsonl").read_text():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+def returned(other):
+    until = time.monotonic() + 50
+    wanted = '"event":"rank_done","rank":%d,' % other
+    while wanted not in (run / "events.jsonl").read_text():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+def put(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+def replace(path, text):
+    other = path.with_name("other")
+    other.write_text(text)
+    other.rename(path)
+
+def again(path, text):
+    # The same size and the same time of the last change.
+    before = path.stat()
+    path.write_text(text)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+def later(other, what):
+    # By a process that outlives this one.
+    if os.fork() == 0:
+        if os.fork() == 0:
+            ended(other)
+            what()
+        os._exit(0)
+    os.wait()
+
+if __name__ == "__main__":
+    exec(sys.argv[1].replace("; ", "\\n"))
+"""
+
+
 class Case(harness.Case):
     def setUp(self):
         super().setUp()
         self.write("f.py", TRICKS)
+        self.write("rank.py", RANK)
+
+    def ranks(self, words, code, more="results: {from: file}\n", **options):
+        """Ranks 0, 1... do what these words say."""
+        per_rank = "".join(f"  {i}: {{args: [{json.dumps(word)}]}}\n"
+                           for i, word in enumerate(words))
+        return self.run_spec(
+            f"world_size: {len(words)}\nentrypoint: [python3, rank.py]\n"
+            f"on_failure: continue\nper_rank:\n{per_rank}{more}", code,
+            **options)
+
+    def told(self, rank, error, text):
+        row = self.results()["ranks"][rank]
+        self.assertEqual(row["result_error"], error, row["error"])
+        self.assertRegex(row["error"], text)
 
     def run_spec(self, text, code, **more):
         if "world_size" not in text:
@@ -294,6 +368,317 @@ STEP(says, put(r); if (fork() == 0) { (void)!write(3, "r", 1); _exit(0); }
                         f"start_method: {method}\n", code)
                     self.assertEqual(self.delivered(),
                                      [{"x": 1} if code == 0 else None] * 2)
+
+
+class Kept(Case):
+    """A result is what it was when the rank ended."""
+
+    GOOD = "put(mine, '{\"x\": 1}')"
+
+    def changed(self, act, more="results: {from: file}\n"):
+        with self.subTest(act):
+            self.ranks([self.GOOD, f"ended(0); {act}; put(mine, '{{}}')"], 5,
+                       more)
+            self.told(0, "changed", "changed after the rank had ended")
+            self.assertIsNone(self.delivered()[0])
+            self.assertIsNone(self.results()["ranks"][1]["result_error"])
+
+    def test_a_peer_changes_it(self):
+        for act in ("put(of(0), '{\"x\": 10}')",
+                    "replace(of(0), '{\"x\": 2}')",
+                    "again(of(0), '{\"x\": 2}')",
+                    "os.truncate(of(0), 0)",
+                    "os.link(of(0), 'link')"):
+            self.changed(act)
+
+    def test_a_peer_changes_it_elsewhere(self):
+        self.changed("put(of(0), '{\"x\": 10}')",
+                     "results: {file: 'out/r-%{rank}.json'}\n")
+
+    def test_who_brings_it_to_an_end_later(self):
+        """Text that is torn at the rank's end, and whole half a second later."""
+        self.ranks(["put(mine, '{\"x\"'); "
+                    "later(0, lambda: put(mine, '{\"x\": 1}'))",
+                    "ended(0); time.sleep(0.5); put(mine, '{}')"], 5)
+        self.told(0, "changed", "4 bytes then, 8 now")
+
+    def test_who_brings_it_later(self):
+        self.ranks(["later(0, lambda: put(mine, '{\"x\": 1}'))",
+                    "ended(0); "
+                    "exec('while not of(0).exists(): time.sleep(.01)'); "
+                    "put(mine, '{}')"], 5)
+        self.told(0, "missing", "was not there when the rank ended")
+
+    def test_a_returned_value(self):
+        """From the return on, which is long before the end with a barrier."""
+        self.write("g.py", "def f():\n    import rank\n"
+                   "    if rank.rank == 1:\n"
+                   "        rank.returned(0)\n"
+                   "        rank.put(rank.of(0), '{\"x\": 2}')\n"
+                   "    return {'x': 1}\n")
+        for method in METHODS:
+            with self.subTest(method):
+                self.run_spec("world_size: 2\nentrypoint: {python: {function: "
+                              f"'g:f'}}}}\nstart_method: {method}\n", 5)
+                self.told(0, "changed", "changed after the rank had returned")
+                self.assertEqual(self.delivered(), [None, {"x": 1}])
+
+    def changed_behind(self, act, more):
+        """Change something once all ranks have ended, and before jobrun has
+        judged: the process that does so is stopped meanwhile."""
+        self.write("waits.py", """\
+from rank import *
+print("up", flush=True)
+while not os.path.exists("go"):
+    time.sleep(0.01)
+put(mine, "{}")
+put(pathlib.Path("all"), "x")
+""")
+        spec = self.write("t.jobrun.yaml", HEAD + "world_size: 2\n"
+                          "entrypoint: [python3, waits.py]\n" + more)
+        process = self.start(spec)
+        for _ in range(2):
+            self.assertIn("up", process.stdout.readline())
+        os.kill(process.pid, signal.SIGSTOP)
+        self.addCleanup(self.wake, process)
+        self.write("go", "")
+        self.await_event(event="swept")
+        act()
+        os.kill(process.pid, signal.SIGCONT)
+        _, err = process.communicate(timeout=harness.LIMIT)
+        self.assertEqual(process.returncode, 5, err)
+
+    @staticmethod
+    def wake(process):
+        if process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+
+    def test_a_concurrent_run(self):
+        self.changed_behind(
+            lambda: self.expect(self.jobrun(
+                "run", "-n", "1", "-s", "results.file=out-0.json", "-s",
+                "log_dir=other", "--", "sh", "-c", "echo 1 > out-0.json"), 0),
+            "results: {file: 'out-%{rank}.json'}\n")
+        self.told(0, "changed", "out-0.json was changed after the rank had "
+                  "ended")
+        self.assertEqual(self.delivered(), [None, {}])
+
+    def test_the_jobs_artifact_once_all_have_ended(self):
+        self.changed_behind(lambda: self.write("all", "yy"),
+                            "results: {artifacts: [all]}\n")
+        for rank in (0, 1):
+            self.told(rank, "changed", "artifact all of the job, which any rank "
+                      "may make, was changed after the rank had ended")
+
+    def test_who_need_not_deliver_shares_a_path(self):
+        self.ranks(["ended(1); " + self.GOOD, "pass"], 0,
+                   "results: {required: 0, file: out.json}\n")
+        self.assertEqual(self.delivered(), [{"x": 1}, None])
+        self.ranks([self.GOOD, "ended(0)"], 0,
+                   "results: {required: 0, file: out.json}\n")
+        self.assertEqual(self.delivered(), [{"x": 1}, None])
+
+    def test_every_attempt_has_its_own(self):
+        self.write("again.py", """\
+from rank import *
+if "attempt_0" in str(mine):
+    put(mine, "1")
+    sys.exit(3)
+os.link(str(mine).replace("attempt_1", "attempt_0"), mine)
+""")
+        self.run_spec("entrypoint: [python3, again.py]\nrestart: {max: 1, "
+                      "on: [exit:3], backoff: 1s}\nresults: {from: file}\n", 5)
+        self.told(0, "stale", "a link to a file from before the start")
+
+    def test_artifacts(self):
+        more = "results: {required: none, artifacts: ['a-%{rank}.bin', 'all']}\n"
+        made = "put(pathlib.Path('a-%d.bin' % rank), 'x')"
+        both = made + "; put(pathlib.Path('all'), 'x')"
+        self.ranks([both, "ended(0); " + made], 0, more)
+        shutil.rmtree(self.folder / "runs")
+        for name, act, error, text in (
+                ("a-0.bin", "put(pathlib.Path('a-0.bin'), 'yy')", "changed",
+                 "artifact a-0.bin was changed after the rank had ended"),
+                ("a-0.bin", "os.unlink('a-0.bin'); os.mkdir('a-0.bin')",
+                 "missing", "not a regular file")):
+            for path in self.folder.glob("a*"):
+                path.unlink()
+            with self.subTest(act):
+                self.ranks([made, f"ended(0); {act}; {both}"], 5, more)
+                self.told(0, error, text)
+                self.assertIsNone(self.results()["ranks"][1]["result_error"])
+                shutil.rmtree(self.folder / "a-0.bin", ignore_errors=True)
+
+    def test_the_jobs_artifact(self):
+        """One path for all is to be made once, by any rank, at any time."""
+        more = "results: {required: 0, artifacts: [sub/all.bin]}\n"
+        result = "put(mine, '1')"
+        made = "put(pathlib.Path('sub/all.bin'), 'x')"
+        self.ranks([result, "ended(0); " + made], 0, more)
+        self.ranks([result, "ended(0)"], 5, more)
+        self.told(0, "stale", "artifact sub/all.bin of the job, which any rank "
+                  "may make, is the one from before the start")
+        (self.folder / "sub/all.bin").unlink()
+        self.ranks([result, "ended(0)"], 5, more)
+        self.told(0, "missing", "which any rank may make, was not written")
+
+
+class Links(Case):
+    """Another's result is nobody's by a link."""
+
+    def test_links(self):
+        for act, error, text in (
+                ("os.symlink(of(0), mine)", "missing", "symbolic link"),
+                ("os.link(of(0), mine)", "missing",
+                 "is the file of rank 0, too")):
+            for more in ("results: {from: file}\n",
+                         "results: {file: 'out/r-%{rank}.json'}\n"):
+                shutil.rmtree(self.folder / "out", ignore_errors=True)
+                with self.subTest(act, more=more):
+                    # A link is a change of what it is made to.
+                    self.ranks(["put(mine, '1'); "
+                                "exec('while not of(1).parent.joinpath("
+                                "\"linked\").exists(): time.sleep(.01)')",
+                                "exec('while not of(0).exists() or not "
+                                "of(0).stat().st_size: time.sleep(.01)'); "
+                                f"{act}; put(mine.parent / 'linked', '')"], 5,
+                               more)
+                    self.told(1, error, text)
+
+    def test_a_stale_link_to_a_peers_file(self):
+        (self.folder / "out").mkdir()
+        self.write("out/r-0.json", "0")
+        (self.folder / "out/r-1.json").symlink_to("r-0.json")
+        self.ranks(["put(mine, '{\"x\": 1}')", "pass"], 5,
+                   "results: {file: 'out/r-%{rank}.json'}\n")
+        self.told(1, "missing", "symbolic link")
+        self.assertIsNone(self.results()["ranks"][0]["result_error"])
+
+    def test_a_folder_that_is_anothers(self):
+        (self.folder / "out/0").mkdir(parents=True)
+        (self.folder / "out/1").symlink_to("0")
+        self.ranks(["put(mine, '1')", "pass"], 5,
+                   "results: {file: 'out/%{rank}/r.json'}\n")
+        self.told(1, "missing", "is the file of rank 0, too")
+
+    def test_yesterdays(self):
+        """What is touched by chmod, or by a link, is not new."""
+        for act in ("pass", "os.chmod('out.json', 0o640)",
+                    "os.link('out.json', 'link')"):
+            (self.folder / "link").unlink(missing_ok=True)
+            self.write("out.json", "1")
+            with self.subTest(act):
+                self.ranks([act], 5, "results: {file: out.json}\n")
+                self.told(0, "stale", "the one from before the start")
+        self.ranks(["os.chmod('out.json', 0o600)"], 5,
+                   "results: {required: none, artifacts: [out.json]}\n")
+        self.told(0, "stale", "artifact out.json is the one")
+        self.ranks(["put(pathlib.Path('out.json'), '1')"], 0,
+                   "results: {file: out.json}\n")
+
+    def test_what_is_no_file(self):
+        for act, text in (("os.mkfifo(mine)", "not a regular file"),
+                          ("os.mkdir(mine)", "not a regular file"),
+                          ("os.chdir(mine.parent); socket.socket(1).bind("
+                           "mine.name)", "could not be opened"),
+                          ("shutil.rmtree(mine.parent)", "was not written"),
+                          ("os.rename(mine.parent, run / 'x'); "
+                           "os.symlink(run / 'x', mine.parent); put(mine, '1')",
+                           "symbolic link")):
+            with self.subTest(act):
+                self.ranks([act], 5)
+                self.told(0, "missing", text)
+
+
+class Streams(Case):
+    """Of a stream counts what is there when the rank ends."""
+
+    PATTERN = "results: {from: stdout, pattern: 'acc=(?<acc>[0-9.]+)'}\n"
+    ROUTES = ("", "redirects: all\n", "log_limit: 64KiB\n",
+              "redirects: all\nlog_limit: 64KiB\n")
+
+    def test_a_better_one_that_comes_later(self):
+        for route in self.ROUTES:
+            with self.subTest(route):
+                done = self.ranks([
+                    "print('acc=0.5', flush=True); "
+                    "later(0, lambda: os.write(1, b'9\\nacc=0.9\\n'))",
+                    "ended(0); "
+                    "exec('while \"0.9\" not in (run / "
+                    "\"attempt_0/0/stdout.log\").read_text():"
+                    " time.sleep(.01)'); print('acc=0.5')"], 0,
+                    self.PATTERN + route)
+                self.assertEqual(self.delivered(), [{"acc": "0.5"}] * 2)
+                self.assertIn("more that matches results.pattern came after "
+                              "the end of rank 0", done.stderr)
+
+    def test_a_number_that_goes_on(self):
+        self.ranks(["os.write(1, b'acc=0.5'); "
+                    "later(0, lambda: os.write(1, b'9\\n'))",
+                    "ended(0); exec('while \"0.59\" not in (run / "
+                    "\"attempt_0/0/stdout.log\").read_text():"
+                    " time.sleep(.01)'); print('acc=0.5')"], 0, self.PATTERN)
+        self.assertEqual(self.delivered(), [{"acc": "0.5"}] * 2)
+
+    def test_the_only_one_comes_later(self):
+        self.ranks(["later(0, lambda: os.write(1, b'acc=0.9\\n'))",
+                    "ended(0); exec('while \"0.9\" not in (run / "
+                    "\"attempt_0/0/stdout.log\").read_text():"
+                    " time.sleep(.01)'); print('acc=0.5')"], 5, self.PATTERN)
+        self.told(0, "missing", "came after the rank had ended")
+
+    def test_what_its_children_said_before(self):
+        self.ranks(["os.system('echo acc=0.7')", "print('acc=0.5')"], 0,
+                   self.PATTERN)
+        self.assertEqual(self.delivered(), [{"acc": "0.7"}, {"acc": "0.5"}])
+
+    def test_a_log_that_was_cut(self):
+        self.ranks(["print('\\n'.join(['x' * 70] * 3000)); "
+                    "print('acc=0.5', flush=True)"], 0,
+                   self.PATTERN + "log_limit: 64KiB\n")
+        self.assertEqual(self.delivered(), [{"acc": "0.5"}])
+
+    def test_a_log_that_a_peer_shortens(self):
+        self.ranks(["print('acc=0.5', flush=True)",
+                    "ended(0); os.truncate(run / 'attempt_0/0/stdout.log', 0); "
+                    "print('acc=0.5')"], 5, self.PATTERN)
+        self.told(0, "changed", "stdout.log was shortened")
+
+    def test_lines_that_take_too_many_steps(self):
+        pattern = "results: {from: stdout, pattern: '^(a+)+b|acc=(?<acc>\\d+)'}\n"
+        bad = "'a' * 60 + 'c'"
+        for words in (f"print({bad}); print('acc=1')",
+                      f"print('acc=1'); print({bad})",
+                      f"print({bad}); print('acc=1'); print({bad}, end='')",
+                      f"print('\\n'.join([{bad}] * 50 + ['acc=1'] + "
+                      f"[{bad}] * 50))"):
+            with self.subTest(words):
+                done = self.ranks([words], 0, pattern)
+                self.assertEqual(self.delivered(), [{"acc": "1"}])
+                self.assertEqual(done.stderr.count("took too many steps"), 1)
+
+
+class Sizes(Case):
+    def test_a_limit(self):
+        put = "put(mine, '\"' + 'x' * %d + '\"')"
+        self.ranks([put % 1022], 0, "results: {limit: 1KiB}\n")
+        self.ranks([put % 1023], 5, "results: {limit: 1KiB}\n")
+        self.told(0, "too_large", r"result.json has 1025 bytes, more than "
+                  r"results.limit \(1KiB\) allows")
+
+    def test_a_huge_hole(self):
+        """Refused before a byte of it is read."""
+        with self.takes_less(20):
+            self.ranks(["mine.touch(); os.truncate(mine, 3 << 40)"], 5)
+        self.told(0, "too_large", r"more than results.limit \(256MiB\)")
+
+    def test_nul(self):
+        self.call("nul", 0, "results: {fields: {x: {type: string, pattern: "
+                  "'^a.b$'}}, equal: [x]}\n")
+        self.assertEqual(self.delivered(), [{"x": "a\0b"}] * 2)
+        for words in (["show", "latest"], ["report", "latest"],
+                      ["show", "latest", "--json"]):
+            self.assertNotIn("\0", self.expect(self.jobrun(*words), 0).stdout)
 
 
 if __name__ == "__main__":

@@ -59,6 +59,16 @@ enum jr_end { JR_ENDS(JR_END_ENUM) };
 #define JR_TIMEOUT_ENUM(name, word) JR_TIMEOUT_##name,
 enum jr_timeout { JR_TIMEOUTS(JR_TIMEOUT_ENUM) };
 
+/* What tells a file from any other, and from itself once it is changed. */
+struct jr_pin {
+    bool there;
+    uint64_t dev, ino, size;
+    int64_t mtime_ns, ctime_ns; /* since the epoch */
+};
+
+/* Beyond so many artifacts, several share what is noted of them. */
+#define JR_PINNED_ARTIFACTS 8
+
 /* What became of one rank. Fixed size: it lives in memory that guard and runner
  * share, so that it survives the runner. Times are CLOCK_MONOTONIC ns. */
 struct jr_rank_outcome {
@@ -77,10 +87,18 @@ struct jr_rank_outcome {
                              stands in its file */
     int32_t returned_by;  /* another process that said so, which does not
                              count; 0 */
-    bool lingered;        /* it then, or after its exception, did not end within
-                             timeouts.exit, and was killed */
-    bool killed;          /* needed SIGKILL after the grace */
-    bool injected;        /* `injection` was done to it, a rehearsal */
+    bool pinned;          /* what it had delivered when it ended is known, as
+                             far as it has to deliver: */
+    struct jr_pin result; /* its result file, */
+    uint32_t artifacts[JR_PINNED_ARTIFACTS]; /* digests of its artifacts, */
+    uint64_t captured; /* and the bytes of the stream with its result */
+    bool job_pinned;   /* it was the last of its node: the artifacts of the job
+                          as a whole are among those digests */
+    bool far;          /* its node is another machine than the outcome's */
+    bool lingered;     /* it then, or after its exception, did not end within
+                          timeouts.exit, and was killed */
+    bool killed;       /* needed SIGKILL after the grace */
+    bool injected;     /* `injection` was done to it, a rehearsal */
     enum jr_inject injection;
     int32_t injected_code; /* of JR_INJECT_EXIT */
     uint32_t order;        /* 1 for the first rank that ended, in the kernel's
@@ -160,7 +178,8 @@ struct jr_outcome {
     X(FIELD, "field")                                                          \
     X(UNEQUAL, "unequal")                                                      \
     X(STALE, "stale")                                                          \
-    X(CHANGED, "changed")
+    X(CHANGED, "changed")                                                      \
+    X(TOO_LARGE, "too_large")
 
 #define JR_RUN_STATUS_ENUM(name, word)   JR_RUN_##name,
 #define JR_RANK_STATE_ENUM(name, word)   JR_RANK_##name,

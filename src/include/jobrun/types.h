@@ -402,6 +402,7 @@ struct jr_results {
     char *required; /* rank set: who must deliver */
     enum jr_result_from from;
     char *file;    /* per-rank template; NULL: $JOBRUN_RESULT_FILE */
+    char *limit;   /* of a result's size, as "256MiB" */
     char *pattern; /* PCRE2; named groups are fields */
     struct jr_result_field *fields;
     uint32_t fields_count;

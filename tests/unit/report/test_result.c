@@ -28,6 +28,12 @@ static void undelivered_by_reason(void)
         {"{\"a\": 1, \"a\": 2}", JR_RESULT_NOT_JSON, NULL},
         {"[1, 2", JR_RESULT_NOT_JSON, NULL},
         {"{} {}", JR_RESULT_NOT_JSON, NULL},
+        {"{\"a\": 9223372036854775808}", JR_RESULT_NOT_JSON,
+         "result.json: line 1, column 25: a number beyond 64 bits; write it as "
+         "a string"},
+        {"{\"a\": 1e999}", JR_RESULT_NOT_JSON,
+         "result.json: line 1, column 11: a number beyond 64 bits; write it as "
+         "a string"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct fake fake;

@@ -129,6 +129,7 @@ static const struct {
      ENTRY "results: {from: stdout, pattern: \"(?<a>x)\"}\ntee: all\n",
      ENTRY "results: {from: stderr, pattern: \"(?<a>x)\"}\ntee: all\n"},
     {"results.file", RESULTS "from: file\n", RESULTS "file: out\n"},
+    {"results.limit", RESULTS "from: file\n", RESULTS "limit: 1MiB\n"},
     {"results.pattern",
      ENTRY "results: {from: stdout, pattern: \"(?<a>x)\"}\ntee: all\n",
      ENTRY "results: {from: stdout, pattern: \"(?<a>y)\"}\ntee: all\n"},

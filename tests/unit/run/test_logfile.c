@@ -81,13 +81,22 @@ static uint64_t check_file(const struct fixture *fixture, bool lines)
     CU_ASSERT_EQUAL(gap.at, (uint64_t)(mark - held.data));
     CU_ASSERT_EQUAL(gap.dropped, dropped);
     CU_ASSERT_EQUAL(mark[gap.len - 1], '\n');
-    (void)close(fd);
     size_t head = (size_t)(mark - held.data) - !lines;
     const char *tail = strchr(mark, '\n') + 1;
     size_t tail_len = (size_t)(held.data + held.len - tail);
     CU_ASSERT_EQUAL_FATAL(head + dropped + tail_len, sent->len);
     CU_ASSERT_EQUAL(memcmp(held.data, sent->data, head), 0);
     CU_ASSERT_EQUAL(memcmp(tail, sent->data + head + dropped, tail_len), 0);
+    const uint64_t place = jr_logfile_place(fd, fixture->limit, sent->len);
+    CU_ASSERT_EQUAL(place, held.len);
+    CU_ASSERT_EQUAL(jr_logfile_place(fd, fixture->limit, sent->len - 1),
+                    held.len - 1);
+    CU_ASSERT_EQUAL(jr_logfile_place(fd, fixture->limit, head), head);
+    CU_ASSERT_EQUAL(jr_logfile_place(fd, fixture->limit, head + 1), gap.at);
+    CU_ASSERT_EQUAL(jr_logfile_place(fd, fixture->limit, head + dropped),
+                    gap.at);
+    CU_ASSERT_EQUAL(jr_logfile_place(fd, 0, sent->len), sent->len);
+    (void)close(fd);
     if (lines)
         CU_ASSERT_EQUAL(sent->data[head + dropped - 1], '\n');
     CU_ASSERT_TRUE(head + 4096 >= fixture->limit / 2 ||
