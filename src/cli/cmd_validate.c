@@ -177,7 +177,7 @@ static int fix_all(struct checks *checks, const struct jr_cli *cli)
         return jr_fix_stdin(cli, jr_fixing_check, &checks->input);
     for (size_t i = 0; i < checks->finds.count; i++) {
         const struct jr_found *found = &checks->finds.items[i];
-        if (found->why == NULL)
+        if (found->why == NULL && !found->guessed)
             checks->unfixed |=
                 jr_fix_file(cli, found->path, jr_fixing_check) != 0;
     }
@@ -216,6 +216,17 @@ static int tell(const struct checks *checks, const struct jr_cli *cli,
     return (int)checks->status;
 }
 
+/* Say how many files a folder has that are taken for no specs. */
+static void tell_passed(const struct checks *checks, const struct jr_cli *cli)
+{
+    size_t passed = checks->finds.passed;
+    if (passed > 0 && !cli->quiet)
+        (void)jr_cli_say(cli, 0,
+                         "%zu other YAML file%s passed over: no `version` and "
+                         "a field of a spec at the top level",
+                         passed, passed == 1 ? " was" : "s were");
+}
+
 /* The machine of --on, whose mistakes are the command line's. */
 static int load_on(struct checks *checks, const struct jr_cli *cli)
 {
@@ -249,12 +260,14 @@ int jr_cmd_validate(struct jr_cli *cli)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "which spec? (jobrun validate FILE or FOLDER...)");
     int status = load_on(&checks, cli);
-    jr_find_specs(&checks.finds, &checks.arena, cli->words, cli->words_count);
+    jr_find_specs(&checks.finds, &checks.arena, cli->words, cli->words_count,
+                  cli->environ);
     if (status == 0 && cli->fix)
         status = fix_all(&checks, cli);
     if (status == 0) {
         check_all(&checks);
         status = tell(&checks, cli, (enum jr_diag_format)format);
+        tell_passed(&checks, cli);
     }
     release(&checks);
     return status;

@@ -12,8 +12,6 @@
 
 #include "banned.h"
 
-#define SUFFIX ".jobrun.yaml"
-
 /* A spec then or now. */
 struct entry {
     const char *path; /* from the top */
@@ -62,14 +60,13 @@ static struct entry *add_entry(struct tree *tree, const char *path)
 /* Whether a path is the word's file, or a spec below its folder. */
 static bool is_meant(const char *path, const char *word)
 {
-    size_t len = strlen(word), size = strlen(path), tail = strlen(SUFFIX);
+    size_t len = strlen(word);
     if (strcmp(path, word) == 0)
         return true;
     bool below =
         len == 0 || (strncmp(path, word, len) == 0 && path[len] == '/');
     const char *slash = strrchr(path, '/');
-    size_t name = size - (slash == NULL ? 0 : (size_t)(slash - path) + 1);
-    return below && name > tail && strcmp(path + size - tail, SUFFIX) == 0;
+    return below && jr_find_is_named(slash == NULL ? path : slash + 1);
 }
 
 static void find_before(struct tree *tree, const char *word)
@@ -87,7 +84,7 @@ static void find_now(struct tree *tree, char *word)
 {
     struct jr_finds finds = {0};
     if (access(word, F_OK) == 0)
-        jr_find_specs(&finds, &tree->arena, &word, 1);
+        jr_find_specs(&finds, &tree->arena, &word, 1, NULL);
     for (size_t i = 0; i < finds.count; i++) {
         if (finds.items[i].why != NULL)
             continue;

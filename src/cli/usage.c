@@ -32,16 +32,22 @@ static const struct jr_usage usages[] = {
      "jobrun agent"},
     {"validate",
      "Finds every mistake of the specs and shows it at its position, with the "
-     "fix where there is one. A folder stands for every *.jobrun.yaml below "
-     "it. Nothing is executed and no environment is read, so a spec can be "
-     "checked on a machine that has none of the hardware: in CI. Specs that "
-     "name `targets`, and all with `--on`, are resolved for those machines "
-     "too.\n"
+     "fix where there is one. Nothing of a spec is executed and no environment "
+     "is read, so a spec can be checked on a machine that has none of the "
+     "hardware: in CI. Specs that name `targets`, and all with `--on`, are "
+     "resolved for those machines too.\n"
+     "\n"
+     "A folder stands for every *.jobrun.yaml or .yml below it, and for every "
+     "other YAML file whose top level has `version` and another field of a "
+     "spec, or a near miss of one. Files and folders that are hidden or that "
+     "git ignores are skipped, and so are the folders of runs. How many other "
+     "YAML files were passed over is said.\n"
      "\n"
      "With `--fix`, mistakes that can only have been meant in one way are "
      "corrected in the files: misspelt names, numbers in quotes, the words of "
      "other launchers. All else stays as it is, comments and layout too. What "
-     "was fixed is told, then what is left.",
+     "was fixed is told, then what is left. Of a folder only files that are "
+     "named *.jobrun.yaml or .yml are corrected.",
      "jobrun validate specs/\n"
      "jobrun validate specs/ --fix\n"
      "jobrun validate specs/ --format github --strict"},
@@ -187,8 +193,9 @@ static const struct jr_usage usages[] = {
      "jobrun diff --rev origin/main specs/ --format markdown"},
     {"migrate",
      "Brings specs up to the current version of the language, in place, with "
-     "their comments and layout. A folder stands for every *.jobrun.yaml below "
-     "it. Version 1 is the only one so far: there is nothing to do but to "
+     "their comments and layout. A folder stands for every *.jobrun.yaml or "
+     ".yml below it. Version 1 is the only one so far: there is nothing to do "
+     "but to "
      "say so, and to refuse what is newer.",
      "jobrun migrate specs/"},
     {"new",

@@ -68,6 +68,71 @@ backends: nvcl
         self.assertIn("no *.jobrun.yaml", done.stdout)
 
 
+class Folders(harness.Case):
+    """validate FOLDER: what is a spec there, and what is passed over."""
+
+    GOOD = "version: 1\nentrypoint: [./train]\n"
+    BAD = "version: 1\nentrypoint: [./train]\nworld_size: 4x\n"
+
+    def files(self, *words, code=3):
+        """The files that findings are about."""
+        done = self.expect(self.jobrun("validate", "--format", "json", *words),
+                           code)
+        found = json.loads(done.stdout)["diagnostics"]
+        return sorted({row["file"] for row in found}), done.stderr
+
+    def test_a_spec_by_its_name_or_by_its_text(self):
+        for name in ("train.yaml", "sub/run.yml", "a.jobrun.yaml",
+                     "b.jobrun.yml"):
+            self.write(f"d/{name}", self.BAD)
+        self.write("d/slip.yaml", "version: 1\nworld_sise: 4\n")
+        self.write("d/flow.yaml", "{version: 1, world_size: 4x}\n")
+        self.write("d/quoted.yaml", '"version": 1\n"world_size": 4x\n')
+        self.write("d/broken.yaml", "version: 1\nentrypoint: [./train\n")
+        self.write("d/values.yaml", "replicas: 3\n")
+        self.write("d/compose.yaml", "version: '3'\nservices: {a: {}}\n")
+        self.write("d/nested.yaml", "a:\n  version: 1\n  world_size: 4x\n")
+        self.write("d/second.yaml", "a: 1\n---\nversion: 1\nnodes: x\n")
+        self.write("d/notes.txt", self.BAD)
+        files, told = self.files("d")
+        self.assertEqual(files, sorted(f"d/{name}" for name in (
+            "train.yaml", "sub/run.yml", "a.jobrun.yaml", "b.jobrun.yml",
+            "slip.yaml", "flow.yaml", "quoted.yaml", "broken.yaml")))
+        self.assertIn("4 other YAML files were passed over", told)
+        self.assertNotIn("passed over", self.files("d", "-q")[1])
+
+    def test_what_is_hidden_ignored_or_of_a_run_is_skipped(self):
+        subprocess.run(["git", "init", "-q", "."], cwd=self.folder, check=True)
+        self.write(".gitignore", "build/\n*.gen.yaml\n!kept.gen.yaml\n")
+        for name in (".hidden/a.jobrun.yaml", ".b.jobrun.yaml",
+                     "build/c.jobrun.yaml", "build/deep/train.yaml",
+                     "d.gen.yaml", "runs/r1/spec.yaml", "kept.gen.yaml",
+                     "sub/e.yaml", "sub/build/f.yaml", "tracked.gen.yaml"):
+            self.write(name, self.BAD)
+        self.write("runs/r1/run.json", "{}")
+        subprocess.run(["git", "add", "-f", "tracked.gen.yaml"],
+                       cwd=self.folder, check=True)
+        for word in (".", "./", str(self.folder)):
+            files, told = self.files(word)
+            self.assertEqual(
+                [name.replace(f"{self.folder}/", "") for name in files],
+                ["kept.gen.yaml", "sub/e.yaml", "tracked.gen.yaml"])
+            self.assertNotIn("passed over", told)
+        # What is named itself is checked, wherever it lies.
+        self.assertEqual(self.files("runs/r1")[0], ["runs/r1/spec.yaml"])
+        self.assertEqual(self.files("build/c.jobrun.yaml")[0],
+                         ["build/c.jobrun.yaml"])
+
+    def test_fix_leaves_what_is_only_guessed(self):
+        slip = "version: 1\nentrypoint: [./train]\nworld_sise: 4\n"
+        self.write("d/a.jobrun.yaml", slip)
+        self.write("d/chart.yaml", slip)
+        self.jobrun("validate", "--fix", "d")
+        self.assertIn("world_size", (self.folder / "d/a.jobrun.yaml")
+                      .read_text())
+        self.assertEqual((self.folder / "d/chart.yaml").read_text(), slip)
+
+
 class WithoutMemory(harness.Case):
     def setUp(self):
         super().setUp()
