@@ -5,7 +5,7 @@
 #include "banned.h"
 
 /* One of the words. A list of words that ends with null has that for null. */
-static json_t *words_schema(const struct jr_shape *shape)
+static json_t *words_schema(const struct jr_json_shape *shape)
 {
     json_t *schema = json_object(), *words = json_array();
     for (size_t i = 0; i < shape->words_count; i++)
@@ -26,7 +26,8 @@ static void allow_null(json_t *schema)
     jr_json_set(schema, "type", types);
 }
 
-json_t *jr_shape_schema(const struct jr_shape *shape, const char *help)
+json_t *jr_json_shape_schema(const struct jr_json_shape *shape,
+                             const char *help)
 {
     json_t *schema =
         shape->text == NULL
@@ -39,8 +40,8 @@ json_t *jr_shape_schema(const struct jr_shape *shape, const char *help)
     return schema;
 }
 
-void jr_shape_add(json_t *properties, json_t *required, const char *key,
-                  json_t *schema)
+void jr_json_shape_add(json_t *properties, json_t *required, const char *key,
+                       json_t *schema)
 {
     jr_json_set(properties, key, schema);
     if (required != NULL)

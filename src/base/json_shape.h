@@ -7,7 +7,7 @@
 
 #include "json.h"
 
-struct jr_shape {
+struct jr_json_shape {
     const char *text;         /* JSON Schema, an object; NULL: one of `words` */
     const char *const *words; /* the strings that it may be */
     size_t words_count;
@@ -29,11 +29,12 @@ struct jr_shape {
 
 /* The schema of the shape with its description; `help` NULL or empty: none.
  * NULL where the text is no JSON, or without memory. */
-json_t *jr_shape_schema(const struct jr_shape *shape, const char *help);
+json_t *jr_json_shape_schema(const struct jr_json_shape *shape,
+                             const char *help);
 
 /* Add `key` with that schema to `properties`, and to `required` unless it is
  * optional. */
-void jr_shape_add(json_t *properties, json_t *required, const char *key,
-                  json_t *schema);
+void jr_json_shape_add(json_t *properties, json_t *required, const char *key,
+                       json_t *schema);
 
 #endif

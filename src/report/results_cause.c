@@ -16,7 +16,7 @@ struct row {
                 const struct jr_results_cause *cause);
     void (*get)(struct jr_results_cause *ret, struct jr_arena *arena,
                 const json_t *value);
-    struct jr_shape shape;
+    struct jr_json_shape shape;
     const char *help;
 };
 
@@ -195,14 +195,14 @@ void jr_results_get_cause(struct jr_results_cause *ret, struct jr_arena *arena,
 
 json_t *jr_results_cause_schema(void)
 {
-    static const struct jr_shape object = {.text = "{\"type\": \"object\"}",
-                                           .null = true};
-    json_t *schema = jr_shape_schema(
+    static const struct jr_json_shape object = {
+        .text = "{\"type\": \"object\"}", .null = true};
+    json_t *schema = jr_json_shape_schema(
         &object, "What came first; null where nothing went wrong.");
     json_t *properties = json_object(), *required = json_array();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        jr_shape_add(properties, required, rows[i].key,
-                     jr_shape_schema(&rows[i].shape, rows[i].help));
+        jr_json_shape_add(properties, required, rows[i].key,
+                          jr_json_shape_schema(&rows[i].shape, rows[i].help));
     jr_json_set(schema, "required", required);
     jr_json_set(schema, "properties", properties);
     return schema;

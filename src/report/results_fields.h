@@ -100,7 +100,7 @@ struct jr_results_row {
     jr_results_get *get; /* NULL: nobody reads it */
     enum jr_results_join join;
     size_t at; /* of a plain member of the plan */
-    struct jr_shape shape;
+    struct jr_json_shape shape;
     const char *help;
 };
 

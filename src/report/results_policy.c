@@ -13,6 +13,12 @@
 #define WORD(name, word) word,
 const char *const jr_results_timeouts[] = {JR_RUN_TIMEOUTS(WORD)};
 
+uint32_t jr_results_below(const json_t *value, uint32_t end)
+{
+    json_int_t number = json_integer_value(value);
+    return number >= 0 && number < (json_int_t)end ? (uint32_t)number : 0;
+}
+
 void jr_results_put_timeout(struct jr_buf *out,
                             const struct jr_results_row *row,
                             const struct jr_results_run *run)

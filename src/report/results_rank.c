@@ -19,7 +19,7 @@ struct row {
     void (*get)(struct jr_past *past, const struct row *row, size_t i,
                 const json_t *value);
     size_t at; /* the member of the plan's rank */
-    struct jr_shape shape;
+    struct jr_json_shape shape;
     const char *help;
 };
 
@@ -344,9 +344,9 @@ static void add_rows(json_t *properties, json_t *required,
                      const struct row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        jr_shape_add(properties, rows[i].shape.optional ? NULL : required,
-                     rows[i].key,
-                     jr_shape_schema(&rows[i].shape, rows[i].help));
+        jr_json_shape_add(properties, rows[i].shape.optional ? NULL : required,
+                          rows[i].key,
+                          jr_json_shape_schema(&rows[i].shape, rows[i].help));
 }
 
 json_t *jr_results_rank_schema(void)

@@ -13,12 +13,6 @@ enum { FORMAT_VERSION = 1, EXIT_CODES = 256 };
 #define US UINT64_C(1000) /* in nanoseconds */
 #define MS UINT64_C(1000000)
 
-uint32_t jr_results_below(const json_t *value, uint32_t end)
-{
-    json_int_t number = json_integer_value(value);
-    return number >= 0 && number < (json_int_t)end ? (uint32_t)number : 0;
-}
-
 static uint64_t ns_of(const json_t *value)
 {
     return jr_clock_ns_of(json_number_value(value));
@@ -362,12 +356,13 @@ void jr_results_get_run(struct jr_past *past, const json_t *object)
 /* The rest of the schema: what is no plain value of its own. */
 static void add_parts(json_t *properties, json_t *required, json_t *schema)
 {
-    static const struct jr_shape list = {
+    static const struct jr_json_shape list = {
         .text = "{\"type\": \"array\", \"items\": {\"$ref\": "
                 "\"#/$defs/rank\"}}"};
     json_t *parts = json_object();
     jr_json_set(properties, "root_cause", jr_results_cause_schema());
-    jr_shape_add(properties, required, "ranks", jr_shape_schema(&list, NULL));
+    jr_json_shape_add(properties, required, "ranks",
+                      jr_json_shape_schema(&list, NULL));
     jr_json_set(parts, "rank", jr_results_rank_schema());
     jr_json_set(schema, "required", required);
     jr_json_set(schema, "properties", properties);
@@ -386,9 +381,9 @@ void jr_schema_results(struct jr_buf *out)
                     "it does not know; times are seconds.");
     jr_json_set_str(schema, "type", "object");
     for (size_t i = 0; i < ROWS; i++)
-        jr_shape_add(properties, rows[i].shape.optional ? NULL : required,
-                     rows[i].key,
-                     jr_shape_schema(&rows[i].shape, rows[i].help));
+        jr_json_shape_add(properties, rows[i].shape.optional ? NULL : required,
+                          rows[i].key,
+                          jr_json_shape_schema(&rows[i].shape, rows[i].help));
     add_parts(properties, required, schema);
     jr_json_print(out, schema, 2);
     jr_buf_char(out, '\n');

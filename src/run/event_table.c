@@ -26,7 +26,7 @@ struct member {
     const char *key;
     enum form form;
     size_t at;
-    struct jr_shape shape;
+    struct jr_json_shape shape;
     int32_t first; /* WORD: the enum's value of the first word */
     const char *help;
 };
@@ -338,8 +338,8 @@ bool jr_event_read(struct jr_event *ret, const char *line, size_t len)
 static void add_member(json_t *properties, json_t *required,
                        enum jr_event_member i)
 {
-    jr_shape_add(properties, required, members[i].key,
-                 jr_shape_schema(&members[i].shape, members[i].help));
+    jr_json_shape_add(properties, required, members[i].key,
+                      jr_json_shape_schema(&members[i].shape, members[i].help));
 }
 
 static json_t *row_schema(const struct row *row)
@@ -362,19 +362,20 @@ static json_t *row_schema(const struct row *row)
 /* What all events say. */
 static void add_common(json_t *properties, json_t *required)
 {
-    static const struct jr_shape time = {
+    static const struct jr_json_shape time = {
         .text = "{\"type\": \"string\", \"pattern\":"
                 " \"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
                 "\\\\.[0-9]{3}Z$\"}"};
-    static const struct jr_shape number = {.text = JR_SHAPE_COUNT};
-    static const struct jr_shape word = {.text = JR_SHAPE_TEXT};
-    jr_shape_add(properties, required, "time",
-                 jr_shape_schema(&time, "RFC 3339."));
-    jr_shape_add(properties, required, "ns",
-                 jr_shape_schema(&number,
-                                 "Of the monotonic clock: times of one boot "
-                                 "can be subtracted."));
-    jr_shape_add(properties, required, "event", jr_shape_schema(&word, NULL));
+    static const struct jr_json_shape number = {.text = JR_SHAPE_COUNT};
+    static const struct jr_json_shape word = {.text = JR_SHAPE_TEXT};
+    jr_json_shape_add(properties, required, "time",
+                      jr_json_shape_schema(&time, "RFC 3339."));
+    jr_json_shape_add(properties, required, "ns",
+                      jr_json_shape_schema(
+                          &number, "Of the monotonic clock: times of one boot "
+                                   "can be subtracted."));
+    jr_json_shape_add(properties, required, "event",
+                      jr_json_shape_schema(&word, NULL));
     add_member(properties, NULL, JR_SAYS_NODE);
 }
 

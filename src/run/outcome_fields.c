@@ -150,8 +150,9 @@ void jr_outcome_schema(json_t *properties, json_t *required)
     for (size_t i = 0; i < COUNT(rank_fields); i++) {
         const struct jr_outcome_field *field = &rank_fields[i];
         if (field->key != NULL)
-            jr_shape_add(properties, required, field->key,
-                         jr_shape_schema(&field->form->shape, field->help));
+            jr_json_shape_add(
+                properties, required, field->key,
+                jr_json_shape_schema(&field->form->shape, field->help));
     }
 }
 

@@ -150,7 +150,7 @@ static const char *const stage_words[] = {JR_STAGES(STAGE)};
 static const char *const inject_words[] = {JR_INJECTS(INJECT)};
 
 /* The index of a word of the shape; -1: it is none. */
-static int32_t word_at(const struct jr_shape *shape, const json_t *value)
+static int32_t word_at(const struct jr_json_shape *shape, const json_t *value)
 {
     const char *word = json_string_value(value);
     for (size_t i = 0; word != NULL && i < shape->words_count; i++)

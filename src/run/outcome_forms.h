@@ -23,7 +23,7 @@ struct jr_outcome_form {
                 const struct jr_rank_outcome *rank);
     void (*get)(struct jr_rank_outcome *ret,
                 const struct jr_outcome_field *field, const json_t *value);
-    struct jr_shape shape;
+    struct jr_json_shape shape;
 };
 
 struct jr_outcome_field {
