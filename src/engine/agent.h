@@ -41,6 +41,10 @@ struct jr_agent_hooks {
     /* In the forked process: run the ranks to their end. */
     int (*run)(void *data, const struct jr_agent_ends *ends,
                struct jr_outcome *ret, struct jr_error *err);
+    /* After that: whether the console has still lines to show; and show them,
+     * however long it takes. */
+    bool (*is_behind)(void *data);
+    void (*show)(void *data);
 };
 
 /* Serve a head at descriptors 0 and 1, as node `node`, until the input ends.

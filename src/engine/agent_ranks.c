@@ -20,20 +20,7 @@ void jr_agent_leave(struct jr_agent *agent)
 {
     close_fd(&agent->orders_fd);
     agent->leaving = true;
-}
-
-static void finish(struct jr_agent *agent)
-{
-    const struct jr_agent_hooks *hooks = agent->hooks;
-    int status = 0;
-    while (waitpid(agent->pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    agent->pid = 0;
-    close_fd(&agent->orders_fd);
-    json_t *word = jr_frame_word(agent->node, "done");
-    jr_json_set_int(word, "signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-    jr_json_set_int(word, "port", hooks->offer(hooks->data));
-    jr_agent_say(agent, word);
+    jr_agent_end_showing(agent);
 }
 
 static void end_source(struct jr_agent_source *source)
@@ -44,14 +31,10 @@ static void end_source(struct jr_agent_source *source)
     close_fd(&source->watch.fd);
 }
 
-/* Both processes of the run have the events' pipe, and the one that tells the
- * outcome its own. Once they have ended, so have all others. */
-static void end_run(struct jr_agent *agent)
+/* What is in the console's pipes is all that there is, whoever has them. */
+static void end_console(struct jr_agent *agent)
 {
     struct jr_agent_source *sources = agent->sources;
-    if (agent->pid == 0 || sources[JR_AGENT_END_EVENT].watch.fd >= 0 ||
-        sources[JR_AGENT_END_OUTCOME].watch.fd >= 0)
-        return;
     for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR; i++) {
         ssize_t len;
         while (sources[i].watch.fd >= 0 &&
@@ -62,7 +45,59 @@ static void end_run(struct jr_agent *agent)
         if (sources[i].watch.fd >= 0)
             end_source(&sources[i]);
     }
+}
+
+/* Who shows ends by that nobody takes it. */
+void jr_agent_end_showing(struct jr_agent *agent)
+{
+    for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR && agent->behind; i++)
+        if (agent->sources[i].watch.fd >= 0)
+            end_source(&agent->sources[i]);
+    agent->behind = false;
+}
+
+/* All is shown, once the process that does it has closed its pipes. */
+static void look_behind(struct jr_agent *agent)
+{
+    struct jr_agent_source *sources = agent->sources;
+    if (!agent->behind || sources[JR_AGENT_END_OUT].watch.fd >= 0 ||
+        sources[JR_AGENT_END_ERR].watch.fd >= 0)
+        return;
+    agent->behind = false;
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        continue;
+    jr_agent_say(agent, jr_frame_word(agent->node, "shown"));
+}
+
+static void finish(struct jr_agent *agent)
+{
+    const struct jr_agent_hooks *hooks = agent->hooks;
+    int status = 0;
+    while (waitpid(agent->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    agent->pid = 0;
+    close_fd(&agent->orders_fd);
+    agent->behind = !agent->leaving && WIFEXITED(status) &&
+                    WEXITSTATUS(status) == JR_AGENT_BEHIND;
+    if (!agent->behind)
+        end_console(agent);
+    json_t *word = jr_frame_word(agent->node, "done");
+    jr_json_set_int(word, "signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    jr_json_set_bool(word, "behind", agent->behind);
+    jr_json_set_int(word, "port", hooks->offer(hooks->data));
+    jr_agent_say(agent, word);
+}
+
+/* Both processes of the run have the events' pipe, and the one that tells the
+ * outcome its own. Once they have ended, so have all others. */
+static void end_run(struct jr_agent *agent)
+{
+    struct jr_agent_source *sources = agent->sources;
+    if (agent->pid == 0 || sources[JR_AGENT_END_EVENT].watch.fd >= 0 ||
+        sources[JR_AGENT_END_OUTCOME].watch.fd >= 0)
+        return;
     finish(agent);
+    look_behind(agent);
 }
 
 static void on_bytes(void *owner, uint32_t events)
@@ -78,7 +113,10 @@ static void on_bytes(void *owner, uint32_t events)
     else
         jr_frame_bytes(&agent->outbox, agent->node, source->type, agent->bytes,
                        (size_t)len);
-    end_run(agent);
+    if (agent->pid != 0)
+        end_run(agent);
+    else
+        look_behind(agent);
     jr_agent_send(agent);
 }
 
@@ -93,6 +131,7 @@ int jr_agent_start(struct jr_agent *agent, const json_t *go,
     };
     const struct jr_agent_hooks *hooks = agent->hooks;
     struct jr_agent_run run;
+    jr_agent_end_showing(agent);
     if (hooks->prepare(hooks->data, go, err) != 0)
         return -1;
     if (jr_agent_fork(&run, hooks) != 0)

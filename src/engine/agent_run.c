@@ -49,6 +49,20 @@ static int take_streams(int pipes[PIPES][2])
     return 0;
 }
 
+/* The outcome does not wait for what the console has still to show: another
+ * process does. Returns the exit code. */
+static int show_apart(const struct jr_agent_hooks *hooks, int pipes[PIPES][2])
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid > 0 ? JR_AGENT_BEHIND : 0;
+    (void)close(pipes[JR_AGENT_END_EVENT][1]);
+    (void)close(pipes[JR_AGENT_END_OUTCOME][1]);
+    (void)close(pipes[ORDERS][0]);
+    hooks->show(hooks->data);
+    _exit(0);
+}
+
 static _Noreturn void run_ranks(const struct jr_agent_hooks *hooks,
                                 int pipes[PIPES][2])
 {
@@ -63,8 +77,10 @@ static _Noreturn void run_ranks(const struct jr_agent_hooks *hooks,
         jr_tally_add(&text, &outcome);
     else
         jr_tally_refuse(&text, &err);
-    _exit(text.failed || jr_io_write_all(pipes[JR_AGENT_END_OUTCOME][1],
-                                         text.data, text.len) != 0);
+    if (text.failed || jr_io_write_all(pipes[JR_AGENT_END_OUTCOME][1],
+                                       text.data, text.len) != 0)
+        _exit(1);
+    _exit(hooks->is_behind(hooks->data) ? show_apart(hooks, pipes) : 0);
 }
 
 int jr_agent_fork(struct jr_agent_run *ret, const struct jr_agent_hooks *hooks)

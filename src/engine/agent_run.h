@@ -16,6 +16,10 @@ enum {
     JR_AGENT_ENDS
 };
 
+/* Its exit code where it has left a process that shows what the console has not
+ * taken, and ends then. */
+#define JR_AGENT_BEHIND 3
+
 struct jr_agent_run {
     pid_t pid;
     int fds[JR_AGENT_ENDS]; /* O_NONBLOCK; those of events and outcome end when

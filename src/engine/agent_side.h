@@ -35,6 +35,7 @@ struct jr_agent {
     pid_t pid;       /* of the process that runs the ranks; 0: none */
     int orders_fd;   /* what it hears orders from; -1 */
     bool held;       /* the head's console is full */
+    bool behind;     /* a process shows what is left of the last run */
     bool leaving;    /* the input has ended */
     bool forsaken;   /* the head is gone, and nobody hears what is said */
     bool beats;      /* beat.h: the head gives signs of life */
@@ -60,6 +61,9 @@ void jr_agent_on_room(void *owner, uint32_t events);
 
 /* Console pipes rest while nobody takes what they hold. */
 void jr_agent_pace(struct jr_agent *agent);
+
+/* Show no more of the last run. agent_ranks.c. */
+void jr_agent_end_showing(struct jr_agent *agent);
 
 /* Fork the process that runs the ranks, and hand on what comes from it, to its
  * end. Returns 0, or -1 with `err`. agent_ranks.c. */

@@ -36,6 +36,7 @@ struct jr_node_side {
     uint64_t blur_ns;  /* how exactly that is known */
     bool returned;     /* all its ranks have, or nobody waits for them */
     bool asked;        /* for how long its ranks have been silent */
+    bool behind;       /* its run is over, and not all of it is shown */
     int signal;        /* its run's own process died of it */
     bool going;        /* it has heard that an attempt begins */
     bool begun;        /* and has made ready for it: it says more */
@@ -67,6 +68,10 @@ struct jr_head {
     bool refused;
     struct jr_node_side *nodes;
     struct jr_head_run *run; /* NULL: none goes on */
+    struct jr_screen screen; /* from the first run on, which is `screened` */
+    bool screened;
+    bool held; /* it is full, and agents send nothing for it */
+    bool cut;  /* nor is anything wanted for it any more */
     char *bytes;
     uint64_t heard_bytes, told_bytes;
 };
@@ -98,6 +103,13 @@ void jr_head_turn(struct jr_head *head);
 int jr_head_await(struct jr_head *head, enum jr_node_state state,
                   const char *what, struct jr_error *err);
 
+/* The console, of all runs: have it; take the whole lines of a stream of a
+ * node; show bytes that end a line. head_show.c. */
+void jr_head_screen(struct jr_head *head, int out_fd, int err_fd);
+void jr_head_take_lines(struct jr_head *head, uint32_t node, enum jr_flow type);
+void jr_head_show(struct jr_head *head, int stream, const char *bytes,
+                  size_t len);
+
 /* Whether any node has said hello. */
 bool jr_head_has_met(const struct jr_head *head);
 
@@ -115,14 +127,13 @@ struct jr_head_run {
     struct jr_outcome *outcome;
     struct jr_watch signals;
     struct jr_signals uses;
-    struct jr_screen screen;
     struct jr_events events;
     uint64_t go_ns;
     uint32_t *first;  /* rank of each node, and one more */
     uint32_t running; /* nodes */
     bool asking;      /* nodes are asked about their silence */
     bool spoken;      /* one of them has been silent for less than the limit */
-    bool stopped, released, ended_well, held, lost;
+    bool stopped, released, ended_well, lost;
     int result;
     struct jr_error *err;
 };

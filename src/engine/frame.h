@@ -24,7 +24,8 @@
  *                                hold, away
  *                           <-   beat      again and again: beat.h
  *   beat                    ->
- *   outcome... done         ->
+ *   outcome... done         ->             more of out and err may follow
+ *   out err... shown        ->             and then it has
  *                           <-   end of input: stop, and leave
  */
 #ifndef JR_FRAME_H

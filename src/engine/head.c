@@ -113,6 +113,8 @@ void jr_head_close(struct jr_head *head)
         for (int j = 0; j < JR_FLOW_COUNT; j++)
             jr_buf_release(&head->nodes[i].streams[j]);
     }
+    if (head->screened)
+        jr_screen_close(&head->screen);
     if (head->loop.epoll_fd >= 0)
         (void)close(head->loop.epoll_fd);
     free(head->nodes);

@@ -11,6 +11,8 @@
 #ifndef JR_HEAD_H
 #define JR_HEAD_H
 
+#include <signal.h>
+
 #include <jobrun/plan.h>
 #include <jobrun/run.h>
 
@@ -69,6 +71,13 @@ int jr_head_run(struct jr_head *head, struct jr_outcome *ret,
                 const struct jr_plan *plan,
                 const struct jr_run_options *options, uint32_t attempt,
                 struct jr_error *err);
+
+/* Show what runs have left, on whatever node, however long the console takes,
+ * or until one of the signals that `policy` and `ignored` mean by a stop, which
+ * are blocked; a second or so where the run was `stopped` itself. Returns
+ * whether all was shown. */
+bool jr_head_show_rest(struct jr_head *head, const struct jr_policy *policy,
+                       const sigset_t *ignored, bool stopped);
 
 /* Let the agents go, and wait for srun to end. NULL is allowed. */
 void jr_head_close(struct jr_head *head);

@@ -90,8 +90,15 @@ static void on_done(struct jr_head *head, uint32_t node, const json_t *word)
         return;
     side->signal = (int)jr_json_get_int(word, "signal");
     side->port = (uint32_t)jr_json_get_int(word, "port");
+    side->behind = jr_json_get_bool(word, "behind");
     side->state = JR_NODE_DONE;
     jr_head_run_over(head->run, node);
+}
+
+static void on_shown(struct jr_head *head, uint32_t node, const json_t *word)
+{
+    (void)word;
+    head->nodes[node].behind = false;
 }
 
 struct verb {
@@ -101,7 +108,7 @@ struct verb {
 
 static const struct verb verbs[] = {
     {"hello", on_hello}, {"ready", on_ready}, {"refuse", on_refuse},
-    {"begun", on_begun}, {"done", on_done},
+    {"begun", on_begun}, {"done", on_done},   {"shown", on_shown},
 };
 
 void jr_head_hear(struct jr_head *head, const json_t *frame)
@@ -114,6 +121,7 @@ void jr_head_hear(struct jr_head *head, const json_t *frame)
     jr_beat_heard(head, node);
     if (stream != JR_FLOW_COUNT) {
         (void)jr_frame_take(&head->nodes[node].streams[stream], frame);
+        jr_head_take_lines(head, node, stream);
         if (head->run != NULL)
             jr_head_run_stream(head->run, node, stream);
         return;
@@ -134,6 +142,7 @@ static void lose(struct jr_head *head, uint32_t node)
     }
     if (side->state >= JR_NODE_RUNS)
         side->state = JR_NODE_LOST;
+    side->behind = false;
     if (running)
         jr_head_run_lost(head->run, node, head->said);
 }

@@ -25,7 +25,6 @@
 #include "outcome.h"
 #include "run.h"
 #include "rundir.h"
-#include "screen.h"
 #include "signals.h"
 #include "tally.h"
 
@@ -73,34 +72,6 @@ uint64_t jr_head_run_ns(const struct jr_node_side *side, uint64_t ns)
     return ns == 0 ? 0 : ns - (uint64_t)side->offset_ns;
 }
 
-/* The console. */
-
-static void show(struct jr_head_run *run, int stream, const char *bytes,
-                 size_t len)
-{
-    jr_screen_write(&run->screen, stream, bytes, len);
-}
-
-static void hold(struct jr_head_run *run, bool on)
-{
-    json_t *word = jr_head_word("hold");
-    if (run->held == on) {
-        json_decref(word);
-        return;
-    }
-    run->held = on;
-    jr_json_set_bool(word, "on", on);
-    jr_head_tell(run->head, word);
-}
-
-static void on_relief(void *owner, struct jr_output *output)
-{
-    struct jr_head_run *run = owner;
-    (void)output;
-    if (!jr_screen_is_waiting(&run->screen))
-        hold(run, false);
-}
-
 void jr_head_run_noise(struct jr_head_run *run, int stream, const char *line,
                        size_t len)
 {
@@ -108,27 +79,23 @@ void jr_head_run_noise(struct jr_head_run *run, int stream, const char *line,
     jr_buf_escaped(&text, line, len);
     jr_buf_char(&text, '\n');
     if (!text.failed)
-        show(run, stream, text.data, text.len);
+        jr_head_show(run->head, stream, text.data, text.len);
 }
 
-/* Take the whole lines of a stream; returns what is behind the last of them. */
-static void take_lines(struct jr_head_run *run, uint32_t node,
-                       enum jr_flow type)
+/* Take the whole lines of the events. */
+static void take_events(struct jr_head_run *run, uint32_t node)
 {
-    struct jr_buf *stream = &run->head->nodes[node].streams[type];
+    struct jr_buf *stream = &run->head->nodes[node].streams[JR_FLOW_EVENT];
     const char *end =
         stream->len == 0 ? NULL : memrchr(stream->data, '\n', stream->len);
-    size_t len = end == NULL ? 0 : (size_t)(end + 1 - stream->data);
-    if (len == 0)
+    if (end == NULL)
         return;
-    if (type == JR_FLOW_EVENT)
-        for (const char *line = stream->data; line <= end;) {
-            const char *stop = memchr(line, '\n', (size_t)(end + 1 - line));
-            jr_head_run_event(run, node, line, (size_t)(stop - line));
-            line = stop + 1;
-        }
-    else
-        show(run, type == JR_FLOW_ERR, stream->data, len);
+    size_t len = (size_t)(end + 1 - stream->data);
+    for (const char *line = stream->data; line <= end;) {
+        const char *stop = memchr(line, '\n', (size_t)(end + 1 - line));
+        jr_head_run_event(run, node, line, (size_t)(stop - line));
+        line = stop + 1;
+    }
     memmove(stream->data, stream->data + len, stream->len - len);
     stream->len -= len;
 }
@@ -136,12 +103,8 @@ static void take_lines(struct jr_head_run *run, uint32_t node,
 void jr_head_run_stream(struct jr_head_run *run, uint32_t node,
                         enum jr_flow type)
 {
-    if (type != JR_FLOW_OUT && type != JR_FLOW_ERR && type != JR_FLOW_EVENT)
-        return;
-    take_lines(run, node, type);
-    if (jr_output_is_full(&run->screen.outputs[0]) ||
-        jr_output_is_full(&run->screen.outputs[1]))
-        hold(run, true);
+    if (type == JR_FLOW_EVENT)
+        take_events(run, node);
 }
 
 /* Nodes. */
@@ -153,6 +116,8 @@ void jr_head_run_begun(struct jr_head_run *run, uint32_t node,
     uint64_t now = jr_clock_ns();
     uint64_t middle = run->go_ns + (now - run->go_ns) / 2;
     side->going = true;
+    jr_buf_clear(&side->streams[JR_FLOW_OUT]); /* lines of earlier attempts */
+    jr_buf_clear(&side->streams[JR_FLOW_ERR]);
     side->offset_ns = jr_clock_ahead(jr_json_get_int(word, "at"), middle);
     side->blur_ns = (now - run->go_ns) / 2;
     if (side->blur_ns > run->outcome->blur_ns)
@@ -343,10 +308,29 @@ static void lose_nodes(struct jr_head_run *run)
         }
 }
 
+/* What the attempt before has left to show on its nodes is left there. */
+static void leave_earlier(struct jr_head_run *run, uint32_t attempt)
+{
+    struct jr_head *head = run->head;
+    char line[160];
+    bool behind = false;
+    for (uint32_t i = 0; i < run->plan->nodes; i++) {
+        behind = behind || head->nodes[i].behind;
+        head->nodes[i].behind = false;
+    }
+    (void)snprintf(line, sizeof line,
+                   "jobrun: the console had not shown all of attempt %u when "
+                   "the next began: jobrun logs --attempt %u has it",
+                   attempt - 1, attempt - 1);
+    if (behind)
+        jr_head_run_noise(run, 1, line, strlen(line));
+}
+
 static void begin(struct jr_head_run *run, uint32_t attempt)
 {
     struct jr_head *head = run->head;
     json_t *word = jr_head_word("go");
+    leave_earlier(run, attempt);
     for (uint32_t i = 0; i < run->plan->nodes; i++) {
         head->nodes[i].state = JR_NODE_RUNS;
         head->nodes[i].returned = false;
@@ -376,8 +360,6 @@ static void follow(struct jr_head_run *run)
     }
     lose_nodes(run);
     head->patience.at = head->beat.at = 0;
-    while (jr_screen_is_waiting(&run->screen) && run->outcome->stop_signal == 0)
-        jr_head_turn(head);
 }
 
 static void settle(struct jr_head_run *run)
@@ -385,8 +367,8 @@ static void settle(struct jr_head_run *run)
     struct jr_outcome *outcome = run->outcome;
     outcome->ended_ns = jr_clock_ns();
     outcome->ended_wall_ns = jr_clock_wall_ns();
-    outcome->console_failed = run->screen.failed;
-    outcome->console_errno = run->screen.error;
+    outcome->console_failed = run->head->screen.failed;
+    outcome->console_errno = run->head->screen.error;
     jr_events_add(&run->events,
                   &(struct jr_event){.name = JR_EVENT_AGENTS,
                                      .nodes = run->plan->nodes,
@@ -397,7 +379,6 @@ static void settle(struct jr_head_run *run)
 static void close_run(struct jr_head_run *run, const sigset_t *mask)
 {
     run->head->run = NULL;
-    jr_screen_close(&run->screen);
     jr_events_close(&run->events);
     if (run->signals.fd >= 0) {
         jr_loop_remove(&run->head->loop, &run->signals);
@@ -425,9 +406,7 @@ int jr_head_run(struct jr_head *head, struct jr_outcome *ret,
     sigset_t mask;
     if (jr_outcome_none(&outcome, plan) != 0)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    jr_screen_open(&run.screen, &head->loop, options->out_fd, options->err_fd);
-    run.screen.relieved = on_relief;
-    run.screen.owner = &run;
+    jr_head_screen(head, options->out_fd, options->err_fd);
     head->run = &run;
     if (watch_signals(&run, &mask) != 0 || find_ranks(&run) != 0) {
         run.result = jr_error_sys(err, JR_STATUS_LAUNCH, "could not begin");

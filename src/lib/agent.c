@@ -212,8 +212,27 @@ static int run(void *data, const struct jr_agent_ends *ends,
         .err_fd = STDERR_FILENO,
         .link = &link,
     };
+    const struct jr_session_console console = {.out_fd = STDOUT_FILENO,
+                                               .err_fd = STDERR_FILENO};
     (void)sigemptyset(&options.ignored);
+    jr_session_open_console(side->session, &console);
+    if (side->session->replays)
+        options.replay = &side->session->replay;
     return jr_run(ret, &side->session->plan, &options, err);
+}
+
+static bool is_behind(void *data)
+{
+    const struct side *side = data;
+    return side->session->replays && !jr_replay_is_done(&side->session->replay);
+}
+
+static void show(void *data)
+{
+    struct side *side = data;
+    sigset_t none;
+    (void)sigemptyset(&none);
+    jr_replay_finish(&side->session->replay, side->session->plan.policy, &none);
 }
 
 /* Who this is among the tasks of the step. */
@@ -268,6 +287,8 @@ int jr_session_serve(char *const *envp, struct jr_error *err)
         .resolve = resolve,
         .prepare = prepare,
         .run = run,
+        .is_behind = is_behind,
+        .show = show,
     };
     int failed = jr_agent_serve(
         &hooks, side.node, side.host != NULL ? side.host : here.nodename, err);

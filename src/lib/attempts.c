@@ -12,6 +12,7 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "events.h"
+#include "head.h"
 #include "pause.h"
 #include "num.h"
 #include "several.h"
@@ -279,6 +280,12 @@ void jr_session_show_rest(struct jr_session *session)
     if (!session->replays)
         return;
     jr_signals_ignored(&ignored);
+    if (session->head != NULL &&
+        !jr_head_show_rest(session->head, session->plan.policy, &ignored,
+                           session->outcome.stop_signal != 0)) {
+        replay->cut = true;
+        jr_replay_hurry(replay);
+    }
     jr_replay_finish(replay, session->plan.policy, &ignored);
     if (replay->cut)
         jr_session_note(session, "not all of the output was shown: `jobrun "

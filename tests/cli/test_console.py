@@ -12,6 +12,7 @@ import termios
 import time
 
 import harness
+import test_agents as agents
 
 STDOUT = subprocess.STDOUT
 
@@ -420,6 +421,79 @@ class Terminal(Case):
         self.until(lambda: not harness.children(run.pid), "a runner")
         run.send_signal(signal.SIGINT)
         self.assertEqual(run.wait(WAIT), 0)
+
+
+class Nodes(Case, agents.Agents):
+    """Ranks on several nodes, with an agent on each."""
+
+    def begin_on(self, nodes, script, *words, **options):
+        self.write("rank.py", script)
+        self.write("n.jobrun.yaml", "version: 1\nlocal_world_size: 1\n"
+                   "entrypoint: [python3, rank.py]\n")
+        return self.start("n.jobrun.yaml", *words, text=False, stderr=STDOUT,
+                          env=self.allocation(nodes), **options)
+
+    def test_a_pipe_that_nobody_reads_holds_no_node(self):
+        run = self.begin_on(2, FLOOD)
+        results = self.recorded()
+        self.assertEqual(results["status"], "succeeded")
+        self.assertIsNone(run.poll())
+        others = self.check_flood(run.stdout.read())
+        self.assertEqual(run.wait(WAIT), 0)
+        self.assertIn("jobrun show", others[-1])
+        self.nobody_is_left()
+
+    def test_a_failure_is_told_while_nobody_reads(self):
+        run = self.begin_on(3, FLOOD + """
+import sys, time
+if rank == "2":
+    sys.exit(5)
+while not os.path.exists("never"):
+    time.sleep(0.01)
+""")
+        results = self.recorded()
+        self.assertEqual(results["root_cause"]["rank"], 2)
+        self.assertEqual([rank["state"] for rank in results["ranks"]],
+                         ["stopped", "stopped", "failed"])
+        shown, _ = self.lines(run.stdout.read())
+        self.assertEqual(run.wait(WAIT), 1)
+        self.assertEqual(len(shown[2]), EACH)
+        self.nobody_is_left()
+
+    def test_a_signal_ends_the_showing(self):
+        run = self.begin_on(2, FLOOD)
+        self.recorded()
+        self.until(lambda: "signalfd" in str(
+            [os.readlink(fd) for fd in
+             pathlib.Path(f"/proc/{run.pid}/fd").glob("*")]), "not showing")
+        run.terminate()
+        self.assertEqual(run.wait(WAIT), 0)
+        self.nobody_is_left()
+
+    def test_a_reader_that_goes_away(self):
+        run = self.begin_on(2, FLOOD)
+        self.recorded()
+        run.stdout.read(2000000)
+        run.stdout.close()
+        self.assertEqual(run.wait(WAIT), 0)
+        self.nobody_is_left()
+
+    def test_another_attempt_does_not_wait(self):
+        run = self.begin_on(2, FLOOD + """
+import sys
+sys.exit(os.environ["JOBRUN_ATTEMPT"] != "1")
+""", "-s", "restart.max=2", "-s", "restart.backoff=1ms")
+        self.assertEqual(self.recorded()["attempt"], 1)
+        shown, others = self.lines(run.stdout.read())
+        self.assertEqual(run.wait(WAIT), 0)
+        for rank, lines in shown.items():
+            for line in lines:
+                self.assertRegex(line, rb"^\d{9} %d{89}$" % rank)
+            self.assertEqual([int(line[:9]) for line in lines[-EACH:]],
+                             list(range(EACH)))
+        self.assertIn("had not shown all of attempt 0", "\n".join(others))
+        self.assertIn("jobrun show", others[-1])
+        self.nobody_is_left()
 
 
 class Memory(Case):

@@ -44,7 +44,7 @@ static void begin(struct side *side, bool runs)
                                   .in = {.fd = -1},
                                   .nodes = side->nodes,
                                   .run = runs ? &side->run : NULL};
-    jr_screen_open(&side->run.screen, &side->head.loop, -1, -1);
+    jr_head_screen(&side->head, -1, -1);
     for (uint32_t i = 0; i < NODES; i++) {
         side->nodes[i].state = runs ? JR_NODE_RUNS : JR_NODE_SILENT;
         side->nodes[i].host = runs ? strdup("n2") : NULL;
@@ -54,7 +54,7 @@ static void begin(struct side *side, bool runs)
 
 static void end(struct side *side)
 {
-    jr_screen_close(&side->run.screen);
+    jr_screen_close(&side->head.screen);
     jr_buf_release(&side->head.outbox);
     jr_buf_release(&side->run.events.lines);
     for (uint32_t i = 0; i < NODES; i++) {

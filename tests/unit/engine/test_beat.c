@@ -36,7 +36,7 @@ static void begin(struct side *side, enum jr_on_failure on_failure)
                                   .in = {.fd = -1},
                                   .nodes = side->nodes,
                                   .run = &side->run};
-    jr_screen_open(&side->run.screen, &side->head.loop, -1, -1);
+    jr_head_screen(&side->head, -1, -1);
     jr_beat_begin(&side->head);
     for (uint32_t i = 0; i < NODES; i++) {
         side->nodes[i].host = hosts[i];
@@ -47,7 +47,7 @@ static void begin(struct side *side, enum jr_on_failure on_failure)
 
 static void end(struct side *side)
 {
-    jr_screen_close(&side->run.screen);
+    jr_screen_close(&side->head.screen);
     jr_buf_release(&side->head.outbox);
     jr_buf_release(&side->run.events.lines);
 }
