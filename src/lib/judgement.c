@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "cleanup.h"
@@ -53,7 +54,8 @@ void jr_session_reserve(const struct jr_session *session)
 static bool is_sync_due(int log_fd)
 {
     struct stat st;
-    if (fstatat(log_fd, SYNCED, &st, AT_SYMLINK_NOFOLLOW) != 0)
+    if (fstatat(log_fd, SYNCED, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+        st.st_uid != geteuid())
         return true;
     int64_t then = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
     int64_t ago = (int64_t)jr_clock_wall_ns() - then;

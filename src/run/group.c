@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -62,21 +63,84 @@ static bool can_kill(const char *group)
     return access(path, W_OK) == 0;
 }
 
+/* Hold the group's folder as our own; -1 where somebody else does. */
+static int lock_group(int at, const char *name)
+{
+    struct stat st;
+    JR_CLOSE int fd =
+        openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0 || st.st_uid != geteuid() ||
+        flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return -1;
+    return jr_steal_fd(&fd);
+}
+
+/* The groups below, then the group; depth first, for a group with others below
+ * it cannot be removed. */
+static void remove_tree(int at, const char *name, int depth)
+{
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (dir == NULL) {
+        if (fd >= 0)
+            (void)close(fd);
+        return;
+    }
+    const struct dirent *entry;
+    while (depth < MOST_DEPTH && (entry = readdir(dir)) != NULL)
+        if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 &&
+            strcmp(entry->d_name, "..") != 0)
+            remove_tree(fd, entry->d_name, depth + 1);
+    (void)closedir(dir);
+    (void)unlinkat(at, name, AT_REMOVEDIR);
+}
+
+/* The groups of jobruns that were killed before anything ran in them, or after
+ * that: no record may name them. A group with processes stays. */
+static void remove_abandoned(const char *home)
+{
+    DIR *dir = opendir(home);
+    const struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (entry->d_type != DT_DIR || strncmp(entry->d_name, JR_GROUP_PREFIX,
+                                               sizeof JR_GROUP_PREFIX - 1) != 0)
+            continue;
+        JR_CLOSE int lock = lock_group(dirfd(dir), entry->d_name);
+        if (lock >= 0)
+            remove_tree(dirfd(dir), entry->d_name, 0);
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+}
+
+/* One that another jobrun takes for abandoned before we hold it is made anew.
+ */
+static bool make_group(struct jr_group *group)
+{
+    for (int tries = 2; tries > 0; tries--) {
+        if (mkdir(group->path, 0755) != 0)
+            return false;
+        group->lock_fd = lock_group(AT_FDCWD, group->path);
+        if (group->lock_fd >= 0 && can_kill(group->path))
+            return true;
+        if (group->lock_fd >= 0)
+            (void)close(group->lock_fd);
+        (void)rmdir(group->path);
+    }
+    return false;
+}
+
 void jr_group_make(struct jr_group *ret, const char *id)
 {
-    *ret = (struct jr_group){0};
+    *ret = (struct jr_group){.lock_fd = -1};
     if (!find_home(ret->home))
         return;
+    remove_abandoned(ret->home);
     /* Runs in different log folders may have the same id. */
     int len = snprintf(ret->path, sizeof ret->path, "%s/%s%s.%d", ret->home,
                        JR_GROUP_PREFIX, id, getpid());
-    if (len > 0 && (size_t)len < sizeof ret->path &&
-        mkdir(ret->path, 0755) == 0) {
-        if (can_kill(ret->path))
-            return;
-        (void)rmdir(ret->path);
-    }
-    ret->path[0] = '\0';
+    if (len <= 0 || (size_t)len >= sizeof ret->path || !make_group(ret))
+        ret->path[0] = '\0';
 }
 
 /* As fork does it, but that the C library has not been told: nothing that it
@@ -121,30 +185,13 @@ void jr_group_kill(const struct jr_group *group)
         (void)control(group->path, "cgroup.kill", "1");
 }
 
-/* The groups below, then the group; depth first, for a group with others below
- * it cannot be removed. */
-static void remove_tree(int at, const char *name, int depth)
-{
-    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (dir == NULL) {
-        if (fd >= 0)
-            (void)close(fd);
-        return;
-    }
-    const struct dirent *entry;
-    while (depth < MOST_DEPTH && (entry = readdir(dir)) != NULL)
-        if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 &&
-            strcmp(entry->d_name, "..") != 0)
-            remove_tree(fd, entry->d_name, depth + 1);
-    (void)closedir(dir);
-    (void)unlinkat(at, name, AT_REMOVEDIR);
-}
-
 void jr_group_remove(const struct jr_group *group)
 {
-    if (group->path[0] != '\0' && rmdir(group->path) != 0)
+    if (group->path[0] == '\0')
+        return;
+    if (rmdir(group->path) != 0)
         remove_tree(AT_FDCWD, group->path, 0);
+    (void)close(group->lock_fd);
 }
 
 bool jr_group_is_of(const char *path, const char *id)

@@ -26,9 +26,12 @@
 struct jr_group {
     char path[PATH_MAX]; /* absolute; "": there is none */
     char home[PATH_MAX]; /* the group that it was made below */
+    int lock_fd;         /* of the folder, locked while guard or runner live */
 };
 
-/* Make the group of the run `id`. Where none can be made, *ret is empty. */
+/* Make the group of the run `id`, and remove those of ours beside it that a
+ * jobrun left empty when it was killed: nobody has locked them (flock(2)).
+ * Where none can be made, *ret is empty. */
 void jr_group_make(struct jr_group *ret, const char *id);
 
 /* fork(2), with the child in the group: NULL and an empty one are no group.
@@ -46,8 +49,8 @@ int jr_group_leave(const struct jr_group *group);
  * (cgroup.kill). What is killed may not be started in again. */
 void jr_group_kill(const struct jr_group *group);
 
-/* Remove the folder with what ranks made below it; a group with processes stays
- * as it is. */
+/* Remove the folder with what ranks made below it, and let go of it; a group
+ * with processes stays as it is. */
 void jr_group_remove(const struct jr_group *group);
 
 /* A group that a record names, as it is found later: whether `path` is a group

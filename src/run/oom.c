@@ -14,14 +14,17 @@
 
 #include "banned.h"
 
-/* The number behind "oom_kill " at the start of a line. */
-static bool read_count(const struct jr_oom *oom, uint64_t *ret)
+static const char machine_path[] = "/proc/vmstat";
+
+/* The number behind "oom_kill " at the start of a line of the file. */
+static bool read_count(const struct jr_oom *oom, const char *path,
+                       uint64_t *ret)
 {
     static const char word[] = "\noom_kill ";
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_char(&text, '\n'); /* so that the first line is like the others */
     JR_BUF_CLEANUP struct jr_buf file = JR_BUF_INIT;
-    if (!jr_io_fact(&file, oom->root, oom->path) || file.len == 0)
+    if (!jr_io_fact(&file, oom->root, path) || file.len == 0)
         return false;
     jr_buf_add(&text, file.data, file.len);
     const char *at = text.failed ? NULL : strstr(text.data, word);
@@ -46,7 +49,7 @@ static bool find_own(struct jr_oom *oom)
         int size = snprintf(oom->path, sizeof oom->path, "%s%.*s/%s",
                             place.point, (int)len, place.leaf, name);
         if (size > 0 && (size_t)size < sizeof oom->path &&
-            read_count(oom, &oom->counted))
+            read_count(oom, oom->path, &oom->counted))
             return true;
         if (len == 0)
             return false;
@@ -68,10 +71,8 @@ void jr_oom_open(struct jr_oom *oom, const char *root, int at_least)
 {
     *oom = (struct jr_oom){.root = root, .log_fd = -1};
     oom->own = find_own(oom);
-    if (oom->own)
+    if (!read_count(oom, machine_path, &oom->machine))
         return;
-    (void)stpcpy(oom->path, "/proc/vmstat");
-    (void)read_count(oom, &oom->counted);
     JR_CLOSE int fd = open_log(root);
     if (fd >= 0 && lseek(fd, 0, SEEK_END) >= 0)
         oom->log_fd = fcntl(fd, F_DUPFD_CLOEXEC, at_least);
@@ -113,13 +114,22 @@ static bool log_names(struct jr_oom *oom, pid_t pid)
     return false;
 }
 
-bool jr_oom_explains(struct jr_oom *oom, pid_t pid)
+/* Our group's count does not say of whom; it is the rank's that just ended. */
+static bool group_counts(struct jr_oom *oom)
 {
     uint64_t count = 0;
-    if (!read_count(oom, &count) || count <= oom->counted)
-        return false;
-    if (!oom->own && !log_names(oom, pid))
+    if (!oom->own || !read_count(oom, oom->path, &count) ||
+        count <= oom->counted)
         return false;
     oom->counted++;
     return true;
+}
+
+bool jr_oom_explains(struct jr_oom *oom, pid_t pid)
+{
+    uint64_t count = 0;
+    if (group_counts(oom))
+        return true;
+    return read_count(oom, machine_path, &count) && count > oom->machine &&
+           log_names(oom, pid);
 }

@@ -1,9 +1,10 @@
 /*
  * Whether the kernel killed a rank for want of memory, by its own account: the
  * count of our control group (oom_kill in memory.events, or in version 1's
- * memory.oom_control), which rises before the rank ends; where we are in no
- * such group, the machine's count (/proc/vmstat) and the kernel's log, which
- * names the process but is not for everybody to read.
+ * memory.oom_control), which rises before the rank ends; and for a rank in a
+ * group of its own, which ours does not count, or where we are in none, the
+ * machine's count (/proc/vmstat) and the kernel's log, which names the process
+ * but is not for everybody to read.
  */
 #ifndef JR_OOM_H
 #define JR_OOM_H
@@ -20,6 +21,7 @@ struct jr_oom {
     char path[PATH_MAX];       /* of the file with the count */
     bool own;                  /* it counts our group, not the machine */
     uint64_t counted;          /* kills that were there, or were told of */
+    uint64_t machine;          /* the machine's, when we began */
     int log_fd;                /* /dev/kmsg, from now on; -1: not to be read */
     pid_t named[JR_OOM_NAMED]; /* by the log, the last of them */
     unsigned named_count;

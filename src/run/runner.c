@@ -179,6 +179,8 @@ static int open_process(const struct jr_runner_args *args)
     if (setsid() < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
         return -1;
     (void)prctl(PR_SET_NAME, JR_RUNNER_NAME);
+    /* Somebody may have stopped us when the guard is killed. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGCONT);
     if (args->budget->raise)
         return setrlimit(RLIMIT_NOFILE, &args->budget->wanted);
     return 0;

@@ -276,6 +276,29 @@ class Memory(Case):
         self.assertIn("was OOM-killed", shown)
 
 
+    def test_in_a_group_of_the_ranks_own(self):
+        """Which jobrun's own group does not count."""
+        try:
+            with open("/dev/kmsg", "rb"):
+                pass
+        except OSError as error:
+            self.skipTest(f"SKIPPED: the kernel's log: {error}")
+        group = harness.limited_group(self)
+        self.write("eat.py", self.EAT)
+        for isolation in ("none", "pid"):
+            done = self.jobrun(
+                "-n", "2", "-s", f"isolation={isolation}", "--", "sh", "-c",
+                f"[ $RANK = 1 ] || exec sleep 1000; echo 0 > "
+                f"'{group}/cgroup.procs' && exec python3 eat.py")
+            if done.returncode == 7 and "isolation: pid" in done.stderr:
+                continue
+            rank = self.results()["ranks"][1]
+            if rank["signal"] != "SIGKILL":
+                self.skipTest(f"SKIPPED: the limit does not hold here: {rank}")
+            self.assertIn("rank 1 was OOM-killed", done.stderr)
+            self.assertEqual(self.results()["root_cause"]["kind"], "oom")
+
+
 class Isolation(Case):
     ISOLATE = "isolation: pid"
 

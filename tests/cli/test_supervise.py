@@ -1,5 +1,6 @@
 """A run that another jobrun looks after: --detach, wait, stop, prune, and what
 a run left whose two processes were killed at once."""
+import fcntl
 import json
 import os
 import pathlib
@@ -229,6 +230,31 @@ class Lost(Case):
             self.assertTrue(any(map(is_alive, pids)))
         path.write_text(json.dumps(record))
         self.expect(self.jobrun("stop", run), 0)
+
+
+class Abandoned(Case):
+    """Groups that a jobrun made, which was killed before it ran anything."""
+
+    def test_the_next_run_removes_them(self):
+        run = self.detach("exec sleep 1000")
+        own = self.record(run)["cgroup"]
+        if own is None:
+            self.skipTest("SKIPPED: no control group can be made here")
+        home = pathlib.Path(own).parent
+        names = [f"jobrun-gone-{os.getpid()}.1", f"jobrun-held-{os.getpid()}.1"]
+        gone, held = groups = [home / name for name in names]
+        for group in groups:
+            (group / "below").mkdir(parents=True)
+            self.addCleanup(lambda group=group: group.exists() and
+                            [path.rmdir() for path in (group / "below", group)])
+        lock = os.open(held, os.O_RDONLY)
+        self.addCleanup(os.close, lock)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        self.expect(self.jobrun("-n", "1", "--", "true"), 0)
+        self.assertFalse(gone.exists())
+        self.assertTrue((held / "below").exists())
+        self.assertTrue(os.path.exists(own))
+        self.assertIn("running", self.jobrun("show", run).stdout)
 
 
 class Pruned(Case):

@@ -134,6 +134,15 @@ class Trust(harness.Case):
         process.kill()
         self.ended(process, -signal.SIGKILL)
 
+    def test_the_guard_is_killed_while_the_runner_is_stopped(self):
+        for isolation in ("none", "pid"):
+            with self.subTest(isolation):
+                process = self.launch(STUBBORN + f"isolation: {isolation}\n")
+                runner = harness.runner_of(process.pid)
+                os.kill(runner, signal.SIGSTOP)
+                process.kill()
+                self.ended(process, -signal.SIGKILL)
+
     def test_a_suspended_rank_is_stopped(self):
         process = self.launch(POLITE)
         rank = self.await_event(event="rank_started", rank=1)

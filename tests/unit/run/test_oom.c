@@ -134,6 +134,26 @@ static void own_groups_count(void)
     }
 }
 
-JR_UNIT_MAIN("oom", CASE(the_log_names_processes),
+/* A rank in a group of its own, which ours does not count. */
+static void the_log_knows_what_our_group_does_not(void)
+{
+    struct machine m;
+    start(&m);
+    scratch_write(&m.scratch, "proc/self/cgroup", "5:memory:/a\n");
+    scratch_write(&m.scratch, "proc/self/mountinfo",
+                  "30 23 0:26 / /g rw - cgroup x rw,memory\n");
+    count(&m, "g/a/memory.oom_control", 7);
+    jr_oom_open(&m.oom, m.scratch.dir, 3);
+    CU_ASSERT_TRUE(m.oom.own);
+    say(&m, "3,8,7,-;Memory cgroup out of memory: Killed process 42 (a) b\n");
+    CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 42)); /* nothing is counted */
+    count(&m, "proc/vmstat", 4);
+    CU_ASSERT_FALSE(jr_oom_explains(&m.oom, 43));
+    CU_ASSERT_TRUE(jr_oom_explains(&m.oom, 42));
+    finish(&m);
+}
+
+JR_UNIT_MAIN("oom", CASE(the_log_knows_what_our_group_does_not),
+             CASE(the_log_names_processes),
              CASE(two_at_once_are_both_explained),
              CASE(without_a_log_nothing_is_explained), CASE(own_groups_count))
