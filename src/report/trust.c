@@ -1,10 +1,11 @@
 #include "trust.h"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "user.h"
 
 #include "banned.h"
 
@@ -64,19 +65,6 @@ struct jr_trust jr_trust_run(int dir_fd, int run_fd)
     return trust;
 }
 
-void jr_trust_user(struct jr_buf *out, uid_t user)
-{
-    struct passwd entry, *found = NULL;
-    char text[4096];
-    if (getpwuid_r(user, &entry, text, sizeof text, &found) == 0 &&
-        found != NULL) {
-        jr_buf_safe(out, found->pw_name);
-        jr_buf_printf(out, " (uid %u)", (unsigned)user);
-    } else {
-        jr_buf_printf(out, "%u", (unsigned)user);
-    }
-}
-
 void jr_trust_explain(struct jr_buf *out, const struct jr_trust *trust)
 {
     static const char *const places[] = {
@@ -92,6 +80,6 @@ void jr_trust_explain(struct jr_buf *out, const struct jr_trust *trust)
         return;
     }
     jr_buf_str(out, "belongs to user ");
-    jr_trust_user(out, trust->owner);
+    jr_user_print(out, trust->owner);
     jr_buf_str(out, ", not to you");
 }

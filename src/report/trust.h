@@ -43,7 +43,4 @@ struct jr_trust jr_trust_run(int dir_fd, int run_fd);
  * to user bob (uid 1001), not to you". */
 void jr_trust_explain(struct jr_buf *out, const struct jr_trust *trust);
 
-/* Append the name of a user, "bob (uid 1001)", or only the number. */
-void jr_trust_user(struct jr_buf *out, uid_t user);
-
 #endif

@@ -2,6 +2,10 @@
  * The port lease. A port is leased by a socket in the abstract Unix namespace
  * that is named after it: all users of a network namespace see the same names,
  * and the kernel lets go of one when its holder dies.
+ *
+ * Anybody can take such names. A lease of another user counts as long as that
+ * user holds no more of them than jobs need; beyond that the trial bind
+ * decides, and a name with our number in it keeps our own jobs apart.
  */
 #ifndef JR_LEASE_H
 #define JR_LEASE_H
@@ -10,6 +14,9 @@
 #include <sys/types.h>
 
 #include <jobrun/error.h>
+
+/* The leases that one user can hold and have honoured by others. */
+#define JR_LEASES_MOST 256
 
 /* Lease `port` and bind it for a trial on both IP versions, as a server would
  * that does not mind TIME_WAIT. Returns the lease, a descriptor that is closed
@@ -20,8 +27,14 @@ int jr_lease_take(uint32_t port, struct jr_error *err);
 /* Lease any port that the kernel finds free. */
 int jr_lease_any(uint32_t *ret_port, struct jr_error *err);
 
-/* The process that listens on a TCP port, by /proc/net/tcp and the descriptors
- * of the processes that may be looked into; 0 when it cannot be told. */
-pid_t jr_lease_owner(uint32_t port);
+/* Who holds a lease or a port. */
+struct jr_holder {
+    pid_t pid; /* 0: unknown */
+    uid_t uid; /* -1: unknown */
+};
+
+/* The process that listens on a TCP port, by the descriptors of the processes
+ * that may be looked into, and its user, by /proc/net/tcp. */
+struct jr_holder jr_lease_owner(uint32_t port);
 
 #endif

@@ -270,6 +270,38 @@ class Bounds(Case):
         self.expect(self.jobrun("show", "long"), 0)
 
 
+class Ports(Case):
+    SQUAT = """\
+import os, resource, socket, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+os.setgid(65534)
+os.setuid(65534)
+held = [socket.socket(socket.AF_UNIX) for _ in range(29500, 32768)]
+for port, name in enumerate(held, 29500):
+    name.bind("\\0jobrun-port-%d" % port)
+    name.listen()
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+    def test_one_user_cannot_lease_all(self):
+        """In a network namespace, where nobody else is held up."""
+        self.write("squat.py", self.SQUAT)
+        done = subprocess.run(
+            ["unshare", "--net", "sh", "-c", """
+                 mkfifo go
+                 python3 squat.py < go > said & exec 9> go
+                 until grep -q held said; do sleep 0.01; done
+                 "$0" -n 2 -- sh -c 'echo port $MASTER_PORT' """,
+             harness.JOBRUN], cwd=self.folder, text=True, capture_output=True,
+            env=harness.clean_environment(), stdin=subprocess.DEVNULL,
+            timeout=harness.LIMIT)
+        if "unshare" in done.stderr:
+            self.skipTest("SKIPPED: no network namespace: " + done.stderr)
+        self.expect(done, 0)
+        self.assertIn("port 29500", done.stdout)
+
+
 class Namespace(Case):
     """Beside a run of another PID namespace."""
 

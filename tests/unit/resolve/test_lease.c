@@ -3,7 +3,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <sched.h>
+#include <stddef.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -122,7 +125,7 @@ static void does_not_mind_time_wait(void)
 
 static void finds_no_owner_of_a_free_port(void)
 {
-    CU_ASSERT_EQUAL(jr_lease_owner(1), 0);
+    CU_ASSERT_EQUAL(jr_lease_owner(1).pid, 0);
 }
 
 static void refuses_a_given_port(void)
@@ -229,8 +232,89 @@ static void gives_each_job_its_own(void)
     }
 }
 
+enum { NOBODY = 65534, FIRST = 29500 };
+
+static int take_name(const char *text)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    size_t len = strlen(text);
+    memcpy(name.sun_path + 1, text, len);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 ||
+        bind(fd, (struct sockaddr *)&name,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len)) !=
+            0)
+        return -1;
+    return listen(fd, 1);
+}
+
+/* Another user, who holds so many leases until the pipe is closed. */
+static pid_t squat(unsigned count, const int ends[2])
+{
+    char name[64], byte;
+    int ready[2];
+    CU_ASSERT_EQUAL_FATAL(pipe(ready), 0);
+    pid_t child = fork();
+    if (child != 0) {
+        (void)close(ready[1]);
+        CU_ASSERT_EQUAL(read(ready[0], &byte, 1), 1);
+        (void)close(ready[0]);
+        return child;
+    }
+    (void)close(ends[1]);
+    int failed = setgid(NOBODY) != 0 || setuid(NOBODY) != 0;
+    for (unsigned i = 0; i < count; i++) {
+        (void)snprintf(name, sizeof name, "jobrun-port-%u", FIRST + i);
+        failed |= take_name(name) != 0;
+    }
+    failed |= take_name("jobrun-port-29501-0") != 0;
+    if (!failed && write(ready[1], "x", 1) == 1)
+        (void)!read(ends[0], &byte, 1);
+    _exit(failed);
+}
+
+/* In a network namespace of our own, where nobody else has leases. */
+static void check_squatter(unsigned count)
+{
+    struct jr_error err = {0};
+    int ends[2], status;
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    pid_t child = squat(count, ends);
+    int first = jr_lease_take(FIRST, &err);
+    if (count <= JR_LEASES_MOST) {
+        CU_ASSERT_EQUAL(first, -1);
+        CU_ASSERT_EQUAL(err.sys, EADDRINUSE);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "leased by jobrun, pid "));
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "of user "));
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "65534"));
+    } else {
+        int second = jr_lease_take(FIRST + 1, &err);
+        CU_ASSERT_TRUE(first >= 0 && second >= 0);
+        CU_ASSERT_EQUAL(jr_lease_take(FIRST, &err), -1); /* that is ours */
+        CU_ASSERT_PTR_NULL(strstr(err.text, "of user"));
+        (void)close(second);
+        (void)close(first);
+        first = jr_lease_take(FIRST, &err);
+        CU_ASSERT_TRUE(first >= 0);
+        (void)close(first);
+    }
+    (void)close(ends[1]);
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    CU_ASSERT_EQUAL(status, 0);
+    (void)close(ends[0]);
+}
+
+static void a_user_cannot_squat_on_all_ports(void)
+{
+    if (geteuid() != 0 || unshare(CLONE_NEWNET) != 0)
+        return; /* it takes root to be two users */
+    check_squatter(10);
+    check_squatter(JR_LEASES_MOST + 50);
+}
+
 JR_UNIT_MAIN("resolve lease", CASE(names_the_listener),
              CASE(names_the_other_jobrun), CASE(leaves_the_port_free),
              CASE(does_not_mind_time_wait), CASE(finds_no_owner_of_a_free_port),
              CASE(refuses_a_given_port), CASE(never_moves_on_several_nodes),
-             CASE(lets_go_unless_kept), CASE(gives_each_job_its_own))
+             CASE(lets_go_unless_kept), CASE(gives_each_job_its_own),
+             CASE(a_user_cannot_squat_on_all_ports))
