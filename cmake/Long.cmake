@@ -15,6 +15,7 @@ set(JR_LONG_TESTS
   slurm.links:release:620 # it waits
   python.versions:release:200
   python.torch:release:180
+  python.forks:release:180
   cli.frameworks:release:180
   memcheck.jobrun:release:150
   run.chaos.long:release:120

@@ -194,6 +194,13 @@ int jr_argv_call(struct jr_stencil *ret, const struct jr_scopes *scopes,
     return kept == NULL ? 0 : jr_stencil_compile(ret, &space, "", kept, err);
 }
 
+/* fork_threads: refuse */
+static void add_refusal(struct words *words)
+{
+    if (words->scopes->job->policy->fork_threads == JR_FORK_THREADS_REFUSE)
+        add(words, "--refuse-threads");
+}
+
 char **jr_argv_helper(const struct jr_scopes *scopes, struct jr_arena *arena)
 {
     const struct jr_job *job = scopes->job;
@@ -204,12 +211,14 @@ char **jr_argv_helper(const struct jr_scopes *scopes, struct jr_arena *arena)
     if (entry->form == JR_FORM_LIBRARY) {
         add_support(&words, "jobrun-step");
         add(&words, "serve");
+        add_refusal(&words);
         add(&words, entry->library->path);
         return words.argv.items;
     }
     add(&words, entry->python->interpreter);
     add_support(&words, "python/jobrun/_worker.py");
     add(&words, "serve");
+    add_refusal(&words);
     for (uint32_t i = 0; i < job->preload_count; i++) {
         add(&words, "--preload");
         add(&words, job->preload[i]);

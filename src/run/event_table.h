@@ -107,6 +107,9 @@ enum {
     X(RESTART, "restart", JR_SAYS(ATTEMPT) | JR_SAYS(MASTER_PORT), 0, 0,       \
       "started all ranks again",                                               \
       "The next attempt begins: what follows is of its ranks.")                \
+    X(HELPER_THREADS, "helper_threads", 0, 0, 0,                               \
+      "its helper has threads that no fork has",                               \
+      "What was imported before the ranks were forked left threads behind.")   \
     X(GUARD_LOST, "guard_lost", 0, 0, 0, "lost its guard",                     \
       "The process that guards the run is gone: the run is torn down.")        \
     X(RUNNER_LOST, "runner_lost",                                              \

@@ -61,6 +61,7 @@ static void on_exit_of_rank(void *owner, uint32_t events)
     if (rank->plan->input == JR_INPUT_TERMINAL)
         jr_terminal_end(runner->terminal);
     explain_kill(runner, rank->outcome);
+    jr_fork_stall_ended(rank);
     jr_inject_ended(runner, rank);
     (void)jr_rank_handle(rank, JR_RANK_ON_EXIT, 0);
     rank_ended(runner, rank);
@@ -181,6 +182,7 @@ static void on_forked(void *owner, uint32_t i, pid_t pid)
         return;
     }
     rank_started(runner, rank, pid, pidfd);
+    jr_fork_stall_started(rank);
     /* Born too late. */
     if (runner->stop.begun)
         (void)jr_rank_handle(
@@ -208,6 +210,11 @@ void jr_launch_fail(struct jr_runner *runner, enum jr_stage stage, int error,
     start_failed(runner, &runner->ranks[i], &started);
 }
 
+static void on_helper_threads(void *owner, const char *text)
+{
+    jr_fork_stall_warn(owner, text);
+}
+
 static void on_helper_failed(void *owner, enum jr_stage stage, int error,
                              const char *text)
 {
@@ -216,10 +223,10 @@ static void on_helper_failed(void *owner, enum jr_stage stage, int error,
 
 void jr_launch_open(struct jr_runner *runner)
 {
-    runner->helper =
-        (struct jr_helper){.socket = {.fd = -1},
-                           .process = {.fd = -1},
-                           .hooks = {runner, on_forked, on_helper_failed}};
+    runner->helper = (struct jr_helper){
+        .socket = {.fd = -1},
+        .process = {.fd = -1},
+        .hooks = {runner, on_forked, on_helper_threads, on_helper_failed}};
 }
 
 void jr_launch_begin(struct jr_runner *runner)

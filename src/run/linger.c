@@ -3,11 +3,11 @@
  * `exit_barrier` scripts and modules too.
  *
  * Such a rank has a control socket (its descriptor 3, which the worker keeps
- * to itself). It says `r` once it has returned and its result is written, or
- * `f` once it has told its exception, and then waits for a byte, or for the end
- * of the socket, before it goes on to its end. Whatever the rank forks has the
- * socket too, and is not the rank: only the word of the process that jobrun
- * started counts (control.h).
+ * to itself). It says `b` before it calls its function; `r` once it has
+ * returned and its result is written, or `f` once it has told its exception,
+ * and then waits for a byte, or for the end of the socket, before it goes on to
+ * its end. Whatever the rank forks has the socket too, and is not the rank:
+ * only the word of the process that jobrun started counts (control.h).
  *
  * With `exit_barrier` it gets that when every rank has returned, those of the
  * job's other nodes too (run.h: the link), or one has ended in another way, or
@@ -124,8 +124,13 @@ static void dismiss(struct jr_rank_run *rank, pid_t other)
 
 static void weigh(struct jr_rank_run *rank, const struct jr_control_word *word)
 {
-    bool returned = word->text[0] == 'r';
-    if (!returned && word->text[0] != 'f')
+    const char *text = word->text;
+    if (*text == 'b' && is_rank(rank, word->from)) {
+        jr_fork_stall_reached(rank);
+        text++;
+    }
+    bool returned = *text == 'r';
+    if (!returned && *text != 'f')
         return;
     bool own = is_rank(rank, word->from);
     if (!own && returned)

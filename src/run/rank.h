@@ -46,6 +46,7 @@ struct jr_rank_run {
     struct jr_watch control; /* its control socket; see linger.c */
     enum jr_word word;
     uint64_t leave_by; /* when it has to have ended; 0: no such time */
+    uint64_t reach_by; /* when it has to have reached its function; 0 */
     enum jr_life state;
     bool group; /* the stop signal goes to its whole process group */
     pid_t pid;  /* leader of its session and group, not reaped */

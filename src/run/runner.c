@@ -232,6 +232,7 @@ static int open_runner(struct jr_runner *runner,
         return -1;
     jr_linger_open(runner);
     jr_pin_open(runner);
+    jr_fork_stall_open(runner);
     jr_straggle_open(runner);
     jr_hang_open(runner);
     if (jr_silence_open(runner) != 0)

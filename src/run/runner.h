@@ -7,6 +7,7 @@
 
 #include "budget.h"
 #include "events.h"
+#include "fork_stall.h"
 #include "hang.h"
 #include "launch.h"
 #include "loop.h"
@@ -58,6 +59,7 @@ struct jr_runner {
     struct jr_helper helper;
     struct jr_linger linger;
     struct jr_pinning pinning;
+    struct jr_fork_stall fork_stall;
     struct jr_silence silence;
     struct jr_straggle straggle;
     struct jr_hang hang;

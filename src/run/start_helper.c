@@ -88,7 +88,9 @@ static void hear_one(struct jr_helper *helper, const char *text)
 {
     unsigned i = 0;
     int number = 0;
-    if (strcmp(text, "ready") == 0) {
+    if (strncmp(text, "threads ", 8) == 0) {
+        helper->hooks.threads(helper->hooks.owner, text + 8);
+    } else if (strcmp(text, "ready") == 0) {
         helper->ready = !helper->failed;
     } else if (strcmp(text, "done") == 0) {
         hear_done(helper);

@@ -11,6 +11,8 @@
  *
  * and helper to runner:
  *
+ *     threads TEXT     what is imported has left threads behind: how many, and
+ *                      their names
  *     ready            what is to be imported is imported
  *     failed STAGE\n.. it cannot be used: import or fork, and why
  *     rank I PID       from the intermediate process that forked it
@@ -39,6 +41,8 @@ struct jr_helper_hooks {
     void *owner;
     /* A rank was forked. */
     void (*started)(void *owner, uint32_t i, pid_t pid);
+    /* It has threads besides the one that forks: which. */
+    void (*threads)(void *owner, const char *text);
     /* No further rank will be. `text`: why; may be empty. */
     void (*failed)(void *owner, enum jr_stage stage, int error,
                    const char *text);

@@ -18,6 +18,7 @@ static const struct jr_spec_word word_start[] = {JR_START_METHODS(WORD){0}};
 static const struct jr_spec_word word_visible[] = {JR_VISIBILITIES(WORD){0}};
 static const struct jr_spec_word word_failure[] = {JR_ON_FAILURES(WORD){0}};
 static const struct jr_spec_word word_target[] = {JR_STOP_TARGETS(WORD){0}};
+static const struct jr_spec_word word_threads[] = {JR_FORK_THREADS(WORD){0}};
 static const struct jr_spec_word word_status[] = {JR_EXIT_STATUSES(WORD){0}};
 static const struct jr_spec_word word_isolation[] = {JR_ISOLATIONS(WORD){0}};
 static const struct jr_spec_word word_signal[] = {JR_ON_SIGNALS(WORD){0}};
@@ -108,6 +109,7 @@ TYPE(VISIBILITY, ONE_OF(word_visible))
 TYPE(BIND, ONE_OF(word_bind))
 TYPE(ON_FAILURE, ONE_OF(word_failure))
 TYPE(STOP_TARGET, ONE_OF(word_target))
+TYPE(FORK_THREADS, ONE_OF(word_threads))
 TYPE(EXIT_STATUS, ONE_OF(word_status))
 TYPE(ISOLATION, ONE_OF(word_isolation))
 TYPE(ON_SIGNAL, ONE_OF(word_signal))

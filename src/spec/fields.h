@@ -116,6 +116,9 @@
       "how a rank comes to life")                                              \
     X("preload", MODULES, OPTIONAL, STRS(preload), NULL, NULL, EXPERIMENT,     \
       "none", "modules that the helper imports once, before it forks")         \
+    X("fork_threads", FORK_THREADS, OPTIONAL,                                  \
+      WORDS(policy.fork_threads, fork_threads), "warn", NULL, SUPERVISION,     \
+      "warn", "what to do where imports leave threads in the helper")          \
     X("redirects", STREAMS, OPTIONAL, RULES(redirects), NULL, NULL, OUTPUT,    \
       "none", "streams that go to the rank's files only")                      \
     X("tee", STREAMS, OPTIONAL, RULES(tee), NULL, NULL, OUTPUT,                \

@@ -203,6 +203,16 @@
       "entrypoint: {python: {module: pkg.train}}\n"                            \
       "start_method: forkserver\n"                                             \
       "preload: [numpy, torch]")                                               \
+    N("fork_threads",                                                          \
+      "A fork has one thread only: a rank that waits for another one of the "  \
+      "helper hangs, and one that has not reached its function after 30 s "    \
+      "fails. Pools of OpenBLAS, MKL, OpenMP and torch are none: they have "   \
+      "one thread while the helper imports, and each rank sets their size "    \
+      "by `threads`.",                                                         \
+      "entrypoint: {python: {module: pkg.train}}\n"                            \
+      "start_method: forkserver\n"                                             \
+      "preload: [grpc]\n"                                                      \
+      "fork_threads: refuse")                                                  \
     N("redirects", "", "redirects: {0: none, 1-7: all}")                       \
     N("tee", "A stream that both name is teed.", "tee: \"0:all,1-7:err\"")     \
     N("console", "",                                                           \

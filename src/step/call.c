@@ -208,6 +208,8 @@ static int call(const struct jr_step *step, step_function *function,
                             .text = JR_BUF_INIT};
     struct stat st = {0};
     pid_t self = getpid();
+    if (step->forked && step->control >= 0)
+        (void)send(step->control, "b", 1, MSG_NOSIGNAL);
     int code = function(rank, &result.face);
     bool forked = getpid() != self;
     if (code == 0 && !forked)

@@ -22,17 +22,21 @@ static void find_control(struct jr_step *step)
 int main(int argc, char **argv)
 {
     struct jr_step_words words = {argc, argv};
-    if (argc == 3 && strcmp(argv[1], "serve") == 0)
-        jr_step_serve(argv[2], &words);
+    bool refuse = argc == 4 && strcmp(argv[2], "--refuse-threads") == 0;
+    bool serves = argc == 3 + refuse && strcmp(argv[1], "serve") == 0;
+    if (serves)
+        jr_step_serve(argv[2 + refuse], refuse, &words);
     if (words.argc < 3) {
         (void)fprintf(stderr, "usage: jobrun-step PATH SYMBOL [ARG]...\n"
-                              "       jobrun-step serve PATH\n");
+                              "       jobrun-step serve "
+                              "[--refuse-threads] PATH\n");
         return JR_STEP_UNSTARTED;
     }
     struct jr_step step = {.path = words.argv[1],
                            .symbol = words.argv[2],
                            .argc = words.argc - 3,
-                           .argv = words.argv + 3};
+                           .argv = words.argv + 3,
+                           .forked = serves};
     find_control(&step);
     return jr_step_run(&step);
 }

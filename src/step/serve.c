@@ -23,6 +23,7 @@
 #include "io.h"
 #include "num.h"
 #include "set.h"
+#include "threads.h"
 
 #include "banned.h"
 
@@ -105,22 +106,37 @@ static bool refuse_device(const char *name)
     return false;
 }
 
-static void prepare(const char *path)
+/* Threads that loading has left: told, or no rank is forked. */
+static void judge_threads(bool refuse)
+{
+    JR_BUF_CLEANUP struct jr_buf told = JR_BUF_INIT;
+    char text[512];
+    if (jr_step_threads_tell(&told) == 0 || told.failed)
+        return;
+    if (jr_step_threads_hang())
+        give_up("fork",
+                "loading the library has begun to use OpenMP with several "
+                "threads, and a fork hangs in its next parallel region: do "
+                "that in the step, or use start_method: spawn");
+    if (refuse) {
+        (void)snprintf(text, sizeof text,
+                       "loading the library started %s, and a fork has only "
+                       "one: fork_threads is refuse. Start them in the step, "
+                       "or use start_method: spawn",
+                       told.data);
+        give_up("fork", text);
+    }
+    (void)snprintf(text, sizeof text, "threads %s", told.data);
+    say(text);
+}
+
+static void prepare(const char *path, bool refuse_threads)
 {
     struct jr_error err = {0};
-    char why[256];
+    jr_step_threads_limit();
     if (jr_step_load(path, &err) == NULL)
         give_up("import", err.text);
-    unsigned threads = each_entry("/proc/self/task", NULL);
-    if (threads > 1) {
-        (void)snprintf(
-            why, sizeof why,
-            "loading the library started %u thread%s, and a fork has "
-            "only one: what waits for the others would hang. Start "
-            "them in the step, or use start_method: spawn",
-            threads - 1, threads == 2 ? "" : "s");
-        give_up("fork", why);
-    }
+    judge_threads(refuse_threads);
     (void)each_entry("/proc/self/fd", refuse_device);
     (void)fflush(NULL); /* or every rank would print it again */
 }
@@ -306,11 +322,12 @@ static bool go(struct helper *helper, struct jr_step_words *ret)
     return false;
 }
 
-void jr_step_serve(const char *path, struct jr_step_words *ret)
+void jr_step_serve(const char *path, bool refuse_threads,
+                   struct jr_step_words *ret)
 {
     struct helper helper = {.runner = getppid()};
     char text[MESSAGE + 1];
-    prepare(path);
+    prepare(path, refuse_threads);
     say("ready");
     for (;;) {
         struct asked *next = &helper.batch[helper.count];
@@ -319,7 +336,9 @@ void jr_step_serve(const char *path, struct jr_step_words *ret)
         if (sscanf(text, "rank %u", &next->place) == 1 &&
             ++helper.count > BATCH)
             give_up("fork", "more ranks were asked for than it takes at once");
-        if (strcmp(text, "go") == 0 && go(&helper, ret))
+        if (strcmp(text, "go") == 0 && go(&helper, ret)) {
+            jr_step_threads_resize();
             return;
+        }
     }
 }

@@ -2,7 +2,8 @@
  * jobrun-step: what jobrun executes for a rank whose entrypoint is `library`.
  *
  *     jobrun-step PATH SYMBOL [ARG]...
- *     jobrun-step serve PATH           (the helper that its ranks are forks of)
+ *     jobrun-step serve [--refuse-threads] PATH
+ *                                      (the helper that its ranks are forks of)
  *
  * It does for a shared library what python/jobrun/_worker.py does for a Python
  * function, with the same files, the same exit code for what could not be
@@ -11,6 +12,7 @@
 #ifndef JR_STEP_H
 #define JR_STEP_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include <jobrun/error.h>
@@ -30,6 +32,7 @@ struct jr_step {
     char **argv;
     int control; /* the control socket; -1: none */
     ino_t control_ino;
+    bool forked; /* of a helper: the runner hears that the step is reached */
 };
 
 /* Read a rank's place from the environment of the contract. -1 with `err` where
@@ -50,7 +53,8 @@ struct jr_step_words {
 };
 
 /* Be the helper; returns in each rank, with the rank's words. */
-void jr_step_serve(const char *path, struct jr_step_words *ret);
+void jr_step_serve(const char *path, bool refuse_threads,
+                   struct jr_step_words *ret);
 
 /* Append what may have been meant by a symbol that the library at `path` does
  * not have; nothing where nothing is like it. symbols.c */

@@ -1,4 +1,5 @@
 """The start methods fork and forkserver, through a driver of the run."""
+import ctypes
 import json
 import os
 import random
@@ -9,6 +10,7 @@ import socket
 import sys
 import time
 import unittest
+from unittest import mock
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "..", "run"))
 from chaos import child_of, survivors
@@ -167,12 +169,62 @@ class Ranks(Case):
         self.write("threads.py", "import threading\n"
                    "stop = threading.Event()\n"
                    "threading.Thread(target=stop.wait, daemon=True).start()\n")
-        self.refused("fork", "text=the imports started 1 thread,",
-                     "--preload", "threads")
+        self.refused("fork", r"text=the imports started 1 thread \(Thread-1.*"
+                     "fork_threads is refuse",
+                     "--refuse-threads", "--preload", "threads")
         self.write("torch/__init__.py", "")
         self.write("torch/cuda.py", "def is_initialized():\n    return True\n")
         self.refused("fork", "text=the imports initialised a device "
                      r"\(torch.cuda\)", "--preload", "torch.cuda")
+
+    def test_threads_of_imports_are_told_once(self):
+        self.write("threads.py", "import threading\n"
+                   "stop = threading.Event()\n"
+                   "for name in 'feeder', 'feeder', 'watch':\n"
+                   "    threading.Thread(target=stop.wait, daemon=True,\n"
+                   "                     name=name).start()\n")
+        self.write("f.py", "import threading\n"
+                   "def f(): print('alone', threading.active_count())\n")
+        self.assertEqual(self.call("f:f", ranks=8,
+                                   helper=["--preload", "threads"]), 0)
+        self.assertEqual(self.err.count("warning"), 1, self.err)
+        self.assertIn("left 3 threads (feeder, watch)", self.err)
+        self.assertEqual(self.out.count("alone 1"), 8, self.out)
+        self.assertEqual(self.outcome.count("code=0"), 8, self.outcome)
+
+    def test_pools_have_one_thread_in_the_helper_and_their_size_in_ranks(self):
+        """GNU's OpenMP, by ctypes: its variable is read once, at the load."""
+        try:
+            ctypes.CDLL("libgomp.so.1")
+        except OSError:
+            self.skipTest("there is no libgomp.so.1")
+        self.write("pool.py", """\
+            import ctypes, os
+            omp = ctypes.CDLL("libgomp.so.1")
+            at_import = omp.omp_get_max_threads()
+            region = omp.GOMP_parallel
+            region.argtypes = [ctypes.c_void_p, ctypes.c_void_p,
+                               ctypes.c_uint, ctypes.c_uint]
+            nothing = ctypes.cast(ctypes.CDLL(None).getpid, ctypes.c_void_p)
+            def use(threads=0):
+                region(nothing, None, threads, 0)
+                return len(os.listdir("/proc/self/task"))
+            if os.environ.get("LIVE"):
+                use(3)
+            """)
+        self.write("f.py", "import pool\n"
+                   "def f(): print('pool', pool.at_import,\n"
+                   "    pool.omp.omp_get_max_threads(), pool.use())\n")
+        for threads in 1, 12:
+            with mock.patch.dict(os.environ, OMP_NUM_THREADS=str(threads)):
+                self.assertEqual(self.call("f:f", ranks=2,
+                                           helper=["--preload", "pool"]), 0)
+            self.assertEqual(self.out.count(
+                "pool 1 %d %d" % (threads, threads)), 2, self.out)
+            self.assertNotIn("warning", self.err)
+        with mock.patch.dict(os.environ, LIVE="1"):
+            self.refused("fork", "text=the imports have begun to use OpenMP "
+                         r"\(/.*libgomp", "--preload", "pool")
 
     def test_no_interpreter(self):
         self.start([DRIVER, "helper=/no/python,serve", "outcome=outcome",

@@ -103,14 +103,14 @@ class Steps(Case):
 class Served(Case):
     """Ranks that are forks of a helper which has loaded the library."""
 
-    def drive(self, *words, ranks=1, options=(), library=ODD):
+    def drive(self, *words, ranks=1, options=(), library=ODD, serve=()):
         shutil.rmtree(self.dir + "/runs", ignore_errors=True)
         driver = self.start(
             ["env", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8", "NODE_RANK=0",
              "GROUP_WORLD_SIZE=1", "JOBRUN_ATTEMPT=0", "MASTER_PORT=29500",
              os.environ["RUNDRIVER"], "ranks=%d" % ranks, "outcome=outcome",
              "out=tee", "err=tee", "workdir=" + self.dir,
-             "helper=%s,serve,%s" % (STEP, library), *options, "--", STEP,
+             "helper=" + ",".join((STEP, "serve", *serve, library)), *options, "--", STEP,
              library, *words])
         self.out, self.err = driver.communicate(timeout=WAIT)
         with open(self.dir + "/outcome") as file:
@@ -177,12 +177,21 @@ class Served(Case):
                          library=self.dir + "/" + name)
         self.addCleanup(os.environ.pop, "ODD")
         for odd, stage, text, options in (
-                ("thread", "fork", "loading the library started 1 thread", ()),
                 ("die", "import", "it was killed by SIGKILL before it was ready", ()),
                 ("hang", "import", "it was not done within timeouts.start",
                  ["start=300"])):
             os.environ["ODD"] = odd
             self.refused(stage, text, options=options)
+
+    def test_threads_of_loading(self):
+        self.addCleanup(os.environ.pop, "ODD")
+        os.environ["ODD"] = "thread"
+        self.refused("fork", "loading the library started 1 thread "
+                     "(jobrun-step), and a fork has only one: fork_threads is",
+                     serve=["--refuse-threads"])
+        self.drive("silent", ranks=4)
+        self.assertEqual(self.outcome.count("end=exited code=0"), 4, self.err)
+        self.assertEqual(self.err.count("left 1 thread (jobrun-step)"), 1)
 
 
 if __name__ == "__main__":

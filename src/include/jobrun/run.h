@@ -26,6 +26,7 @@
     X(SETUP, "setup", "did not start: its setup failed")                       \
     X(IMPORT, "import", "did not start: its helper could not import")          \
     X(FORK, "fork", "did not start: its helper could not fork it")             \
+    X(STALL, "stall", "was forked and did not reach its function")             \
     X(LATE, "late", "did not start within timeouts.start")
 
 #define JR_STAGE_ENUM(name, word, text) JR_STAGE_##name,

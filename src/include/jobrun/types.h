@@ -100,6 +100,11 @@
     X(CLASS, "class", "the table of exit codes")                               \
     X(RANK, "rank", "the root-cause rank's own code, 128+N for a signal")
 
+/* What is done where the helper of fork and forkserver has threads. */
+#define JR_FORK_THREADS(X)                                                     \
+    X(WARN, "warn", "it is told once, and the ranks are forked")               \
+    X(REFUSE, "refuse", "no rank is started")
+
 /* What the processes of a run share with the rest of the machine. */
 #define JR_ISOLATIONS(X)                                                       \
     X(NONE, "none", "they are processes among the others")                     \
@@ -217,6 +222,7 @@
 #define JR_ENUM_ON_FAILURE(name, word, help)   JR_ON_FAILURE_##name,
 #define JR_ENUM_STOP_TARGET(name, word, help)  JR_STOP_##name,
 #define JR_ENUM_EXIT_STATUS(name, word, help)  JR_EXIT_STATUS_##name,
+#define JR_ENUM_FORK_THREADS(name, word, help) JR_FORK_THREADS_##name,
 #define JR_ENUM_ISOLATION(name, word, help)    JR_ISOLATION_##name,
 #define JR_ENUM_ON_SIGNAL(name, word, help)    JR_ON_SIGNAL_##name,
 #define JR_ENUM_LOG_MODE(name, word, help)     JR_LOG_##name,
@@ -238,6 +244,7 @@ enum jr_streams { JR_STREAMS(JR_ENUM_STREAMS) };
 enum jr_on_failure { JR_ON_FAILURES(JR_ENUM_ON_FAILURE) };
 enum jr_stop_target { JR_STOP_TARGETS(JR_ENUM_STOP_TARGET) };
 enum jr_exit_status { JR_EXIT_STATUSES(JR_ENUM_EXIT_STATUS) };
+enum jr_fork_threads { JR_FORK_THREADS(JR_ENUM_FORK_THREADS) };
 enum jr_isolation { JR_ISOLATIONS(JR_ENUM_ISOLATION) };
 enum jr_on_signal { JR_ON_SIGNALS(JR_ENUM_ON_SIGNAL) };
 enum jr_log_mode { JR_LOG_MODES(JR_ENUM_LOG_MODE) };
@@ -442,6 +449,7 @@ struct jr_policy {
     enum jr_stop_target stop_target;
     bool exit_barrier; /* ranks that returned stay until all have */
     enum jr_exit_status exit_status;
+    enum jr_fork_threads fork_threads;
     enum jr_log_mode log_mode;
     char *log_limit; /* see jr_num_size; NULL: none */
     enum jr_isolation isolation;

@@ -47,7 +47,7 @@ def read_script(path):
                          % (os.path.abspath(path), error.strerror)) from None
 
 
-def _run_script(words):
+def _run_script(words, _):
     path = words[0]
     sys.argv[:] = words
     main = _new_main()
@@ -106,7 +106,7 @@ def find_module(name):
     return spec
 
 
-def _run_module(words):
+def _run_module(words, _):
     import runpy
     sys.argv[:] = words
     _put_first(os.getcwd())
@@ -169,7 +169,7 @@ def _init(framework, smoke_test):
     jobrun.init(framework, smoke_test)
 
 
-def _run_function(words):
+def _run_function(words, control):
     target = words[0]
     call = json.loads(words[1])
     args, kwargs = call.get("args") or [], call.get("kwargs") or {}
@@ -183,6 +183,7 @@ def _run_function(words):
     if call.get("init"):
         _init(call["init"], bool(call.get("smoke_test")))
     _result.hold()
+    control.reach()
     value = function(*args, **kwargs)
     if not _error.is_rank():
         sys.stderr.write(
@@ -203,8 +204,8 @@ class Control:
     """The runner's ear: a word says how the rank's work ended, a byte that
     comes back says that it may go."""
 
-    def __init__(self, fd):
-        self.fd = fd
+    def __init__(self, fd, forked):
+        self.fd, self.forked = fd, forked
         self.file = self._socket()
         if self.file is None:
             self.fd = -1
@@ -223,6 +224,12 @@ class Control:
     def is_lost(self):
         """Whether the user's code has closed it."""
         return self.fd >= 0 and self._socket() != self.file
+
+    def reach(self):
+        """A fork is on its way: the runner bounds that (src/run/fork_stall.c).
+        """
+        if self.forked:
+            self.tell(b"b")
 
     def tell(self, how):
         # A process that the user forked is not the rank.
@@ -251,7 +258,7 @@ def _returned(control, file):
 def _run(words, control):
     form = _FORMS[words[0]]
     try:
-        file = form(words[1:])
+        file = form(words[1:], control)
     except SystemExit as error:
         if error.code in (None, 0) and words[0] != "function":
             control.tell(b"r")
@@ -267,9 +274,9 @@ def _run(words, control):
 
 
 def main(words):
-    control = CONTROL
-    if words[0] == "serve":
+    control, forked = CONTROL, words[0] == "serve"
+    if forked:
         from jobrun import _serve
         words, control = _serve.serve(words[1:])
     _error.claim()
-    return _run(words, Control(control))
+    return _run(words, Control(control, forked))

@@ -15,7 +15,7 @@ import termios
 import time
 import traceback
 
-from jobrun import _error, _main
+from jobrun import _error, _main, _threads
 
 _MESSAGE = 4096
 _PR_SET_PDEATHSIG = 1
@@ -52,7 +52,7 @@ def _load(form, target):
 
 
 def _import(words):
-    """--preload MODULE..., --load FORM TARGET"""
+    """[--refuse-threads] --preload MODULE..., --load FORM TARGET"""
     words = list(words)
     while words:
         option = words.pop(0)
@@ -84,15 +84,18 @@ def _device_in_use():
     return None
 
 
-def _unfit():
+def _unfit(threads, refuse):
     """Why nothing should be forked from this process; None: it may be."""
-    threads = len(os.listdir("/proc/self/task"))
-    if threads > 1:
-        return ("the imports started %d thread%s, and a fork has only one: what "
-                "waits for the others would hang. Set `threads: 1` or "
-                "OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1 where it is a "
-                "library's pool, do not preload what starts them, or use "
-                "start_method: spawn" % (threads - 1, "s" * (threads > 2)))
+    pool = _threads.live_pool() if threads else None
+    if pool is not None:
+        return ("the imports have begun to use OpenMP (%s) with several "
+                "threads, and a fork hangs in its next parallel region: do "
+                "that in the function, leave the number of threads to "
+                "`threads`, or use start_method: spawn" % pool)
+    if threads and refuse:
+        return ("the imports started %s, and a fork has only one: "
+                "fork_threads is refuse. Do not preload what starts them, or "
+                "use start_method: spawn" % _threads.tell(threads))
     device = _device_in_use()
     if device is not None:
         return ("the imports initialised a device (%s), which does not survive "
@@ -116,8 +119,10 @@ def _give_up(channel, stage, text):
 
 
 def _prepare(channel, words):
+    refuse = words[:1] == ["--refuse-threads"]
     try:
-        _import(words)
+        with _threads.one_each():
+            _import(words[refuse:])
     except _error.StartError as error:
         _give_up(channel, "import", str(error))
     except BaseException as error:
@@ -127,9 +132,13 @@ def _prepare(channel, words):
         where = " (%s:%d)" % (last[0].filename, last[0].lineno) if last else ""
         _give_up(channel, "import", "%s: %s%s"
                  % (type(error).__name__, error, where))
-    why = _unfit()
+    _threads.pools()
+    threads = _threads.others()
+    why = _unfit(threads, refuse)
     if why:
         _give_up(channel, "fork", why)
+    if threads:
+        _say(channel, "threads %s" % _threads.tell(threads))
     sys.stdout.flush()
     sys.stderr.flush()
 
@@ -201,6 +210,7 @@ def _dress(fds):
     os.chdir(parts[0])
     if parts[1]:
         _bind({int(cpu) for cpu in parts[1].split(b",")})
+    _threads.set_sizes()
     sys.stdout.reconfigure(line_buffering=os.isatty(1))
     # argv is the interpreter and the worker, as for spawn, and then the form.
     return words[2:], control
@@ -228,7 +238,7 @@ def _fork_batch(batch, channel, runner, prctl):
     me = os.getpid()
     for mine in batch:
         try:
-            pid = os.fork()
+            pid = _threads.fork()
         except OSError as error:
             _say(channel, "refused %d %d" % (mine[0], error.errno))
             continue
@@ -255,7 +265,7 @@ def serve(words):
         if text != b"go":
             batch.append((int(text.split()[1]), fds))
             continue
-        between = os.fork()
+        between = _threads.fork()
         if between == 0:
             return _fork_batch(batch, channel, runner, prctl)
         for _, fds in batch:
