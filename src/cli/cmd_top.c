@@ -75,6 +75,18 @@ static bool wait_for(const struct jr_live *live, int ms)
     return poll(fds, 2, ms) == 0;
 }
 
+/* Its jobrun may be there for longer than the run, for a console that nobody
+ * reads. */
+static bool goes_on(const struct jr_cli *cli, const char *id)
+{
+    struct jr_live live;
+    if (jr_live_open(&live, jr_cli_log_dir(cli), id, NULL) != 0)
+        return false;
+    bool running = live.standing == JR_STANDING_RUNNING;
+    jr_live_close(&live);
+    return running;
+}
+
 static int watch(struct jr_cli *cli, const char *id, const struct jr_live *live)
 {
     struct jr_top top;
@@ -90,7 +102,8 @@ static int watch(struct jr_cli *cli, const char *id, const struct jr_live *live)
         (void)jr_io_write_all(STDOUT_FILENO, "\033[2J", 4);
     jr_top_look(&top);
     int ms = FIRST_MS;
-    while (wait_for(live, ms) && show(&top, terminal) && !cli->once)
+    while (wait_for(live, ms) && goes_on(cli, id) && show(&top, terminal) &&
+           !cli->once)
         ms = terminal ? TERMINAL_MS : PLAIN_MS;
     jr_top_close(&top);
     return 0;

@@ -238,7 +238,8 @@ static bool again(struct jr_session *session, const struct jr_pause *pause)
     tell(session, &verdict);
     int sig = session->outcome.late_signal;
     if (sig == 0)
-        sig = jr_pause_wait(pause, verdict.wait_ms);
+        sig = jr_pause_wait(pause, verdict.wait_ms,
+                            session->replays ? &session->replay : NULL);
     if (sig != 0) {
         stop(session, sig);
         return false;

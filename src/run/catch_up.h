@@ -20,7 +20,7 @@
 
 /* When bytes came: up to `end` of the stream, by `wall_ns`. Where there is no
  * room for more, every other one is forgotten. */
-#define JR_TIMES_MOST 512
+#define JR_TIMES_MOST 256
 struct jr_times {
     uint32_t count;
     struct jr_time {

@@ -6,7 +6,7 @@
 #include "banned.h"
 
 /* The backlog of both outputs, and the lines that waited to be folded. */
-#define PENDING_MOST (32U << 20)
+#define PENDING_MOST (16U << 20)
 
 static size_t streams_size(uint32_t count)
 {

@@ -116,6 +116,23 @@ while not os.path.exists("go"):
         self.check_flood(run.stdout.read())
         self.assertEqual(run.wait(WAIT), 0)
 
+    def test_top_ends_with_the_run(self):
+        run = self.begin("""
+import os, time
+while not os.path.exists("go"):
+    time.sleep(0.01)
+""" + FLOOD, stderr=STDOUT)
+        self.until((self.folder / "runs" / "latest" / "run.json").exists,
+                   "no run")
+        top = self.start("top", "latest")
+        self.assertIn("rank", top.stdout.readline().lower())
+        self.write("go", "")
+        self.assertEqual(top.wait(WAIT), 0)
+        self.assertIsNone(run.poll())
+        self.assertIn("has ended: succeeded", top.stderr.read())
+        self.check_flood(run.stdout.read())
+        self.assertEqual(run.wait(WAIT), 0)
+
     def test_a_failure_tears_down_while_nobody_reads(self):
         run = self.begin(FLOOD + """
 import sys, time
@@ -204,17 +221,17 @@ while not os.path.exists("never"):
         ours, theirs = os.pipe()
         self.addCleanup(os.close, ours)
         os.set_blocking(theirs, False)
-        run = None
         try:
             while True:
                 os.write(theirs, b"x" * 4096)
         except BlockingIOError:
             os.set_blocking(theirs, True)
-        os.read(ours, 4096)  # room for the headline
         run = self.begin("import sys; sys.exit(4)", "-s", "restart.max=2", "-s",
                          "restart.backoff=1ms", stderr=theirs)
         os.close(theirs)
         self.assertEqual(self.recorded()["exit_code"], 1)
+        self.until(lambda: self.is_idle(run.pid), "busy")
+        self.assertIsNone(run.poll())
         run.terminate()
         self.assertEqual(run.wait(WAIT), 1)
 
@@ -358,6 +375,20 @@ sys.exit(os.environ["JOBRUN_ATTEMPT"] != "2")
         self.assertEqual(sum("all ranks start again" in line
                              for line in others), 2)
         self.assertIn("jobrun show", others[-1])
+
+    def test_it_goes_on_between_attempts(self):
+        run = self.begin(FLOOD + "import sys; sys.exit(1)", "-s",
+                         "restart.max=1", "-s", "restart.backoff=10m",
+                         stderr=STDOUT, ranks=1)
+        self.until((self.folder / "runs" / "latest" / "attempt_0" /
+                    "results.json").exists, "held")
+        count = 0
+        while count < EACH:
+            count += run.stdout.readline().startswith(b"[0] ")
+        line = run.stdout.readline().decode()
+        self.assertIn("all ranks start again in 10m", line)
+        run.terminate()
+        self.assertEqual(run.wait(WAIT), 143)
 
     def test_a_log_that_cannot_be_written_costs_no_rank(self):
         import resource

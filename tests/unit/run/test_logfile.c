@@ -234,6 +234,49 @@ static void follows_no_link_when_it_opens_again(void)
     end(&fixture);
 }
 
-JR_UNIT_MAIN("logfile", CASE(follows_no_link_when_it_opens_again),
+/* Whatever is left out by now, each byte is found, or told to be missing. */
+static void check_read(const struct fixture *fixture,
+                       const struct jr_logfile *file, uint64_t at)
+{
+    char bytes[512];
+    const struct jr_logfile_span span = jr_logfile_span(file);
+    CU_ASSERT_EQUAL(span.total, fixture->sent.len);
+    uint64_t gap = jr_logfile_gap(&span, at);
+    if (gap > 0) {
+        CU_ASSERT_EQUAL(at + gap, span.cut);
+        return;
+    }
+    ssize_t len = jr_logfile_read(&fixture->all, NAME, &span, at, bytes,
+                                  sizeof bytes);
+    CU_ASSERT_TRUE_FATAL(len >= 0);
+    CU_ASSERT_TRUE(len > 0 || at == span.total);
+    CU_ASSERT_EQUAL(memcmp(bytes, fixture->sent.data + at, (size_t)len), 0);
+}
+
+static void finds_what_it_has_kept(void)
+{
+    struct fixture fixture;
+    struct jr_logfile file;
+    char line[3000];
+    unsigned seed = 1;
+    begin(&fixture, JR_LOG_LIMIT_LEAST, 4);
+    open_file(&fixture, &file, NAME);
+    for (int i = 0; i < 1000; i++) {
+        size_t len = (size_t)(rand_r(&seed) % (i % 100 == 0 ? 3000 : 200)) + 1;
+        memset(line, 'a' + i % 26, len);
+        line[len - 1] = i % 7 == 0 ? 'x' : '\n';
+        send_bytes(&fixture, &file, line, len);
+        for (int j = 0; j < 20; j++)
+            check_read(&fixture, &file,
+                       (uint64_t)rand_r(&seed) % (fixture.sent.len + 1));
+    }
+    CU_ASSERT_TRUE(jr_logfile_dropped(&file) > 0);
+    jr_logfile_end(&file);
+    (void)unlinkat(fixture.all.dir_fd, NAME, 0);
+    end(&fixture);
+}
+
+JR_UNIT_MAIN("logfile", CASE(finds_what_it_has_kept),
+             CASE(follows_no_link_when_it_opens_again),
              CASE(keeps_beginning_and_end),
              CASE(borrows_descriptors), CASE(follows_no_trap))
