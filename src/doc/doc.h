@@ -90,6 +90,7 @@ struct jr_doc {
     struct jr_source *source;
     bool dollars;          /* a scalar has "${" in it */
     struct jr_strv hidden; /* what is secret of the values that were put in */
+    struct jr_strv hidden_names; /* the variable of each */
 };
 
 #define JR_DOC_INIT                                                            \

@@ -160,6 +160,7 @@ void jr_fill_in(struct jr_doc *doc, const struct jr_fill *fill,
         .arena = &doc->arena,
         .diags = diags,
         .hidden = &doc->hidden,
+        .hidden_names = &doc->hidden_names,
     };
     if (!doc->dollars)
         return;

@@ -14,6 +14,7 @@ struct jr_filler {
     struct jr_arena *arena; /* the document's */
     struct jr_diags *diags;
     struct jr_strv *hidden; /* the secrets that are read */
+    struct jr_strv *hidden_names;
     size_t spent;           /* bytes that were put in */
     bool stopped;           /* at the limit */
 };

@@ -55,15 +55,17 @@ static void refuse_unset(const struct reference *r, const char *name,
 }
 
 /* Remember the value of a secret, so that it can be told where it is met. */
-static void hide(const struct reference *r, const char *value)
+static void hide(const struct reference *r, const char *name, const char *value)
 {
     struct jr_strv *hidden = r->filler->hidden;
     struct jr_arena *arena = r->filler->arena;
     for (size_t i = 0; i < hidden->count; i++)
         if (strcmp(hidden->items[i], value) == 0)
             return;
-    if (value[0] != '\0')
-        jr_strv_push(hidden, arena, jr_arena_strdup(arena, value));
+    if (value[0] == '\0')
+        return;
+    jr_strv_push(hidden, arena, jr_arena_strdup(arena, value));
+    jr_strv_push(r->filler->hidden_names, arena, jr_arena_strdup(arena, name));
 }
 
 static void add_value(const struct reference *r, const char *name,
@@ -75,7 +77,7 @@ static void add_value(const struct reference *r, const char *name,
     const char *reference = NULL;
     r->filling->secret = r->filling->secret || secret;
     if (secret)
-        hide(r, value);
+        hide(r, name, value);
     if (secret && r->filling->keep)
         reference = jr_arena_printf(r->filler->arena, "${" ENV "%s}", name);
     if (reference != NULL)

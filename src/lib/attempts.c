@@ -176,6 +176,7 @@ static void keep_results(struct jr_session *session)
                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return;
+    jr_report_hide_files(&session->report, &session->plan, session->dir.fd);
     if (jr_session_pour(session, fd, "results.json", jr_session_tell_results,
                         &err) != 0)
         jr_session_note(session, err.text);

@@ -6,6 +6,7 @@
 
 #include "decimal.h"
 #include "doc.h"
+#include "hide.h"
 #include "io.h"
 #include "lost.h"
 #include "several.h"
@@ -96,7 +97,9 @@ static int write_files(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_source *source = jr_spec_doc(session->file)->source;
     struct jr_buf bytes = JR_BUF_INIT;
+    const struct jr_job *job = &session->resolution.job;
     jr_buf_add(&bytes, source->text, source->len);
+    jr_hide_refer(&bytes, 0, job->hidden, job->hidden_names);
     if (jr_session_write(session, "spec.yaml", &bytes, err) != 0)
         return -1;
     jr_resolution_emit(&bytes, &session->resolution, session->file);

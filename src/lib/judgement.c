@@ -146,17 +146,17 @@ static int write_files(struct jr_session *session, jr_session_teller *tell,
 static void tell_brief(struct jr_buf *out, const struct jr_session *session,
                        const struct jr_drain *drain)
 {
-    struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_report brief = session->report;
-    brief.ranks = jr_arena_array(&arena, brief.count, sizeof *brief.ranks);
-    for (size_t i = 0; i < brief.count && brief.ranks != NULL; i++) {
-        brief.ranks[i] = session->report.ranks[i];
+    struct jr_report brief;
+    if (jr_report_redact(&brief, &session->report, session->plan.hidden) != 0) {
+        out->failed = true;
+        return;
+    }
+    for (size_t i = 0; i < brief.count; i++) {
+        json_decref(brief.ranks[i].result);
         brief.ranks[i].result = NULL;
     }
-    out->failed |= arena.failed;
-    if (!arena.failed)
-        jr_report_json(out, &brief, &session->plan, &session->outcome, drain);
-    jr_arena_release(&arena);
+    jr_report_json(out, &brief, &session->plan, &session->outcome, drain);
+    jr_report_release(&brief);
 }
 
 /* The files are not as they should be: a run that did well did not. */
@@ -176,6 +176,7 @@ static void judge_failure(struct jr_session *session, const char *why)
 void jr_session_write_judgement(struct jr_session *session)
 {
     struct jr_error err = {0};
+    jr_report_hide_files(&session->report, &session->plan, session->dir.fd);
     if (write_files(session, jr_session_tell_results, &err) != 0) {
         judge_failure(session, err.text);
         if (write_files(session, tell_brief, &err) != 0)

@@ -10,6 +10,7 @@
 #include "diag_text.h"
 #include "doc.h"
 #include "head.h"
+#include "hide.h"
 
 #include "banned.h"
 
@@ -57,8 +58,13 @@ void jr_session_close(struct jr_session *session)
 
 void jr_session_note(const struct jr_session *session, const char *line)
 {
-    if (session->options.note != NULL)
-        session->options.note(session->options.data, line);
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (session->options.note == NULL)
+        return;
+    jr_buf_str(&text, line);
+    jr_hide(&text, 0, session->resolution.job.hidden, false);
+    if (!text.failed)
+        session->options.note(session->options.data, text.data);
 }
 
 /* The first error from `first` on, and how many there are; false: none. */
@@ -202,6 +208,7 @@ static enum jr_status resolve(struct jr_session *session, struct jr_error *err)
         .node_rank = session->options.node_rank,
         .keep_port = !session->options.dry_run,
         .args = session->options.args,
+        .environ = session->options.envp,
         .lease = session->lease,
         .lease_port = session->lease_port,
     };

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "decimal.h"
+#include "hide.h"
 #include "session.h"
 #include "version.h"
 
@@ -140,8 +141,10 @@ static void add_report(struct jr_buf *out, const struct jr_session *session,
                        bool color)
 {
     const struct jr_plan plan = told_plan(session);
+    size_t from = out->len;
     jr_report_print(out, &session->report, &plan, &session->outcome,
                     session->dir.fd, color);
+    jr_hide(out, from, plan.hidden, false);
 }
 
 static void add_plan(struct jr_buf *out, const struct jr_session *session,
@@ -159,8 +162,18 @@ void jr_session_tell_results(struct jr_buf *out,
                              const struct jr_session *session,
                              const struct jr_drain *drain)
 {
-    jr_report_json(out, &session->report, &session->plan, &session->outcome,
-                   drain);
+    struct jr_report told;
+    if (session->plan.hidden == NULL) {
+        jr_report_json(out, &session->report, &session->plan, &session->outcome,
+                       drain);
+        return;
+    }
+    if (jr_report_redact(&told, &session->report, session->plan.hidden) != 0) {
+        out->failed = true;
+        return;
+    }
+    jr_report_json(out, &told, &session->plan, &session->outcome, drain);
+    jr_report_release(&told);
 }
 
 static void add_text(struct jr_buf *out, const struct jr_session *session,

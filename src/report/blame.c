@@ -201,8 +201,13 @@ static void print_together(const struct jr_page *page)
 }
 
 static void print_output(const struct jr_page *page,
-                         const struct jr_plan_rank *rank)
+                         const struct jr_plan_rank *rank, bool secret)
 {
+    if (secret) {
+        jr_buf_str(page->out, "  the last lines of its logs hold the value of "
+                              "a secret, and are not shown\n");
+        return;
+    }
     if (!print_tail(page, rank->err_path, "stderr") &&
         !print_tail(page, rank->out_path, "stdout") && rank->err_path != NULL &&
         rank->out_path != NULL)
@@ -218,7 +223,7 @@ void jr_print_rank(const struct jr_page *page, size_t i)
     if (page->outcome->ranks[i].pid == 0)
         print_beside(page, rank->node_rank);
     else if (!page->report->ranks[i].unstarted) /* else it has said no more */
-        print_output(page, rank);
+        print_output(page, rank, page->report->ranks[i].log_secret);
 }
 
 void jr_print_cause(const struct jr_page *page)

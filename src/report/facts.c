@@ -1,5 +1,6 @@
 #include "record.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <pwd.h>
 #include <string.h>
@@ -22,6 +23,15 @@
 enum { FORMAT_VERSION = 1, MOST_CMDLINE = 8 << 20, MOST_OS = 64 << 10 };
 enum { MOST_ARGV = 768 << 10 }; /* so that run.json stays below 1 MiB */
 
+static bool is_name(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!isalnum((unsigned char)text[i]) && text[i] != '_' &&
+            text[i] != '-')
+            return false;
+    return len > 0;
+}
+
 /* `-s env.API_KEY=abc`, `--token=abc`: an argument whose name, behind its last
  * dot or first dashes, is a secret's keeps the name only. */
 static char *redacted(struct jr_arena *arena, const struct jr_plan *plan,
@@ -31,9 +41,11 @@ static char *redacted(struct jr_arena *arena, const struct jr_plan *plan,
     const char *dot = memrchr(argument, '.', len);
     const char *name = dot != NULL ? dot + 1 : argument + strspn(argument, "-");
     if (argument[len] == '\0' || name > argument + len ||
+        !is_name(name, (size_t)(argument + len - name)) ||
         !jr_env_matches(plan->secrets, plan->secrets_count, name,
                         (size_t)(argument + len - name)))
-        return jr_arena_strdup(arena, argument);
+        return jr_arena_strdup(arena,
+                               jr_hide_copy(arena, argument, plan->hidden));
     return jr_arena_printf(arena, "%.*s=" JR_REDACTED, (int)len, argument);
 }
 

@@ -26,6 +26,7 @@ struct jr_rank_report {
     const char *behind; /* what the exception was raised from; NULL */
     bool error_file;    /* its error.json is there and says so */
     bool error_foreign; /* that is torn, or not jobrun's or torch's */
+    bool log_secret;    /* the last lines of its logs hold one */
     bool error_strange; /* that is of another process than the rank */
     bool unstarted;     /* its entrypoint could not be called: no code of the
                            user's ran */
@@ -77,6 +78,17 @@ int jr_report_make(struct jr_report *ret, const struct jr_plan *plan,
                    const struct jr_outcome *outcome,
                    const struct jr_artifacts *before, int run_fd,
                    struct jr_error *err);
+
+/* A copy that has none of the values of `hidden` (NULL-terminated; NULL: there
+ * are none) in anything that ranks said or delivered. It borrows the rest, and
+ * is released as the report is. -1 without memory. */
+int jr_report_redact(struct jr_report *ret, const struct jr_report *report,
+                     char *const *hidden);
+
+/* Hide the plan's secrets in the error files of ranks, and find out whether the
+ * lines that are quoted of their logs, which are the ranks' own, hold any. */
+void jr_report_hide_files(struct jr_report *report, const struct jr_plan *plan,
+                          int run_fd);
 
 void jr_report_release(struct jr_report *report);
 

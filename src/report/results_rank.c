@@ -211,6 +211,19 @@ static void get_differs(struct jr_past *past, const struct row *row, size_t i,
     past->report.ranks[i].differs = json_is_true(value);
 }
 
+static void put_log_secret(struct jr_buf *out, const struct row *row,
+                           const struct jr_results_rank *rank)
+{
+    jr_json_put_bool(out, row->key, rank->report->log_secret);
+}
+
+static void get_log_secret(struct jr_past *past, const struct row *row,
+                           size_t i, const json_t *value)
+{
+    (void)row;
+    past->report.ranks[i].log_secret = json_is_true(value);
+}
+
 #define WORD(name, word) word,
 static const char *const states[] = {JR_RANK_STATES(WORD)};
 static const char *const errors[] = {JR_RESULT_ERRORS(WORD)};
@@ -292,6 +305,13 @@ static const struct row delivery[] = {
      {.text = JR_SHAPE_FLAG},
      "Whether result_error was found by comparing the ranks' results, rather "
      "than by this one's alone."},
+    {"log_secret",
+     put_log_secret,
+     get_log_secret,
+     0,
+     {.text = JR_SHAPE_FLAG, .optional = true},
+     "Whether the last lines of its logs hold the value of a secret; then no "
+     "report quotes them."},
 };
 
 /* Of a run that is joined from parts. */

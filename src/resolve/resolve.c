@@ -142,8 +142,8 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
     enum jr_status status = run(&r);
     if (status == JR_STATUS_OK && !r.unknown) {
         take_stated(&ret->job, r.spec);
-        ret->job.hidden = jr_spec_doc(file)->hidden.items;
         take_args(&r, &ret->job.entrypoint);
+        jr_secrets_find(&r);
         take_policy(&r, &ret->job);
         take_sizes(&r, &ret->job);
         take_names(&r, &ret->job);

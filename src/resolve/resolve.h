@@ -31,6 +31,8 @@ struct jr_resolve_options {
      * does not state it) where the spec states nothing. NULL: the only one. */
     const char *target;
     struct jr_span target_at;
+    char *const *environ; /* of this jobrun, whose secrets are not to be told;
+                             NULL: none is known */
 };
 
 /* Who chose the port, which says where another one can be found. */

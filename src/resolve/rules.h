@@ -198,6 +198,9 @@ enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_cell *out);
 enum jr_fired jr_rule_backend_axis(struct jr_resolver *r, struct jr_cell *);
 void jr_check_backends(struct jr_resolver *r);
 
+/* Find the values that are not to be told: secrets.c. */
+void jr_secrets_find(struct jr_resolver *r);
+
 /* Give each rank a port of its own where a profile wants that, once all cells
  * are known: rank_ports.c. False after a complaint, or without memory. */
 bool jr_rank_ports_fill(struct jr_resolver *r);

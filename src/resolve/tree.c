@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "cleanup.h"
+#include "dollars.h"
 #include "field.h"
 #include "load.h"
 #include "seats.h"
@@ -260,6 +262,52 @@ static void hide_secrets(struct jr_arena *arena, struct jr_node *root,
         hide_variables(arena, jr_doc_get(entries->pairs[i].value, "env"), spec);
 }
 
+/* A scalar whose text a shell reads has it by the shell's own means. */
+static void refer(struct jr_arena *arena, struct jr_node *node,
+                  const struct jr_job *job, bool shell)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    const char *at = node->text;
+    for (size_t i = 0; job->hidden[i] != NULL; i++) {
+        const char *value = job->hidden[i], *found;
+        jr_buf_clear(&text);
+        for (at = node->text; (found = strstr(at, value)) != NULL;
+             at = found + strlen(value)) {
+            const char *name = jr_arena_printf(
+                arena, shell ? "${%s}" : "${env:%s}", job->hidden_names[i]);
+            jr_buf_add(&text, at, (size_t)(found - at));
+            if (shell)
+                jr_buf_str(&text, name);
+            else if (name != NULL)
+                jr_dollars_refer(&text, name, strlen(name));
+        }
+        if (at == node->text)
+            continue;
+        jr_buf_str(&text, at);
+        const char *copy = jr_buf_keep(&text, arena);
+        if (copy == NULL)
+            return;
+        node->text = copy;
+        node->len = (uint32_t)text.len;
+    }
+}
+
+/* The values of secrets, wherever they stand by now: what runs this tree reads
+ * them again. */
+static void refer_to_secrets(struct jr_arena *arena, struct jr_node *node,
+                             const struct jr_job *job, bool shell)
+{
+    bool list = node->kind == JR_NODE_SEQUENCE;
+    if (node->kind == JR_NODE_SCALAR)
+        refer(arena, node, job, shell);
+    for (size_t i = 0; node->kind != JR_NODE_SCALAR && i < node->count; i++) {
+        const char *key = list ? "" : node->pairs[i].key->text;
+        refer_to_secrets(
+            arena, list ? node->items[i] : node->pairs[i].value, job,
+            strcmp(key, "shell") == 0 || strcmp(key, "setup") == 0);
+    }
+}
+
 static void leave_out(struct jr_node *mapping, const char *key)
 {
     size_t kept = 0;
@@ -296,6 +344,8 @@ struct jr_node *jr_resolved_tree(struct jr_arena *arena,
         return NULL;
     hide_secrets(arena, root, jr_spec_get(file));
     jr_spec_escape(arena, root);
+    if (resolution != NULL && resolution->job.hidden != NULL)
+        refer_to_secrets(arena, root, &resolution->job, false);
     root = complete(arena, root, jr_field_root());
     return arena->failed ? NULL : root;
 }

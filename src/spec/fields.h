@@ -59,8 +59,11 @@
       NULL, EXPERIMENT, "none",                                                \
       "arguments and variables for some ranks only")                           \
     X("secrets", TEXTS, OPTIONAL, STRS(secrets),                               \
-      "*TOKEN* *SECRET* *PASSWORD* *API_KEY* *CREDENTIAL*", NULL, RECORD,      \
-      "*TOKEN* *SECRET* *PASSWORD* *API_KEY* *CREDENTIAL*",                    \
+      "TOKEN *_TOKEN *SECRET* *PASSWORD* *PASSWD* *API_KEY* *ACCESS_KEY* "     \
+      "*PRIVATE_KEY* *CREDENTIAL*",                                            \
+      NULL, RECORD,                                                            \
+      "TOKEN *_TOKEN *SECRET* *PASSWORD* *PASSWD* *API_KEY* *ACCESS_KEY* "     \
+      "*PRIVATE_KEY* *CREDENTIAL*",                                            \
       "globs of variables whose values are never written down")                \
     X("world_size", COUNT, RESOLVED, U32P(world_size), NULL, "ranks",          \
       EXPERIMENT, "data x model x pipeline, else nodes x local_world_size",    \

@@ -147,8 +147,12 @@
       "per_rank: {0: {kwargs: {verbose: true}}}")                              \
     N("per_rank.*.env", "", "per_rank: {1-7/2: {env: {LOG: none}}}")           \
     N("secrets",                                                               \
-      "Such values are written as `${env:NAME}` or `<redacted>` wherever "     \
-      "jobrun writes.",                                                        \
+      "The values of these variables, of jobrun's environment and of `env`, "  \
+      "are written as `${env:NAME}` or `<redacted>` wherever jobrun writes; "  \
+      "logs, and what ranks deliver into their own files, stay as they are. "  \
+      "Elsewhere than in the variable itself only what has 8 bytes or more "   \
+      "and is no number, boolean or path is replaced. Results are judged, and "\
+      "returned to Python, as they are.",                                                        \
       "secrets: [\"*TOKEN*\", \"WANDB_*\"]")                                   \
     N("world_size", "", "world_size: 8")                                       \
     N("local_world_size",                                                      \

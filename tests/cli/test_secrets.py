@@ -1,6 +1,8 @@
 """What comes from the environment is in no message: neither a secret nor what
 is made of it. Where values are printed, secrets are not."""
 import json
+import os
+import subprocess
 
 import harness
 
@@ -134,6 +136,160 @@ class Secrets(harness.Case):
         done = self.expect(self.jobrun("resolve", spec, "--explain", env=env),
                            0)
         self.assertRegex(done.stdout, r"(?m)^world_size +\$\{env:MY_TOKEN\} ")
+
+
+TOKEN = "hf_8fK2LmQ9xY"
+STATED = "stated-hunter2"
+MODULE = """\
+import os
+import jobrun
+
+
+def deliver(*args):
+    token = os.environ["HF_TOKEN"]
+    return {"token": token, "deep": [{token: "Bearer " + token}], "n": 1}
+
+
+def fail(*args):
+    try:
+        open("/no/such/" + os.environ["HF_TOKEN"])
+    except OSError as error:
+        raise ValueError("refused " + os.environ["HF_TOKEN"]) from error
+"""
+HARMLESS = {"FLAG_TOKEN": "false", "NUMBER_TOKEN": "1234567890",
+            "PATH_CREDENTIALS": "/etc/some/place", "SHORT_TOKEN": "brief",
+            "MAX_TOKENS": "4096-tokens", "TOKENIZER": "wordpieces"}
+
+
+class Written(harness.Case):
+    """What a run leaves and tells has no value of a secret, the ranks' own
+    files aside: their logs, and what they delivered."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("mod.py", MODULE)
+        self.env = {"HF_TOKEN": TOKEN, **HARMLESS}
+
+    def run_there(self, code, *words):
+        done = self.expect(self.jobrun(*words, env=self.env), code)
+        return done, self.folder / "runs" / os.readlink(
+            self.folder / "runs" / "latest")
+
+    def expect_hidden(self, run, *values, own=()):
+        """In the files of the run but those `own`, and in what verbs tell,
+        which have not the variable in their environment."""
+        for path in run.rglob("*"):
+            if path.is_file() and path.name not in own:
+                for value in values:
+                    self.assertNotIn(value, path.read_text(), path)
+        for words in (["show"], ["show", "--json"],
+                      ["report", "latest", "--format", "html"],
+                      ["diff", "latest", "latest"]):
+            done = self.jobrun(*words)
+            for value in values:
+                self.assertNotIn(value, done.stdout + done.stderr, words)
+
+    def spec(self, function, more=""):
+        return self.write(f"{function}.yaml",
+                          "version: 1\nworld_size: 2\ndevice: cpu\n"
+                          "master_port: 0\nenv: {PYTHONPATH: ., "
+                          f"OTHER_PASSWORD: {STATED}}}\n"
+                          "entrypoint: {python: {function: "
+                          f"'mod:{function}'}}}}\n" + more)
+
+    def test_behind_the_dashes(self):
+        done, run = self.run_there(
+            0, "-n", "1", "-s", "master_port=0", "--", "sh", "-c",
+            f"test $0 = {TOKEN} && test $2 = API_KEY=sk-0123456789", TOKEN,
+            f"--header=Bearer {TOKEN}", "API_KEY=sk-0123456789",
+            *HARMLESS.values())
+        self.expect_hidden(run, TOKEN, "sk-0123456789")
+        self.assertIn("JR0320", done.stderr)
+        self.assertIn("'HF_TOKEN', which stands among the arguments",
+                      done.stderr)
+        self.assertNotIn(TOKEN, done.stderr)
+        record = json.loads((run / "run.json").read_text())
+        for value in HARMLESS.values():
+            self.assertIn(value, record["argv"])
+        self.assertIn("--header=Bearer <redacted>", record["argv"])
+        resolved = (run / "resolved.yaml").read_text()
+        self.assertIn("--header=Bearer ${env:HF_TOKEN}", resolved)
+        self.assertIn("API_KEY=${env:API_KEY}", resolved)
+        # What is written runs again where the variables are.
+        self.env["API_KEY"] = "sk-0123456789"
+        self.run_there(0, "rerun", "latest")
+        self.expect(self.jobrun("rerun", "latest"), 4)
+
+    def test_arguments_behind_a_spec(self):
+        self.spec("deliver")
+        done, run = self.run_there(0, "deliver.yaml", "--", TOKEN, STATED,
+                                   *HARMLESS.values())
+        self.expect_hidden(run, TOKEN, STATED, own=("result.json",))
+        resolved = (run / "resolved.yaml").read_text()
+        for text in ("- ${env:HF_TOKEN}\n", "- ${env:OTHER_PASSWORD}\n",
+                     *HARMLESS.values()):
+            self.assertIn(text, resolved)
+
+    def test_within_results(self):
+        """They are judged as they are."""
+        self.spec("deliver", "results: {fields: {token: {type: string, "
+                  f"pattern: '^{TOKEN[:3]}.*{TOKEN[-3:]}$'}}}}}}\n")
+        _, run = self.run_there(0, "deliver.yaml")
+        self.expect_hidden(run, TOKEN, STATED, own=("result.json",))
+        for rank in self.results()["ranks"]:
+            self.assertEqual(rank["result"],
+                             {"token": "<redacted>",
+                              "deep": [{"<redacted>": "Bearer <redacted>"}],
+                              "n": 1})
+        own = json.loads((run / "attempt_0/1/result.json").read_text())
+        self.assertEqual(own["token"], TOKEN)
+
+    def test_within_exceptions(self):
+        self.spec("fail", "restart: {max: 1, backoff: 1ms}\n")
+        done, run = self.run_there(1, "fail.yaml")
+        self.expect_hidden(run, TOKEN, STATED,
+                           own=("stderr.log", "result.json"))
+        report = done.stderr[done.stderr.rindex("jobrun: FAILED"):]
+        self.assertNotIn(TOKEN, report)
+        self.assertIn("ValueError: refused <redacted>", report)
+        self.assertIn("hold the value of a secret", report)
+        for attempt in (0, 1):
+            told = json.loads(
+                (run / f"attempt_{attempt}/0/error.json").read_text())
+            self.assertIn("refused <redacted>", json.dumps(told))
+
+    def test_words_of_jobrun_stay(self):
+        """A secret that is one of them hides none of them."""
+        self.env.update(A_PASSWORD="local_rank", B_PASSWORD="succeeded",
+                        C_PASSWORD="format_version")
+        _, run = self.run_there(0, "-n", "1", "-s", "master_port=0", "--",
+                                "true")
+        self.assertEqual(self.results()["status"], "succeeded")
+        plan = json.loads((run / "plan.json").read_text())
+        self.assertEqual(plan["ranks"][0]["local_rank"], 0)
+        self.assertEqual(plan["format_version"], 1)
+        self.expect(self.jobrun("show"), 0)
+
+    def test_no_secret_at_all(self):
+        self.spec("deliver", "secrets: []\n")
+        _, run = self.run_there(0, "deliver.yaml")
+        self.assertEqual(self.results()["ranks"][0]["result"]["token"], TOKEN)
+
+    def test_what_python_gets(self):
+        script = self.write("main.py", (
+            "import mod, jobrun\n"
+            "if __name__ == '__main__':\n"
+            "    print(jobrun.launch(mod.deliver, nprocs=2, master_port=0)"
+            "[1]['deep'])\n"))
+        done = subprocess.run(
+            ["python3", script], cwd=self.folder, text=True,
+            capture_output=True, timeout=harness.LIMIT,
+            env=harness.clean_environment(
+                PYTHONPATH=os.environ["BUILD"] + "/support/python", JOBRUN=harness.JOBRUN, **self.env))
+        self.assertEqual(done.stdout, f"[{{'{TOKEN}': 'Bearer {TOKEN}'}}]\n",
+                         done.stderr)
+        self.assertEqual(self.results()["ranks"][1]["result"]["token"],
+                         "<redacted>")
 
 
 if __name__ == "__main__":

@@ -324,12 +324,25 @@ class Following(harness.Case):
         run = self.live()
         logs = self.follow("--rank", "0")
         self.assertEqual(logs.stdout.readline(), "begin 0\n")
-        run.send_signal(signal.SIGKILL)
+        runner = harness.runner_of(run.pid)
+        for sig in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in (runner, run.pid):
+                os.kill(pid, sig)
         run.wait(harness.LIMIT)
         rest, _ = logs.communicate(timeout=harness.LIMIT)
         self.assertEqual((rest, logs.returncode), ("", 7))
         done = self.expect(self.jobrun("logs", "-f", "live"), 7)
         self.assertIn("runs/live has ended, and left no results", done.stderr)
+
+    def test_it_waits_for_who_completes_a_killed_run(self):
+        run = self.live()
+        logs = self.follow("--rank", "0")
+        self.assertEqual(logs.stdout.readline(), "begin 0\n")
+        run.send_signal(signal.SIGKILL)
+        run.wait(harness.LIMIT)
+        rest, told = logs.communicate(timeout=harness.LIMIT)
+        self.assertEqual((rest, logs.returncode), ("", 0), told)
+        self.assertEqual(self.results("live")["exit_code"], 7)
 
     def test_several_ranks_have_prefixes(self):
         run = self.live()

@@ -16,6 +16,7 @@ import threading
 from jobrun import _exchange
 
 _KINDS = {2: "usage", 3: "spec", 4: "resolve", 7: "launch"}
+_REDACTED = "<redacted>"
 _TAIL = 1 << 16
 # Signals that are closer than a tenth of a second are one signal to jobrun.
 _ONE_SIGNAL = 0.15
@@ -153,7 +154,18 @@ class _Record:
     def result(self, row):
         if _exchange.is_description(row["result"]):
             return _exchange.load(self.rank_folder(row), row["result"])
-        return row["result"]
+        return self._whole(row)
+
+    def _whole(self, row):
+        """results.json has no value of a secret; the rank's own file has what
+        it returned as it is."""
+        if _REDACTED not in json.dumps(row["result"]):
+            return row["result"]
+        try:
+            return self.load(os.path.join(self.rank_folder(row),
+                                          "result.json"))
+        except (OSError, ValueError):
+            return row["result"]
 
     def results(self):
         return [self.result(row) for row in self.ranks]

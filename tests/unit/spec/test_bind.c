@@ -255,8 +255,8 @@ static void fills_defaults(void)
     JR_ASSERT_TEXT(spec->log_dir, "/jobs/runs");
     CU_ASSERT_EQUAL(spec->env_profiles_count, 1);
     JR_ASSERT_TEXT(spec->env_profiles[0], "torch");
-    CU_ASSERT_EQUAL(spec->secrets_count, 5);
-    JR_ASSERT_TEXT(spec->secrets[4], "*CREDENTIAL*");
+    CU_ASSERT_EQUAL(spec->secrets_count, 9);
+    JR_ASSERT_TEXT(spec->secrets[8], "*CREDENTIAL*");
     CU_ASSERT_PTR_NULL(spec->world_size);
     CU_ASSERT_PTR_NULL(spec->local_world_size);
     CU_ASSERT_PTR_NULL(spec->master_port);

@@ -26,7 +26,11 @@ static void warns_of_variables(void)
 {
     static const struct vector vectors[] = {
         {"env: {HF_TOKEN: " HIDDEN "}", "JR0320@3:7 env.HF_TOKEN"},
-        {"env: {A: b, MYTOKENS: " HIDDEN "}", "JR0320@3:13 env.MYTOKENS"},
+        {"env: {A: b, MY_PASSWDS: " HIDDEN "}", "JR0320@3:13 env.MY_PASSWDS"},
+        {"env: {AN_ACCESS_KEY_ID: " HIDDEN "}",
+         "JR0320@3:7 env.AN_ACCESS_KEY_ID"},
+        {"env: {SSH_PRIVATE_KEY: " HIDDEN "}",
+         "JR0320@3:7 env.SSH_PRIVATE_KEY"},
         {"env: {PASSWORD: 123456789}", "JR0320@3:7 env.PASSWORD"},
         {"env: {TOKEN: \"-" HIDDEN "\"}", "JR0320@3:7 env.TOKEN"},
         {"env: {API_KEY: 0x}\nsecrets: [API_*]", "JR0320@3:7 env.API_KEY"},
@@ -37,6 +41,7 @@ static void warns_of_variables(void)
         {"env: {AWS_CREDENTIALS: /etc/c, A_SECRET: ~/c, TOKEN: ../t}", ""},
         {"env: {TOKEN_FILE: \"%{run_dir}/t\"}", ""},
         {"env: {LR: " HIDDEN "}", ""},
+        {"env: {MYTOKENS: " HIDDEN ", TOKENIZER: " HIDDEN "}", ""},
         {"env: {HF_TOKEN: " HIDDEN "}\nsecrets: []", ""},
         {"env: {HF_TOKEN: " HIDDEN "}\nsecrets: [WANDB_*]", ""},
     };
