@@ -15,8 +15,8 @@ struct jr_filler {
     struct jr_diags *diags;
     struct jr_strv *hidden; /* the secrets that are read */
     struct jr_strv *hidden_names;
-    size_t spent;           /* bytes that were put in */
-    bool stopped;           /* at the limit */
+    size_t spent; /* bytes that were put in */
+    bool stopped; /* at the limit */
 };
 
 /* A scalar that is being filled in, and those on whose behalf it is. */

@@ -26,8 +26,9 @@ enum { RECORD_BYTES = 512 }; /* more than run.json had at the start */
 
 #define MOST_RESERVED (UINT64_C(64) << 20)
 
-/* The file in LOG_DIR whose time says when a run last waited for the disk. */
-#define SYNCED        ".synced"
+/* The file in LOG_DIR whose time says when a run last waited for the disk: one
+ * that is there, and whose time says nothing else. */
+#define SYNCED        ".gitignore"
 #define SYNC_EVERY_NS INT64_C(1000000000)
 
 static uint64_t results_bytes(const struct jr_plan *plan)
@@ -50,26 +51,19 @@ void jr_session_reserve(const struct jr_session *session)
 }
 
 /* Many short runs in a row need not each wait for the disk: what the last
- * second's have written, it has been told to write. */
-static bool is_sync_due(int log_fd)
+ * second's have written, it has been told to write. A LOG_DIR whose .gitignore
+ * is not jobrun's own has no such time. */
+static bool is_sync_due(int log_fd, bool *ret_noted)
 {
     struct stat st;
-    if (fstatat(log_fd, SYNCED, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        st.st_uid != geteuid())
+    *ret_noted = fstatat(log_fd, SYNCED, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 S_ISREG(st.st_mode) && st.st_size == 2 &&
+                 st.st_uid == geteuid();
+    if (!*ret_noted)
         return true;
     int64_t then = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
     int64_t ago = (int64_t)jr_clock_wall_ns() - then;
     return ago < 0 || ago >= SYNC_EVERY_NS;
-}
-
-static void note_sync(const struct jr_rundir *dir)
-{
-    if (utimensat(dir->log_fd, SYNCED, NULL, AT_SYMLINK_NOFOLLOW) == 0)
-        return;
-    JR_CLOSE int fd = openat(
-        dir->log_fd, SYNCED,
-        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, dir->file_mode);
-    (void)fd;
 }
 
 /* The two files on their way. */
@@ -115,12 +109,12 @@ static int fill(struct writing *writing, struct jr_error *err)
 static int settle(const struct writing *writing, struct jr_error *err)
 {
     const struct jr_rundir *dir = &writing->session->dir;
-    bool sync = is_sync_due(dir->log_fd);
+    bool noted, sync = is_sync_due(dir->log_fd, &noted);
     if (jr_draft_settle(&writing->record, sync, err) != 0 ||
         jr_draft_settle(&writing->results, sync, err) != 0)
         return -1;
-    if (sync)
-        note_sync(dir);
+    if (sync && noted)
+        (void)utimensat(dir->log_fd, SYNCED, NULL, AT_SYMLINK_NOFOLLOW);
     if (jr_draft_publish(&writing->record, err) != 0)
         return -1;
     return jr_draft_publish(&writing->results, err);

@@ -67,8 +67,8 @@ struct jr_job {
     uint32_t env_profiles_count;
     char **secrets;
     uint32_t secrets_count;
-    char *const *hidden; /* values of secrets that are not to be told,
-                            NULL-terminated; NULL: none. See secrets.c */
+    char *const *hidden;       /* values of secrets that are not to be told,
+                                  NULL-terminated; NULL: none. See secrets.c */
     char *const *hidden_names; /* the variable of each */
 
     uint32_t world_size;

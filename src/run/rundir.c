@@ -87,8 +87,11 @@ static void ignore_in_git(const struct jr_rundir *dir)
     JR_CLOSE int fd = openat(
         dir->log_fd, TRACKED_IN,
         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, dir->file_mode);
-    if (fd >= 0)
-        (void)jr_io_write_all(fd, "*\n", 2);
+    if (fd < 0)
+        return;
+    (void)jr_io_write_all(fd, "*\n", 2);
+    /* By its time runs know when one last waited for the disk: none has. */
+    (void)futimens(fd, (struct timespec[2]){{.tv_nsec = UTIME_OMIT}, {0}});
 }
 
 static int enter_log_dir(struct jr_rundir *dir, const char *path,

@@ -221,8 +221,16 @@ def main():
             self.section("It is interrupted", "By Ctrl-C.",
                          "entrypoint:\n  shell: |\n    touch ready.$RANK\n"
                          f"    {WAIT}\n", act=interrupt),
-            self.section("jobrun itself is killed", "Its other process ends "
-                         "all that is left, and tells of it.",
+            self.section("jobrun itself is killed", "jobrun is two processes "
+                         "that guard each other: the guard, which is the one "
+                         "that was called, and its child, the runner. When one "
+                         "is killed, the other ends all that is left and "
+                         "completes the record. Here it is the runner. When "
+                         "it is the guard, nothing is printed, for who called "
+                         "it sees its end: `jobrun show` and `jobrun wait` "
+                         "tell that \"jobrun's guard (pid 4711) was killed by "
+                         "SIGKILL\", and results.json has it under "
+                         "`root_cause` and `jobrun_killed`.",
                          shell("until grep -q '\"rank\":1' "
                                "\"$JOBRUN_RUN_DIR/events.jsonl\"; do sleep 0.1; "
                                "done; kill -KILL $PPID")))
@@ -231,7 +239,10 @@ def main():
         limit = ["sh", "-c", 'ulimit -f 20; exec "$@"', "sh"]
         self.check(self.section(
             "A log cannot be written", "The disk is full, or as here a limit "
-            "is met. The job goes on; what is lost is told at the end.",
+            "is met. The job goes on; what is lost is told at the end. "
+            "run.json and results.json are written into space that was "
+            "reserved before the first rank started; results that need more "
+            "than that stand in the ranks' own files, and the report says so.",
             shell("yes | head -c 100000; exit 0", "exit 0") + "tee: all\n",
             before=limit))
 
