@@ -13,6 +13,8 @@
 
 #include "banned.h"
 
+enum { MOST_LINE = 1 << 20 };
+
 static const char *file_of(struct jr_crew *crew, const json_t *rank,
                            const char *stream)
 {
@@ -108,6 +110,8 @@ void jr_crew_update(struct jr_crew *crew)
         jr_buf_add(&crew->rest, bytes, (size_t)len);
         if (!crew->rest.failed)
             hear_lines(crew);
+        if (crew->rest.len > MOST_LINE) /* jobrun writes none so long */
+            jr_buf_clear(&crew->rest);
     }
 }
 

@@ -20,9 +20,9 @@
 enum { HEAD = 64 * 1024, MOST_RECORD = 1 << 20, MOST_THEIRS = 64 << 20 };
 static const size_t MOST_OURS = (size_t)4 << 30;
 
-/* What a file may have at most. That of a stranger costs no more memory than
- * the results of tens of thousands of ranks. */
-static size_t most_of(int fd, const char *name)
+/* That of a stranger costs no more memory than the results of tens of thousands
+ * of ranks. */
+size_t jr_folder_most(int fd, const char *name)
 {
     const char *slash = strrchr(name, '/');
     if (strcmp(slash == NULL ? name : slash + 1, "run.json") == 0)
@@ -66,7 +66,7 @@ json_t *jr_folder_json(int fd, const char *name, struct jr_error *err)
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error why = {0};
     json_t *json = NULL;
-    if (jr_left_read(&text, fd, name, most_of(fd, name), &why) == 0)
+    if (jr_left_read(&text, fd, name, jr_folder_most(fd, name), &why) == 0)
         json = jr_json_parse(text.data, text.len, &why);
     else if (why.sys == ENOENT && strchr(name, '/') == NULL)
         json = jr_parts_json(fd, name, false);

@@ -15,9 +15,12 @@ int jr_folder_open(const char *log_dir, const char *id, struct jr_error *err);
 int jr_folder_enter(struct jr_trust *ret_trust, const char *log_dir,
                     const char *id, struct jr_error *err);
 
+/* The bytes that a JSON file of the folder may have: 1 MiB for run.json. */
+size_t jr_folder_most(int fd, const char *name);
+
 /* Parse one JSON file of the folder; NULL with `err`. A file that is larger
- * than such a file can be is refused before it is read: 1 MiB for run.json. Of
- * a run in parts it is what they come to together (parts.h). */
+ * than such a file can be is refused before it is read. Of a run in parts it
+ * is what they come to together (parts.h). */
 json_t *jr_folder_json(int fd, const char *name, struct jr_error *err);
 
 /* The same without what stands in its `ranks`, which come last and can be

@@ -164,7 +164,8 @@ int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
     if (fd < 0 || jr_folder_results(&name, fd, id, attempt, err) != 0)
         return -1;
     if (!jr_parts_are(fd))
-        return jr_left_read(out, fd, name.data, SIZE_MAX, err);
+        return jr_left_read(out, fd, name.data, jr_folder_most(fd, name.data),
+                            err);
     json_t *joined = jr_folder_json(fd, name.data, err);
     if (joined == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH,

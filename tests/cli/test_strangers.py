@@ -248,8 +248,16 @@ class Bounds(Case):
         for owner in (0, NOBODY):
             folder = self.plant(f"large{owner}", {"run.json": ""}, owner=owner)
             os.truncate(folder / "run.json", 300 << 20)
+        folder = self.plant("live", {
+            "run.json": record("live", self.victim().pid), "plan.json": {
+                "format_version": 1, "world_size": 1, "ranks": []},
+            "results.json": "", "events.jsonl": ""})
+        os.truncate(folder / "events.jsonl", 300 << 20)
+        os.truncate(folder / "results.json", 300 << 20)
         for words in (["-n", "1", "--", "true"], ["runs"],
-                      ["stop", "large0"], ["show", f"large{NOBODY}"]):
+                      ["stop", "large0"], ["show", f"large{NOBODY}"],
+                      ["show", "live"], ["show", "live", "--json"],
+                      ["show", "live", "--stacks"], ["top", "live", "--once"]):
             self.assertLess(self.peak(*words), usual + 60, words)
         done = self.expect(self.jobrun("show", "large0"), 7)
         self.say(done, "run.json: is larger than 1 MiB")
