@@ -5,7 +5,7 @@ import importlib.util
 import json
 import unittest
 
-from launching import JOBRUN, Launching
+from launching import JOBRUN, PYTHON, Launching
 
 LONG = 600
 
@@ -23,7 +23,8 @@ class Forks(Launching):
 
     def function(self, method, function, **more):
         return dict({
-            "entrypoint": {"python": {"function": function}},
+            "entrypoint": {"python": {"function": function,
+                                      "interpreter": PYTHON}},
             "start_method": method, "local_world_size": 2}, **more)
 
     def of_library(self, name, text):
