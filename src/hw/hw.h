@@ -156,4 +156,9 @@ void jr_hw_add_custom(struct jr_hw *hw, struct jr_arena *arena,
 void jr_hw_probe_more(struct jr_hw *hw, struct jr_arena *arena,
                       const char *root);
 
+/* Which of `hosts` this machine is: the only one that has its name, in full or
+ * up to the first dot, or an address of it that is not the loopback's; -1 where
+ * there is none, or more. Looks at the machine. self.c */
+int jr_hw_find_self(const struct jr_hw *hw, char *const *hosts, size_t count);
+
 #endif

@@ -133,6 +133,18 @@ static bool find_node(const struct jr_resolver *r, uint32_t *ret)
     return true;
 }
 
+/* The node whose name or address this machine has. */
+static bool find_host(const struct jr_resolver *r, uint32_t *ret)
+{
+    const struct jr_spec *spec = r->spec;
+    int found = -1;
+    if (r->hw->real && r->options->target == NULL)
+        found = jr_hw_find_self(r->hw, spec->hosts, spec->hosts_count);
+    if (found >= 0)
+        *ret = (uint32_t)found;
+    return found >= 0;
+}
+
 /* --local and --node-rank are of the command line, and so before the spec. */
 static enum jr_fired choose_node_rank(struct jr_resolver *r,
                                       struct jr_cell *out)
@@ -158,6 +170,9 @@ static enum jr_fired choose_node_rank(struct jr_resolver *r,
     } else if (imagined(r)) {
         out->origin = JR_ORIGIN_HARDWARE;
         out->rule = "first node of the profile";
+    } else if (find_host(r, &out->number)) {
+        out->origin = JR_ORIGIN_HARDWARE;
+        out->rule = "the entry of hosts that is this machine";
     } else {
         return JR_PASSED;
     }

@@ -3,6 +3,7 @@ Here the nodes are processes of one machine."""
 import html
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -91,6 +92,39 @@ class Steps(harness.Case):
                    "entrypoint: [\"true\"]\n")
         done = self.step(1, code=4, SLURM_STEP_TASKS_PER_NODE="2(x2)")
         self.assertIn("JR0425", done.stderr)
+
+
+class Self(harness.Case):
+    """A node knows itself by its name in hosts, or by an address."""
+
+    def resolved(self, *hosts, code=0):
+        done = self.expect(self.jobrun(
+            "resolve", "-n", "2", "-s", f"hosts={json.dumps(hosts)}", "-s",
+            "device=cpu", "-s", f"master_port={free_port()}", "--", "true"),
+            code)
+        return re.findall(r"(?m)^node_rank: (\d)$", done.stdout), done.stderr
+
+    def test_by_its_name(self):
+        name = socket.gethostname()
+        self.assertEqual(self.resolved(name, "other.invalid")[0], ["0"])
+        self.assertEqual(self.resolved("other.invalid", name)[0], ["1"])
+        self.assertIn("node_rank is MISSING",
+                      self.resolved("a.invalid", "b.invalid", code=4)[1])
+        self.assertIn("node_rank is MISSING",
+                      self.resolved(name, name, code=4)[1])
+
+    def test_by_its_address_but_not_by_the_loopback(self):
+        self.assertIn("node_rank is MISSING",
+                      self.resolved("127.0.0.1", "192.0.2.1", code=4)[1])
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect(("192.0.2.1", 9))
+            except OSError:
+                self.skipTest("this machine has no route to anywhere")
+            own = probe.getsockname()[0]
+        if own.startswith("127."):
+            self.skipTest("this machine has the loopback alone")
+        self.assertEqual(self.resolved("192.0.2.1", own)[0], ["1"])
 
 
 class ByHand(harness.Case):
