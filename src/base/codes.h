@@ -479,9 +479,10 @@
       "\n"                                                                     \
       "  before   {tee: err, timeouts: {silence: 10m}}\n"                      \
       "  after    {tee: err, redirects: out, timeouts: {silence: 10m}}\n")     \
-    X(327, "device and devices contradict each other",                         \
+    X(327, "device, devices and bind contradict each other",                   \
       "A list of devices is one of accelerators, which device: cpu has none of;\n"\
-      "and devices: none leaves the CPUs only.\n"                              \
+      "and devices: none leaves the CPUs only. bind: device binds ranks to the\n"\
+      "CPUs that are near their devices, so there have to be some.\n"          \
       "\n"                                                                     \
       "  before   {device: cpu, devices: [0, 1]}\n"                            \
       "  after    {device: cuda, devices: [0, 1]}\n")                          \

@@ -147,6 +147,22 @@ static void check_count(const struct jr_check *check,
                         "(oversubscribe: true)");
 }
 
+/* Ranks are bound to the CPUs of their devices, which they have to have. */
+static void check_bind(const struct jr_check *check)
+{
+    const struct jr_node *bind = jr_doc_get(check->tree, "bind");
+    const struct jr_node *device = jr_doc_get(check->tree, "device");
+    const struct jr_node *devices = jr_doc_get(check->tree, "devices");
+    bool cpu = is_word(device, "cpu"), none = is_word(devices, "none");
+    if (!is_word(bind, "device") || (!cpu && !none))
+        return;
+    struct jr_diag *diag = jr_check_clash(
+        check, 327, bind, cpu ? device : devices, "bind device contradicts %s",
+        cpu ? "device cpu" : "devices none");
+    jr_diag_help(check->lint->diags, diag,
+                 "bind: core or numa binds ranks to CPUs");
+}
+
 void jr_check_devices(const struct jr_check *check)
 {
     const struct jr_node *devices = jr_doc_get(check->tree, "devices");
@@ -154,6 +170,7 @@ void jr_check_devices(const struct jr_check *check)
     bool shared = jr_check_is_open(check, "oversubscribe") ||
                   (flag != NULL && strcasecmp(flag, "true") == 0);
     check_backends(check);
+    check_bind(check);
     if (devices == NULL || !check_kind(check, devices) ||
         devices->kind != JR_NODE_SEQUENCE)
         return;

@@ -76,9 +76,12 @@ TYPE(NAME, .kind = JR_KIND_TEXT,
      .pattern = "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")
 TYPE(ADDRESS, .kind = JR_KIND_TEXT, .wants = "a host name or an address",
      .pattern = "^[A-Za-z0-9:._%\\[\\]-]+$")
+#define PORT                                                                   \
+    "(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|"   \
+    "[1-9][0-9]{0,3})"
 TYPE(INIT_METHOD, .kind = JR_KIND_TEXT,
      .wants = "env://, tcp://HOST:PORT or file:///PATH",
-     .pattern = "^(env://|tcp://[^/ ]+:[0-9]{1,5}|file:///[^ ].*)$")
+     .pattern = "^(env://|tcp://[^/ ]+:" PORT "|file:///[^ ].*)$")
 TYPE(DEVICE_ID, .kind = JR_KIND_TEXT, .wants = "a device's index or UUID",
      .pattern = "^(0|[1-9][0-9]*|[A-Za-z][A-Za-z0-9._/-]*)$")
 TYPE(LOG_DIR, .kind = JR_KIND_PATH, .wants = "a path", .here = true)

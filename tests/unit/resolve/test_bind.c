@@ -20,7 +20,7 @@ struct vector {
  * four nodes of three cores, of which 1 to 10 may be used. */
 static const struct vector vectors[] = {
     /* what cannot be */
-    {"device: cpu\nbind: device\n", MACHINE("numa-gpus"), "!JR0432"},
+    {"device: cpu\nbind: device\n", MACHINE("numa-gpus"), "!JR0327"},
     {"bind: device\n", MACHINE("numa-half"), "!JR0432"},
     {"bind: device\n", MACHINE("numa-unknown"), "!not every device"},
     {"local_world_size: 2\nbind: core\n", MACHINE("no-proc"), "!not known"},
@@ -95,7 +95,7 @@ static void a_profile_may_leave_cpus_out(void)
     static const struct vector imagined[] = {
         {"local_world_size: 2\nbind: core\n", MACHINE("no-proc"), ""},
         {"bind: device\n", MACHINE("h100x8"), ""},
-        {"device: cpu\nbind: device\n", MACHINE("numa-gpus"), ""},
+        {"bind: device\n", MACHINE("numa-cpus"), ""},
     };
     for (size_t i = 0; i < sizeof imagined / sizeof imagined[0]; i++)
         check(&imagined[i], false);
