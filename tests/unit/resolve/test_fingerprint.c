@@ -78,6 +78,8 @@ static const struct {
     {"backends.pipeline", ENTRY, ENTRY "backends: {pipeline: mpi}\n"},
     {"backends.data", ENTRY, ENTRY "backends: {data: mpi}\n"},
     {"start_method", CALL "}\n", CALL "}\nstart_method: fork\n"},
+    {"fork_threads", CALL "}\nstart_method: fork\n",
+     CALL "}\nstart_method: fork\nfork_threads: refuse\n"},
     {"preload", CALL "}\nstart_method: fork\n",
      CALL "}\nstart_method: fork\npreload: [a]\n"},
     {"setup", ENTRY, ENTRY "setup: export A=1\n"},
