@@ -494,6 +494,14 @@
       "\n"                                                                     \
       "  before   {entrypoint: [./solver], env_profiles: [mpi]}\n"             \
       "  after    jobrun render solver.jobrun.yaml --engine mpi\n")            \
+    X(329, "a result file for several ranks",                                  \
+      "Each rank that must deliver has a file of its own, and this path is\n"  \
+      "one for all of them: what one wrote would pass for the others. Put\n"   \
+      "%{rank} into it; where one rank delivers for all, name it in\n"         \
+      "results.required.\n"                                                    \
+      "\n"                                                                     \
+      "  before   {world_size: 4, results: {file: out.json}}\n"                \
+      "  after    {world_size: 4, results: {file: \"out-%{rank}.json\"}}\n")   \
     X(401, "two statements contradict each other",                             \
       "Sizes that the spec states, or that follow from what it states, do\n"   \
       "not go together: world_size is nodes x local_world_size and data x\n"   \

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "exact.h"
 #include "num.h"
 #include "utf8.h"
 
@@ -71,25 +72,33 @@ static bool check_type(struct subject *subject)
     return false;
 }
 
+/* Below 0, 0 or above, as the value is less than the bound, equal or more; 0
+ * without a bound, and of what is no number. */
+static int compare_with(const struct subject *subject, const char *bound)
+{
+    struct jr_exact limit, value;
+    if (bound == NULL || !json_is_number(subject->value) ||
+        !jr_exact_read(&limit, bound))
+        return 0;
+    value = json_is_integer(subject->value)
+                ? jr_exact_integer(json_integer_value(subject->value))
+                : jr_exact_real(json_real_value(subject->value));
+    return jr_exact_compare(&value, &limit);
+}
+
 static bool check_min(struct subject *subject)
 {
-    const double *min = subject->field->min;
-    if (min == NULL || !json_is_number(subject->value) ||
-        json_number_value(subject->value) >= *min)
+    if (compare_with(subject, subject->field->min) >= 0)
         return true;
-    jr_buf_str(&subject->why, ", less than ");
-    jr_num_add_double(&subject->why, *min);
+    jr_buf_printf(&subject->why, ", less than %s", subject->field->min);
     return false;
 }
 
 static bool check_max(struct subject *subject)
 {
-    const double *max = subject->field->max;
-    if (max == NULL || !json_is_number(subject->value) ||
-        json_number_value(subject->value) <= *max)
+    if (compare_with(subject, subject->field->max) <= 0)
         return true;
-    jr_buf_str(&subject->why, ", more than ");
-    jr_num_add_double(&subject->why, *max);
+    jr_buf_printf(&subject->why, ", more than %s", subject->field->max);
     return false;
 }
 

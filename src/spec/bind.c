@@ -28,7 +28,6 @@
 #define U32P(m) AT(m), .value = {CYAML_VALUE_UINT(PTR, uint32_t)}
 #define U32(m)  AT(m), .value = {CYAML_VALUE_UINT(OPT, uint32_t)}
 #define U64(m)  AT(m), .value = {CYAML_VALUE_UINT(OPT, uint64_t)}
-#define F64P(m) AT(m), .value = {CYAML_VALUE_FLOAT(PTR, double)}
 #define FLAG(m) AT(m), .value = {CYAML_VALUE_BOOL(OPT, bool)}
 #define WORDS(m, table)                                                        \
     AT(m), .value = {CYAML_VALUE_ENUM(OPT | CYAML_FLAG_STRICT, MEMBER(m),      \

@@ -29,6 +29,7 @@ jr_check_rule jr_check_places;                        /* check_places.c */
 jr_check_rule jr_check_devices;                       /* check_devices.c */
 jr_check_rule jr_check_source, jr_check_fields;       /* check_results.c */
 jr_check_rule jr_check_comparisons, jr_check_capture; /* check_results.c */
+jr_check_rule jr_check_shared;                        /* check_shared.c */
 jr_check_rule jr_check_secrets;                       /* check_secrets.c */
 jr_check_rule jr_check_restart;                       /* restart.c */
 jr_check_rule jr_check_silence;                       /* check_silence.c */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "exact.h"
 #include "num.h"
 #include "regex.h"
 
@@ -152,9 +153,9 @@ static void check_bounds(const struct jr_check *check,
 {
     const struct jr_node *low = jr_doc_get(field, "min");
     const struct jr_node *high = jr_doc_get(field, "max");
-    double min, max;
-    if (low != NULL && high != NULL && jr_num_double(low->text, &min) &&
-        jr_num_double(high->text, &max) && min > max)
+    struct jr_exact min, max;
+    if (low != NULL && high != NULL && jr_exact_read(&min, low->text) &&
+        jr_exact_read(&max, high->text) && jr_exact_compare(&min, &max) > 0)
         (void)jr_check_clash(
             check, 305, high, low, "no value is at least %s and at most %s",
             jr_lint_said(check->lint, low), jr_lint_said(check->lint, high));

@@ -382,9 +382,9 @@
 #define JR_FIELDS_RESULT_FIELD(X)                                              \
     X("type", JSON_TYPE, REQUIRED, WORDS(type, json_types), NULL, NULL,        \
       EXPERIMENT, "an error: it is required", "the type of the field")         \
-    X("min", NUMBER, OPTIONAL, F64P(min), NULL, NULL, EXPERIMENT, "none",      \
+    X("min", NUMBER, OPTIONAL, STR(min), NULL, NULL, EXPERIMENT, "none",      \
       "the least value that is good")                                          \
-    X("max", NUMBER, OPTIONAL, F64P(max), NULL, NULL, EXPERIMENT, "none",      \
+    X("max", NUMBER, OPTIONAL, STR(max), NULL, NULL, EXPERIMENT, "none",      \
       "the greatest value that is good")                                       \
     X("enum", SCALARS, OPTIONAL, STRS(enums), NULL, NULL, EXPERIMENT,          \
       "any value", "the values that are good")                                 \

@@ -557,7 +557,7 @@ class Links(Case):
     def test_a_folder_that_is_anothers(self):
         (self.folder / "out/0").mkdir(parents=True)
         (self.folder / "out/1").symlink_to("0")
-        self.ranks(["put(mine, '1')", "pass"], 5,
+        self.ranks(["put(mine, '1')", "ended(0)"], 5,
                    "results: {file: 'out/%{rank}/r.json'}\n")
         self.told(1, "missing", "is the file of rank 0, too")
 
@@ -671,6 +671,30 @@ class Sizes(Case):
         with self.takes_less(20):
             self.ranks(["mine.touch(); os.truncate(mine, 3 << 40)"], 5)
         self.told(0, "too_large", r"more than results.limit \(256MiB\)")
+
+    def test_bounds_beyond_what_a_double_holds(self):
+        more, less = "9007199254740993", "9007199254740992"
+        for value, bound, code in ((more, f"max: {less}", 5),
+                                   (more, f"max: {more}", 0),
+                                   (less, f"min: {more}", 5),
+                                   (less, f"min: {less}.5", 5),
+                                   (less, f"max: {less}.5", 0)):
+            with self.subTest(bound, value=value):
+                self.ranks([f"put(mine, '{{\"x\": {value}}}')"], code,
+                           "results: {fields: {x: {type: integer, %s}}}\n"
+                           % bound)
+                if code != 0:
+                    self.told(0, "field", f"'x' is {value}, (more|less) than "
+                              + bound.split()[1])
+
+    def test_integers_beyond_64_bits(self):
+        self.ranks(["put(mine, '18446744073709551615')"], 5)
+        self.told(0, "not_json", "result.json: line 1, column 20: a number "
+                  "beyond 64 bits; write it as a string")
+
+    def test_nan(self):
+        self.ranks(["put(mine, json.dumps(float('nan')))"], 5)
+        self.told(0, "not_json", "result.json is not JSON")
 
     def test_nul(self):
         self.call("nul", 0, "results: {fields: {x: {type: string, pattern: "

@@ -171,6 +171,8 @@ class Failures(harness.Case):
 
     def test_06_results(self):
         self.write("model-0.pt", "of yesterday")
+        self.write("leaves.py", "import jobrun, os\n\n\ndef main():\n"
+                   "    jobrun.result({'loss': 0.1})\n    os._exit(0)\n")
         deliver = 'echo "{\\"loss\\": 0.$((RANK + 1))}" > $JOBRUN_RESULT_FILE'
         entry = f"entrypoint:\n  shell: |\n    {deliver}\n"
         self.check(
@@ -181,6 +183,9 @@ class Failures(harness.Case):
                          "{loss: {type: number, max: 0.1}}\n"),
             self.section("Results are not equal", "Though they have to be.",
                          entry + "results: {equal: [loss]}\n"),
+            self.section("A function does not return",
+                         "What it left behind is no result then.",
+                         "entrypoint: {python: {function: 'leaves:main'}}\n"),
             self.section("An artifact is stale", "It is from before the start.",
                          shell("echo new > model-1.pt", deliver) +
                          "results: {artifacts: ['model-%{rank}.pt']}\n"))

@@ -7,39 +7,38 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/mman.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "report.h"
 
 enum { RANKS = 2, PARTS = 3 };
 
-/* A file without a folder; `path` leads to it while `fd` is open. */
+/* A file of a name of its own. */
 struct left {
-    int fd;
     char path[32];
 };
 
 static struct left leave(const char *text)
 {
-    struct left left = {.fd = memfd_create("left", MFD_CLOEXEC)};
+    struct left left = {"/tmp/jr_fuzz_XXXXXX"};
     size_t len = strlen(text);
-    require(left.fd >= 0 && write(left.fd, text, len) == (ssize_t)len);
-    (void)snprintf(left.path, sizeof left.path, "/proc/self/fd/%d", left.fd);
+    int fd = mkstemp(left.path);
+    require(fd >= 0 && write(fd, text, len) == (ssize_t)len && close(fd) == 0);
     return left;
 }
 
 /* A field of every type and rule. */
 static struct jr_results wanted(enum jr_result_from from)
 {
-    static double least = -1, most = 100;
     static char *equal[] = {(char *)"text"}, *distinct[] = {(char *)"count"};
     static char *enums[] = {(char *)"\"a\"", (char *)"1", (char *)"null"};
     static struct jr_result_field fields[] = {
-        {.name = (char *)"count", .type = JR_JSON_INTEGER, .max = &most},
+        {.name = (char *)"count", .type = JR_JSON_INTEGER, .max = (char *)"100"},
         {.name = (char *)"loss",
          .type = JR_JSON_NUMBER,
-         .min = &least,
+         .min = (char *)"-1",
          .required = true},
         {.name = (char *)"text",
          .type = JR_JSON_STRING,
@@ -128,9 +127,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ranks[i].out_path = log.path;
     judge(ranks, JR_FROM_FILE);
     judge(ranks, JR_FROM_STDOUT);
-    (void)close(first.fd);
-    (void)close(second.fd);
-    (void)close(log.fd);
+    (void)unlink(first.path);
+    (void)unlink(second.path);
+    (void)unlink(log.path);
     fuzz_free(parts, PARTS);
     return 0;
 }

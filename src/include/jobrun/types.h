@@ -395,8 +395,8 @@ struct jr_restart {
 struct jr_result_field {
     char *name;
     enum jr_json_type type;
-    double *min;
-    double *max;
+    char *min; /* numbers as they are written, which a double may not hold */
+    char *max;
     char **enums; /* allowed values, as their JSON text */
     uint32_t enums_count;
     char *pattern;

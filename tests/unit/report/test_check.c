@@ -1,6 +1,5 @@
 #include "fake.h"
 
-static double low = 0.9, high = 100;
 static char *colours[] = {(char *)"\"red\"", (char *)"2"};
 
 #define FIELD(type_, ...)                                                      \
@@ -34,11 +33,11 @@ static const struct vector vectors[] = {
      "result.json: 'f' is {}, not an array"},
     {FIELD(OBJECT, .required = true), "{\"f\": []}",
      "result.json: 'f' is [], not an object"},
-    {FIELD(NUMBER, .min = &low), "{\"f\": 0.41}",
+    {FIELD(NUMBER, .min = (char *)"0.9"), "{\"f\": 0.41}",
      "result.json: 'f' is 0.41, less than 0.9"},
-    {FIELD(NUMBER, .max = &high), "{\"f\": 100.5}",
+    {FIELD(NUMBER, .max = (char *)"100"), "{\"f\": 100.5}",
      "result.json: 'f' is 100.5, more than 100"},
-    {FIELD(INTEGER, .max = &high), "{\"f\": 101}",
+    {FIELD(INTEGER, .max = (char *)"100"), "{\"f\": 101}",
      "result.json: 'f' is 101, more than 100"},
     {FIELD(STRING, .enums = colours, .enums_count = 2), "{\"f\": \"blue\"}",
      "result.json: 'f' is \"blue\", not one of \"red\", 2"},
@@ -50,9 +49,31 @@ static const struct vector vectors[] = {
      "result.json: 'f' is \"12345678901234567890123456789012345678901234567890"
      "123456789..., not a number"},
     {FIELD(STRING, .required = false), "{}", NULL},
-    {FIELD(INTEGER, .min = &low), "{\"f\": 1}", NULL},
-    {FIELD(NUMBER, .min = &low), "{\"f\": 0.9}", NULL},
-    {FIELD(NUMBER, .max = &high), "{\"f\": 100}", NULL},
+#define MORE "9007199254740993" /* 2^53 + 1, which no double is */
+#define LESS "9007199254740992"
+    {FIELD(INTEGER, .max = (char *)LESS), "{\"f\": " MORE "}",
+     "result.json: 'f' is " MORE ", more than " LESS},
+    {FIELD(INTEGER, .min = (char *)MORE), "{\"f\": " LESS "}",
+     "result.json: 'f' is " LESS ", less than " MORE},
+    {FIELD(INTEGER, .min = (char *)MORE, .max = (char *)MORE),
+     "{\"f\": " MORE "}", NULL},
+    {FIELD(INTEGER, .min = (char *)LESS ".5"), "{\"f\": " LESS "}",
+     "result.json: 'f' is " LESS ", less than " LESS ".5"},
+    {FIELD(INTEGER, .max = (char *)LESS ".5"), "{\"f\": " LESS "}", NULL},
+    {FIELD(INTEGER, .max = (char *)"9223372036854775807"),
+     "{\"f\": 9223372036854775807}", NULL},
+    {FIELD(INTEGER, .min = (char *)"1e30"), "{\"f\": 9223372036854775807}",
+     "result.json: 'f' is 9223372036854775807, less than 1e30"},
+    {FIELD(NUMBER, .min = (char *)MORE), "{\"f\": " LESS ".0}",
+     "result.json: 'f' is 9007199254740992.0, less than " MORE},
+    {FIELD(NUMBER, .max = (char *)MORE), "{\"f\": 1e16}",
+     "result.json: 'f' is 1e+16, more than " MORE},
+    {FIELD(INTEGER, .min = (char *)"0.5"), "{\"f\": 1}", NULL},
+    {FIELD(INTEGER, .max = (char *)"-0.5"), "{\"f\": 0}",
+     "result.json: 'f' is 0, more than -0.5"},
+    {FIELD(INTEGER, .min = (char *)"0.9"), "{\"f\": 1}", NULL},
+    {FIELD(NUMBER, .min = (char *)"0.9"), "{\"f\": 0.9}", NULL},
+    {FIELD(NUMBER, .max = (char *)"100"), "{\"f\": 100}", NULL},
     {FIELD(INTEGER, .enums = colours, .enums_count = 2), "{\"f\": 2}", NULL},
     {FIELD(NUMBER, .enums = colours, .enums_count = 2), "{\"f\": 2.0}", NULL},
     {FIELD(NUMBER, .enums = colours, .enums_count = 2), "{\"f\": 2.5}",
