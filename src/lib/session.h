@@ -141,7 +141,7 @@ void jr_session_open_console(struct jr_session *session,
 
 /* Print text of our own to standard error, behind all that the console still
  * has to show, without waiting for it. False where there is no console of a
- * run. */
+ * run, or no memory. */
 bool jr_session_print(struct jr_session *session, const char *text, size_t len);
 
 /* Show what is left: however long the console takes, or until a signal comes

@@ -139,11 +139,12 @@ void jr_replay_add(struct jr_replay *replay, const struct jr_plan *plan,
     copy_streams(part, left);
 }
 
-void jr_replay_print(struct jr_replay *replay, const char *text, size_t len)
+bool jr_replay_print(struct jr_replay *replay, const char *text, size_t len)
 {
     struct jr_replay_part *part = add_part(replay);
     if (part != NULL)
         jr_buf_add(&part->text[1], text, len);
+    return part != NULL && !part->text[1].failed;
 }
 
 /* Showing. */

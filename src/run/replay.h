@@ -38,11 +38,12 @@ int jr_replay_open(struct jr_replay *replay, int out_fd, int err_fd, int dir_fd,
                    bool color);
 void jr_replay_close(struct jr_replay *replay);
 
-/* Add what a run of `plan` has left, and copy what is needed of both; and text
- * of our own, for standard error. Out of memory they are not shown. */
+/* Add what a run of `plan` has left, and copy what is needed of both; out of
+ * memory it is not shown. And text of our own, for standard error; false where
+ * there is no memory for it. */
 void jr_replay_add(struct jr_replay *replay, const struct jr_plan *plan,
                    const struct jr_remainder *left);
-void jr_replay_print(struct jr_replay *replay, const char *text, size_t len);
+bool jr_replay_print(struct jr_replay *replay, const char *text, size_t len);
 
 /* Whether there is anything left to show. */
 bool jr_replay_is_done(const struct jr_replay *replay);
