@@ -17,8 +17,10 @@ set(JR_LONG_TESTS
   python.torch:release:180
   python.forks:release:180
   cli.frameworks:release:180
+  cli.peers.long.8:release:180
   memcheck.jobrun:release:150
   run.chaos.long:release:120
+  cli.peers.long.0:release:100
   starve.long:asan:120
   slurm.long:release:90
   cli.causes.long:release:90

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,11 @@
 
 #include "banned.h"
 
+/* PF_EXITING and PF_SIGNALED, which the kernel has kept where they are since
+ * they exist. A signal that is fatal to a process stands as SIGKILL in each of
+ * its threads, until that has noticed. */
+enum { EXITING = 0x4, SIGNALED = 0x400, KILL_PENDING = 1 << (SIGKILL - 1) };
+
 /* The fields behind the name, which may hold anything, are counted from its
  * last parenthesis. */
 static bool parse(struct jr_proc *proc, const char *text)
@@ -25,11 +31,11 @@ static bool parse(struct jr_proc *proc, const char *text)
         sscanf(text, "%d", &proc->pid) != 1)
         return false;
     if (sscanf(end,
-               ") %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64
+               ") %c %d %*s %*s %*s %*s %" SCNu32 " %*s %*s %*s %*s %" SCNu64
                " %" SCNu64 " %*s %*s %*s %*s %" SCNu32 " %*s %" SCNu64
-               " %*s %" SCNu64,
-               &proc->state, &proc->parent, &user, &system, &proc->threads,
-               &proc->start_ticks, &pages) != 7)
+               " %*s %" SCNu64 " %*s %*s %*s %*s %*s %*s %" SCNu32,
+               &proc->state, &proc->parent, &proc->flags, &user, &system,
+               &proc->threads, &proc->start_ticks, &pages, &proc->pending) < 8)
         return false;
     size_t len = (size_t)(end - name) - 1;
     if (len >= sizeof proc->name)
@@ -55,6 +61,12 @@ bool jr_proc_read(struct jr_proc *ret, const char *path)
         return false;
     *ret = proc;
     return true;
+}
+
+bool jr_proc_is_exiting(const struct jr_proc *proc)
+{
+    return (proc->flags & (EXITING | SIGNALED)) != 0 ||
+           (proc->pending & KILL_PENDING) != 0;
 }
 
 bool jr_proc_of(struct jr_proc *ret, int64_t pid)

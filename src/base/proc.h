@@ -18,7 +18,14 @@ struct jr_proc {
     uint64_t cpu_ns;      /* it has used, in clock ticks' steps */
     uint64_t start_ticks; /* when it began, since the boot */
     uint64_t rss_bytes;
+    uint32_t flags;   /* PF_* of the kernel's sched.h */
+    uint32_t pending; /* signals that wait for this thread, bit N-1 for N */
 };
+
+/* Whether it is on its way out: it exits, or dies by a signal, or was sent one
+ * that no process survives. Its descriptors may be closed long before it can be
+ * reaped. */
+bool jr_proc_is_exiting(const struct jr_proc *proc);
 
 /* Read the file `path`, /proc/PID/stat or /proc/PID/task/TID/stat. False when
  * it is not there, or is none. */

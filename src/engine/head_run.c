@@ -136,6 +136,9 @@ static void merge(struct jr_head_run *run, uint32_t node,
         struct jr_rank_outcome *rank = &part->ranks[i];
         rank->started_ns = jr_head_run_ns(side, rank->started_ns);
         rank->ended_ns = jr_head_run_ns(side, rank->ended_ns);
+        rank->alive_ns = jr_head_run_ns(side, rank->alive_ns);
+        rank->exiting_ns = jr_head_run_ns(side, rank->exiting_ns);
+        rank->told_ns = jr_head_run_ns(side, rank->told_ns);
         rank->heard_ns = jr_head_run_ns(side, rank->heard_ns);
         rank->skew_ns = side->skew_ns;
         bad = bad || rank->end == JR_END_START ||

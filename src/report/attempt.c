@@ -26,14 +26,15 @@ static bool rank_meets(const struct view *view, size_t i,
     const struct jr_rank_outcome *rank = &view->outcome->ranks[i];
     bool unstarted =
         rank->end == JR_END_START || view->report->ranks[i].unstarted;
+    int cut = jr_words_cut_short(rank);
     switch (trigger->kind) {
     case JR_TRIGGER_START:
         return unstarted;
     case JR_TRIGGER_EXIT:
-        return !unstarted && rank->end == JR_END_EXITED &&
-               jr_trigger_takes_code(trigger, rank->exit_code);
+        return !unstarted && (rank->end == JR_END_EXITED || cut != 0) &&
+               jr_trigger_takes_code(trigger, cut != 0 ? cut : rank->exit_code);
     case JR_TRIGGER_SIGNAL:
-        return rank->end == JR_END_SIGNALED && !rank->oom &&
+        return rank->end == JR_END_SIGNALED && !rank->oom && cut == 0 &&
                jr_trigger_takes_signal(trigger, rank->signal);
     case JR_TRIGGER_OOM:
         return rank->oom;
@@ -50,15 +51,16 @@ static bool rank_meets(const struct view *view, size_t i,
 }
 
 /* Whether one of the ranks to blame is of the kind: those that failed together,
- * or did not deliver; all of them for what is told by their output where none
- * is to blame. */
+ * but for what may have followed from the first, or did not deliver; all of
+ * them for what is told by their output where none is to blame. */
 static bool ranks_meet(const struct view *view,
                        const struct jr_trigger *trigger)
 {
     const struct jr_report *report = view->report;
     bool all = report->causes_count == 0 && trigger->kind == JR_TRIGGER_STDERR;
     for (size_t c = 0; c < report->causes_count; c++)
-        if (rank_meets(view, report->causes[c], trigger))
+        if (!report->ranks[report->causes[c]].follows &&
+            rank_meets(view, report->causes[c], trigger))
             return true;
     for (size_t i = 0; all && i < report->count; i++)
         if (rank_meets(view, i, trigger))

@@ -17,7 +17,8 @@ enum {
     TAIL_LINES = 10,
     TAIL_COLUMNS = 200, /* bytes of one line that are shown */
     WHERE_COLUMN = 62,  /* where an exception's place begins */
-    MOST_SET = 60       /* bytes of a rank set that are shown */
+    MOST_SET = 60,      /* bytes of a rank set that are shown */
+    MOST_FOLLOWERS = 4  /* that are told one by one */
 };
 
 void jr_print_text(const struct jr_page *page, const char *text)
@@ -94,6 +95,18 @@ static void print_identity(const struct jr_page *page, size_t i)
     jr_buf_printf(page->out, "   attempt %u\n", page->plan->attempt);
 }
 
+/* Where the exception was raised, behind `width` bytes of its line. */
+static void print_place(const struct jr_page *page, size_t i, size_t width)
+{
+    const char *where = page->report->ranks[i].where;
+    if (where != NULL) {
+        jr_buf_fill(page->out, ' ',
+                    width + 2 < WHERE_COLUMN ? WHERE_COLUMN - width : 2);
+        jr_print_text(page, where);
+    }
+    jr_buf_char(page->out, '\n');
+}
+
 static void print_exception(const struct jr_page *page, size_t i)
 {
     const struct jr_rank_report *rank = &page->report->ranks[i];
@@ -114,13 +127,7 @@ static void print_exception(const struct jr_page *page, size_t i)
     jr_buf_str(page->out, "  ");
     size_t start = page->out->len;
     jr_print_text(page, rank->error);
-    size_t width = page->out->len - start;
-    if (rank->where != NULL) {
-        jr_buf_fill(page->out, ' ',
-                    width + 2 < WHERE_COLUMN ? WHERE_COLUMN - width : 2);
-        jr_print_text(page, rank->where);
-    }
-    jr_buf_char(page->out, '\n');
+    print_place(page, i, page->out->len - start);
     if (rank->behind == NULL)
         return;
     jr_buf_str(page->out, "    from ");
@@ -190,14 +197,76 @@ static void print_beside(const struct jr_page *page, uint32_t node)
     }
 }
 
+/* Whether it stands beside the cause for having lost a peer. */
+static bool lost_its_peer(const struct jr_page *page, size_t i)
+{
+    const struct jr_report *report = page->report;
+    return report->ranks[i].lost_peer &&
+           !report->ranks[report->causes[0]].lost_peer;
+}
+
+/* "    rank 2   ConnectionResetError: ...          train.py:40 in recv" */
+static void print_follower(const struct jr_page *page, size_t i)
+{
+    size_t start = page->out->len;
+    jr_buf_printf(page->out, "    rank %u   ", jr_plan_of(page->plan, i)->rank);
+    if (page->report->ranks[i].error != NULL)
+        jr_print_text(page, page->report->ranks[i].error);
+    else
+        jr_words_end(page->out, &page->outcome->ranks[i]);
+    print_place(page, i, page->out->len - start);
+}
+
+/* The ranks beside the cause, those that lost a peer or the others, as a set;
+ * `ret` has room for all. */
+static size_t find_together(const struct jr_page *page, bool lost,
+                            uint32_t *ret)
+{
+    const struct jr_report *report = page->report;
+    size_t count = 0;
+    for (size_t i = 0; i < report->count; i++)
+        if (report->ranks[i].state == JR_RANK_FAILED &&
+            report->causes[0] != i && lost_its_peer(page, i) == lost)
+            ret[count++] = (uint32_t)i;
+    return count;
+}
+
+static void print_followers(const struct jr_page *page, uint32_t *places,
+                            size_t count)
+{
+    if (count == 0)
+        return;
+    jr_buf_str(page->out, "  together with it (too close to order, and of a "
+                          "kind that a dead peer causes):\n");
+    size_t shown = count > MOST_FOLLOWERS ? MOST_FOLLOWERS : count;
+    for (size_t c = 0; c < shown; c++)
+        print_follower(page, places[c]);
+    if (shown == count)
+        return;
+    for (size_t c = shown; c < count; c++)
+        places[c] = jr_plan_of(page->plan, places[c])->rank;
+    jr_buf_str(page->out, "    and so did ");
+    add_set(page->out, places + shown, count - shown);
+    jr_buf_char(page->out, '\n');
+}
+
 static void print_together(const struct jr_page *page)
 {
     JR_BUF_CLEANUP struct jr_buf set = JR_BUF_INIT;
-    if (jr_print_ranks(&set, page, JR_RANK_FAILED) > 0)
+    JR_FREE uint32_t *places = calloc(page->report->count + 1, sizeof *places);
+    if (places == NULL)
+        return;
+    size_t count = find_together(page, false, places);
+    for (size_t c = 0; c < count; c++)
+        places[c] = jr_plan_of(page->plan, places[c])->rank;
+    if (count > 0) {
+        add_set(&set, places, count);
         jr_buf_printf(page->out,
                       "  together:   %s failed with it, too close to tell "
                       "which was first\n",
                       set.data);
+    }
+    print_followers(page, places, find_together(page, true, places));
 }
 
 static void print_output(const struct jr_page *page,
@@ -248,7 +317,19 @@ const char *jr_print_log(const struct jr_page *page,
     return holds_something(page, rank->out_path) ? rank->out_path : NULL;
 }
 
-/* " (SIGTERM; rank 6 needed SIGKILL)" */
+/* The first rank that was stopped and died by something else; the count of all
+ * where there is none. */
+static size_t find_crashed(const struct jr_page *page)
+{
+    size_t i = 0;
+    while (i < page->report->count &&
+           (page->report->ranks[i].state != JR_RANK_STOPPED ||
+            !jr_words_crashed(&page->outcome->ranks[i])))
+        i++;
+    return i;
+}
+
+/* " (SIGTERM; rank 6 needed SIGKILL; rank 2 died by SIGSEGV)" */
 static void add_stopped(struct jr_buf *out, const struct jr_page *page,
                         size_t count)
 {
@@ -260,12 +341,17 @@ static void add_stopped(struct jr_buf *out, const struct jr_page *page,
         if (page->report->ranks[i].state == JR_RANK_STOPPED)
             signal = page->outcome->ranks[i].stopped_with;
     size_t needed = add_ranks(&killed, page, JR_RANK_STOPPED, true);
+    size_t crashed = find_crashed(page);
     if (signal == 0 && needed == 0)
         return;
     jr_signal_name(name, signal == 0 ? SIGKILL : signal);
     jr_buf_printf(out, " (%s", name);
     if (signal != 0 && signal != SIGKILL && needed > 0)
         jr_buf_printf(out, "; %s needed SIGKILL", killed.data);
+    if (crashed < page->report->count) {
+        jr_buf_printf(out, "; rank %u ", jr_plan_of(page->plan, crashed)->rank);
+        jr_words_end(out, &page->outcome->ranks[crashed]);
+    }
     jr_buf_char(out, ')');
 }
 

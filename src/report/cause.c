@@ -1,11 +1,10 @@
 /*
- * Who was first. Every rank that failed by itself is a candidate, at the time
- * of its end as the kernel reported it, or of its exception where that was
- * earlier and lies within its life. A rank that jobrun stopped is one only
- * where its exception came before any rank's own failure: it was on its way
- * down when another one, drawn after it, was reaped first.
+ * How each rank ended, and the cause. Every rank that failed by itself is a
+ * candidate for it (order.c). A rank that jobrun stopped is one only where it
+ * was on its way out before the stop: it had raised its exception, or told that
+ * it exits, and another one, drawn after it, was reaped first.
  */
-#include "judge.h"
+#include "order.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,42 +22,8 @@
 
 #include "banned.h"
 
-/* Ends that are closer than this are told as together: it is what a runner
- * needs to read a handful of exits, and less than a rank needs to notice that
- * another one is gone and to end because of it. */
-static const uint64_t TOGETHER_NS = 100000;
-
 /* Of a folder with more files, not all are compared with a name. */
 enum { LOOKED_AT = 10000 };
-
-struct candidate {
-    uint32_t i;
-    uint32_t order;
-    uint64_t when; /* monotonic ns */
-};
-
-/* Whether a candidate cannot be told apart from the first: clocks of different
- * nodes are compared less exactly than one is read. */
-static bool is_together(const struct jr_judge *judge,
-                        const struct candidate *first,
-                        const struct candidate *other)
-{
-    bool near = jr_plan_of(judge->plan, first->i)->node_rank ==
-                jr_plan_of(judge->plan, other->i)->node_rank;
-    uint64_t blur = near ? 0 : judge->outcome->blur_ns;
-    return other->when - first->when <=
-           (blur > TOGETHER_NS ? blur : TOGETHER_NS);
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const struct candidate *x = a, *y = b;
-    if (x->when != y->when)
-        return x->when < y->when ? -1 : 1;
-    if (x->order != y->order)
-        return x->order < y->order ? -1 : 1;
-    return (x->i > y->i) - (x->i < y->i);
-}
 
 /* Whether jobrun ended the rank: by its stop signal, or by the SIGKILL that
  * all ranks get when their runner dies. */
@@ -86,19 +51,19 @@ static enum jr_rank_state state_of(const struct jr_rank_outcome *rank,
     return JR_RANK_FAILED;
 }
 
-/* The exception's time as the outcome's clock would have told it, or the end
- * of the rank when it states none, or one outside its life. */
+/* The exception's time as the outcome's clock would have told it; 0 when it
+ * states none, or one outside of what its rank lived before it told of it. */
 static uint64_t time_of(const struct jr_judge *judge, uint32_t i,
                         uint64_t wall_ns)
 {
     const struct jr_outcome *run = judge->outcome;
     const struct jr_rank_outcome *rank = &run->ranks[i];
+    uint64_t end = rank->told_ns != 0 ? rank->told_ns : rank->ended_ns;
     wall_ns -= (uint64_t)rank->skew_ns;
     if (wall_ns < run->started_wall_ns || wall_ns > INT64_MAX)
-        return rank->ended_ns;
+        return 0;
     uint64_t when = run->started_ns + (wall_ns - run->started_wall_ns);
-    bool alive = when >= rank->started_ns && when < rank->ended_ns;
-    return alive ? when : rank->ended_ns;
+    return when >= rank->started_ns && when < end ? when : 0;
 }
 
 /* A file of the folder that is called nearly so; NULL: none. */
@@ -167,7 +132,8 @@ static const char *start_error(struct jr_arena *arena,
     return jr_arena_printf(arena, "%s: %s", text, cause);
 }
 
-/* Why a rank failed, in its own words or the kernel's; returns when. */
+/* Why a rank failed, in its own words or the kernel's. Returns when it raised
+ * its exception; 0: it did not, or did not say. */
 static uint64_t explain(struct jr_judge *judge, uint32_t i)
 {
     const struct jr_plan_rank *plan = jr_plan_of(judge->plan, i);
@@ -178,12 +144,12 @@ static uint64_t explain(struct jr_judge *judge, uint32_t i)
     if (rank->end == JR_END_START) {
         report->error =
             start_error(arena, plan, rank, judge->outcome->start_text);
-        return rank->ended_ns;
+        return 0;
     }
     if (rank->end == JR_END_LOST) {
         if (judge->outcome->lost_text[0] != '\0')
             report->error = jr_arena_strdup(arena, judge->outcome->lost_text);
-        return rank->ended_ns;
+        return 0;
     }
     enum jr_exception_found found =
         jr_exception_read(&exception, arena, judge->run_fd, plan->error_path);
@@ -192,72 +158,100 @@ static uint64_t explain(struct jr_judge *judge, uint32_t i)
         found == JR_EXCEPTION_READ &&
         !jr_exception_is_own(&exception, rank, judge->plan->returns);
     if (report->error_strange)
-        return rank->ended_ns;
+        return 0;
     if (found == JR_EXCEPTION_READ) {
         report->error = exception.what;
         report->where = exception.where;
         report->behind = exception.behind;
         report->error_file = true;
+        report->lost_peer |= exception.lost_peer;
         report->unstarted = jr_exception_is_start(&exception, rank);
     }
     return time_of(judge, i, exception.wall_ns);
 }
 
-/* Sort out the ranks; returns the number of candidates, unsorted, of which
- * those that jobrun stopped may yet be none. */
-static size_t nominate(struct jr_judge *judge, struct candidate *candidates)
+/* Whether a rank that jobrun stopped was on its way out by then, as it said.
+ * Where it is not known when it was told to stop, the others decide. */
+static bool was_leaving(const struct jr_rank_outcome *rank, uint64_t raised_ns)
+{
+    uint64_t when = rank->told_ns != 0 ? rank->told_ns : raised_ns;
+    return when != 0 && (rank->alive_ns == 0 || when <= rank->alive_ns);
+}
+
+/* Sort out the ranks; returns the number of candidates, of which those that
+ * jobrun stopped may yet be none. */
+static size_t nominate(struct jr_judge *judge, struct jr_candidate *candidates)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < judge->outcome->count; i++) {
         const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
-        enum jr_rank_state state =
-            state_of(rank, jr_outcome_lost(judge->outcome));
-        judge->report->ranks[i].state = state;
-        if (state != JR_RANK_FAILED && state != JR_RANK_STOPPED)
+        struct jr_rank_report *report = &judge->report->ranks[i];
+        report->state = state_of(rank, jr_outcome_lost(judge->outcome));
+        if (report->state != JR_RANK_FAILED && report->state != JR_RANK_STOPPED)
             continue;
-        uint64_t when = explain(judge, i);
-        bool own = state == JR_RANK_FAILED;
-        if (own || when < rank->ended_ns)
-            candidates[count++] = (struct candidate){
-                i, rank->order == 0 ? UINT32_MAX : rank->order, when};
+        report->lost_peer = rank->lost_peer;
+        uint64_t raised_ns = explain(judge, i);
+        if (report->state == JR_RANK_FAILED || was_leaving(rank, raised_ns))
+            candidates[count++] = jr_order_candidate(judge, i, raised_ns);
     }
     return count;
 }
 
-/* Drop the stopped ranks whose exception was not before the first rank that
- * failed by itself; returns how many are left. */
-static size_t elect(const struct jr_judge *judge, struct candidate *candidates,
-                    size_t count)
+/* Whether it failed by itself, or was on its way out before its stop; or, where
+ * that is not known, before the first that failed by itself. */
+static bool is_own(const struct jr_judge *judge,
+                   const struct jr_candidate *candidate, uint64_t first_ns)
 {
-    uint64_t first = 0;
+    const struct jr_rank_outcome *rank = &judge->outcome->ranks[candidate->i];
+    if (judge->report->ranks[candidate->i].state == JR_RANK_FAILED)
+        return true;
+    return first_ns != 0 && (rank->alive_ns != 0 || candidate->at < first_ns);
+}
+
+/* Drop the stopped ranks that are none; returns how many are left. */
+static size_t elect(const struct jr_judge *judge,
+                    struct jr_candidate *candidates, size_t count)
+{
+    uint64_t first_ns = 0;
     for (size_t c = 0; c < count; c++)
         if (judge->report->ranks[candidates[c].i].state == JR_RANK_FAILED &&
-            (first == 0 || candidates[c].when < first))
-            first = candidates[c].when;
+            (first_ns == 0 || candidates[c].at < first_ns))
+            first_ns = candidates[c].at;
     size_t kept = 0;
     for (size_t c = 0; c < count; c++)
-        if (judge->report->ranks[candidates[c].i].state == JR_RANK_FAILED ||
-            candidates[c].when < first)
+        if (is_own(judge, &candidates[c], first_ns))
             candidates[kept++] = candidates[c];
     return kept;
+}
+
+/* What died in another way than by what jobrun sent it did not just stop. */
+static void tell_crashes(struct jr_judge *judge)
+{
+    struct jr_report *report = judge->report;
+    for (size_t i = 0; report->causes_count > 0 && i < report->count; i++)
+        if (report->ranks[i].state == JR_RANK_STOPPED &&
+            jr_words_crashed(&judge->outcome->ranks[i]))
+            report->ranks[i].state = JR_RANK_AFTER_FIRST_FAILURE;
 }
 
 void jr_cause_find(struct jr_judge *judge)
 {
     struct jr_report *report = judge->report;
-    struct candidate *candidates = jr_arena_array(
+    struct jr_candidate *candidates = jr_arena_array(
         &report->arena, judge->outcome->count, sizeof *candidates);
     report->causes = jr_arena_array(&report->arena, judge->outcome->count,
                                     sizeof *report->causes);
     if (candidates == NULL || report->causes == NULL)
         return;
     size_t count = elect(judge, candidates, nominate(judge, candidates));
-    qsort(candidates, count, sizeof *candidates, by_time);
+    size_t together = jr_order_find(judge, candidates, count);
     for (size_t c = 0; c < count; c++) {
-        bool cause = is_together(judge, &candidates[0], &candidates[c]);
+        bool cause = c < together;
         struct jr_rank_report *rank = &report->ranks[candidates[c].i];
         if (cause)
             report->causes[report->causes_count++] = candidates[c].i;
+        rank->follows = cause && candidates[c].failure > candidates[0].failure;
         rank->state = cause ? JR_RANK_FAILED : JR_RANK_AFTER_FIRST_FAILURE;
     }
+    tell_crashes(judge);
 }

@@ -6,6 +6,7 @@
 
 #include "json.h"
 #include "left.h"
+#include "lost_peer.h"
 
 #include "banned.h"
 
@@ -171,6 +172,7 @@ static bool from_json(struct jr_exception *ret, struct jr_arena *arena,
                                  : behind_of_stack(arena, stack),
         .wall_ns = time_of(file, extra),
         .pid = jr_json_get_int(file, "pid"),
+        .lost_peer = jr_lost_peer_in_error(file),
         .start = jr_json_get_bool(file, "start"),
     };
     return true;

@@ -18,6 +18,8 @@ struct jr_exception {
     uint64_t wall_ns;   /* when it was raised; 0: not stated */
     int64_t pid;        /* of the process that raised it, as it saw itself; 0:
                            not stated, as torch's own does not */
+    bool lost_peer;     /* of a kind that only a lost peer causes, or raised
+                           from one */
     bool start;         /* no code of the user's ran: the entrypoint could not
                            be called */
 };

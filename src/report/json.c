@@ -34,7 +34,8 @@ static enum jr_cause_kind kind_of(const struct jr_results_run *run, size_t i)
         return JR_CAUSE_LOST_NODE;
     if (rank->oom)
         return JR_CAUSE_OOM;
-    return rank->end == JR_END_SIGNALED ? JR_CAUSE_SIGNAL : JR_CAUSE_EXIT;
+    bool died = rank->end == JR_END_SIGNALED && jr_words_cut_short(rank) == 0;
+    return died ? JR_CAUSE_SIGNAL : JR_CAUSE_EXIT;
 }
 
 static void add_together(struct search *search, size_t i)
@@ -86,7 +87,9 @@ static void set_rank(struct search *search, size_t i)
     name_rank(search, i);
     if (end->end == JR_END_EXITED)
         search->cause->exit_code = end->exit_code;
-    if (end->end == JR_END_SIGNALED)
+    else if (jr_words_cut_short(end) != 0)
+        search->cause->exit_code = end->told_code;
+    else if (end->end == JR_END_SIGNALED)
         search->cause->signal = end->signal;
     if (own != NULL)
         jr_buf_str(&search->message, own);

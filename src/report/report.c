@@ -6,6 +6,7 @@
 #include "hang_report.h"
 #include "judge.h"
 #include "outcome.h"
+#include "words.h"
 
 #include "banned.h"
 
@@ -109,6 +110,8 @@ static int rank_code(const struct jr_judge *judge)
 {
     const struct jr_rank_outcome *rank =
         &judge->outcome->ranks[judge->report->causes[0]];
+    if (jr_words_cut_short(rank) != 0)
+        return rank->told_code;
     if (rank->end == JR_END_SIGNALED)
         return 128 + rank->signal;
     return rank->exit_code != 0 ? rank->exit_code : JR_STATUS_FAILED;

@@ -28,6 +28,9 @@ struct jr_rank_report {
     bool error_foreign; /* that is torn, or not jobrun's or torch's */
     bool log_secret;    /* the last lines of its logs hold one */
     bool error_strange; /* that is of another process than the rank */
+    bool follows;       /* together with the cause, and of a kind that comes
+                           after it */
+    bool lost_peer;     /* it failed in a way that only a lost peer causes */
     bool unstarted;     /* its entrypoint could not be called: no code of the
                            user's ran */
 };

@@ -158,6 +158,19 @@ static void get_error(struct jr_past *past, const struct row *row, size_t i,
     past->report.ranks[i].error = json_string_value(value);
 }
 
+static void put_lost_peer(struct jr_buf *out, const struct row *row,
+                          const struct jr_results_rank *rank)
+{
+    jr_json_put_bool(out, row->key, rank->report->lost_peer);
+}
+
+static void get_lost_peer(struct jr_past *past, const struct row *row, size_t i,
+                          const json_t *value)
+{
+    (void)row;
+    past->report.ranks[i].lost_peer = json_is_true(value);
+}
+
 static void put_result(struct jr_buf *out, const struct row *row,
                        const struct jr_results_rank *rank)
 {
@@ -290,6 +303,13 @@ static const struct row delivery[] = {
      "What its uncaught exception left."},
     {"error", put_error, get_error, 0, TEXT_OR_NULL,
      "Why it failed or did not deliver, in a line."},
+    {"lost_peer",
+     put_lost_peer,
+     get_lost_peer,
+     0,
+     {.text = JR_SHAPE_FLAG},
+     "Whether it failed in a way that only the loss of a peer causes, such as "
+     "a connection that was reset."},
     {"result",
      put_result,
      get_result,

@@ -104,7 +104,7 @@ void jr_print_end(const struct jr_page *page)
         jr_print_text(page, error);
     else if (page->report->ranks[i].unstarted)
         jr_buf_str(page->out, "could not call its entrypoint");
-    else if (rank->stopped_with != 0)
+    else if (rank->stopped_with != 0 && jr_words_cut_short(rank) == 0)
         jr_buf_str(page->out, "raised an exception and was then stopped");
     else
         jr_words_end(page->out, rank);

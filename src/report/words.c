@@ -50,7 +50,7 @@ static void signaled(struct jr_buf *out, const struct jr_rank_outcome *rank)
 {
     char name[JR_SIGNAL_NAME];
     jr_signal_name(name, rank->signal);
-    bool ours = rank->stopped_with != 0 || rank->killed;
+    bool ours = rank->killed || rank->stopped_with == SIGKILL;
     if (rank->injected && rank->oom)
         jr_buf_str(out, "was killed as if for want of memory");
     else if (rank->injected && rank->signal == SIGKILL && !ours)
@@ -62,6 +62,19 @@ static void signaled(struct jr_buf *out, const struct jr_rank_outcome *rank)
     else
         jr_buf_printf(out, "died by %s%s", name,
                       rank->core_dumped ? " (core dumped)" : "");
+}
+
+bool jr_words_crashed(const struct jr_rank_outcome *rank)
+{
+    return rank->end == JR_END_SIGNALED && rank->stopped_with != 0 &&
+           rank->signal != rank->stopped_with &&
+           !(rank->killed && rank->signal == SIGKILL);
+}
+
+int jr_words_cut_short(const struct jr_rank_outcome *rank)
+{
+    bool stopped = rank->stopped_with != 0 && rank->end == JR_END_SIGNALED;
+    return stopped && !jr_words_crashed(rank) ? rank->told_code : 0;
 }
 
 void jr_words_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
@@ -78,7 +91,11 @@ void jr_words_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
         jr_buf_printf(out, "exited with code %d", (int)rank->exit_code);
         break;
     case JR_END_SIGNALED:
-        signaled(out, rank);
+        if (jr_words_cut_short(rank) != 0)
+            jr_buf_printf(out, "was exiting with code %d when it was stopped",
+                          (int)rank->told_code);
+        else
+            signaled(out, rank);
         break;
     case JR_END_LOST:
         jr_buf_str(out, "was lost with its node");

@@ -22,6 +22,14 @@ void jr_words_end(struct jr_buf *out, const struct jr_rank_outcome *rank);
  * killed by SIGKILL". Nothing where none was. */
 void jr_words_lost(struct jr_buf *out, const struct jr_outcome *outcome);
 
+/* Whether a rank that jobrun told to stop died by another signal than it was
+ * sent. */
+bool jr_words_crashed(const struct jr_rank_outcome *rank);
+
+/* The code that a rank was about to exit with when jobrun's stop ended it; 0:
+ * that is not how it ended. */
+int jr_words_cut_short(const struct jr_rank_outcome *rank);
+
 /* "rank 3" or "ranks 0-2,5", with the ranks ascending. */
 void jr_words_ranks(struct jr_buf *out, const uint32_t *ranks, size_t count);
 

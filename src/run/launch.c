@@ -157,7 +157,8 @@ static void start_one(struct jr_runner *runner)
 static bool may_start(const struct jr_runner *runner)
 {
     return runner->setup.done && runner->next < runner->plan->count &&
-           !runner->stop.begun && runner->loop.paused_ns == 0 &&
+           !runner->stop.begun && runner->first.timer.at == 0 &&
+           runner->loop.paused_ns == 0 &&
            (runner->plan->helper.argv == NULL ||
             jr_helper_may_start(&runner->helper));
 }

@@ -4,10 +4,11 @@
  *
  * Such a rank has a control socket (its descriptor 3, which the worker keeps
  * to itself). It says `b` before it calls its function; `r` once it has
- * returned and its result is written, or `f` once it has told its exception,
- * and then waits for a byte, or for the end of the socket, before it goes on to
- * its end. Whatever the rank forks has the socket too, and is not the rank:
- * only the word of the process that jobrun started counts (control.h).
+ * returned and its result is written, `f` once it has told its exception, or
+ * `x` and a code that is not 0 when it is going to exit with that, and then
+ * waits for a byte, or for the end of the socket, before it goes on to its end
+ * (first_failure.c). Whatever the rank forks has the socket too, and is not the
+ * rank: only the word of the process that jobrun started counts (control.h).
  *
  * With `exit_barrier` it gets that when every rank has returned, those of the
  * job's other nodes too (run.h: the link), or one has ended in another way, or
@@ -19,6 +20,7 @@
 #include "linger.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -92,7 +94,7 @@ static void hear(struct jr_rank_run *rank, enum jr_word word)
                   &(struct jr_event){.name = JR_EVENT_RANK_DONE,
                                      .rank = rank->plan->rank,
                                      .returned = word == JR_WORD_RETURNED});
-    if (word == JR_WORD_RAISED) {
+    if (word == JR_WORD_FAILED) {
         let_go(rank);
         jr_linger_release(runner);
         return;
@@ -122,6 +124,13 @@ static void dismiss(struct jr_rank_run *rank, pid_t other)
     send_go(rank);
 }
 
+/* Of "x 3"; 0 where it is an exception. */
+static int code_of(const char *text)
+{
+    int code = 0;
+    return sscanf(text, "x %d", &code) == 1 ? code : 0;
+}
+
 static void weigh(struct jr_rank_run *rank, const struct jr_control_word *word)
 {
     const char *text = word->text;
@@ -130,7 +139,7 @@ static void weigh(struct jr_rank_run *rank, const struct jr_control_word *word)
         text++;
     }
     bool returned = *text == 'r';
-    if (!returned && *text != 'f')
+    if (!returned && *text != 'f' && *text != 'x')
         return;
     bool own = is_rank(rank, word->from);
     if (!own && returned)
@@ -139,7 +148,9 @@ static void weigh(struct jr_rank_run *rank, const struct jr_control_word *word)
         return;
     if (returned)
         jr_pin_returned(rank, word->text + 1);
-    hear(rank, returned ? JR_WORD_RETURNED : JR_WORD_RAISED);
+    else
+        jr_first_failure_told(rank, code_of(text));
+    hear(rank, returned ? JR_WORD_RETURNED : JR_WORD_FAILED);
 }
 
 /* Returns how many bytes there were. */

@@ -12,7 +12,7 @@ struct jr_rank_run;
 struct jr_runner;
 
 /* What a rank has said on its control socket. */
-enum jr_word { JR_WORD_NONE, JR_WORD_RETURNED, JR_WORD_RAISED };
+enum jr_word { JR_WORD_NONE, JR_WORD_RETURNED, JR_WORD_FAILED };
 
 /* What the policy remembers. */
 struct jr_linger {

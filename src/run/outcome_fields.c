@@ -89,6 +89,13 @@ static const struct jr_outcome_field rank_fields[] = {
     {"far", BOOL(far), 0, NOT_WRITTEN},
     {"lingered", BOOL(lingered), 0, NOT_WRITTEN},
     {"order", UINT32(order), 0, NOT_WRITTEN},
+    {"alive", UINT64(alive_ns), 0, NOT_WRITTEN},
+    {"exiting", UINT64(exiting_ns), 0, NOT_WRITTEN},
+    {"told", UINT64(told_ns), 0, NOT_WRITTEN},
+    {"told_code", INT32(told_code), 0, "exiting_with", &jr_form_number,
+     "The code, other than 0, that it told it was going to exit with before it "
+     "let go of anything; null: it did not."},
+    {"lost_peer", BOOL(lost_peer), 0, NOT_WRITTEN},
     {"heard", UINT64(heard_ns), 0, NOT_WRITTEN},
     {"log_failed", BOOL(log_failed), 0, NOT_WRITTEN},
     {"log_errno", INT32(log_errno), 0, NOT_WRITTEN},

@@ -92,7 +92,9 @@ static void ask(struct jr_rank_run *rank, int sig)
     void (*send)(const struct jr_rank_run *, int) =
         rank->group ? send_group : send_leader;
     send(rank, sig);
-    rank->outcome->stopped_with = sig;
+    /* What was on its way out by itself is not stopped by us. */
+    if (rank->outcome->exiting_ns == 0)
+        rank->outcome->stopped_with = sig;
 }
 
 static void tell(struct jr_rank_run *rank, int sig)
@@ -107,6 +109,8 @@ static void end(struct jr_rank_run *rank)
         return;
     send_leader(rank, SIGKILL);
     send_group(rank, SIGKILL);
+    if (rank->outcome->exiting_ns != 0)
+        return;
     rank->outcome->killed = true;
     if (rank->outcome->stopped_with == 0)
         rank->outcome->stopped_with = SIGKILL;

@@ -234,6 +234,7 @@ static int open_runner(struct jr_runner *runner,
     jr_pin_open(runner);
     jr_fork_stall_open(runner);
     jr_straggle_open(runner);
+    jr_first_failure_open(runner);
     jr_hang_open(runner);
     if (jr_silence_open(runner) != 0)
         return -1;
@@ -297,7 +298,7 @@ static bool goes_on(struct jr_runner *runner)
     if (runner->stop.given_up || runner->guard_lost)
         return false;
     return jr_launch_is_due(runner) || runner->running > 0 ||
-           jr_stop_waits(runner);
+           jr_stop_waits(runner) || jr_first_failure_waits(runner);
 }
 
 /* As the guard would have done. */

@@ -7,6 +7,7 @@
 
 #include "budget.h"
 #include "events.h"
+#include "first_failure.h"
 #include "fork_stall.h"
 #include "hang.h"
 #include "launch.h"
@@ -62,6 +63,7 @@ struct jr_runner {
     struct jr_fork_stall fork_stall;
     struct jr_silence silence;
     struct jr_straggle straggle;
+    struct jr_first_failure first;
     struct jr_hang hang;
     struct jr_injector injector;
     struct jr_stop stop;
@@ -115,6 +117,6 @@ void jr_stop_signal(struct jr_runner *runner, int sig);
 /* Nothing is left to stop: no timeout counts any more. */
 void jr_stop_rest(struct jr_runner *runner);
 /* A rank ended: decide what that means to the others. */
-void jr_stop_judge(struct jr_runner *runner, const struct jr_rank_run *rank);
+void jr_stop_judge(struct jr_runner *runner, struct jr_rank_run *rank);
 
 #endif

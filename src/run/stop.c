@@ -1,16 +1,17 @@
 /*
  * How a run is stopped.
  *
- * It begins when a rank fails under `on_failure: stop`, when a rank cannot be
- * started, or not within `timeouts.start`, when `timeouts.run` has passed, once
- * there is evidence of a hang (hang.c), or when jobrun is sent a signal that
- * means stop. No further rank is started. Each running one gets SIGTERM,
- * its leader or its whole group by `stop_target`, then SIGCONT, for a stopped
- * process cannot obey. After `timeouts.stop_grace` SIGKILL goes to leader and
- * group; a second signal to jobrun does the same at once. The same signal
- * within a tenth of a second is one signal: timeout(1) and shells send it to
- * the process and to its group. Where the group was told, the grace is the
- * group's: a leader that obeys at once does not shorten it for the others.
+ * It begins when a rank fails under `on_failure: stop`, or a while later where
+ * the cause is not known yet (first_failure.c), when a rank cannot be started,
+ * or not within `timeouts.start`, when `timeouts.run` has passed, once there is
+ * evidence of a hang (hang.c), or when jobrun is sent a signal that means stop.
+ * No further rank is started. Each running one gets SIGTERM, its leader or its
+ * whole group by `stop_target`, then SIGCONT, for a stopped process cannot
+ * obey. After `timeouts.stop_grace` SIGKILL goes to leader and group; a second
+ * signal to jobrun does the same at once. The same signal within a tenth of a
+ * second is one signal: timeout(1) and shells send it to the process and to its
+ * group. Where the group was told, the grace is the group's: a leader that
+ * obeys at once does not shorten it for the others.
  *
  * What a rank left in other sessions is swept when all ranks have ended.
  * A rank that does not die of SIGKILL is waited for JR_KILL_WAIT_NS, and named.
@@ -91,6 +92,7 @@ void jr_stop_open(struct jr_runner *runner)
 void jr_stop_rest(struct jr_runner *runner)
 {
     runner->stop.start.at = runner->stop.run.at = 0;
+    runner->first.timer.at = 0;
     runner->silence.timer.at = runner->straggle.timer.at = 0;
     jr_hang_end(runner);
 }
@@ -112,6 +114,7 @@ void jr_stop_begin(struct jr_runner *runner)
                                      .signal = SIGTERM,
                                      .running = runner->running});
     jr_status_hurry(&runner->status);
+    jr_first_failure_look(runner);
     jr_runner_tell_all(runner, JR_RANK_ON_STOP, SIGTERM);
 }
 
@@ -168,7 +171,7 @@ void jr_stop_signal(struct jr_runner *runner, int sig)
     jr_stop_begin(runner);
 }
 
-void jr_stop_judge(struct jr_runner *runner, const struct jr_rank_run *rank)
+void jr_stop_judge(struct jr_runner *runner, struct jr_rank_run *rank)
 {
     const struct jr_rank_outcome *outcome = rank->outcome;
     bool well = jr_outcome_is_well(outcome);
@@ -180,7 +183,9 @@ void jr_stop_judge(struct jr_runner *runner, const struct jr_rank_run *rank)
         return;
     if (well)
         jr_straggle_begin(runner);
-    if (unstarted ||
-        (!well && runner->plan->policy->on_failure == JR_ON_FAILURE_STOP))
+    bool held = !well && jr_first_failure_holds(rank);
+    jr_first_failure_ended(rank);
+    if (unstarted || (!well && !held &&
+                      runner->plan->policy->on_failure == JR_ON_FAILURE_STOP))
         jr_stop_begin(runner);
 }

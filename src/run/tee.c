@@ -239,6 +239,20 @@ int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
     return failed;
 }
 
+void jr_tee_pull(struct jr_tee *tee, uint32_t i, int number)
+{
+    struct jr_stream *stream = &tee->streams[2 * i + (uint32_t)number];
+    int left = 0, now = 0;
+    if (stream->watch.fd < 0 || ioctl(stream->watch.fd, FIONREAD, &left) != 0)
+        return;
+    /* What others write meanwhile is not waited for. */
+    while (left > 0 && stream->watch.fd >= 0 && !waits(stream) &&
+           ioctl(stream->watch.fd, FIONREAD, &now) == 0 && now > 0) {
+        left -= now;
+        on_readable(stream, EPOLLIN);
+    }
+}
+
 uint64_t jr_tee_bytes(const struct jr_tee *tee, uint32_t i, int number)
 {
     const struct jr_stream *stream = &tee->streams[2 * i + (uint32_t)number];

@@ -76,6 +76,11 @@ int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
  * far, with those that wait in the pipe. */
 uint64_t jr_tee_bytes(const struct jr_tee *tee, uint32_t i, int number);
 
+/* Take what a stream of the plan's rank `i` has in its pipe by now into its
+ * file, so far as the console allows: `number` is 0 for standard output, 1 for
+ * standard error. */
+void jr_tee_pull(struct jr_tee *tee, uint32_t i, int number);
+
 /* Once no rank lives: take what is in the pipes and close them, whoever else
  * may hold them. What the console has not shown then is left. */
 void jr_tee_drain(struct jr_tee *tee);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@
 #include "json.h"
 
 #include "banned.h"
+
+enum { NOTED_MS = 1000 };
 
 typedef int step_function(const struct jr_rank *, struct jr_result *);
 
@@ -157,18 +160,29 @@ static long long ns_of(const struct timespec *time)
     return (long long)time->tv_sec * 1000000000 + time->tv_nsec;
 }
 
+/* Whether the runner has noted a failure, which takes no time; one that is
+ * stopped has to be passed by. */
+static bool is_noted(int control)
+{
+    struct pollfd fd = {.fd = control, .events = POLLIN};
+    return poll(&fd, 1, NOTED_MS) > 0;
+}
+
 /* A word says how it ended; of a return, with what tells the file that was
  * delivered from any that might take its place. After that a byte comes back,
  * once the rank may go. No runner is nothing to wait for. */
 static void tell(int control, int code, const struct stat *st)
 {
-    char word[128] = "f";
-    if (code == 0)
+    char word[128];
+    if (code != 0)
+        (void)snprintf(word, sizeof word, "x %d", code);
+    else
         (void)snprintf(word, sizeof word, "r %llu %llu %lld %lld %lld",
                        (unsigned long long)st->st_dev,
                        (unsigned long long)st->st_ino, (long long)st->st_size,
                        ns_of(&st->st_mtim), ns_of(&st->st_ctim));
-    if (send(control, word, strlen(word), MSG_NOSIGNAL) < 0 || code != 0)
+    if (send(control, word, strlen(word), MSG_NOSIGNAL) < 0 ||
+        (code != 0 && !is_noted(control)))
         return;
     while (read(control, word, 1) < 0 && errno == EINTR)
         continue;
@@ -211,6 +225,8 @@ static int call(const struct jr_step *step, step_function *function,
     if (step->forked && step->control >= 0)
         (void)send(step->control, "b", 1, MSG_NOSIGNAL);
     int code = function(rank, &result.face);
+    if (code < 0 || code > 255)
+        code = 1;
     bool forked = getpid() != self;
     if (code == 0 && !forked)
         code = deliver(&result, &st);
@@ -222,7 +238,7 @@ static int call(const struct jr_step *step, step_function *function,
                       "jobrun: the step returned in process %d, but the rank "
                       "is process %d: what it returned does not count\n",
                       (int)getpid(), (int)self);
-    return code < 0 || code > 255 ? 1 : code;
+    return code;
 }
 
 int jr_step_run(const struct jr_step *step)

@@ -105,8 +105,17 @@ struct jr_rank_outcome {
     uint32_t order;        /* 1 for the first rank that ended, in the kernel's
                               own order; 0 while it has not */
     uint64_t started_ns, ended_ns;
-    uint64_t heard_ns; /* when its last byte was seen; 0: none was */
-    int64_t skew_ns;   /* the wall clock of its node less that of the outcome */
+    uint64_t alive_ns;   /* when it was last seen not to be on its way out: at
+                            the first failure, and before the stop; 0 */
+    uint64_t exiting_ns; /* when it was first seen to be on its way out, before
+                            it was reaped or told to stop; 0 */
+    uint64_t told_ns;    /* when it told of its own failure, before it let go of
+                            anything; 0: it did not */
+    int32_t told_code;   /* what it was going to exit with then; 0: it had
+                            raised an exception */
+    bool lost_peer;      /* it failed in a way that only a lost peer causes */
+    uint64_t heard_ns;   /* when its last byte was seen; 0: none was */
+    int64_t skew_ns; /* the wall clock of its node less that of the outcome */
     uint64_t max_rss_bytes;
     uint64_t cpu_ns; /* user and system, with what it waited for */
     bool log_failed; /* a log file of this rank is incomplete */

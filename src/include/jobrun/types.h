@@ -87,7 +87,9 @@
 
 /* What the first failure does to the other ranks. */
 #define JR_ON_FAILURES(X)                                                      \
-    X(STOP, "stop", "the other ranks are stopped")                             \
+    X(STOP, "stop",                                                            \
+      "the other ranks are stopped, once it is known that the failure is not " \
+      "that of a lost peer, or half a second later")                           \
     X(CONTINUE, "continue", "the others run on; the job still fails")
 
 /* Who gets the stop signal. */

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import select
 import stat
 import sys
 import types
@@ -15,6 +16,7 @@ import jobrun
 from jobrun import _error, _result
 from jobrun._error import StartError
 
+NOTED = 1.0  # seconds within which the runner notes a failure
 CONTROL = 3  # the descriptor of the runner's control socket, where there is one
 
 
@@ -237,9 +239,13 @@ class Control:
             return
         try:
             os.write(self.fd, how)
-            if how.startswith(b"r"):
+            # A failure is noted before the rank lets go of what its peers
+            # would miss; that takes no time, and a runner that is stopped has
+            # to be passed by.
+            if how.startswith(b"r") or \
+                    select.select([self.fd], [], [], NOTED)[0]:
                 os.read(self.fd, 1)
-        except OSError:
+        except (OSError, ValueError):
             pass  # no runner: nothing to wait for
 
 
@@ -255,12 +261,22 @@ def _returned(control, file):
     return 0
 
 
+def _exit_code(error):
+    """What Python exits with for a SystemExit."""
+    if error.code is None:
+        return 0
+    return error.code & 0xff if isinstance(error.code, int) else 1
+
+
 def _run(words, control):
     form = _FORMS[words[0]]
     try:
         file = form(words[1:], control)
     except SystemExit as error:
-        if error.code in (None, 0) and words[0] != "function":
+        code = _exit_code(error)
+        if code != 0:
+            control.tell(b"x %d" % code)
+        elif words[0] != "function":
             control.tell(b"r")
         raise
     except StartError as error:

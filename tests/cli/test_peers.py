@@ -1,0 +1,194 @@
+"""A rank dies, and its peers fail because of that: the report names the rank
+that died first, whoever was reaped first.
+
+    test_peers.py [COUNT]       so many jobs of a mixture (24), by the seed SEED
+                                (1), with LOAD busy loops beside them (0)
+
+Each job has a hub, to which every other rank has a connection. Once all are
+there the hub dies, and what the others do about it follows from that. WRONG is
+how many of them may be told wrongly, none where it is not set.
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+
+import harness
+
+COUNT = int(sys.argv.pop()) if sys.argv[-1].isdigit() else 24
+LOAD = int(os.environ.get("LOAD", "0"))
+WRONG = int(os.environ.get("WRONG", "0"))
+PEER = os.environ["PEER"]
+
+HUB = """
+import os, signal, socket, struct, subprocess, sys, time
+
+def die(how):
+    if how == "segv":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    elif how == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif how == "exit":
+        os._exit(3)
+    elif how == "sysexit":
+        sys.exit(3)
+    elif how == "other":
+        subprocess.Popen(["kill", "-KILL", str(os.getpid())])
+        while True:
+            signal.pause()
+    raise AssertionError(how)
+
+def address(kind):
+    if kind == "unix":
+        return socket.AF_UNIX, "hub"
+    return socket.AF_INET, (os.environ["MASTER_ADDR"],
+                            int(os.environ["MASTER_PORT"]))
+
+def connect(kind):
+    family, at = address(kind)
+    while True:
+        link = socket.socket(family)
+        try:
+            link.connect(at)
+            return link
+        except OSError:
+            link.close()
+            time.sleep(0.005)
+
+def react(link, how):
+    if how == "pipe":
+        link.recv(1)
+        while True:
+            link.sendall(b"x")
+    if how != "eof":
+        link.sendall(b"x")  # unread where it goes: the end is a reset
+    if link.recv(1) and link.recv(1):
+        raise AssertionError("the hub speaks")
+    raise RuntimeError("the hub has gone") if how == "own" else \\
+        EOFError("the hub has closed the connection")
+
+def main(kind, hub, death, reaction):
+    rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    if rank != int(hub):
+        react(connect(kind), reaction)
+    family, at = address(kind)
+    server = socket.socket(family)
+    if kind == "tcp":
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    server.bind(at)
+    server.listen(world)
+    links = [server.accept()[0] for _ in range(world - 1)]
+    for link in links:
+        link.sendall(b"g")
+    die(death)
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
+"""
+
+# What is told of the hub's end.
+ENDS = {"segv": ("signal", None, "SIGSEGV"),
+        "kill": ("signal", None, "SIGKILL"),
+        "other": ("signal", None, "SIGKILL"),
+        "exit": ("exit", 3, None), "sysexit": ("exit", 3, None),
+        "slow": ("exit", 3, None)}
+DEATHS = ["segv", "kill", "exit", "sysexit", "other"]
+# Forms, how the ranks are connected, how the hub dies, what its peers do.
+FORMS = {
+    "spawn": ("unix", DEATHS, ["reset", "eof", "pipe", "own"]),
+    "fork": ("unix", DEATHS, ["reset", "eof", "pipe", "own"]),
+    "forkserver": ("unix", DEATHS, ["reset", "eof", "pipe", "own"]),
+    "script": ("tcp", DEATHS, ["reset", "eof", "pipe"]),
+    "command": ("tcp", DEATHS, ["reset", "eof", "pipe"]),
+    "c": ("unix", ["segv", "kill", "exit", "slow", "other"],
+          ["abort", "told", "pipe"]),
+}
+
+
+def busy_loops(case, count):
+    for _ in range(count):
+        loop = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        case.addCleanup(loop.wait)
+        case.addCleanup(loop.kill)
+
+
+class Job:
+    """One job, by its number in the mixture."""
+
+    def __init__(self, seed, number):
+        dice = random.Random(f"{seed}/{number}")
+        self.number = number
+        self.form = dice.choice(list(FORMS))
+        self.kind, deaths, reactions = FORMS[self.form]
+        self.death, self.reaction = dice.choice(deaths), dice.choice(reactions)
+        self.world = dice.choice([2, 4, 8] if self.kind == "tcp" else [2, 3, 4])
+        self.hub = 0 if dice.random() < 0.5 else dice.randrange(self.world)
+
+    def __str__(self):
+        return (f"{self.number}: {self.form}, {self.world} ranks, rank "
+                f"{self.hub} dies by {self.death}, then {self.reaction}")
+
+    def spec(self):
+        args = [self.kind, str(self.hub), self.death, self.reaction]
+        entry = {
+            "script": {"python": {"script": "hub.py"}, "args": args},
+            "command": {"command": ["python3", "hub.py", *args]},
+            "c": {"command": [PEER, *args[1:]]},
+        }.get(self.form, {"python": {"function": "hub:main"}, "args": args})
+        spec = {"version": 1, "name": "peers", "device": "cpu",
+                "world_size": self.world, "entrypoint": entry,
+                "timeouts": {"stop_grace": "5s", "run": "50s"},
+                "console": {"ranks": "none"}}
+        if self.form in ("fork", "forkserver"):
+            spec["start_method"] = self.form
+        return json.dumps(spec)
+
+
+class Peers(harness.Case):
+    def run_job(self, job, **more):
+        work = self.folder / f"work{job.number}"
+        work.mkdir()
+        (work / "hub.py").write_text(HUB)
+        (work / "job.yaml").write_text(job.spec())
+        done = self.jobrun("job.yaml", cwd=work, **more)
+        return done, self.results(logs=f"work{job.number}/runs")
+
+    def wrong(self, job, done, results):
+        """What is wrong about the verdict; nothing where it is right."""
+        cause = results["root_cause"]
+        if done.returncode != 1 or cause is None:
+            return f"status {done.returncode}, cause {cause}"
+        if cause["rank"] != job.hub:
+            return f"rank {cause['rank']} {cause['message']}, " \
+                   f"together {cause['together']}"
+        told = (cause["kind"], cause["exit_code"], cause["signal"])
+        if told != ENDS[job.death]:
+            return f"it is told as {told}"
+        rank = results["ranks"][job.hub]
+        if rank["state"] != "failed" or \
+                (rank["exit_code"], rank["signal"]) != ENDS[job.death][1:]:
+            return f"the rank is told as {rank['state']} " \
+                   f"{rank['exit_code']} {rank['signal']}"
+        if results["processes_left"]:
+            return f"{results['processes_left']} processes are left"
+        return None
+
+    def test_the_one_that_died(self):
+        busy_loops(self, LOAD)
+        seed = os.environ.get("SEED", "1")
+        told = []
+        for number in range(COUNT):
+            job = Job(seed, number)
+            done, results = self.run_job(job)
+            wrong = self.wrong(job, done, results)
+            if wrong:
+                told.append(f"{job}: {wrong}")
+        if os.environ.get("TELL"):
+            print("\n".join(told), f"\n{len(told)} of {COUNT} wrong",
+                  file=sys.stderr)
+        self.assertLessEqual(len(told), WRONG, "\n" + "\n".join(told))
+
+
+if __name__ == "__main__":
+    harness.main()
