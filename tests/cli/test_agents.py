@@ -139,6 +139,22 @@ class Runs(Agents):
                           cause["exit_code"]), (5, "n3", "exit", 7))
         self.nobody_is_left()
 
+    def test_a_lost_peer_does_not_stop_the_node_of_the_cause(self):
+        """Rank 1 is reaped on its node before rank 0 dies on its own."""
+        self.expect(self.run_on(2, """
+            if [ $RANK = 1 ]; then
+                echo $$ > pid.new; mv pid.new pid
+                echo "read: Connection reset by peer" >&2; exit 1
+            fi
+            until test -e pid; do :; done
+            read p < pid
+            while test -d /proc/$p; do :; done
+            kill -SEGV $$""", local=1), 1)
+        cause = self.results()["root_cause"]
+        self.assertEqual((cause["rank"], cause["signal"], cause["together"]),
+                         (0, "SIGSEGV", [1]))
+        self.nobody_is_left()
+
     def test_a_result_that_one_node_lacks(self):
         done = self.expect(self.run_on(
             2, '[ $RANK = 3 ] || echo "{}" > "$JOBRUN_RESULT_FILE"',

@@ -80,5 +80,28 @@ static void families_are_found(void)
     (void)waitpid(child, NULL, 0);
 }
 
+/* A zombie has exited; what is stopped has not, until it is sent SIGKILL. */
+static void who_is_on_its_way_out(void)
+{
+    struct jr_proc proc;
+    pid_t child = fork();
+    if (child == 0) {
+        (void)raise(SIGSTOP);
+        _exit(3);
+    }
+    CU_ASSERT_EQUAL(waitpid(child, NULL, WUNTRACED), child);
+    CU_ASSERT_TRUE_FATAL(jr_proc_of(&proc, child));
+    CU_ASSERT_FALSE(jr_proc_is_exiting(&proc));
+    (void)kill(child, SIGCONT);
+    siginfo_t info;
+    CU_ASSERT_EQUAL(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    CU_ASSERT_TRUE_FATAL(jr_proc_of(&proc, child));
+    CU_ASSERT_TRUE(jr_proc_is_exiting(&proc));
+    CU_ASSERT_EQUAL(proc.parent, getpid());
+    CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
+    CU_ASSERT_TRUE_FATAL(jr_proc_of(&proc, getpid()));
+    CU_ASSERT_FALSE(jr_proc_is_exiting(&proc));
+}
+
 JR_UNIT_MAIN("proc", CASE(reads_what_is_there), CASE(names_hold_anything),
-             CASE(families_are_found))
+             CASE(families_are_found), CASE(who_is_on_its_way_out))
