@@ -479,7 +479,7 @@
       "Each must be a regular file, not empty, and differ from what stood "    \
       "there before the start. A path that is the same for all ranks is the "  \
       "job's: any rank may make that file, at any time. Of nodes that are "    \
-      "started by hand, the one with rank 0 looks for it.",                                               \
+      "started by hand, the one with rank 0 looks for it.",                    \
       "results: {artifacts: [\"ckpt/%{rank}.bin\"]}")                          \
     N("results.fields.*.type", "",                                             \
       "results: {fields: {loss: {type: number}}}")                             \
