@@ -147,7 +147,7 @@ static void weigh(struct jr_rank_run *rank, const struct jr_control_word *word)
     if (!own || rank->word != JR_WORD_NONE)
         return;
     if (returned)
-        jr_pin_returned(rank, word->text + 1);
+        jr_pin_returned(rank, text + 1);
     else
         jr_first_failure_told(rank, code_of(text));
     hear(rank, returned ? JR_WORD_RETURNED : JR_WORD_FAILED);
