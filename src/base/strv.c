@@ -92,7 +92,18 @@ static bool contains(const char *name, size_t len, const char *word,
     return false;
 }
 
-/* Whether a glob that is no word between stars matches. */
+/* Where a word may stand in a name that matches: `*` before it, behind it. */
+static bool word_matches(const char *name, size_t len, const char *word,
+                         size_t word_len, bool before, bool behind)
+{
+    if (before && behind)
+        return contains(name, len, word, word_len);
+    if (len < word_len || (!before && !behind && len > word_len))
+        return false;
+    return is_same(before ? name + len - word_len : name, word, word_len);
+}
+
+/* Whether a glob of any kind matches. */
 static bool glob_matches(const char *glob, const char *name, size_t len)
 {
     JR_FREE char *copy = strndup(name, len);
@@ -104,18 +115,19 @@ static bool glob_matches(const char *glob, const char *name, size_t len)
 }
 
 /* fnmatch(3) makes wide characters of both at each call; nearly every glob is a
- * word between stars, which needs none. */
+ * word, with a star before it, behind it, or both, which needs none. */
 bool jr_env_matches(char *const *globs, size_t count, const char *name,
                     size_t len)
 {
     bool found = false;
     for (size_t i = 0; i < count && !found; i++) {
-        const char *word = globs[i] + 1;
-        size_t word_len = *globs[i] == '*' ? plain_len(word) : 0;
-        if (word_len > 0 && strcmp(word + word_len, "*") == 0)
-            found = contains(name, len, word, word_len);
-        else
-            found = glob_matches(globs[i], name, len);
+        bool before = *globs[i] == '*';
+        const char *word = globs[i] + before;
+        size_t word_len = plain_len(word);
+        bool behind = word[word_len] == '*';
+        bool plain = word_len > 0 && word[word_len + behind] == '\0';
+        found = plain ? word_matches(name, len, word, word_len, before, behind)
+                      : glob_matches(globs[i], name, len);
     }
     return found;
 }

@@ -154,6 +154,13 @@ class Events(Case):
         self.start(spec="entrypoint: {shell: sleep 60}\n"
                    "timeouts: {silence: 100ms}\n"
                    "on_hang: {command: [/nonexistent/program]}\n").wait(LIMIT)
+        with open(self.folder / "threads.py", "w") as file:
+            file.write("import threading\nthreading.Thread(\n"
+                       "    target=threading.Event().wait,"
+                       " daemon=True).start()\n")
+        self.start(spec="entrypoint: {python: {function: 'json:dumps'},"
+                   " args: [1]}\nstart_method: forkserver\n"
+                   "preload: [threads]\n").wait(LIMIT)
         for path in self.folder.glob("runs/2*/attempt_0/*/hang.json"):
             self.check(load("hang"), json.loads(path.read_text()))
         self.signalled()

@@ -180,8 +180,8 @@ class Step(Lab):
     def test_one_run_of_all_nodes(self):
         spec = self.spec(text="local_world_size: 2\n" + WHO)
         step = ("srun", "-N3", "--ntasks-per-node=1", JOBRUN, spec)
-        done = self.expect(self.on(*step), 2)
-        self.assertIn("need a --run-id", done.stderr)
+        done = self.expect(self.on(*step), 0)
+        self.assertRegex(done.stderr, r"runs/t-\d+\.\d+/node_2 ")
         done = self.expect(self.on(*step, "--run-id", "one"), 0)
         self.assertEqual(
             sorted(line.split()[2] for line in done.stdout.splitlines()

@@ -1,5 +1,7 @@
 #include "strv.h"
 
+#include <fnmatch.h>
+
 #include "unit.h"
 
 static void refuses_nothing(void)
@@ -103,6 +105,25 @@ static void matches(void)
     CU_ASSERT_FALSE(jr_env_matches(globs, 0, "HF_TOKEN", 8));
 }
 
+/* Words with and without stars, and globs that are more than that: each beside
+ * fnmatch. */
+static void matches_as_fnmatch_does(void)
+{
+    static const char *const globs[] = {"TOKEN",  "*_TOKEN", "TOKEN_*", "*API_KEY*",
+                                  "T?KEN",  "[AB]*",   "*",       "**",
+                                  "*A*B*",  "",        "A*B"};
+    static const char *const names[] = {
+        "TOKEN",   "token",  "TOKENS", "MAX_TOKENS", "HF_TOKEN", "_TOKEN",
+        "TOKEN_A", "TOKEN_", "TOKE",   "MY_API_KEY", "apikey",   "T",
+        "",        "B",      "AB",     "AxB",        "A_TOKEN_B"};
+    for (size_t g = 0; g < sizeof globs / sizeof *globs; g++)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            CU_ASSERT_EQUAL(
+                jr_env_matches(&(char *){(char *)globs[g]}, 1, names[i],
+                               strlen(names[i])),
+                fnmatch(globs[g], names[i], FNM_CASEFOLD) == 0);
+}
+
 static void copies(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
@@ -120,4 +141,5 @@ static void copies(void)
 
 JR_UNIT_MAIN("strv", CASE(refuses_nothing),
              CASE(stays_terminated_without_memory), CASE(pushes),
-             CASE(looks_up), CASE(unsets), CASE(matches), CASE(copies))
+             CASE(looks_up), CASE(unsets), CASE(matches),
+             CASE(matches_as_fnmatch_does), CASE(copies))
