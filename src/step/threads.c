@@ -20,11 +20,13 @@ enum {
     NAMED_MOST = 8
 };
 
-/* The calls that set a pool's size, and the variable that says it. OpenBLAS's
- * name depends on how it was built. */
-static const struct pool {
+/* A call that sets the size of a pool, and the variable that says it. */
+struct pool {
     const char *call, *variable;
-} pools[] = {
+};
+
+/* OpenBLAS's name depends on how it was built. */
+static const struct pool pools[] = {
     {"omp_set_num_threads", "OMP_NUM_THREADS"},
     {"openblas_set_num_threads", "OPENBLAS_NUM_THREADS"},
     {"openblas_set_num_threads64_", "OPENBLAS_NUM_THREADS"},
