@@ -18,6 +18,18 @@ static uint64_t ns_of(const json_t *value)
     return jr_clock_ns_of(json_number_value(value));
 }
 
+static const void *member_of(const struct jr_plan *plan,
+                             const struct jr_results_row *row)
+{
+    return (const char *)plan + row->at;
+}
+
+static void *member_to_set(struct jr_plan *plan,
+                           const struct jr_results_row *row)
+{
+    return (char *)plan + row->at;
+}
+
 static void put_version(struct jr_buf *out, const struct jr_results_row *row,
                         const struct jr_results_run *run)
 {
@@ -29,13 +41,13 @@ static void put_text(struct jr_buf *out, const struct jr_results_row *row,
                      const struct jr_results_run *run)
 {
     jr_json_put_str(out, row->key,
-                    *(const char *const *)((const char *)run->plan + row->at));
+                    *(const char *const *)member_of(run->plan, row));
 }
 
 static void get_text(struct jr_past *past, const struct jr_results_row *row,
                      const json_t *value)
 {
-    const char **text = (const char **)((char *)&past->plan + row->at);
+    const char **text = member_to_set(&past->plan, row);
     *text = json_string_value(value);
 }
 
@@ -43,13 +55,13 @@ static void put_number(struct jr_buf *out, const struct jr_results_row *row,
                        const struct jr_results_run *run)
 {
     jr_json_put_int(out, row->key,
-                    *(const uint32_t *)((const char *)run->plan + row->at));
+                    *(const uint32_t *)member_of(run->plan, row));
 }
 
 static void get_number(struct jr_past *past, const struct jr_results_row *row,
                        const json_t *value)
 {
-    uint32_t *number = (uint32_t *)((char *)&past->plan + row->at);
+    uint32_t *number = member_to_set(&past->plan, row);
     *number = jr_results_below(value, UINT32_MAX);
 }
 

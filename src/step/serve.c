@@ -222,16 +222,17 @@ static char *next_string(char **at)
     return string;
 }
 
-/* Pointers to the strings from `at` to `end`, with a NULL behind them: `most`
- * at most. NULL without memory. */
-static char **take_strings(char **at, const char *end, size_t most,
-                           int *ret_count)
+/* Pointers to the strings from `at` to `end`: `count` of them, a NULL, the
+ * others, and a NULL again. One array, so that all of it is in use as long as
+ * its second part, the environment, is. NULL without memory. */
+static char **take_strings(char *at, const char *end, size_t count)
 {
-    size_t count = 0;
-    char **strings = calloc((size_t)(end - *at) + 1, sizeof *strings);
-    while (strings != NULL && *at < end && count < most)
-        strings[count++] = next_string(at);
-    *ret_count = (int)count;
+    char **strings = calloc((size_t)(end - at) + 2, sizeof *strings);
+    size_t used = 0;
+    while (strings != NULL && at < end) {
+        used += used == count;
+        strings[used++] = next_string(&at);
+    }
     return strings;
 }
 
@@ -242,18 +243,18 @@ static int read_request(int fd, struct jr_step_words *ret)
     struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
     uint32_t count = 0;
-    int variables;
     if (jr_io_read_fd(&text, fd, REQUEST_MOST, &err) != 0 || text.len == 0)
         return -1;
     char *at = text.data, *end = text.data + text.len;
     const char *workdir = next_string(&at), *cpus = next_string(&at);
     errno = EINVAL;
-    if (!jr_num_u32(next_string(&at), &count))
+    if (!jr_num_u32(next_string(&at), &count) || count > (size_t)(end - at))
         return -1;
-    ret->argv = take_strings(&at, end, count, &ret->argc);
-    environ = take_strings(&at, end, SIZE_MAX, &variables);
-    if (ret->argv == NULL || environ == NULL || chdir(workdir) != 0)
+    ret->argv = take_strings(at, end, count);
+    if (ret->argv == NULL || chdir(workdir) != 0)
         return -1;
+    ret->argc = (int)count;
+    environ = ret->argv + count + 1;
     return bind_cpus(cpus);
 }
 

@@ -27,8 +27,8 @@ static void files_that_are_none(void)
         "{\"message\": \"E\", \"causes\": {\"a\": 1}}",
         "{\"message\": \"E\", \"causes\": [3, {}, {\"message\": []}]}",
         "{\"message\": {\"message\": \"E\", \"extraInfo\": 3}}",
-        "{\"message\": \"[Errno 104] Connection reset by peer\","
-        " \"start\": true}",
+        ("{\"message\": \"[Errno 104] Connection reset by peer\","
+         " \"start\": true}"),
     };
     CU_ASSERT_FALSE(jr_lost_peer_in_error(NULL));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
