@@ -51,6 +51,7 @@ struct jr_cli {
     const char *rev;           /* diff */
     const char *engine;        /* render, submit */
     const char *log_dir, *older;
+    const char *timeout;               /* wait */
     uint32_t *count;                   /* -n */
     uint32_t *node_rank;               /* --node-rank */
     uint32_t *tail;                    /* logs --tail */

@@ -1,5 +1,6 @@
 /* jobrun wait and stop: a run that another jobrun executes. */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -8,8 +9,10 @@
 
 #include "cleanup.h"
 #include "cli.h"
+#include "clock.h"
 #include "live.h"
 #include "lost.h"
+#include "num.h"
 #include "parts.h"
 #include "pidfd.h"
 #include "record.h"
@@ -18,6 +21,7 @@
 #include "banned.h"
 
 #define LEAVE_MS 1000 /* for a jobrun that has its results to end */
+#define EXPIRED  124  /* the exit status of timeout(1) */
 
 /* The run's own report, on standard error as when it was first told. */
 static void show(const struct jr_cli *cli, const char *id)
@@ -73,11 +77,25 @@ static int watch_folder(const struct jr_cli *cli, const char *id)
     return jr_steal_fd(&fd);
 }
 
+/* The milliseconds that are left until then, as poll(2) takes them; -1: there
+ * is no such moment. */
+static int left_until(uint64_t until_ns)
+{
+    uint64_t now = jr_clock_ns();
+    if (until_ns == 0)
+        return -1;
+    if (until_ns <= now)
+        return 0;
+    uint64_t ms = (until_ns - now) / 1000000 + 1;
+    return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
 /* Sleep until no jobrun of the run is left here, for a run in parts has
  * several, or until the results are there: who writes them may have lines to
- * show afterwards, to a console that nobody reads. */
+ * show afterwards, to a console that nobody reads. No longer than `until_ns`
+ * (monotonic; 0: for ever). */
 static int await_end(const struct jr_cli *cli, const char *id,
-                     struct jr_live *live)
+                     struct jr_live *live, uint64_t until_ns)
 {
     int status = 0;
     JR_CLOSE int folder =
@@ -90,7 +108,10 @@ static int await_end(const struct jr_cli *cli, const char *id,
             break;
         struct pollfd fds[] = {{.fd = live->pidfd, .events = POLLIN},
                                {.fd = folder, .events = POLLIN}};
-        if (poll(fds, 2, -1) > 0 && fds[1].revents != 0)
+        int ready = poll(fds, 2, left_until(until_ns));
+        if (ready == 0 && left_until(until_ns) == 0)
+            return EXPIRED;
+        if (ready > 0 && fds[1].revents != 0)
             (void)!read(folder, events, sizeof events);
     }
     struct pollfd end = {.fd = live->pidfd, .events = POLLIN};
@@ -99,15 +120,36 @@ static int await_end(const struct jr_cli *cli, const char *id,
     return status;
 }
 
-static int wait_for(const struct jr_cli *cli, const char *id)
+/* --timeout, as the moment at which it is over. */
+static int read_timeout(const struct jr_cli *cli, uint64_t *ret_until_ns)
+{
+    uint64_t ms = 0;
+    *ret_until_ns = 0;
+    if (cli->timeout == NULL)
+        return 0;
+    if (!jr_num_duration(cli->timeout, &ms) ||
+        ms > (UINT64_MAX - jr_clock_ns()) / 1000000)
+        return jr_cli_say(cli, JR_STATUS_USAGE,
+                          "--timeout wants a time such as 30s or 5m, not '%s'",
+                          cli->timeout);
+    *ret_until_ns = jr_clock_ns() + ms * 1000000;
+    return 0;
+}
+
+static int wait_for(const struct jr_cli *cli, const char *id, uint64_t until_ns)
 {
     struct jr_live live;
     int status = look(cli, id, &live);
     if (status != 0)
         return status;
-    status = await_end(cli, id, &live);
-    if (status != 0)
+    status = await_end(cli, id, &live, until_ns);
+    if (status == EXPIRED)
+        (void)jr_cli_say(cli, 0, "%s goes on after %s (jobrun wait %s)", id,
+                         cli->timeout, id);
+    if (status != 0) {
+        jr_live_close(&live);
         return status;
+    }
     if (live.standing == JR_STANDING_FINISHED) {
         show(cli, id);
         status = live.exit_code;
@@ -125,7 +167,9 @@ int jr_cmd_wait(struct jr_cli *cli)
     if (status != 0)
         return status;
     jr_cli_say_whose(cli, id);
-    return wait_for(cli, id);
+    uint64_t until_ns;
+    status = read_timeout(cli, &until_ns);
+    return status != 0 ? status : wait_for(cli, id, until_ns);
 }
 
 /* Why a run is left alone that may be a forgery, or is another user's. */
@@ -217,7 +261,7 @@ static int stop_and_wait(const struct jr_cli *cli, const char *id,
 {
     int status = signal_parts(cli, id);
     if (status == 0)
-        status = await_end(cli, id, live);
+        status = await_end(cli, id, live, 0);
     if (status != 0)
         return status;
     if (live->standing != JR_STANDING_FINISHED)

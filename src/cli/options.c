@@ -76,6 +76,8 @@ const struct jr_option jr_options[] = {
            "the newest N runs stay (default: 50, with --older 0)"),
     TEXT(0, "older", "AGE", older, "prune",
          "what began less than AGE ago stays: 30d, 12h"),
+    TEXT(0, "timeout", "TIME", timeout, "wait",
+         "no longer than that: 30s, 5m; then end with 124"),
     FLAG(0, "dry-run", dry_run, "prune", "only print what would be removed"),
     TEXT(0, "log-dir", "DIR", log_dir,
          "runs show top report logs wait stop prune rerun diff",

@@ -28,9 +28,7 @@ static int by_rank(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The rank with that number; NULL: none has it. */
-static struct jr_crew_rank *rank_of(const struct jr_crew *crew,
-                                    json_int_t number)
+struct jr_crew_rank *jr_crew_find(const struct jr_crew *crew, int64_t number)
 {
     const struct jr_crew_rank key = {.rank = (uint32_t)number};
     if (number < 0 || number > UINT32_MAX || crew->count == 0)
@@ -65,6 +63,13 @@ static int load_plan(struct jr_crew *crew, struct jr_error *err)
                : 0;
 }
 
+static void end_rank(struct jr_crew_rank *rank, const struct jr_event *event)
+{
+    rank->ended = true;
+    rank->exit_code = event->exit_code;
+    rank->signal = event->signal;
+}
+
 static void hear(struct jr_crew *crew, const char *line, size_t len)
 {
     struct jr_event event;
@@ -73,11 +78,12 @@ static void hear(struct jr_crew *crew, const char *line, size_t len)
     if (event.name == JR_EVENT_RESTART)
         (void)load_plan(crew, NULL);
     bool names_one = (event.says & JR_SAYS(RANK)) != 0;
-    struct jr_crew_rank *rank = names_one ? rank_of(crew, event.rank) : NULL;
+    struct jr_crew_rank *rank =
+        names_one ? jr_crew_find(crew, event.rank) : NULL;
     if (rank != NULL && event.name == JR_EVENT_RANK_STARTED)
         rank->pid = event.pid;
     if (rank != NULL && event.name == JR_EVENT_RANK_ENDED)
-        rank->ended = true;
+        end_rank(rank, &event);
 }
 
 /* Take the whole lines out of the rest. */

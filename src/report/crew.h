@@ -14,6 +14,7 @@ struct jr_crew_rank {
     uint32_t rank;
     int32_t pid; /* 0: it was not started, or not here */
     bool ended;
+    int exit_code, signal; /* ended; signal 0: it exited with the code */
     const char *out, *err; /* log files in the run folder; NULL: none */
 };
 
@@ -35,6 +36,9 @@ void jr_crew_close(struct jr_crew *crew);
 /* Read what has been added to the events; a run that started again has a new
  * plan. */
 void jr_crew_update(struct jr_crew *crew);
+
+/* The rank with that number; NULL: none has it. */
+struct jr_crew_rank *jr_crew_find(const struct jr_crew *crew, int64_t number);
 
 /* Whether the rank has a process, in the list that jr_proc_all made, that is
  * what the events said: a number alone might be another process by now. Ranks

@@ -96,7 +96,8 @@ struct jr_record_view {
 int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
                    const struct jr_record_view *view, struct jr_error *err);
 
-/* Append the results of an attempt (NULL: of the one that decided). */
+/* Append the results of an attempt (NULL: of the one that decided); of a run
+ * that has none what is known of it (live_results.h). */
 int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
                       const uint32_t *attempt, struct jr_error *err);
 

@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 #include "clock.h"
+#include "crew.h"
 #include "event_table.h"
 #include "folder.h"
 #include "left.h"
+#include "live_results.h"
 #include "parts.h"
 #include "past.h"
 #include "print.h"
@@ -16,6 +19,8 @@
 #include "strv.h"
 
 #include "banned.h"
+
+enum { SHOWN_RANKS = 16 };
 
 static void show_past(struct jr_buf *out, const struct jr_past *past, int fd,
                       const struct jr_record_view *view)
@@ -102,13 +107,41 @@ static void show_suspended(struct jr_buf *out, const json_t *run)
         jr_buf_printf(out, ", suspended (kill -CONT %lld wakes it)", pid);
 }
 
-/* A run without results: it runs, or whoever ran it is gone. */
-static void show_unfinished(struct jr_buf *out, const json_t *run,
-                            const char *run_dir, int fd)
+/* How a run without results stands. */
+static const char *standing_of(const json_t *run, int fd)
 {
     const char *standing = jr_folder_standing(run);
-    if (strcmp(standing, "lost") == 0 && jr_folder_companion(fd, run) != 0)
-        standing = "running"; /* until its other process has completed it */
+    bool lost = strcmp(standing, "lost") == 0;
+    /* Its other process is about to complete it. */
+    return lost && jr_folder_companion(fd, run) != 0 ? "running" : standing;
+}
+
+/* The processes of the ranks, the first of them where there are many. */
+static void show_ranks(struct jr_buf *out, const char *log_dir, const char *id)
+{
+    struct jr_crew crew;
+    if (jr_crew_open(&crew, log_dir, id, 0, NULL) != 0)
+        return;
+    size_t shown = crew.count < SHOWN_RANKS ? crew.count : SHOWN_RANKS;
+    for (size_t i = 0; i < shown; i++) {
+        const struct jr_crew_rank *rank = &crew.items[i];
+        jr_buf_printf(out, "\n  rank %u   ", rank->rank);
+        if (rank->pid == 0)
+            jr_buf_str(out, "not started");
+        else
+            jr_buf_printf(out, "pid %d%s", (int)rank->pid,
+                          rank->ended ? ", ended" : "");
+    }
+    if (crew.count > shown)
+        jr_buf_printf(out, "\n  and %zu more (jobrun top)", crew.count - shown);
+    jr_crew_close(&crew);
+}
+
+/* A run without results: it runs, or whoever ran it is gone. */
+static void show_unfinished(struct jr_buf *out, const json_t *run,
+                            const char *log_dir, const char *id, int fd)
+{
+    const char *standing = standing_of(run, fd);
     add_standing(out, run, standing);
     long long attempt = jr_json_get_int(run, "attempt");
     if (attempt > 0)
@@ -123,9 +156,12 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
     if (strcmp(standing, "running") == 0) {
         show_suspended(out, run);
         show_pause(out, fd);
+        show_ranks(out, log_dir, id);
     }
     jr_buf_str(out, "\n  ");
-    jr_buf_safe(out, run_dir);
+    jr_buf_safe(out, log_dir);
+    jr_buf_char(out, '/');
+    jr_buf_safe(out, id);
     jr_buf_char(out, '\n');
 }
 
@@ -151,9 +187,30 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
     if (json_object_get(run, "part") != NULL)
         show_parts(out, run, run_dir.data, fd);
     else
-        show_unfinished(out, run, run_dir.data, fd);
+        show_unfinished(out, run, log_dir, id, fd);
     json_decref(run);
     return 0;
+}
+
+static void add_json(struct jr_buf *out, json_t *json)
+{
+    jr_json_print(out, json, 2);
+    jr_buf_char(out, '\n');
+    json_decref(json);
+}
+
+/* What is known of a run that has no results. */
+static int add_live(struct jr_buf *out, int fd, const char *log_dir,
+                    const char *id, struct jr_error *err)
+{
+    json_t *run = jr_folder_json(fd, "run.json", err);
+    json_t *live = run == NULL ? NULL
+                               : jr_live_results(log_dir, id, run,
+                                                 standing_of(run, fd), err);
+    if (live != NULL)
+        add_json(out, live);
+    json_decref(run);
+    return live == NULL ? -1 : 0;
 }
 
 int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
@@ -163,6 +220,9 @@ int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
     if (fd < 0 || jr_folder_results(&name, fd, id, attempt, err) != 0)
         return -1;
+    if (!jr_parts_are(fd) && attempt == NULL &&
+        faccessat(fd, name.data, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        return add_live(out, fd, log_dir, id, err);
     if (!jr_parts_are(fd))
         return jr_left_read(out, fd, name.data, jr_folder_most(fd, name.data),
                             err);
@@ -172,9 +232,7 @@ int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
                             "%s has no results while a node of it goes on "
                             "(jobrun show %s tells how they stand)",
                             id, id);
-    jr_json_print(out, joined, 2);
-    jr_buf_char(out, '\n');
-    json_decref(joined);
+    add_json(out, joined);
     return 0;
 }
 

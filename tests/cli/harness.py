@@ -161,9 +161,10 @@ class Case(unittest.TestCase):
         """The first event with these members, once it is there."""
         until = time.monotonic() + LIMIT
         while True:
-            for event in self.events():
-                if wanted.items() <= event.items():
-                    return event
+            with contextlib.suppress(FileNotFoundError):  # not yet there
+                for event in self.events():
+                    if wanted.items() <= event.items():
+                        return event
             self.assertLess(time.monotonic(), until, f"no {wanted}")
             time.sleep(0.01)
 

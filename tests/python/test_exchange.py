@@ -286,6 +286,21 @@ class Exchange(Launching):
                                for f in job.failures]]))""" % ON_CPU),
             [[[], []], 1, 1, [None, None, None], [[1, 3, None, None]]])
 
+    def test_the_processes_of_the_ranks(self):
+        got = self.evaluate("""\
+            import time
+            job = jobrun.launch(work.waits, (%r,), nprocs=2, join=False, %s)
+            while None in (job.pids() or [None]):
+                time.sleep(0.02)
+            pids = job.pids()
+            for pid in pids:
+                work.os.kill(pid, 0)
+            job.stop()
+            job.wait()
+            print(json.dumps([len(set(pids)), job.pids() == pids]))"""
+            % (self.dir + "/pid.%%d", ON_CPU))
+        self.assertEqual(got, [2, True])
+
     def test_every_rank_that_failed_is_told(self):
         got = self.evaluate("""\
             try:

@@ -238,6 +238,7 @@ class Job:
         self._started, self._ended = threading.Event(), threading.Event()
         log_dir = spec["log_dir"].replace("$${", "${").replace("%%{", "%{")
         self.run_dir = os.path.join(os.path.abspath(log_dir), command[-1])
+        self._run_folder = self.run_dir
         _write(os.path.join(folder, "spec.yaml"), spec)
         _flush()
         held.append(self)
@@ -300,6 +301,18 @@ class Job:
         shutil.rmtree(self._folder, ignore_errors=True)
         status = self._process.returncode
         return status if status >= 0 else 128 - status
+
+    def pids(self):
+        """The process of each rank, in their order; None: it was not started
+        yet, or its node has not told. The job's jobrun is `pid`."""
+        told = subprocess.run(
+            [self._command[0], "show", os.path.basename(self._run_folder),
+             "--log-dir", os.path.dirname(self._run_folder), "--json"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL)
+        if told.returncode != 0:
+            return []
+        return [rank["pid"] for rank in json.loads(told.stdout)["ranks"]]
 
     def stop(self, signal=signal.SIGTERM, grace=None):
         """Have jobrun end the job as that signal does: SIGTERM, SIGINT, SIGHUP

@@ -1,0 +1,113 @@
+"""A run that goes on, as it is seen from outside: show, and wait --timeout."""
+import json
+import os
+import signal
+
+import harness
+
+
+class Live(harness.Case):
+    def begin(self, script, *words):
+        """Two ranks that have begun; rank 1 has ended if the script says so."""
+        os.mkfifo(self.folder / "fifo")
+        self.run_id = self.expect(self.jobrun(
+            "-n", "2", "--detach", *words, "--", "sh", "-c", script),
+            0).stdout.strip()
+        self.await_event(event="rank_started", rank=1)
+        self.addCleanup(self.jobrun, "stop", self.run_id)
+
+    def release(self):
+        """End what reads from the FIFO, and wait for the run."""
+        go = os.open(self.folder / "fifo", os.O_RDWR)
+        self.addCleanup(os.close, go)
+        os.write(go, b"now\nnow\n")  # a line for each
+        return self.jobrun("wait", "latest")
+
+    def shown(self):
+        return json.loads(self.expect(
+            self.jobrun("show", "latest", "--json"), 0).stdout)
+
+    def test_json_of_a_run_that_goes_on(self):
+        self.begin("[ $RANK = 1 ] && exit 3; read x < fifo",
+                   "-s", "on_failure=continue", "-s", "redirects=all")
+        self.await_event(event="rank_ended", rank=1)
+        told = self.shown()
+        self.assertEqual(
+            {key: told[key] for key in ("status", "run_id", "world_size",
+                                        "exit_code", "root_cause",
+                                        "finished")},
+            {"status": "running", "run_id": self.run_id, "world_size": 2,
+             "exit_code": None, "root_cause": None, "finished": None})
+        first, second = told["ranks"]
+        self.assertEqual((first["state"], first["exit_code"]),
+                         ("running", None))
+        os.kill(first["pid"], 0)
+        self.assertEqual((second["state"], second["exit_code"],
+                          second["signal"]), ("ended", 3, None))
+        self.assertEqual(first["stdout"], "attempt_0/0/stdout.log")
+        done = self.release()
+        self.assertEqual(done.returncode, 1)
+        after = self.shown()
+        self.assertEqual((after["status"], after["ranks"][0]["pid"]),
+                         ("failed", first["pid"]))
+        # What is read of a run that goes on is read of one that has ended.
+        self.assertLessEqual(set(told), set(after))
+        self.assertLessEqual(set(first), set(after["ranks"][0]))
+
+    def test_a_rank_that_died_of_a_signal(self):
+        self.begin("[ $RANK = 1 ] && kill -9 $$; read x < fifo",
+                   "-s", "on_failure=continue")
+        self.await_event(event="rank_ended", rank=1)
+        rank = self.shown()["ranks"][1]
+        self.assertEqual((rank["state"], rank["exit_code"], rank["signal"]),
+                         ("ended", None, "SIGKILL"))
+        self.release()
+
+    def test_text_of_a_run_that_goes_on(self):
+        self.begin("[ $RANK = 1 ] && exit 0; read x < fifo")
+        self.await_event(event="rank_ended", rank=1)
+        pids = [rank["pid"] for rank in self.shown()["ranks"]]
+        told = self.expect(self.jobrun("show", "latest"), 0).stdout
+        self.assertIn(f"  rank 0   pid {pids[0]}\n", told)
+        self.assertIn(f"  rank 1   pid {pids[1]}, ended\n", told)
+        self.release()
+
+    def test_a_run_that_is_lost(self):
+        self.begin("trap '' TERM; read x < fifo")
+        guard = json.loads((self.folder / "runs" / self.run_id / "run.json")
+                           .read_text())["pid"]
+        runner = harness.runner_of(guard)
+        for pid in runner, guard:
+            os.kill(pid, signal.SIGSTOP)
+        for pid in runner, guard:
+            os.kill(pid, signal.SIGKILL)
+        self.await_lost()
+        told = self.shown()
+        self.assertEqual({rank["state"] for rank in told["ranks"]}, {"ended"})
+
+    def await_lost(self):
+        def status():
+            return self.shown()["status"]
+        for _ in range(500):
+            if status() == "lost":
+                return
+        self.fail(f"it is {status()}")
+
+    def test_a_wait_that_is_over_first(self):
+        self.begin("read x < fifo")
+        done = self.expect(self.jobrun("wait", "latest", "--timeout", "100ms"),
+                           124)
+        self.assertIn(f"{self.run_id} goes on after 100ms", done.stderr)
+        self.expect(self.jobrun("wait", "latest", "--timeout", "0s"), 124)
+        self.assertEqual(self.release().returncode, 0)
+        self.expect(self.jobrun("wait", "latest", "--timeout", "1h"), 0)
+
+    def test_a_time_that_is_none(self):
+        self.expect(self.jobrun("-n", "1", "--", "true"), 0)
+        for text in "soon", "-1s", "3":
+            done = self.expect(self.jobrun("wait", "--timeout=" + text), 2)
+            self.assertIn("--timeout wants a time such as 30s", done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
