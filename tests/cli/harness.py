@@ -52,10 +52,15 @@ def name_of(pid):
 
 
 def runner_of(pid):
-    """The child of jobrun that has the ranks; git may be another."""
-    runner, = (child for child in children(pid)
-               if name_of(child) == "jobrun-runner")
-    return runner
+    """The child of jobrun that has the ranks; git may be another. The list of
+    children may lack some while another one ends (proc(5))."""
+    until = time.monotonic() + LIMIT
+    while time.monotonic() < until:
+        for child in children(pid):
+            if name_of(child) == "jobrun-runner":
+                return child
+        time.sleep(0.01)
+    raise AssertionError(f"{pid} has no runner")
 
 
 def remove_group(group):
