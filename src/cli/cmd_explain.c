@@ -75,6 +75,10 @@ static int unknown_field(const struct jr_cli *cli, const char *word)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "'%s' is called '%s' here: jobrun explain %s", word,
                           foreign, foreign);
+    const char *needless = jr_field_needless(word);
+    if (needless != NULL)
+        return jr_cli_say(cli, JR_STATUS_USAGE, "there is no field '%s': %s",
+                          word, needless);
     struct jr_arena arena = JR_ARENA_INIT;
     JR_BUF_CLEANUP struct jr_buf help = JR_BUF_INIT;
     const char **paths = jr_field_paths(&arena);

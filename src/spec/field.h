@@ -135,6 +135,9 @@ void jr_field_wants(struct jr_buf *out, const struct jr_spec_type *type);
  * Case, dashes and underscores do not count. */
 const char *jr_field_foreign(const char *name);
 
+/* Why there is no field for what another launcher calls `name`, or NULL. */
+const char *jr_field_needless(const char *name);
+
 /* Whether that field means the same by the same values, so that its name is all
  * that differs. */
 bool jr_field_foreign_is_same(const char *name);

@@ -103,7 +103,6 @@ static const struct foreign foreigners[] = {
     {"pp_size", "parallelism.pipeline", true},
     {"ppn", "local_world_size", true},
     {"processes", "world_size", false},
-    {"rank", "node_rank", false},
     {"rank_offset", "rank_start", true},
     {"rdzv_backend", "init_method", false},
     {"rdzv_endpoint", "master_addr", false},
@@ -131,6 +130,19 @@ static const struct foreign foreigners[] = {
     {"working_dir", "workdir", true},
     {"working_directory", "workdir", true},
     {"xpus", "devices", false},
+};
+
+/* What other launchers have to be told, and jobrun has not. */
+static const struct needless {
+    const char *name, *why;
+} needless[] = {
+    {"daemon", "no rank outlives its job"},
+    {"join", "jobrun ends with the job; --detach leaves it running"},
+    {"local_rank", "each rank has its own, in LOCAL_RANK and as %{local_rank}"},
+    {"print_config", "jobrun resolve prints what will be run"},
+    {"rank", "each rank has its own, in RANK and as %{rank}; where this is one "
+             "of several nodes, node_rank says which"},
+    {"use_paddlecloud", "the scheduler is found by itself: see jobrun doctor"},
 };
 
 /* The same for values. */
@@ -186,6 +198,14 @@ static const struct foreign *find_name(const char *name)
     for (size_t i = 0; i < sizeof foreigners / sizeof *foreigners; i++)
         if (same_name(foreigners[i].name, name))
             return &foreigners[i];
+    return NULL;
+}
+
+const char *jr_field_needless(const char *name)
+{
+    for (size_t i = 0; i < sizeof needless / sizeof *needless; i++)
+        if (same_name(needless[i].name, name))
+            return needless[i].why;
     return NULL;
 }
 

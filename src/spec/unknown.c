@@ -153,8 +153,9 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
     const struct jr_node *key = unknown->key;
     const char *path = jr_lint_path(lint, at);
     const char *foreign = foreign_name(lint, unknown);
+    const char *needless = jr_field_needless(key->text);
     struct jr_diag *diag;
-    if (foreign != NULL)
+    if (foreign != NULL || needless != NULL)
         diag = jr_lint_error(lint, 204, key->span, at,
                              "'%s' is another launcher's word", path);
     else
@@ -162,6 +163,10 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
             jr_lint_error(lint, 203, key->span, at, "unknown field '%s'", path);
     if (diag == &diags->scratch)
         return;
+    if (needless != NULL) {
+        jr_diag_help(diags, diag, "leave it out: %s", needless);
+        return;
+    }
     const struct jr_spec_group *group = group_of(key->text);
     if (foreign == NULL && group != NULL) {
         say_where(lint, diag, group, key->text);

@@ -28,7 +28,7 @@ class Launch(Launching):
         """Its own part of the job is what it has results of."""
         got = self.evaluate("""\
             job = jobrun.launch(
-                work.report, (1.5,), nprocs=2, nodes=2, node_rank=1,
+                work.report, (1.5,), nproc_per_node=2, nodes=2, node_rank=1,
                 master_addr="127.0.0.1", device="cpu", oversubscribe=True,
                 join=False)
             print(json.dumps([job.join(), job.run_dir]))""")
@@ -175,7 +175,11 @@ class Launch(Launching):
                 ("work.report, (1,), nproc=2", "TypeError",
                  "did you mean 'nprocs'?"),
                 ("work.report, (1,), daemon=True", "TypeError", "no daemon"),
-                ("work.report, (1,), n_gpus=1, nprocs=1", "TypeError",
+                ("work.report, (1,), rank=0", "TypeError", "node_rank says"),
+                ("work.report, (1,), local_rank=0", "TypeError",
+                 "jobrun.local_rank()"),
+                ("work.report, (1,), gpus=2", "TypeError", "n_gpus=2"),
+                ("work.report, (1,), n_gpus=1, nproc_per_node=1", "TypeError",
                  "are the same"),
                 ("work.report, (1,), n_gpus=2, world_size=4, rank_start=3",
                  "ValueError", "no multiple of 2"),

@@ -22,9 +22,8 @@ from jobrun import _function, _job
 
 # What launchers call the arguments, by the field that they become.
 _NAMES = {
-    "local_world_size": ("nprocs", "nproc_per_node", "n_gpus",
-                         "num_processes"),
-    "world_size": (),
+    "local_world_size": ("nproc_per_node", "n_gpus"),
+    "world_size": ("nprocs", "num_processes"),
     "nodes": ("nnodes",),
     "node_rank": (),
     "rank_start": (),
@@ -33,7 +32,7 @@ _NAMES = {
     "master_port": ("port",),
     "init_method": (),
     "device": ("device_type",),
-    "devices": (),
+    "devices": ("gpus", "gpu_ids", "device_ids", "selected_devices"),
     "backends": ("backend",),
     "start_method": ("launch_method",),
     "parallelism.model": ("model_parallelism",),
@@ -50,6 +49,15 @@ _NAMES = {
     "threads": (),
     "redirects": (),
     "tee": (),
+}
+# What launchers have to be told, and jobrun has not.
+_NEEDLESS = {
+    "daemon": "no rank outlives its job",
+    "local_rank": "each rank has its own: jobrun.local_rank()",
+    "print_config": "jobrun resolve prints what will be run",
+    "rank": "each rank has its own: jobrun.rank(); where this is one of "
+            "several nodes, node_rank says which",
+    "use_paddlecloud": "the scheduler is found by itself: see jobrun doctor",
 }
 _FIELDS = {word.replace(".", "_") if word == field else word: field
            for field, words in _NAMES.items() for word in (field,) + words}
@@ -115,8 +123,8 @@ def _merge(under, over):
 def _field_of(word):
     if word in _FIELDS:
         return _FIELDS[word]
-    if word == "daemon":
-        raise TypeError("launch() has no daemon: no rank outlives its job")
+    if word in _NEEDLESS:
+        raise TypeError("launch() has no %s: %s" % (word, _NEEDLESS[word]))
     near = difflib.get_close_matches(word, _FIELDS, 1)
     raise TypeError("launch() has no argument %r%s; any field of a spec can be "
                     "given by spec={...}"
@@ -128,6 +136,19 @@ def _environment(word, value):
             for name, text in _mapping(word, value).items()}
 
 
+def _devices(word, value):
+    """A list, "0,1", or a word of the field; a bare number may mean how many,
+    or which."""
+    if isinstance(value, int):
+        raise TypeError("%s=%d: how many ranks a node has is n_gpus=%d; which "
+                        "devices they use is devices=[...]"
+                        % (word, value, value))
+    if isinstance(value, str) and "," in value:
+        value = [int(item) if item.strip().isdigit() else item.strip()
+                 for item in value.split(",")]
+    return value
+
+
 def _take_options(spec, options):
     """The arguments that are fields; None, and -1 ranks, is MISSING. Returns
     by which word each field was given."""
@@ -137,8 +158,11 @@ def _take_options(spec, options):
         if field in given:
             raise TypeError("%s and %s are the same" % (given[field], word))
         given[field] = word
-        if value is None or (field == "local_world_size" and value == -1):
+        if value is None or (field in ("local_world_size", "world_size") and
+                             value == -1):
             continue
+        if field == "devices":
+            value = _devices(word, value)
         if field == "timeouts.run" and not isinstance(value, str):
             value = "%dms" % round(value * 1000)
         elif field in ("workdir", "log_dir"):
