@@ -294,6 +294,19 @@ static void watch_folder(struct tails *tails, const char *path, uint32_t events)
         tails->blind = true;
 }
 
+/* Watch the `levels` folders above the path, the outer ones first: what is made
+ * in one that is watched tells, and what was made before can be watched. */
+static void watch_above(struct tails *tails, char *path, int levels)
+{
+    char *slash = strrchr(path, '/');
+    if (levels == 0 || slash == NULL)
+        return;
+    *slash = '\0';
+    watch_above(tails, path, levels - 1);
+    watch_folder(tails, path, IN_CREATE | IN_MODIFY | IN_MOVED_TO);
+    *slash = '/';
+}
+
 /* Watch the folders: that of each file for what is written there, and those
  * above it for what has yet to be made. Watching one twice is harmless. */
 static void watch(struct tails *tails)
@@ -302,10 +315,8 @@ static void watch(struct tails *tails)
     for (size_t i = 0; i < tails->count; i++) {
         JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
         jr_buf_printf(&path, "%s/%s", tails->run_dir, tails->items[i].path);
-        for (int above = 0; above < 3 && !path.failed; above++) {
-            *strrchr(path.data, '/') = '\0';
-            watch_folder(tails, path.data, IN_CREATE | IN_MODIFY | IN_MOVED_TO);
-        }
+        if (!path.failed)
+            watch_above(tails, path.data, 3);
     }
 }
 
