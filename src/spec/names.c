@@ -133,9 +133,11 @@ static const struct foreign foreigners[] = {
 };
 
 /* What other launchers have to be told, and jobrun has not. */
-static const struct needless {
+struct needless {
     const char *name, *why;
-} needless[] = {
+};
+
+static const struct needless needless[] = {
     {"daemon", "no rank outlives its job"},
     {"join", "jobrun ends with the job; --detach leaves it running"},
     {"local_rank", "each rank has its own, in LOCAL_RANK and as %{local_rank}"},
