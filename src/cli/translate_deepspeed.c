@@ -30,19 +30,11 @@ static int set_include(struct jr_translator *t, const struct jr_given *given)
             return 0;
         }
     struct jr_given list = *given;
-    list.value = given->value;
     char *joined = jr_arena_strdup(t->arena, given->value);
     for (char *at = joined; at != NULL && *at != '\0'; at++)
         *at = *at == '@' ? ',' : *at;
     list.value = joined;
     return joined == NULL ? -1 : jr_set_hosts(t, &list);
-}
-
-static int set_use_env(struct jr_translator *t, const struct jr_given *given)
-{
-    (void)given;
-    t->local_rank_argument = false;
-    return 0;
 }
 
 /* The files that each rank has are below log_dir. */
@@ -72,7 +64,7 @@ static const struct jr_flag flags[] = {
     JR_LOST("-H --hostfile", ONE, NO_HOSTS),
     JR_SETS("--module", NONE, jr_set_module, "entrypoint"),
     JR_SETS("--no_python", NONE, jr_set_no_python, "entrypoint"),
-    JR_SETS("--no_local_rank", NONE, set_use_env, "entrypoint"),
+    JR_SETS("--no_local_rank", NONE, jr_set_use_env, "entrypoint"),
     JR_SETS("--enable_each_rank_log", ONE, set_logs, "log_dir"),
     JR_SETS("--bind_cores_to_rank", NONE, jr_set_field, "bind=core"),
     JR_LOST("--bind_core_list", ONE,

@@ -153,6 +153,7 @@ jr_flag_set jr_set_hosts;     /* host[:ranks],... */
 jr_flag_set jr_set_nodes;     /* N, or MIN:MAX, of which the greatest counts */
 jr_flag_set jr_set_endpoint;  /* HOST, HOST:PORT or [V6]:PORT of the master */
 jr_flag_set jr_set_module;    /* the program is a module: python -m */
+jr_flag_set jr_set_use_env;   /* the script gets no local rank by an option */
 jr_flag_set jr_set_no_python; /* the program is not a script of Python */
 
 #endif

@@ -172,3 +172,10 @@ int jr_set_no_python(struct jr_translator *t, const struct jr_given *given)
     t->no_python = true;
     return 0;
 }
+
+int jr_set_use_env(struct jr_translator *t, const struct jr_given *given)
+{
+    (void)given;
+    t->local_rank_argument = false;
+    return 0;
+}

@@ -80,13 +80,6 @@ static int set_prefix(struct jr_translator *t, const struct jr_given *given)
     return jr_put(t, given, "console.prefix", text);
 }
 
-static int set_use_env(struct jr_translator *t, const struct jr_given *given)
-{
-    (void)given;
-    t->local_rank_argument = false;
-    return 0;
-}
-
 const struct jr_flag jr_flags_torch[] = {
     JR_SETS("-m --module", NONE, jr_set_module, "entrypoint"),
     JR_SETS("--no-python", NONE, jr_set_no_python, "entrypoint"),
@@ -137,7 +130,7 @@ static const struct jr_flag flags_torchrun[] = {
 };
 
 static const struct jr_flag flags_launch[] = {
-    JR_SETS("--use-env", NONE, set_use_env, "entrypoint"),
+    JR_SETS("--use-env", NONE, jr_set_use_env, "entrypoint"),
     {0},
 };
 
