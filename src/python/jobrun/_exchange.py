@@ -15,6 +15,8 @@ import pickle
 import sys
 import types
 
+from jobrun._result import _type_name
+
 _PROTOCOL = 4  # of Python 3.8, the oldest that a rank may be
 
 # The keys of what stands in result.json for a result that is not JSON itself.
@@ -23,13 +25,6 @@ _KEYS = {"pickle", "type", "bytes", "sha256"}
 
 class Unfit(TypeError):
     """An object that cannot be pickled: the text names it and says why."""
-
-
-def type_name(value):
-    kind = type(value)
-    if kind.__module__ == "builtins":
-        return kind.__qualname__
-    return kind.__module__ + "." + kind.__qualname__
 
 
 # Functions by their code ---------------------------------------------------
@@ -127,7 +122,7 @@ def dumps(value, what, by_code=False):
         _Pickler(file, by_code).dump(value)
     except Exception as error:  # of any __reduce__
         raise Unfit("%s of type %s cannot be pickled: %s: %s"
-                    % (what, type_name(value), type(error).__name__,
+                    % (what, _type_name(value), type(error).__name__,
                        error)) from error
     return file.getvalue()
 
@@ -143,7 +138,7 @@ def loads(text):
 
 def describe(path, text, value):
     """What result.json says of a pickle that stands beside it."""
-    return {"pickle": os.path.basename(path), "type": type_name(value),
+    return {"pickle": os.path.basename(path), "type": _type_name(value),
             "bytes": len(text), "sha256": hashlib.sha256(text).hexdigest()}
 
 
