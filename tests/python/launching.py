@@ -110,7 +110,7 @@ class Launching(unittest.TestCase):
         self.err = err
         # Nothing of it is left, whatever became of it.
         self.assertEqual([name for name in os.listdir(self.dir)
-                          if name.startswith("jobrun-launch")], [])
+                          if name.startswith("jobrun-launch")], [], err)
         return process.returncode, out
 
     def evaluate(self, text):

@@ -298,8 +298,18 @@ class Exchange(Launching):
             job.stop()
             job.wait()
             print(json.dumps([len(set(pids)), job.pids() == pids]))"""
-            % (self.dir + "/pid.%%d", ON_CPU))
+            % (self.dir + "/pid.%d", ON_CPU))
         self.assertEqual(got, [2, True])
+
+    def test_a_job_that_its_caller_leaves_behind(self):
+        self.write("main.py", """\
+import jobrun, work
+job = jobrun.launch(work.waits, (%r,), nprocs=2, join=False, %s)
+raise ValueError("nobody waits for the job")
+""" % (self.dir + "/pid.%d", ON_CPU))
+        status, _ = self.python("main.py")
+        self.assertEqual(status, 1)
+        self.assertIn("nobody waits", self.err)
 
     def test_every_rank_that_failed_is_told(self):
         got = self.evaluate("""\

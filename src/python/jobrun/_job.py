@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 
 from jobrun import _exchange
 
@@ -218,6 +219,12 @@ class _Record:
         ), own.exception if own else None
 
 
+def _remove_folder(folder, owner):
+    """Remove it; a fork of the process that made it leaves it alone."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 class Job:
     """A job that runs; jobrun.launch(..., join=False) returns it.
 
@@ -232,6 +239,9 @@ class Job:
         `held` before anything is started, so that whatever is raised
         meanwhile, a signal's handler included, finds it there."""
         self._command, self._folder, self._words = command, folder, words
+        # At the latest where the caller ends, whether it waited or not.
+        self._remove = weakref.finalize(self, _remove_folder, folder,
+                                        os.getpid())
         self._process = self._failed = self._record = None
         self._tail, self._abandoned = b"", False
         self._lock = threading.Lock()
@@ -298,7 +308,7 @@ class Job:
         None where it has not within `timeout` seconds."""
         if not self._ended.wait(timeout):
             return None
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._remove()
         status = self._process.returncode
         return status if status >= 0 else 128 - status
 
@@ -342,7 +352,7 @@ class Job:
                 break
             except BaseException:
                 continue
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._remove()
 
     @property
     def results(self):
