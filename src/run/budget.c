@@ -53,7 +53,7 @@ struct process_limit {
     const char *what;
 };
 
-static uint64_t number_in(const char *path)
+static uint64_t read_limit_number(const char *path)
 {
     struct jr_buf text = JR_BUF_INIT;
     uint64_t number = 0;
@@ -68,7 +68,7 @@ static struct process_limit machine_limit(void)
 {
     struct process_limit limit = {.what = "kernel.pid_max"};
     struct jr_buf text = JR_BUF_INIT;
-    limit.max = number_in("/proc/sys/kernel/pid_max");
+    limit.max = read_limit_number("/proc/sys/kernel/pid_max");
     if (!jr_io_fact(&text, "", "/proc/loadavg") ||
         sscanf(text.data, "%*s %*s %*s %*d/%" SCNu64, &limit.used) != 1)
         limit.used = 0;
@@ -101,9 +101,9 @@ static struct process_limit cgroup_limit(void)
     const char *root = first != NULL ? "/sys/fs/cgroup/pids" : "/sys/fs/cgroup";
     if (len > 0 && len < 4000) {
         (void)snprintf(path, sizeof path, "%s%.*s/pids.max", root, len, at);
-        limit.max = number_in(path);
+        limit.max = read_limit_number(path);
         (void)snprintf(path, sizeof path, "%s%.*s/pids.current", root, len, at);
-        limit.used = number_in(path);
+        limit.used = read_limit_number(path);
     }
     jr_buf_release(&text);
     return limit;

@@ -13,15 +13,15 @@
     (8U << 10) /* lines of all ranks are to meet in the queue                  \
                 */
 
-static unsigned index_of(const struct jr_catch_up *all,
-                         const struct jr_output *output)
+static unsigned output_index(const struct jr_catch_up *all,
+                             const struct jr_output *output)
 {
     return output == &all->screen->outputs[0] ? 0 : 1;
 }
 
-static void enqueue(struct jr_catch_up *all, struct jr_follower *stream)
+static void enqueue_stream(struct jr_catch_up *all, struct jr_follower *stream)
 {
-    unsigned i = index_of(all, jr_feed_output(stream->feed));
+    unsigned i = output_index(all, jr_feed_output(stream->feed));
     stream->next = NULL;
     if (all->queues[i].last == NULL)
         all->queues[i].first = stream;
@@ -31,7 +31,7 @@ static void enqueue(struct jr_catch_up *all, struct jr_follower *stream)
     all->queues[i].count++;
 }
 
-static void dequeue(struct jr_catch_up *all, unsigned i)
+static void dequeue_stream(struct jr_catch_up *all, unsigned i)
 {
     struct jr_follower *stream = all->queues[i].first;
     all->queues[i].first = stream->next;
@@ -86,7 +86,7 @@ static void extend_until(struct jr_catch_up_queue *queue)
 }
 
 /* Whether the first of a queue has to wait for the others. */
-static bool is_early(struct jr_catch_up_queue *queue)
+static bool is_queue_early(struct jr_catch_up_queue *queue)
 {
     const struct jr_time *time = next_time(queue->first);
     if (time == NULL || time->wall_ns <= queue->until_ns) {
@@ -114,7 +114,7 @@ void jr_catch_up_add(struct jr_catch_up *all, struct jr_follower *stream)
     jr_feed_hold(stream->feed, true);
     if (stream->times != NULL)
         stream->times->count = 0;
-    enqueue(all, stream);
+    enqueue_stream(all, stream);
     (void)jr_output_want(jr_feed_output(stream->feed), true);
 }
 
@@ -178,21 +178,21 @@ static void show_next(struct jr_catch_up *all, struct jr_follower *stream)
 
 /* The first of a queue: on to its next piece, or out of the queue. Returns
  * whether there was one. */
-static bool advance(struct jr_catch_up *all, unsigned i)
+static bool advance_queue(struct jr_catch_up *all, unsigned i)
 {
     struct jr_follower *stream = all->queues[i].first;
     struct jr_shown *shown = &stream->shown;
     bool closed = jr_output_is_closed(&all->screen->outputs[i]);
-    bool early = !closed && is_early(&all->queues[i]);
+    bool early = !closed && is_queue_early(&all->queues[i]);
     if (closed) {
         shown->at = shown->file.total;
         shown->lost = 0;
     } else if (!early) {
         show_next(all, stream);
     }
-    dequeue(all, i);
+    dequeue_stream(all, i);
     if (shown->at < shown->file.total || shown->lost > 0) {
-        enqueue(all, stream);
+        enqueue_stream(all, stream);
         return !early;
     }
     shown->behind = false;
@@ -204,14 +204,14 @@ static bool advance(struct jr_catch_up *all, unsigned i)
 
 void jr_catch_up_step(struct jr_catch_up *all, struct jr_output *output)
 {
-    unsigned i = index_of(all, output);
+    unsigned i = output_index(all, output);
     bool watched = jr_output_want(output, all->queues[i].first != NULL);
     uint32_t most = JR_CATCH_UP_STEP / PIECE;
     if (all->lines->fold != NULL)
         most = JR_CATCH_UP_STEP / FOLD_PIECE;
     while (all->queues[i].first != NULL && (most > 0 || !watched) &&
            !jr_output_is_waiting(output)) {
-        if (advance(all, i) && most > 0)
+        if (advance_queue(all, i) && most > 0)
             most--;
     }
     (void)jr_output_want(output, all->queues[i].first != NULL);

@@ -108,7 +108,7 @@ static int set_limits(const struct jr_child *child)
 
 /* Of the CPUs that a cpuset does not allow, sched_setaffinity leaves out in
  * silence all but the last one, which it refuses: here none may be missing. */
-static int bind_cpus(const struct jr_child *child)
+static int bind_child_cpus(const struct jr_child *child)
 {
     cpu_set_t real[JR_CHILD_CPUS / CPU_SETSIZE] = {0};
     if (child->cpus == NULL)
@@ -138,7 +138,7 @@ static int reset_signals(const struct jr_child *child)
     return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int execute(const struct jr_child *child)
+static int execute_program(const struct jr_child *child)
 {
     return execve(child->program, child->argv, child->env);
 }
@@ -153,8 +153,8 @@ int jr_child_main(void *data)
         {JR_STAGE_PARENT, die_with_runner}, {JR_STAGE_STDIN, open_stdin},
         {JR_STAGE_STDOUT, open_stdout},     {JR_STAGE_STDERR, open_stderr},
         {JR_STAGE_LIMITS, close_others},    {JR_STAGE_LIMITS, set_limits},
-        {JR_STAGE_CPUS, bind_cpus},         {JR_STAGE_WORKDIR, enter_workdir},
-        {JR_STAGE_SIGNALS, reset_signals},  {JR_STAGE_EXEC, execute},
+        {JR_STAGE_CPUS, bind_child_cpus},   {JR_STAGE_WORKDIR, enter_workdir},
+        {JR_STAGE_SIGNALS, reset_signals},  {JR_STAGE_EXEC, execute_program},
     };
     struct jr_child *child = data;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {

@@ -167,7 +167,7 @@ static void put_quoted(struct jr_buf *out, const char *text)
     jr_buf_char(out, '"');
 }
 
-static void put_signal(struct jr_buf *out, int32_t number)
+static void put_event_signal(struct jr_buf *out, int32_t number)
 {
     char name[JR_SIGNAL_NAME];
     if (number == 0) {
@@ -199,7 +199,7 @@ static void put_value(struct jr_buf *out, const struct member *member,
         jr_buf_str(out, *(const bool *)at ? "true" : "false");
         break;
     case NAMED:
-        put_signal(out, *(const int32_t *)at);
+        put_event_signal(out, *(const int32_t *)at);
         break;
     case WORD:
         put_quoted(out, member->shape.words[(int32_t)*number - member->first]);
@@ -242,7 +242,7 @@ static int32_t word_of(const struct member *member, const json_t *value)
     return -1;
 }
 
-static bool get_number(uint64_t *ret, const json_t *value, uint64_t most)
+static bool get_event_number(uint64_t *ret, const json_t *value, uint64_t most)
 {
     json_int_t number = json_integer_value(value);
     if (!json_is_integer(value) || number < 0 || (uint64_t)number > most)
@@ -254,13 +254,14 @@ static bool get_number(uint64_t *ret, const json_t *value, uint64_t most)
 static bool get_u32(void *at, const json_t *value)
 {
     uint64_t number = 0;
-    if (!get_number(&number, value, INT32_MAX))
+    if (!get_event_number(&number, value, INT32_MAX))
         return false;
     *(uint32_t *)at = (uint32_t)number;
     return true;
 }
 
-static bool get_word(const struct member *member, void *at, const json_t *value)
+static bool get_event_word(const struct member *member, void *at,
+                           const json_t *value)
 {
     int32_t found = word_of(member, value);
     if (found >= 0)
@@ -268,7 +269,7 @@ static bool get_word(const struct member *member, void *at, const json_t *value)
     return found >= 0;
 }
 
-static bool get_seconds(uint64_t *ret, const json_t *value)
+static bool get_event_millis(uint64_t *ret, const json_t *value)
 {
     *ret = jr_clock_ns_of(json_number_value(value)) / UINT64_C(1000000);
     return json_is_number(value);
@@ -283,7 +284,7 @@ static bool get_value(const struct member *member, void *at,
     case SIGNED:
         return get_u32(at, value);
     case NUMBER64:
-        return get_number(at, value, INT64_MAX);
+        return get_event_number(at, value, INT64_MAX);
     case FLAG:
         *(bool *)at = json_is_true(value);
         return json_is_boolean(value);
@@ -292,14 +293,14 @@ static bool get_value(const struct member *member, void *at,
             *(int32_t *)at = jr_signal_of(json_string_value(value));
         return *(int32_t *)at != 0;
     case WORD:
-        return get_word(member, at, value);
+        return get_event_word(member, at, value);
     case SECONDS:
-        return get_seconds(at, value);
+        return get_event_millis(at, value);
     }
     return false;
 }
 
-static enum jr_event_name name_of(const char *word)
+static enum jr_event_name event_of_name(const char *word)
 {
     for (size_t i = 1; i < COUNT(rows); i++)
         if (strcmp(rows[i].word, word) == 0)
@@ -314,8 +315,8 @@ bool jr_event_of(struct jr_event *ret, const json_t *line)
     *ret = (struct jr_event){.exit_code = -1};
     if (word == NULL)
         return false;
-    (void)get_number(&ret->ns, json_object_get(line, "ns"), INT64_MAX);
-    ret->name = name_of(word);
+    (void)get_event_number(&ret->ns, json_object_get(line, "ns"), INT64_MAX);
+    ret->name = event_of_name(word);
     ret->wall_ns = time == NULL ? 0 : jr_clock_ns_of(jr_clock_of_rfc3339(time));
     uint32_t may = rows[ret->name].says | rows[ret->name].may | JR_SAYS(NODE);
     for (unsigned i = next_in(may, 0); i < JR_SAYS_COUNT;
@@ -335,8 +336,8 @@ bool jr_event_read(struct jr_event *ret, const char *line, size_t len)
     return is_event;
 }
 
-static void add_member(json_t *properties, json_t *required,
-                       enum jr_event_member i)
+static void add_event_member(json_t *properties, json_t *required,
+                             enum jr_event_member i)
 {
     jr_json_shape_add(properties, required, members[i].key,
                       jr_json_shape_schema(&members[i].shape, members[i].help));
@@ -351,8 +352,9 @@ static json_t *row_schema(const struct row *row)
     jr_json_set(properties, "event", event);
     for (unsigned i = next_in(all, 0); i < JR_SAYS_COUNT;
          i = next_in(all, i + 1))
-        add_member(properties, (row->says >> i & 1) != 0 ? required : NULL,
-                   (enum jr_event_member)i);
+        add_event_member(properties,
+                         (row->says >> i & 1) != 0 ? required : NULL,
+                         (enum jr_event_member)i);
     jr_json_set_str(schema, "description", row->help);
     jr_json_set(schema, "required", required);
     jr_json_set(schema, "properties", properties);
@@ -376,7 +378,7 @@ static void add_common(json_t *properties, json_t *required)
                                    "can be subtracted."));
     jr_json_shape_add(properties, required, "event",
                       jr_json_shape_schema(&word, NULL));
-    add_member(properties, NULL, JR_SAYS_NODE);
+    add_event_member(properties, NULL, JR_SAYS_NODE);
 }
 
 void jr_schema_events(struct jr_buf *out)

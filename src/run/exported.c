@@ -18,7 +18,8 @@ static size_t name_len(const char *item)
 }
 
 /* Whether the variable is among the first `count` of `items`. */
-static bool is_among(const char *item, char *const *items, size_t count)
+static bool is_variable_among(const char *item, char *const *items,
+                              size_t count)
 {
     size_t len = name_len(item);
     for (size_t i = 0; i < count; i++)
@@ -27,7 +28,7 @@ static bool is_among(const char *item, char *const *items, size_t count)
     return false;
 }
 
-static bool is_named(const char *item, char *const *names)
+static bool is_variable_named(const char *item, char *const *names)
 {
     size_t len = name_len(item);
     for (; names != NULL && *names != NULL; names++)
@@ -93,7 +94,8 @@ char **jr_exported_join(struct jr_exported *exported, char **env, uint32_t own,
         joined[i] = env[i];
     for (size_t i = 0; i < exported->base.count; i++) {
         char *item = exported->base.items[i];
-        if (!is_among(item, env, own) && !is_named(item, drop))
+        if (!is_variable_among(item, env, own) &&
+            !is_variable_named(item, drop))
             joined[count++] = item;
     }
     joined[count] = NULL;

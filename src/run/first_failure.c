@@ -60,7 +60,7 @@ static bool is_exiting(const struct jr_rank_run *rank)
            (proc.state != 'Z' || proc.threads <= 1);
 }
 
-static void look(struct jr_runner *runner)
+static void note_exiting_ranks(struct jr_runner *runner)
 {
     for (uint32_t i = 0; i < runner->next; i++) {
         const struct jr_rank_run *rank = &runner->ranks[i];
@@ -81,13 +81,13 @@ void jr_first_failure_look(struct jr_runner *runner)
 {
     uint64_t before = runner->first.looked_ns;
     if (before == 0 || jr_clock_ns() - before > STILL_NS)
-        look(runner);
+        note_exiting_ranks(runner);
 }
 
-static void look_once(struct jr_runner *runner)
+static void note_exiting_rank(struct jr_runner *runner)
 {
     if (runner->first.looked_ns == 0)
-        look(runner);
+        note_exiting_ranks(runner);
 }
 
 /* Fill `ret`, which has room for JR_LOST_PEER_TAIL bytes, with the end of the
@@ -108,7 +108,8 @@ static size_t read_tail(const char *path, char *ret)
 }
 
 /* By its error.json; *ret_found is whether there is one. */
-static bool error_tells(const struct jr_rank_run *rank, bool *ret_found)
+static bool error_shows_lost_peer(const struct jr_rank_run *rank,
+                                  bool *ret_found)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     const char *path = rank->plan->error_path;
@@ -126,7 +127,7 @@ static bool error_tells(const struct jr_rank_run *rank, bool *ret_found)
     return tells;
 }
 
-static bool output_tells(struct jr_rank_run *rank)
+static bool output_shows_lost_peer(struct jr_rank_run *rank)
 {
     char tail[JR_LOST_PEER_TAIL];
     const char *path = rank->plan->err_path;
@@ -137,7 +138,7 @@ static bool output_tells(struct jr_rank_run *rank)
 }
 
 /* Whether a rank that was reaped failed by losing a peer. */
-static bool is_lost_peer(struct jr_rank_run *rank)
+static bool failed_by_lost_peer(struct jr_rank_run *rank)
 {
     const struct jr_rank_outcome *outcome = rank->outcome;
     bool died = outcome->end == JR_END_SIGNALED, found;
@@ -145,7 +146,8 @@ static bool is_lost_peer(struct jr_rank_run *rank)
         return outcome->signal == SIGPIPE;
     if (outcome->end == JR_END_START || outcome->told_code != 0)
         return false;
-    return error_tells(rank, &found) || (!found && output_tells(rank));
+    return error_shows_lost_peer(rank, &found) ||
+           (!found && output_shows_lost_peer(rank));
 }
 
 void jr_first_failure_told(struct jr_rank_run *rank, int code)
@@ -158,20 +160,20 @@ void jr_first_failure_told(struct jr_rank_run *rank, int code)
     rank->outcome->told_code = code;
     if (first->looked_ns != 0)
         return;
-    look(rank->runner);
-    if (code == 0 && error_tells(rank, &found))
+    note_exiting_ranks(rank->runner);
+    if (code == 0 && error_shows_lost_peer(rank, &found))
         return;
     first->known = true;
     first->teller = rank;
 }
 
 /* Whether there is a rank, here or on another node, whose end may tell more. */
-static bool has_others(const struct jr_runner *runner)
+static bool has_other_ranks(const struct jr_runner *runner)
 {
     return runner->running > 0 || runner->options->link != NULL;
 }
 
-static bool is_clear(const struct jr_first_failure *first)
+static bool is_cause_clear(const struct jr_first_failure *first)
 {
     return first->known && first->teller == NULL;
 }
@@ -181,15 +183,15 @@ bool jr_first_failure_holds(struct jr_rank_run *rank)
     struct jr_runner *runner = rank->runner;
     struct jr_first_failure *first = &runner->first;
     struct jr_rank_outcome *outcome = rank->outcome;
-    look_once(runner);
+    note_exiting_rank(runner);
     if (!first->known || outcome->exiting_ns != 0)
-        outcome->lost_peer = is_lost_peer(rank);
+        outcome->lost_peer = failed_by_lost_peer(rank);
     if (!outcome->lost_peer)
         first->known = true;
     if (first->teller == rank)
         first->teller = NULL;
     if (runner->plan->policy->on_failure != JR_ON_FAILURE_STOP ||
-        runner->stop.begun || is_clear(first) || !has_others(runner))
+        runner->stop.begun || is_cause_clear(first) || !has_other_ranks(runner))
         return false;
     if (!first->held)
         first->timer.at = jr_clock_ns() + HOLD_NS;
@@ -203,7 +205,7 @@ void jr_first_failure_ended(struct jr_rank_run *rank)
     struct jr_first_failure *first = &runner->first;
     if (first->teller == rank)
         first->teller = NULL;
-    if (first->timer.at != 0 && is_clear(first))
+    if (first->timer.at != 0 && is_cause_clear(first))
         jr_stop_begin(runner);
 }
 
@@ -212,7 +214,7 @@ bool jr_first_failure_waits(const struct jr_runner *runner)
     return runner->first.timer.at != 0 && runner->options->link != NULL;
 }
 
-static void on_time(void *owner)
+static void on_first_failure_time(void *owner)
 {
     jr_stop_begin(owner);
 }
@@ -220,6 +222,7 @@ static void on_time(void *owner)
 void jr_first_failure_open(struct jr_runner *runner)
 {
     runner->first = (struct jr_first_failure){
-        .timer = {.due = on_time, .owner = runner, .pauses = true}};
+        .timer = {
+            .due = on_first_failure_time, .owner = runner, .pauses = true}};
     jr_loop_timer(&runner->loop, &runner->first.timer);
 }

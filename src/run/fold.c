@@ -59,8 +59,8 @@ static bool is_equal(const struct jr_fold_line *held, uint64_t hash,
 }
 
 /* The first that it can join; `end` when there is none. */
-static uint64_t find(const struct jr_fold *fold, uint64_t hash,
-                     const struct jr_fold_input *line)
+static uint64_t find_equal_line(const struct jr_fold *fold, uint64_t hash,
+                                const struct jr_fold_input *line)
 {
     uint64_t from = *line->place > fold->first ? *line->place : fold->first;
     uint64_t found = fold->end;
@@ -111,20 +111,20 @@ static void await_first(struct jr_fold *fold)
                        : line_at(fold, fold->first)->since_ns + JR_FOLD_WAIT_NS;
 }
 
-static bool stands(const struct jr_fold *fold)
+static bool is_fold_held(const struct jr_fold *fold)
 {
     return fold->stands != NULL && !is_empty(fold) &&
            fold->stands(fold->owner, line_at(fold, fold->first)->number);
 }
 
-static void on_time(void *owner)
+static void on_fold_time(void *owner)
 {
     struct jr_fold *fold = owner;
     uint64_t now = jr_clock_ns();
-    while (!is_empty(fold) && !stands(fold) &&
+    while (!is_empty(fold) && !is_fold_held(fold) &&
            line_at(fold, fold->first)->since_ns + JR_FOLD_WAIT_NS <= now)
         show_first(fold);
-    if (!stands(fold)) /* else jr_fold_resume is called */
+    if (!is_fold_held(fold)) /* else jr_fold_resume is called */
         await_first(fold);
 }
 
@@ -144,8 +144,8 @@ void jr_fold_flush(struct jr_fold *fold)
 }
 
 /* Put it at the end of the queue. Out of memory it is shown alone, in order. */
-static uint64_t append(struct jr_fold *fold, uint64_t hash,
-                       const struct jr_fold_input *line)
+static uint64_t append_line(struct jr_fold *fold, uint64_t hash,
+                            const struct jr_fold_input *line)
 {
     char *text = malloc(line->len + 1);
     if (text == NULL) {
@@ -181,9 +181,9 @@ static uint64_t append(struct jr_fold *fold, uint64_t hash,
 void jr_fold_add(struct jr_fold *fold, const struct jr_fold_input *line)
 {
     uint64_t hash = hash_of(line);
-    uint64_t place = find(fold, hash, line);
+    uint64_t place = find_equal_line(fold, hash, line);
     if (place == fold->end)
-        place = append(fold, hash, line);
+        place = append_line(fold, hash, line);
     if (place == fold->end)
         return;
     bits_at(fold, place)[line->rank / BITS] |= UINT64_C(1) << line->rank % BITS;
@@ -203,7 +203,7 @@ struct jr_fold *jr_fold_new(uint32_t count, struct jr_loop *loop,
     struct jr_fold *fold = calloc(1, sizeof *fold);
     if (fold == NULL)
         return NULL;
-    fold->timer = (struct jr_timer){.due = on_time, .owner = fold};
+    fold->timer = (struct jr_timer){.due = on_fold_time, .owner = fold};
     fold->count = count;
     fold->show = show;
     fold->owner = owner;

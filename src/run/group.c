@@ -29,7 +29,8 @@
 #define MS            UINT64_C(1000000)
 
 /* Write to a control file of the group. Returns 0, or -1 with errno. */
-static int control(const char *group, const char *file, const char *text)
+static int write_group_control(const char *group, const char *file,
+                               const char *text)
 {
     char path[PATH_MAX + 32];
     (void)snprintf(path, sizeof path, "%s/%s", group, file);
@@ -115,7 +116,7 @@ static void remove_abandoned(const char *home)
 
 /* One that another jobrun takes for abandoned before we hold it is made anew.
  */
-static bool make_group(struct jr_group *group)
+static bool make_own_group(struct jr_group *group)
 {
     for (int tries = 2; tries > 0; tries--) {
         if (mkdir(group->path, 0755) != 0)
@@ -139,13 +140,13 @@ void jr_group_make(struct jr_group *ret, const char *id)
     /* Runs in different log folders may have the same id. */
     int len = snprintf(ret->path, sizeof ret->path, "%s/%s%s.%d", ret->home,
                        JR_GROUP_PREFIX, id, getpid());
-    if (len <= 0 || (size_t)len >= sizeof ret->path || !make_group(ret))
+    if (len <= 0 || (size_t)len >= sizeof ret->path || !make_own_group(ret))
         ret->path[0] = '\0';
 }
 
 /* As fork does it, but that the C library has not been told: nothing that it
  * remembers of the caller's thread is of use to a process with one thread. */
-static pid_t fork_into(const char *group)
+static pid_t fork_into_group(const char *group)
 {
     JR_CLOSE int fd = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct clone_args args = {.flags = CLONE_INTO_CGROUP,
@@ -158,7 +159,7 @@ pid_t jr_group_fork(const struct jr_group *group)
 {
     if (group == NULL || group->path[0] == '\0')
         return fork();
-    pid_t child = fork_into(group->path);
+    pid_t child = fork_into_group(group->path);
     if (child >= 0)
         return child;
     child = fork(); /* a container may refuse clone3 */
@@ -169,20 +170,22 @@ pid_t jr_group_fork(const struct jr_group *group)
 
 int jr_group_enter(const struct jr_group *group)
 {
-    return group->path[0] == '\0' ? 0
-                                  : control(group->path, "cgroup.procs", "0");
+    return group->path[0] == '\0'
+               ? 0
+               : write_group_control(group->path, "cgroup.procs", "0");
 }
 
 int jr_group_leave(const struct jr_group *group)
 {
-    return group->path[0] == '\0' ? 0
-                                  : control(group->home, "cgroup.procs", "0");
+    return group->path[0] == '\0'
+               ? 0
+               : write_group_control(group->home, "cgroup.procs", "0");
 }
 
 void jr_group_kill(const struct jr_group *group)
 {
     if (group->path[0] != '\0')
-        (void)control(group->path, "cgroup.kill", "1");
+        (void)write_group_control(group->path, "cgroup.kill", "1");
 }
 
 void jr_group_remove(const struct jr_group *group)
@@ -274,7 +277,7 @@ static bool await_empty(const char *group, uint64_t limit_ns)
 uint32_t jr_group_clear(const char *path, uint64_t limit_ns, bool *ret_left)
 {
     uint32_t count = count_processes(path);
-    (void)control(path, "cgroup.kill", "1");
+    (void)write_group_control(path, "cgroup.kill", "1");
     *ret_left = !await_empty(path, limit_ns);
     remove_tree(AT_FDCWD, path, 0);
     return count;

@@ -101,7 +101,7 @@ static int open_guard(struct guard *guard)
     return prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-static void close_fd(int fd)
+static void close_guard_fd(int fd)
 {
     if (fd >= 0)
         (void)close(fd);
@@ -121,12 +121,12 @@ static int drop_pending(const struct guard *guard)
 static int close_guard(struct guard *guard)
 {
     jr_terminal_close(&guard->terminal);
-    close_fd(guard->self_fd);
-    close_fd(guard->runner_fd);
-    close_fd(guard->alive_fd);
-    close_fd(guard->done_fd);
-    close_fd(guard->gate_fd);
-    close_fd(guard->signal_fd);
+    close_guard_fd(guard->self_fd);
+    close_guard_fd(guard->runner_fd);
+    close_guard_fd(guard->alive_fd);
+    close_guard_fd(guard->done_fd);
+    close_guard_fd(guard->gate_fd);
+    close_guard_fd(guard->signal_fd);
     jr_shared_free(guard->shared);
     jr_remainder_free(guard->remainder);
     int late = drop_pending(guard);
@@ -138,8 +138,9 @@ static int close_guard(struct guard *guard)
 }
 
 /* Returns the runner's pid; 0 never, for the runner does not come back. */
-static pid_t fork_into(const struct guard *guard,
-                       const struct jr_runner_args *args, struct jr_error *err)
+static pid_t fork_isolated_runner(const struct guard *guard,
+                                  const struct jr_runner_args *args,
+                                  struct jr_error *err)
 {
     const struct jr_group *group = guard->options->group;
     bool isolated = args->plan->policy->isolation == JR_ISOLATION_PID;
@@ -172,9 +173,9 @@ static int fork_runner(struct guard *guard, const struct jr_budget *budget,
         return jr_error_sys(err, JR_STATUS_LAUNCH, "could not set up the run");
     guard->alive_fd = ends[0];
     args.alive_fd = ends[1];
-    pid_t runner = fork_into(guard, &args, err);
-    close_fd(ends[1]);
-    close_fd(guard->terminal.slave);
+    pid_t runner = fork_isolated_runner(guard, &args, err);
+    close_guard_fd(ends[1]);
+    close_guard_fd(guard->terminal.slave);
     guard->terminal.slave = -1;
     if (runner < 0)
         return -1;
@@ -193,7 +194,7 @@ static int fork_runner(struct guard *guard, const struct jr_budget *budget,
 
 /* A shell that we give the terminal to wants it as it was; with SIGCONT we
  * have it again. */
-static void suspend(const struct guard *guard)
+static void suspend_guard(const struct guard *guard)
 {
     struct termios mode;
     bool changed =
@@ -208,7 +209,7 @@ static void suspend(const struct guard *guard)
 /* The runner sits in a session of its own, so that it hears a signal from the
  * terminal only once, and from us. SIGCONT behind a stop wakes a runner that
  * somebody stopped. SIGTSTP stops us too, as a shell expects of its job. */
-static void relay(struct guard *guard)
+static void relay_signal(struct guard *guard)
 {
     pid_t pid;
     int sig = jr_signal_read(guard->signal_fd, &pid);
@@ -223,7 +224,7 @@ static void relay(struct guard *guard)
     if (use == JR_SIGNAL_STOP)
         (void)jr_pidfd_signal(guard->runner_fd, SIGCONT);
     if (use == JR_SIGNAL_SUSPEND)
-        suspend(guard);
+        suspend_guard(guard);
 }
 
 /* The runner's lines come behind those of the attempts before it. */
@@ -233,7 +234,7 @@ static void replay_earlier(struct guard *guard)
     jr_replay_turn(earlier);
     if (jr_replay_is_done(earlier)) {
         (void)eventfd_write(guard->gate_fd, 1);
-        close_fd(guard->gate_fd);
+        close_guard_fd(guard->gate_fd);
         guard->gate_fd = -1;
     }
 }
@@ -262,7 +263,7 @@ static bool await_runner(struct guard *guard, siginfo_t *ret)
         if (guard->gate_fd < 0)
             fds[4].fd = -1;
         if ((fds[0].revents & POLLIN) != 0)
-            relay(guard);
+            relay_signal(guard);
         if ((fds[3].revents & POLLIN) != 0)
             return true;
         if ((fds[2].revents & POLLHUP) != 0) {
@@ -336,7 +337,7 @@ static bool keep_runner(struct guard *guard)
     return false;
 }
 
-static void finish(struct guard *guard, siginfo_t *end)
+static void finish_outcome(struct guard *guard, siginfo_t *end)
 {
     struct jr_outcome *outcome = &guard->shared->outcome;
     struct jr_sweep sweep;
@@ -358,7 +359,7 @@ static void finish(struct guard *guard, siginfo_t *end)
 
 /* Where a rank died of a signal that stops jobrun, too, and jobrun has not got
  * it yet, it is worth a moment to learn whether it was meant for both. */
-static void hear_share(struct guard *guard)
+static void receive_share(struct guard *guard)
 {
     struct jr_outcome *outcome = &guard->shared->outcome;
     int hit = jr_outcome_hit(outcome);
@@ -376,8 +377,8 @@ static void hear_share(struct guard *guard)
 }
 
 /* Returns 0 when there is an outcome to tell. */
-static int judge_end(const struct guard *guard, const siginfo_t *end,
-                     struct jr_error *err)
+static int judge_runner_end(const struct guard *guard, const siginfo_t *end,
+                            struct jr_error *err)
 {
     const struct jr_shared *shared = guard->shared;
     if (shared->finished || end->si_code != CLD_EXITED)
@@ -409,7 +410,7 @@ static void replay_alone(const struct guard *guard, bool stopped)
 }
 
 /* The console goes on where the runner has come to its end with it. */
-static void replay(const struct guard *guard)
+static void replay_console(const struct guard *guard)
 {
     struct jr_replay *replay = guard->options->replay;
     bool stopped = guard->shared->outcome.stop_signal != 0;
@@ -433,13 +434,13 @@ static int run_guarded(struct guard *guard, const struct jr_budget *budget,
     if (fork_runner(guard, budget, err) != 0)
         return -1;
     if (await_runner(guard, &end))
-        finish(guard, &end);
+        finish_outcome(guard, &end);
     else
         name_stuck(guard, &end);
-    if (judge_end(guard, &end, err) != 0)
+    if (judge_runner_end(guard, &end, err) != 0)
         return -1;
-    hear_share(guard);
-    replay(guard);
+    receive_share(guard);
+    replay_console(guard);
     if (jr_shared_copy(ret, guard->shared) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "the outcome");
     return 0;

@@ -56,15 +56,15 @@ struct jr_hang_rank {
     pid_t pid;               /* of the command */
 };
 
-static bool is_alive(const struct jr_rank_run *rank)
+static bool is_hung_rank_alive(const struct jr_rank_run *rank)
 {
     return rank->pid != 0 && rank->watch.fd >= 0;
 }
 
 /* The evidence. */
 
-static json_t *evidence(const struct jr_hang_rank *hung,
-                        const struct jr_probe *now)
+static json_t *make_evidence(const struct jr_hang_rank *hung,
+                             const struct jr_probe *now)
 {
     const struct jr_runner *runner = hung->runner;
     const struct jr_rank_run *rank = &runner->ranks[hung->i];
@@ -98,7 +98,7 @@ static void write_evidence(const struct jr_hang_rank *hung,
     const char *path = rank->plan->dir == NULL ? "." : rank->plan->dir;
     JR_CLOSE int folder = jr_open_beneath(
         JR_SLOT_DIR, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    json_t *object = evidence(hung, now);
+    json_t *object = make_evidence(hung, now);
     jr_json_print(&text, object, 2);
     jr_buf_char(&text, '\n');
     json_decref(object);
@@ -111,14 +111,14 @@ static void write_evidence(const struct jr_hang_rank *hung,
 }
 
 /* Both looks, by what is done with each rank that lives. */
-static void look(struct jr_runner *runner, bool again)
+static void probe_live_ranks(struct jr_runner *runner, bool again)
 {
     size_t count = 0;
     struct jr_proc *all = jr_proc_all(&count);
     for (uint32_t i = 0; all != NULL && i < runner->next; i++) {
         struct jr_hang_rank *hung = &runner->hang.ranks[i];
         struct jr_probe now;
-        if (!is_alive(&runner->ranks[i]))
+        if (!is_hung_rank_alive(&runner->ranks[i]))
             continue;
         jr_probe_read(&now, all, count, runner->ranks[i].pid);
         if (!again) {
@@ -133,7 +133,7 @@ static void look(struct jr_runner *runner, bool again)
 
 /* The commands. */
 
-static void go_on(struct jr_runner *runner);
+static void start_more_commands(struct jr_runner *runner);
 
 static void on_command_end(void *owner, uint32_t events)
 {
@@ -146,11 +146,11 @@ static void on_command_end(void *owner, uint32_t events)
         return;
     jr_loop_close(&hung->command);
     runner->hang.running--;
-    go_on(runner);
+    start_more_commands(runner);
 }
 
 /* The words of the command, for one rank; in its own memory. */
-static char **command_of(struct jr_hang_rank *hung)
+static char **make_command(struct jr_hang_rank *hung)
 {
     const struct jr_on_hang *wish = &hung->runner->plan->policy->on_hang;
     struct jr_strv argv = {0};
@@ -173,7 +173,7 @@ static void start_command(struct jr_hang_rank *hung)
     struct jr_child child;
     char log[PATH_MAX];
     jr_start_child(&runner->starter, &child);
-    child.argv = command_of(hung);
+    child.argv = make_command(hung);
     child.env = rank->env;
     child.workdir = rank->workdir;
     (void)snprintf(log, sizeof log, "%s/hang.txt",
@@ -230,7 +230,7 @@ static uint32_t ask_ranks(struct jr_runner *runner)
         struct jr_rank_run *rank = &runner->ranks[i];
         int sig = signal_for(runner, rank->plan);
         struct rlimit limit;
-        if (sig == 0 || !is_alive(rank))
+        if (sig == 0 || !is_hung_rank_alive(rank))
             continue;
         /* Its leader is not reaped: the number is its own. */
         if (dumps_core(sig) && core == NULL &&
@@ -246,7 +246,7 @@ static uint32_t ask_ranks(struct jr_runner *runner)
 
 /* The steps. */
 
-static void go_on(struct jr_runner *runner)
+static void start_more_commands(struct jr_runner *runner)
 {
     struct jr_hang *hang = &runner->hang;
     bool commands = runner->plan->policy->on_hang.command_count > 0;
@@ -254,7 +254,7 @@ static void go_on(struct jr_runner *runner)
         return;
     while (commands && hang->running < AT_ONCE && hang->next < runner->next) {
         uint32_t i = hang->next++;
-        if (is_alive(&runner->ranks[i]))
+        if (is_hung_rank_alive(&runner->ranks[i]))
             start_command(&hang->ranks[i]);
     }
     if (hang->running > 0)
@@ -266,7 +266,7 @@ static void go_on(struct jr_runner *runner)
         jr_stop_begin(runner);
 }
 
-static void on_time(void *owner)
+static void on_hang_time(void *owner)
 {
     struct jr_runner *runner = owner;
     struct jr_hang *hang = &runner->hang;
@@ -274,16 +274,16 @@ static void on_time(void *owner)
         jr_stop_begin(runner);
         return;
     }
-    look(runner, true);
+    probe_live_ranks(runner, true);
     hang->looked = true;
     hang->timer.at = hang->until_ns;
-    go_on(runner);
+    start_more_commands(runner);
 }
 
 void jr_hang_open(struct jr_runner *runner)
 {
     runner->hang = (struct jr_hang){
-        .timer = {.due = on_time, .owner = runner, .pauses = true}};
+        .timer = {.due = on_hang_time, .owner = runner, .pauses = true}};
     jr_loop_timer(&runner->loop, &runner->hang.timer);
 }
 
@@ -307,7 +307,7 @@ void jr_hang_begin(struct jr_runner *runner, enum jr_hang_why why)
     hang->first_ns = jr_clock_ns();
     hang->until_ns =
         hang->first_ns + runner->plan->policy->on_hang.wait_ms * MS;
-    look(runner, false);
+    probe_live_ranks(runner, false);
     uint64_t next = hang->first_ns + INTERVAL_NS;
     hang->timer.at = next < hang->until_ns ? next : hang->until_ns;
 }

@@ -22,7 +22,7 @@ struct word {
     pid_t pid; /* of the child, as the caller sees it */
 };
 
-static int write_file(const char *path, const char *text)
+static int write_proc_file(const char *path, const char *text)
 {
     JR_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
     return fd < 0 ? -1 : jr_io_write_all(fd, text, strlen(text));
@@ -33,11 +33,11 @@ static int map_user(uid_t user, gid_t group)
 {
     char text[64];
     (void)snprintf(text, sizeof text, "%u %u 1\n", user, user);
-    if (write_file("/proc/self/setgroups", "deny") != 0 ||
-        write_file("/proc/self/uid_map", text) != 0)
+    if (write_proc_file("/proc/self/setgroups", "deny") != 0 ||
+        write_proc_file("/proc/self/uid_map", text) != 0)
         return -1;
     (void)snprintf(text, sizeof text, "%u %u 1\n", group, group);
-    return write_file("/proc/self/gid_map", text);
+    return write_proc_file("/proc/self/gid_map", text);
 }
 
 static int enter_namespaces(void)
@@ -69,7 +69,7 @@ static void fork_child(const struct jr_group *group, int fd)
     _exit(0);
 }
 
-static pid_t refuse(int error, struct jr_error *err)
+static pid_t refuse_isolation(int error, struct jr_error *err)
 {
     errno = error;
     return jr_error_sys(
@@ -101,7 +101,7 @@ pid_t jr_isolate_fork(const struct jr_group *group, struct jr_error *err)
     (void)close(ends[0]);
     while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR)
         continue;
-    return word.error == 0 ? word.pid : refuse(word.error, err);
+    return word.error == 0 ? word.pid : refuse_isolation(word.error, err);
 }
 
 int jr_isolate_settle(int *ret_proc, int at_least)

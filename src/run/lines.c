@@ -25,7 +25,7 @@ static bool is_careful(const struct jr_feed *feed, const char *bytes,
     return is_terminal(feed) || memchr(bytes, '\r', len) != NULL;
 }
 
-static void flush(struct jr_lines *lines, int number)
+static void flush_shown(struct jr_lines *lines, int number)
 {
     if (lines->shown.len > 0)
         jr_screen_write(lines->screen, number, lines->shown.data,
@@ -47,20 +47,21 @@ static void write_stamp(char stamp[static 34], uint64_t wall_ns)
 }
 
 /* The time before a line: one for all that are flushed together. */
-static const char *stamp(struct jr_lines *lines)
+static const char *current_stamp(struct jr_lines *lines)
 {
     if (lines->timestamps && lines->stamp[0] == '\0')
         write_stamp(lines->stamp, wall_ns(lines));
     return lines->stamp;
 }
 
-/* Most of what a line costs beside the kernel's copies is here and in show. */
+/* Most of what a line costs beside the kernel's copies is here and in
+ * show_unless_hidden. */
 static void show_as_is(struct jr_feed *feed, const char *line, size_t len,
                        bool whole)
 {
     struct jr_buf *out = &feed->lines->shown;
     if (feed->lines->timestamps)
-        jr_buf_str(out, stamp(feed->lines));
+        jr_buf_str(out, current_stamp(feed->lines));
     jr_buf_reserve(out, feed->prefix_len + len + 2);
     if (out->failed)
         return;
@@ -90,7 +91,7 @@ static void show_changed(struct jr_feed *feed, const char *line, size_t len,
                          bool whole)
 {
     struct jr_lines *lines = feed->lines;
-    jr_buf_str(&lines->shown, stamp(lines));
+    jr_buf_str(&lines->shown, current_stamp(lines));
     jr_buf_str(&lines->shown, feed->rank->prefix);
     add_changed(&lines->shown, feed, line, len, whole);
 }
@@ -133,7 +134,7 @@ static void show_folded(void *owner, const struct jr_folded *line)
         jr_buf_str(out, line->around[1]);
     }
     jr_buf_add(out, line->text, line->len);
-    flush(lines, line->number);
+    flush_shown(lines, line->number);
 }
 
 /* Whether a line, or a piece of one, is not to be seen: as its beginning. */
@@ -153,8 +154,8 @@ static bool is_hidden(struct jr_feed *feed, const char *line, size_t len,
     return hidden;
 }
 
-static void show_line(struct jr_feed *feed, bool careful, const char *line,
-                      size_t len, bool whole)
+static void show_feed_line(struct jr_feed *feed, bool careful, const char *line,
+                           size_t len, bool whole)
 {
     if (feed->lines->fold != NULL && feed->rank->around[0] != NULL)
         fold_line(feed, line, len, whole);
@@ -163,20 +164,20 @@ static void show_line(struct jr_feed *feed, bool careful, const char *line,
     else
         show_as_is(feed, line, len, whole);
     if (feed->lines->shown.len >= SHOWN_MOST)
-        flush(feed->lines, feed->number);
+        flush_shown(feed->lines, feed->number);
 }
 
 /* `line` has no newline; a whole one had. */
-static void show(struct jr_feed *feed, bool careful, const char *line,
-                 size_t len, bool whole)
+static void show_unless_hidden(struct jr_feed *feed, bool careful,
+                               const char *line, size_t len, bool whole)
 {
     if (!is_hidden(feed, line, len, whole))
-        show_line(feed, careful, line, len, whole);
+        show_feed_line(feed, careful, line, len, whole);
 }
 
 /* The unfinished line grows by `len` bytes; out of memory drops them from the
  * console, never from the file. */
-static void keep(struct jr_feed *feed, const char *bytes, size_t len)
+static void keep_unfinished(struct jr_feed *feed, const char *bytes, size_t len)
 {
     feed->rest_bytes += len;
     if (feed->rest_len + len > feed->rest_cap) {
@@ -191,7 +192,7 @@ static void keep(struct jr_feed *feed, const char *bytes, size_t len)
     feed->rest_len += len;
 }
 
-static void forget(struct jr_feed *feed)
+static void forget_unfinished(struct jr_feed *feed)
 {
     free(feed->rest);
     feed->rest = NULL;
@@ -202,10 +203,10 @@ static void forget(struct jr_feed *feed)
 static void show_rest(struct jr_feed *feed, bool whole)
 {
     if (feed->rest_len > 0)
-        show(feed, is_careful(feed, feed->rest, feed->rest_len), feed->rest,
-             feed->rest_len, whole);
-    flush(feed->lines, feed->number);
-    forget(feed);
+        show_unless_hidden(feed, is_careful(feed, feed->rest, feed->rest_len),
+                           feed->rest, feed->rest_len, whole);
+    flush_shown(feed->lines, feed->number);
+    forget_unfinished(feed);
 }
 
 /* A line that redraws itself is no line to show now and again: on a terminal
@@ -232,7 +233,7 @@ static void light_rest(struct jr_feed *feed)
 static void keep_rest(struct jr_feed *feed, const char *bytes, size_t len)
 {
     struct jr_lines *lines = feed->lines;
-    keep(feed, bytes, len);
+    keep_unfinished(feed, bytes, len);
     bool redrawn =
         feed->rest_len > 0 && memchr(feed->rest, '\r', feed->rest_len) != NULL;
     if (redrawn)
@@ -254,7 +255,7 @@ static void keep_rest(struct jr_feed *feed, const char *bytes, size_t len)
         lines->partial.at = feed->rest_since + lines->partial_ns;
 }
 
-static bool is_sated(const struct jr_feed *feed)
+static bool is_feed_full(const struct jr_feed *feed)
 {
     return feed->waits && feed->lines->full[feed->number];
 }
@@ -265,12 +266,12 @@ static const char *add_lines(struct jr_feed *feed, const char *at,
 {
     const char *line = memchr(at, '\n', (size_t)(end - at));
     bool careful = is_careful(feed, at, (size_t)(end - at));
-    while (line != NULL && !is_sated(feed)) {
-        show(feed, careful, at, (size_t)(line - at), true);
+    while (line != NULL && !is_feed_full(feed)) {
+        show_unless_hidden(feed, careful, at, (size_t)(line - at), true);
         at = line + 1;
         line = memchr(at, '\n', (size_t)(end - at));
     }
-    flush(feed->lines, feed->number);
+    flush_shown(feed->lines, feed->number);
     return at;
 }
 
@@ -279,10 +280,10 @@ size_t jr_feed_add(struct jr_feed *feed, const char *bytes, size_t len)
     const char *at = bytes, *end = bytes + len;
     const char *line = memchr(at, '\n', len);
     feed->lines->full[feed->number] = jr_output_is_full(jr_feed_output(feed));
-    if (is_sated(feed))
+    if (is_feed_full(feed))
         return 0;
     if (line != NULL && feed->rest_len > 0) {
-        keep(feed, at, (size_t)(line - at));
+        keep_unfinished(feed, at, (size_t)(line - at));
         show_rest(feed, true);
         at = line + 1;
     }
@@ -309,8 +310,8 @@ void jr_feed_note(struct jr_feed *feed, const char *text, size_t len)
 {
     show_rest(feed, true);
     feed->begun = JR_BEGUN_NOTHING;
-    show_line(feed, is_careful(feed, text, len), text, len, true);
-    flush(feed->lines, feed->number);
+    show_feed_line(feed, is_careful(feed, text, len), text, len, true);
+    flush_shown(feed->lines, feed->number);
 }
 
 void jr_feed_end(struct jr_feed *feed)
@@ -340,7 +341,7 @@ static void on_partial(void *owner)
     lines->partial.at = next;
 }
 
-static bool stands(void *owner, int number)
+static bool is_stream_waiting(void *owner, int number)
 {
     const struct jr_lines *lines = owner;
     return jr_output_is_waiting(lines->screen->streams[number]);
@@ -370,7 +371,7 @@ int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
     lines->fold = jr_fold_new(plan->count, loop, show_folded, lines);
     if (lines->fold == NULL)
         return -1;
-    lines->fold->stands = stands;
+    lines->fold->stands = is_stream_waiting;
     return 0;
 }
 

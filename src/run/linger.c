@@ -37,7 +37,7 @@ bool jr_linger_wanted(const struct jr_plan *plan)
     return plan->returns || plan->policy->exit_barrier;
 }
 
-static bool is_alive(const struct jr_rank_run *rank)
+static bool is_returning_alive(const struct jr_rank_run *rank)
 {
     return rank->pid != 0 && rank->watch.fd >= 0;
 }
@@ -48,7 +48,7 @@ static void send_go(const struct jr_rank_run *rank)
 }
 
 /* Let it go, and give it its time. */
-static void let_go(struct jr_rank_run *rank)
+static void release_rank(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
     uint64_t limit_ms = runner->plan->policy->timeouts.exit_ms;
@@ -72,7 +72,7 @@ void jr_linger_release(struct jr_runner *runner)
                       &(struct jr_event){.name = JR_EVENT_RELEASED});
     for (uint32_t i = 0; i < runner->next; i++)
         if (runner->ranks[i].word == JR_WORD_RETURNED)
-            let_go(&runner->ranks[i]);
+            release_rank(&runner->ranks[i]);
 }
 
 /* Of several nodes, the others are waited for. */
@@ -85,7 +85,7 @@ static void all_returned(struct jr_runner *runner)
                       &(struct jr_event){.name = JR_EVENT_ALL_RETURNED});
 }
 
-static void hear(struct jr_rank_run *rank, enum jr_word word)
+static void handle_returned(struct jr_rank_run *rank, enum jr_word word)
 {
     struct jr_runner *runner = rank->runner;
     rank->word = word;
@@ -95,14 +95,14 @@ static void hear(struct jr_rank_run *rank, enum jr_word word)
                                      .rank = rank->plan->rank,
                                      .returned = word == JR_WORD_RETURNED});
     if (word == JR_WORD_FAILED) {
-        let_go(rank);
+        release_rank(rank);
         jr_linger_release(runner);
         return;
     }
     if (++runner->linger.returned == runner->plan->count)
         all_returned(runner);
     if (runner->linger.open)
-        let_go(rank);
+        release_rank(rank);
 }
 
 /* Whether the process is the rank. A fork's number comes from the helper,
@@ -116,7 +116,7 @@ static bool is_rank(struct jr_rank_run *rank, pid_t pid)
 
 /* Another process than the rank has returned: what a wrapper started, most of
  * the time, and that waits for a byte as the rank would. */
-static void dismiss(struct jr_rank_run *rank, pid_t other)
+static void release_other_process(struct jr_rank_run *rank, pid_t other)
 {
     if (rank->outcome->returned_by != 0)
         return;
@@ -131,7 +131,8 @@ static int code_of(const char *text)
     return sscanf(text, "x %d", &code) == 1 ? code : 0;
 }
 
-static void weigh(struct jr_rank_run *rank, const struct jr_control_word *word)
+static void handle_control_word(struct jr_rank_run *rank,
+                                const struct jr_control_word *word)
 {
     const char *text = word->text;
     if (*text == 'b' && is_rank(rank, word->from)) {
@@ -143,14 +144,14 @@ static void weigh(struct jr_rank_run *rank, const struct jr_control_word *word)
         return;
     bool own = is_rank(rank, word->from);
     if (!own && returned)
-        dismiss(rank, word->from);
+        release_other_process(rank, word->from);
     if (!own || rank->word != JR_WORD_NONE)
         return;
     if (returned)
         jr_pin_returned(rank, text + 1);
     else
         jr_first_failure_told(rank, code_of(text));
-    hear(rank, returned ? JR_WORD_RETURNED : JR_WORD_FAILED);
+    handle_returned(rank, returned ? JR_WORD_RETURNED : JR_WORD_FAILED);
 }
 
 /* Returns how many bytes there were. */
@@ -162,7 +163,7 @@ static size_t listen_to(struct jr_rank_run *rank)
     if (word.len == 0)
         jr_loop_close(&rank->control);
     else
-        weigh(rank, &word);
+        handle_control_word(rank, &word);
     return word.len;
 }
 
@@ -173,13 +174,13 @@ static void on_word(void *owner, uint32_t events)
 }
 
 /* Kill whose time is up, and wait for the next. */
-static void on_time(void *owner)
+static void on_exit_time(void *owner)
 {
     struct jr_runner *runner = owner;
     uint64_t now = jr_clock_ns(), next = 0;
     for (uint32_t i = 0; i < runner->next; i++) {
         struct jr_rank_run *rank = &runner->ranks[i];
-        if (rank->leave_by == 0 || !is_alive(rank))
+        if (rank->leave_by == 0 || !is_returning_alive(rank))
             continue;
         if (rank->leave_by > now) {
             next = next == 0 || rank->leave_by < next ? rank->leave_by : next;
@@ -200,7 +201,7 @@ static void on_time(void *owner)
 void jr_linger_open(struct jr_runner *runner)
 {
     runner->linger = (struct jr_linger){
-        .timer = {.due = on_time, .owner = runner, .pauses = true},
+        .timer = {.due = on_exit_time, .owner = runner, .pauses = true},
         .open = !runner->plan->policy->exit_barrier};
     jr_loop_timer(&runner->loop, &runner->linger.timer);
 }

@@ -62,7 +62,7 @@ static void close_all_of(struct jr_logfile *file)
 }
 
 /* Room for `count` more, which `file` is going to open. */
-static void make_room(struct jr_logfile *file, unsigned count)
+static void make_pool_room(struct jr_logfile *file, unsigned count)
 {
     struct jr_logfiles *all = file->all;
     while (all->open + count > all->most && all->oldest != NULL &&
@@ -108,7 +108,7 @@ static int open_again(struct jr_logfile *file)
     char next[PATH_MAX];
     leave_pool(file);
     enter_pool(file);
-    make_room(file, 2);
+    make_pool_room(file, 2);
     if (open_pooled(file->all, file->path, O_CREAT, &file->fd) != 0)
         return -1;
     if (file->next_cut == 0)
@@ -195,7 +195,7 @@ static int begin_next(struct jr_logfile *file)
     char next[PATH_MAX];
     if (name_next(file->path, next) != 0)
         return -1;
-    make_room(file, 2);
+    make_pool_room(file, 2);
     JR_CLOSE int from = open_plain(file->all, file->path, O_RDONLY);
     if (from < 0 || (file->head == 0 && measure_head(file, from) != 0) ||
         open_pooled(file->all, next, O_CREAT | O_EXCL, &file->next_fd) != 0)
@@ -206,7 +206,7 @@ static int begin_next(struct jr_logfile *file)
     return write_marker(file, from, file->next_fd);
 }
 
-static int replace(struct jr_logfile *file)
+static int replace_log(struct jr_logfile *file)
 {
     char next[PATH_MAX];
     const char *name, *next_name;
@@ -227,8 +227,8 @@ static int replace(struct jr_logfile *file)
 
 /* How much of what came is written before the next step is looked at. Beyond
  * one it is the rest of a line. */
-static size_t piece(const struct jr_logfile *file, const char *bytes,
-                    size_t len)
+static size_t piece_size(const struct jr_logfile *file, const char *bytes,
+                         size_t len)
 {
     if (file->limit == 0)
         return len;
@@ -243,11 +243,11 @@ static size_t piece(const struct jr_logfile *file, const char *bytes,
 }
 
 /* Before a piece. */
-static int advance(struct jr_logfile *file)
+static int advance_log(struct jr_logfile *file)
 {
     if (file->limit == 0 || file->total < next_step(file))
         return 0;
-    if (file->next_cut != 0 && replace(file) != 0)
+    if (file->next_cut != 0 && replace_log(file) != 0)
         return -1;
     uint64_t step = next_step(file);
     if (file->total >= step + SLACK ||
@@ -263,7 +263,7 @@ void jr_logfile_begin(struct jr_logfile *file, struct jr_logfiles *all,
         .all = all, .path = path, .limit = limit, .fd = fd, .next_fd = -1};
     all->open++;
     enter_pool(file);
-    make_room(file, 0);
+    make_pool_room(file, 0);
 }
 
 int jr_logfile_write(struct jr_logfile *file, const char *bytes, size_t len)
@@ -271,9 +271,9 @@ int jr_logfile_write(struct jr_logfile *file, const char *bytes, size_t len)
     if (open_again(file) != 0)
         return -1;
     while (len > 0) {
-        if (advance(file) != 0)
+        if (advance_log(file) != 0)
             return -1;
-        size_t size = piece(file, bytes, len);
+        size_t size = piece_size(file, bytes, len);
         if (jr_io_write_all(file->fd, bytes, size) != 0)
             return -1;
         if (file->next_cut != 0 &&

@@ -15,8 +15,8 @@ int jr_loop_open(struct jr_loop *loop)
     return loop->epoll_fd < 0 ? -1 : 0;
 }
 
-static int control(struct jr_loop *loop, int what, struct jr_watch *watch,
-                   uint32_t events)
+static int control_epoll(struct jr_loop *loop, int what, struct jr_watch *watch,
+                         uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.ptr = watch};
     return epoll_ctl(loop->epoll_fd, what, watch->fd, &event);
@@ -24,18 +24,18 @@ static int control(struct jr_loop *loop, int what, struct jr_watch *watch,
 
 int jr_loop_add(struct jr_loop *loop, struct jr_watch *watch, uint32_t events)
 {
-    return control(loop, EPOLL_CTL_ADD, watch, events);
+    return control_epoll(loop, EPOLL_CTL_ADD, watch, events);
 }
 
 int jr_loop_change(struct jr_loop *loop, struct jr_watch *watch,
                    uint32_t events)
 {
-    return control(loop, EPOLL_CTL_MOD, watch, events);
+    return control_epoll(loop, EPOLL_CTL_MOD, watch, events);
 }
 
 void jr_loop_remove(struct jr_loop *loop, struct jr_watch *watch)
 {
-    (void)control(loop, EPOLL_CTL_DEL, watch, 0);
+    (void)control_epoll(loop, EPOLL_CTL_DEL, watch, 0);
 }
 
 void jr_loop_close(struct jr_watch *watch)
@@ -74,7 +74,7 @@ static uint64_t due_at(const struct jr_loop *loop, const struct jr_timer *timer)
 }
 
 /* Milliseconds until the nearest deadline, rounded up; -1: there is none. */
-static int patience(const struct jr_loop *loop)
+static int next_timeout_ms(const struct jr_loop *loop)
 {
     uint64_t nearest = UINT64_MAX;
     for (unsigned i = 0; i < loop->timer_count; i++) {
@@ -107,7 +107,7 @@ int jr_loop_turn(struct jr_loop *loop, bool busy)
 {
     struct epoll_event events[JR_LOOP_BATCH];
     int count = epoll_wait(loop->epoll_fd, events, JR_LOOP_BATCH,
-                           busy ? 0 : patience(loop));
+                           busy ? 0 : next_timeout_ms(loop));
     for (int i = 0; i < count; i++) {
         struct jr_watch *watch = events[i].data.ptr;
         if (watch->fd >= 0)

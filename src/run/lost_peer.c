@@ -170,7 +170,7 @@ static bool is_kind(struct piece line)
 }
 
 /* "K: text", which may have more lines. */
-static bool message_tells(const char *message)
+static bool is_lost_peer_message(const char *message)
 {
     struct piece rest = {message, message == NULL ? 0 : strlen(message)};
     struct piece line, all = rest;
@@ -181,18 +181,18 @@ static bool message_tells(const char *message)
 
 /* Lines of a traceback that are indented tell of code, which may hold any of
  * the texts. */
-static bool line_tells(struct piece line)
+static bool is_lost_peer_line(struct piece line)
 {
     bool code = piece_begins(line, " ") && !piece_begins(line, "  what()");
     return !code && (is_kind(line) ||
                      piece_has_any(line, texts, sizeof texts / sizeof *texts));
 }
 
-static bool lines_tell(struct piece rest)
+static bool has_lost_peer_line(struct piece rest)
 {
     struct piece line;
     while (next_line(&rest, &line))
-        if (line_tells(line))
+        if (is_lost_peer_line(line))
             return true;
     return false;
 }
@@ -209,13 +209,13 @@ bool jr_lost_peer_in_error(const json_t *error)
     size_t i;
     if (jr_json_get_bool(error, "start"))
         return false;
-    if (message_tells(text))
+    if (is_lost_peer_message(text))
         return true;
     json_array_foreach(causes, i, cause)
-        if (message_tells(jr_json_get_str(cause, "message")))
+        if (is_lost_peer_message(jr_json_get_str(cause, "message")))
             return true;
     return causes == NULL && stack != NULL &&
-           lines_tell((struct piece){stack, strlen(stack)});
+           has_lost_peer_line((struct piece){stack, strlen(stack)});
 }
 
 /* Whether Python links the traceback that follows to the one before. */
@@ -278,5 +278,6 @@ bool jr_lost_peer_in_output(const char *text, size_t len)
     const char *begin = find_exception(all);
     if (begin == NULL)
         begin = find_last_lines(all);
-    return lines_tell((struct piece){begin, len - (size_t)(begin - text)});
+    return has_lost_peer_line(
+        (struct piece){begin, len - (size_t)(begin - text)});
 }

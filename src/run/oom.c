@@ -17,8 +17,8 @@
 static const char machine_path[] = "/proc/vmstat";
 
 /* The number behind "oom_kill " at the start of a line of the file. */
-static bool read_count(const struct jr_oom *oom, const char *path,
-                       uint64_t *ret)
+static bool read_oom_count(const struct jr_oom *oom, const char *path,
+                           uint64_t *ret)
 {
     static const char word[] = "\noom_kill ";
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -33,7 +33,7 @@ static bool read_count(const struct jr_oom *oom, const char *path,
 }
 
 /* Our group's file, or that of the nearest group above it that has one. */
-static bool find_own(struct jr_oom *oom)
+static bool find_own_group_file(struct jr_oom *oom)
 {
     JR_BUF_CLEANUP struct jr_buf groups = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf mounts = JR_BUF_INIT;
@@ -49,7 +49,7 @@ static bool find_own(struct jr_oom *oom)
         int size = snprintf(oom->path, sizeof oom->path, "%s%.*s/%s",
                             place.point, (int)len, place.leaf, name);
         if (size > 0 && (size_t)size < sizeof oom->path &&
-            read_count(oom, oom->path, &oom->counted))
+            read_oom_count(oom, oom->path, &oom->counted))
             return true;
         if (len == 0)
             return false;
@@ -58,7 +58,7 @@ static bool find_own(struct jr_oom *oom)
     }
 }
 
-static int open_log(const char *root)
+static int open_kernel_log(const char *root)
 {
     char path[PATH_MAX];
     int size = snprintf(path, sizeof path, "%s/dev/kmsg", root);
@@ -70,10 +70,10 @@ static int open_log(const char *root)
 void jr_oom_open(struct jr_oom *oom, const char *root, int at_least)
 {
     *oom = (struct jr_oom){.root = root, .log_fd = -1};
-    oom->own = find_own(oom);
-    if (!read_count(oom, machine_path, &oom->machine))
+    oom->own = find_own_group_file(oom);
+    if (!read_oom_count(oom, machine_path, &oom->machine))
         return;
-    JR_CLOSE int fd = open_log(root);
+    JR_CLOSE int fd = open_kernel_log(root);
     if (fd >= 0 && lseek(fd, 0, SEEK_END) >= 0)
         oom->log_fd = fcntl(fd, F_DUPFD_CLOEXEC, at_least);
 }
@@ -118,7 +118,7 @@ static bool log_names(struct jr_oom *oom, pid_t pid)
 static bool group_counts(struct jr_oom *oom)
 {
     uint64_t count = 0;
-    if (!oom->own || !read_count(oom, oom->path, &count) ||
+    if (!oom->own || !read_oom_count(oom, oom->path, &count) ||
         count <= oom->counted)
         return false;
     oom->counted++;
@@ -130,6 +130,6 @@ bool jr_oom_explains(struct jr_oom *oom, pid_t pid)
     uint64_t count = 0;
     if (group_counts(oom))
         return true;
-    return read_count(oom, machine_path, &count) && count > oom->machine &&
+    return read_oom_count(oom, machine_path, &count) && count > oom->machine &&
            log_names(oom, pid);
 }

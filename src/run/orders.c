@@ -11,16 +11,16 @@
 
 /* Another node stops. Where this one hangs, it stops by itself, once it has
  * its evidence. */
-static void stop(struct jr_runner *runner)
+static void stop_by_order(struct jr_runner *runner)
 {
     if (!runner->hang.begun)
         jr_stop_begin(runner);
 }
 
-static void obey(struct jr_runner *runner, char order)
+static void obey_order(struct jr_runner *runner, char order)
 {
     if (order == JR_ORDER_STOP)
-        stop(runner);
+        stop_by_order(runner);
     else if (order == JR_ORDER_RELEASE)
         jr_linger_release(runner);
     else if (order == JR_ORDER_FIRST)
@@ -41,7 +41,7 @@ static void on_orders(void *owner, uint32_t events)
     if (len < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     for (ssize_t i = 0; i < len; i++)
-        obey(runner, orders[i]);
+        obey_order(runner, orders[i]);
     if (len > 0)
         return;
     jr_loop_remove(&runner->loop, &runner->orders);

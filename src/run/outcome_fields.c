@@ -163,8 +163,8 @@ void jr_outcome_schema(json_t *properties, json_t *required)
     }
 }
 
-static json_t *pack(const struct jr_outcome_field *fields, size_t count,
-                    const void *base)
+static json_t *pack_fields(const struct jr_outcome_field *fields, size_t count,
+                           const void *base)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < count; i++) {
@@ -175,8 +175,8 @@ static json_t *pack(const struct jr_outcome_field *fields, size_t count,
     return object;
 }
 
-static int unpack(const struct jr_outcome_field *fields, size_t count,
-                  void *base, const json_t *object)
+static int unpack_fields(const struct jr_outcome_field *fields, size_t count,
+                         void *base, const json_t *object)
 {
     for (size_t i = 0; i < count; i++) {
         int64_t value = jr_json_get_int(object, fields[i].sent);
@@ -189,20 +189,20 @@ static int unpack(const struct jr_outcome_field *fields, size_t count,
 
 json_t *jr_outcome_pack_rank(const struct jr_rank_outcome *rank)
 {
-    return pack(rank_fields, COUNT(rank_fields), rank);
+    return pack_fields(rank_fields, COUNT(rank_fields), rank);
 }
 
 int jr_outcome_unpack_rank(struct jr_rank_outcome *ret, const json_t *object)
 {
-    return unpack(rank_fields, COUNT(rank_fields), ret, object);
+    return unpack_fields(rank_fields, COUNT(rank_fields), ret, object);
 }
 
 json_t *jr_outcome_pack(const struct jr_outcome *outcome)
 {
-    return pack(run_fields, COUNT(run_fields), outcome);
+    return pack_fields(run_fields, COUNT(run_fields), outcome);
 }
 
 int jr_outcome_unpack(struct jr_outcome *ret, const json_t *object)
 {
-    return unpack(run_fields, COUNT(run_fields), ret, object);
+    return unpack_fields(run_fields, COUNT(run_fields), ret, object);
 }

@@ -46,58 +46,62 @@ void jr_outcome_store(void *base, const struct jr_outcome_field *field,
     }
 }
 
-static void put_null(struct jr_buf *out, const char *key)
+static void put_null_field(struct jr_buf *out, const char *key)
 {
     jr_json_key(out, key);
     jr_buf_add(out, "null", 4);
 }
 
 /* A number of which 0 is none. */
-static void put_number(struct jr_buf *out, const struct jr_outcome_field *field,
-                       const struct jr_rank_outcome *rank)
+static void put_number_field(struct jr_buf *out,
+                             const struct jr_outcome_field *field,
+                             const struct jr_rank_outcome *rank)
 {
     int64_t value = jr_outcome_load(rank, field);
     if (value == 0)
-        put_null(out, field->key);
+        put_null_field(out, field->key);
     else
         jr_json_put_int(out, field->key, value);
 }
 
-static void get_number(struct jr_rank_outcome *ret,
-                       const struct jr_outcome_field *field,
-                       const json_t *value)
+static void get_number_field(struct jr_rank_outcome *ret,
+                             const struct jr_outcome_field *field,
+                             const json_t *value)
 {
     jr_outcome_store(ret, field, json_integer_value(value));
 }
 
-static void put_flag(struct jr_buf *out, const struct jr_outcome_field *field,
-                     const struct jr_rank_outcome *rank)
+static void put_flag_field(struct jr_buf *out,
+                           const struct jr_outcome_field *field,
+                           const struct jr_rank_outcome *rank)
 {
     jr_json_put_bool(out, field->key, jr_outcome_load(rank, field) != 0);
 }
 
-static void get_flag(struct jr_rank_outcome *ret,
-                     const struct jr_outcome_field *field, const json_t *value)
+static void get_flag_field(struct jr_rank_outcome *ret,
+                           const struct jr_outcome_field *field,
+                           const json_t *value)
 {
     jr_outcome_store(ret, field, json_is_true(value));
 }
 
-static void put_exit_code(struct jr_buf *out,
-                          const struct jr_outcome_field *field,
-                          const struct jr_rank_outcome *rank)
+static void put_exit_code_field(struct jr_buf *out,
+                                const struct jr_outcome_field *field,
+                                const struct jr_rank_outcome *rank)
 {
     if (rank->end == JR_END_EXITED)
         jr_json_put_int(out, field->key, rank->exit_code);
     else
-        put_null(out, field->key);
+        put_null_field(out, field->key);
 }
 
-static void put_signal(struct jr_buf *out, const struct jr_outcome_field *field,
-                       const struct jr_rank_outcome *rank)
+static void put_signal_field(struct jr_buf *out,
+                             const struct jr_outcome_field *field,
+                             const struct jr_rank_outcome *rank)
 {
     char name[JR_SIGNAL_NAME];
     if (rank->end != JR_END_SIGNALED) {
-        put_null(out, field->key);
+        put_null_field(out, field->key);
         return;
     }
     jr_signal_name(name, rank->signal);
@@ -109,16 +113,17 @@ static int signal_by(const json_t *name)
     return json_is_string(name) ? jr_signal_of(json_string_value(name)) : 0;
 }
 
-static void get_signal(struct jr_rank_outcome *ret,
-                       const struct jr_outcome_field *field,
-                       const json_t *value)
+static void get_signal_field(struct jr_rank_outcome *ret,
+                             const struct jr_outcome_field *field,
+                             const json_t *value)
 {
     jr_outcome_store(ret, field, signal_by(value));
 }
 
 /* What jobrun sent it to end it, in that order. */
-static void put_stops(struct jr_buf *out, const struct jr_outcome_field *field,
-                      const struct jr_rank_outcome *rank)
+static void put_stops_field(struct jr_buf *out,
+                            const struct jr_outcome_field *field,
+                            const struct jr_rank_outcome *rank)
 {
     char name[JR_SIGNAL_NAME];
     bool first = rank->stopped_with != 0;
@@ -133,8 +138,9 @@ static void put_stops(struct jr_buf *out, const struct jr_outcome_field *field,
     jr_buf_char(out, ']');
 }
 
-static void get_stops(struct jr_rank_outcome *ret,
-                      const struct jr_outcome_field *field, const json_t *value)
+static void get_stops_field(struct jr_rank_outcome *ret,
+                            const struct jr_outcome_field *field,
+                            const json_t *value)
 {
     (void)field;
     ret->stopped_with = signal_by(json_array_get(value, 0));
@@ -150,7 +156,8 @@ static const char *const stage_words[] = {JR_STAGES(STAGE)};
 static const char *const inject_words[] = {JR_INJECTS(INJECT)};
 
 /* The index of a word of the shape; -1: it is none. */
-static int32_t word_at(const struct jr_json_shape *shape, const json_t *value)
+static int32_t word_index(const struct jr_json_shape *shape,
+                          const json_t *value)
 {
     const char *word = json_string_value(value);
     for (size_t i = 0; word != NULL && i < shape->words_count; i++)
@@ -160,35 +167,37 @@ static int32_t word_at(const struct jr_json_shape *shape, const json_t *value)
 }
 
 /* An enum whose value 0 is nothing: its shape has the words behind that. */
-static void put_word(struct jr_buf *out, const struct jr_outcome_field *field,
-                     const struct jr_rank_outcome *rank)
+static void put_word_field(struct jr_buf *out,
+                           const struct jr_outcome_field *field,
+                           const struct jr_rank_outcome *rank)
 {
     int64_t value = jr_outcome_load(rank, field);
     if (value == 0)
-        put_null(out, field->key);
+        put_null_field(out, field->key);
     else
         jr_json_put_str(out, field->key, field->form->shape.words[value - 1]);
 }
 
-static void get_word(struct jr_rank_outcome *ret,
-                     const struct jr_outcome_field *field, const json_t *value)
+static void get_word_field(struct jr_rank_outcome *ret,
+                           const struct jr_outcome_field *field,
+                           const json_t *value)
 {
-    jr_outcome_store(ret, field, word_at(&field->form->shape, value) + 1);
+    jr_outcome_store(ret, field, word_index(&field->form->shape, value) + 1);
 }
 
-static void put_injected(struct jr_buf *out,
-                         const struct jr_outcome_field *field,
-                         const struct jr_rank_outcome *rank)
+static void put_injected_field(struct jr_buf *out,
+                               const struct jr_outcome_field *field,
+                               const struct jr_rank_outcome *rank)
 {
     jr_json_put_str(out, field->key,
                     rank->injected ? inject_words[rank->injection] : NULL);
 }
 
-static void get_injected(struct jr_rank_outcome *ret,
-                         const struct jr_outcome_field *field,
-                         const json_t *value)
+static void get_injected_field(struct jr_rank_outcome *ret,
+                               const struct jr_outcome_field *field,
+                               const json_t *value)
 {
-    int32_t found = word_at(&field->form->shape, value);
+    int32_t found = word_index(&field->form->shape, value);
     ret->injected = found >= 0;
     ret->injection = (enum jr_inject)(found >= 0 ? found : 0);
 }
@@ -198,37 +207,38 @@ static bool has_lived(const struct jr_rank_outcome *rank)
     return rank->pid != 0 && rank->ended_ns >= rank->started_ns;
 }
 
-static void put_seconds(struct jr_buf *out,
-                        const struct jr_outcome_field *field,
-                        const struct jr_rank_outcome *rank)
+static void put_lifetime_field(struct jr_buf *out,
+                               const struct jr_outcome_field *field,
+                               const struct jr_rank_outcome *rank)
 {
     if (has_lived(rank))
         jr_json_put_decimal(out, field->key,
                             (rank->ended_ns - rank->started_ns) / US, 6);
     else
-        put_null(out, field->key);
+        put_null_field(out, field->key);
 }
 
-static void put_cpu(struct jr_buf *out, const struct jr_outcome_field *field,
-                    const struct jr_rank_outcome *rank)
+static void put_cpu_field(struct jr_buf *out,
+                          const struct jr_outcome_field *field,
+                          const struct jr_rank_outcome *rank)
 {
     if (has_lived(rank))
         jr_json_put_decimal(out, field->key, rank->cpu_ns / US, 6);
     else
-        put_null(out, field->key);
+        put_null_field(out, field->key);
 }
 
-static void get_seconds(struct jr_rank_outcome *ret,
-                        const struct jr_outcome_field *field,
-                        const json_t *value)
+static void get_lifetime_field(struct jr_rank_outcome *ret,
+                               const struct jr_outcome_field *field,
+                               const json_t *value)
 {
     jr_outcome_store(ret, field,
                      (int64_t)jr_clock_ns_of(json_number_value(value)));
 }
 
-static void put_dropped(struct jr_buf *out,
-                        const struct jr_outcome_field *field,
-                        const struct jr_rank_outcome *rank)
+static void put_dropped_field(struct jr_buf *out,
+                              const struct jr_outcome_field *field,
+                              const struct jr_rank_outcome *rank)
 {
     jr_json_key(out, field->key);
     jr_buf_char(out, '{');
@@ -237,9 +247,9 @@ static void put_dropped(struct jr_buf *out,
     jr_buf_char(out, '}');
 }
 
-static void get_dropped(struct jr_rank_outcome *ret,
-                        const struct jr_outcome_field *field,
-                        const json_t *value)
+static void get_dropped_field(struct jr_rank_outcome *ret,
+                              const struct jr_outcome_field *field,
+                              const json_t *value)
 {
     (void)field;
     ret->dropped[0] = (uint64_t)jr_json_get_int(value, "stdout");
@@ -253,30 +263,38 @@ static void get_dropped(struct jr_rank_outcome *ret,
     }
 
 const struct jr_outcome_form jr_form_number = {
-    put_number, get_number, {.text = JR_SHAPE_COUNT, .null = true}};
+    put_number_field, get_number_field, {.text = JR_SHAPE_COUNT, .null = true}};
 const struct jr_outcome_form jr_form_flag = {
-    put_flag, get_flag, {.text = JR_SHAPE_FLAG}};
+    put_flag_field, get_flag_field, {.text = JR_SHAPE_FLAG}};
 const struct jr_outcome_form jr_form_exit_code = {
-    put_exit_code, get_number, {.text = JR_SHAPE_COUNT, .null = true}};
+    put_exit_code_field,
+    get_number_field,
+    {.text = JR_SHAPE_COUNT, .null = true}};
 const struct jr_outcome_form jr_form_signal_name = {
-    put_signal, get_signal, {.text = JR_SHAPE_SIGNAL, .null = true}};
+    put_signal_field,
+    get_signal_field,
+    {.text = JR_SHAPE_SIGNAL, .null = true}};
 const struct jr_outcome_form jr_form_stops = {
-    put_stops,
-    get_stops,
+    put_stops_field,
+    get_stops_field,
     {.text = "{\"type\": \"array\", \"items\": {\"type\": \"string\"}}"}};
-const struct jr_outcome_form jr_form_end_word = {put_word, get_word,
+const struct jr_outcome_form jr_form_end_word = {put_word_field, get_word_field,
                                                  ONE_OF(end_words, 1)};
-const struct jr_outcome_form jr_form_stage_word = {put_word, get_word,
-                                                   ONE_OF(stage_words, 1)};
-const struct jr_outcome_form jr_form_injected = {put_injected, get_injected,
-                                                 ONE_OF(inject_words, 0)};
+const struct jr_outcome_form jr_form_stage_word = {
+    put_word_field, get_word_field, ONE_OF(stage_words, 1)};
+const struct jr_outcome_form jr_form_injected = {
+    put_injected_field, get_injected_field, ONE_OF(inject_words, 0)};
 const struct jr_outcome_form jr_form_lived = {
-    put_seconds, get_seconds, {.text = JR_SHAPE_SECONDS, .null = true}};
+    put_lifetime_field,
+    get_lifetime_field,
+    {.text = JR_SHAPE_SECONDS, .null = true}};
 const struct jr_outcome_form jr_form_cpu = {
-    put_cpu, get_seconds, {.text = JR_SHAPE_SECONDS, .null = true}};
+    put_cpu_field,
+    get_lifetime_field,
+    {.text = JR_SHAPE_SECONDS, .null = true}};
 const struct jr_outcome_form jr_form_dropped = {
-    put_dropped,
-    get_dropped,
+    put_dropped_field,
+    get_dropped_field,
     {.text = "{\"type\": \"object\", \"required\": [\"stdout\", \"stderr\"],"
              " \"properties\": {\"stdout\": " JR_SHAPE_COUNT
              ", \"stderr\": " JR_SHAPE_COUNT "}}"}};

@@ -20,8 +20,8 @@ void jr_pause_open(struct jr_pause *ret, const struct jr_policy *policy,
 }
 
 /* Sleep until a signal has come, all is shown, or the time is over. */
-static void show(const struct jr_pause *pause, uint64_t until_ns,
-                 struct jr_replay *replay)
+static void show_replay_until(const struct jr_pause *pause, uint64_t until_ns,
+                              struct jr_replay *replay)
 {
     sigset_t taken;
     jr_signals_set(&pause->signals, &taken);
@@ -46,7 +46,7 @@ int jr_pause_wait(const struct jr_pause *pause, uint64_t ms,
     if (ms < ns / 1000000)
         ns = ms * 1000000;
     if (replay != NULL)
-        show(pause, now + ns, replay);
+        show_replay_until(pause, now + ns, replay);
     return jr_signals_await(&pause->signals, now + ns);
 }
 

@@ -12,7 +12,7 @@
 
 #include "banned.h"
 
-static int64_t ns_of(const struct timespec *time)
+static int64_t file_time_ns(const struct timespec *time)
 {
     return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
 }
@@ -23,8 +23,8 @@ void jr_pin_fill(struct jr_pin *ret, const struct stat *st)
                            .dev = st->st_dev,
                            .ino = st->st_ino,
                            .size = (uint64_t)st->st_size,
-                           .mtime_ns = ns_of(&st->st_mtim),
-                           .ctime_ns = ns_of(&st->st_ctim)};
+                           .mtime_ns = file_time_ns(&st->st_mtim),
+                           .ctime_ns = file_time_ns(&st->st_ctim)};
 }
 
 bool jr_pin_is(const struct jr_pin *pin, const struct stat *st, bool far)
@@ -37,7 +37,7 @@ bool jr_pin_is(const struct jr_pin *pin, const struct stat *st, bool far)
 }
 
 /* The finalizer of splitmix64, which spreads every bit. */
-static uint64_t mix(uint64_t sum, uint64_t value)
+static uint64_t mix_digest(uint64_t sum, uint64_t value)
 {
     sum = (sum ^ value) * UINT64_C(0x9e3779b97f4a7c15) + 1;
     sum = (sum ^ sum >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -48,16 +48,16 @@ static uint64_t mix(uint64_t sum, uint64_t value)
 /* Never 0, which stands for none. */
 static uint32_t digest_of(const struct stat *st, bool far)
 {
-    uint64_t sum = mix(0, far ? 0 : st->st_dev);
-    sum = mix(sum, far ? 0 : st->st_ino);
-    sum = mix(sum, (uint64_t)st->st_size);
-    sum = mix(sum, (uint64_t)ns_of(&st->st_mtim));
-    sum = mix(sum, (uint64_t)ns_of(&st->st_ctim));
+    uint64_t sum = mix_digest(0, far ? 0 : st->st_dev);
+    sum = mix_digest(sum, far ? 0 : st->st_ino);
+    sum = mix_digest(sum, (uint64_t)st->st_size);
+    sum = mix_digest(sum, (uint64_t)file_time_ns(&st->st_mtim));
+    sum = mix_digest(sum, (uint64_t)file_time_ns(&st->st_ctim));
     uint32_t digest = (uint32_t)sum;
     return digest == 0 ? 1 : digest;
 }
 
-static bool is_common(const struct jr_plan *plan, uint32_t n)
+static bool is_artifact_common(const struct jr_plan *plan, uint32_t n)
 {
     const struct jr_plan_rank *first = &plan->ranks[0];
     for (uint32_t i = 1; i < plan->world_size; i++) {
@@ -75,7 +75,7 @@ bool *jr_pin_common(struct jr_arena *arena, const struct jr_plan *plan)
     uint32_t count = plan->policy->results.artifacts_count;
     bool *common = jr_arena_array(arena, count + 1, sizeof *common);
     for (uint32_t n = 0; common != NULL && n < count; n++)
-        common[n] = is_common(plan, n);
+        common[n] = is_artifact_common(plan, n);
     return common;
 }
 
@@ -91,8 +91,9 @@ void jr_pin_artifacts(uint32_t ret[static JR_PINNED_ARTIFACTS],
         JR_FREE char *path = jr_io_absolute(rank->workdir, rank->artifacts[n]);
         if (path != NULL && stat(path, &st) == 0)
             digest = digest_of(&st, whose->far);
-        *pin = n < JR_PINNED_ARTIFACTS ? digest
-                                       : (uint32_t)mix(mix(*pin, n), digest);
+        *pin = n < JR_PINNED_ARTIFACTS
+                   ? digest
+                   : (uint32_t)mix_digest(mix_digest(*pin, n), digest);
     }
 }
 

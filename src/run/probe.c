@@ -145,7 +145,7 @@ void jr_probe_release(struct jr_probe *probe)
 }
 
 /* What the thread had used at the earlier look. */
-static uint64_t earlier(const struct jr_probe *before, pid_t tid)
+static uint64_t earlier_cpu_ns(const struct jr_probe *before, pid_t tid)
 {
     for (size_t i = 0; before != NULL && i < before->count; i++)
         for (size_t j = 0; j < before->items[i].count; j++)
@@ -157,7 +157,7 @@ static uint64_t earlier(const struct jr_probe *before, pid_t tid)
 static uint64_t thread_used(const struct jr_probe_thread *thread,
                             const struct jr_probe *before)
 {
-    uint64_t had = earlier(before, thread->stat.pid);
+    uint64_t had = earlier_cpu_ns(before, thread->stat.pid);
     return thread->cpu_ns > had ? thread->cpu_ns - had : 0;
 }
 
@@ -172,7 +172,7 @@ uint64_t jr_probe_used(const struct jr_probe *probe,
 }
 
 /* To the microsecond. */
-static double seconds(uint64_t ns)
+static double probe_seconds(uint64_t ns)
 {
     uint64_t microseconds = ns / 1000;
     return (double)microseconds / 1e6;
@@ -200,7 +200,7 @@ static json_t *thread_json(const struct jr_probe_thread *thread,
     jr_json_set_str(object, "wchan", thread->wchan);
     jr_json_set_str(object, "syscall", thread->call);
     jr_json_set_real(object, "cpu_seconds",
-                     seconds(thread_used(thread, before)));
+                     probe_seconds(thread_used(thread, before)));
     jr_json_set(object, "stack", lines_json(thread->stack));
     return object;
 }

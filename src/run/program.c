@@ -13,13 +13,13 @@
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
-static bool same(const char *a, const char *b)
+static bool is_same_search(const char *a, const char *b)
 {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
 /* Why `path` could not be executed: 0 when it could. */
-static int judge(const char *path)
+static int check_executable(const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0)
@@ -42,11 +42,11 @@ static int try_folder(struct jr_program *program, const char *folder,
                         folder, program->name);
     if (size < 0 || (size_t)size >= sizeof program->path)
         return ENAMETOOLONG;
-    return judge(program->path);
+    return check_executable(program->path);
 }
 
 /* A folder that says more than "not here" is remembered, as the shells do. */
-static int search(struct jr_program *program)
+static int search_path(struct jr_program *program)
 {
     int verdict = ENOENT;
     const char *rest = program->search == NULL ? DEFAULT_PATH : program->search;
@@ -63,13 +63,13 @@ static int search(struct jr_program *program)
     }
 }
 
-static int find(struct jr_program *program)
+static int find_program(struct jr_program *program)
 {
     size_t len = strlen(program->name);
     if (len == 0)
         return ENOENT;
     if (strchr(program->name, '/') == NULL)
-        return search(program);
+        return search_path(program);
     if (len >= sizeof program->path)
         return ENAMETOOLONG;
     memcpy(program->path, program->name, len + 1);
@@ -79,13 +79,14 @@ static int find(struct jr_program *program)
 int jr_program_find(struct jr_program *program, const char *name,
                     const char *path, const char *workdir)
 {
-    if (program->name != NULL && same(program->name, name) &&
-        same(program->search, path) && same(program->workdir, workdir))
+    if (program->name != NULL && is_same_search(program->name, name) &&
+        is_same_search(program->search, path) &&
+        is_same_search(program->workdir, workdir))
         return program->error;
     program->name = name;
     program->search = path;
     program->workdir = workdir;
-    program->error = find(program);
+    program->error = find_program(program);
     return program->error;
 }
 

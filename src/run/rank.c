@@ -85,7 +85,7 @@ static bool has_ended(const struct jr_rank_run *rank)
     return poll(&fd, 1, 0) > 0;
 }
 
-static void ask(struct jr_rank_run *rank, int sig)
+static void ask_rank_to_end(struct jr_rank_run *rank, int sig)
 {
     if (has_ended(rank))
         return;
@@ -97,13 +97,13 @@ static void ask(struct jr_rank_run *rank, int sig)
         rank->outcome->stopped_with = sig;
 }
 
-static void tell(struct jr_rank_run *rank, int sig)
+static void ask_and_wake_rank(struct jr_rank_run *rank, int sig)
 {
-    ask(rank, sig);
+    ask_rank_to_end(rank, sig);
     send_group(rank, SIGCONT);
 }
 
-static void end(struct jr_rank_run *rank)
+static void kill_rank(struct jr_rank_run *rank)
 {
     if (has_ended(rank))
         return;
@@ -116,14 +116,15 @@ static void end(struct jr_rank_run *rank)
         rank->outcome->stopped_with = SIGKILL;
 }
 
-static void act(struct jr_rank_run *rank, enum action action, int sig)
+static void perform_action(struct jr_rank_run *rank, enum action action,
+                           int sig)
 {
     switch (action) {
     case ACTION_SEND:
         send_leader(rank, sig);
         break;
     case ACTION_ASK:
-        ask(rank, sig);
+        ask_rank_to_end(rank, sig);
         break;
     case ACTION_HALT:
         send_group(rank, SIGSTOP);
@@ -132,10 +133,10 @@ static void act(struct jr_rank_run *rank, enum action action, int sig)
         send_group(rank, SIGCONT);
         break;
     case ACTION_TELL:
-        tell(rank, sig);
+        ask_and_wake_rank(rank, sig);
         break;
     case ACTION_END:
-        end(rank);
+        kill_rank(rank);
         break;
     case ACTION_NOTHING:
     case ACTION_COUNT:
@@ -147,12 +148,12 @@ bool jr_rank_handle(struct jr_rank_run *rank, enum jr_rank_event event, int sig)
 {
     struct cell cell = table[rank->state][event];
     bool changed = cell.next != rank->state;
-    act(rank, cell.action, sig);
+    perform_action(rank, cell.action, sig);
     rank->state = cell.next;
     return changed;
 }
 
-static uint64_t ns_of(const struct timeval *time)
+static uint64_t timeval_ns(const struct timeval *time)
 {
     return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
 }
@@ -166,7 +167,7 @@ bool jr_rank_reap(struct jr_rank_run *rank)
         return false;
     outcome->ended_ns = jr_clock_ns();
     outcome->max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
-    outcome->cpu_ns = ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime);
+    outcome->cpu_ns = timeval_ns(&usage.ru_utime) + timeval_ns(&usage.ru_stime);
     outcome->core_dumped = info.si_code == CLD_DUMPED;
     if (info.si_code == CLD_EXITED)
         outcome->exit_code = info.si_status;

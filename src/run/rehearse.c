@@ -13,22 +13,24 @@
 #define STILL (400 * MS) /* of a slow rank's half second */
 #define MOVES (100 * MS)
 
-static bool takes(const struct jr_injection *injection, uint32_t rank)
+static bool injection_hits_rank(const struct jr_injection *injection,
+                                uint32_t rank)
 {
     return rank >= injection->first && rank <= injection->last &&
            (rank - injection->first) % injection->step == 0;
 }
 
-static void send(const struct jr_rank_run *rank, int sig, bool group)
+static void send_injected_signal(const struct jr_rank_run *rank, int sig,
+                                 bool group)
 {
     (void)jr_pidfd_signal(rank->watch.fd, sig);
     if (group)
         (void)kill(-rank->pid, sig);
 }
 
-static void apply(struct jr_runner *runner, struct jr_rank_run *rank,
-                  const struct jr_injection *injection,
-                  struct jr_inject_cell *cell)
+static void apply_injection(struct jr_runner *runner, struct jr_rank_run *rank,
+                            const struct jr_injection *injection,
+                            struct jr_inject_cell *cell)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
     bool again = injection->what == JR_INJECT_SLOW;
@@ -49,7 +51,7 @@ static void apply(struct jr_runner *runner, struct jr_rank_run *rank,
     outcome->injected = true;
     outcome->injection = injection->what;
     outcome->injected_code = injection->code;
-    send(rank, sig, injection->what != JR_INJECT_STOP);
+    send_injected_signal(rank, sig, injection->what != JR_INJECT_STOP);
 }
 
 /* What is due now, and when to look again. */
@@ -64,7 +66,7 @@ static void on_due(void *owner)
             struct jr_rank_run *rank = &runner->ranks[i];
             if (cell->at != 0 && cell->at <= now &&
                 rank->state == JR_LIFE_RUNNING)
-                apply(runner, rank, &plan->injections[k], cell);
+                apply_injection(runner, rank, &plan->injections[k], cell);
             if (rank->state == JR_LIFE_SUSPENDED && cell->at <= now &&
                 cell->at != 0)
                 cell->at = now + MOVES;
@@ -97,7 +99,7 @@ void jr_inject_started(struct jr_runner *runner, const struct jr_rank_run *rank)
     for (uint32_t k = 0; k < plan->injections_count; k++) {
         const struct jr_injection *injection = &plan->injections[k];
         if (injection->what == JR_INJECT_NORESULT ||
-            !takes(injection, rank->plan->rank))
+            !injection_hits_rank(injection, rank->plan->rank))
             continue;
         uint64_t at = rank->outcome->started_ns + injection->after_ms * MS;
         runner->injector.cells[k * (size_t)plan->count + i].at = at;
@@ -127,6 +129,6 @@ void jr_inject_resumed(struct jr_runner *runner)
         const struct jr_rank_run *rank = &runner->ranks[i];
         if (rank->outcome->injected && rank->state == JR_LIFE_RUNNING &&
             rank->outcome->injection == JR_INJECT_HANG)
-            send(rank, SIGSTOP, true);
+            send_injected_signal(rank, SIGSTOP, true);
     }
 }

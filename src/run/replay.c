@@ -32,7 +32,7 @@ struct jr_replay_part {
 
 /* Parts. */
 
-static struct jr_replay_part *add_part(struct jr_replay *replay)
+static struct jr_replay_part *add_replay_part(struct jr_replay *replay)
 {
     struct jr_replay_part *part = calloc(1, sizeof *part);
     if (part == NULL)
@@ -128,7 +128,7 @@ void jr_replay_add(struct jr_replay *replay, const struct jr_plan *plan,
     size_t len = left->pending_len[0];
     if (!streams && len + left->pending_len[1] == 0)
         return;
-    struct jr_replay_part *part = add_part(replay);
+    struct jr_replay_part *part = add_replay_part(replay);
     if (part == NULL)
         return;
     jr_buf_add(&part->text[0], left->pending, len);
@@ -141,7 +141,7 @@ void jr_replay_add(struct jr_replay *replay, const struct jr_plan *plan,
 
 bool jr_replay_print(struct jr_replay *replay, const char *text, size_t len)
 {
-    struct jr_replay_part *part = add_part(replay);
+    struct jr_replay_part *part = add_replay_part(replay);
     if (part != NULL)
         jr_buf_add(&part->text[1], text, len);
     return part != NULL && !part->text[1].failed;
@@ -201,7 +201,7 @@ static bool is_busy(const struct jr_replay_part *part)
 }
 
 /* Go from part to part as far as nothing has to wait. */
-static void show_parts(struct jr_replay *replay)
+static void show_replay_parts(struct jr_replay *replay)
 {
     while (replay->first != NULL && !jr_screen_is_waiting(&replay->screen)) {
         begin_part(replay, replay->first);
@@ -211,7 +211,7 @@ static void show_parts(struct jr_replay *replay)
     }
 }
 
-static void on_relief(void *owner, struct jr_output *output)
+static void on_replay_relief(void *owner, struct jr_output *output)
 {
     struct jr_replay *replay = owner;
     struct jr_replay_part *part = replay->first;
@@ -223,9 +223,9 @@ static void on_relief(void *owner, struct jr_output *output)
 
 void jr_replay_turn(struct jr_replay *replay)
 {
-    show_parts(replay);
+    show_replay_parts(replay);
     (void)jr_loop_turn(&replay->loop, true);
-    show_parts(replay);
+    show_replay_parts(replay);
 }
 
 bool jr_replay_is_done(const struct jr_replay *replay)
@@ -263,7 +263,7 @@ void jr_replay_hurry(struct jr_replay *replay)
     replay->patience.at = now + STALL_NS;
 }
 
-static void on_signal(void *owner, uint32_t events)
+static void on_replay_signal(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_replay *replay = owner;
@@ -287,7 +287,7 @@ static size_t backlog_of(const struct jr_replay *replay)
 }
 
 /* A console that took something gets a new moment. */
-static void grant_time(struct jr_replay *replay, size_t before)
+static void grant_replay_time(struct jr_replay *replay, size_t before)
 {
     uint64_t now = jr_clock_ns(), at = now + STALL_NS;
     if (!replay->hurried || replay->patience.at == 0 ||
@@ -296,15 +296,16 @@ static void grant_time(struct jr_replay *replay, size_t before)
     replay->patience.at = at < replay->limit_ns ? at : replay->limit_ns;
 }
 
-static bool watch_signals(struct jr_replay *replay,
-                          const struct jr_policy *policy,
-                          const sigset_t *ignored)
+static bool watch_replay_signals(struct jr_replay *replay,
+                                 const struct jr_policy *policy,
+                                 const sigset_t *ignored)
 {
     sigset_t set;
     jr_signals_make(&replay->uses, policy, ignored);
     jr_signals_set(&replay->uses, &set);
-    replay->signals = (struct jr_watch){
-        signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_signal, replay};
+    replay->signals =
+        (struct jr_watch){signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+                          on_replay_signal, replay};
     return replay->signals.fd >= 0 &&
            jr_loop_add(&replay->loop, &replay->signals, EPOLLIN) == 0;
 }
@@ -312,20 +313,20 @@ static bool watch_signals(struct jr_replay *replay,
 void jr_replay_finish(struct jr_replay *replay, const struct jr_policy *policy,
                       const sigset_t *ignored)
 {
-    show_parts(replay);
+    show_replay_parts(replay);
     if (jr_replay_is_done(replay) || replay->loop.epoll_fd < 0)
         return;
     struct sigaction on_pipe;
     (void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN},
                     &on_pipe);
-    bool heard = watch_signals(replay, policy, ignored);
+    bool heard = watch_replay_signals(replay, policy, ignored);
     if (!heard || replay->hurried)
         jr_replay_hurry(replay);
     while (!jr_replay_is_done(replay)) {
         size_t before = backlog_of(replay);
         (void)jr_loop_turn(&replay->loop, false);
-        show_parts(replay);
-        grant_time(replay, before);
+        show_replay_parts(replay);
+        grant_replay_time(replay, before);
     }
     replay->patience.at = 0;
     jr_loop_close(&replay->signals);
@@ -346,7 +347,7 @@ int jr_replay_open(struct jr_replay *replay, int out_fd, int err_fd, int dir_fd,
         return -1;
     jr_loop_timer(&replay->loop, &replay->patience);
     jr_screen_open(&replay->screen, &replay->loop, out_fd, err_fd);
-    replay->screen.relieved = on_relief;
+    replay->screen.relieved = on_replay_relief;
     replay->screen.owner = replay;
     return 0;
 }

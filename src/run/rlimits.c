@@ -9,7 +9,7 @@
 #include "banned.h"
 
 /* The spec has checked the form; what is beyond 64 bits is as good as none. */
-static rlim_t value_of(const char *text)
+static rlim_t limit_value(const char *text)
 {
     uint64_t value;
     if (strcmp(text, "unlimited") == 0 || !jr_num_size(text, &value))
@@ -30,8 +30,8 @@ static bool may_raise(int resource, const struct rlimit *limit)
     return setrlimit((__rlimit_resource_t)resource, &found) == 0;
 }
 
-static int refuse(const char *name, const char *text, rlim_t hard,
-                  struct jr_error *err)
+static int refuse_limit(const char *name, const char *text, rlim_t hard,
+                        struct jr_error *err)
 {
     return jr_error_set(err, JR_STATUS_LAUNCH,
                         "limits.%s: %s is more than the hard limit, %" PRIu64
@@ -60,11 +60,11 @@ int jr_limits_make(struct jr_limit_list *ret, const struct jr_limits *wanted,
             getrlimit((__rlimit_resource_t)rows[i].resource, &limit) != 0)
             continue;
         rlim_t hard = limit.rlim_max;
-        limit.rlim_cur = value_of(rows[i].text);
+        limit.rlim_cur = limit_value(rows[i].text);
         if (limit.rlim_cur > limit.rlim_max)
             limit.rlim_max = limit.rlim_cur;
         if (limit.rlim_max > hard && !may_raise(rows[i].resource, &limit))
-            return refuse(rows[i].name, rows[i].text, hard, err);
+            return refuse_limit(rows[i].name, rows[i].text, hard, err);
         list.items[list.count++] = (struct jr_limit){rows[i].resource, limit};
     }
     *ret = list;

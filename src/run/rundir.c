@@ -228,9 +228,9 @@ static int take_id(struct jr_rundir *dir, const char *id, struct jr_error *err)
     return 0;
 }
 
-static int create(struct jr_rundir *ret, const char *id,
-                  const struct making *making, enum jr_log_mode mode,
-                  struct jr_error *err)
+static int create_rundir(struct jr_rundir *ret, const char *id,
+                         const struct making *making, enum jr_log_mode mode,
+                         struct jr_error *err)
 {
     struct jr_rundir dir = JR_RUNDIR_INIT;
     if (take_id(&dir, id, err) != 0)
@@ -254,7 +254,7 @@ int jr_rundir_create(struct jr_rundir *ret, const char *log_dir, const char *id,
                      bool given, enum jr_log_mode mode, struct jr_error *err)
 {
     const struct making making = {log_dir, given, NULL};
-    return create(ret, id, &making, mode, err);
+    return create_rundir(ret, id, &making, mode, err);
 }
 
 int jr_rundir_create_part(struct jr_rundir *ret, const char *log_dir,
@@ -262,7 +262,7 @@ int jr_rundir_create_part(struct jr_rundir *ret, const char *log_dir,
                           struct jr_error *err)
 {
     const struct making making = {log_dir, true, &node};
-    return create(ret, id, &making, mode, err);
+    return create_rundir(ret, id, &making, mode, err);
 }
 
 void jr_rundir_discard(const struct jr_rundir *dir)
@@ -315,7 +315,8 @@ int jr_rundir_join(struct jr_rundir *ret, const char *log_dir, const char *id,
 }
 
 /* Make a folder in one of the run's; -1 with errno. */
-static int make_folder(const struct jr_rundir *dir, int at, const char *name)
+static int make_run_subfolder(const struct jr_rundir *dir, int at,
+                              const char *name)
 {
     mode_t mask = umask(0);
     int failed = mkdirat(at, name, dir->dir_mode);
@@ -342,7 +343,7 @@ static int enter_node(const struct jr_rundir *dir, const char *path,
                       struct jr_error *err)
 {
     struct stat st;
-    if (make_folder(dir, dir->fd, path) != 0 && errno != EEXIST)
+    if (make_run_subfolder(dir, dir->fd, path) != 0 && errno != EEXIST)
         return refuse_folder(path, err);
     JR_CLOSE int fd = openat(dir->fd, path, RUN_FLAGS);
     if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid())
@@ -360,7 +361,7 @@ int jr_rundir_join_attempt(const struct jr_rundir *dir, uint32_t node,
     if (fd < 0)
         return -1;
     (void)snprintf(path, sizeof path, JR_NODE_DIR "/attempt_%u", node, attempt);
-    return make_folder(dir, fd, strchr(path, '/') + 1) == 0
+    return make_run_subfolder(dir, fd, strchr(path, '/') + 1) == 0
                ? 0
                : refuse_folder(path, err);
 }
@@ -370,7 +371,9 @@ int jr_rundir_attempt(const struct jr_rundir *dir, uint32_t attempt,
 {
     char path[64];
     (void)snprintf(path, sizeof path, "attempt_%u", attempt);
-    return make_folder(dir, dir->fd, path) == 0 ? 0 : refuse_folder(path, err);
+    return make_run_subfolder(dir, dir->fd, path) == 0
+               ? 0
+               : refuse_folder(path, err);
 }
 
 int jr_rundir_latest(const struct jr_rundir *dir, struct jr_error *err)

@@ -35,7 +35,7 @@ void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
 
 /* Signals and the guard. */
 
-static void on_signal(void *owner, uint32_t events)
+static void on_runner_signal(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_runner *runner = owner;
@@ -123,7 +123,7 @@ static void reap_orphans(struct jr_runner *runner)
 
 /* From open to end. */
 
-static int watch_signals(struct jr_runner *runner)
+static int watch_runner_signals(struct jr_runner *runner)
 {
     sigset_t set;
     jr_signals_make(&runner->uses, runner->plan->policy,
@@ -133,7 +133,7 @@ static int watch_signals(struct jr_runner *runner)
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     runner->signals =
         (struct jr_watch){.fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-                          .ready = on_signal,
+                          .ready = on_runner_signal,
                           .owner = runner};
     if (runner->signals.fd < 0)
         return -1;
@@ -205,7 +205,7 @@ static int open_runner(struct jr_runner *runner,
         open_process(args) != 0 || open_ranks(runner) != 0 ||
         jr_starter_open(&runner->starter, args->plan, options, args->budget) !=
             0 ||
-        jr_loop_open(&runner->loop) != 0 || watch_signals(runner) != 0 ||
+        jr_loop_open(&runner->loop) != 0 || watch_runner_signals(runner) != 0 ||
         jr_loop_add(&runner->loop, &runner->guard, EPOLLIN) != 0 ||
         jr_orders_open(runner) != 0)
         return -1;
@@ -247,7 +247,7 @@ static int open_runner(struct jr_runner *runner,
 }
 
 /* One turn of the loop; before it would sleep, the events are written. */
-static void turn(struct jr_runner *runner)
+static void turn_runner_loop(struct jr_runner *runner)
 {
     bool busy = jr_launch_turn(runner);
     if (jr_loop_turn(&runner->loop, true) == 0 && !busy) {
@@ -273,7 +273,7 @@ static void end_all(const struct jr_runner *runner, struct jr_sweep *ret)
     ret->killed += killed;
 }
 
-static void sweep(struct jr_runner *runner)
+static void reap_descendants(struct jr_runner *runner)
 {
     struct jr_outcome *outcome = runner->outcome;
     struct jr_sweep sweep;
@@ -293,7 +293,7 @@ static void sweep(struct jr_runner *runner)
                                                       .left = sweep.left});
 }
 
-static bool goes_on(struct jr_runner *runner)
+static bool is_run_going_on(struct jr_runner *runner)
 {
     if (runner->stop.given_up || runner->guard_lost)
         return false;
@@ -309,19 +309,20 @@ static void drop_group(const struct jr_group *group)
 }
 
 /* What went wrong before the run began; errno says more. */
-_Noreturn static void give_up(struct jr_shared *shared, const char *what)
+_Noreturn static void fail_before_run(struct jr_shared *shared,
+                                      const char *what)
 {
     (void)jr_error_sys(&shared->error, JR_STATUS_LAUNCH, "%s", what);
     _exit(1);
 }
 
 /* No rank is left: nor shall anything else be, and all is to be written. */
-static void wind_up(struct jr_runner *runner)
+static void finish_runner(struct jr_runner *runner)
 {
     jr_terminal_end(runner->terminal);
     jr_stop_rest(runner);
     jr_status_close(&runner->status);
-    sweep(runner);
+    reap_descendants(runner);
     jr_helper_tidy(&runner->helper);
     jr_tee_drain(&runner->tee);
     runner->outcome->pattern_limits = runner->tee.lines.filter.limited;
@@ -352,19 +353,21 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
     jr_launch_open(&runner);
     if (args->plan->policy->isolation == JR_ISOLATION_PID &&
         jr_isolate_settle(&runner.proc_fd, JR_SLOT_END) != 0)
-        give_up(args->shared, "isolation: pid needs a /proc of its own, and "
-                              "the container does not let it be mounted; use "
-                              "isolation: none");
+        fail_before_run(args->shared,
+                        "isolation: pid needs a /proc of its own, and "
+                        "the container does not let it be mounted; use "
+                        "isolation: none");
     if (open_runner(&runner, args) != 0)
-        give_up(args->shared, access("/dev/null", F_OK) == 0
-                                  ? "could not set up the runner"
-                                  : "could not set up the runner, which needs "
-                                    "/dev/null");
+        fail_before_run(args->shared,
+                        access("/dev/null", F_OK) == 0
+                            ? "could not set up the runner"
+                            : "could not set up the runner, which needs "
+                              "/dev/null");
     args->shared->began = true;
     jr_setup_open(&runner);
-    while (goes_on(&runner))
-        turn(&runner);
-    wind_up(&runner);
+    while (is_run_going_on(&runner))
+        turn_runner_loop(&runner);
+    finish_runner(&runner);
     args->shared->finished = true;
     jr_companion_end(&runner, runner.done_fd);
 }

@@ -21,7 +21,7 @@
 
 /* A description of our own, so that O_NONBLOCK does not reach whoever shares
  * the caller's. Returns -1 where that is not allowed (another user's tty). */
-static int reopen(int fd)
+static int reopen_output(int fd)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -38,7 +38,7 @@ static void open_output(struct jr_output *output, int fd)
     if (S_ISSOCK(st.st_mode)) {
         output->kind = JR_OUTPUT_SOCKET;
     } else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
-        int own = reopen(fd);
+        int own = reopen_output(fd);
         output->kind = own < 0 ? JR_OUTPUT_SHARED : JR_OUTPUT_OPEN;
         output->watch.fd = own < 0 ? fd : own;
     } else {
@@ -46,7 +46,7 @@ static void open_output(struct jr_output *output, int fd)
     }
 }
 
-static bool is_same_file(int a, int b)
+static bool is_same_open_file(int a, int b)
 {
     struct stat first, second;
     return a >= 0 && b >= 0 && fstat(a, &first) == 0 &&
@@ -68,7 +68,7 @@ void jr_screen_open(struct jr_screen *screen, struct jr_loop *loop, int out_fd,
         screen->streams[i] = output;
     }
     open_output(&screen->outputs[0], out_fd);
-    if (is_same_file(out_fd, err_fd))
+    if (is_same_open_file(out_fd, err_fd))
         screen->streams[1] = &screen->outputs[0];
     else
         open_output(&screen->outputs[1], err_fd);
@@ -133,7 +133,7 @@ static bool has_left(const struct jr_output *output, int error)
 
 /* Write what can be written now. Returns the bytes that are done; the reader
  * being gone counts as all of them. */
-static size_t put(struct jr_output *output, const char *bytes, size_t len)
+static size_t write_now(struct jr_output *output, const char *bytes, size_t len)
 {
     size_t done = 0;
     while (done < len && !output->screen->gated) {
@@ -153,7 +153,7 @@ static size_t put(struct jr_output *output, const char *bytes, size_t len)
     return done;
 }
 
-static void tell_relief(struct jr_output *output)
+static void notify_relief(struct jr_output *output)
 {
     struct jr_screen *screen = output->screen;
     if (screen->relieved != NULL)
@@ -167,12 +167,12 @@ static void take_backlog(void *owner, uint32_t events)
     size_t left = output->backlog.len - output->taken;
     if (left > 0)
         output->taken +=
-            put(output, output->backlog.data + output->taken, left);
+            write_now(output, output->backlog.data + output->taken, left);
     if (output->taken < output->backlog.len)
         return;
     jr_buf_clear(&output->backlog);
     output->taken = 0;
-    tell_relief(output);
+    notify_relief(output);
     watch_output(output);
 }
 
@@ -182,7 +182,7 @@ static void write_output(struct jr_output *output, const char *bytes,
     if (output->kind == JR_OUTPUT_CLOSED)
         return;
     bool waiting = output->backlog.len > 0;
-    size_t done = waiting ? 0 : put(output, bytes, len);
+    size_t done = waiting ? 0 : write_now(output, bytes, len);
     jr_buf_add(&output->backlog, bytes + done, len - done);
     watch_output(output);
 }
@@ -195,7 +195,7 @@ void jr_screen_write(struct jr_screen *screen, int stream, const char *bytes,
 }
 
 /* The bytes of `text` that fit into `columns`. */
-static size_t fit(const char *text, unsigned columns)
+static size_t fit_columns(const char *text, unsigned columns)
 {
     size_t len = strlen(text), at = 0;
     unsigned used = 0;
@@ -224,7 +224,7 @@ void jr_screen_light(struct jr_screen *screen, const char *text)
     unsigned columns = size.ws_col > 1 ? size.ws_col - 1U : 79;
     struct jr_buf line = JR_BUF_INIT;
     jr_buf_str(&line, ERASE);
-    jr_buf_add(&line, text, fit(text, columns));
+    jr_buf_add(&line, text, fit_columns(text, columns));
     write_output(output, line.data, line.len);
     jr_buf_release(&line);
     screen->lit = erase ? NULL : output;
@@ -272,6 +272,6 @@ void jr_screen_abandon(struct jr_screen *screen)
             continue;
         screen->failed = true;
         close_output(output);
-        tell_relief(output);
+        notify_relief(output);
     }
 }

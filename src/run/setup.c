@@ -30,12 +30,12 @@
 #define AFTERWARDS                                                             \
     "\nset -- \"$?\"\n[ \"$1\" = 0 ] || exit \"$1\"\nexec /usr/bin/env -0 >&3"
 
-static void fail(struct jr_runner *runner, const char *text)
+static void fail_setup(struct jr_runner *runner, const char *text)
 {
     jr_launch_fail(runner, JR_STAGE_SETUP, 0, text);
 }
 
-static void judge(struct jr_runner *runner)
+static void judge_setup_end(struct jr_runner *runner)
 {
     struct jr_setup *setup = &runner->setup;
     const struct jr_rank_outcome *outcome = &setup->outcome;
@@ -46,21 +46,21 @@ static void judge(struct jr_runner *runner)
     if (outcome->end == JR_END_SIGNALED) {
         jr_signal_name(name, outcome->signal);
         (void)snprintf(text, sizeof text, "it was killed by %s", name);
-        fail(runner, text);
+        fail_setup(runner, text);
     } else if (outcome->exit_code != 0) {
         (void)snprintf(text, sizeof text, "it exited with code %d",
                        outcome->exit_code);
-        fail(runner, text);
+        fail_setup(runner, text);
     } else if (jr_exported_read(&runner->starter.exported, setup->exported,
                                 &runner->plan->setup, &err) != 0) {
-        fail(runner, err.text);
+        fail_setup(runner, err.text);
     } else {
         setup->done = true;
         jr_launch_begin(runner);
     }
 }
 
-static void on_end(void *owner, uint32_t events)
+static void on_setup_end(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_runner *runner = owner;
@@ -78,7 +78,7 @@ static void on_end(void *owner, uint32_t events)
             .exit_code = outcome->signal == 0 ? outcome->exit_code : -1,
             .signal = outcome->signal,
         });
-    judge(runner);
+    judge_setup_end(runner);
     (void)close(setup->exported);
     setup->exported = -1;
 }
@@ -92,8 +92,8 @@ static void add_quoted(struct jr_buf *out, const char *text)
 }
 
 /* Its streams, and the file as descriptor 3. */
-static int start(struct jr_runner *runner, const char *script,
-                 struct jr_started *ret)
+static int start_setup(struct jr_runner *runner, const char *script,
+                       struct jr_started *ret)
 {
     struct jr_setup *setup = &runner->setup;
     struct jr_starter *starter = &runner->starter;
@@ -118,7 +118,7 @@ static int start(struct jr_runner *runner, const char *script,
     return ret->stage == JR_STAGE_NONE ? 0 : -1;
 }
 
-static void begin(struct jr_runner *runner)
+static void begin_setup(struct jr_runner *runner)
 {
     struct jr_setup *setup = &runner->setup;
     struct jr_started started;
@@ -126,7 +126,7 @@ static void begin(struct jr_runner *runner)
     jr_buf_str(&script, "eval ");
     add_quoted(&script, runner->plan->setup.text);
     jr_buf_str(&script, AFTERWARDS);
-    if (script.failed || start(runner, script.data, &started) != 0) {
+    if (script.failed || start_setup(runner, script.data, &started) != 0) {
         /* What is executed is not the rank's program. */
         bool other = script.failed || started.stage == JR_STAGE_EXEC;
         jr_launch_fail(runner, other ? JR_STAGE_SETUP : started.stage,
@@ -135,7 +135,7 @@ static void begin(struct jr_runner *runner)
     }
     setup->run.pid = started.pid;
     setup->run.watch = (struct jr_watch){
-        .fd = started.pidfd, .ready = on_end, .owner = runner};
+        .fd = started.pidfd, .ready = on_setup_end, .owner = runner};
     (void)jr_rank_handle(&setup->run, JR_RANK_ON_STARTED, 0);
     runner->running++;
     jr_events_add(
@@ -175,5 +175,5 @@ void jr_setup_open(struct jr_runner *runner)
                                         .dir = first->dir,
                                         .out_path = setup->log,
                                         .err_path = setup->log};
-    begin(runner);
+    begin_setup(runner);
 }

@@ -25,7 +25,7 @@ static const struct row usual[] = {
     {SIGTSTP, JR_SIGNAL_SUSPEND}, {SIGCONT, JR_SIGNAL_RESUME},
 };
 
-static bool is_own(int sig)
+static bool is_own_signal(int sig)
 {
     return sig == SIGPIPE || sig == SIGXFSZ || sig == SIGCHLD;
 }
@@ -35,7 +35,7 @@ void jr_signals_ignored(sigset_t *ret)
     (void)sigemptyset(ret);
     for (int sig = 1; sig < NSIG; sig++) {
         struct sigaction action;
-        if (!is_own(sig) && sigaction(sig, NULL, &action) == 0 &&
+        if (!is_own_signal(sig) && sigaction(sig, NULL, &action) == 0 &&
             action.sa_handler == SIG_IGN)
             (void)sigaddset(ret, sig);
     }

@@ -39,7 +39,7 @@ static uint64_t limit_ns(const struct jr_runner *runner)
 }
 
 /* Note the files that have another size than before. */
-static void look_at(struct jr_runner *runner, uint32_t i)
+static void look_at_rank_files(struct jr_runner *runner, uint32_t i)
 {
     const struct jr_plan_rank *rank = runner->ranks[i].plan;
     struct jr_silence_sizes *sizes = &runner->silence.sizes[i];
@@ -72,7 +72,7 @@ static void look_at_all(struct jr_runner *runner)
 {
     if (runner->silence.sizes != NULL)
         for (uint32_t i = 0; i < runner->next; i++)
-            look_at(runner, i);
+            look_at_rank_files(runner, i);
 }
 
 void jr_silence_tell(struct jr_runner *runner)
@@ -87,7 +87,7 @@ void jr_silence_tell(struct jr_runner *runner)
                   });
 }
 
-static void too_long(struct jr_runner *runner, uint64_t again_ns)
+static void report_silence(struct jr_runner *runner, uint64_t again_ns)
 {
     if (runner->options->link == NULL) {
         jr_hang_begin(runner, JR_HANG_SILENCE);
@@ -97,7 +97,7 @@ static void too_long(struct jr_runner *runner, uint64_t again_ns)
     runner->silence.timer.at = again_ns;
 }
 
-static void on_time(void *owner)
+static void on_silence_time(void *owner)
 {
     struct jr_runner *runner = owner;
     struct jr_silence *silence = &runner->silence;
@@ -107,7 +107,7 @@ static void on_time(void *owner)
     if (jr_launch_is_due(runner))
         due = now + limit;
     if (due <= now) {
-        too_long(runner, now + limit);
+        report_silence(runner, now + limit);
         return;
     }
     uint64_t look = now + limit / LOOKS;
@@ -131,7 +131,7 @@ int jr_silence_open(struct jr_runner *runner)
     struct jr_silence *silence = &runner->silence;
     uint64_t now = jr_clock_ns(), limit = limit_ns(runner);
     *silence = (struct jr_silence){
-        .timer = {.due = on_time, .owner = runner, .pauses = true},
+        .timer = {.due = on_silence_time, .owner = runner, .pauses = true},
         .since_ns = now};
     if (limit == 0 || count_routes(runner, JR_ROUTE_INHERIT) > 0)
         return 0;

@@ -95,7 +95,7 @@ static int move_away(int fd)
     return fcntl(fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
 }
 
-static int fill_slots(const struct jr_run_options *options)
+static int fill_descriptor_slots(const struct jr_run_options *options)
 {
     int dir = move_away(options->dir->fd);
     int out = move_away(options->out_fd);
@@ -142,7 +142,7 @@ int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
         .limits = &budget->limits,
         .stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0)};
-    if (starter->stack == MAP_FAILED || fill_slots(options) != 0)
+    if (starter->stack == MAP_FAILED || fill_descriptor_slots(options) != 0)
         return -1;
     starter->stack += STACK_SIZE; /* it grows downwards */
     starter->umask = umask(0);

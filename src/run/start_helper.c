@@ -23,8 +23,8 @@
 #define MESSAGE_MOST 4096
 #define RANK_FDS     5
 
-static void fail(struct jr_helper *helper, enum jr_stage stage, int error,
-                 const char *text)
+static void fail_helper(struct jr_helper *helper, enum jr_stage stage,
+                        int error, const char *text)
 {
     bool told = helper->failed;
     helper->failed = true;
@@ -35,7 +35,7 @@ static void fail(struct jr_helper *helper, enum jr_stage stage, int error,
 
 /* Both have to come before its end can be judged: its last words, and how it
  * ended. What it forked may have the socket longer than itself. */
-static void judge_end(struct jr_helper *helper)
+static void judge_helper_end(struct jr_helper *helper)
 {
     char text[128], how[JR_SIGNAL_NAME + 16];
     if (helper->socket.fd >= 0 || helper->process.fd >= 0)
@@ -49,10 +49,10 @@ static void judge_end(struct jr_helper *helper)
                    helper->pending > 0 ? " while it forked ranks"
                    : was_ready         ? ""
                                        : " before it was ready");
-    fail(helper, was_ready ? JR_STAGE_FORK : JR_STAGE_IMPORT, 0, text);
+    fail_helper(helper, was_ready ? JR_STAGE_FORK : JR_STAGE_IMPORT, 0, text);
 }
 
-static void on_end(void *owner, uint32_t events)
+static void on_helper_end(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_helper *helper = owner;
@@ -64,27 +64,27 @@ static void on_end(void *owner, uint32_t events)
     helper->status = info.si_status;
     helper->code = info.si_code;
     jr_loop_close(&helper->process);
-    judge_end(helper);
+    judge_helper_end(helper);
 }
 
 /* "failed STAGE\nTEXT" */
-static void hear_failure(struct jr_helper *helper, const char *words)
+static void receive_failure(struct jr_helper *helper, const char *words)
 {
     enum jr_stage stage =
         strncmp(words, "fork", 4) == 0 ? JR_STAGE_FORK : JR_STAGE_IMPORT;
     const char *text = strchr(words, '\n');
-    fail(helper, stage, 0, text == NULL ? "" : text + 1);
+    fail_helper(helper, stage, 0, text == NULL ? "" : text + 1);
 }
 
-static void hear_done(struct jr_helper *helper)
+static void receive_done(struct jr_helper *helper)
 {
     helper->flying = false;
     if (helper->pending > 0)
-        fail(helper, JR_STAGE_FORK, 0,
-             "the process that forks the ranks was killed");
+        fail_helper(helper, JR_STAGE_FORK, 0,
+                    "the process that forks the ranks was killed");
 }
 
-static void hear_one(struct jr_helper *helper, const char *text)
+static void receive_message(struct jr_helper *helper, const char *text)
 {
     unsigned i = 0;
     int number = 0;
@@ -93,15 +93,15 @@ static void hear_one(struct jr_helper *helper, const char *text)
     } else if (strcmp(text, "ready") == 0) {
         helper->ready = !helper->failed;
     } else if (strcmp(text, "done") == 0) {
-        hear_done(helper);
+        receive_done(helper);
     } else if (strncmp(text, "failed ", 7) == 0) {
-        hear_failure(helper, text + 7);
+        receive_failure(helper, text + 7);
     } else if (sscanf(text, "rank %u %d", &i, &number) == 2) {
         helper->pending--;
         helper->hooks.started(helper->hooks.owner, i, number);
     } else if (sscanf(text, "refused %u %d", &i, &number) == 2) {
         helper->pending--;
-        fail(helper, JR_STAGE_FORK, number, "");
+        fail_helper(helper, JR_STAGE_FORK, number, "");
     }
 }
 
@@ -114,11 +114,11 @@ void jr_helper_hear(struct jr_helper *helper)
             return;
         if (len <= 0) {
             jr_loop_close(&helper->socket);
-            judge_end(helper);
+            judge_helper_end(helper);
             return;
         }
         text[len] = '\0';
-        hear_one(helper, text);
+        receive_message(helper, text);
     }
 }
 
@@ -161,7 +161,7 @@ int jr_helper_open(struct jr_helper *helper, struct jr_starter *starter,
     helper->loop = loop;
     helper->pid = started.pid;
     helper->socket = (struct jr_watch){ends[0], on_message, helper};
-    helper->process = (struct jr_watch){started.pidfd, on_end, helper};
+    helper->process = (struct jr_watch){started.pidfd, on_helper_end, helper};
     errno = error;
     if (*ret_stage == JR_STAGE_NONE &&
         jr_loop_add(loop, &helper->socket, EPOLLIN) == 0 &&
@@ -239,9 +239,9 @@ static int send_fds(int socket, const char *text, const int *fds, size_t count)
 /* Send the rank's descriptors with its request. A plain file, which the child
  * side opens when it is spawned, is opened here. Returns the stage at which
  * that failed, with errno. */
-static enum jr_stage ask(struct jr_helper *helper,
-                         const struct jr_starter *starter,
-                         const struct jr_child *child, uint32_t i)
+static enum jr_stage send_rank_request(struct jr_helper *helper,
+                                       const struct jr_starter *starter,
+                                       const struct jr_child *child, uint32_t i)
 {
     JR_CLOSE int request = write_request(child);
     int opened[2] = {-1, -1};
@@ -276,7 +276,7 @@ void jr_helper_start(struct jr_helper *helper, struct jr_starter *starter,
 {
     struct jr_child child;
     if (jr_start_prepare(starter, rank, &child, ret) == 0) {
-        ret->stage = ask(helper, starter, &child, i);
+        ret->stage = send_rank_request(helper, starter, &child, i);
         if (ret->stage == JR_STAGE_NONE) {
             helper->asked++;
             helper->pending++;

@@ -84,8 +84,8 @@ static int open_pipe(const struct jr_starter *starter,
 }
 
 /* The file of a stream; a NULL path where it has none. */
-static struct jr_child_stream file_of(const struct jr_plan_rank *rank,
-                                      int stream)
+static struct jr_child_stream stream_file(const struct jr_plan_rank *rank,
+                                          int stream)
 {
     enum jr_sink sink = stream == 0 ? rank->out : rank->err;
     struct jr_child_stream file = {0};
@@ -102,7 +102,7 @@ int jr_start_streams(struct jr_starter *starter,
 {
     for (int stream = 0; stream < 2; stream++) {
         struct jr_child_stream *to = &child->streams[stream];
-        struct jr_child_stream file = file_of(rank, stream);
+        struct jr_child_stream file = stream_file(rank, stream);
         switch (jr_start_route(rank, stream, starter->options)) {
         case JR_ROUTE_INHERIT:
             to->slot = JR_SLOT_OUT + stream;
@@ -128,8 +128,8 @@ int jr_start_streams(struct jr_starter *starter,
 }
 
 /* The set that a rank is bound to, as text in the plan. */
-static int read_cpus(struct jr_starter *starter, const char *text,
-                     struct jr_child *child)
+static int read_rank_cpus(struct jr_starter *starter, const char *text,
+                          struct jr_child *child)
 {
     child->cpus = starter->cpus;
     child->cpus_size = sizeof starter->cpus;
@@ -194,7 +194,7 @@ int jr_start_prepare(struct jr_starter *starter,
                                   rank->drop);
     child->workdir = rank->workdir;
     child->input = rank->input;
-    if (rank->cpus != NULL && read_cpus(starter, rank->cpus, child) != 0)
+    if (rank->cpus != NULL && read_rank_cpus(starter, rank->cpus, child) != 0)
         ret->stage = JR_STAGE_CPUS;
     else if (child->env == NULL ||
              (starter->controls && open_control(child, ret) != 0))

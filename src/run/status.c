@@ -21,7 +21,7 @@ static void add_stopping(struct jr_buf *text, const struct jr_stop *stop,
         jr_buf_str(text, " (Ctrl-C: now)");
 }
 
-static void draw(void *owner)
+static void draw_status(void *owner)
 {
     struct jr_status_line *status = owner;
     uint64_t now = jr_clock_ns();
@@ -43,11 +43,12 @@ void jr_status_open(struct jr_status_line *status, struct jr_loop *loop,
                     struct jr_screen *screen, const uint32_t *running,
                     const struct jr_stop *stop)
 {
-    *status = (struct jr_status_line){.tick = {.due = draw, .owner = status},
-                                      .screen = screen,
-                                      .running = running,
-                                      .stop = stop,
-                                      .started_ns = jr_clock_ns()};
+    *status =
+        (struct jr_status_line){.tick = {.due = draw_status, .owner = status},
+                                .screen = screen,
+                                .running = running,
+                                .stop = stop,
+                                .started_ns = jr_clock_ns()};
     status->tick.at = status->started_ns + TICK_NS;
     jr_loop_timer(loop, &status->tick);
 }

@@ -95,7 +95,7 @@ struct only {
     bool other;
 };
 
-static void find_other(pid_t pid, void *data)
+static void find_other_child(pid_t pid, void *data)
 {
     struct only *only = data;
     only->other = only->other || pid != only->pid;
@@ -104,7 +104,7 @@ static void find_other(pid_t pid, void *data)
 bool jr_sweep_only(pid_t pid)
 {
     struct only only = {.pid = pid};
-    visit_children(find_other, &only);
+    visit_children(find_other_child, &only);
     return !only.other;
 }
 
@@ -123,7 +123,7 @@ static bool reap_some(struct jr_sweep *sweep)
 }
 
 /* Sleep until a child ends, or a moment. */
-static void await_end(void)
+static void await_child_end(void)
 {
     sigset_t chld;
     (void)sigemptyset(&chld);
@@ -150,6 +150,6 @@ void jr_sweep(struct jr_sweep *ret, uint64_t limit_ns,
         }
         /* While there are ends, there may be new children: no rest. */
         if (ret->killed == before)
-            await_end();
+            await_child_end();
     }
 }

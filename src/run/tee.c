@@ -50,7 +50,7 @@ static void pause_stream(struct jr_stream *stream)
 }
 
 /* What was read just now. */
-static void write_file(struct jr_stream *stream, size_t len)
+static void write_stream_file(struct jr_stream *stream, size_t len)
 {
     if (stream->file.all == NULL)
         return;
@@ -74,7 +74,7 @@ static void note_first(struct jr_stream *stream)
 
 /* What was read just now goes to the console, or waits in the file for it;
  * where that has failed, or is another stream's as well, it is lost to it. */
-static void follow(struct jr_stream *stream, size_t len)
+static void follow_stream_end(struct jr_stream *stream, size_t len)
 {
     struct jr_follower *follower = &stream->follower;
     struct jr_shown *shown = &follower->shown;
@@ -94,7 +94,7 @@ static void follow(struct jr_stream *stream, size_t len)
 }
 
 /* Whether the rank has to wait for the console. */
-static bool waits(const struct jr_stream *stream)
+static bool must_rank_wait(const struct jr_stream *stream)
 {
     const struct jr_feed *feed = stream->follower.feed;
     return feed != NULL && !feed->waits && !stream->tee->draining &&
@@ -111,7 +111,7 @@ static void on_readable(void *owner, uint32_t events)
 {
     struct jr_stream *stream = owner;
     struct jr_tee *tee = stream->tee;
-    if (waits(stream)) {
+    if (must_rank_wait(stream)) {
         pause_stream(stream);
         return;
     }
@@ -129,12 +129,12 @@ static void on_readable(void *owner, uint32_t events)
     stream->total += (uint64_t)len;
     note_first(stream);
     stream->outcome->heard_ns = jr_clock_ns();
-    write_file(stream, (size_t)len);
+    write_stream_file(stream, (size_t)len);
     if (is_followed(stream))
-        follow(stream, (size_t)len);
+        follow_stream_end(stream, (size_t)len);
 }
 
-static void go_on(struct jr_tee *tee)
+static void resume_paused_streams(struct jr_tee *tee)
 {
     while (tee->paused != NULL) {
         struct jr_stream *stream = tee->paused;
@@ -146,10 +146,10 @@ static void go_on(struct jr_tee *tee)
 
 /* The bytes of the catching up are those of the tee, which reads nothing
  * meanwhile. */
-static void on_relief(void *owner, struct jr_output *output)
+static void on_tee_relief(void *owner, struct jr_output *output)
 {
     struct jr_tee *tee = owner;
-    go_on(tee);
+    resume_paused_streams(tee);
     if (tee->draining)
         (void)jr_output_want(output, false);
     else
@@ -184,7 +184,7 @@ int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup)
                                          .lines = &tee->lines,
                                          .files = &tee->files,
                                          .bytes = tee->bytes};
-    setup->screen->relieved = on_relief;
+    setup->screen->relieved = on_tee_relief;
     setup->screen->owner = tee;
     return 0;
 }
@@ -246,7 +246,7 @@ void jr_tee_pull(struct jr_tee *tee, uint32_t i, int number)
     if (stream->watch.fd < 0 || ioctl(stream->watch.fd, FIONREAD, &left) != 0)
         return;
     /* What others write meanwhile is not waited for. */
-    while (left > 0 && stream->watch.fd >= 0 && !waits(stream) &&
+    while (left > 0 && stream->watch.fd >= 0 && !must_rank_wait(stream) &&
            ioctl(stream->watch.fd, FIONREAD, &now) == 0 && now > 0) {
         left -= now;
         on_readable(stream, EPOLLIN);
@@ -281,7 +281,7 @@ void jr_tee_drain(struct jr_tee *tee)
     tee->draining = true;
     (void)jr_output_want(&tee->screen->outputs[0], false);
     (void)jr_output_want(&tee->screen->outputs[1], false);
-    go_on(tee);
+    resume_paused_streams(tee);
     while (tee->open > 0 && jr_loop_turn(tee->loop, true) > 0)
         continue;
     for (uint32_t i = 0; i < tee->stream_count && tee->open > 0; i++)

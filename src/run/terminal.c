@@ -28,7 +28,7 @@ static void set_mode(int fd, const struct termios *mode)
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-static void close_fd(int *fd)
+static void close_terminal_fd(int *fd)
 {
     if (*fd >= 0)
         (void)close(*fd);
@@ -39,12 +39,12 @@ static void close_fd(int *fd)
 static int move_up(int fd)
 {
     int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
-    close_fd(&fd);
+    close_terminal_fd(&fd);
     return moved;
 }
 
 /* So that O_NONBLOCK does not reach whoever shares the caller's. */
-static int reopen(int fd)
+static int reopen_terminal(int fd)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -76,12 +76,12 @@ int jr_terminal_open(struct jr_terminal *ret, int fd, struct jr_error *err)
         return jr_error_set(err, JR_STATUS_USAGE,
                             "--debug needs jobrun in the foreground of its "
                             "terminal (no & behind it)");
-    ret->fd = reopen(fd);
+    ret->fd = reopen_terminal(fd);
     if (ret->fd >= 0 && tcgetattr(ret->fd, &ret->saved) == 0 &&
         open_pair(ret) == 0)
         return 0;
     (void)jr_error_sys(err, JR_STATUS_LAUNCH, "a terminal for the rank");
-    close_fd(&ret->fd);
+    close_terminal_fd(&ret->fd);
     jr_terminal_close(ret);
     return -1;
 }
@@ -102,13 +102,13 @@ void jr_terminal_restore(const struct jr_terminal *terminal)
 void jr_terminal_close(struct jr_terminal *terminal)
 {
     jr_terminal_restore(terminal);
-    close_fd(&terminal->fd);
-    close_fd(&terminal->master);
-    close_fd(&terminal->slave);
+    close_terminal_fd(&terminal->fd);
+    close_terminal_fd(&terminal->master);
+    close_terminal_fd(&terminal->slave);
 }
 
 /* Move what can be moved. False at an end. */
-static bool pump(struct jr_flow *flow, int from, int to)
+static bool copy_terminal_bytes(struct jr_flow *flow, int from, int to)
 {
     ssize_t len = 1;
     if (flow->at == flow->end) {
@@ -126,7 +126,7 @@ static bool pump(struct jr_flow *flow, int from, int to)
 }
 
 /* What each is to wake us for. */
-static void watch(struct jr_terminal *terminal)
+static void watch_terminal(struct jr_terminal *terminal)
 {
     bool typed = terminal->keys.at < terminal->keys.end;
     bool shown = terminal->shown.at < terminal->shown.end;
@@ -136,7 +136,7 @@ static void watch(struct jr_terminal *terminal)
                          (shown ? 0U : EPOLLIN) | (typed ? EPOLLOUT : 0U));
 }
 
-static void stop(struct jr_terminal *terminal)
+static void stop_terminal(struct jr_terminal *terminal)
 {
     if (terminal->loop == NULL)
         return;
@@ -145,17 +145,21 @@ static void stop(struct jr_terminal *terminal)
     terminal->near.fd = terminal->far.fd = -1;
     terminal->loop = NULL;
     jr_terminal_restore(terminal);
-    close_fd(&terminal->master); /* a rank that is still there is hung up */
+    close_terminal_fd(
+        &terminal->master); /* a rank that is still there is hung up */
 }
 
-static void on_ready(void *owner, uint32_t events)
+static void on_terminal_ready(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_terminal *terminal = owner;
-    bool good = pump(&terminal->keys, terminal->fd, terminal->master);
-    good = pump(&terminal->shown, terminal->master, terminal->fd) && good;
+    bool good =
+        copy_terminal_bytes(&terminal->keys, terminal->fd, terminal->master);
+    good =
+        copy_terminal_bytes(&terminal->shown, terminal->master, terminal->fd) &&
+        good;
     if (good)
-        watch(terminal);
+        watch_terminal(terminal);
     else
         jr_terminal_end(terminal);
 }
@@ -163,9 +167,9 @@ static void on_ready(void *owner, uint32_t events)
 int jr_terminal_begin(struct jr_terminal *terminal, struct jr_loop *loop)
 {
     struct termios raw = terminal->saved;
-    close_fd(&terminal->slave);
+    close_terminal_fd(&terminal->slave);
     terminal->near = terminal->far =
-        (struct jr_watch){.ready = on_ready, .owner = terminal};
+        (struct jr_watch){.ready = on_terminal_ready, .owner = terminal};
     terminal->near.fd = terminal->fd;
     terminal->far.fd = terminal->master;
     terminal->loop = loop;
@@ -174,7 +178,7 @@ int jr_terminal_begin(struct jr_terminal *terminal, struct jr_loop *loop)
     if (jr_loop_add(loop, &terminal->near, EPOLLIN) == 0 &&
         jr_loop_add(loop, &terminal->far, EPOLLIN) == 0)
         return 0;
-    stop(terminal);
+    stop_terminal(terminal);
     return -1;
 }
 
@@ -183,12 +187,13 @@ void jr_terminal_end(struct jr_terminal *terminal)
     struct pollfd room = {.fd = terminal->fd, .events = POLLOUT};
     if (terminal->loop == NULL)
         return;
-    while (poll(&room, 1, PATIENCE_MS) == 1 &&
-           (room.revents & (POLLERR | POLLHUP)) == 0 &&
-           pump(&terminal->shown, terminal->master, terminal->fd)) {
+    while (
+        poll(&room, 1, PATIENCE_MS) == 1 &&
+        (room.revents & (POLLERR | POLLHUP)) == 0 &&
+        copy_terminal_bytes(&terminal->shown, terminal->master, terminal->fd)) {
         struct pollfd more = {.fd = terminal->master, .events = POLLIN};
         if (terminal->shown.at == terminal->shown.end && poll(&more, 1, 0) != 1)
             break;
     }
-    stop(terminal);
+    stop_terminal(terminal);
 }
