@@ -34,7 +34,7 @@ void jr_arena_release(struct jr_arena *arena)
     *arena = (struct jr_arena){.limit = arena->limit};
 }
 
-static void *fail(struct jr_arena *arena)
+static void *fail_arena(struct jr_arena *arena)
 {
     arena->failed = true;
     return NULL;
@@ -51,7 +51,7 @@ static struct jr_arena_block *add_block(struct jr_arena *arena, size_t size)
         room = size;
     struct jr_arena_block *block = calloc(1, sizeof *block + room);
     if (block == NULL)
-        return fail(arena);
+        return fail_arena(arena);
     block->size = room;
     block->next = arena->blocks;
     arena->blocks = block;
@@ -62,11 +62,11 @@ void *jr_arena_alloc(struct jr_arena *arena, size_t size)
 {
     const size_t align = _Alignof(max_align_t);
     if (size > SIZE_MAX / 2)
-        return fail(arena);
+        return fail_arena(arena);
     size = size == 0 ? align : (size + align - 1) / align * align;
     if (arena->limit != 0 &&
         (arena->used > arena->limit || size > arena->limit - arena->used))
-        return fail(arena);
+        return fail_arena(arena);
     struct jr_arena_block *block = arena->blocks;
     if (block == NULL || block->size - block->used < size)
         block = add_block(arena, size);
@@ -82,7 +82,7 @@ void *jr_arena_array(struct jr_arena *arena, size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes))
-        return fail(arena);
+        return fail_arena(arena);
     return jr_arena_alloc(arena, bytes);
 }
 
@@ -95,7 +95,8 @@ char *jr_arena_strndup(struct jr_arena *arena, const char *text, size_t len)
 {
     if (text == NULL)
         return NULL;
-    char *copy = len == SIZE_MAX ? fail(arena) : jr_arena_alloc(arena, len + 1);
+    char *copy =
+        len == SIZE_MAX ? fail_arena(arena) : jr_arena_alloc(arena, len + 1);
     if (copy != NULL)
         memcpy(copy, text, len);
     return copy;
@@ -108,7 +109,7 @@ char *jr_arena_vprintf(struct jr_arena *arena, const char *format, va_list args)
     int len = vsnprintf(NULL, 0, format, again);
     va_end(again);
     if (len < 0)
-        return fail(arena);
+        return fail_arena(arena);
     char *text = jr_arena_alloc(arena, (size_t)len + 1);
     if (text != NULL)
         (void)vsnprintf(text, (size_t)len + 1, format, args);
@@ -133,7 +134,8 @@ static bool is_full(size_t count)
 
 /* An array of `bytes` with as much room again: where it stands, if it is what
  * was handed out last, else as a copy. */
-static void *twice(struct jr_arena *arena, unsigned char *array, size_t bytes)
+static void *double_array(struct jr_arena *arena, unsigned char *array,
+                          size_t bytes)
 {
     const struct jr_arena_block *block = arena->blocks;
     bool last = array + bytes == block->bytes + block->used &&
@@ -151,7 +153,7 @@ void *jr_arena_push(struct jr_arena *arena, void *items, size_t *count,
     memcpy(&array, items, sizeof array);
     if (is_full(*count)) {
         array = *count == 0 ? jr_arena_array(arena, FIRST_ITEMS, size)
-                            : twice(arena, array, *count * size);
+                            : double_array(arena, array, *count * size);
         if (array == NULL)
             return NULL;
         memcpy(items, &array, sizeof array);

@@ -6,7 +6,7 @@
 
 #include "banned.h"
 
-static uint64_t read_clock(clockid_t clock)
+static uint64_t read_system_clock(clockid_t clock)
 {
     struct timespec now = {0};
     (void)clock_gettime(clock, &now); /* both clocks always exist */
@@ -15,12 +15,12 @@ static uint64_t read_clock(clockid_t clock)
 
 uint64_t jr_clock_ns(void)
 {
-    return read_clock(CLOCK_MONOTONIC);
+    return read_system_clock(CLOCK_MONOTONIC);
 }
 
 uint64_t jr_clock_wall_ns(void)
 {
-    return read_clock(CLOCK_REALTIME);
+    return read_system_clock(CLOCK_REALTIME);
 }
 
 void jr_clock_rfc3339(char out[static 32], uint64_t wall_ns)

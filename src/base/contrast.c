@@ -39,7 +39,7 @@ bool jr_contrast_differs(const struct jr_contrast_row *row)
 }
 
 /* How many bytes of the text are no wider than `most` columns. */
-static size_t fitting(const char *text, size_t most)
+static size_t fitting_bytes(const char *text, size_t most)
 {
     size_t len = strlen(text), at = 0;
     for (size_t width = 0; at < len;) {
@@ -64,13 +64,13 @@ static size_t first_shown(const char *value, const char *other)
 }
 
 /* What is shown of a value that stands against another one. */
-static void add_excerpt(struct jr_buf *out, const char *value,
-                        const char *other, size_t most)
+static void add_value_excerpt(struct jr_buf *out, const char *value,
+                              const char *other, size_t most)
 {
     size_t start = 0;
-    if (fitting(value, most) < strlen(value))
+    if (fitting_bytes(value, most) < strlen(value))
         start = first_shown(value, other);
-    size_t len = fitting(value + start, most);
+    size_t len = fitting_bytes(value + start, most);
     if (start > 0)
         jr_buf_str(out, "...");
     jr_buf_add(out, value + start, len);
@@ -86,20 +86,21 @@ static void add_from(struct jr_buf *out, const struct jr_contrast_side *side)
         jr_buf_str(out, side->from);
 }
 
-static void add_value(struct jr_buf *out, const struct jr_contrast_side *side,
-                      const struct jr_contrast_side *other, size_t most)
+static void add_side_value(struct jr_buf *out,
+                           const struct jr_contrast_side *side,
+                           const struct jr_contrast_side *other, size_t most)
 {
     if (side->value == NULL)
         jr_buf_char(out, '-');
     else
-        add_excerpt(out, side->value, other->value, most);
+        add_value_excerpt(out, side->value, other->value, most);
 }
 
 static void add_side(struct jr_buf *cells, const struct jr_contrast_side *side,
                      const struct jr_contrast_side *other)
 {
     JR_BUF_CLEANUP struct jr_buf value = JR_BUF_INIT, from = JR_BUF_INIT;
-    add_value(&value, side, other, MOST);
+    add_side_value(&value, side, other, MOST);
     add_from(&from, side);
     jr_buf_char(cells, '\t');
     jr_buf_escaped(cells, value.data, value.len);
@@ -126,7 +127,7 @@ void jr_contrast_text(struct jr_buf *out, const struct jr_contrast *contrast,
 }
 
 /* In a code span nothing is markup but a backtick, and in a table the bar. */
-static bool is_plain(const char *text)
+static bool is_plain_markdown(const char *text)
 {
     size_t len = strlen(text);
     for (size_t i = 0; i < len; i++)
@@ -151,7 +152,7 @@ void jr_contrast_code(struct jr_buf *out, const char *text)
 {
     JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
     jr_buf_safe(&shown, text);
-    if (shown.len > 0 && is_plain(shown.data)) {
+    if (shown.len > 0 && is_plain_markdown(shown.data)) {
         jr_buf_printf(out, "`%s`", shown.data);
     } else {
         jr_buf_str(out, "<code>");
@@ -170,7 +171,7 @@ static void add_comment(struct jr_buf *out, const struct jr_contrast_side *side,
         return;
     }
     jr_buf_char(out, ' ');
-    add_value(&text, side, other, MOST_COMMENT);
+    add_side_value(&text, side, other, MOST_COMMENT);
     jr_contrast_code(out, text.len == 0 ? "" : text.data);
     jr_buf_clear(&text);
     add_from(&text, side);
@@ -199,7 +200,7 @@ void jr_contrast_markdown(struct jr_buf *out,
     }
 }
 
-static json_t *side_json(const struct jr_contrast_side *side)
+static json_t *contrast_side_json(const struct jr_contrast_side *side)
 {
     if (side->value == NULL)
         return json_null();
@@ -223,8 +224,8 @@ json_t *jr_contrast_json(const struct jr_contrast *contrast)
         json_t *object = json_object();
         jr_json_set_str(object, "field", row->name);
         jr_json_set_str(object, "part", row->part);
-        jr_json_set(object, "a", side_json(&row->a));
-        jr_json_set(object, "b", side_json(&row->b));
+        jr_json_set(object, "a", contrast_side_json(&row->a));
+        jr_json_set(object, "b", contrast_side_json(&row->b));
         jr_json_append(list, object);
     }
     return list;

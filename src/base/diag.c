@@ -139,7 +139,7 @@ static const char *source_name(const struct jr_diag *diag)
     return diag->span.source == NULL ? NULL : diag->span.source->name;
 }
 
-static int compare(const struct jr_diag *a, const struct jr_diag *b)
+static int compare_diags(const struct jr_diag *a, const struct jr_diag *b)
 {
     int order = compare_texts(source_name(a), source_name(b));
     if (order == 0)
@@ -157,7 +157,8 @@ void jr_diags_sort_from(struct jr_diags *diags, size_t first)
     for (size_t i = first + 1; i < diags->count; i++) {
         struct jr_diag diag = diags->items[i];
         size_t at = i;
-        for (; at > first && compare(&diags->items[at - 1], &diag) > 0; at--)
+        for (; at > first && compare_diags(&diags->items[at - 1], &diag) > 0;
+             at--)
             diags->items[at] = diags->items[at - 1];
         diags->items[at] = diag;
     }
@@ -180,7 +181,7 @@ static bool is_related_alike(const struct jr_related *a,
     return a == NULL && b == NULL;
 }
 
-static bool is_same(const struct jr_diag *a, const struct jr_diag *b)
+static bool is_same_diag(const struct jr_diag *a, const struct jr_diag *b)
 {
     return a->severity == b->severity && is_same_place(&a->span, &b->span) &&
            compare_texts(a->code, b->code) == 0 &&
@@ -188,11 +189,11 @@ static bool is_same(const struct jr_diag *a, const struct jr_diag *b)
            is_related_alike(a->related, b->related);
 }
 
-static bool is_told(const struct jr_diags *diags, size_t before,
-                    const struct jr_diag *diag)
+static bool is_diag_repeated(const struct jr_diags *diags, size_t before,
+                             const struct jr_diag *diag)
 {
     size_t i = 0;
-    while (i < before && !is_same(&diags->items[i], diag))
+    while (i < before && !is_same_diag(&diags->items[i], diag))
         i++;
     return i < before;
 }
@@ -202,7 +203,7 @@ size_t jr_diags_fold(struct jr_diags *diags, size_t first)
     size_t kept = first, count = diags->count;
     for (size_t i = first; i < count; i++) {
         const struct jr_diag *diag = &diags->items[i];
-        if (!is_told(diags, first, diag))
+        if (!is_diag_repeated(diags, first, diag))
             diags->items[kept++] = *diag;
         else if (diag->severity == JR_SEVERITY_ERROR)
             diags->errors--;

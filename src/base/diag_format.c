@@ -12,7 +12,7 @@ bool jr_diag_report_valid(const struct jr_diag_report *report)
     return diags->errors == 0 && (!report->strict || diags->warnings == 0);
 }
 
-static void add_number(struct jr_buf *out, size_t count, const char *what)
+static void add_counted_noun(struct jr_buf *out, size_t count, const char *what)
 {
     jr_buf_printf(out, "%zu %s%s", count, what, count == 1 ? "" : "s");
 }
@@ -20,11 +20,11 @@ static void add_number(struct jr_buf *out, size_t count, const char *what)
 void jr_diags_count(struct jr_buf *out, const struct jr_diags *diags)
 {
     if (diags->errors > 0 || diags->warnings == 0)
-        add_number(out, diags->errors, "error");
+        add_counted_noun(out, diags->errors, "error");
     if (diags->errors > 0 && diags->warnings > 0)
         jr_buf_str(out, " and ");
     if (diags->warnings > 0)
-        add_number(out, diags->warnings, "warning");
+        add_counted_noun(out, diags->warnings, "warning");
 }
 
 /* Files with a finding. */
@@ -45,8 +45,8 @@ static bool any_folded(const struct jr_diag_report *report)
 }
 
 /* Findings whose fix lies in the file that was checked. */
-static size_t fixable(const struct jr_diag_report *report,
-                      const struct jr_checked *file)
+static size_t count_fixable(const struct jr_diag_report *report,
+                            const struct jr_checked *file)
 {
     size_t count = 0;
     for (size_t i = file->first; i < file->first + file->count; i++) {
@@ -62,7 +62,7 @@ static void add_fixable(struct jr_buf *out, const struct jr_diag_report *report)
     const struct jr_diags *diags = report->diags;
     size_t count = 0, all = diags->errors + diags->warnings;
     for (size_t i = 0; i < report->files_count; i++)
-        count += fixable(report, &report->files[i]);
+        count += count_fixable(report, &report->files[i]);
     if (count > 0 && count == all)
         jr_buf_str(out, all == 1 ? "it" : "all of them");
     else if (count > 0)
@@ -86,7 +86,7 @@ void jr_diag_summary(struct jr_buf *out, const struct jr_diag_report *report)
     if (diags->errors + diags->warnings > 0) {
         jr_diags_count(out, diags);
         jr_buf_str(out, " in ");
-        add_number(out, marked_files(report), "file");
+        add_counted_noun(out, marked_files(report), "file");
         if (any_folded(report))
             jr_buf_str(out, ", each told once");
     }

@@ -39,8 +39,9 @@ static void add_property(struct jr_buf *out, const char *name,
 }
 
 /* Columns are refused where a finding spans lines. */
-static void add_place(struct jr_buf *out, const struct jr_diag_report *report,
-                      const struct jr_span *span)
+static void add_place_properties(struct jr_buf *out,
+                                 const struct jr_diag_report *report,
+                                 const struct jr_span *span)
 {
     JR_BUF_CLEANUP struct jr_buf file = JR_BUF_INIT;
     if (span->source == NULL)
@@ -67,7 +68,8 @@ static void add_title(struct jr_buf *out, const struct jr_diag *diag)
     add_property(out, "title=", &title);
 }
 
-static void add_line(struct jr_buf *out, const char *label, const char *text)
+static void add_log_line(struct jr_buf *out, const char *label,
+                         const char *text)
 {
     jr_buf_str(out, label);
     jr_buf_safe(out, text);
@@ -77,26 +79,27 @@ static void add_message(struct jr_buf *out, const struct jr_diag *diag)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_diag_place(&text, &diag->span);
-    add_line(&text, "", diag->message);
+    add_log_line(&text, "", diag->message);
     if (diag->help != NULL)
-        add_line(&text, "\nhelp: ", diag->help);
+        add_log_line(&text, "\nhelp: ", diag->help);
     for (const struct jr_related *related = diag->related; related != NULL;
          related = related->next) {
         jr_buf_char(&text, '\n');
         jr_diag_place(&text, &related->span);
-        add_line(&text, "note: ", related->message);
+        add_log_line(&text, "note: ", related->message);
     }
     if (text.data != NULL)
         add_encoded(out, text.data, "%\r\n");
     out->failed |= text.failed;
 }
 
-static void add_command(struct jr_buf *out, const struct jr_diag_report *report,
-                        const struct jr_diag *diag)
+static void add_workflow_command(struct jr_buf *out,
+                                 const struct jr_diag_report *report,
+                                 const struct jr_diag *diag)
 {
     jr_buf_printf(out, "::%s ", jr_diag_severity_word(diag->severity));
     add_title(out, diag);
-    add_place(out, report, &diag->span);
+    add_place_properties(out, report, &diag->span);
     jr_buf_str(out, "::");
     add_message(out, diag);
     jr_buf_char(out, '\n');
@@ -108,7 +111,7 @@ static void add_severity(struct jr_buf *out,
 {
     for (size_t i = 0; i < report->diags->count; i++)
         if (report->diags->items[i].severity == severity)
-            add_command(out, report, &report->diags->items[i]);
+            add_workflow_command(out, report, &report->diags->items[i]);
 }
 
 void jr_diag_write_github(struct jr_buf *out,

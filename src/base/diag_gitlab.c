@@ -25,8 +25,8 @@ static json_t *place_to_json(const struct jr_diag_report *report,
     return place;
 }
 
-static json_t *diag_to_json(const struct jr_diag_report *report,
-                            const struct jr_diag *diag, json_t *seen)
+static json_t *diag_to_gitlab(const struct jr_diag_report *report,
+                              const struct jr_diag *diag, json_t *seen)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     char fingerprint[JR_HASH_SIZE];
@@ -51,7 +51,7 @@ void jr_diag_write_gitlab(struct jr_buf *out,
     json_t *list = json_array(), *seen = json_object();
     for (size_t i = 0; i < report->diags->count; i++)
         jr_json_append(list,
-                       diag_to_json(report, &report->diags->items[i], seen));
+                       diag_to_gitlab(report, &report->diags->items[i], seen));
     jr_json_print(out, list, 2);
     jr_buf_char(out, '\n');
     json_decref(list);

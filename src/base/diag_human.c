@@ -131,8 +131,8 @@ static void add_label(struct jr_buf *out, const struct note *note)
 }
 
 /* The quoted line and the line of marks. False when it cannot be quoted. */
-static bool add_excerpt(struct jr_buf *out, const struct note *note,
-                        struct jr_diag_cursor *cursor, bool color)
+static bool add_source_excerpt(struct jr_buf *out, const struct note *note,
+                               struct jr_diag_cursor *cursor, bool color)
 {
     if (!jr_diag_find_line(cursor, note->span) || cursor->size > LONGEST)
         return false;
@@ -167,14 +167,14 @@ static void add_related(struct jr_buf *out, const struct jr_diag *diag,
                         .text = related->message,
                         .sgr = SGR_CYAN};
     if (related->span.source == diag->span.source &&
-        add_excerpt(out, &note, &cursor, color))
+        add_source_excerpt(out, &note, &cursor, color))
         return;
     jr_diag_place(out, &related->span);
     jr_buf_str(out, "note: ");
     jr_buf_safe(out, related->message);
     jr_buf_char(out, '\n');
     note.text = NULL;
-    (void)add_excerpt(out, &note, &cursor, color);
+    (void)add_source_excerpt(out, &note, &cursor, color);
 }
 
 void jr_diag_human(struct jr_buf *out, const struct jr_diag *diag,
@@ -195,7 +195,7 @@ void jr_diag_human(struct jr_buf *out, const struct jr_diag *diag,
     jr_buf_str(out, color ? SGR_RESET ": " : ": ");
     add_painted(out, color, SGR_BOLD, diag->message);
     jr_buf_char(out, '\n');
-    if (!add_excerpt(out, &note, cursor, color) && diag->help != NULL) {
+    if (!add_source_excerpt(out, &note, cursor, color) && diag->help != NULL) {
         jr_buf_fill(out, ' ', GUTTER);
         add_label(out, &note);
         jr_buf_char(out, '\n');

@@ -15,7 +15,7 @@ static void set_position(json_t *object, const char *key, uint32_t value)
         jr_json_set_int(object, key, value);
 }
 
-static void set_start(json_t *object, const struct jr_span *span)
+static void set_span_start(json_t *object, const struct jr_span *span)
 {
     const struct jr_source *source = span->source;
     jr_json_set_str(object, "file", source == NULL ? NULL : source->name);
@@ -23,7 +23,7 @@ static void set_start(json_t *object, const struct jr_span *span)
     set_position(object, "column", span->column);
 }
 
-static void set_end(json_t *object, const struct jr_span *span)
+static void set_span_end(json_t *object, const struct jr_span *span)
 {
     set_position(object, "end_line", span->end_line);
     set_position(object, "end_column", span->end_column);
@@ -35,8 +35,8 @@ static json_t *fixes_to_json(const struct jr_fix *fix)
     if (fix == NULL)
         return fixes;
     json_t *object = json_object();
-    set_start(object, &fix->span);
-    set_end(object, &fix->span);
+    set_span_start(object, &fix->span);
+    set_span_end(object, &fix->span);
     jr_json_set_str(object, "text", fix->text);
     jr_json_append(fixes, object);
     return fixes;
@@ -48,22 +48,22 @@ static json_t *related_to_json(const struct jr_related *related)
     for (; related != NULL; related = related->next) {
         json_t *object = json_object();
         jr_json_set_str(object, "message", related->message);
-        set_start(object, &related->span);
+        set_span_start(object, &related->span);
         jr_json_append(list, object);
     }
     return list;
 }
 
-static json_t *diag_to_json(const struct jr_diag *diag,
-                            struct jr_diag_cursor *cursor)
+static json_t *diag_to_object(const struct jr_diag *diag,
+                              struct jr_diag_cursor *cursor)
 {
     JR_BUF_CLEANUP struct jr_buf rendered = JR_BUF_INIT;
     json_t *object = json_object();
     jr_json_set_str(object, "severity", jr_diag_severity_word(diag->severity));
     jr_json_set_str(object, "code", diag->code);
     jr_json_set_str(object, "message", diag->message);
-    set_start(object, &diag->span);
-    set_end(object, &diag->span);
+    set_span_start(object, &diag->span);
+    set_span_end(object, &diag->span);
     jr_json_set_str(object, "path", diag->path);
     jr_json_set_str(object, "help", diag->help);
     jr_json_set(object, "fixes", fixes_to_json(diag->fix));
@@ -79,7 +79,7 @@ void jr_diag_write_json(struct jr_buf *out, const struct jr_diag_report *report)
     struct jr_diag_cursor cursor = {0};
     json_t *list = json_array();
     for (size_t i = 0; i < diags->count; i++)
-        jr_json_append(list, diag_to_json(&diags->items[i], &cursor));
+        jr_json_append(list, diag_to_object(&diags->items[i], &cursor));
     json_t *top = json_object();
     jr_json_set_int(top, "format_version", 1);
     jr_json_set_bool(top, "valid", jr_diag_report_valid(report));
@@ -96,7 +96,7 @@ void jr_diag_write_jsonl(struct jr_buf *out,
 {
     struct jr_diag_cursor cursor = {0};
     for (size_t i = 0; i < report->diags->count; i++) {
-        json_t *line = diag_to_json(&report->diags->items[i], &cursor);
+        json_t *line = diag_to_object(&report->diags->items[i], &cursor);
         jr_json_print(out, line, 0);
         jr_buf_char(out, '\n');
         json_decref(line);

@@ -50,14 +50,14 @@ static void add_xml(struct jr_buf *out, const struct jr_buf *text)
     out->failed |= text->failed;
 }
 
-static bool fails(const struct jr_diag_report *report,
-                  const struct jr_checked *file)
+static bool is_file_failed(const struct jr_diag_report *report,
+                           const struct jr_checked *file)
 {
     return file->errors > 0 || (report->strict && file->warnings > 0);
 }
 
-static void add_name(struct jr_buf *out, const struct jr_diag_report *report,
-                     const char *name)
+static void add_case_name(struct jr_buf *out,
+                          const struct jr_diag_report *report, const char *name)
 {
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT, safe = JR_BUF_INIT;
     jr_diag_file(&path, report, name);
@@ -91,9 +91,9 @@ static void add_case(struct jr_buf *out, const struct jr_diag_report *report,
 {
     const struct jr_diags own = {.errors = file->errors,
                                  .warnings = file->warnings};
-    bool failed = fails(report, file);
+    bool failed = is_file_failed(report, file);
     jr_buf_str(out, "    <testcase classname=\"jobrun.validate\" name=\"");
-    add_name(out, report, file->name);
+    add_case_name(out, report, file->name);
     if (own.errors + own.warnings == 0) {
         jr_buf_str(out, "\"/>\n");
         return;
@@ -115,7 +115,7 @@ void jr_diag_write_junit(struct jr_buf *out,
     struct jr_diag_cursor cursor = {0};
     size_t failures = 0;
     for (size_t i = 0; i < report->files_count; i++)
-        failures += fails(report, &report->files[i]);
+        failures += is_file_failed(report, &report->files[i]);
     jr_buf_printf(out,
                   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                   "<testsuites>\n"

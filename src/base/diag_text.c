@@ -87,7 +87,7 @@ size_t jr_diag_left_out(const struct jr_diags *diags)
 }
 
 /* What is left of `path` below `root`, or NULL. */
-static const char *below(const char *path, const char *root)
+static const char *path_below_root(const char *path, const char *root)
 {
     size_t len = strlen(root);
     while (len > 0 && root[len - 1] == '/')
@@ -108,11 +108,11 @@ void jr_diag_file(struct jr_buf *out, const struct jr_diag_report *report,
         out->failed = true;
         return;
     }
-    const char *inside = below(path, report->root);
+    const char *inside = path_below_root(path, report->root);
     jr_buf_str(out, inside == NULL ? name : inside);
 }
 
-static void add_part(struct jr_buf *out, const char *text)
+static void add_digest_part(struct jr_buf *out, const char *text)
 {
     if (text != NULL)
         jr_buf_str(out, text);
@@ -128,8 +128,8 @@ void jr_diag_fingerprint(char ret[static JR_HASH_SIZE], json_t *seen,
     if (source != NULL)
         jr_diag_file(&text, report, source->name);
     jr_buf_char(&text, '\0');
-    add_part(&text, diag->code);
-    add_part(&text, diag->path);
+    add_digest_part(&text, diag->code);
+    add_digest_part(&text, diag->path);
     ret[0] = '\0';
     if (text.failed)
         return;

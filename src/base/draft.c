@@ -49,7 +49,7 @@ void jr_draft_reserve(int dir_fd, const char *name, uint64_t bytes, mode_t mode)
 
 /* Whether nobody has put something else there: what is written to a draft must
  * reach no other file. */
-static bool is_own(int fd)
+static bool is_own_file(int fd)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
@@ -62,7 +62,7 @@ int jr_draft_open(struct jr_draft *ret, int dir_fd, const char *name,
     struct jr_draft draft = {.dir_fd = dir_fd, .name = name};
     name_hidden(draft.hidden, name);
     draft.fd = openat(dir_fd, draft.hidden, FLAGS);
-    if (draft.fd >= 0 && !is_own(draft.fd)) {
+    if (draft.fd >= 0 && !is_own_file(draft.fd)) {
         (void)close(draft.fd);
         draft.fd = -1;
     }

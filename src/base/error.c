@@ -8,7 +8,8 @@
 #include "banned.h"
 
 /* Append to a text that is `len` bytes long. */
-static void append(struct jr_error *err, size_t len, const char *text)
+static void append_error_text(struct jr_error *err, size_t len,
+                              const char *text)
 {
     size_t more = strnlen(text, sizeof err->text - 1 - len);
     memcpy(err->text + len, text, more);
@@ -17,14 +18,14 @@ static void append(struct jr_error *err, size_t len, const char *text)
 
 /* The formatted text and, unless it is NULL, ": " and `tail`; what does not fit
  * is cut. */
-__attribute__((format(printf, 2, 0))) static void write_text(
+__attribute__((format(printf, 2, 0))) static void write_error_text(
     struct jr_error *err, const char *format, va_list args, const char *tail)
 {
     (void)vsnprintf(err->text, sizeof err->text, format, args);
     if (tail == NULL)
         return;
-    append(err, strlen(err->text), ": ");
-    append(err, strlen(err->text), tail);
+    append_error_text(err, strlen(err->text), ": ");
+    append_error_text(err, strlen(err->text), tail);
 }
 
 int jr_error_set(struct jr_error *err, enum jr_status status,
@@ -35,7 +36,7 @@ int jr_error_set(struct jr_error *err, enum jr_status status,
     va_list args;
     *err = (struct jr_error){.status = status};
     va_start(args, format);
-    write_text(err, format, args, NULL);
+    write_error_text(err, format, args, NULL);
     va_end(args);
     return -1;
 }
@@ -49,7 +50,7 @@ int jr_error_sys(struct jr_error *err, enum jr_status status,
     va_list args;
     *err = (struct jr_error){.status = status, .sys = sys};
     va_start(args, format);
-    write_text(err, format, args, strerror(sys));
+    write_error_text(err, format, args, strerror(sys));
     va_end(args);
     errno = sys;
     return -1;
@@ -62,7 +63,7 @@ int jr_error_wrap(struct jr_error *err, const char *format, ...)
     const struct jr_error inner = *err;
     va_list args;
     va_start(args, format);
-    write_text(err, format, args, inner.text);
+    write_error_text(err, format, args, inner.text);
     va_end(args);
     return -1;
 }

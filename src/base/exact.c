@@ -23,7 +23,7 @@ struct jr_exact jr_exact_real(double real)
 }
 
 /* The digits before the point, where the text has no exponent. */
-static bool read_whole(struct jr_exact *ret, const char *text)
+static bool read_whole_number(struct jr_exact *ret, const char *text)
 {
     char digits[24];
     size_t len = strcspn(text, ".");
@@ -44,7 +44,7 @@ bool jr_exact_read(struct jr_exact *ret, const char *text)
     struct jr_exact number = {.whole = false};
     if (!jr_num_double(text, &number.real))
         return false;
-    number.whole = read_whole(&number, text);
+    number.whole = read_whole_number(&number, text);
     *ret = number;
     return true;
 }

@@ -25,7 +25,7 @@ static bool find_byte(struct jr_diag_cursor *cursor, struct jr_span at,
 }
 
 /* Whether the text is what it shall be: no reading would ever be the last. */
-static bool is_nothing(const struct jr_edit *edit)
+static bool is_edit_empty(const struct jr_edit *edit)
 {
     const struct jr_fix *fix = edit->diag->fix;
     size_t len = strlen(fix->text);
@@ -42,11 +42,11 @@ static bool find_edit(struct jr_edit *edit, struct jr_diag_cursor *cursor)
     span.column = span.end_column;
     struct jr_diag_cursor end = *cursor;
     return find_byte(&end, span, &edit->to) && edit->to >= edit->from &&
-           !is_nothing(edit);
+           !is_edit_empty(edit);
 }
 
 /* By position, then by the findings' own order. */
-static int compare(const void *left, const void *right)
+static int compare_edits(const void *left, const void *right)
 {
     const struct jr_diag *a = ((const struct jr_edit *)left)->diag;
     const struct jr_diag *b = ((const struct jr_edit *)right)->diag;
@@ -60,14 +60,16 @@ static int compare(const void *left, const void *right)
 
 /* Whether an edit may follow the one before it: two at one place would have an
  * order that nobody stated. */
-static bool follows(const struct jr_edit *before, const struct jr_edit *edit)
+static bool may_edit_follow(const struct jr_edit *before,
+                            const struct jr_edit *edit)
 {
     return edit->from >= before->to && edit->from != before->from;
 }
 
 /* The fixes that lie in the source, in the order of the text. */
-static size_t collect(struct jr_edit *edits, const struct jr_source *source,
-                      const struct jr_diags *diags)
+static size_t collect_edits(struct jr_edit *edits,
+                            const struct jr_source *source,
+                            const struct jr_diags *diags)
 {
     size_t count = 0;
     for (size_t i = 0; i < diags->count; i++) {
@@ -75,7 +77,7 @@ static size_t collect(struct jr_edit *edits, const struct jr_source *source,
         if (fix != NULL && fix->text != NULL && fix->span.source == source)
             edits[count++].diag = &diags->items[i];
     }
-    qsort(edits, count, sizeof *edits, compare);
+    qsort(edits, count, sizeof *edits, compare_edits);
     return count;
 }
 
@@ -85,12 +87,12 @@ struct jr_edit *jr_fix_choose(struct jr_arena *arena,
 {
     struct jr_edit *edits = jr_arena_array(arena, diags->count, sizeof *edits);
     struct jr_diag_cursor cursor = {0};
-    size_t count = edits == NULL ? 0 : collect(edits, source, diags);
+    size_t count = edits == NULL ? 0 : collect_edits(edits, source, diags);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         struct jr_edit edit = edits[i];
         if (find_edit(&edit, &cursor) &&
-            (kept == 0 || follows(&edits[kept - 1], &edit)))
+            (kept == 0 || may_edit_follow(&edits[kept - 1], &edit)))
             edits[kept++] = edit;
     }
     *ret_count = kept;

@@ -30,8 +30,8 @@ static void write_value(struct jr_buf *out, const char *value, bool json)
 
 /* Where one of the texts stands next; NULL: nowhere. In JSON a string that is a
  * key is none. */
-static const char *find(const char *at, const char *end,
-                        const struct jr_buf *what, bool json)
+static const char *find_hidden_text(const char *at, const char *end,
+                                    const struct jr_buf *what, bool json)
 {
     const char *begin = at;
     for (; (at = memmem(at, (size_t)(end - at), what->data, what->len)) != NULL;
@@ -51,17 +51,17 @@ struct place {
     bool json;
 };
 
-static void replace(struct jr_buf *out, size_t from, const struct jr_buf *what,
-                    struct place place)
+static void replace_hidden(struct jr_buf *out, size_t from,
+                           const struct jr_buf *what, struct place place)
 {
     JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
     if (out->len == from || what->len == 0)
         return;
     const char *at = out->data + from, *end = out->data + out->len;
-    const char *found = find(at, end, what, place.json);
+    const char *found = find_hidden_text(at, end, what, place.json);
     if (found == NULL)
         return;
-    for (; found != NULL; found = find(at, end, what, place.json)) {
+    for (; found != NULL; found = find_hidden_text(at, end, what, place.json)) {
         jr_buf_add(&tail, at, (size_t)(found - at));
         jr_buf_str(&tail, place.text);
         at = found + what->len;
@@ -72,14 +72,15 @@ static void replace(struct jr_buf *out, size_t from, const struct jr_buf *what,
     out->failed |= tail.failed;
 }
 
-static void hide(struct jr_buf *out, size_t from, const char *value, bool json)
+static void redact_value(struct jr_buf *out, size_t from, const char *value,
+                         bool json)
 {
     JR_BUF_CLEANUP struct jr_buf what = JR_BUF_INIT;
     write_value(&what, value, json);
     if (what.failed)
         out->failed = true;
     else
-        replace(out, from, &what, (struct place){JR_REDACTED, json});
+        replace_hidden(out, from, &what, (struct place){JR_REDACTED, json});
 }
 
 /* A function's arguments are JSON to begin with, so a value in them is not what
@@ -90,12 +91,12 @@ void jr_hide(struct jr_buf *out, size_t from, char *const *values, bool json)
         JR_BUF_CLEANUP struct jr_buf inner = JR_BUF_INIT;
         if (strlen(*values) < SHORTEST)
             continue;
-        hide(out, from, *values, json);
+        redact_value(out, from, *values, json);
         add_inner(&inner, *values);
         if (inner.failed)
             out->failed = true;
         else if (strcmp(inner.data, *values) != 0)
-            hide(out, from, inner.data, json);
+            redact_value(out, from, inner.data, json);
     }
 }
 
@@ -109,11 +110,11 @@ void jr_hide_refer(struct jr_buf *out, size_t from, char *const *values,
         jr_buf_printf(&name, "${env:%s}", names[i]);
         out->failed |= what.failed || name.failed;
         if (!out->failed && what.len >= SHORTEST)
-            replace(out, from, &what, (struct place){name.data, false});
+            replace_hidden(out, from, &what, (struct place){name.data, false});
     }
 }
 
-static bool holds(const char *text, char *const *values)
+static bool holds_any_value(const char *text, char *const *values)
 {
     for (; values != NULL && *values != NULL; values++)
         if (strlen(*values) >= SHORTEST && strstr(text, *values) != NULL)
@@ -125,7 +126,7 @@ const char *jr_hide_copy(struct jr_arena *arena, const char *text,
                          char *const *values)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    if (text == NULL || !holds(text, values))
+    if (text == NULL || !holds_any_value(text, values))
         return text;
     jr_buf_str(&out, text);
     for (; *values != NULL && !out.failed; values++) {
@@ -133,13 +134,13 @@ const char *jr_hide_copy(struct jr_arena *arena, const char *text,
         jr_buf_str(&what, *values);
         out.failed |= what.failed;
         if (!what.failed && what.len >= SHORTEST)
-            replace(&out, 0, &what, (struct place){JR_REDACTED, false});
+            replace_hidden(&out, 0, &what, (struct place){JR_REDACTED, false});
     }
     return jr_buf_keep(&out, arena);
 }
 
 /* "/etc/key", "~/key", "../key"; what has signs of base64 is no path. */
-static bool is_path(const char *value)
+static bool is_value_path(const char *value)
 {
     static const char *const starts[] = {"/", "~/", "./", "../"};
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
@@ -153,5 +154,5 @@ bool jr_hide_is_telling(const char *value, size_t least)
     double number;
     return strlen(value) >= least && !jr_num_double(value, &number) &&
            strcasecmp(value, "true") != 0 && strcasecmp(value, "false") != 0 &&
-           !is_path(value);
+           !is_value_path(value);
 }

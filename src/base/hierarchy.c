@@ -39,7 +39,7 @@ static const char *own_group(char *text, const char *controller, bool *ret_v2)
 }
 
 /* The kernel writes blanks, newlines and backslashes of paths as \ooo. */
-static void unescape(char *text)
+static void unescape_mount_path(char *text)
 {
     char *to = text;
     for (const char *from = text; *from != '\0'; to++) {
@@ -78,14 +78,14 @@ static bool read_mount(struct mount *ret, char *line)
     ret->options = tail;
     if (ret->point == NULL || ret->options == NULL)
         return false;
-    unescape(ret->root);
-    unescape(ret->point);
+    unescape_mount_path(ret->root);
+    unescape_mount_path(ret->point);
     return true;
 }
 
 /* What remains of the group's path below the mount's root, "" for the root
  * itself; NULL when the mount does not show it, as from another namespace. */
-static const char *below(const char *root, const char *group)
+static const char *group_below_mount(const char *root, const char *group)
 {
     size_t len = strcmp(root, "/") == 0 ? 0 : strlen(root);
     if (strncmp(group, "/..", 3) == 0 || strncmp(group, root, len) != 0)
@@ -106,7 +106,7 @@ static void find_mount(struct jr_hierarchy *found, char *mounts,
         if (!read_mount(&mount, line) || strcmp(mount.type, type) != 0 ||
             (controller != NULL && !has_word(mount.options, controller)))
             continue;
-        const char *leaf = below(mount.root, group);
+        const char *leaf = group_below_mount(mount.root, group);
         if (leaf != NULL || found->point == NULL) {
             found->point = mount.point;
             found->leaf = leaf == NULL ? "" : leaf;

@@ -184,7 +184,7 @@ int jr_io_replace(int dir_fd, const char *name, const void *bytes, size_t len,
 
 /* One folder; an existing one is as good, whatever mkdir had against it: on a
  * read-only file system that is not EEXIST. */
-static int make_folder(const char *path, mode_t mode, struct jr_error *err)
+static int make_one_folder(const char *path, mode_t mode, struct jr_error *err)
 {
     struct stat status;
     if (mkdir(path, mode) == 0)
@@ -209,15 +209,15 @@ int jr_io_mkdirs(const char *path, mode_t mode, struct jr_error *err)
     for (char *slash = strchr(partial + (*partial == '/'), '/'); slash != NULL;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (make_folder(partial, mode, err) != 0)
+        if (make_one_folder(partial, mode, err) != 0)
             return -1;
         *slash = '/';
     }
-    return make_folder(partial, mode, err);
+    return make_one_folder(partial, mode, err);
 }
 
 /* Append the components of `path` to the absolute path in `out`. */
-static void fold(struct jr_buf *out, const char *path)
+static void append_components(struct jr_buf *out, const char *path)
 {
     while (*path != '\0') {
         size_t len = strcspn(path, "/");
@@ -243,8 +243,8 @@ char *jr_io_absolute(const char *base, const char *path)
         return NULL;
     }
     if (*path != '/')
-        fold(&out, base);
-    fold(&out, path);
+        append_components(&out, base);
+    append_components(&out, path);
     if (out.len == 0)
         jr_buf_char(&out, '/');
     return jr_buf_detach(&out);

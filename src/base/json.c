@@ -48,7 +48,7 @@ json_t *jr_json_buf(const struct jr_buf *text)
 /* A part that jansson does not print, for it is no UTF-8: so nobody takes what
  * is not whole for the whole. Where there is no memory even for this, there
  * will be none to print with. */
-static json_t *gap(void)
+static json_t *make_unprintable(void)
 {
     return json_stringn_nocheck("\xff", 1);
 }
@@ -56,13 +56,13 @@ static json_t *gap(void)
 void jr_json_set(json_t *object, const char *key, json_t *value)
 {
     if (json_object_set_new(object, key, value) != 0)
-        (void)json_object_set_new_nocheck(object, key, gap());
+        (void)json_object_set_new_nocheck(object, key, make_unprintable());
 }
 
 void jr_json_append(json_t *list, json_t *value)
 {
     if (json_array_append_new(list, value) != 0)
-        (void)json_array_append_new(list, gap());
+        (void)json_array_append_new(list, make_unprintable());
 }
 
 void jr_json_set_str(json_t *object, const char *key, const char *text)
@@ -162,7 +162,7 @@ void jr_json_print(struct jr_buf *out, const json_t *json, int indent)
 
 /* Whether all of it is printable ASCII that needs no backslash. Without a
  * branch in the loop, it is done for many bytes at once. */
-static bool is_plain(const char *text, size_t len)
+static bool is_plain_json(const char *text, size_t len)
 {
     unsigned odd = 0;
     for (size_t i = 0; i < len; i++)
@@ -175,7 +175,7 @@ static bool is_plain(const char *text, size_t len)
 void jr_json_quote(struct jr_buf *out, const char *text)
 {
     size_t len = text == NULL ? 0 : strlen(text);
-    if (text != NULL && is_plain(text, len)) {
+    if (text != NULL && is_plain_json(text, len)) {
         jr_buf_char(out, '"');
         jr_buf_add(out, text, len);
         jr_buf_char(out, '"');

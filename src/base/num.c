@@ -77,7 +77,7 @@ static bool is_exponent(const char *text)
 }
 
 /* [+-]? ( digits [. digits?]? | . digits ) exponent? */
-static bool is_decimal(const char *text)
+static bool is_decimal_number(const char *text)
 {
     text += *text == '-' || *text == '+';
     size_t whole = span_digits(text), fraction = 0;
@@ -93,7 +93,7 @@ static bool is_decimal(const char *text)
 
 bool jr_num_double(const char *text, double *ret)
 {
-    if (!is_decimal(text))
+    if (!is_decimal_number(text))
         return false;
     /* strtod would want the decimal point of the process's locale. */
     locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);

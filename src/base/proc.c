@@ -23,7 +23,7 @@ enum { EXITING = 0x4, SIGNALED = 0x400, KILL_PENDING = 1 << (SIGKILL - 1) };
 
 /* The fields behind the name, which may hold anything, are counted from its
  * last parenthesis. */
-static bool parse(struct jr_proc *proc, const char *text)
+static bool parse_proc_stat(struct jr_proc *proc, const char *text)
 {
     uint64_t user = 0, system = 0, pages = 0;
     const char *name = strchr(text, '('), *end = strrchr(text, ')');
@@ -57,7 +57,7 @@ bool jr_proc_read(struct jr_proc *ret, const char *path)
     if (len <= 0)
         return false;
     text[len] = '\0';
-    if (!parse(&proc, text))
+    if (!parse_proc_stat(&proc, text))
         return false;
     *ret = proc;
     return true;

@@ -39,8 +39,8 @@ void jr_regex_free(struct jr_regex *regex)
 }
 
 /* Compile, or set `err` to PCRE2's message. */
-static pcre2_code *compile(const char *pattern, size_t *ret_offset,
-                           struct jr_error *err)
+static pcre2_code *compile_pattern(const char *pattern, size_t *ret_offset,
+                                   struct jr_error *err)
 {
     int number = 0;
     PCRE2_SIZE offset = 0;
@@ -69,7 +69,7 @@ static pcre2_code *compile(const char *pattern, size_t *ret_offset,
 }
 
 /* Everything that a match needs. Returns false without memory. */
-static bool prepare(struct jr_regex *regex)
+static bool prepare_matching(struct jr_regex *regex)
 {
     regex->limits = pcre2_match_context_create(NULL);
     regex->found = pcre2_match_data_create_from_pattern(regex->code, NULL);
@@ -90,8 +90,8 @@ int jr_regex_new(struct jr_regex **ret, const char *pattern, size_t *ret_offset,
     struct jr_regex *regex = calloc(1, sizeof *regex);
     if (regex == NULL)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "regular expression");
-    regex->code = compile(pattern, ret_offset, err);
-    if (regex->code == NULL || !prepare(regex)) {
+    regex->code = compile_pattern(pattern, ret_offset, err);
+    if (regex->code == NULL || !prepare_matching(regex)) {
         if (regex->code != NULL)
             jr_error_sys(err, JR_STATUS_LAUNCH, "regular expression");
         jr_regex_free(regex);
@@ -101,8 +101,8 @@ int jr_regex_new(struct jr_regex **ret, const char *pattern, size_t *ret_offset,
     return 0;
 }
 
-static int find(const struct jr_regex *regex, const char *subject, size_t len,
-                size_t from)
+static int match_subject(const struct jr_regex *regex, const char *subject,
+                         size_t len, size_t from)
 {
     return pcre2_match(regex->code, (PCRE2_SPTR)subject, len, from, 0,
                        regex->found, regex->limits);
@@ -127,9 +127,9 @@ bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len,
     if (!regex->tried)
         (void)pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
     regex->tried = true;
-    int result = find(regex, subject, len, from);
+    int result = match_subject(regex, subject, len, from);
     if (result == PCRE2_ERROR_JIT_STACKLIMIT && get_stack(regex))
-        result = find(regex, subject, len, from);
+        result = match_subject(regex, subject, len, from);
     regex->matched = result > 0;
     *ret_limited = result == PCRE2_ERROR_MATCHLIMIT ||
                    result == PCRE2_ERROR_HEAPLIMIT ||
@@ -147,20 +147,20 @@ size_t jr_regex_group_count(const struct jr_regex *regex)
     return regex->names;
 }
 
-static PCRE2_SPTR entry(const struct jr_regex *regex, size_t i)
+static PCRE2_SPTR name_table_entry(const struct jr_regex *regex, size_t i)
 {
     return regex->table + i * regex->name_size;
 }
 
 const char *jr_regex_group_name(const struct jr_regex *regex, size_t i)
 {
-    return (const char *)entry(regex, i) + 2;
+    return (const char *)name_table_entry(regex, i) + 2;
 }
 
 bool jr_regex_group(const struct jr_regex *regex, size_t i,
                     struct jr_match *ret)
 {
-    PCRE2_SPTR row = entry(regex, i);
+    PCRE2_SPTR row = name_table_entry(regex, i);
     size_t number = (size_t)row[0] << 8 | row[1];
     if (!regex->matched || number >= pcre2_get_ovector_count(regex->found))
         return false;

@@ -25,7 +25,7 @@ static bool read_rank(const char **text, uint32_t *ret)
 
 /* N, A-B or A-B/STEP, stepping over it. On failure *text stands at what is
  * wrong. `last` becomes the last member. */
-static bool read_range(const char **text, struct jr_range *ret)
+static bool read_set_range(const char **text, struct jr_range *ret)
 {
     struct jr_range range = {.step = 1};
     if (!read_rank(text, &range.first))
@@ -78,7 +78,7 @@ static int64_t common_divisor(int64_t a, int64_t b, int64_t *ret_factor)
 }
 
 /* `value` modulo `modulus`, never negative. */
-static uint64_t residue(int64_t value, int64_t modulus)
+static uint64_t modulo_residue(int64_t value, int64_t modulus)
 {
     int64_t rest = value % modulus;
     return (uint64_t)(rest < 0 ? rest + modulus : rest);
@@ -95,8 +95,8 @@ static bool ranges_meet(const struct jr_range *a, const struct jr_range *b)
     if (gap % divisor != 0)
         return false;
     int64_t cycle = b->step / divisor;
-    uint64_t steps = residue(gap / divisor, cycle) * residue(factor, cycle) %
-                     (uint64_t)cycle;
+    uint64_t steps = modulo_residue(gap / divisor, cycle) *
+                     modulo_residue(factor, cycle) % (uint64_t)cycle;
     uint64_t rank = a->first + steps * a->step;
     uint64_t stride = (uint64_t)cycle * a->step;
     if (rank < b->first)
@@ -104,7 +104,7 @@ static bool ranges_meet(const struct jr_range *a, const struct jr_range *b)
     return rank <= a->last && rank <= b->last;
 }
 
-static int by_first(const void *a, const void *b)
+static int compare_range_starts(const void *a, const void *b)
 {
     uint32_t left = ((const struct jr_range *)a)->first;
     uint32_t right = ((const struct jr_range *)b)->first;
@@ -126,7 +126,7 @@ static bool parse_ranges(struct jr_set *set, struct jr_arena *arena,
     for (;; ++*text) {
         const char *start = *text;
         struct jr_range range;
-        if (!read_range(text, &range))
+        if (!read_set_range(text, &range))
             return false;
         if (set->count == MOST_RANGES || is_repeated(set, &range)) {
             *text = start;
@@ -142,7 +142,7 @@ static bool parse_ranges(struct jr_set *set, struct jr_arena *arena,
         if (**text != ',')
             return false;
     }
-    qsort(set->ranges, set->count, sizeof *set->ranges, by_first);
+    qsort(set->ranges, set->count, sizeof *set->ranges, compare_range_starts);
     return true;
 }
 

@@ -68,26 +68,28 @@ void jr_env_unset(struct jr_strv *env, const char *glob)
         env->items[kept] = NULL;
 }
 
-static char fold(char byte)
+static char fold_name_byte(char byte)
 {
     if (byte == '-')
         return '_';
     return byte >= 'a' && byte <= 'z' ? (char)(byte - 'a' + 'A') : byte;
 }
 
-static bool is_same(const char *name, const char *word, size_t len)
+static bool is_same_folded(const char *name, const char *word, size_t len)
 {
-    while (len > 0 && fold(name[len - 1]) == fold(word[len - 1]))
+    while (len > 0 &&
+           fold_name_byte(name[len - 1]) == fold_name_byte(word[len - 1]))
         len--;
     return len == 0;
 }
 
-static bool contains(const char *name, size_t len, const char *word,
-                     size_t word_len)
+static bool name_contains_word(const char *name, size_t len, const char *word,
+                               size_t word_len)
 {
-    const char first = fold(*word);
+    const char first = fold_name_byte(*word);
     for (; len >= word_len; name++, len--)
-        if (fold(*name) == first && is_same(name, word, word_len))
+        if (fold_name_byte(*name) == first &&
+            is_same_folded(name, word, word_len))
             return true;
     return false;
 }
@@ -97,10 +99,11 @@ static bool word_matches(const char *name, size_t len, const char *word,
                          size_t word_len, bool before, bool behind)
 {
     if (before && behind)
-        return contains(name, len, word, word_len);
+        return name_contains_word(name, len, word, word_len);
     if (len < word_len || (!before && !behind && len > word_len))
         return false;
-    return is_same(before ? name + len - word_len : name, word, word_len);
+    return is_same_folded(before ? name + len - word_len : name, word,
+                          word_len);
 }
 
 /* Whether a glob of any kind matches. */

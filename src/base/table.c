@@ -6,8 +6,8 @@
 
 #include "banned.h"
 
-static void measure(size_t widths[static JR_TABLE_COLUMNS],
-                    const struct jr_buf *cells)
+static void measure_columns(size_t widths[static JR_TABLE_COLUMNS],
+                            const struct jr_buf *cells)
 {
     size_t column = 0, len;
     for (const char *at = cells->data; *at != '\0'; at += len + 1) {
@@ -26,7 +26,7 @@ void jr_table_add(struct jr_buf *out, const struct jr_buf *cells, size_t gap)
     out->failed |= cells->failed;
     if (out->failed || cells->len == 0)
         return;
-    measure(widths, cells);
+    measure_columns(widths, cells);
     for (const char *at = cells->data; *at != '\0'; at += len + 1) {
         len = strcspn(at, "\t\n");
         if (len > 0) {

@@ -20,8 +20,8 @@ struct reading {
     struct jr_trigger_fault *fault;
 };
 
-static bool refuse(const struct reading *reading, const char *from,
-                   const char *to, const char *why)
+static bool refuse_trigger(const struct reading *reading, const char *from,
+                           const char *to, const char *why)
 {
     *reading->fault = (struct jr_trigger_fault){
         .from = (size_t)(from - reading->text),
@@ -34,7 +34,7 @@ static bool refuse(const struct reading *reading, const char *from,
 static bool refuse_rest(const struct reading *reading, const char *from,
                         const char *why)
 {
-    return refuse(reading, from, from + strlen(from), why);
+    return refuse_trigger(reading, from, from + strlen(from), why);
 }
 
 /* Behind "exit:". */
@@ -44,8 +44,8 @@ static bool read_codes(const struct reading *reading, const char *text)
     const char *bad;
     uint32_t last;
     if (!jr_set_parse(codes, reading->arena, text, &bad))
-        return refuse(reading, bad, bad + strcspn(bad, ","),
-                      "exit codes are written as 75 or 1-3,75");
+        return refuse_trigger(reading, bad, bad + strcspn(bad, ","),
+                              "exit codes are written as 75 or 1-3,75");
     if (!jr_set_max(codes, &last))
         return refuse_rest(reading, text,
                            codes->all ? "`exit` alone means any code but 0"
@@ -58,7 +58,7 @@ static bool read_codes(const struct reading *reading, const char *text)
 }
 
 /* The number of SEGV or SIGSEGV; 0 when it is none. */
-static int signal_of(const char *name, size_t len)
+static int read_signal_name(const char *name, size_t len)
 {
     char full[LONGEST_NAME + 4] = "SIG";
     if (len == 0 || len > LONGEST_NAME)
@@ -73,10 +73,11 @@ static bool read_signals(const struct reading *reading, const char *text)
 {
     for (const char *name = text;; name++) {
         size_t len = strcspn(name, ",");
-        int number = signal_of(name, len);
+        int number = read_signal_name(name, len);
         if (number <= 0 || number > LAST_SIGNAL)
-            return refuse(reading, name, name + len,
-                          "signals are written by name: SEGV or SIGKILL,BUS");
+            return refuse_trigger(
+                reading, name, name + len,
+                "signals are written by name: SEGV or SIGKILL,BUS");
         reading->ret->signals |= UINT64_C(1) << (number - 1);
         name += len;
         if (*name == '\0')
@@ -106,7 +107,8 @@ static bool read_pattern(const struct reading *reading, const char *text)
         reading->arena->failed = true;
     const char *why = jr_arena_strdup(reading->arena, err.text);
     const char *at = text + 1 + (bad < len - 2 ? bad : len - 3);
-    (void)refuse(reading, at, at + 1, why == NULL ? "out of memory" : why);
+    (void)refuse_trigger(reading, at, at + 1,
+                         why == NULL ? "out of memory" : why);
     reading->fault->regex = true;
     return false;
 }
@@ -145,9 +147,10 @@ bool jr_trigger_parse(struct jr_trigger *ret, struct jr_arena *arena,
            (strlen(words[kind]) != len || memcmp(words[kind], text, len) != 0))
         kind++;
     if (kind == JR_TRIGGER_COUNT) {
-        (void)refuse(&reading, text, text + len,
-                     "it is exit, signal, oom, hang, timeout, start, result or "
-                     "stderr");
+        (void)refuse_trigger(
+            &reading, text, text + len,
+            "it is exit, signal, oom, hang, timeout, start, result or "
+            "stderr");
         ret_fault->word = true;
         return false;
     }

@@ -10,7 +10,8 @@ struct block {
     uint32_t first, last;
 };
 
-static bool is_in(const struct block *blocks, size_t count, uint32_t point)
+static bool is_in_blocks(const struct block *blocks, size_t count,
+                         uint32_t point)
 {
     for (size_t i = 0; i < count; i++)
         if (point >= blocks[i].first && point <= blocks[i].last)
@@ -19,7 +20,7 @@ static bool is_in(const struct block *blocks, size_t count, uint32_t point)
 }
 
 /* The size that a first byte announces, 0 when it cannot be one. */
-static size_t announced(unsigned char lead)
+static size_t announced_size(unsigned char lead)
 {
     static const struct {
         unsigned char mask, bits;
@@ -33,7 +34,7 @@ static size_t announced(unsigned char lead)
 size_t jr_utf8_decode(const char *text, size_t len, uint32_t *ret)
 {
     static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t size = len == 0 ? 0 : announced((unsigned char)text[0]);
+    size_t size = len == 0 ? 0 : announced_size((unsigned char)text[0]);
     if (size == 0 || size > len)
         return 0;
     uint32_t point = (unsigned char)text[0];
@@ -93,7 +94,7 @@ bool jr_utf8_is_shown(uint32_t point)
         {0x00, 0x1f},     {0x7f, 0x9f},     {0x061c, 0x061c}, {0x200e, 0x200f},
         {0x2028, 0x202e}, {0x2066, 0x2069}, {0xfeff, 0xfeff},
     };
-    return !is_in(hidden, COUNT(hidden), point);
+    return !is_in_blocks(hidden, COUNT(hidden), point);
 }
 
 /* The blocks that matter in specs, not the whole of Unicode's tables: the C
@@ -112,9 +113,9 @@ unsigned jr_utf8_width(uint32_t point)
         {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x1f300, 0x1f64f},
         {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd},
     };
-    if (is_in(narrow, COUNT(narrow), point))
+    if (is_in_blocks(narrow, COUNT(narrow), point))
         return 0;
-    return is_in(wide, COUNT(wide), point) ? 2 : 1;
+    return is_in_blocks(wide, COUNT(wide), point) ? 2 : 1;
 }
 
 size_t jr_utf8_columns(const char *text, size_t len)

@@ -8,7 +8,7 @@
  * short, and the table below stays on the stack. */
 enum { LONGEST = 63 };
 
-static unsigned min(unsigned a, unsigned b)
+static unsigned smaller_of(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
@@ -26,13 +26,13 @@ unsigned jr_word_edits(const char *a, const char *b, unsigned limit)
         unsigned *row = rows[i % 3], *above = rows[(i - 1) % 3];
         row[0] = i;
         for (unsigned j = 1; j <= b_len; j++) {
-            row[j] = min(above[j - 1] + (a[i - 1] != b[j - 1]),
-                         min(above[j], row[j - 1]) + 1);
+            row[j] = smaller_of(above[j - 1] + (a[i - 1] != b[j - 1]),
+                                smaller_of(above[j], row[j - 1]) + 1);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = min(row[j], rows[(i - 2) % 3][j - 2] + 1);
+                row[j] = smaller_of(row[j], rows[(i - 2) % 3][j - 2] + 1);
         }
     }
-    return min(rows[a_len % 3][b_len], limit + 1);
+    return smaller_of(rows[a_len % 3][b_len], limit + 1);
 }
 
 /* More edits than this are another word. */
@@ -63,7 +63,7 @@ bool jr_word_is_near(const char *word, const char *const *candidates)
     if (best == NULL)
         return false;
     unsigned most = most_edits(word);
-    unsigned limit = min(jr_word_edits(word, best, most) + 1, most);
+    unsigned limit = smaller_of(jr_word_edits(word, best, most) + 1, most);
     for (; *candidates != NULL; candidates++)
         if (strcmp(*candidates, best) != 0 &&
             jr_word_edits(word, *candidates, limit) <= limit)
