@@ -33,7 +33,8 @@ static char *read_line(struct jr_arena *arena, const char *dir,
 }
 
 /* `path`, which may be relative to `base`. */
-static char *resolve(struct jr_arena *arena, const char *base, const char *path)
+static char *resolve_git_path(struct jr_arena *arena, const char *base,
+                              const char *path)
 {
     if (path[0] == '/')
         return jr_arena_strdup(arena, path);
@@ -54,7 +55,7 @@ static char *find_git_dir(struct jr_arena *arena, const char *folder)
     char *link = read_line(arena, top, ".git");
     return link == NULL || strncmp(link, "gitdir: ", 8) != 0
                ? NULL
-               : resolve(arena, top, link + 8);
+               : resolve_git_path(arena, top, link + 8);
 }
 
 static bool is_hash(const char *text)
@@ -90,7 +91,7 @@ static const char *read_commit(struct jr_arena *arena, const char *git_dir)
     const char *ref = head + 5;
     const char *common = read_line(arena, git_dir, "commondir");
     const char *dir =
-        common == NULL ? git_dir : resolve(arena, git_dir, common);
+        common == NULL ? git_dir : resolve_git_path(arena, git_dir, common);
     if (dir == NULL)
         return NULL;
     const char *commit = read_line(arena, dir, ref);
@@ -131,7 +132,7 @@ void jr_git_start(struct jr_git *git, const char *folder, char *const *envp)
 
 /* Read the output up to its end or the deadline. Returns whether it ended, and
  * whether there was any. */
-static bool drain(int fd, uint64_t deadline_ns, bool *ret_any)
+static bool read_git_status(int fd, uint64_t deadline_ns, bool *ret_any)
 {
     char text[4096];
     for (;;) {
@@ -156,7 +157,7 @@ void jr_git_finish(struct jr_git *git, int timeout_ms)
         return;
     bool any = false;
     uint64_t wait_ns = (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * 1000000U;
-    bool ended = drain(git->fd, jr_clock_ns() + wait_ns, &any);
+    bool ended = read_git_status(git->fd, jr_clock_ns() + wait_ns, &any);
     if (!ended)
         (void)kill(git->pid, SIGKILL);
     git->dirty_known = jr_git_reap(git->pid) == 0 && ended;

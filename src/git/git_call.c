@@ -12,7 +12,8 @@
 enum { MOST_WORDS = 16 };
 
 /* posix_spawn's failures are those of the last resort: memory and processes. */
-static pid_t spawn(char *const *argv, const int fds[static 3], char *const *env)
+static pid_t spawn_git(char *const *argv, const int fds[static 3],
+                       char *const *env)
 {
     posix_spawn_file_actions_t actions;
     pid_t pid = -1;
@@ -55,7 +56,8 @@ pid_t jr_git_spawn(const char *folder, const char *const *words,
     jr_strv_copy(&env, &arena, envp);
     jr_env_unset(&env, "GIT_*");
     errno = ENOMEM;
-    pid_t pid = arena.failed ? -1 : spawn((char *const *)argv, fds, env.items);
+    pid_t pid =
+        arena.failed ? -1 : spawn_git((char *const *)argv, fds, env.items);
     int error = errno;
     jr_arena_release(&arena);
     errno = error;

@@ -39,7 +39,7 @@ struct jr_revision {
 
 /* Append what git writes next. Returns how much, 0 at the end; -1 when it is
  * silent for too long, or there is no memory. */
-static ssize_t take(int fd, struct jr_buf *to)
+static ssize_t read_git_output(int fd, struct jr_buf *to)
 {
     char text[16 * 1024];
     struct pollfd wait = {.fd = fd, .events = POLLIN};
@@ -54,7 +54,7 @@ static ssize_t take(int fd, struct jr_buf *to)
 }
 
 /* What git has said last, without its "fatal: ". */
-static const char *complaint(int fd, struct jr_buf *text)
+static const char *git_complaint(int fd, struct jr_buf *text)
 {
     struct jr_error err;
     if (fd < 0 || lseek(fd, 0, SEEK_SET) != 0 ||
@@ -84,7 +84,7 @@ static int run_list(struct jr_revision *rev, const char *commit,
         return jr_error_sys(err, JR_STATUS_LAUNCH, "git");
     ssize_t got;
     do
-        got = take(from, &rev->list);
+        got = read_git_output(from, &rev->list);
     while (got > 0 && rev->list.len < MOST_LIST);
     if (got != 0)
         (void)kill(pid, SIGKILL);
@@ -94,7 +94,7 @@ static int run_list(struct jr_revision *rev, const char *commit,
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "git ls-tree takes too long, or says too much");
     return jr_error_set(err, JR_STATUS_USAGE, "no commit '%s' in %s: %s",
-                        rev->name, rev->top, complaint(told, &said));
+                        rev->name, rev->top, git_complaint(told, &said));
 }
 
 /* "MODE TYPE OBJECT<tab>PATH": regular files only. */
@@ -113,13 +113,13 @@ static bool take_entry(struct jr_revision *rev, char *line)
     return true;
 }
 
-static int by_path(const void *a, const void *b)
+static int compare_entry_paths(const void *a, const void *b)
 {
     return strcmp(((const struct entry *)a)->path,
                   ((const struct entry *)b)->path);
 }
 
-static int read_list(struct jr_revision *rev, struct jr_error *err)
+static int read_tree_list(struct jr_revision *rev, struct jr_error *err)
 {
     const char *commit = jr_arena_printf(&rev->arena, "%s^{commit}", rev->name);
     if (commit == NULL)
@@ -132,7 +132,8 @@ static int read_list(struct jr_revision *rev, struct jr_error *err)
             return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     }
     if (rev->count > 0)
-        qsort(rev->entries, rev->count, sizeof *rev->entries, by_path);
+        qsort(rev->entries, rev->count, sizeof *rev->entries,
+              compare_entry_paths);
     return 0;
 }
 
@@ -164,7 +165,7 @@ int jr_revision_open(struct jr_revision **ret, const char *folder,
     struct jr_revision *rev = new_revision(top, name, envp);
     if (rev == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    if (read_list(rev, err) != 0) {
+    if (read_tree_list(rev, err) != 0) {
         jr_revision_close(rev);
         return -1;
     }
@@ -172,7 +173,7 @@ int jr_revision_open(struct jr_revision **ret, const char *folder,
     return 0;
 }
 
-static void stop(struct jr_revision *rev)
+static void stop_cat_file(struct jr_revision *rev)
 {
     if (rev->pid > 0) {
         (void)kill(rev->pid, SIGKILL);
@@ -190,7 +191,7 @@ void jr_revision_close(struct jr_revision *revision)
 {
     if (revision == NULL)
         return;
-    stop(revision);
+    stop_cat_file(revision);
     jr_buf_release(&revision->list);
     jr_arena_release(&revision->arena);
     free(revision);
@@ -216,21 +217,22 @@ const char *jr_revision_path(const struct jr_revision *revision, size_t i)
     return revision->entries[i].path;
 }
 
-static const struct entry *find(const struct jr_revision *rev, const char *path)
+static const struct entry *find_tree_entry(const struct jr_revision *rev,
+                                           const char *path)
 {
     const struct entry wanted = {.path = path};
     return rev->count == 0 ? NULL
                            : bsearch(&wanted, rev->entries, rev->count,
-                                     sizeof *rev->entries, by_path);
+                                     sizeof *rev->entries, compare_entry_paths);
 }
 
 bool jr_revision_has(const struct jr_revision *revision, const char *path)
 {
-    return find(revision, path) != NULL;
+    return find_tree_entry(revision, path) != NULL;
 }
 
 /* Start `git cat-file`, once. */
-static int start(struct jr_revision *rev, struct jr_error *err)
+static int start_cat_file(struct jr_revision *rev, struct jr_error *err)
 {
     static const char *const words[] = {"cat-file", "--batch", NULL};
     int in[2], out[2];
@@ -253,15 +255,15 @@ static int start(struct jr_revision *rev, struct jr_error *err)
 }
 
 /* Have at least `len` bytes of its output ahead. */
-static bool fill(struct jr_revision *rev, size_t len)
+static bool fill_ahead(struct jr_revision *rev, size_t len)
 {
     while (rev->ahead.len < len)
-        if (take(rev->from, &rev->ahead) <= 0)
+        if (read_git_output(rev->from, &rev->ahead) <= 0)
             return false;
     return true;
 }
 
-static void drop(struct jr_revision *rev, size_t len)
+static void drop_ahead(struct jr_revision *rev, size_t len)
 {
     rev->ahead.len -= len;
     (void)memmove(rev->ahead.data, rev->ahead.data + len, rev->ahead.len + 1);
@@ -271,7 +273,7 @@ static void drop(struct jr_revision *rev, size_t len)
 static bool read_head(struct jr_revision *rev, uint64_t *ret_size)
 {
     const char *end = NULL;
-    for (size_t len = 1; end == NULL && fill(rev, len);
+    for (size_t len = 1; end == NULL && fill_ahead(rev, len);
          len = rev->ahead.len + 1)
         end = memchr(rev->ahead.data, '\n', rev->ahead.len);
     if (end == NULL)
@@ -281,7 +283,7 @@ static bool read_head(struct jr_revision *rev, uint64_t *ret_size)
     const char *space = strrchr(rev->ahead.data, ' ');
     bool good = strstr(rev->ahead.data, " blob ") != NULL &&
                 jr_num_u64(space + 1, ret_size);
-    drop(rev, len + 1);
+    drop_ahead(rev, len + 1);
     return good;
 }
 
@@ -298,26 +300,26 @@ static int read_object(struct jr_revision *rev, const char *object,
     if (size > limit)
         return jr_error_set(err, JR_STATUS_INVALID,
                             "the file is larger than %zu bytes", limit);
-    if (!fill(rev, (size_t)size + 1))
+    if (!fill_ahead(rev, (size_t)size + 1))
         return jr_error_set(err, JR_STATUS_LAUNCH, "git cat-file broke off");
     jr_buf_add(out, rev->ahead.data, (size_t)size);
-    drop(rev, (size_t)size + 1);
+    drop_ahead(rev, (size_t)size + 1);
     return 0;
 }
 
 int jr_revision_read(struct jr_revision *revision, const char *path,
                      size_t limit, struct jr_buf *out, struct jr_error *err)
 {
-    const struct entry *entry = find(revision, path);
+    const struct entry *entry = find_tree_entry(revision, path);
     if (entry == NULL) {
         errno = ENOENT;
         return jr_error_sys(err, JR_STATUS_INVALID, "%s:%s", revision->name,
                             path);
     }
-    if (start(revision, err) == 0 &&
+    if (start_cat_file(revision, err) == 0 &&
         read_object(revision, entry->object, limit, out, err) == 0)
         return 0;
     /* What is left of an answer is not to be taken for the next one. */
-    stop(revision);
+    stop_cat_file(revision);
     return -1;
 }
