@@ -84,7 +84,8 @@ struct jr_hw_device *jr_found_add(struct jr_probe *probe,
 /* By the number at the end where the rest is the same; else by length and then
  * by letters, which is right for DOMAIN:BUS:DEVICE.FUNCTION in hexadecimal
  * digits of fixed width, but for a domain beyond four. */
-static int by_number(const struct dirent **a, const struct dirent **b)
+static int compare_device_names(const struct dirent **a,
+                                const struct dirent **b)
 {
     size_t a_len = strlen((*a)->d_name), b_len = strlen((*b)->d_name);
     if (a_len != b_len)
@@ -98,7 +99,8 @@ struct jr_strv jr_names_list(struct jr_probe *probe, const char *folder,
     struct jr_strv names = {0};
     struct dirent **entries = NULL;
     const char *path = below_root(probe, folder);
-    int count = path == NULL ? 0 : scandir(path, &entries, NULL, by_number);
+    int count =
+        path == NULL ? 0 : scandir(path, &entries, NULL, compare_device_names);
     for (int i = 0; i < count; i++) {
         if (strstr(entries[i]->d_name, part) != NULL)
             jr_strv_push(&names, &probe->scratch,
@@ -126,8 +128,8 @@ uint64_t jr_probe_hex(struct jr_probe *probe, const char *format, ...)
 }
 
 /* Into hw, the visible ones first. */
-static void keep(struct jr_probe *probe, enum jr_device kind,
-                 const struct jr_found *found)
+static void keep_devices(struct jr_probe *probe, enum jr_device kind,
+                         const struct jr_found *found)
 {
     struct jr_hw *hw = probe->hw;
     size_t kept = hw->devices_count;
@@ -168,7 +170,7 @@ void jr_probe_accelerators(struct jr_probe *probe)
         struct jr_found found = {0};
         vendors[i].read(probe, &found);
         if (found.count > 0)
-            keep(probe, vendors[i].kind, &found);
+            keep_devices(probe, vendors[i].kind, &found);
     }
 }
 
@@ -188,7 +190,7 @@ void jr_hw_add_custom(struct jr_hw *hw, struct jr_arena *arena,
         found.devices[i].kind = JR_DEVICE_CUSTOM;
         found.devices[i].visible = false;
     }
-    keep(&probe, JR_DEVICE_CUSTOM, &found);
+    keep_devices(&probe, JR_DEVICE_CUSTOM, &found);
     arena->failed |= probe.scratch.failed;
     jr_arena_release(&probe.scratch);
 }

@@ -14,8 +14,8 @@
 #define LEAST_MEMORY (UINT64_C(4) << 30)
 
 /* A line `name value` of a text of such lines; 0 where there is none. */
-static uint64_t property(struct jr_probe *probe, const char *text,
-                         const char *name)
+static uint64_t node_property(struct jr_probe *probe, const char *text,
+                              const char *name)
 {
     size_t len = strlen(name);
     uint64_t value = 0;
@@ -38,26 +38,26 @@ static uint64_t own_memory(struct jr_probe *probe, const char *node)
     for (unsigned bank = 0; bank < 8; bank++) {
         const char *text = jr_probe_text(
             probe, NODES "/%s/mem_banks/%u/properties", node, bank);
-        uint64_t heap = property(probe, text, "heap_type");
+        uint64_t heap = node_property(probe, text, "heap_type");
         if (heap == 1 || heap == 2)
-            bytes += property(probe, text, "size_in_bytes");
+            bytes += node_property(probe, text, "size_in_bytes");
     }
     return bytes;
 }
 
-static const char *bus_of(struct jr_probe *probe, const char *properties)
+static const char *amd_bus(struct jr_probe *probe, const char *properties)
 {
-    uint64_t at = property(probe, properties, "location_id");
+    uint64_t at = node_property(probe, properties, "location_id");
     return jr_arena_printf(&probe->scratch, "%04" PRIx64 ":%02x:%02x.%x",
-                           property(probe, properties, "domain"),
+                           node_property(probe, properties, "domain"),
                            (unsigned)(at >> 8 & 0xff),
                            (unsigned)(at >> 3 & 0x1f), (unsigned)(at & 7));
 }
 
 /* One node of the topology: a CPU, a GPU, or one that belongs to another
  * container, whose gpu_id may not be read. */
-static void read_node(struct jr_probe *probe, struct jr_found *found,
-                      const char *node)
+static void read_kfd_node(struct jr_probe *probe, struct jr_found *found,
+                          const char *node)
 {
     const char *id = jr_probe_text(probe, NODES "/%s/gpu_id", node);
     const char *text = jr_probe_text(probe, NODES "/%s/properties", node);
@@ -67,15 +67,16 @@ static void read_node(struct jr_probe *probe, struct jr_found *found,
     uint64_t memory = own_memory(probe, node);
     if (memory > 0 && memory < LEAST_MEMORY)
         return;
-    if (!jr_found_usable(probe, found, "/dev/dri/renderD%u",
-                         (unsigned)property(probe, text, "drm_render_minor")))
+    if (!jr_found_usable(
+            probe, found, "/dev/dri/renderD%u",
+            (unsigned)node_property(probe, text, "drm_render_minor")))
         return;
-    const char *bus = bus_of(probe, text);
+    const char *bus = amd_bus(probe, text);
     struct jr_hw_device *device =
         jr_found_add(probe, found, JR_DEVICE_ROCM, bus);
     if (device == NULL)
         return;
-    uint64_t unique = property(probe, text, "unique_id");
+    uint64_t unique = node_property(probe, text, "unique_id");
     device->memory = memory;
     device->model = jr_arena_strdup(
         probe->arena,
@@ -88,7 +89,7 @@ void jr_amd_read(struct jr_probe *probe, struct jr_found *found)
 {
     struct jr_strv nodes = jr_names_list(probe, NODES, "");
     for (size_t i = 0; i < nodes.count; i++)
-        read_node(probe, found, nodes.items[i]);
+        read_kfd_node(probe, found, nodes.items[i]);
     if (found->count > 0 && jr_node_error(probe, "/dev/kfd") != 0)
         jr_probe_problem(probe, JR_DEVICE_ROCM,
                          "there are AMD GPUs, but /dev/kfd cannot be opened, "

@@ -20,7 +20,7 @@ enum { LAST_WAIT_MS = 1000 };
 
 /* The child: whatever befalls it says nothing about jobrun, so no core is left
  * and no handler of jobrun's or of a sanitizer's runs. */
-static void answer(const struct jr_ask *ask, int fd)
+static void run_asked_child(const struct jr_ask *ask, int fd)
 {
     const struct rlimit none = {0, 0};
     sigset_t empty;
@@ -42,8 +42,8 @@ static int left_ms(uint64_t end)
 }
 
 /* NULL at the end of the answer. */
-static const char *read_answer(struct jr_buf *out, struct jr_arena *arena,
-                               const struct jr_ask *ask, int fd)
+static const char *read_child_answer(struct jr_buf *out, struct jr_arena *arena,
+                                     const struct jr_ask *ask, int fd)
 {
     uint64_t end = jr_clock_ns() + (uint64_t)ask->limit_ms * 1000000;
     size_t from = out->len;
@@ -70,7 +70,8 @@ static const char *read_answer(struct jr_buf *out, struct jr_arena *arena,
 }
 
 /* NULL for an end with 0. */
-static const char *say_end(struct jr_arena *arena, const siginfo_t *end)
+static const char *describe_child_end(struct jr_arena *arena,
+                                      const siginfo_t *end)
 {
     if (end->si_pid == 0)
         return "cannot be killed: it hangs in the kernel";
@@ -112,14 +113,14 @@ const char *jr_ask(struct jr_buf *out, struct jr_arena *arena,
     JR_CLOSE int reader = ends[0];
     pid_t pid = fork();
     if (pid == 0)
-        answer(ask, ends[1]);
+        run_asked_child(ask, ends[1]);
     (void)close(ends[1]);
     if (pid < 0)
         return jr_arena_printf(arena, "cannot be asked: %s", strerror(errno));
     JR_CLOSE int pidfd = jr_pidfd_open(pid);
-    const char *silence = read_answer(out, arena, ask, reader);
+    const char *silence = read_child_answer(out, arena, ask, reader);
     siginfo_t end;
     end_child(ask, pid, pidfd, silence == NULL, &end);
-    const char *why = say_end(arena, &end);
+    const char *why = describe_child_end(arena, &end);
     return silence != NULL ? silence : why;
 }

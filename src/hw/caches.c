@@ -23,7 +23,7 @@ struct cache {
 };
 
 /* The kernel writes "2048K". */
-static uint64_t read_size(const char *text)
+static uint64_t read_cache_size(const char *text)
 {
     uint64_t size;
     if (text == NULL || !jr_num_digits(&text, &size))
@@ -71,13 +71,14 @@ static bool read_cache(struct jr_probe *probe, const struct jr_set *usable,
     }
     JR_BUF_CLEANUP struct jr_buf cpus = JR_BUF_INIT;
     jr_set_print(&cpus, members, count);
-    ret->size = read_size(jr_probe_text(probe, FOLDER "size", cpu, index));
+    ret->size =
+        read_cache_size(jr_probe_text(probe, FOLDER "size", cpu, index));
     ret->cpus = jr_buf_keep(&cpus, probe->arena);
     return count > 0 && ret->cpus != NULL;
 }
 
 /* A row for each level and size. */
-static void keep(struct jr_probe *probe, const struct cache *cache)
+static void count_cache(struct jr_probe *probe, const struct cache *cache)
 {
     struct jr_hw_cpus *facts = &probe->hw->cpus;
     struct jr_hw_cache *row = NULL;
@@ -108,6 +109,6 @@ void jr_probe_caches(struct jr_probe *probe)
         for (uint32_t i = 0; i < INDEXES_MAX && jr_set_has(&usable, cpu); i++) {
             struct cache cache;
             if (read_cache(probe, &usable, (uint32_t[]){cpu, i}, &cache))
-                keep(probe, &cache);
+                count_cache(probe, &cache);
         }
 }

@@ -24,8 +24,8 @@ struct cpus {
 };
 
 /* A kernel list, "0-3,8". False when it names no CPU. */
-static bool read_list(struct jr_probe *probe, struct jr_set *ret,
-                      const char *text)
+static bool read_cpu_list(struct jr_probe *probe, struct jr_set *ret,
+                          const char *text)
 {
     const char *bad;
     uint32_t max;
@@ -51,7 +51,7 @@ static bool mask_set(struct jr_probe *probe, struct jr_set *ret,
         if (CPU_ISSET_S(cpu, size, mask))
             numbers[found++] = cpu;
     jr_set_print(&text, numbers, count);
-    return read_list(probe, ret, text.data);
+    return read_cpu_list(probe, ret, text.data);
 }
 
 /* sched_getaffinity(2) refuses a mask smaller than the kernel's own with
@@ -76,7 +76,7 @@ static bool read_affinity(struct jr_probe *probe, struct jr_set *ret)
 {
     if (probe->hw->real)
         return own_affinity(probe, ret);
-    return read_list(probe, ret, jr_probe_text(probe, "/affinity"));
+    return read_cpu_list(probe, ret, jr_probe_text(probe, "/affinity"));
 }
 
 /* The nearest group that states the CPUs in effect speaks for all above it. */
@@ -90,14 +90,14 @@ static bool read_cpuset(struct jr_probe *probe, struct jr_set *ret)
     for (size_t i = 0; i < 2 * group.folders.count; i++) {
         const char *text = jr_probe_text(
             probe, "%s/%s", group.folders.items[i / 2], files[group.v2][i % 2]);
-        if (read_list(probe, ret, text))
+        if (read_cpu_list(probe, ret, text))
             return true;
     }
     return false;
 }
 
-static struct cpus intersect(struct jr_probe *probe, const struct jr_set *sets,
-                             size_t sets_count)
+static struct cpus intersect_cpus(struct jr_probe *probe,
+                                  const struct jr_set *sets, size_t sets_count)
 {
     struct cpus cpus = {0};
     uint32_t max = 0;
@@ -123,11 +123,11 @@ static bool read_siblings(struct jr_probe *probe, struct jr_set *ret,
     static const char *const files[] = {"core_cpus_list",
                                         "thread_siblings_list"};
     for (size_t i = 0; i < 2; i++)
-        if (read_list(probe, ret,
-                      jr_probe_text(probe,
-                                    "/sys/devices/system/cpu/cpu%u/"
-                                    "topology/%s",
-                                    cpu, files[i])))
+        if (read_cpu_list(probe, ret,
+                          jr_probe_text(probe,
+                                        "/sys/devices/system/cpu/cpu%u/"
+                                        "topology/%s",
+                                        cpu, files[i])))
             return true;
     return false;
 }
@@ -191,11 +191,11 @@ static void read_numa(struct jr_probe *probe, const struct cpus *cpus)
         struct jr_set set;
         uint32_t index;
         if (!jr_name_number(&index, names.items[i], "node") ||
-            !read_list(probe, &set,
-                       jr_probe_text(probe,
-                                     "/sys/devices/system/node/%s/"
-                                     "cpulist",
-                                     names.items[i])) ||
+            !read_cpu_list(probe, &set,
+                           jr_probe_text(probe,
+                                         "/sys/devices/system/node/%s/"
+                                         "cpulist",
+                                         names.items[i])) ||
             print_members(probe, &text, cpus, &set) == 0)
             continue;
         struct jr_hw_numa *node =
@@ -207,14 +207,14 @@ static void read_numa(struct jr_probe *probe, const struct cpus *cpus)
     facts->numa_count = (uint32_t)count;
 }
 
-static void read_set(struct jr_probe *probe)
+static void read_cpu_set(struct jr_probe *probe)
 {
     struct jr_hw_cpus *facts = &probe->hw->cpus;
     struct jr_set sets[3]; /* the CPUs that are online come first */
     bool has_affinity = read_affinity(probe, &sets[1]);
     bool has_online =
-        read_list(probe, &sets[0],
-                  jr_probe_text(probe, "/sys/devices/system/cpu/online"));
+        read_cpu_list(probe, &sets[0],
+                      jr_probe_text(probe, "/sys/devices/system/cpu/online"));
     if (!has_online && !has_affinity)
         return;
     if (!has_online)
@@ -222,8 +222,8 @@ static void read_set(struct jr_probe *probe)
     if (!has_affinity)
         sets[1] = sets[0];
     size_t sets_count = read_cpuset(probe, &sets[2]) ? 3 : 2;
-    struct cpus online = intersect(probe, sets, 1);
-    struct cpus usable = intersect(probe, sets, sets_count);
+    struct cpus online = intersect_cpus(probe, sets, 1);
+    struct cpus usable = intersect_cpus(probe, sets, sets_count);
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_set_print(&text, usable.numbers, usable.count);
     facts->online = (uint32_t)online.count;
@@ -268,6 +268,6 @@ static void read_quotas(struct jr_probe *probe)
 
 void jr_probe_cpus(struct jr_probe *probe)
 {
-    read_set(probe);
+    read_cpu_set(probe);
     read_quotas(probe);
 }

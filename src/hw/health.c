@@ -17,7 +17,8 @@ struct exam {
     size_t count;
 };
 
-static void add(struct exam *to, const char *message, const char *help)
+static void add_health_finding(struct exam *to, const char *message,
+                               const char *help)
 {
     struct jr_hw_finding *slot = jr_arena_push(to->probe->arena, &to->findings,
                                                &to->count, sizeof *slot);
@@ -29,11 +30,12 @@ static void check_problems(struct exam *to)
 {
     const struct jr_hw *hw = to->hw;
     for (uint32_t i = 0; i < hw->problems_count; i++)
-        add(to, hw->problems[i].message, hw->problems[i].help);
+        add_health_finding(to, hw->problems[i].message, hw->problems[i].help);
     if (hw->scheduler.problem != NULL)
-        add(to, hw->scheduler.problem, hw->scheduler.help);
+        add_health_finding(to, hw->scheduler.problem, hw->scheduler.help);
     if (hw->scheduler.step && hw->scheduler.tasks_here > 1)
-        add(to, "the launcher has started more than one process on this node",
+        add_health_finding(
+            to, "the launcher has started more than one process on this node",
             "start jobrun once per node; it starts the ranks itself");
 }
 
@@ -45,7 +47,8 @@ static void check_vendors(struct exam *to)
         if (to->hw->devices[i].visible)
             kinds |= 1u << to->hw->devices[i].kind;
     if ((kinds & (kinds - 1)) != 0)
-        add(to, "devices of more than one vendor are here",
+        add_health_finding(
+            to, "devices of more than one vendor are here",
             "state device in the spec, or hide one kind by its variable");
 }
 
@@ -54,7 +57,8 @@ static void check_quota(struct exam *to)
     const struct jr_hw_cpus *cpus = &to->hw->cpus;
     if (cpus->quota <= 0 || cpus->quota >= (double)cpus->usable)
         return;
-    add(to,
+    add_health_finding(
+        to,
         jr_arena_printf(to->probe->arena,
                         "%u CPUs may be used, but only %g at a time: what is "
                         "beyond the quota of %s is stopped for a while, with "
@@ -65,11 +69,12 @@ static void check_quota(struct exam *to)
         "start too many threads, unless OMP_NUM_THREADS is obeyed");
 }
 
-static void check_ports(struct exam *to)
+static void check_port_range(struct exam *to)
 {
     if (to->hw->port_low > 29500)
         return;
-    add(to,
+    add_health_finding(
+        to,
         jr_arena_printf(to->probe->arena,
                         "the kernel gives ports from %u on to outgoing "
                         "connections, 29500 among them",
@@ -80,7 +85,8 @@ static void check_ports(struct exam *to)
 
 /* A limit by /proc/self/limits, whose columns are `name  soft  hard  unit`;
  * UINT64_MAX: unlimited, or unknown. */
-static uint64_t limit(struct jr_probe *probe, const char *name, bool hard)
+static uint64_t process_limit_of(struct jr_probe *probe, const char *name,
+                                 bool hard)
 {
     char *text = jr_probe_text(probe, "/proc/self/limits");
     size_t len = strlen(name);
@@ -103,18 +109,20 @@ static uint64_t limit(struct jr_probe *probe, const char *name, bool hard)
 static void check_limits(struct exam *to)
 {
     struct jr_arena *arena = to->probe->arena;
-    uint64_t files = limit(to->probe, "Max open files", true);
-    uint64_t locked = limit(to->probe, "Max locked memory", false);
+    uint64_t files = process_limit_of(to->probe, "Max open files", true);
+    uint64_t locked = process_limit_of(to->probe, "Max locked memory", false);
     struct jr_strv fabric =
         jr_names_list(to->probe, "/sys/class/infiniband", "_");
     if (files < JR_NOFILE_LEAST)
-        add(to,
+        add_health_finding(
+            to,
             jr_arena_printf(arena, "a process may open %llu files at most",
                             (unsigned long long)files),
             "raise the hard limit of nofile: ulimit -Hn, or LimitNOFILE of "
             "the service that started this");
     if (fabric.count > 0 && locked != UINT64_MAX)
-        add(to,
+        add_health_finding(
+            to,
             jr_arena_printf(arena,
                             "there is InfiniBand (%s), but only %llu KiB of "
                             "memory may be locked, which RDMA needs",
@@ -124,7 +132,7 @@ static void check_limits(struct exam *to)
 }
 
 /* Bytes as mount(8) writes them, `65536k`; 0 where it is no such size. */
-static uint64_t read_size(const char *text)
+static uint64_t read_mount_size(const char *text)
 {
     static const char units[] = "kmg";
     uint64_t value;
@@ -146,7 +154,7 @@ static uint64_t shm_size(struct jr_probe *probe)
         if (strstr(line, " /dev/shm ") == NULL || options == NULL)
             continue;
         const char *stated = strstr(options, "size=");
-        size = stated != NULL ? read_size(stated + 5) : UINT64_MAX;
+        size = stated != NULL ? read_mount_size(stated + 5) : UINT64_MAX;
     }
     return size;
 }
@@ -156,7 +164,8 @@ static void check_shm(struct exam *to)
     uint64_t size = shm_size(to->probe);
     if (size >= JR_SHM_LEAST)
         return;
-    add(to,
+    add_health_finding(
+        to,
         size == 0 ? "/dev/shm is not mounted, through which processes of a "
                     "node exchange data"
                   : jr_arena_printf(to->probe->arena,
@@ -183,7 +192,8 @@ static void check_stale(struct exam *to)
                                   set != NULL ? set : "",
                                   set != NULL ? " " : "", names[i]);
     if (set != NULL)
-        add(to,
+        add_health_finding(
+            to,
             jr_arena_printf(probe->arena,
                             "set, but by no launcher that is there: %s", set),
             "jobrun ignores them: whether they count processes or pods is not "
@@ -191,12 +201,13 @@ static void check_stale(struct exam *to)
 }
 
 /* What several nodes write has no order without it. */
-static void check_clock(struct exam *to)
+static void check_clock_sync(struct exam *to)
 {
     struct timex now = {.modes = 0};
     if (!to->hw->real || adjtimex(&now) < 0 || (now.status & STA_UNSYNC) == 0)
         return;
-    add(to, "the clock is not synchronised, as far as the kernel knows",
+    add_health_finding(
+        to, "the clock is not synchronised, as far as the kernel knows",
         "on several nodes, run chrony or ntpd; on one node it does not matter");
 }
 
@@ -205,9 +216,9 @@ uint32_t jr_hw_examine(struct jr_hw_finding **ret, struct jr_arena *arena,
                        char *const *envp)
 {
     static void (*const of_facts[])(struct exam *) = {
-        check_problems, check_vendors, check_quota, check_ports};
-    static void (*const of_files[])(struct exam *) = {check_limits, check_shm,
-                                                      check_stale, check_clock};
+        check_problems, check_vendors, check_quota, check_port_range};
+    static void (*const of_files[])(struct exam *) = {
+        check_limits, check_shm, check_stale, check_clock_sync};
     struct jr_probe probe = {.arena = arena, .root = root, .envp = envp};
     struct exam exam = {.probe = &probe, .hw = hw};
     for (size_t i = 0; i < sizeof of_facts / sizeof of_facts[0]; i++)

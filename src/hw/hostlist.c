@@ -54,7 +54,7 @@ static bool read_end(struct reader *r, uint32_t *ret, int *ret_width)
     return true;
 }
 
-static bool read_range(struct reader *r, struct range *ret)
+static bool read_host_range(struct reader *r, struct range *ret)
 {
     const char *start = r->at;
     int width;
@@ -78,7 +78,7 @@ static bool read_bracket(struct reader *r, struct piece *piece)
 {
     for (piece->values = 0;;) {
         struct range range;
-        if (!read_range(r, &range))
+        if (!read_host_range(r, &range))
             return false;
         piece->values += range.last - range.first + 1;
         struct range *slot = jr_arena_push(r->arena, &piece->ranges,
@@ -93,7 +93,7 @@ static bool read_bracket(struct reader *r, struct piece *piece)
     }
 }
 
-static bool read_item(struct reader *r)
+static bool read_host_item(struct reader *r)
 {
     r->pieces_count = 0;
     while (*r->at != ',' && *r->at != '\0') {
@@ -121,8 +121,8 @@ static bool read_item(struct reader *r)
     return r->pieces_count > 0 && (*r->at == ',' || *r->at == '\0');
 }
 
-static void add_value(struct jr_buf *name, const struct piece *piece,
-                      uint64_t number)
+static void add_bracket_value(struct jr_buf *name, const struct piece *piece,
+                              uint64_t number)
 {
     for (size_t i = 0; i < piece->count; i++) {
         const struct range *range = &piece->ranges[i];
@@ -139,7 +139,7 @@ static void add_value(struct jr_buf *name, const struct piece *piece,
 /* The bracket that turns `step`-th fastest of `count`: the last one, then the
  * first, the second and so on. It is Slurm's order, and with three brackets
  * not the one of reading; and a node's place in it is its rank. */
-static size_t turning(size_t count, size_t step)
+static size_t turning_bracket(size_t count, size_t step)
 {
     return step == 0 ? count - 1 : step - 1;
 }
@@ -150,20 +150,20 @@ static void push_host(struct reader *r, uint64_t number)
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
     uint64_t numbers[JR_HOSTLIST_BRACKETS] = {0};
     for (size_t step = 0; step < r->pieces_count; step++) {
-        size_t piece = turning(r->pieces_count, step);
+        size_t piece = turning_bracket(r->pieces_count, step);
         uint64_t values = r->pieces[piece].values;
         numbers[piece] = number % values;
         number /= values;
     }
     for (size_t i = 0; i < r->pieces_count; i++) {
         jr_buf_add(&name, r->pieces[i].text, (size_t)r->pieces[i].len);
-        add_value(&name, &r->pieces[i], numbers[i]);
+        add_bracket_value(&name, &r->pieces[i], numbers[i]);
     }
     jr_strv_push(r->hosts, r->arena, jr_buf_keep(&name, r->arena));
 }
 
 /* Expand the item that was read; false when that is too much. */
-static bool expand(struct reader *r)
+static bool expand_host_item(struct reader *r)
 {
     uint64_t total = 1;
     for (size_t i = 0; i < r->pieces_count; i++) {
@@ -186,8 +186,8 @@ bool jr_hostlist_expand(struct jr_strv *ret, struct jr_arena *arena,
     struct reader r = {.at = text, .arena = arena, .hosts = &hosts};
     for (bool more = true; more; r.at += more) {
         const char *item = r.at;
-        bool whole = read_item(&r);
-        if (!whole || !expand(&r)) {
+        bool whole = read_host_item(&r);
+        if (!whole || !expand_host_item(&r)) {
             *ret_bad = whole ? item : r.at;
             return false;
         }
@@ -197,7 +197,7 @@ bool jr_hostlist_expand(struct jr_strv *ret, struct jr_arena *arena,
     return true;
 }
 
-static bool read_count(const char **at, uint32_t *ret)
+static bool read_task_count(const char **at, uint32_t *ret)
 {
     uint64_t value;
     if (!jr_num_digits(at, &value) || value == 0 || value > JR_HOSTLIST_MAX)
@@ -207,18 +207,18 @@ static bool read_count(const char **at, uint32_t *ret)
 }
 
 /* `COUNT` or `COUNT(xTIMES)`. */
-static bool read_counts(const char **at, uint32_t *ret_count,
-                        uint32_t *ret_times)
+static bool read_task_counts(const char **at, uint32_t *ret_count,
+                             uint32_t *ret_times)
 {
     *ret_times = 1;
-    if (!read_count(at, ret_count))
+    if (!read_task_count(at, ret_count))
         return false;
     if (**at != '(')
         return true;
     if ((*at)[1] != 'x')
         return false;
     *at += 2;
-    return read_count(at, ret_times) && *(*at)++ == ')';
+    return read_task_count(at, ret_times) && *(*at)++ == ')';
 }
 
 bool jr_counts_expand(struct jr_counts *ret, struct jr_arena *arena,
@@ -228,7 +228,7 @@ bool jr_counts_expand(struct jr_counts *ret, struct jr_arena *arena,
     size_t size = 0;
     for (bool more = true; more; text += more) {
         uint32_t count, times;
-        if (!read_counts(&text, &count, &times) ||
+        if (!read_task_counts(&text, &count, &times) ||
             times > JR_HOSTLIST_MAX - size)
             return false;
         for (uint32_t i = 0; i < times; i++) {

@@ -24,7 +24,7 @@ static bool is_host(const char *text)
 }
 
 /* Count `slots` for a host. */
-static bool add(struct listing *to, const char *host, uint32_t slots)
+static bool add_host_slots(struct listing *to, const char *host, uint32_t slots)
 {
     struct jr_arena *arena = to->probe->arena;
     const json_t *place = json_object_get(to->places, host);
@@ -49,14 +49,14 @@ static bool add(struct listing *to, const char *host, uint32_t slots)
     return true;
 }
 
-static struct listing begin(struct jr_probe *probe)
+static struct listing begin_listing(struct jr_probe *probe)
 {
     return (struct listing){.probe = probe, .places = json_object()};
 }
 
 /* Into the facts, if all of it could be read, and unless they have hosts from a
  * better variable. */
-static bool end(const struct listing *from, bool whole)
+static bool end_listing(const struct listing *from, bool whole)
 {
     struct jr_hw_scheduler *to = &from->probe->hw->scheduler;
     json_decref(from->places);
@@ -82,29 +82,30 @@ bool jr_hosts_list(struct jr_probe *probe, const char *value)
     return true;
 }
 
-static bool add_text(struct listing *to, const char *value,
-                     const char *separators)
+static bool add_host_words(struct listing *to, const char *value,
+                           const char *separators)
 {
     char *text = jr_arena_strdup(&to->probe->scratch, value);
     bool whole = true;
     for (char *word; whole && (word = strsep(&text, separators)) != NULL;) {
         word[strcspn(word, " \t\r")] = '\0';
-        whole = word[0] == '\0' || add(to, word, 1);
+        whole = word[0] == '\0' || add_host_slots(to, word, 1);
     }
     return whole;
 }
 
 bool jr_hosts_words(struct jr_probe *probe, const char *value)
 {
-    struct listing listing = begin(probe);
-    return end(&listing, add_text(&listing, value, " "));
+    struct listing listing = begin_listing(probe);
+    return end_listing(&listing, add_host_words(&listing, value, " "));
 }
 
 bool jr_hosts_lines(struct jr_probe *probe, const char *path)
 {
     const char *text = jr_probe_text(probe, "%s", path);
-    struct listing listing = begin(probe);
-    return end(&listing, text != NULL && add_text(&listing, text, "\n"));
+    struct listing listing = begin_listing(probe);
+    return end_listing(&listing,
+                       text != NULL && add_host_words(&listing, text, "\n"));
 }
 
 /* The next two words of a text, HOST SLOTS; false when that is not what comes.
@@ -114,45 +115,46 @@ static bool add_pair(struct listing *to, char **text)
     char *host = strsep(text, " \t");
     char *number = strsep(text, " \t");
     uint32_t slots;
-    return number != NULL && jr_num_u32(number, &slots) && add(to, host, slots);
+    return number != NULL && jr_num_u32(number, &slots) &&
+           add_host_slots(to, host, slots);
 }
 
 bool jr_hosts_pairs(struct jr_probe *probe, const char *value)
 {
-    struct listing listing = begin(probe);
+    struct listing listing = begin_listing(probe);
     char *text = jr_arena_strdup(&probe->scratch, value);
     bool whole = true;
     while (whole && text != NULL && *text != '\0')
         whole = add_pair(&listing, &text);
-    return end(&listing, whole);
+    return end_listing(&listing, whole);
 }
 
 bool jr_hosts_table(struct jr_probe *probe, const char *path)
 {
-    struct listing listing = begin(probe);
+    struct listing listing = begin_listing(probe);
     char *text = jr_probe_text(probe, "%s", path);
     bool whole = true;
     for (char *line; whole && (line = strsep(&text, "\n")) != NULL;)
         whole = line[0] == '\0' || add_pair(&listing, &line);
-    return end(&listing, whole);
+    return end_listing(&listing, whole);
 }
 
 /* One slot each, which tells nothing. */
 bool jr_hosts_json(struct jr_probe *probe, const char *value)
 {
-    struct listing listing = begin(probe);
+    struct listing listing = begin_listing(probe);
     struct jr_error err;
     json_t *list = jr_json_parse(value, strlen(value), &err);
     bool whole = json_is_array(list);
     for (size_t i = 0; whole && i < json_array_size(list); i++) {
         const char *host = json_string_value(json_array_get(list, i));
-        whole = host != NULL && add(&listing, host, 1);
+        whole = host != NULL && add_host_slots(&listing, host, 1);
     }
     json_decref(list);
-    return end(&listing, whole);
+    return end_listing(&listing, whole);
 }
 
-static bool is_same(const char *a, const char *b)
+static bool is_same_host(const char *a, const char *b)
 {
     size_t len = strcspn(a, ".");
     bool cut = a[len] == '\0' || b[strcspn(b, ".")] == '\0';
@@ -165,7 +167,7 @@ int jr_hosts_find(const struct jr_hw_scheduler *scheduler, const char *name)
 {
     int found = -1;
     for (size_t i = 0; i < scheduler->hosts.count; i++) {
-        if (!is_same(scheduler->hosts.items[i], name))
+        if (!is_same_host(scheduler->hosts.items[i], name))
             continue;
         if (found >= 0)
             return -1;

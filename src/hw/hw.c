@@ -95,7 +95,7 @@ static void read_network(struct jr_probe *probe)
 }
 
 /* A recorded machine has its own time, or none. */
-static void read_clock(struct jr_probe *probe)
+static void read_machine_clock(struct jr_probe *probe)
 {
     const char *text = probe->hw->real ? NULL : jr_probe_text(probe, "/now");
     if (probe->hw->real)
@@ -109,7 +109,7 @@ int jr_hw_probe(struct jr_hw *ret, struct jr_arena *arena, const char *root,
 {
     static void (*const readers[])(struct jr_probe *) = {
         jr_probe_cpus,         jr_probe_memory, read_environment,
-        jr_probe_accelerators, read_network,    read_clock,
+        jr_probe_accelerators, read_network,    read_machine_clock,
         jr_probe_scheduler,
     };
     struct jr_hw hw = {.origin = "hardware", .real = root[0] == '\0'};

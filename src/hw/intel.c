@@ -28,7 +28,8 @@ static const struct model gaudis[] = {
     {0x1060, "Gaudi3"}, {0x1061, "Gaudi3"}, {0x1062, "Gaudi3"},
 };
 
-static const char *name_of(const struct model *table, size_t count, uint64_t id)
+static const char *model_name(const struct model *table, size_t count,
+                              uint64_t id)
 {
     for (size_t i = 0; i < count; i++)
         if (table[i].id == id)
@@ -37,7 +38,7 @@ static const char *name_of(const struct model *table, size_t count, uint64_t id)
 }
 
 /* `PCI_SLOT_NAME=0000:3a:00.0` of the device's uevent. */
-static const char *bus_of(struct jr_probe *probe, const char *device)
+static const char *intel_bus(struct jr_probe *probe, const char *device)
 {
     static const char key[] = "PCI_SLOT_NAME=";
     char *text = jr_probe_text(probe, "%s/uevent", device);
@@ -74,7 +75,7 @@ static void read_render(struct jr_probe *probe, struct jr_found *found,
         jr_arena_printf(&probe->scratch, DRM "/%s/device", name);
     if (device == NULL || jr_probe_hex(probe, "%s/vendor", device) != INTEL)
         return;
-    const char *bus = bus_of(probe, device);
+    const char *bus = intel_bus(probe, device);
     if ((bus != NULL && strcmp(bus, "0000:00:02.0") == 0) ||
         !jr_found_usable(probe, found, "/dev/dri/%s", name))
         return;
@@ -86,7 +87,7 @@ static void read_render(struct jr_probe *probe, struct jr_found *found,
             jr_found_add(probe, found, JR_DEVICE_XPU, bus);
         if (added != NULL)
             added->model =
-                name_of(models, sizeof models / sizeof models[0], id);
+                model_name(models, sizeof models / sizeof models[0], id);
     }
 }
 
@@ -117,10 +118,10 @@ void jr_gaudi_read(struct jr_probe *probe, struct jr_found *found)
             !jr_found_usable(probe, found, "/dev/accel/%s", names.items[i]))
             continue;
         struct jr_hw_device *added =
-            jr_found_add(probe, found, JR_DEVICE_HPU, bus_of(probe, device));
+            jr_found_add(probe, found, JR_DEVICE_HPU, intel_bus(probe, device));
         if (added != NULL)
-            added->model = name_of(gaudis, sizeof gaudis / sizeof gaudis[0],
-                                   jr_probe_hex(probe, "%s/device", device));
+            added->model = model_name(gaudis, sizeof gaudis / sizeof gaudis[0],
+                                      jr_probe_hex(probe, "%s/device", device));
     }
     if (found->count + found->denied == 0 && found->missing > 0)
         jr_probe_problem(probe, JR_DEVICE_HPU,

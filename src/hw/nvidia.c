@@ -13,7 +13,7 @@
 #define DRIVER "/proc/driver/nvidia"
 
 /* Before its first use, the driver shows a UUID of question marks. */
-static const char *known(const char *uuid)
+static const char *known_uuid(const char *uuid)
 {
     return uuid != NULL && strchr(uuid, '?') == NULL ? uuid : NULL;
 }
@@ -37,10 +37,11 @@ static void read_gpu(struct jr_probe *probe, struct jr_found *found,
     device->model =
         jr_arena_strdup(probe->arena, jr_probe_field(probe, text, "Model"));
     device->uuid = jr_arena_strdup(
-        probe->arena, known(jr_probe_field(probe, text, "GPU UUID")));
+        probe->arena, known_uuid(jr_probe_field(probe, text, "GPU UUID")));
 }
 
-static void tell_broken(struct jr_probe *probe, const struct jr_found *found)
+static void report_missing_gpus(struct jr_probe *probe,
+                                const struct jr_found *found)
 {
     if (found->count + found->missing + found->denied == 0)
         jr_probe_problem(
@@ -66,8 +67,8 @@ static void tell_broken(struct jr_probe *probe, const struct jr_found *found)
 }
 
 /* A value that cannot be judged is told, and leaves nothing. */
-static void tell_unreadable(struct jr_probe *probe, const char *value,
-                            const struct jr_found *found)
+static void report_unreadable_uuids(struct jr_probe *probe, const char *value,
+                                    const struct jr_found *found)
 {
     for (size_t i = 0; i < found->count; i++) {
         if (strncmp(value, "GPU-", 4) != 0 || found->devices[i].uuid != NULL)
@@ -124,7 +125,8 @@ static void read_hidden(struct jr_probe *probe, struct jr_found *found)
 }
 
 /* By the place on the bus. */
-static void complete(struct jr_hw_device *device, const struct jr_found *found)
+static void complete_device(struct jr_hw_device *device,
+                            const struct jr_found *found)
 {
     for (size_t i = 0; i < found->count; i++) {
         const struct jr_hw_device *told = &found->devices[i];
@@ -151,7 +153,7 @@ void jr_nvidia_complete(struct jr_probe *probe)
         return;
     for (uint32_t i = 0; i < hw->devices_count; i++)
         if (hw->devices[i].kind == JR_DEVICE_CUDA)
-            complete(&hw->devices[i], &found);
+            complete_device(&hw->devices[i], &found);
 }
 
 void jr_nvidia_read(struct jr_probe *probe, struct jr_found *found)
@@ -167,9 +169,9 @@ void jr_nvidia_read(struct jr_probe *probe, struct jr_found *found)
     struct jr_strv buses = jr_names_list(probe, DRIVER "/gpus", ":");
     for (size_t i = 0; i < buses.count; i++)
         read_gpu(probe, found, buses.items[i]);
-    tell_broken(probe, found);
+    report_missing_gpus(probe, found);
     if (value != NULL && jr_visible_is_mig(value))
         read_instances(probe, found);
     else if (value != NULL)
-        tell_unreadable(probe, value, found);
+        report_unreadable_uuids(probe, value, found);
 }

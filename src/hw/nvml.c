@@ -58,31 +58,34 @@ struct nvml {
 
 /* dlsym gives an object pointer for what is a function: POSIX asks for the two
  * to be alike. */
-static bool find(const struct nvml *nvml, void *function, const char *name)
+static bool find_nvml_function(const struct nvml *nvml, void *function,
+                               const char *name)
 {
     void *symbol = dlsym(nvml->library, name);
     memcpy(function, &symbol, sizeof symbol);
     return symbol != NULL;
 }
 
-static bool find_all(struct nvml *nvml)
+static bool find_nvml_functions(struct nvml *nvml)
 {
-    return find(nvml, &nvml->init, "nvmlInit_v2") &&
-           find(nvml, &nvml->shutdown, "nvmlShutdown") &&
-           find(nvml, &nvml->count, "nvmlDeviceGetCount_v2") &&
-           find(nvml, &nvml->device, "nvmlDeviceGetHandleByIndex_v2") &&
-           find(nvml, &nvml->pci, "nvmlDeviceGetPciInfo_v3") &&
-           find(nvml, &nvml->mig_mode, "nvmlDeviceGetMigMode") &&
-           find(nvml, &nvml->mig_most, "nvmlDeviceGetMaxMigDeviceCount") &&
-           find(nvml, &nvml->mig_device,
-                "nvmlDeviceGetMigDeviceHandleByIndex") &&
-           find(nvml, &nvml->uuid, "nvmlDeviceGetUUID") &&
-           find(nvml, &nvml->name, "nvmlDeviceGetName") &&
-           find(nvml, &nvml->memory, "nvmlDeviceGetMemoryInfo");
+    return find_nvml_function(nvml, &nvml->init, "nvmlInit_v2") &&
+           find_nvml_function(nvml, &nvml->shutdown, "nvmlShutdown") &&
+           find_nvml_function(nvml, &nvml->count, "nvmlDeviceGetCount_v2") &&
+           find_nvml_function(nvml, &nvml->device,
+                              "nvmlDeviceGetHandleByIndex_v2") &&
+           find_nvml_function(nvml, &nvml->pci, "nvmlDeviceGetPciInfo_v3") &&
+           find_nvml_function(nvml, &nvml->mig_mode, "nvmlDeviceGetMigMode") &&
+           find_nvml_function(nvml, &nvml->mig_most,
+                              "nvmlDeviceGetMaxMigDeviceCount") &&
+           find_nvml_function(nvml, &nvml->mig_device,
+                              "nvmlDeviceGetMigDeviceHandleByIndex") &&
+           find_nvml_function(nvml, &nvml->uuid, "nvmlDeviceGetUUID") &&
+           find_nvml_function(nvml, &nvml->name, "nvmlDeviceGetName") &&
+           find_nvml_function(nvml, &nvml->memory, "nvmlDeviceGetMemoryInfo");
 }
 
 /* The bus as sysfs spells it: in lower case, with a domain of four digits. */
-static void find_bus(const struct nvml *nvml, void *gpu, struct record *to)
+static void find_gpu_bus(const struct nvml *nvml, void *gpu, struct record *to)
 {
     struct pci pci = {.bus_id = ""};
     if (nvml->pci(gpu, &pci) != SUCCESS)
@@ -96,8 +99,9 @@ static void find_bus(const struct nvml *nvml, void *gpu, struct record *to)
 }
 
 /* A GPU or an instance of one, whose bus is there. False: nobody listens. */
-static bool tell(const struct question *question, const struct nvml *nvml,
-                 void *thing, struct record *record)
+static bool send_gpu_record(const struct question *question,
+                            const struct nvml *nvml, void *thing,
+                            struct record *record)
 {
     struct memory memory = {0};
     if (nvml->uuid(thing, record->uuid, NAME_SIZE) != SUCCESS)
@@ -110,9 +114,9 @@ static bool tell(const struct question *question, const struct nvml *nvml,
     return write(question->fd, record, sizeof *record) == sizeof *record;
 }
 
-static bool tell_instances(const struct question *question,
-                           const struct nvml *nvml, void *gpu,
-                           const struct record *whole)
+static bool send_gpu_instances(const struct question *question,
+                               const struct nvml *nvml, void *gpu,
+                               const struct record *whole)
 {
     unsigned now = 0, next = 0, most = 0;
     if (nvml->mig_mode(gpu, &now, &next) != SUCCESS || now != MIG_ON ||
@@ -122,13 +126,14 @@ static bool tell_instances(const struct question *question,
         struct record record = *whole;
         void *instance;
         if (nvml->mig_device(gpu, i, &instance) == SUCCESS &&
-            !tell(question, nvml, instance, &record))
+            !send_gpu_record(question, nvml, instance, &record))
             return false;
     }
     return true;
 }
 
-static int tell_all(const struct question *question, const struct nvml *nvml)
+static int send_all_gpus(const struct question *question,
+                         const struct nvml *nvml)
 {
     unsigned count = 0;
     if (nvml->count(&count) != SUCCESS)
@@ -139,11 +144,11 @@ static int tell_all(const struct question *question, const struct nvml *nvml)
         bool heard = true;
         if (nvml->device(i, &gpu) != SUCCESS)
             continue;
-        find_bus(nvml, gpu, &record);
+        find_gpu_bus(nvml, gpu, &record);
         if (question->what == JR_NVML_INSTANCES)
-            heard = tell_instances(question, nvml, gpu, &record);
+            heard = send_gpu_instances(question, nvml, gpu, &record);
         else
-            heard = tell(question, nvml, gpu, &record);
+            heard = send_gpu_record(question, nvml, gpu, &record);
         if (!heard)
             return NO_READER;
     }
@@ -151,7 +156,7 @@ static int tell_all(const struct question *question, const struct nvml *nvml)
 }
 
 /* The child's part; what was loaded ends with it. */
-static int answer(void *data, int fd)
+static int answer_nvml_question(void *data, int fd)
 {
     struct question *question = data;
     struct nvml nvml = {.library =
@@ -159,17 +164,17 @@ static int answer(void *data, int fd)
     question->fd = fd;
     if (nvml.library == NULL)
         return NO_LIBRARY;
-    if (!find_all(&nvml))
+    if (!find_nvml_functions(&nvml))
         return NO_FUNCTION;
     if (nvml.init() != SUCCESS)
         return NO_START;
-    int status = tell_all(question, &nvml);
+    int status = send_all_gpus(question, &nvml);
     (void)nvml.shutdown();
     return status;
 }
 
-static void add(struct jr_probe *probe, struct jr_found *found,
-                struct record *record)
+static void add_nvml_device(struct jr_probe *probe, struct jr_found *found,
+                            struct record *record)
 {
     record->uuid[NAME_SIZE - 1] = record->name[NAME_SIZE - 1] = '\0';
     record->bus[sizeof record->bus - 1] = '\0';
@@ -185,7 +190,7 @@ static void add(struct jr_probe *probe, struct jr_found *found,
 }
 
 /* An exit code of `answer` in words; other reasons as they are. */
-static const char *explain(struct jr_arena *arena, const char *why)
+static const char *explain_nvml_failure(struct jr_arena *arena, const char *why)
 {
     static const char *const reasons[] = {
         [NO_LIBRARY] = "cannot be loaded",
@@ -210,7 +215,8 @@ const char *jr_nvml_read(struct jr_probe *probe, struct jr_found *found,
                 ? LIBRARY
                 : jr_arena_printf(&probe->scratch, "%s/" LIBRARY, probe->root),
         .what = what};
-    const struct jr_ask ask = {answer, &question, limit_ms, ANSWER_MOST};
+    const struct jr_ask ask = {answer_nvml_question, &question, limit_ms,
+                               ANSWER_MOST};
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     const char *why = question.path == NULL ? "cannot be found without memory"
                                             : jr_ask(&out, probe->arena, &ask);
@@ -218,7 +224,7 @@ const char *jr_nvml_read(struct jr_probe *probe, struct jr_found *found,
     for (size_t at = 0; why == NULL && at + sizeof record <= out.len;
          at += sizeof record) {
         memcpy(&record, out.data + at, sizeof record);
-        add(probe, found, &record);
+        add_nvml_device(probe, found, &record);
     }
-    return why == NULL ? NULL : explain(probe->arena, why);
+    return why == NULL ? NULL : explain_nvml_failure(probe->arena, why);
 }

@@ -9,8 +9,8 @@
  * master's first, if there is one, and its workers. */
 
 /* The hosts of one group, appended. */
-static void add_group(struct jr_probe *probe, struct jr_strv *to,
-                      const char *hosts)
+static void add_group_hosts(struct jr_probe *probe, struct jr_strv *to,
+                            const char *hosts)
 {
     char *text = jr_arena_strdup(probe->arena, hosts);
     for (char *host; (host = strsep(&text, ",")) != NULL;)
@@ -20,7 +20,7 @@ static void add_group(struct jr_probe *probe, struct jr_strv *to,
 
 /* The value of `VC_<TASK>_HOSTS=VALUE`, of a master's or of another task; NULL
  * for other variables. */
-static const char *group_of(const char *variable, bool master)
+static const char *volcano_group_hosts(const char *variable, bool master)
 {
     const char *value = strchr(variable, '=');
     if (value == NULL || strncmp(variable, "VC_", 3) != 0 ||
@@ -38,10 +38,10 @@ void jr_volcano_settle(struct jr_probe *probe)
     size_t workers = 0;
     for (int pass = 0; pass < 2; pass++)
         for (char *const *at = probe->envp; *at != NULL; at++) {
-            const char *hosts = group_of(*at, pass == 0);
+            const char *hosts = volcano_group_hosts(*at, pass == 0);
             workers += hosts != NULL && pass == 1;
             if (hosts != NULL)
-                add_group(probe, &to->hosts, hosts);
+                add_group_hosts(probe, &to->hosts, hosts);
         }
     if (workers > 1)
         jr_scheduler_problem(probe,

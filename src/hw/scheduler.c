@@ -17,16 +17,17 @@ struct system {
 static const struct system systems[] = {JR_SYSTEMS(SYSTEM)};
 
 /* One that is set to nothing is not set. */
-static const char *value_of(const struct jr_probe *probe, const char *name)
+static const char *variable_value(const struct jr_probe *probe,
+                                  const char *name)
 {
     const char *value = jr_env_get(probe->envp, name);
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-static uint64_t number_of(const struct jr_probe *probe, const char *name)
+static uint64_t variable_number(const struct jr_probe *probe, const char *name)
 {
     uint64_t number = 0;
-    const char *value = value_of(probe, name);
+    const char *value = variable_value(probe, name);
     return value != NULL && jr_num_u64(value, &number) ? number : UINT64_MAX;
 }
 
@@ -35,22 +36,23 @@ static uint64_t number_of(const struct jr_probe *probe, const char *name)
  * `srun --pty` stands for the whole allocation as one by `salloc` does. */
 static bool is_slurm_step(const struct jr_probe *probe)
 {
-    return number_of(probe, "SLURM_STEP_ID") < 4294967000u &&
-           value_of(probe, "SLURM_PTY_PORT") == NULL;
+    return variable_number(probe, "SLURM_STEP_ID") < 4294967000u &&
+           variable_value(probe, "SLURM_PTY_PORT") == NULL;
 }
 
 /* The job script itself is task 1. */
 static bool is_pbs_task(const struct jr_probe *probe)
 {
-    uint64_t task = number_of(probe, "PBS_TASKNUM");
+    uint64_t task = variable_number(probe, "PBS_TASKNUM");
     return task > 1 && task != UINT64_MAX;
 }
 
-static bool is_there(const struct jr_probe *probe, enum jr_system system)
+static bool is_system_there(const struct jr_probe *probe, enum jr_system system)
 {
     const struct system *row = &systems[system];
     for (size_t i = 0; i < sizeof row->markers / sizeof *row->markers; i++)
-        if (row->markers[i] != NULL && value_of(probe, row->markers[i]) == NULL)
+        if (row->markers[i] != NULL &&
+            variable_value(probe, row->markers[i]) == NULL)
             return false;
     if (system == JR_SYSTEM_SLURM_STEP)
         return is_slurm_step(probe);
@@ -58,13 +60,14 @@ static bool is_there(const struct jr_probe *probe, enum jr_system system)
 }
 
 /* The first system of these kinds, from one to the other. */
-static enum jr_system find(const struct jr_probe *probe,
-                           enum jr_system_kind from, enum jr_system_kind to)
+static enum jr_system find_system(const struct jr_probe *probe,
+                                  enum jr_system_kind from,
+                                  enum jr_system_kind to)
 {
     unsigned i = 0;
     while (i < JR_SYSTEM_COUNT &&
            (systems[i].kind < from || systems[i].kind > to ||
-            !is_there(probe, (enum jr_system)i)))
+            !is_system_there(probe, (enum jr_system)i)))
         i++;
     return (enum jr_system)i;
 }
@@ -79,8 +82,9 @@ void jr_scheduler_problem(struct jr_probe *probe, const char *message,
     }
 }
 
-static void tell_unreadable(struct jr_probe *probe,
-                            const struct jr_variable *row, const char *value)
+static void report_unreadable_variable(struct jr_probe *probe,
+                                       const struct jr_variable *row,
+                                       const char *value)
 {
     jr_scheduler_problem(
         probe,
@@ -116,8 +120,8 @@ static const char *fact_of(enum jr_use use)
     return words[use];
 }
 
-static void remember(struct jr_probe *probe, const struct jr_variable *row,
-                     const char *value)
+static void remember_variable(struct jr_probe *probe,
+                              const struct jr_variable *row, const char *value)
 {
     struct jr_hw *hw = probe->hw;
     size_t count = hw->variables_count;
@@ -142,12 +146,12 @@ static void read_system(struct jr_probe *probe, enum jr_system system)
     size_t count;
     const struct jr_variable *rows = jr_variables(&count);
     for (size_t i = 0; i < count; i++) {
-        const char *value = value_of(probe, rows[i].name);
+        const char *value = variable_value(probe, rows[i].name);
         if (rows[i].system != system || value == NULL)
             continue;
-        remember(probe, &rows[i], value);
+        remember_variable(probe, &rows[i], value);
         if (!jr_variable_use(probe, &rows[i], value))
-            tell_unreadable(probe, &rows[i], value);
+            report_unreadable_variable(probe, &rows[i], value);
     }
 }
 
@@ -157,7 +161,8 @@ static void read_around(struct jr_probe *probe, enum jr_system launcher)
 {
     struct jr_hw_scheduler *to = &probe->hw->scheduler;
     struct jr_hw_scheduler inner = *to;
-    enum jr_system outer = find(probe, JR_SYSTEM_SELF, JR_SYSTEM_ALLOCATION);
+    enum jr_system outer =
+        find_system(probe, JR_SYSTEM_SELF, JR_SYSTEM_ALLOCATION);
     if (outer == JR_SYSTEM_COUNT)
         return;
     *to = (struct jr_hw_scheduler){.node_rank = -1};
@@ -178,7 +183,7 @@ static void read_around(struct jr_probe *probe, enum jr_system launcher)
 }
 
 /* Counts that the hosts tell, and hosts that contradict a count. */
-static void settle_nodes(struct jr_probe *probe)
+static void finalize_nodes(struct jr_probe *probe)
 {
     struct jr_hw_scheduler *to = &probe->hw->scheduler;
     if (to->nodes == 0)
@@ -209,7 +214,7 @@ static void settle_nodes(struct jr_probe *probe)
         to->hosts.count = 0;
 }
 
-static void settle_own(struct jr_probe *probe, enum jr_system system)
+static void finalize_own_place(struct jr_probe *probe, enum jr_system system)
 {
     if (system == JR_SYSTEM_VOLCANO)
         jr_volcano_settle(probe);
@@ -217,7 +222,7 @@ static void settle_own(struct jr_probe *probe, enum jr_system system)
         jr_aws_batch_settle(probe);
     else if (system == JR_SYSTEM_SAGEMAKER)
         jr_sagemaker_settle(probe);
-    if (value_of(probe, "SLURM_JOB_ID") != NULL)
+    if (variable_value(probe, "SLURM_JOB_ID") != NULL)
         jr_slurm_settle(probe);
 }
 
@@ -226,10 +231,10 @@ void jr_probe_scheduler(struct jr_probe *probe)
     struct jr_hw_scheduler *to = &probe->hw->scheduler;
     *to = (struct jr_hw_scheduler){.node_rank = -1};
     /* A rank of another jobrun: the scheduler's words were meant for that. */
-    if (value_of(probe, "JOBRUN_RANK_DIR") != NULL)
+    if (variable_value(probe, "JOBRUN_RANK_DIR") != NULL)
         return;
     enum jr_system system =
-        find(probe, JR_SYSTEM_LAUNCHER, JR_SYSTEM_ALLOCATION);
+        find_system(probe, JR_SYSTEM_LAUNCHER, JR_SYSTEM_ALLOCATION);
     if (system == JR_SYSTEM_COUNT)
         return;
     to->name = systems[system].name;
@@ -237,6 +242,6 @@ void jr_probe_scheduler(struct jr_probe *probe)
     read_system(probe, system);
     if (systems[system].kind == JR_SYSTEM_LAUNCHER)
         read_around(probe, system);
-    settle_own(probe, system);
-    settle_nodes(probe);
+    finalize_own_place(probe, system);
+    finalize_nodes(probe);
 }

@@ -10,7 +10,7 @@
 #include "banned.h"
 
 /* Names are the same in full, or up to the first dot where one ends there. */
-static bool is_name(const char *host, const char *own)
+static bool is_own_name(const char *host, const char *own)
 {
     size_t len = strcspn(own, ".");
     bool cut = own[len] == '\0' || host[strcspn(host, ".")] == '\0';
@@ -21,15 +21,15 @@ static bool is_name(const char *host, const char *own)
 
 /* An address in binary, so that it does not matter how it is written. Returns
  * its size; 0: it is none. */
-static size_t parse(unsigned char ret[static 16], const char *text)
+static size_t parse_address(unsigned char ret[static 16], const char *text)
 {
     if (inet_pton(AF_INET, text, ret) == 1)
         return 4;
     return inet_pton(AF_INET6, text, ret) == 1 ? 16 : 0;
 }
 
-static bool has(const struct ifaddrs *own, const unsigned char *address,
-                size_t size)
+static bool has_own_address(const struct ifaddrs *own,
+                            const unsigned char *address, size_t size)
 {
     for (; own != NULL; own = own->ifa_next) {
         const struct sockaddr *at = own->ifa_addr;
@@ -54,10 +54,10 @@ int jr_hw_find_self(const struct jr_hw *hw, char *const *hosts, size_t count)
     if (getifaddrs(&own) != 0)
         own = NULL;
     for (size_t i = 0; i < count; i++) {
-        size_t size = parse(address, hosts[i]);
-        bool same =
-            size > 0 ? has(own, address, size)
-                     : hw->hostname != NULL && is_name(hosts[i], hw->hostname);
+        size_t size = parse_address(address, hosts[i]);
+        bool same = size > 0 ? has_own_address(own, address, size)
+                             : hw->hostname != NULL &&
+                                   is_own_name(hosts[i], hw->hostname);
         if (same && found >= 0) {
             found = -1;
             break;

@@ -144,7 +144,7 @@ const struct jr_variable *jr_variables(size_t *ret_count)
 }
 
 /* A number that fills what is blank. */
-static bool fill(uint32_t *to, const char *value, uint32_t most)
+static bool fill_blank_number(uint32_t *to, const char *value, uint32_t most)
 {
     uint32_t number;
     if (!jr_num_u32(value, &number) || number == 0 || number > most)
@@ -176,7 +176,8 @@ static bool use_job(struct jr_probe *probe, const char *value)
 
 static bool use_nodes(struct jr_probe *probe, const char *value)
 {
-    return fill(&probe->hw->scheduler.nodes, value, JR_HOSTLIST_MAX);
+    return fill_blank_number(&probe->hw->scheduler.nodes, value,
+                             JR_HOSTLIST_MAX);
 }
 
 static bool use_restarts(struct jr_probe *probe, const char *value)
@@ -201,7 +202,7 @@ static bool use_size(struct jr_probe *probe, const char *value)
 {
     struct jr_hw_scheduler *to = &probe->hw->scheduler;
     uint32_t size = 0;
-    if (!fill(&size, value, INT_MAX))
+    if (!fill_blank_number(&size, value, INT_MAX))
         return false;
     if (to->nodes == 0)
         to->nodes = size;
@@ -212,7 +213,7 @@ static bool use_size(struct jr_probe *probe, const char *value)
 
 static bool use_here(struct jr_probe *probe, const char *value)
 {
-    return fill(&probe->hw->scheduler.tasks_here, value, INT_MAX);
+    return fill_blank_number(&probe->hw->scheduler.tasks_here, value, INT_MAX);
 }
 
 static bool use_started(struct jr_probe *probe, const char *value)
@@ -254,7 +255,8 @@ static bool use_addr(struct jr_probe *probe, const char *value)
 
 static bool use_port(struct jr_probe *probe, const char *value)
 {
-    return fill(&probe->hw->scheduler.master_port, value, UINT16_MAX);
+    return fill_blank_number(&probe->hw->scheduler.master_port, value,
+                             UINT16_MAX);
 }
 
 static bool use_end(struct jr_probe *probe, const char *value)

@@ -18,14 +18,14 @@ struct element {
     uint32_t ordinal;
 };
 
-static bool begins(const char *text, const char *prefix)
+static bool begins_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
 bool jr_visible_is_mig(const char *value)
 {
-    return begins(value, MIG);
+    return begins_with(value, MIG);
 }
 
 /* The number at the start of an element. False for a negative one and where
@@ -46,8 +46,8 @@ static bool read_ordinal(struct element *element)
     return digits > 0 && !(negative && value > 0);
 }
 
-static bool is_same(const struct element *a, const struct element *b,
-                    bool by_uuid)
+static bool is_same_element(const struct element *a, const struct element *b,
+                            bool by_uuid)
 {
     if (!by_uuid)
         return a->ordinal == b->ordinal;
@@ -56,16 +56,17 @@ static bool is_same(const struct element *a, const struct element *b,
 
 /* Read the elements up to the first bad one. A repeated one empties the list.
  */
-static size_t split(struct element *elements, const char *value, bool by_uuid)
+static size_t split_elements(struct element *elements, const char *value,
+                             bool by_uuid)
 {
-    const char *kind = begins(value, MIG) ? MIG : UUID;
+    const char *kind = begins_with(value, MIG) ? MIG : UUID;
     size_t count = 0;
     for (const char *at = value; at != NULL && count < ELEMENTS_MAX;) {
         struct element element = {.text = at, .len = strcspn(at, ",")};
-        if (by_uuid ? !begins(at, kind) : !read_ordinal(&element))
+        if (by_uuid ? !begins_with(at, kind) : !read_ordinal(&element))
             break;
         for (size_t i = 0; i < count; i++)
-            if (is_same(&elements[i], &element, by_uuid))
+            if (is_same_element(&elements[i], &element, by_uuid))
                 return 0;
         elements[count++] = element;
         at = at[element.len] == ',' ? at + element.len + 1 : NULL;
@@ -94,8 +95,10 @@ uint32_t jr_visible_cuda(uint32_t *order, const struct jr_hw_device *devices,
                          uint32_t count, const char *value)
 {
     struct element elements[ELEMENTS_MAX];
-    bool by_uuid = value != NULL && (begins(value, UUID) || begins(value, MIG));
-    size_t elements_count = value == NULL ? 0 : split(elements, value, by_uuid);
+    bool by_uuid =
+        value != NULL && (begins_with(value, UUID) || begins_with(value, MIG));
+    size_t elements_count =
+        value == NULL ? 0 : split_elements(elements, value, by_uuid);
     uint32_t found = 0;
     for (; value == NULL && found < count; found++)
         order[found] = found;
@@ -154,7 +157,7 @@ static uint32_t find_index(const struct element *element,
     return count;
 }
 
-static bool is_in(const uint32_t *order, uint32_t found, uint32_t device)
+static bool is_in_order(const uint32_t *order, uint32_t found, uint32_t device)
 {
     for (uint32_t i = 0; i < found; i++)
         if (order[i] == device)
@@ -162,9 +165,10 @@ static bool is_in(const uint32_t *order, uint32_t found, uint32_t device)
     return false;
 }
 
-static uint32_t read_list(uint32_t *order, const struct jr_hw_device *devices,
-                          uint32_t count, const struct grammar *grammar,
-                          const char *value)
+static uint32_t read_visible_list(uint32_t *order,
+                                  const struct jr_hw_device *devices,
+                                  uint32_t count, const struct grammar *grammar,
+                                  const char *value)
 {
     uint32_t found = 0;
     bool all = grammar->all != NULL && strcmp(value, grammar->all) == 0;
@@ -174,11 +178,11 @@ static uint32_t read_list(uint32_t *order, const struct jr_hw_device *devices,
         struct element element = {.text = at, .len = strcspn(at, ",")};
         bool number = strspn(at, "0123456789") == element.len;
         bool by_uuid =
-            grammar->uuids && (begins(at, UUID) ||
+            grammar->uuids && (begins_with(at, UUID) ||
                                (grammar->kind == JR_DEVICE_CUSTOM && !number));
         uint32_t device = by_uuid ? find_uuid(&element, devices, count)
                                   : find_index(&element, devices, count);
-        if (device >= count || is_in(order, found, device) ||
+        if (device >= count || is_in_order(order, found, device) ||
             (grammar->ascending && found > 0 && device < order[found - 1]))
             break;
         order[found++] = device;
@@ -188,8 +192,8 @@ static uint32_t read_list(uint32_t *order, const struct jr_hw_device *devices,
 }
 
 /* Apply a list to what is left: its indices count that from 0. */
-static uint32_t narrow(uint32_t *order, uint32_t left, const char *value,
-                       const struct grammar *grammar)
+static uint32_t narrow_visible(uint32_t *order, uint32_t left,
+                               const char *value, const struct grammar *grammar)
 {
     struct jr_hw_device slots[ELEMENTS_MAX];
     uint32_t picked[ELEMENTS_MAX], kept[ELEMENTS_MAX];
@@ -197,7 +201,7 @@ static uint32_t narrow(uint32_t *order, uint32_t left, const char *value,
         slots[i] = (struct jr_hw_device){.index = i};
         kept[i] = order[i];
     }
-    uint32_t found = read_list(picked, slots, left, grammar, value);
+    uint32_t found = read_visible_list(picked, slots, left, grammar, value);
     for (uint32_t i = 0; i < found; i++)
         order[i] = kept[picked[i]];
     return found;
@@ -221,8 +225,8 @@ uint32_t jr_visible(uint32_t *order, const struct jr_hw_device *devices,
         if (grammar->kind != kind || value == NULL || (set && !grammar->always))
             continue;
         left = set || grammar->always
-                   ? narrow(order, left, value, grammar)
-                   : read_list(order, devices, count, grammar, value);
+                   ? narrow_visible(order, left, value, grammar)
+                   : read_visible_list(order, devices, count, grammar, value);
         set = true;
     }
     return left;
@@ -234,7 +238,7 @@ uint32_t jr_visible_custom(uint32_t *order, const struct jr_hw_device *devices,
     static const struct grammar grammar = {.kind = JR_DEVICE_CUSTOM,
                                            .uuids = true};
     if (value != NULL)
-        return read_list(order, devices, count, &grammar, value);
+        return read_visible_list(order, devices, count, &grammar, value);
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
     return count;
