@@ -13,7 +13,7 @@
 
 #include "banned.h"
 
-static void greet(struct jr_agent *agent)
+static void send_node_facts(struct jr_agent *agent)
 {
     const struct jr_agent_hooks *hooks = agent->hooks;
     struct jr_buf facts JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -35,7 +35,7 @@ static void greet(struct jr_agent *agent)
 
 /* From the cluster, to all of a step: the run's business, where there is one.
  */
-static void on_signal(void *owner, uint32_t events)
+static void on_agent_signal(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_agent *agent = owner;
@@ -48,7 +48,7 @@ static void on_signal(void *owner, uint32_t events)
         jr_agent_leave(agent);
 }
 
-static int watch_signals(struct jr_agent *agent)
+static int watch_agent_signals(struct jr_agent *agent)
 {
     static const int taken[] = {SIGTERM, SIGINT,  SIGHUP, SIGQUIT,
                                 SIGUSR1, SIGUSR2, SIGCONT};
@@ -74,12 +74,12 @@ static int open_agent(struct jr_agent *agent)
     (void)fcntl(agent->in.fd, F_SETFD, FD_CLOEXEC);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (fcntl(agent->out.fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
-        watch_signals(agent) != 0)
+        watch_agent_signals(agent) != 0)
         return -1;
     return jr_loop_add(&agent->loop, &agent->in, EPOLLIN);
 }
 
-static bool goes_on(const struct jr_agent *agent)
+static bool has_agent_work(const struct jr_agent *agent)
 {
     return !agent->leaving || agent->pid != 0 || agent->outbox.len > 0;
 }
@@ -94,7 +94,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
         .loop = {.epoll_fd = -1},
         .in = {STDIN_FILENO, jr_agent_on_input, &agent},
         .out = {STDOUT_FILENO, jr_agent_on_room, &agent},
-        .signals = {-1, on_signal, &agent},
+        .signals = {-1, on_agent_signal, &agent},
         .turn = {.due = jr_beat_unheard, .owner = &agent},
         .orders_fd = -1,
     };
@@ -104,8 +104,8 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
     if (result != 0)
         (void)jr_error_sys(err, JR_STATUS_LAUNCH, "could not set up the agent");
     else
-        greet(&agent);
-    while (result == 0 && goes_on(&agent))
+        send_node_facts(&agent);
+    while (result == 0 && has_agent_work(&agent))
         (void)jr_loop_turn(&agent.loop, false);
     if (agent.forsaken)
         result = jr_error_set(err, JR_STATUS_LAUNCH,

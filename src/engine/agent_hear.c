@@ -78,8 +78,8 @@ static const struct verb verbs[] = {
     {"hang", NULL, JR_ORDER_HANG},
 };
 
-static void follow(struct jr_agent *agent, const struct verb *verb,
-                   const json_t *word)
+static void follow_verb(struct jr_agent *agent, const struct verb *verb,
+                        const json_t *word)
 {
     if (verb->act != NULL)
         verb->act(agent, word);
@@ -87,14 +87,15 @@ static void follow(struct jr_agent *agent, const struct verb *verb,
         (void)!write(agent->orders_fd, &verb->order, 1);
 }
 
-static void obey(struct jr_agent *agent, const char *line, size_t len)
+static void handle_head_word(struct jr_agent *agent, const char *line,
+                             size_t len)
 {
     json_t *word = jr_json_parse(line, len, NULL);
     agent->away = false;
     const char *type = jr_json_get_str(word, "t");
     for (size_t i = 0; type != NULL && i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(type, verbs[i].word) == 0)
-            follow(agent, &verbs[i], word);
+            follow_verb(agent, &verbs[i], word);
     json_decref(word);
     jr_beat_listen(agent);
 }
@@ -115,5 +116,5 @@ void jr_agent_on_input(void *owner, uint32_t events)
     }
     jr_inlet_add(&agent->inlet, agent->bytes, (size_t)got);
     while ((line = jr_inlet_line(&agent->inlet, &len)) != NULL)
-        obey(agent, line, len);
+        handle_head_word(agent, line, len);
 }

@@ -9,7 +9,7 @@
 
 #include "banned.h"
 
-static void close_fd(int *fd)
+static void close_agent_fd(int *fd)
 {
     if (*fd >= 0)
         (void)close(*fd);
@@ -18,7 +18,7 @@ static void close_fd(int *fd)
 
 void jr_agent_leave(struct jr_agent *agent)
 {
-    close_fd(&agent->orders_fd);
+    close_agent_fd(&agent->orders_fd);
     agent->leaving = true;
     jr_agent_end_showing(agent);
 }
@@ -28,7 +28,7 @@ static void end_source(struct jr_agent_source *source)
     struct jr_agent *agent = source->agent;
     if (!source->paused)
         jr_loop_remove(&agent->loop, &source->watch);
-    close_fd(&source->watch.fd);
+    close_agent_fd(&source->watch.fd);
 }
 
 /* What is in the console's pipes is all that there is, whoever has them. */
@@ -57,7 +57,7 @@ void jr_agent_end_showing(struct jr_agent *agent)
 }
 
 /* All is shown, once the process that does it has closed its pipes. */
-static void look_behind(struct jr_agent *agent)
+static void check_console_shown(struct jr_agent *agent)
 {
     struct jr_agent_source *sources = agent->sources;
     if (!agent->behind || sources[JR_AGENT_END_OUT].watch.fd >= 0 ||
@@ -69,14 +69,14 @@ static void look_behind(struct jr_agent *agent)
     jr_agent_say(agent, jr_frame_word(agent->node, "shown"));
 }
 
-static void finish(struct jr_agent *agent)
+static void finish_node_run(struct jr_agent *agent)
 {
     const struct jr_agent_hooks *hooks = agent->hooks;
     int status = 0;
     while (waitpid(agent->pid, &status, 0) < 0 && errno == EINTR)
         continue;
     agent->pid = 0;
-    close_fd(&agent->orders_fd);
+    close_agent_fd(&agent->orders_fd);
     agent->behind = !agent->leaving && WIFEXITED(status) &&
                     WEXITSTATUS(status) == JR_AGENT_BEHIND;
     if (!agent->behind)
@@ -96,8 +96,8 @@ static void end_run(struct jr_agent *agent)
     if (agent->pid == 0 || sources[JR_AGENT_END_EVENT].watch.fd >= 0 ||
         sources[JR_AGENT_END_OUTCOME].watch.fd >= 0)
         return;
-    finish(agent);
-    look_behind(agent);
+    finish_node_run(agent);
+    check_console_shown(agent);
 }
 
 static void on_bytes(void *owner, uint32_t events)
@@ -116,7 +116,7 @@ static void on_bytes(void *owner, uint32_t events)
     if (agent->pid != 0)
         end_run(agent);
     else
-        look_behind(agent);
+        check_console_shown(agent);
     jr_agent_send(agent);
 }
 

@@ -59,8 +59,8 @@ static struct silence count_turn(struct jr_head *head)
     return found;
 }
 
-static void tell_silence(struct jr_buf *out, const struct jr_head *head,
-                         const struct silence *found)
+static void describe_silence(struct jr_buf *out, const struct jr_head *head,
+                             const struct silence *found)
 {
     const struct jr_node_side *side = &head->nodes[found->first];
     uint64_t silent_ns = jr_clock_ns() - side->heard_ns;
@@ -88,8 +88,8 @@ static void tell_silence(struct jr_buf *out, const struct jr_head *head,
 }
 
 /* Before there is a run, a node that is lost is the end. */
-static void lose_silent(struct jr_head *head, const struct silence *found,
-                        const char *how)
+static void mark_silent_lost(struct jr_head *head, const struct silence *found,
+                             const char *how)
 {
     if (head->run == NULL) {
         head->gone = true;
@@ -107,8 +107,8 @@ static void lose_silent(struct jr_head *head, const struct silence *found,
 static void on_silence(struct jr_head *head, const struct silence *found)
 {
     struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
-    tell_silence(&how, head, found);
-    lose_silent(head, found, how.failed ? "" : how.data);
+    describe_silence(&how, head, found);
+    mark_silent_lost(head, found, how.failed ? "" : how.data);
     if (!how.failed && head->run != NULL &&
         !head->run->stopped) /* else the report tells it */
         jr_head_run_noise(head->run, 1, how.data, how.len);

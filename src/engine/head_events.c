@@ -7,9 +7,9 @@
 
 #include "banned.h"
 
-static struct jr_rank_outcome *rank_of(const struct jr_head_run *run,
-                                       uint32_t node,
-                                       const struct jr_event *event)
+static struct jr_rank_outcome *find_rank_outcome(const struct jr_head_run *run,
+                                                 uint32_t node,
+                                                 const struct jr_event *event)
 {
     bool there = (event->says & JR_SAYS(RANK)) != 0 &&
                  event->rank >= run->first[node] &&
@@ -34,7 +34,7 @@ static void note_end(struct jr_head_run *run, struct jr_rank_outcome *rank,
 static void note_rank(struct jr_head_run *run, uint32_t node,
                       const struct jr_event *event)
 {
-    struct jr_rank_outcome *rank = rank_of(run, node, event);
+    struct jr_rank_outcome *rank = find_rank_outcome(run, node, event);
     const struct jr_node_side *side = &run->head->nodes[node];
     if (rank == NULL)
         return;

@@ -10,8 +10,8 @@
 
 #include "banned.h"
 
-static void refuse(struct jr_head *head, uint32_t node, enum jr_status status,
-                   const char *text)
+static void note_refusal(struct jr_head *head, uint32_t node,
+                         enum jr_status status, const char *text)
 {
     struct jr_node_side *side = &head->nodes[node];
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -42,8 +42,8 @@ static void on_hello(struct jr_head *head, uint32_t node, const json_t *word)
     const char *version = jr_json_get_str(word, "version");
     char text[256];
     if (side->state != JR_NODE_SILENT) {
-        refuse(head, node, JR_STATUS_UNRESOLVED,
-               "srun started more than one agent there");
+        note_refusal(head, node, JR_STATUS_UNRESOLVED,
+                     "srun started more than one agent there");
         return;
     }
     take_host(side, word);
@@ -57,10 +57,11 @@ static void on_hello(struct jr_head *head, uint32_t node, const json_t *word)
                    "jobrun is of version %.32s there, and " JR_VERSION
                    " here; all nodes need the same",
                    version != NULL ? version : "unknown");
-    refuse(head, node, JR_STATUS_LAUNCH, text);
+    note_refusal(head, node, JR_STATUS_LAUNCH, text);
 }
 
-static void on_ready(struct jr_head *head, uint32_t node, const json_t *word)
+static void on_node_ready(struct jr_head *head, uint32_t node,
+                          const json_t *word)
 {
     (void)word;
     if (head->nodes[node].state == JR_NODE_MET)
@@ -73,8 +74,8 @@ static void on_refuse(struct jr_head *head, uint32_t node, const json_t *word)
     json_int_t status = jr_json_get_int(word, "status");
     take_host(&head->nodes[node], word);
     bool known = status > JR_STATUS_OK && status <= JR_STATUS_LAUNCH;
-    refuse(head, node, known ? (enum jr_status)status : JR_STATUS_LAUNCH,
-           why->len > 0 ? why->data : "it does not say why");
+    note_refusal(head, node, known ? (enum jr_status)status : JR_STATUS_LAUNCH,
+                 why->len > 0 ? why->data : "it does not say why");
 }
 
 static void on_begun(struct jr_head *head, uint32_t node, const json_t *word)
@@ -107,8 +108,8 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-    {"hello", on_hello}, {"ready", on_ready}, {"refuse", on_refuse},
-    {"begun", on_begun}, {"done", on_done},   {"shown", on_shown},
+    {"hello", on_hello}, {"ready", on_node_ready}, {"refuse", on_refuse},
+    {"begun", on_begun}, {"done", on_done},        {"shown", on_shown},
 };
 
 void jr_head_hear(struct jr_head *head, const json_t *frame)
@@ -132,7 +133,7 @@ void jr_head_hear(struct jr_head *head, const json_t *frame)
 }
 
 /* An agent does not end before its input does, and then it ends well. */
-static void lose(struct jr_head *head, uint32_t node)
+static void note_lost_agent(struct jr_head *head, uint32_t node)
 {
     struct jr_node_side *side = &head->nodes[node];
     bool running = head->run != NULL && side->state == JR_NODE_RUNS;
@@ -151,5 +152,5 @@ void jr_head_heed(struct jr_head *head)
 {
     for (uint32_t i = 0; i < head->options.nodes; i++)
         if (jr_srun_lost(head->said, i, head->nodes[i].host))
-            lose(head, i);
+            note_lost_agent(head, i);
 }

@@ -125,8 +125,8 @@ void jr_head_run_begun(struct jr_head_run *run, uint32_t node,
 }
 
 /* Take over what a node says of itself and of its ranks. */
-static void merge(struct jr_head_run *run, uint32_t node,
-                  const struct jr_outcome *part)
+static void merge_node_outcome(struct jr_head_run *run, uint32_t node,
+                               const struct jr_outcome *part)
 {
     struct jr_outcome *all = run->outcome;
     const struct jr_node_side *side = &run->head->nodes[node];
@@ -230,7 +230,7 @@ void jr_head_run_over(struct jr_head_run *run, uint32_t node)
     if (side->signal != 0)
         lose_run(run, node, side->signal);
     else if (jr_tally_read(&part, count, text->data, text->len, &why) == 0)
-        merge(run, node, &part);
+        merge_node_outcome(run, node, &part);
     else
         could_not_begin(run, node, why.text);
     jr_buf_clear(text);
@@ -240,7 +240,7 @@ void jr_head_run_over(struct jr_head_run *run, uint32_t node)
 
 /* Signals. */
 
-static void on_signal(void *owner, uint32_t events)
+static void on_head_signal(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_head_run *run = owner;
@@ -263,14 +263,14 @@ static void on_signal(void *owner, uint32_t events)
     jr_head_run_stop(run);
 }
 
-static int watch_signals(struct jr_head_run *run, sigset_t *ret_mask)
+static int watch_head_signals(struct jr_head_run *run, sigset_t *ret_mask)
 {
     sigset_t set;
     jr_signals_make(&run->uses, run->plan->policy, &run->options->ignored);
     jr_signals_set(&run->uses, &set);
     (void)sigprocmask(SIG_BLOCK, &set, ret_mask);
     run->signals = (struct jr_watch){
-        signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_signal, run};
+        signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_head_signal, run};
     return run->signals.fd < 0
                ? -1
                : jr_loop_add(&run->head->loop, &run->signals, EPOLLIN);
@@ -329,7 +329,7 @@ static void leave_earlier(struct jr_head_run *run, uint32_t attempt)
         jr_head_run_noise(run, 1, line, strlen(line));
 }
 
-static void begin(struct jr_head_run *run, uint32_t attempt)
+static void begin_nodes(struct jr_head_run *run, uint32_t attempt)
 {
     struct jr_head *head = run->head;
     json_t *word = jr_head_word("go");
@@ -349,7 +349,7 @@ static void begin(struct jr_head_run *run, uint32_t attempt)
     jr_beat_begin(head);
 }
 
-static void follow(struct jr_head_run *run)
+static void follow_nodes(struct jr_head_run *run)
 {
     struct jr_head *head = run->head;
     while (!head->ended && !head->late && jr_head_awaits(head, JR_NODE_DONE)) {
@@ -365,7 +365,7 @@ static void follow(struct jr_head_run *run)
     head->patience.at = head->beat.at = 0;
 }
 
-static void settle(struct jr_head_run *run)
+static void finalize_outcome(struct jr_head_run *run)
 {
     struct jr_outcome *outcome = run->outcome;
     outcome->ended_ns = jr_clock_ns();
@@ -411,13 +411,13 @@ int jr_head_run(struct jr_head *head, struct jr_outcome *ret,
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     jr_head_screen(head, options->out_fd, options->err_fd);
     head->run = &run;
-    if (watch_signals(&run, &mask) != 0 || find_ranks(&run) != 0) {
+    if (watch_head_signals(&run, &mask) != 0 || find_ranks(&run) != 0) {
         run.result = jr_error_sys(err, JR_STATUS_LAUNCH, "could not begin");
     } else {
         jr_events_open(&run.events, options->dir->fd, options->dir->file_mode);
-        begin(&run, attempt);
-        follow(&run);
-        settle(&run);
+        begin_nodes(&run, attempt);
+        follow_nodes(&run);
+        finalize_outcome(&run);
     }
     close_run(&run, &mask);
     if (run.result == 0)

@@ -19,7 +19,7 @@
 #define STALL_NS UINT64_C(1000000000)
 #define HURRY_NS (10 * STALL_NS)
 
-static void hold(struct jr_head *head, bool on)
+static void hold_agents(struct jr_head *head, bool on)
 {
     if (head->held == on)
         return;
@@ -29,12 +29,12 @@ static void hold(struct jr_head *head, bool on)
     jr_head_tell(head, word);
 }
 
-static void on_relief(void *owner, struct jr_output *output)
+static void on_head_relief(void *owner, struct jr_output *output)
 {
     struct jr_head *head = owner;
     (void)output;
     if (!jr_screen_is_waiting(&head->screen) && !head->cut)
-        hold(head, false);
+        hold_agents(head, false);
 }
 
 void jr_head_screen(struct jr_head *head, int out_fd, int err_fd)
@@ -43,7 +43,7 @@ void jr_head_screen(struct jr_head *head, int out_fd, int err_fd)
         return;
     head->screened = true;
     jr_screen_open(&head->screen, &head->loop, out_fd, err_fd);
-    head->screen.relieved = on_relief;
+    head->screen.relieved = on_head_relief;
     head->screen.owner = head;
 }
 
@@ -55,7 +55,7 @@ void jr_head_show(struct jr_head *head, int stream, const char *bytes,
     jr_screen_write(&head->screen, stream, bytes, len);
     if (jr_output_is_full(&head->screen.outputs[0]) ||
         jr_output_is_full(&head->screen.outputs[1]))
-        hold(head, true);
+        hold_agents(head, true);
 }
 
 void jr_head_take_lines(struct jr_head *head, uint32_t node, enum jr_flow type)
@@ -82,7 +82,7 @@ struct ending {
     uint64_t limit_ns; /* of one that does not wait; 0: it does */
 };
 
-static void hurry(struct ending *ending)
+static void hurry_console(struct ending *ending)
 {
     uint64_t now = jr_clock_ns();
     if (ending->limit_ns == 0)
@@ -91,7 +91,7 @@ static void hurry(struct ending *ending)
     ending->head->patience.at = now + STALL_NS;
 }
 
-static void on_signal(void *owner, uint32_t events)
+static void on_ending_signal(void *owner, uint32_t events)
 {
     (void)events;
     struct ending *ending = owner;
@@ -102,11 +102,11 @@ static void on_signal(void *owner, uint32_t events)
     if (ending->uses.use[sig] != JR_SIGNAL_STOP)
         return;
     ending->head->cut = true;
-    hold(ending->head, true);
-    hurry(ending);
+    hold_agents(ending->head, true);
+    hurry_console(ending);
 }
 
-static bool is_behind(const struct jr_head *head)
+static bool is_console_behind(const struct jr_head *head)
 {
     for (uint32_t i = 0; i < head->options.nodes; i++)
         if (head->nodes[i].behind)
@@ -115,7 +115,7 @@ static bool is_behind(const struct jr_head *head)
 }
 
 /* A console that took all that there was gets a new moment. */
-static void grant_time(struct ending *ending)
+static void grant_console_time(struct ending *ending)
 {
     struct jr_head *head = ending->head;
     uint64_t at = jr_clock_ns() + STALL_NS;
@@ -128,9 +128,9 @@ static void show_all(struct ending *ending)
 {
     struct jr_head *head = ending->head;
     while (!head->late &&
-           (is_behind(head) || jr_screen_is_waiting(&head->screen))) {
+           (is_console_behind(head) || jr_screen_is_waiting(&head->screen))) {
         jr_head_turn(head);
-        grant_time(ending);
+        grant_console_time(ending);
     }
     head->patience.at = 0;
 }
@@ -141,16 +141,17 @@ bool jr_head_show_rest(struct jr_head *head, const struct jr_policy *policy,
     struct ending ending = {.head = head};
     sigset_t set;
     if (!head->screened ||
-        (!is_behind(head) && !jr_screen_is_waiting(&head->screen)))
+        (!is_console_behind(head) && !jr_screen_is_waiting(&head->screen)))
         return true;
     jr_signals_make(&ending.uses, policy, ignored);
     jr_signals_set(&ending.uses, &set);
-    ending.signals = (struct jr_watch){
-        signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_signal, &ending};
+    ending.signals =
+        (struct jr_watch){signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+                          on_ending_signal, &ending};
     head->late = false;
     if (stopped || ending.signals.fd < 0 ||
         jr_loop_add(&head->loop, &ending.signals, EPOLLIN) != 0)
-        hurry(&ending);
+        hurry_console(&ending);
     show_all(&ending);
     jr_loop_close(&ending.signals);
     bool whole = !head->cut && !head->late;

@@ -94,8 +94,8 @@ static bool is_idle(const char *line, size_t len)
 
 /* What is no frame: what a prolog prints, or srun itself; but for what it says
  * of its own end. */
-static void pass_on(struct jr_head *head, int stream, const char *line,
-                    size_t len)
+static void forward_other_line(struct jr_head *head, int stream,
+                               const char *line, size_t len)
 {
     if (is_idle(line, len))
         return;
@@ -117,7 +117,7 @@ static void take_out(struct jr_head *head)
         if (frame != NULL)
             jr_head_hear(head, frame);
         else
-            pass_on(head, 0, line, len);
+            forward_other_line(head, 0, line, len);
         json_decref(frame);
     }
 }
@@ -127,7 +127,7 @@ static void take_err(struct jr_head *head)
     const char *line;
     size_t len;
     while ((line = jr_inlet_line(&head->err_lines, &len)) != NULL) {
-        pass_on(head, 1, line, len);
+        forward_other_line(head, 1, line, len);
         if (is_idle(line, len))
             continue;
         (void)snprintf(head->said, sizeof head->said, "%.*s", (int)len, line);
@@ -204,7 +204,7 @@ int jr_head_connect(struct jr_head *head, struct jr_error *err)
     return 0;
 }
 
-static void tell_killed(const struct jr_head *head)
+static void report_killed_srun(const struct jr_head *head)
 {
     char line[160];
     (void)snprintf(line, sizeof line,
@@ -217,7 +217,7 @@ static void tell_killed(const struct jr_head *head)
 }
 
 /* The agents hear that their input has ended, and stop what they have. */
-static void let_go(struct jr_head *head)
+static void end_srun(struct jr_head *head)
 {
     jr_head_hush(head);
     head->late = false;
@@ -229,14 +229,14 @@ static void let_go(struct jr_head *head)
     if (head->srun.pid > 0 && head->process.fd >= 0) {
         (void)kill(head->srun.pid, SIGKILL);
         (void)waitpid(head->srun.pid, &head->status, 0);
-        tell_killed(head);
+        report_killed_srun(head);
     }
 }
 
 void jr_head_disconnect(struct jr_head *head)
 {
     if (head->srun.pid > 0)
-        let_go(head);
+        end_srun(head);
     close_watch(head, &head->process);
     close_watch(head, &head->out);
     close_watch(head, &head->err);

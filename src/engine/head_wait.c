@@ -42,7 +42,7 @@ static uint64_t patience_ms(const struct jr_head *head)
     return ms > 0 ? ms : START_MS;
 }
 
-static void tell_late(struct jr_buf *out, const struct jr_head *head)
+static void add_start_limit(struct jr_buf *out, const struct jr_head *head)
 {
     jr_buf_str(out, " within ");
     jr_num_add_duration(out, patience_ms(head));
@@ -51,7 +51,7 @@ static void tell_late(struct jr_buf *out, const struct jr_head *head)
         jr_buf_printf(out, "; the last that srun said: %s", head->said);
 }
 
-static void tell_why(struct jr_buf *out, const struct jr_head *head)
+static void add_waiting_reason(struct jr_buf *out, const struct jr_head *head)
 {
     if (head->gone) {
         jr_buf_printf(out, ": %s", head->said);
@@ -65,12 +65,12 @@ static void tell_why(struct jr_buf *out, const struct jr_head *head)
         jr_buf_str(out, ": ");
         jr_head_end(out, head);
     } else
-        tell_late(out, head);
+        add_start_limit(out, head);
 }
 
 /* Those that are not in `state` yet: "node 1 (gpu02) and 2 others". */
-static void tell_who(struct jr_buf *out, const struct jr_head *head,
-                     enum jr_node_state state)
+static void add_missing_nodes(struct jr_buf *out, const struct jr_head *head,
+                              enum jr_node_state state)
 {
     uint32_t nodes = head->options.nodes, node = nodes, count = 0;
     for (uint32_t i = nodes; i-- > 0;)
@@ -100,13 +100,14 @@ bool jr_head_has_met(const struct jr_head *head)
 }
 
 /* Of nodes that did not do in time what was awaited of them. */
-static int tell_missing(const struct jr_head *head, enum jr_node_state state,
-                        const char *what, struct jr_error *err)
+static int report_missing_nodes(const struct jr_head *head,
+                                enum jr_node_state state, const char *what,
+                                struct jr_error *err)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    tell_who(&text, head, state);
+    add_missing_nodes(&text, head, state);
     jr_buf_printf(&text, " did not %s", what);
-    tell_why(&text, head);
+    add_waiting_reason(&text, head);
     if (!head->gone && !jr_head_has_met(head)) /* as where a job has shrunk */
         jr_buf_str(&text, "; squeue tells which nodes the job has now");
     return jr_error_set(err, JR_STATUS_LAUNCH, "%s",
@@ -126,6 +127,7 @@ int jr_head_await(struct jr_head *head, enum jr_node_state state,
         *err = head->refusal;
     if (head->refused)
         return -1;
-    return jr_head_awaits(head, state) ? tell_missing(head, state, what, err)
-                                       : 0;
+    return jr_head_awaits(head, state)
+               ? report_missing_nodes(head, state, what, err)
+               : 0;
 }

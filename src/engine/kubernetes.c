@@ -30,14 +30,16 @@ struct object {
     const struct jr_kubernetes *options;
 };
 
-static void text(const struct object *to, const char *path, const char *value)
+static void set_text_at(const struct object *to, const char *path,
+                        const char *value)
 {
     if (value != NULL)
         (void)jr_node_set_path(to->arena, to->root, path,
                                jr_node_scalar(to->arena, value, false));
 }
 
-static void number(const struct object *to, const char *path, uint32_t value)
+static void set_number_at(const struct object *to, const char *path,
+                          uint32_t value)
 {
     const char *digits = jr_arena_printf(to->arena, "%u", value);
     if (digits != NULL)
@@ -45,25 +47,26 @@ static void number(const struct object *to, const char *path, uint32_t value)
                                jr_node_scalar(to->arena, digits, true));
 }
 
-static void word(const struct object *to, const char *path, const char *value)
+static void set_word_at(const struct object *to, const char *path,
+                        const char *value)
 {
     (void)jr_node_set_path(to->arena, to->root, path,
                            jr_node_scalar(to->arena, value, true));
 }
 
-static struct object begin(const struct object *from, const char *version,
-                           const char *kind)
+static struct object begin_object(const struct object *from,
+                                  const char *version, const char *kind)
 {
     struct object to = *from;
     to.root = jr_node_mapping(to.arena);
-    text(&to, "apiVersion", version);
-    text(&to, "kind", kind);
-    text(&to, "metadata.name", to.name);
-    text(&to, "metadata.namespace", to.options->name_space);
+    set_text_at(&to, "apiVersion", version);
+    set_text_at(&to, "kind", kind);
+    set_text_at(&to, "metadata.name", to.name);
+    set_text_at(&to, "metadata.namespace", to.options->name_space);
     return to;
 }
 
-static void end(struct jr_buf *out, const struct object *made)
+static void emit_object(struct jr_buf *out, const struct object *made)
 {
     jr_buf_str(out, "---\n");
     if (!made->arena->failed)
@@ -87,7 +90,7 @@ static void add_spec(struct jr_buf *out, const struct object *from,
                      const struct jr_engine_job *job)
 {
     struct jr_buf spec JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct object to = begin(from, "v1", "ConfigMap");
+    struct object to = begin_object(from, "v1", "ConfigMap");
     struct jr_node *data = jr_node_mapping(to.arena);
     if (job->nodes > 1 && jr_doc_get(job->spec, "master_addr") == NULL)
         jr_node_set(to.arena, job->spec, "master_addr",
@@ -103,17 +106,17 @@ static void add_spec(struct jr_buf *out, const struct object *from,
         jr_node_set(to.arena, to.root, "data", data);
     }
     out->failed |= spec.failed;
-    end(out, &to);
+    emit_object(out, &to);
 }
 
 static void add_service(struct jr_buf *out, const struct object *from)
 {
-    struct object to = begin(from, "v1", "Service");
-    text(&to, "spec.clusterIP", "None");
+    struct object to = begin_object(from, "v1", "Service");
+    set_text_at(&to, "spec.clusterIP", "None");
     /* ranks look for each other before all of them are ready */
-    word(&to, "spec.publishNotReadyAddresses", "true");
-    text(&to, "spec.selector.job-name", to.name);
-    end(out, &to);
+    set_word_at(&to, "spec.publishNotReadyAddresses", "true");
+    set_text_at(&to, "spec.selector.job-name", to.name);
+    emit_object(out, &to);
 }
 
 static void add_policy(const struct object *to, uint32_t nodes)
@@ -124,17 +127,17 @@ static void add_policy(const struct object *to, uint32_t nodes)
     enum { VERDICTS = sizeof verdicts / sizeof *verdicts };
     char path[] = CODES ".values[0]";
     bool alone = nodes == 1;
-    number(to, "spec.backoffLimit", alone ? 3 : 0);
-    text(to, RULES "[0].action", "FailJob");
-    text(to, CODES ".containerName", "jobrun");
-    text(to, CODES ".operator", alone ? "In" : "NotIn");
+    set_number_at(to, "spec.backoffLimit", alone ? 3 : 0);
+    set_text_at(to, RULES "[0].action", "FailJob");
+    set_text_at(to, CODES ".containerName", "jobrun");
+    set_text_at(to, CODES ".operator", alone ? "In" : "NotIn");
     for (size_t i = 0; i < (alone ? VERDICTS : 1); i++) {
         path[sizeof path - 3] = (char)('0' + i);
-        word(to, path, alone ? verdicts[i] : "0");
+        set_word_at(to, path, alone ? verdicts[i] : "0");
     }
-    text(to, RULES "[1].action", alone ? "Ignore" : "FailJob");
-    text(to, RULES "[1].onPodConditions[0].type", "DisruptionTarget");
-    text(to, RULES "[1].onPodConditions[0].status", "True");
+    set_text_at(to, RULES "[1].action", alone ? "Ignore" : "FailJob");
+    set_text_at(to, RULES "[1].onPodConditions[0].type", "DisruptionTarget");
+    set_text_at(to, RULES "[1].onPodConditions[0].status", "True");
 }
 
 static void add_volume(const struct object *to, int at, const char *name,
@@ -143,9 +146,9 @@ static void add_volume(const struct object *to, int at, const char *name,
     const char *volume = jr_arena_printf(to->arena, POD ".volumes[%d]", at);
     const char *mount =
         jr_arena_printf(to->arena, FIRST ".volumeMounts[%d]", at);
-    text(to, jr_arena_printf(to->arena, "%s.name", volume), name);
-    text(to, jr_arena_printf(to->arena, "%s.name", mount), name);
-    text(to, jr_arena_printf(to->arena, "%s.mountPath", mount), path);
+    set_text_at(to, jr_arena_printf(to->arena, "%s.name", volume), name);
+    set_text_at(to, jr_arena_printf(to->arena, "%s.name", mount), name);
+    set_text_at(to, jr_arena_printf(to->arena, "%s.mountPath", mount), path);
 }
 
 static void add_volumes(const struct object *to)
@@ -154,20 +157,21 @@ static void add_volumes(const struct object *to)
     int at = 0;
     char path[sizeof POD ".volumes[0].emptyDir.sizeLimit"];
     add_volume(to, at, "spec", FOLDER);
-    text(to, POD ".volumes[0].configMap.name", to->name);
+    set_text_at(to, POD ".volumes[0].configMap.name", to->name);
     if (options->shm != NULL) {
         add_volume(to, ++at, "shm", "/dev/shm");
-        text(to, POD ".volumes[1].emptyDir.medium", "Memory");
-        text(to, POD ".volumes[1].emptyDir.sizeLimit", options->shm);
+        set_text_at(to, POD ".volumes[1].emptyDir.medium", "Memory");
+        set_text_at(to, POD ".volumes[1].emptyDir.sizeLimit", options->shm);
     }
     if (options->claim == NULL)
         return;
     add_volume(to, ++at, "claim", options->mount);
     (void)stpcpy(path, POD ".volumes[0]");
     path[strlen(path) - 2] = (char)('0' + at);
-    text(to,
-         jr_arena_printf(to->arena, "%s.persistentVolumeClaim.claimName", path),
-         options->claim);
+    set_text_at(
+        to,
+        jr_arena_printf(to->arena, "%s.persistentVolumeClaim.claimName", path),
+        options->claim);
 }
 
 /* What clusters call the devices, where their vendors' plug-ins are. */
@@ -190,8 +194,8 @@ static void add_limits(const struct object *to, const struct jr_engine_job *job)
     const char *device = options->device_resource != NULL
                              ? options->device_resource
                              : device_resource(job->device);
-    text(to, FIRST ".resources.limits.cpu", options->cpu);
-    text(to, FIRST ".resources.limits.memory", options->memory);
+    set_text_at(to, FIRST ".resources.limits.cpu", options->cpu);
+    set_text_at(to, FIRST ".resources.limits.memory", options->memory);
     if (device == NULL || job->device == JR_DEVICE_CPU)
         return;
     const char *digits = jr_arena_printf(to->arena, "%u", job->ranks);
@@ -221,20 +225,20 @@ static const char *shared_folder(const struct object *to, const char *path)
 static void add_container(const struct object *to,
                           const struct jr_engine_job *job)
 {
-    text(to, FIRST ".name", "jobrun");
-    text(to, FIRST ".image", to->options->image);
-    text(to, FIRST ".command[0]", "jobrun");
-    text(to, FIRST ".command[1]", "run");
-    text(to, FIRST ".command[2]", FOLDER "/" FILE_);
+    set_text_at(to, FIRST ".name", "jobrun");
+    set_text_at(to, FIRST ".image", to->options->image);
+    set_text_at(to, FIRST ".command[0]", "jobrun");
+    set_text_at(to, FIRST ".command[1]", "run");
+    set_text_at(to, FIRST ".command[2]", FOLDER "/" FILE_);
     if (job->nodes > 1) {
-        text(to, FIRST ".command[3]", "--run-id");
-        text(to, FIRST ".command[4]",
-             jr_arena_printf(to->arena, "%s-$(" JOB_UID ")", to->name));
-        text(to, FIRST ".env[0].name", JOB_UID);
-        text(to, FIRST ".env[0].valueFrom.fieldRef.fieldPath", UID);
+        set_text_at(to, FIRST ".command[3]", "--run-id");
+        set_text_at(to, FIRST ".command[4]",
+                    jr_arena_printf(to->arena, "%s-$(" JOB_UID ")", to->name));
+        set_text_at(to, FIRST ".env[0].name", JOB_UID);
+        set_text_at(to, FIRST ".env[0].valueFrom.fieldRef.fieldPath", UID);
     }
-    text(to, FIRST ".workingDir", shared_folder(to, job->workdir));
-    text(to, FIRST ".envFrom[0].secretRef.name", to->options->secret);
+    set_text_at(to, FIRST ".workingDir", shared_folder(to, job->workdir));
+    set_text_at(to, FIRST ".envFrom[0].secretRef.name", to->options->secret);
     add_limits(to, job);
 }
 
@@ -242,22 +246,22 @@ static void add_job(struct jr_buf *out, const struct object *from,
                     const struct jr_engine_job *job)
 {
     const struct jr_kubernetes *options = from->options;
-    struct object to = begin(from, "batch/v1", "Job");
+    struct object to = begin_object(from, "batch/v1", "Job");
     uint64_t grace = (job->policy->timeouts.stop_grace_ms + 999) / 1000 + 30;
-    text(&to, "spec.completionMode", "Indexed");
-    number(&to, "spec.completions", job->nodes);
-    number(&to, "spec.parallelism", job->nodes);
+    set_text_at(&to, "spec.completionMode", "Indexed");
+    set_number_at(&to, "spec.completions", job->nodes);
+    set_number_at(&to, "spec.parallelism", job->nodes);
     add_policy(&to, job->nodes);
-    text(&to, POD ".subdomain", to.name);
-    text(&to, POD ".restartPolicy", "Never");
-    number(&to, POD ".terminationGracePeriodSeconds",
-           grace < INT32_MAX ? (uint32_t)grace : INT32_MAX);
-    text(&to, POD ".serviceAccountName", options->service_account);
-    text(&to, POD ".priorityClassName", options->priority_class);
-    text(&to, POD ".imagePullSecrets[0].name", options->pull_secret);
+    set_text_at(&to, POD ".subdomain", to.name);
+    set_text_at(&to, POD ".restartPolicy", "Never");
+    set_number_at(&to, POD ".terminationGracePeriodSeconds",
+                  grace < INT32_MAX ? (uint32_t)grace : INT32_MAX);
+    set_text_at(&to, POD ".serviceAccountName", options->service_account);
+    set_text_at(&to, POD ".priorityClassName", options->priority_class);
+    set_text_at(&to, POD ".imagePullSecrets[0].name", options->pull_secret);
     add_container(&to, job);
     add_volumes(&to);
-    end(out, &to);
+    emit_object(out, &to);
 }
 
 int jr_kubernetes_render(struct jr_buf *out, const struct jr_engine_job *job,

@@ -25,7 +25,7 @@ static const struct dialect dialects[] = {
 
 #define NEXT " \\\n  "
 
-static bool hosts_known(const struct jr_plan *plan)
+static bool are_hosts_known(const struct jr_plan *plan)
 {
     bool known = plan->hosts != NULL;
     for (uint32_t i = 0; known && i < plan->nodes; i++)
@@ -37,7 +37,7 @@ static bool hosts_known(const struct jr_plan *plan)
 static void put_hosts(struct jr_buf *out, const struct dialect *dialect,
                       const struct jr_plan *plan)
 {
-    if (!hosts_known(plan))
+    if (!are_hosts_known(plan))
         return;
     jr_buf_printf(out, NEXT "%s ", dialect->hosts);
     uint32_t node = 0, ranks = 0;
@@ -81,8 +81,8 @@ static void put_variable(struct jr_buf *out, const struct jr_plan *plan,
     jr_buf_printf(out, "=\"${%.*s:?}\"", (int)name, variable);
 }
 
-static void put_rank(struct jr_buf *out, const struct dialect *dialect,
-                     const struct jr_plan *plan, uint32_t number)
+static void put_rank_command(struct jr_buf *out, const struct dialect *dialect,
+                             const struct jr_plan *plan, uint32_t number)
 {
     const struct jr_plan_rank *rank = &plan->ranks[number];
     jr_buf_printf(out, NEXT "%s-n 1 %s ", number > 0 ? ": " : "",
@@ -111,7 +111,7 @@ static void put_folders(struct jr_buf *out, const struct jr_plan *plan)
     jr_buf_str(out, "$rank || exit\n  rank=$((rank + 1))\ndone\n");
 }
 
-static const char *refusal(const struct jr_plan *plan)
+static const char *mpi_refusal(const struct jr_plan *plan)
 {
     if (plan->returns)
         return "what a function or a library returns goes to jobrun, which is "
@@ -131,13 +131,13 @@ int jr_mpi_render(struct jr_buf *out, const struct jr_engine_job *job,
     const struct jr_mpi *options = &job->policy->engine.mpi;
     const struct dialect *dialect = &dialects[options->dialect];
     size_t from = out->len;
-    if (!job->meets && !hosts_known(plan))
+    if (!job->meets && !are_hosts_known(plan))
         return jr_error_set(err, JR_STATUS_UNRESOLVED,
                             "nobody says where the ranks of %u nodes meet: "
                             "state hosts, or master_addr",
                             plan->nodes);
-    if (refusal(plan) != NULL)
-        return jr_error_set(err, JR_STATUS_INVALID, "%s", refusal(plan));
+    if (mpi_refusal(plan) != NULL)
+        return jr_error_set(err, JR_STATUS_INVALID, "%s", mpi_refusal(plan));
     jr_buf_str(out, "#!/bin/sh\n");
     if (job->policy->results.stated)
         jr_buf_str(out, "# Nobody holds the ranks to `results` here.\n");
@@ -149,7 +149,7 @@ int jr_mpi_render(struct jr_buf *out, const struct jr_engine_job *job,
     jr_buf_printf(out, NEXT "%s %s", dialect->bind,
                   strcmp(job->bind, "device") == 0 ? "numa" : job->bind);
     for (uint32_t i = 0; i < plan->world_size; i++)
-        put_rank(out, dialect, plan, i);
+        put_rank_command(out, dialect, plan, i);
     jr_buf_char(out, '\n');
     jr_hide(out, from, plan->hidden, false);
     return 0;

@@ -14,7 +14,7 @@
 static const char digits[] = "0123456789";
 
 /* Whether a line names `host`: as a word, not as a part of another. */
-static bool is_named(const char *line, const char *host)
+static bool line_names_host(const char *line, const char *host)
 {
     size_t len = host == NULL ? 0 : strlen(host);
     const char *at = len == 0 ? NULL : strstr(line, host);
@@ -53,5 +53,6 @@ bool jr_srun_lost(const char *line, uint32_t node, const char *host)
     if (strncmp(line, error, sizeof error - 1) != 0)
         return false;
     const char *failure = strstr(line, "ode failure on ");
-    return failure != NULL ? is_named(failure, host) : has_task(line, node);
+    return failure != NULL ? line_names_host(failure, host)
+                           : has_task(line, node);
 }

@@ -63,7 +63,8 @@ static bool is_given(const struct jr_engine *engine, enum option option)
     return false;
 }
 
-static void put(struct jr_buf *out, const char *name, const char *value)
+static void put_sbatch_option(struct jr_buf *out, const char *name,
+                              const char *value)
 {
     jr_buf_printf(out, "#SBATCH --%s", name);
     if (value != NULL) {
@@ -77,11 +78,12 @@ static void put_own(struct jr_buf *out, const struct jr_engine_job *job,
                     enum option option, const char *value)
 {
     if (!is_given(&job->policy->engine, option))
-        put(out, names[option], value);
+        put_sbatch_option(out, names[option], value);
 }
 
-static void put_number(struct jr_buf *out, const struct jr_engine_job *job,
-                       enum option option, uint32_t number)
+static void put_number_option(struct jr_buf *out,
+                              const struct jr_engine_job *job,
+                              enum option option, uint32_t number)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&text, "%u", number);
@@ -116,12 +118,12 @@ static void put_times(struct jr_buf *out, const struct jr_engine_job *job)
 static void put_options(struct jr_buf *out, const struct jr_engine_job *job)
 {
     const struct jr_engine *engine = &job->policy->engine;
-    put(out, "job-name", job->name);
+    put_sbatch_option(out, "job-name", job->name);
     jr_buf_printf(out, "#SBATCH --nodes=%u\n#SBATCH --ntasks-per-node=1\n",
                   job->nodes);
-    put_number(out, job, OPTION_CPUS, job->cpus);
+    put_number_option(out, job, OPTION_CPUS, job->cpus);
     if (job->device != JR_DEVICE_CPU)
-        put_number(out, job, OPTION_DEVICES, job->ranks);
+        put_number_option(out, job, OPTION_DEVICES, job->ranks);
     put_times(out, job);
     /* a node that fails takes the job with it, which nobody else can restart */
     put_own(out, job,
@@ -129,8 +131,8 @@ static void put_options(struct jr_buf *out, const struct jr_engine_job *job)
     for (uint32_t i = 0; i < engine->slurm_count; i++) {
         const char *value = engine->slurm[i].value;
         if (strcmp(value, "false") != 0)
-            put(out, engine->slurm[i].name,
-                strcmp(value, "true") == 0 ? NULL : value);
+            put_sbatch_option(out, engine->slurm[i].name,
+                              strcmp(value, "true") == 0 ? NULL : value);
     }
 }
 

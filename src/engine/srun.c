@@ -71,8 +71,8 @@ static void close_ends(int ends[3][2])
 }
 
 /* The child's end of each pipe becomes its descriptor of the same number. */
-static int spawn(pid_t *ret, int ends[3][2], char *const *words,
-                 char *const *envp)
+static int spawn_srun(pid_t *ret, int ends[3][2], char *const *words,
+                      char *const *envp)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -121,7 +121,7 @@ int jr_srun_start(struct jr_srun *ret, const char *program, uint32_t nodes,
     errno = ENOMEM;
     int failed = arena.failed || open_ends(ends) != 0 ? errno : 0;
     if (failed == 0)
-        failed = spawn(&ret->pid, ends, words, env);
+        failed = spawn_srun(&ret->pid, ends, words, env);
     jr_arena_release(&arena);
     if (failed == 0) {
         ret->in_fd = ends[0][1];

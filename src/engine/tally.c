@@ -33,7 +33,7 @@ void jr_tally_refuse(struct jr_buf *out, const struct jr_error *why)
     json_decref(run);
 }
 
-static bool read_ranks(struct jr_outcome *ret, const json_t *ranks)
+static bool read_rank_outcomes(struct jr_outcome *ret, const json_t *ranks)
 {
     ret->count = (uint32_t)json_array_size(ranks);
     for (uint32_t i = 0; i < ret->count; i++)
@@ -66,7 +66,7 @@ int jr_tally_read(struct jr_outcome *ret, uint32_t count, const char *text,
     if (refusal != NULL)
         result = jr_error_set(err, JR_STATUS_LAUNCH, "%s", refusal);
     else if (!json_is_array(ranks) || json_array_size(ranks) != count ||
-             !read_ranks(ret, ranks) || !read_run(ret, run))
+             !read_rank_outcomes(ret, ranks) || !read_run(ret, run))
         result = jr_error_set(err, JR_STATUS_LAUNCH,
                               "it did not say what became of its ranks");
     json_decref(run);

@@ -10,7 +10,7 @@
 
 /* sbatch reads a backslash in single quotes as the shell reads one outside of
  * them, so what has one, or a single quote, is escaped byte by byte. */
-static void escape(struct jr_buf *out, const char *word)
+static void escape_word(struct jr_buf *out, const char *word)
 {
     for (; *word != '\0'; word++) {
         if ((unsigned char)*word < 0x80 && strchr(SAFE, *word) == NULL)
@@ -26,7 +26,7 @@ void jr_engine_word(struct jr_buf *out, const char *word)
     else if (strpbrk(word, "\\'") == NULL)
         jr_buf_printf(out, "'%s'", word);
     else if (strchr(word, '\n') == NULL)
-        escape(out, word);
+        escape_word(out, word);
     else {
         jr_buf_char(out, '\'');
         jr_buf_replaced(out, word, "'", "'\\''");
