@@ -128,7 +128,8 @@ static void refuse_symbol(const struct jr_step *step, struct jr_error *err)
                        step->path, step->symbol, text.failed ? "" : text.data);
 }
 
-static step_function *find(const struct jr_step *step, struct jr_error *err)
+static step_function *find_step_function(const struct jr_step *step,
+                                         struct jr_error *err)
 {
     void *library = jr_step_load(step->path, err);
     if (library == NULL)
@@ -142,7 +143,7 @@ static step_function *find(const struct jr_step *step, struct jr_error *err)
 }
 
 /* The file's status goes to *ret, and stays as it is where there is none. */
-static int deliver(struct result *result, struct stat *ret)
+static int deliver_result(struct result *result, struct stat *ret)
 {
     struct jr_error err = {0};
     if (result->text.len == 0)
@@ -155,7 +156,7 @@ static int deliver(struct result *result, struct stat *ret)
     return 1;
 }
 
-static long long ns_of(const struct timespec *time)
+static long long file_stamp_ns(const struct timespec *time)
 {
     return (long long)time->tv_sec * 1000000000 + time->tv_nsec;
 }
@@ -171,7 +172,7 @@ static bool is_noted(int control)
 /* A word says how it ended; of a return, with what tells the file that was
  * delivered from any that might take its place. After that a byte comes back,
  * once the rank may go. No runner is nothing to wait for. */
-static void tell(int control, int code, const struct stat *st)
+static void report_step_end(int control, int code, const struct stat *st)
 {
     char word[128];
     if (code != 0)
@@ -180,7 +181,8 @@ static void tell(int control, int code, const struct stat *st)
         (void)snprintf(word, sizeof word, "r %llu %llu %lld %lld %lld",
                        (unsigned long long)st->st_dev,
                        (unsigned long long)st->st_ino, (long long)st->st_size,
-                       ns_of(&st->st_mtim), ns_of(&st->st_ctim));
+                       file_stamp_ns(&st->st_mtim),
+                       file_stamp_ns(&st->st_ctim));
     if (send(control, word, strlen(word), MSG_NOSIGNAL) < 0 ||
         (code != 0 && !is_noted(control)))
         return;
@@ -190,7 +192,7 @@ static void tell(int control, int code, const struct stat *st)
 
 /* Whether the step has closed the control socket, and what it got under that
  * number since is not to be written to. */
-static bool is_lost(const struct jr_step *step)
+static bool is_control_lost(const struct jr_step *step)
 {
     struct stat st;
     return step->control >= 0 &&
@@ -198,11 +200,12 @@ static bool is_lost(const struct jr_step *step)
             !S_ISSOCK(st.st_mode));
 }
 
-static int finish(const struct jr_step *step, int code, const struct stat *st)
+static int finish_step(const struct jr_step *step, int code,
+                       const struct stat *st)
 {
     (void)fflush(NULL); /* a rank that waits may be killed before it exits */
-    if (step->control >= 0 && !is_lost(step)) {
-        tell(step->control, code, st);
+    if (step->control >= 0 && !is_control_lost(step)) {
+        report_step_end(step->control, code, st);
         return code;
     }
     if (step->control < 0 || code != 0)
@@ -215,8 +218,8 @@ static int finish(const struct jr_step *step, int code, const struct stat *st)
     return 1;
 }
 
-static int call(const struct jr_step *step, step_function *function,
-                const struct jr_rank *rank)
+static int call_step(const struct jr_step *step, step_function *function,
+                     const struct jr_rank *rank)
 {
     struct result result = {.face = {.set_json = set_json},
                             .text = JR_BUF_INIT};
@@ -229,10 +232,10 @@ static int call(const struct jr_step *step, step_function *function,
         code = 1;
     bool forked = getpid() != self;
     if (code == 0 && !forked)
-        code = deliver(&result, &st);
+        code = deliver_result(&result, &st);
     jr_buf_release(&result.text);
     if (!forked)
-        code = finish(step, code, &st);
+        code = finish_step(step, code, &st);
     else
         (void)fprintf(stderr,
                       "jobrun: the step returned in process %d, but the rank "
@@ -245,10 +248,10 @@ int jr_step_run(const struct jr_step *step)
 {
     struct jr_error err = {0};
     struct jr_rank rank;
-    step_function *function = find(step, &err);
+    step_function *function = find_step_function(step, &err);
     if (function == NULL || jr_step_rank(&rank, &err) != 0)
         return jr_step_refuse(&err);
     rank.argc = step->argc;
     rank.argv = step->argv;
-    return call(step, function, &rank);
+    return call_step(step, function, &rank);
 }

@@ -12,7 +12,7 @@ struct number {
     uint32_t *to;
 };
 
-static int read_number(const struct number *number, struct jr_error *err)
+static int read_rank_number(const struct number *number, struct jr_error *err)
 {
     const char *text = getenv(number->name);
     if (text != NULL && jr_num_u32(text, number->to))
@@ -29,7 +29,7 @@ static int read_axis(struct jr_rank_place *axis, const char *const names[3],
                                      {names[1], &axis->at},
                                      {names[2], &axis->group}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (read_number(&numbers[i], err) != 0)
+        if (read_rank_number(&numbers[i], err) != 0)
             return -1;
     return 0;
 }
@@ -76,7 +76,7 @@ int jr_step_rank(struct jr_rank *ret, struct jr_error *err)
         {"JOBRUN_ATTEMPT", &rank.attempt},
         {"MASTER_PORT", &rank.master_port}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (read_number(&numbers[i], err) != 0)
+        if (read_rank_number(&numbers[i], err) != 0)
             return -1;
     if (read_axes(&rank, err) != 0)
         return -1;

@@ -49,18 +49,18 @@ struct helper {
     size_t count;
 };
 
-static void say(const char *text)
+static void send_message(const char *text)
 {
     if (send(CHANNEL, text, strlen(text), MSG_NOSIGNAL) < 0)
         _exit(0); /* the runner has all ranks that it wants */
 }
 
-static _Noreturn void give_up(const char *stage, const char *why)
+static _Noreturn void fail_helper_stage(const char *stage, const char *why)
 {
     char text[MESSAGE];
     (void)snprintf(text, sizeof text, "failed %s\n%s", stage, why);
     (void)fflush(NULL);
-    say(text);
+    send_message(text);
     _exit(1);
 }
 
@@ -101,7 +101,7 @@ static bool refuse_device(const char *name)
                        "does not survive a fork: do that in the step, or use "
                        "start_method: spawn",
                        path);
-        give_up("fork", why);
+        fail_helper_stage("fork", why);
     }
     return false;
 }
@@ -114,35 +114,35 @@ static void judge_threads(bool refuse)
     if (jr_step_threads_tell(&told) == 0 || told.failed)
         return;
     if (jr_step_threads_hang())
-        give_up("fork",
-                "loading the library has begun to use OpenMP with several "
-                "threads, and a fork hangs in its next parallel region: do "
-                "that in the step, or use start_method: spawn");
+        fail_helper_stage(
+            "fork", "loading the library has begun to use OpenMP with several "
+                    "threads, and a fork hangs in its next parallel region: do "
+                    "that in the step, or use start_method: spawn");
     if (refuse) {
         (void)snprintf(text, sizeof text,
                        "loading the library started %s, and a fork has only "
                        "one: fork_threads is refuse. Start them in the step, "
                        "or use start_method: spawn",
                        told.data);
-        give_up("fork", text);
+        fail_helper_stage("fork", text);
     }
     (void)snprintf(text, sizeof text, "threads %s", told.data);
-    say(text);
+    send_message(text);
 }
 
-static void prepare(const char *path, bool refuse_threads)
+static void load_step_library(const char *path, bool refuse_threads)
 {
     struct jr_error err = {0};
     jr_step_threads_limit();
     if (jr_step_load(path, &err) == NULL)
-        give_up("import", err.text);
+        fail_helper_stage("import", err.text);
     judge_threads(refuse_threads);
     (void)each_entry("/proc/self/fd", refuse_device);
     (void)fflush(NULL); /* or every rank would print it again */
 }
 
 /* The next message; the descriptors that came with it go to `ret`. */
-static bool receive(char text[static MESSAGE + 1], struct asked *ret)
+static bool receive_request(char text[static MESSAGE + 1], struct asked *ret)
 {
     union {
         char bytes[CMSG_SPACE(RANK_FDS * sizeof(int))];
@@ -179,7 +179,7 @@ static void close_batch(struct helper *helper, const struct asked *but)
 
 /* Become the runner's child: `between` has forked us and is ending. A death
  * signal set before would be for its end. */
-static int follow(pid_t runner, pid_t between)
+static int adopt_runner(pid_t runner, pid_t between)
 {
     int fd = (int)syscall(SYS_pidfd_open, between, 0);
     struct pollfd end = {.fd = fd, .events = POLLIN};
@@ -195,7 +195,7 @@ static int follow(pid_t runner, pid_t between)
 
 /* What a cpuset does not allow is left out in silence: here none may be
  * missing. */
-static int bind_cpus(const char *text)
+static int bind_rank_cpus(const char *text)
 {
     cpu_set_t cpus[CPUS / CPU_SETSIZE], real[CPUS / CPU_SETSIZE] = {0};
     if (*text == '\0')
@@ -255,10 +255,10 @@ static int read_request(int fd, struct jr_step_words *ret)
         return -1;
     ret->argc = (int)count;
     environ = ret->argv + count + 1;
-    return bind_cpus(cpus);
+    return bind_rank_cpus(cpus);
 }
 
-static int dress(const struct asked *mine, struct jr_step_words *ret)
+static int take_rank_files(const struct asked *mine, struct jr_step_words *ret)
 {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (dup2(mine->fds[1 + fd], fd) < 0)
@@ -273,13 +273,13 @@ static int dress(const struct asked *mine, struct jr_step_words *ret)
 }
 
 /* In a rank: give up what is the helper's, and be ready to run. */
-static void become(struct helper *helper, const struct asked *mine,
-                   pid_t between, struct jr_step_words *ret)
+static void become_rank(struct helper *helper, const struct asked *mine,
+                        pid_t between, struct jr_step_words *ret)
 {
     close_batch(helper, mine);
     (void)close(CHANNEL);
-    if (setsid() >= 0 && follow(helper->runner, between) == 0 &&
-        dress(mine, ret) == 0)
+    if (setsid() >= 0 && adopt_runner(helper->runner, between) == 0 &&
+        take_rank_files(mine, ret) == 0)
         return;
     perror("jobrun: a rank could not be made of the helper");
     _exit(127);
@@ -294,7 +294,7 @@ static bool fork_batch(struct helper *helper, struct jr_step_words *ret)
         const struct asked *mine = &helper->batch[i];
         pid_t pid = fork();
         if (pid == 0) {
-            become(helper, mine, between, ret);
+            become_rank(helper, mine, between, ret);
             return true;
         }
         if (pid < 0)
@@ -302,24 +302,24 @@ static bool fork_batch(struct helper *helper, struct jr_step_words *ret)
                            errno);
         else
             (void)snprintf(text, sizeof text, "rank %u %d", mine->place, pid);
-        say(text);
+        send_message(text);
     }
     _exit(0);
 }
 
 /* Fork what was asked for; true in the ranks. */
-static bool go(struct helper *helper, struct jr_step_words *ret)
+static bool fork_ranks(struct helper *helper, struct jr_step_words *ret)
 {
     pid_t between = fork();
     if (between < 0)
-        give_up("fork", strerrordesc_np(errno));
+        fail_helper_stage("fork", strerrordesc_np(errno));
     if (between == 0)
         return fork_batch(helper, ret);
     close_batch(helper, NULL);
     helper->count = 0;
     while (waitpid(between, NULL, 0) < 0 && errno == EINTR)
         continue;
-    say("done");
+    send_message("done");
     return false;
 }
 
@@ -328,16 +328,17 @@ void jr_step_serve(const char *path, bool refuse_threads,
 {
     struct helper helper = {.runner = getppid()};
     char text[MESSAGE + 1];
-    prepare(path, refuse_threads);
-    say("ready");
+    load_step_library(path, refuse_threads);
+    send_message("ready");
     for (;;) {
         struct asked *next = &helper.batch[helper.count];
-        if (!receive(text, next))
+        if (!receive_request(text, next))
             _exit(0);
         if (sscanf(text, "rank %u", &next->place) == 1 &&
             ++helper.count > BATCH)
-            give_up("fork", "more ranks were asked for than it takes at once");
-        if (strcmp(text, "go") == 0 && go(&helper, ret)) {
+            fail_helper_stage(
+                "fork", "more ranks were asked for than it takes at once");
+        if (strcmp(text, "go") == 0 && fork_ranks(&helper, ret)) {
             jr_step_threads_resize();
             return;
         }

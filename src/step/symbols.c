@@ -25,7 +25,8 @@ struct image {
 };
 
 /* `len` bytes of the file, or NULL where it has none there. */
-static const void *part(const struct image *image, size_t offset, size_t len)
+static const void *image_part(const struct image *image, size_t offset,
+                              size_t len)
 {
     bool inside = offset <= image->len && len <= image->len - offset;
     return inside && offset % alignof(ElfW(Sym)) == 0 ? image->bytes + offset
@@ -34,12 +35,12 @@ static const void *part(const struct image *image, size_t offset, size_t len)
 
 /* The functions among the symbols of a section; false where they cannot be
  * read. */
-static bool collect(struct jr_arena *arena, const struct image *image,
-                    const ElfW(Shdr) * section, const ElfW(Shdr) * strings,
-                    const char ***ret)
+static bool collect_functions(struct jr_arena *arena, const struct image *image,
+                              const ElfW(Shdr) * section,
+                              const ElfW(Shdr) * strings, const char ***ret)
 {
     const ElfW(Sym) *symbols =
-        part(image, section->sh_offset, section->sh_size);
+        image_part(image, section->sh_offset, section->sh_size);
     const char *text = image->bytes + strings->sh_offset;
     size_t count = section->sh_size / sizeof *symbols, found = 0;
     bool whole = strings->sh_offset < image->len && strings->sh_size > 0 &&
@@ -58,25 +59,26 @@ static bool collect(struct jr_arena *arena, const struct image *image,
 }
 
 /* The names of the functions that a library exports, NULL-terminated. */
-static bool list(struct jr_arena *arena, const struct image *image,
-                 const char ***ret)
+static bool list_exported_functions(struct jr_arena *arena,
+                                    const struct image *image,
+                                    const char ***ret)
 {
-    const ElfW(Ehdr) *head = part(image, 0, sizeof *head);
+    const ElfW(Ehdr) *head = image_part(image, 0, sizeof *head);
     if (head == NULL || head->e_shentsize != sizeof(ElfW(Shdr)))
         return false;
     size_t count = head->e_shnum;
     const ElfW(Shdr) *sections =
-        part(image, head->e_shoff, count * sizeof *sections);
+        image_part(image, head->e_shoff, count * sizeof *sections);
     for (size_t i = 0; sections != NULL && i < count; i++)
         if (sections[i].sh_type == SHT_DYNSYM && sections[i].sh_link < count)
-            return collect(arena, image, &sections[i],
-                           &sections[sections[i].sh_link], ret);
+            return collect_functions(arena, image, &sections[i],
+                                     &sections[sections[i].sh_link], ret);
     return false;
 }
 
 /* The name that C++ gives to a function of this name: it holds its length and
  * the name itself. */
-static const char *mangled(const char *symbol, const char *const *names)
+static const char *find_mangled(const char *symbol, const char *const *names)
 {
     char part_of[256];
     int len =
@@ -89,13 +91,13 @@ static const char *mangled(const char *symbol, const char *const *names)
     return NULL;
 }
 
-static void suggest(const struct image *image, const char *symbol,
-                    struct jr_buf *ret)
+static void suggest_symbol(const struct image *image, const char *symbol,
+                           struct jr_buf *ret)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     const char **names;
-    if (list(&arena, image, &names)) {
-        const char *foreign = mangled(symbol, names);
+    if (list_exported_functions(&arena, image, &names)) {
+        const char *foreign = find_mangled(symbol, names);
         const char *near = jr_word_nearest(symbol, names);
         if (foreign != NULL)
             jr_buf_printf(ret, "; it has C++'s '%s': declare it extern \"C\"",
@@ -116,6 +118,6 @@ void jr_step_suggest(const char *path, const char *symbol, struct jr_buf *ret)
     void *bytes = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)
         return;
-    suggest(&(struct image){bytes, len}, symbol, ret);
+    suggest_symbol(&(struct image){bytes, len}, symbol, ret);
     (void)munmap(bytes, len);
 }
