@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "agent_side.h"
-#include "run.h"
+#include "run_options.h"
 
 #include "banned.h"
 

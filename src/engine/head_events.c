@@ -3,7 +3,6 @@
  * one node's means to the others. */
 #include "clock.h"
 #include "crew.h"
-#include "run.h"
 
 #include "banned.h"
 

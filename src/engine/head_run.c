@@ -23,7 +23,7 @@
 #include "crew.h"
 #include "events.h"
 #include "outcome.h"
-#include "run.h"
+#include "run_options.h"
 #include "rundir.h"
 #include "signals.h"
 #include "tally.h"

@@ -17,14 +17,15 @@
 #include "diag.h"
 #include "git.h"
 #include "group.h"
+#include "guard.h"
 #include "load.h"
+#include "outcome.h"
 #include "plan.h"
 #include "record.h"
 #include "replay.h"
 #include "report.h"
 #include "resolve.h"
 #include "restart.h"
-#include "run.h"
 #include "rundir.h"
 
 struct jr_head;

@@ -9,7 +9,6 @@
 
 #include "judge.h"
 #include "past.h"
-#include "run.h"
 
 #include "banned.h"
 

@@ -7,7 +7,7 @@
 #include "cleanup.h"
 #include "judge.h"
 #include "left.h"
-#include "run.h"
+#include "rundir.h"
 #include "signame.h"
 #include "words.h"
 

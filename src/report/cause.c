@@ -15,7 +15,6 @@
 
 #include "exception.h"
 #include "outcome.h"
-#include "run.h"
 #include "strv.h"
 #include "word.h"
 #include "words.h"

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#include "run.h"
-
 #include "banned.h"
 
 /* When its ranks' end began, by its wall clock; 0: unknown. */

@@ -8,8 +8,6 @@
 
 #include "banned.h"
 
-enum { MOST_TOLD = 8 }; /* the last so many */
-
 #define MS UINT64_C(1000000)
 
 uint64_t jr_report_began_ns(const struct jr_report *report,
@@ -74,44 +72,4 @@ void jr_earlier_load(struct jr_report *ret, struct jr_arena *arena,
         if (status != NULL)
             (void)jr_run_status_of(status, &attempts[i].status);
     }
-}
-
-static void print_one(const struct jr_page *page, const char *indent,
-                      const struct jr_attempt *attempt)
-{
-    jr_buf_printf(page->out, "%sattempt %u   ", indent, attempt->number);
-    jr_print_text(page, attempt->cause);
-    jr_buf_str(page->out, ", after ");
-    jr_clock_human(page->out, attempt->ended_ns - attempt->started_ns);
-    jr_buf_char(page->out, '\n');
-}
-
-void jr_print_earlier(const struct jr_page *page, const char *indent)
-{
-    const struct jr_report *report = page->report;
-    size_t first = report->earlier_count > MOST_TOLD
-                       ? report->earlier_count - MOST_TOLD
-                       : 0;
-    if (first > 0)
-        jr_buf_printf(page->out,
-                      "%s%zu earlier attempts failed, of which the "
-                      "last %d:\n",
-                      indent, report->earlier_count, MOST_TOLD);
-    for (size_t i = first; i < report->earlier_count; i++)
-        print_one(page, indent, &report->earlier[i]);
-    if (report->idle > 1)
-        jr_buf_printf(page->out,
-                      "%sno progress: the last %zu attempts failed the same "
-                      "way, at once\n",
-                      indent, report->idle);
-    if (page->plan->inject != NULL) {
-        jr_buf_printf(page->out, "%srehearsed with --inject '", indent);
-        jr_print_text(page, page->plan->inject);
-        jr_buf_str(page->out, "'\n");
-    }
-    if (report->not_again == NULL)
-        return;
-    jr_buf_printf(page->out, "%snot started again: ", indent);
-    jr_print_text(page, report->not_again);
-    jr_buf_char(page->out, '\n');
 }

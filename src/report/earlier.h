@@ -2,7 +2,7 @@
 #ifndef JR_EARLIER_H
 #define JR_EARLIER_H
 
-#include "print.h"
+#include "report.h"
 
 /* The value of `attempts` in results.json. */
 void jr_earlier_json(struct jr_buf *out, const struct jr_report *report);
@@ -11,9 +11,5 @@ void jr_earlier_json(struct jr_buf *out, const struct jr_report *report);
  * anything. Times are those of a report whose run began at 0. */
 void jr_earlier_load(struct jr_report *ret, struct jr_arena *arena,
                      const json_t *array);
-
-/* A line for each, whether there was progress, what was rehearsed, and why it
- * ended. */
-void jr_print_earlier(const struct jr_page *page, const char *indent);
 
 #endif

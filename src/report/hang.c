@@ -14,7 +14,7 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "doing.h"
-#include "folder.h"
+#include "left.h"
 #include "num.h"
 #include "words.h"
 
@@ -24,12 +24,19 @@
  * first: seconds, and a part of what the next one was. */
 static const double FIRST_BY = 1.0, FIRST_PART = 0.1;
 
+/* Bytes of a rank's evidence; jobrun cuts it long before that. */
+enum { EVIDENCE_MOST = 64 << 20 };
+
 static json_t *evidence_of(const struct jr_judge *judge, size_t i)
 {
     const char *dir = jr_plan_of(judge->plan, i)->dir;
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_printf(&path, "%s/hang.json", dir == NULL ? "." : dir);
-    return path.failed ? NULL : jr_folder_json(judge->run_fd, path.data, NULL);
+    if (path.failed ||
+        jr_left_read(&text, judge->run_fd, path.data, EVIDENCE_MOST, NULL) != 0)
+        return NULL;
+    return jr_json_parse(text.data, text.len, NULL);
 }
 
 static void add_to_group(struct jr_report *report, const char *doing,
@@ -181,8 +188,8 @@ static void add_silence(struct jr_buf *out, double silence)
     jr_clock_human(out, jr_clock_ns_of(silence));
 }
 
-static void add_group(struct jr_buf *out, const struct jr_plan *plan,
-                      const struct jr_hang_group *group)
+void jr_hang_group_text(struct jr_buf *out, const struct jr_plan *plan,
+                        const struct jr_hang_group *group)
 {
     JR_FREE uint32_t *ranks = calloc(group->count + 1, sizeof *ranks);
     for (size_t i = 0; ranks != NULL && i < group->count; i++)
@@ -204,34 +211,5 @@ void jr_hang_message(struct jr_buf *out, const struct jr_report *report,
         jr_buf_printf(out, "rank %u fell silent first",
                       jr_plan_of(plan, report->odd[0])->rank);
     else
-        add_group(out, plan, report->hang);
-}
-
-void jr_hang_print(const struct jr_page *page)
-{
-    enum { MOST_GROUPS = 6 };
-    const struct jr_report *report = page->report;
-    const char *label = "doing:";
-    size_t left = 0;
-    if (report->odd_count > 0)
-        jr_print_rank(page, report->odd[0]);
-    if (report->odd_silent)
-        jr_buf_printf(page->out, "  it fell silent before the others\n");
-    for (const struct jr_hang_group *group = report->hang; group != NULL;
-         group = group->next) {
-        if (left++ >= MOST_GROUPS)
-            continue;
-        jr_buf_printf(page->out, "  %-12s", label);
-        add_group(page->out, page->plan, group);
-        jr_buf_char(page->out, '\n');
-        label = "";
-    }
-    if (left > MOST_GROUPS)
-        jr_buf_printf(page->out, "              and %zu more kinds\n",
-                      left - MOST_GROUPS);
-    if (report->hang != NULL)
-        jr_buf_printf(page->out,
-                      "  evidence:   hang.json in the ranks' folders   "
-                      "(jobrun show %s --stacks)\n",
-                      page->run);
+        jr_hang_group_text(out, plan, report->hang);
 }

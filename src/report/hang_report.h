@@ -3,7 +3,6 @@
 #define JR_HANG_REPORT_H
 
 #include "judge.h"
-#include "print.h"
 
 /* Ranks that were doing the same. */
 struct jr_hang_group {
@@ -24,7 +23,8 @@ void jr_hang_find(struct jr_judge *judge);
 void jr_hang_message(struct jr_buf *out, const struct jr_report *report,
                      const struct jr_plan *plan);
 
-/* The part of the page between its first line and what became of the ranks. */
-void jr_hang_print(const struct jr_page *page);
+/* "ranks 0-2 in recv, silent for 14 s". */
+void jr_hang_group_text(struct jr_buf *out, const struct jr_plan *plan,
+                        const struct jr_hang_group *group);
 
 #endif

@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "folder.h"
 #include "results_fields.h"
-#include "run.h"
+#include "rundir.h"
 #include "words.h"
 
 #include "banned.h"

@@ -11,7 +11,7 @@
 #include "folder.h"
 #include "joined.h"
 #include "num.h"
-#include "run.h"
+#include "rundir.h"
 #include "strv.h"
 
 #include "banned.h"

@@ -3,16 +3,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "earlier.h"
+#include "clock.h"
 #include "hang_report.h"
 #include "judge.h"
 #include "num.h"
 #include "parts.h"
+#include "restart.h"
 #include "words.h"
 
 #include "banned.h"
 
-enum { MOST_REASONS = 10 };
+enum { MOST_REASONS = 10, MOST_ATTEMPTS = 8 };
 
 static void print_reasons(const struct jr_page *page)
 {
@@ -143,6 +144,78 @@ static void print_patterns(const struct jr_page *page)
                       page->outcome->pattern_limits);
 }
 
+/* What hung ranks were doing. */
+static void print_hang(const struct jr_page *page)
+{
+    enum { MOST_GROUPS = 6 };
+    const struct jr_report *report = page->report;
+    const char *label = "doing:";
+    size_t left = 0;
+    if (report->odd_count > 0)
+        jr_print_rank(page, report->odd[0]);
+    if (report->odd_silent)
+        jr_buf_printf(page->out, "  it fell silent before the others\n");
+    for (const struct jr_hang_group *group = report->hang; group != NULL;
+         group = group->next) {
+        if (left++ >= MOST_GROUPS)
+            continue;
+        jr_buf_printf(page->out, "  %-12s", label);
+        jr_hang_group_text(page->out, page->plan, group);
+        jr_buf_char(page->out, '\n');
+        label = "";
+    }
+    if (left > MOST_GROUPS)
+        jr_buf_printf(page->out, "              and %zu more kinds\n",
+                      left - MOST_GROUPS);
+    if (report->hang != NULL)
+        jr_buf_printf(page->out,
+                      "  evidence:   hang.json in the ranks' folders   "
+                      "(jobrun show %s --stacks)\n",
+                      page->run);
+}
+
+static void print_attempt(const struct jr_page *page, const char *indent,
+                          const struct jr_attempt *attempt)
+{
+    jr_buf_printf(page->out, "%sattempt %u   ", indent, attempt->number);
+    jr_print_text(page, attempt->cause);
+    jr_buf_str(page->out, ", after ");
+    jr_clock_human(page->out, attempt->ended_ns - attempt->started_ns);
+    jr_buf_char(page->out, '\n');
+}
+
+/* A line for each attempt before the one that decided, whether there was
+ * progress, what was rehearsed, and why it ended. */
+static void print_attempts(const struct jr_page *page, const char *indent)
+{
+    const struct jr_report *report = page->report;
+    size_t first = report->earlier_count > MOST_ATTEMPTS
+                       ? report->earlier_count - MOST_ATTEMPTS
+                       : 0;
+    if (first > 0)
+        jr_buf_printf(page->out,
+                      "%s%zu earlier attempts failed, of which the "
+                      "last %d:\n",
+                      indent, report->earlier_count, MOST_ATTEMPTS);
+    for (size_t i = first; i < report->earlier_count; i++)
+        print_attempt(page, indent, &report->earlier[i]);
+    if (report->idle > 1)
+        jr_buf_printf(page->out,
+                      "%sno progress: the last %zu attempts failed the same "
+                      "way, at once\n",
+                      indent, report->idle);
+    if (page->plan->inject != NULL) {
+        jr_buf_printf(page->out, "%srehearsed with --inject '", indent);
+        jr_print_text(page, page->plan->inject);
+        jr_buf_str(page->out, "'\n");
+    }
+    if (report->not_again == NULL)
+        return;
+    jr_buf_printf(page->out, "%snot started again: ", indent);
+    jr_print_text(page, report->not_again);
+    jr_buf_char(page->out, '\n');
+}
+
 static void print_body(const struct jr_page *page)
 {
     bool blamed = page->report->causes_count > 0;
@@ -151,12 +224,12 @@ static void print_body(const struct jr_page *page)
         jr_print_cause(page);
     }
     if (page->report->overrun != NULL)
-        jr_hang_print(page);
+        print_hang(page);
     if (page->report->status == JR_RUN_INCOMPLETE)
         print_reasons(page);
     else
         jr_print_others(page, blamed ? "after it:" : NULL);
-    jr_print_earlier(page, "  ");
+    print_attempts(page, "  ");
     print_log_errors(page);
     if (page->outcome->console_errno != 0)
         add_errno(page,
@@ -178,7 +251,7 @@ void jr_print_account(const struct jr_page *page)
         page->report->status == JR_RUN_INCOMPLETE &&
             page->report->error != NULL};
     if (good) {
-        jr_print_earlier(page, "        ");
+        print_attempts(page, "        ");
         jr_print_fields(page);
     } else {
         print_body(page);

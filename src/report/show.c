@@ -15,7 +15,7 @@
 #include "past.h"
 #include "print.h"
 #include "proc.h"
-#include "run.h"
+#include "rundir.h"
 #include "strv.h"
 
 #include "banned.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "control.h"
 #include "io.h"
-#include "linger.h"
 #include "num.h"
 #include "start.h"
 
@@ -26,7 +26,7 @@ static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
     uint64_t files = cost.files * (plan->policy->log_limit != NULL ? 2 : 1);
     uint64_t least = files < FILES_LEAST ? files : FILES_LEAST;
     uint64_t needed = OWN_FDS + plan->rank_ports + plan->count + cost.pipes;
-    if (jr_linger_wanted(plan))
+    if (jr_control_wanted(plan))
         needed += plan->count;
     if (getrlimit(RLIMIT_NOFILE, &ret->nofile) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "RLIMIT_NOFILE");

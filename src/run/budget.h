@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #include "rlimits.h"
-#include "run.h"
+#include "run_options.h"
 
 struct jr_budget {
     struct rlimit nofile;        /* as it was found: what the ranks get back */

@@ -9,6 +9,11 @@
 
 #include "banned.h"
 
+bool jr_control_wanted(const struct jr_plan *plan)
+{
+    return plan->returns || plan->policy->exit_barrier;
+}
+
 int jr_control_open(int ends[2])
 {
     int on = 1;

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include <jobrun/plan.h>
+
 #define JR_CONTROL_MOST 256 /* bytes of a word that are read */
 
 struct jr_control_word {
@@ -19,6 +21,9 @@ struct jr_control_word {
     size_t len; /* 0: the socket has come to its end */
     char text[JR_CONTROL_MOST];
 };
+
+/* Whether the ranks of this plan have control sockets. */
+bool jr_control_wanted(const struct jr_plan *plan);
 
 /* Make the two ends; ours comes first and does not block. -1 with errno. */
 int jr_control_open(int ends[2]);

@@ -3,7 +3,7 @@
  * signals, and, when the runner is gone, end and reap what is left; so there is
  * little that could go wrong with it.
  */
-#include "run.h"
+#include "guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,8 @@
 #include "logfile.h"
 #include "pidfd.h"
 #include "replay.h"
-#include "runner.h"
 #include "rundir.h"
+#include "runner.h"
 #include "signals.h"
 #include "sweep.h"
 #include "terminal.h"

@@ -32,11 +32,6 @@
 
 #define MS UINT64_C(1000000)
 
-bool jr_linger_wanted(const struct jr_plan *plan)
-{
-    return plan->returns || plan->policy->exit_barrier;
-}
-
 static bool is_returning_alive(const struct jr_rank_run *rank)
 {
     return rank->pid != 0 && rank->watch.fd >= 0;

@@ -21,9 +21,6 @@ struct jr_linger {
     bool open;             /* who has returned may go */
 };
 
-/* Whether the ranks of this plan have control sockets. */
-bool jr_linger_wanted(const struct jr_plan *plan);
-
 void jr_linger_open(struct jr_runner *runner);
 
 /* Listen to a rank: `fd` is our end of its socket, which is taken over. */

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 
 #include "clock.h"
-#include "run.h"
 
 #include "banned.h"
 

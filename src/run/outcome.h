@@ -1,6 +1,6 @@
 /*
- * The outcome in memory that guard and runner share: what the runner wrote
- * survives the runner.
+ * The outcome of a run: in memory that guard and runner share, so that what the
+ * runner wrote survives the runner, and what can be asked of it.
  */
 #ifndef JR_OUTCOME_H
 #define JR_OUTCOME_H
@@ -48,5 +48,16 @@ void jr_outcome_kill(struct jr_outcome *outcome);
 
 /* Copy what was recorded into `ret`, in memory of its own. -1 with ENOMEM. */
 int jr_shared_copy(struct jr_outcome *ret, const struct jr_shared *shared);
+
+/* The outcome of a run that did not begin: no rank was started. -1 with ENOMEM.
+ */
+int jr_outcome_none(struct jr_outcome *ret, const struct jr_plan *plan);
+
+void jr_outcome_release(struct jr_outcome *outcome);
+
+/* Why a rank whose end is JR_END_START could not start, in words that follow
+ * its stage's: "not found in PATH". Static text. */
+const char *jr_start_reason(const struct jr_plan_rank *rank,
+                            const struct jr_rank_outcome *outcome);
 
 #endif

@@ -13,7 +13,6 @@
 
 #include "cleanup.h"
 #include "io.h"
-#include "run.h"
 
 #include "banned.h"
 

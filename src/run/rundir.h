@@ -14,6 +14,16 @@
 #include <jobrun/error.h>
 #include <jobrun/types.h>
 
+/* Files of an attempt's folder, beside the ranks' folders: all that the setup
+ * prints, and all that the helper does. */
+#define JR_SETUP_LOG  "setup.log"
+#define JR_HELPER_LOG "helper.log"
+
+/* The folder, below the run's, of what is a node's own and not one rank's,
+ * where a run has several nodes: the files above lie in its attempt's folder.
+ */
+#define JR_NODE_DIR "node_%u"
+
 struct jr_rundir {
     int fd;     /* of LOG_DIR/RUN_ID, or of this node's part below it */
     int log_fd; /* of LOG_DIR */

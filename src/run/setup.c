@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "rundir.h"
 #include "runner.h"
 #include "signame.h"
 

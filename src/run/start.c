@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "linger.h"
+#include "control.h"
 #include "rundir.h"
 
 #include "banned.h"
@@ -137,7 +137,7 @@ int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
         .options = options,
         .runner = getpid(),
         .attempt_fd = -1,
-        .controls = jr_linger_wanted(plan),
+        .controls = jr_control_wanted(plan),
         .pipe_size = pipe_size(jr_start_cost(plan, options).pipes),
         .limits = &budget->limits,
         .stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,

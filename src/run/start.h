@@ -14,7 +14,7 @@
 #include "budget.h"
 #include "child.h"
 #include "exported.h"
-#include "run.h"
+#include "run_options.h"
 
 /* Where a stream of a rank goes. A console that is closed, or does not show the
  * rank, takes the pipe out of the way. */

@@ -16,6 +16,7 @@
 #include "cleanup.h"
 #include "io.h"
 #include "pidfd.h"
+#include "rundir.h"
 #include "signame.h"
 
 #include "banned.h"

@@ -33,14 +33,16 @@
 #include <unistd.h>
 
 #include "group.h"
+#include "guard.h"
 #include "num.h"
-#include "run.h"
+#include "outcome.h"
 #include "rundir.h"
 #include "signals.h"
 #include "strv.h"
 
 struct setup {
-    uint32_t ranks, quiet, missing, nofile, hard, fsize, repeat, returns, barrier;
+    uint32_t ranks, quiet, missing, nofile, hard, fsize, repeat, returns,
+        barrier;
     const char *dir, *id, *outcome, *workdir, *path, *cpus;
     const char *show, *hide, *limit;
     const char *out, *err, *on_failure, *target, *helper, *ask, *command;
@@ -224,8 +226,7 @@ static void print_outcome(FILE *to, const struct jr_outcome *outcome)
                   outcome->console_failed, outcome->left,
                   outcome->timed_out_by == JR_TIMEOUT_SILENCE,
                   outcome->timed_out_by == JR_TIMEOUT_AFTER_FIRST_EXIT,
-                  outcome->pattern_limits,
-                  outcome->start_text);
+                  outcome->pattern_limits, outcome->start_text);
     for (uint32_t i = 0; i < outcome->count; i++) {
         const struct jr_rank_outcome *rank = &outcome->ranks[i];
         static const char *const stages[] = {

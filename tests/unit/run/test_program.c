@@ -1,3 +1,4 @@
+#include "outcome.h"
 #include "start.h"
 #include "unit.h"
 

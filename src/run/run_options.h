@@ -1,0 +1,48 @@
+/* What a run is given besides its plan. */
+#ifndef JR_RUN_OPTIONS_H
+#define JR_RUN_OPTIONS_H
+
+#include <signal.h>
+
+#include <jobrun/run.h>
+
+struct jr_companion;
+struct jr_group;
+struct jr_replay;
+struct jr_rundir;
+
+/* What ties a run on one node to the others of its job, where it is one of
+ * several: what happens is told there, line by line, and in no events.jsonl;
+ * and orders come from there, a byte each. The end of the orders is a stop. */
+struct jr_run_link {
+    int events_fd;
+    int orders_fd;
+};
+
+/* End the ranks, for another node does (what the user sends comes as a signal);
+ * all ranks of all nodes have returned, so that they may go
+ * (`exit_barrier`); some rank of some node has ended well (`after_first_exit`
+ * counts from then); tell for how long all have been silent; that was too long,
+ * on every node (`silence`). */
+#define JR_ORDER_STOP    's'
+#define JR_ORDER_RELEASE 'r'
+#define JR_ORDER_FIRST   'f'
+#define JR_ORDER_QUERY   'q'
+#define JR_ORDER_HANG    'h'
+
+struct jr_run_options {
+    struct jr_rundir *dir;
+    const struct jr_group *group; /* the run's control group; NULL: none */
+    int in_fd;          /* for the rank whose input says so; -1: /dev/null */
+    int out_fd, err_fd; /* console; -1: closed, lines go nowhere */
+    bool live;          /* err_fd is a terminal that wants a status line */
+    bool color;
+    sigset_t ignored;         /* signals that were ignored on entry (nohup) */
+    struct jr_replay *replay; /* goes on with the console after the run; NULL:
+                                 jr_run does not return before all is shown */
+    const struct jr_run_link *link; /* NULL: the run is whole by itself */
+    struct jr_companion *companion; /* who writes the record when the caller
+                                       was killed; NULL: nobody */
+};
+
+#endif
