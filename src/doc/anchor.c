@@ -42,14 +42,14 @@ const struct jr_node *jr_anchors_find(const struct jr_anchors *anchors,
 }
 
 /* The anchors live in the arena, the tree's own nodes do not. */
-static void keep(void *anchor)
+static void keep_anchor(void *anchor)
 {
     (void)anchor;
 }
 
 void jr_anchors_release(struct jr_anchors *anchors)
 {
-    tdestroy(anchors->tree, keep);
+    tdestroy(anchors->tree, keep_anchor);
     anchors->tree = NULL;
 }
 

@@ -35,15 +35,15 @@ struct composer {
 
 static struct jr_node *compose_next(struct composer *c);
 
-static void stop(struct composer *c, unsigned code, struct jr_span span,
-                 const char *message)
+static void stop_composing(struct composer *c, unsigned code,
+                           struct jr_span span, const char *message)
 {
     c->stopped = true;
     jr_diags_error(c->diags, code, span, NULL, "%s", message);
 }
 
 /* The next event, which the caller deletes. */
-static bool pull(struct composer *c, yaml_event_t *ret)
+static bool next_yaml_event(struct composer *c, yaml_event_t *ret)
 {
     if (c->stopped || c->doc->arena.failed)
         return false;
@@ -111,7 +111,7 @@ static bool count_nodes(struct composer *c, size_t more, struct jr_span span)
 {
     c->nodes += more;
     if (c->nodes > JR_DOC_MAX_NODES)
-        stop(c, 109, span, "more than 100,000 nodes");
+        stop_composing(c, 109, span, "more than 100,000 nodes");
     return !c->stopped;
 }
 
@@ -121,22 +121,23 @@ static bool is_in_flow(const struct composer *c)
 }
 
 /* A node behind an anchor of its own, or of what is around it. */
-static bool is_shared(const struct composer *c, const yaml_char_t *anchor)
+static bool is_node_shared(const struct composer *c, const yaml_char_t *anchor)
 {
     return anchor != NULL || (c->depth != 0 && c->open[c->depth - 1]->shared);
 }
 
-static struct jr_node *expand(struct composer *c, const struct jr_node *node,
-                              struct jr_span span)
+static struct jr_node *expand_alias(struct composer *c,
+                                    const struct jr_node *node,
+                                    struct jr_span span)
 {
     struct jr_weight weight = jr_node_weigh(node);
     c->copied += weight.bytes;
     if (!count_nodes(c, weight.nodes, span))
         return NULL;
     if (c->copied > JR_DOC_MAX_BYTES)
-        stop(c, 110, span, "the aliases expand to more than 1 MiB");
+        stop_composing(c, 110, span, "the aliases expand to more than 1 MiB");
     else if (c->depth + weight.height > JR_DOC_MAX_DEPTH)
-        stop(c, 108, span, "nested more than 64 deep by this alias");
+        stop_composing(c, 108, span, "nested more than 64 deep by this alias");
     return c->stopped ? NULL : jr_node_copy(&c->doc->arena, node);
 }
 
@@ -154,12 +155,12 @@ static struct jr_node *compose_alias(struct composer *c,
     const char *name = (const char *)event->data.alias.anchor;
     struct jr_span span = whole_span(c, event);
     if (++c->aliases > JR_DOC_MAX_ALIASES) {
-        stop(c, 110, span, "more than 1,000 alias expansions");
+        stop_composing(c, 110, span, "more than 1,000 alias expansions");
         return NULL;
     }
     const struct jr_node *node = jr_anchors_find(&c->anchors, name);
     if (node != NULL && !is_open(c, node))
-        return expand(c, node, span);
+        return expand_alias(c, node, span);
     if (node == NULL)
         jr_diags_error(c->diags, 111, span, NULL, "unknown alias '*%.*s'",
                        MAX_SHOWN, name);
@@ -199,7 +200,7 @@ static struct jr_node *compose_scalar(struct composer *c,
     c->doc->dollars |= dollar != NULL && strstr(dollar, "${") != NULL;
     node->span = span;
     node->flow = is_in_flow(c);
-    node->shared = is_shared(c, anchor);
+    node->shared = is_node_shared(c, anchor);
     jr_tag_apply(c->diags, node, tag, property_span(event, span));
     jr_anchors_add(&c->anchors, &c->doc->arena, (const char *)anchor, node);
     return node;
@@ -213,8 +214,8 @@ struct opening {
 };
 
 /* Begin a collection. Its span is one character until it is closed. */
-static bool enter(struct composer *c, struct jr_node *node,
-                  const struct opening *opening)
+static bool enter_collection(struct composer *c, struct jr_node *node,
+                             const struct opening *opening)
 {
     bool has_properties = opening->anchor != NULL || opening->tag != NULL;
     if (node == NULL)
@@ -224,9 +225,9 @@ static bool enter(struct composer *c, struct jr_node *node,
     node->span.end_line = node->span.line;
     node->span.end_column = node->span.column + 1;
     node->flow = opening->flow || is_in_flow(c);
-    node->shared = is_shared(c, opening->anchor);
+    node->shared = is_node_shared(c, opening->anchor);
     if (c->depth == JR_DOC_MAX_DEPTH)
-        stop(c, 108, node->span, "nested more than 64 deep");
+        stop_composing(c, 108, node->span, "nested more than 64 deep");
     if (c->stopped || !count_nodes(c, 1, node->span))
         return false;
     jr_tag_apply(c->diags, node, (const char *)opening->tag,
@@ -239,8 +240,9 @@ static bool enter(struct composer *c, struct jr_node *node,
 
 /* End a collection. In flow style its span is its whole text if that is on one
  * line; a block's end mark is the next token, and useless. */
-static struct jr_node *leave(struct composer *c, struct jr_node *node,
-                             const struct opening *opening)
+static struct jr_node *leave_collection(struct composer *c,
+                                        struct jr_node *node,
+                                        const struct opening *opening)
 {
     c->depth--;
     if (c->stopped)
@@ -259,11 +261,11 @@ static struct jr_node *compose_sequence(struct composer *c,
                                     event->data.sequence_start.style ==
                                         YAML_FLOW_SEQUENCE_STYLE};
     struct jr_node *node = jr_node_sequence(arena);
-    if (!enter(c, node, &opening))
+    if (!enter_collection(c, node, &opening))
         return NULL;
     for (struct jr_node *item; (item = compose_next(c)) != NULL;)
         jr_node_append(arena, node, item);
-    return leave(c, node, &opening);
+    return leave_collection(c, node, &opening);
 }
 
 /* In block style the first key stands for the mapping. */
@@ -282,7 +284,7 @@ static struct jr_node *compose_mapping(struct composer *c,
         event, event->data.mapping_start.anchor, event->data.mapping_start.tag,
         event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE};
     struct jr_node *node = jr_node_mapping(&c->doc->arena);
-    if (!enter(c, node, &opening))
+    if (!enter_collection(c, node, &opening))
         return NULL;
     for (struct jr_node *key; (key = compose_next(c)) != NULL;) {
         if (node->count == 0)
@@ -292,7 +294,7 @@ static struct jr_node *compose_mapping(struct composer *c,
             jr_node_add(&c->doc->arena, node, key, value);
     }
     jr_keys_check(c->diags, &c->doc->arena, node);
-    return leave(c, node, &opening);
+    return leave_collection(c, node, &opening);
 }
 
 /* The node that an event begins; NULL at the end of a collection and after a
@@ -315,7 +317,7 @@ static struct jr_node *compose_event(struct composer *c,
 static struct jr_node *compose_next(struct composer *c)
 {
     yaml_event_t event;
-    if (!pull(c, &event))
+    if (!next_yaml_event(c, &event))
         return NULL;
     struct jr_node *node = compose_event(c, &event);
     yaml_event_delete(&event);
@@ -323,10 +325,11 @@ static struct jr_node *compose_next(struct composer *c)
 }
 
 /* Take one event; YAML_NO_EVENT after a failure. */
-static yaml_event_type_t take(struct composer *c, struct jr_span *ret_span)
+static yaml_event_type_t take_yaml_event(struct composer *c,
+                                         struct jr_span *ret_span)
 {
     yaml_event_t event;
-    if (!pull(c, &event))
+    if (!next_yaml_event(c, &event))
         return YAML_NO_EVENT;
     yaml_event_type_t type = event.type;
     *ret_span = whole_span(c, &event);
@@ -334,7 +337,7 @@ static yaml_event_type_t take(struct composer *c, struct jr_span *ret_span)
     return type;
 }
 
-static bool is_nothing(const struct jr_node *root)
+static bool is_root_empty(const struct jr_node *root)
 {
     const struct jr_span *span = &root->span;
     return root->kind == JR_NODE_SCALAR && root->plain && root->len == 0 &&
@@ -346,15 +349,15 @@ static bool is_nothing(const struct jr_node *root)
 static struct jr_node *compose_stream(struct composer *c)
 {
     struct jr_span span, start = {c->doc->source, 1, 1, 1, 1};
-    (void)take(c, &span);
-    yaml_event_type_t type = take(c, &span);
+    (void)take_yaml_event(c, &span);
+    yaml_event_type_t type = take_yaml_event(c, &span);
     if (type == YAML_STREAM_END_EVENT)
-        stop(c, 116, start, "the document is empty");
+        stop_composing(c, 116, start, "the document is empty");
     struct jr_node *root = compose_next(c);
-    (void)take(c, &span);
-    type = take(c, &span);
-    if (root != NULL && is_nothing(root) && !c->stopped)
-        stop(c, 116, start, "the document is empty");
+    (void)take_yaml_event(c, &span);
+    type = take_yaml_event(c, &span);
+    if (root != NULL && is_root_empty(root) && !c->stopped)
+        stop_composing(c, 116, start, "the document is empty");
     if (c->stopped)
         return NULL;
     if (type == YAML_DOCUMENT_START_EVENT)
@@ -372,8 +375,8 @@ static void check_directives(struct composer *c)
     for (; count <= MAX_DIRECTIVES && (at = strstr(at, "%TAG")) != NULL; at++)
         count += at == text || strchr(breaks, at[-1]) != NULL;
     if (count > MAX_DIRECTIVES)
-        stop(c, 117, (struct jr_span){c->doc->source, 1, 1, 1, 2},
-             "more than 64 directives");
+        stop_composing(c, 117, (struct jr_span){c->doc->source, 1, 1, 1, 2},
+                       "more than 64 directives");
 }
 
 void jr_compose(struct jr_doc *doc, const char *text, size_t len,

@@ -60,7 +60,7 @@ static void emit_key(struct jr_buf *out, const struct jr_node *key,
 }
 
 /* The column, in code points, behind what was written last. */
-static size_t column(const struct jr_buf *out)
+static size_t output_column(const struct jr_buf *out)
 {
     size_t points = 0;
     for (size_t at = out->len; at > 0 && out->data[at - 1] != '\n'; at--)
@@ -84,7 +84,7 @@ static bool emit_flow(struct jr_buf *out, const struct jr_node *node)
     }
     jr_buf_char(&text, ']');
     out->failed |= text.failed;
-    if (text.failed || column(out) + column(&text) > WIDTH)
+    if (text.failed || output_column(out) + output_column(&text) > WIDTH)
         return false;
     jr_buf_add(out, text.data, text.len);
     return true;

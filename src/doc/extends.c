@@ -29,10 +29,12 @@ struct family {
     bool failed, stopped; /* at a mistake; at a limit */
 };
 
-static struct jr_node *gather(struct family *family, struct member *member);
+static struct jr_node *merge_parents(struct family *family,
+                                     struct member *member);
 
-static struct jr_diag *complain(struct family *family, unsigned code,
-                                const struct jr_node *at, const char *message)
+static struct jr_diag *report_extends(struct family *family, unsigned code,
+                                      const struct jr_node *at,
+                                      const char *message)
 {
     family->failed = true;
     return jr_diags_error(family->diags, code, at->span, EXTENDS, "%s",
@@ -40,7 +42,8 @@ static struct jr_diag *complain(struct family *family, unsigned code,
 }
 
 /* The path of a parent as people see it: `'../base.yaml'`. */
-static const char *quoted(struct family *family, const struct jr_node *path)
+static const char *quoted_parent(struct family *family,
+                                 const struct jr_node *path)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_char(&text, '\'');
@@ -51,11 +54,11 @@ static const char *quoted(struct family *family, const struct jr_node *path)
 }
 
 /* "a.yaml -> b.yaml -> ", from `first` down to `last`. */
-static void add_chain(struct jr_buf *out, const struct member *first,
-                      const struct member *last)
+static void add_parent_chain(struct jr_buf *out, const struct member *first,
+                             const struct member *last)
 {
     if (last != first)
-        add_chain(out, first, last->child);
+        add_parent_chain(out, first, last->child);
     jr_buf_str(out, last->file.name);
     jr_buf_str(out, " -> ");
 }
@@ -66,25 +69,25 @@ static void refuse_circle(struct family *family, const struct jr_node *path,
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_str(&text, "'extends' goes in a circle: ");
-    add_chain(&text, again, member);
+    add_parent_chain(&text, again, member);
     jr_buf_str(&text, again->file.name);
-    (void)complain(family, 120, path, text.data);
+    (void)report_extends(family, 120, path, text.data);
 }
 
-static void refuse_unread(struct family *family,
-                          const struct jr_reading *reading,
-                          const struct jr_node *path,
-                          const struct jr_error *err)
+static void refuse_unread_parent(struct family *family,
+                                 const struct jr_reading *reading,
+                                 const struct jr_node *path,
+                                 const struct jr_error *err)
 {
     struct jr_arena *arena = &family->doc->arena;
-    const char *message = jr_arena_printf(arena, "cannot extend %s: %s",
-                                          quoted(family, path), err->text);
+    const char *message = jr_arena_printf(
+        arena, "cannot extend %s: %s", quoted_parent(family, path), err->text);
     if (err->sys == ENOMEM) {
-        (void)complain(family, 100, path, NULL);
+        (void)report_extends(family, 100, path, NULL);
         return;
     }
     struct jr_diag *diag =
-        complain(family, reading->outside ? 119 : 118, path, message);
+        report_extends(family, reading->outside ? 119 : 118, path, message);
     if (reading->outside)
         jr_diag_help(family->diags, diag,
                      "--root DIR says below which folder files may be read");
@@ -102,9 +105,9 @@ static struct member *find_member(const struct family *family, const char *id)
     return id == NULL ? NULL : member;
 }
 
-static struct member *add_member(struct family *family,
-                                 const struct jr_file *file,
-                                 const struct member *child)
+static struct member *add_family_member(struct family *family,
+                                        const struct jr_file *file,
+                                        const struct member *child)
 {
     struct member *member = jr_arena_alloc(&family->doc->arena, sizeof *member);
     if (member == NULL)
@@ -117,8 +120,9 @@ static struct member *add_member(struct family *family,
 }
 
 /* Make a tree of what was read. */
-static void compose(struct family *family, struct member *member,
-                    const struct jr_buf *text, const struct jr_node *path)
+static void compose_parent(struct family *family, struct member *member,
+                           const struct jr_buf *text,
+                           const struct jr_node *path)
 {
     struct jr_doc doc;
     size_t errors = family->diags->errors;
@@ -127,8 +131,9 @@ static void compose(struct family *family, struct member *member,
     if (doc.source != NULL)
         doc.source->folder = member->file.folder;
     if (doc.root != NULL && doc.root->kind != JR_NODE_MAPPING)
-        (void)complain(family, 118, path,
-                       "cannot extend a file that is no mapping of fields");
+        (void)report_extends(
+            family, 118, path,
+            "cannot extend a file that is no mapping of fields");
     else
         member->root = doc.root;
     family->failed |= family->diags->errors > errors;
@@ -150,14 +155,14 @@ static bool is_within_limits(struct family *family, const struct jr_node *path,
         passed = "files are extended more than 256 times in all";
     family->stopped = passed != NULL;
     if (passed != NULL)
-        (void)complain(family, 121, path, passed);
+        (void)report_extends(family, 121, path, passed);
     return passed == NULL;
 }
 
 /* The tree of a file that was read, merged with its parents. */
-static struct jr_node *take_in(struct family *family, struct member *child,
-                               const struct jr_reading *reading,
-                               const struct jr_node *path)
+static struct jr_node *load_parent(struct family *family, struct member *child,
+                                   const struct jr_reading *reading,
+                                   const struct jr_node *path)
 {
     struct member *member = find_member(family, reading->file.id);
     if (!is_within_limits(family, path, reading->text.len, member == NULL))
@@ -168,16 +173,16 @@ static struct jr_node *take_in(struct family *family, struct member *child,
         refuse_circle(family, path, member, child);
         return NULL;
     }
-    member = add_member(family, &reading->file, child);
+    member = add_family_member(family, &reading->file, child);
     if (member == NULL)
         return NULL;
-    compose(family, member, &reading->text, path);
-    return gather(family, member);
+    compose_parent(family, member, &reading->text, path);
+    return merge_parents(family, member);
 }
 
 /* The tree of the file at `path`; NULL after a complaint. */
-static struct jr_node *meet(struct family *family, struct member *child,
-                            const struct jr_node *path)
+static struct jr_node *parent_tree(struct family *family, struct member *child,
+                                   const struct jr_node *path)
 {
     const struct jr_reader *reader = family->extends->reader;
     struct jr_reading reading = {
@@ -187,14 +192,14 @@ static struct jr_node *meet(struct family *family, struct member *child,
     if (family->stopped)
         return NULL;
     if (reader->read(reader, &reading, &err) != 0)
-        refuse_unread(family, &reading, path, &err);
+        refuse_unread_parent(family, &reading, path, &err);
     else
-        root = take_in(family, child, &reading, path);
+        root = load_parent(family, child, &reading, path);
     jr_buf_release(&reading.text);
     return root;
 }
 
-static bool is_path(const struct jr_node *node)
+static bool is_path_scalar(const struct jr_node *node)
 {
     return node->kind == JR_NODE_SCALAR && node->len > 0 &&
            jr_scalar_type(node) != JR_SCALAR_NULL;
@@ -207,24 +212,25 @@ static bool check_paths(struct family *family, const struct jr_node *value)
     bool list = value->kind == JR_NODE_SEQUENCE;
     for (size_t i = 0; i < (list ? value->count : 1); i++) {
         const struct jr_node *path = list ? value->items[i] : value;
-        if (!is_path(path))
+        if (!is_path_scalar(path))
             bad = bad != NULL ? bad : path;
         else if (strstr(path->text, "${") != NULL)
             filled = filled != NULL ? filled : path;
     }
     if (bad != NULL)
-        (void)complain(family, 211, bad,
-                       "'extends' wants a path or a list of paths");
+        (void)report_extends(family, 211, bad,
+                             "'extends' wants a path or a list of paths");
     if (filled != NULL)
-        (void)complain(family, 211, filled,
-                       "'extends' wants paths without ${...}: files are read "
-                       "before anything is put in");
+        (void)report_extends(
+            family, 211, filled,
+            "'extends' wants paths without ${...}: files are read "
+            "before anything is put in");
     return bad == NULL && filled == NULL;
 }
 
 /* A mapping without what is about its file. */
-static struct jr_node *without(struct jr_arena *arena, struct jr_node *mapping,
-                               const char *key)
+static struct jr_node *copy_without(struct jr_arena *arena,
+                                    struct jr_node *mapping, const char *key)
 {
     if (mapping == NULL || jr_doc_pair(mapping, key) == NULL)
         return mapping;
@@ -241,8 +247,8 @@ static struct jr_node *without(struct jr_arena *arena, struct jr_node *mapping,
     return out;
 }
 
-static struct jr_node *lay(struct family *family, struct jr_node *base,
-                           struct jr_node *over)
+static struct jr_node *merge_over(struct family *family, struct jr_node *base,
+                                  struct jr_node *over)
 {
     const struct jr_shapes *shapes = family->extends->shapes;
     const struct jr_merger merger = {&family->doc->arena, shapes};
@@ -252,7 +258,8 @@ static struct jr_node *lay(struct family *family, struct jr_node *base,
 }
 
 /* Read the parents of a member and merge it over them. */
-static struct jr_node *gather(struct family *family, struct member *member)
+static struct jr_node *merge_parents(struct family *family,
+                                     struct member *member)
 {
     struct jr_arena *arena = &family->doc->arena;
     struct jr_node *value = NULL, *base = NULL;
@@ -264,11 +271,12 @@ static struct jr_node *gather(struct family *family, struct member *member)
     bool list = value->kind == JR_NODE_SEQUENCE;
     for (size_t i = 0; i < (list ? value->count : 1); i++) {
         const struct jr_node *path = list ? value->items[i] : value;
-        struct jr_node *parent = meet(family, member, path);
-        base = lay(family, base, without(arena, parent, TEMPLATE));
+        struct jr_node *parent = parent_tree(family, member, path);
+        base = merge_over(family, base, copy_without(arena, parent, TEMPLATE));
     }
     member->open = false;
-    member->root = lay(family, base, without(arena, member->root, EXTENDS));
+    member->root =
+        merge_over(family, base, copy_without(arena, member->root, EXTENDS));
     return member->root;
 }
 
@@ -279,11 +287,11 @@ int jr_extends_merge(struct jr_doc *doc, const struct jr_extends *extends,
     if (doc->root->kind != JR_NODE_MAPPING ||
         jr_doc_pair(doc->root, EXTENDS) == NULL)
         return 0;
-    struct member *top = add_member(&family, &extends->file, NULL);
+    struct member *top = add_family_member(&family, &extends->file, NULL);
     if (top == NULL)
         return -1;
     top->root = doc->root;
     family.bytes = doc->source->len;
-    doc->root = gather(&family, top);
+    doc->root = merge_parents(&family, top);
     return family.failed || doc->arena.failed ? -1 : 0;
 }

@@ -12,8 +12,8 @@
  * takes no quadratic time; and so many are placed at all: see diag.c. */
 enum { MOST_TOLD = 8, MOST_PLACED = 1000 };
 
-static void walk(struct jr_filler *filler, struct jr_node *node,
-                 const struct jr_shape *shape, const struct jr_step *at);
+static void fill_tree(struct jr_filler *filler, struct jr_node *node,
+                      const struct jr_shape *shape, const struct jr_step *at);
 
 struct jr_diag *jr_fill_error(struct jr_filler *filler,
                               struct jr_filling *filling, unsigned code,
@@ -81,8 +81,8 @@ void jr_fill_part(struct jr_filler *filler, struct jr_filling *filling,
 }
 
 /* The scalar's text once more, with its secrets as references. */
-static const char *kept(struct jr_filler *filler,
-                        const struct jr_filling *filling)
+static const char *text_with_references(struct jr_filler *filler,
+                                        const struct jr_filling *filling)
 {
     struct jr_filling again = *filling;
     again.keep = true;
@@ -93,7 +93,7 @@ static const char *kept(struct jr_filler *filler,
     return text;
 }
 
-static void finish(struct jr_filler *filler, struct jr_filling *filling)
+static void finish_filling(struct jr_filler *filler, struct jr_filling *filling)
 {
     struct jr_node *node = filling->node;
     struct jr_filled *filled = jr_arena_alloc(filler->arena, sizeof *filled);
@@ -105,7 +105,7 @@ static void finish(struct jr_filler *filler, struct jr_filling *filling)
     filled->unknown = filling->unknown || filler->stopped;
     filled->written = node->text;
     if (!filled->unknown && filling->secret)
-        filled->kept = kept(filler, filling);
+        filled->kept = text_with_references(filler, filling);
     if (!filled->unknown && filling->parts == 1)
         filled->from = filling->from;
     if (!filled->unknown)
@@ -121,7 +121,7 @@ void jr_fill_scalar(struct jr_filler *filler, struct jr_filling *filling,
         strstr(node->text, "${") == NULL)
         return;
     jr_fill_part(filler, filling, 0, node->len);
-    finish(filler, filling);
+    finish_filling(filler, filling);
     jr_buf_release(&filling->text);
 }
 
@@ -134,12 +134,13 @@ static void walk_items(struct jr_filler *filler, struct jr_node *node,
         const char *key = list ? NULL : node->pairs[i].key->text;
         const struct jr_step at = {up, key, i};
         struct jr_shape child = shapes->child(shape, key);
-        walk(filler, list ? node->items[i] : node->pairs[i].value, &child, &at);
+        fill_tree(filler, list ? node->items[i] : node->pairs[i].value, &child,
+                  &at);
     }
 }
 
-static void walk(struct jr_filler *filler, struct jr_node *node,
-                 const struct jr_shape *shape, const struct jr_step *at)
+static void fill_tree(struct jr_filler *filler, struct jr_node *node,
+                      const struct jr_shape *shape, const struct jr_step *at)
 {
     struct jr_shape own = jr_shape_of(filler->fill->shapes, shape, node);
     struct jr_filling filling = {.node = node, .at = at};
@@ -164,7 +165,7 @@ void jr_fill_in(struct jr_doc *doc, const struct jr_fill *fill,
     };
     if (!doc->dollars)
         return;
-    walk(&filler, doc->root, &fill->shapes->root, NULL);
+    fill_tree(&filler, doc->root, &fill->shapes->root, NULL);
     jr_locator_release(&filler.locator);
 }
 
@@ -183,8 +184,8 @@ static void undo_scalar(struct jr_arena *arena, struct jr_node *node)
     arena->failed |= text.failed;
 }
 
-static void undo(struct jr_arena *arena, const struct jr_shapes *shapes,
-                 struct jr_node *node, const struct jr_shape *shape)
+static void undo_tree(struct jr_arena *arena, const struct jr_shapes *shapes,
+                      struct jr_node *node, const struct jr_shape *shape)
 {
     struct jr_shape own = jr_shape_of(shapes, shape, node);
     bool list = node->kind == JR_NODE_SEQUENCE;
@@ -193,13 +194,13 @@ static void undo(struct jr_arena *arena, const struct jr_shapes *shapes,
     for (size_t i = 0; node->kind != JR_NODE_SCALAR && i < node->count; i++) {
         const char *key = list ? NULL : node->pairs[i].key->text;
         struct jr_shape child = shapes->child(&own, key);
-        undo(arena, shapes, list ? node->items[i] : node->pairs[i].value,
-             &child);
+        undo_tree(arena, shapes, list ? node->items[i] : node->pairs[i].value,
+                  &child);
     }
 }
 
 void jr_fill_undo(struct jr_arena *arena, const struct jr_shapes *shapes,
                   struct jr_node *root)
 {
-    undo(arena, shapes, root, &shapes->root);
+    undo_tree(arena, shapes, root, &shapes->root);
 }

@@ -40,7 +40,7 @@ static void report_duplicate(struct jr_diags *diags,
 }
 
 /* FNV-1a. Equal hashes are told apart by the texts, so that it may be weak. */
-static uint64_t hash(const char *text)
+static uint64_t hash_key(const char *text)
 {
     uint64_t sum = 0xcbf29ce484222325u;
     for (; *text != '\0'; text++)
@@ -88,7 +88,7 @@ const struct jr_key *jr_keys_sort(struct jr_arena *arena,
         return NULL;
     for (size_t i = 0; i < mapping->count; i++) {
         const struct jr_pair *pair = &mapping->pairs[i];
-        keys[i] = (struct jr_key){hash(pair->key->text), pair};
+        keys[i] = (struct jr_key){hash_key(pair->key->text), pair};
     }
     qsort(keys, mapping->count, sizeof *keys, compare_keys);
     return keys;
@@ -99,7 +99,7 @@ const struct jr_pair *jr_keys_find(const struct jr_node *mapping,
 {
     if (sorted == NULL)
         return jr_doc_pair(mapping, key);
-    const struct wanted wanted = {hash(key), key};
+    const struct wanted wanted = {hash_key(key), key};
     const struct jr_key *found =
         bsearch(&wanted, sorted, mapping->count, sizeof *sorted, compare_key);
     return found == NULL ? NULL : found->pair;

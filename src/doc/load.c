@@ -22,7 +22,7 @@ void jr_doc_release(struct jr_doc *doc)
     *doc = (struct jr_doc)JR_DOC_INIT;
 }
 
-static struct jr_source *new_source(struct jr_doc *doc, const char *name)
+static struct jr_source *new_doc_source(struct jr_doc *doc, const char *name)
 {
     struct jr_source *source = jr_arena_alloc(&doc->arena, sizeof *source);
     if (source != NULL)
@@ -34,25 +34,26 @@ static struct jr_source *new_source(struct jr_doc *doc, const char *name)
 }
 
 /* A finding about the whole file. */
-static int refuse(struct jr_doc *doc, struct jr_diags *diags, const char *text)
+static int refuse_file(struct jr_doc *doc, struct jr_diags *diags,
+                       const char *text)
 {
     struct jr_span nowhere = {.source = doc->source};
     jr_diags_error(diags, 101, nowhere, NULL, "%s", text);
     return -1;
 }
 
-static int starved(struct jr_doc *doc, struct jr_diags *diags)
+static int report_no_memory(struct jr_doc *doc, struct jr_diags *diags)
 {
     struct jr_span nowhere = {.source = doc->source};
     jr_diags_error(diags, 100, nowhere, NULL, "out of memory");
     return -1;
 }
 
-static int finish(struct jr_doc *doc, struct jr_diags *diags)
+static int finish_doc(struct jr_doc *doc, struct jr_diags *diags)
 {
     if (doc->arena.failed) {
         doc->root = NULL;
-        return starved(doc, diags);
+        return report_no_memory(doc, diags);
     }
     return doc->root == NULL ? -1 : 0;
 }
@@ -61,11 +62,11 @@ int jr_doc_load(struct jr_doc *ret, const char *name, const char *text,
                 size_t len, struct jr_diags *diags)
 {
     *ret = (struct jr_doc)JR_DOC_INIT;
-    struct jr_source *source = new_source(ret, name);
+    struct jr_source *source = new_doc_source(ret, name);
     if (source == NULL)
-        return starved(ret, diags);
+        return report_no_memory(ret, diags);
     if (len > JR_DOC_MAX_BYTES)
-        return refuse(ret, diags, "is larger than 1 MiB");
+        return refuse_file(ret, diags, "is larger than 1 MiB");
     if (len >= strlen(BOM) && memcmp(text, BOM, strlen(BOM)) == 0) {
         text += strlen(BOM);
         len -= strlen(BOM);
@@ -74,11 +75,11 @@ int jr_doc_load(struct jr_doc *ret, const char *name, const char *text,
     source->len = source->text == NULL ? 0 : len;
     if (source->text != NULL)
         jr_compose(ret, source->text, len, diags);
-    return finish(ret, diags);
+    return finish_doc(ret, diags);
 }
 
 /* The text with a blank for each code point before byte `from`. */
-static char *blanked(struct jr_arena *arena, const char *text, size_t from)
+static char *blank_before(struct jr_arena *arena, const char *text, size_t from)
 {
     size_t len = strlen(text), blanks = 0;
     uint32_t point;
@@ -107,20 +108,20 @@ int jr_doc_load_value(struct jr_doc *ret, const char *name, const char *text,
                       size_t from, struct jr_diags *diags)
 {
     *ret = (struct jr_doc)JR_DOC_INIT;
-    struct jr_source *source = new_source(ret, name);
+    struct jr_source *source = new_doc_source(ret, name);
     if (source == NULL)
-        return starved(ret, diags);
+        return report_no_memory(ret, diags);
     if (strlen(text) > JR_DOC_MAX_BYTES)
-        return refuse(ret, diags, "is larger than 1 MiB");
+        return refuse_file(ret, diags, "is larger than 1 MiB");
     source->text = jr_arena_strdup(&ret->arena, text);
     source->len = source->text == NULL ? 0 : strlen(text);
     source->option = true;
-    char *value = blanked(&ret->arena, text, from);
+    char *value = blank_before(&ret->arena, text, from);
     if (value != NULL && value[strspn(value, " ")] == '\0')
         ret->root = null_at_end(ret);
     else if (value != NULL)
         jr_compose(ret, value, strlen(value), diags);
-    return finish(ret, diags);
+    return finish_doc(ret, diags);
 }
 
 static int read_spec(struct jr_buf *ret, const char *path, struct jr_error *err)
@@ -139,12 +140,12 @@ int jr_doc_load_file(struct jr_doc *ret, const char *path,
     if (read_spec(&text, path, &err) == 0)
         return jr_doc_load(ret, name, text.data, text.len, diags);
     *ret = (struct jr_doc)JR_DOC_INIT;
-    (void)new_source(ret, name);
+    (void)new_doc_source(ret, name);
     if (err.sys == ENOMEM)
-        return starved(ret, diags);
+        return report_no_memory(ret, diags);
     /* The finding names the file already. */
     size_t prefix = strlen(path);
     bool named = strncmp(err.text, path, prefix) == 0 &&
                  strncmp(err.text + prefix, ": ", 2) == 0;
-    return refuse(ret, diags, named ? err.text + prefix + 2 : err.text);
+    return refuse_file(ret, diags, named ? err.text + prefix + 2 : err.text);
 }

@@ -42,14 +42,14 @@ static const struct jr_key *sorted_keys(struct jr_locator *locator,
 }
 
 /* The indexes live in the arena, the nodes of their tree do not. */
-static void keep(void *index)
+static void keep_index(void *index)
 {
     (void)index;
 }
 
 void jr_locator_release(struct jr_locator *locator)
 {
-    tdestroy(locator->indexes, keep);
+    tdestroy(locator->indexes, keep_index);
     locator->indexes = NULL;
 }
 
@@ -101,7 +101,7 @@ static enum jr_located follow_index(struct jr_locator *locator,
     return JR_LOCATED;
 }
 
-static bool is_path(const char *path)
+static bool is_node_path(const char *path)
 {
     struct jr_path_step step;
     const char *at = path;
@@ -117,7 +117,7 @@ enum jr_located jr_locate(struct jr_locator *locator, const char *path,
     enum jr_located located = JR_LOCATED;
     *ret = (struct jr_location){.node = locator->root,
                                 .shape = locator->shapes->root};
-    if (!is_path(path))
+    if (!is_node_path(path))
         return JR_LOCATED_NO_PATH;
     for (const char *at = path; *at != '\0' && located == JR_LOCATED;) {
         struct jr_path_step step;

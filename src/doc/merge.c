@@ -19,7 +19,7 @@ struct jr_node *jr_merge_replace(struct jr_arena *arena, struct jr_node *base,
     return node;
 }
 
-static bool removes(const struct jr_shape *shape, const struct jr_node *over)
+static bool is_removal(const struct jr_shape *shape, const struct jr_node *over)
 {
     return !shape->keeps_null && over->kind == JR_NODE_SCALAR &&
            jr_scalar_type(over) == JR_SCALAR_NULL;
@@ -37,7 +37,7 @@ static void merge_base(const struct jr_merger *merger,
             jr_keys_find(over, sorted, under->key->text);
         if (found == NULL) {
             jr_node_add(merger->arena, out, under->key, under->value);
-        } else if (!removes(shape, found->value)) {
+        } else if (!is_removal(shape, found->value)) {
             struct jr_shape child =
                 merger->shapes->child(shape, under->key->text);
             jr_node_add(merger->arena, out, found->key,

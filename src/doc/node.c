@@ -245,8 +245,9 @@ struct change {
 /* What stands in the place of `node` once the value is where the rest of the
  * path, from `at`, leads; NULL where it cannot be put. Children first: a path
  * that does not fit changes nothing. */
-static struct jr_node *put(const struct change *change, struct jr_node *node,
-                           const char *at, unsigned depth)
+static struct jr_node *put_at_path(const struct change *change,
+                                   struct jr_node *node, const char *at,
+                                   unsigned depth)
 {
     struct jr_path_step step;
     if (*at == '\0')
@@ -258,7 +259,7 @@ static struct jr_node *put(const struct change *change, struct jr_node *node,
         return NULL;
     struct jr_node **slot = jr_path_follow(node, &step);
     struct jr_node *child =
-        put(change, slot == NULL ? NULL : *slot, at, depth + 1);
+        put_at_path(change, slot == NULL ? NULL : *slot, at, depth + 1);
     if (child == NULL)
         return NULL;
     jr_path_attach(change->arena, node, &step, child);
@@ -270,5 +271,5 @@ bool jr_node_set_path(struct jr_arena *arena, struct jr_node *mapping,
 {
     const struct change change = {arena, path, value};
     return *path != '\0' && !is_free(mapping) &&
-           put(&change, mapping, path, 0) != NULL;
+           put_at_path(&change, mapping, path, 0) != NULL;
 }

@@ -27,7 +27,7 @@ static struct jr_span span_of(const struct override *o, const char *from,
                           (size_t)(to - o->path));
 }
 
-__attribute__((format(printf, 4, 5))) static struct jr_node *refuse(
+__attribute__((format(printf, 4, 5))) static struct jr_node *refuse_override(
     const struct override *o, const char *from, const char *to,
     const char *format, ...)
 {
@@ -61,9 +61,10 @@ static bool is_other_form(const struct override *o,
 
 /* What a step leads on from: made long, made anew, or as it is; NULL where it
  * leads nowhere. */
-static struct jr_node *ready(const struct override *o,
-                             const struct jr_shape *shape, struct jr_node *node,
-                             const struct jr_path_step *step)
+static struct jr_node *prepare_step(const struct override *o,
+                                    const struct jr_shape *shape,
+                                    struct jr_node *node,
+                                    const struct jr_path_step *step)
 {
     struct jr_node *mapping = NULL;
     if (node != NULL && step->key != NULL)
@@ -87,18 +88,20 @@ static struct jr_node *refuse_step(const struct override *o,
     const char *before =
         jr_arena_strndup(o->arena, o->path, (size_t)(start - o->path));
     if (before == NULL || before[0] == '\0')
-        return refuse(o, start, end, "the spec is no mapping of fields");
+        return refuse_override(o, start, end,
+                               "the spec is no mapping of fields");
     if (*start == '.')
-        return refuse(o, start, end, "'%s' has no fields in it", before);
+        return refuse_override(o, start, end, "'%s' has no fields in it",
+                               before);
     if (node == NULL || node->kind != JR_NODE_SEQUENCE)
-        return refuse(o, start, end, "'%s' is no list", before);
-    return refuse(o, start, end, "the next index of '%s' is %zu", before,
-                  node->count);
+        return refuse_override(o, start, end, "'%s' is no list", before);
+    return refuse_override(o, start, end, "the next index of '%s' is %zu",
+                           before, node->count);
 }
 
 /* Give what was made on the way the position of the step. */
-static void place(const struct override *o, struct jr_node *node,
-                  const char *start, const char *end)
+static void place_made_node(const struct override *o, struct jr_node *node,
+                            const char *start, const char *end)
 {
     struct jr_span span = span_of(o, start + (*start == '.'), end);
     if (node->span.line == 0)
@@ -111,18 +114,18 @@ static void place(const struct override *o, struct jr_node *node,
 /* What stands in the place of `node` once the value is where the rest of the
  * path, from `at`, leads; NULL after a complaint. Children first, so that a
  * path that does not fit changes nothing. */
-static struct jr_node *put(const struct override *o,
-                           const struct jr_shape *shape, struct jr_node *node,
-                           const char *at)
+static struct jr_node *put_override(const struct override *o,
+                                    const struct jr_shape *shape,
+                                    struct jr_node *node, const char *at)
 {
     struct jr_path_step step;
     const char *start = at;
     if (*at == '\0')
         return jr_merge_replace(o->arena, node, o->value);
     if (!jr_path_next(&at, o->path, &step))
-        return refuse(o, start, start + strlen(start),
-                      "no path goes on with '%s'", start);
-    struct jr_node *in = ready(o, shape, node, &step);
+        return refuse_override(o, start, start + strlen(start),
+                               "no path goes on with '%s'", start);
+    struct jr_node *in = prepare_step(o, shape, node, &step);
     if (in == NULL)
         return refuse_step(o, node, start, at);
     const char *key = NULL;
@@ -130,13 +133,14 @@ static struct jr_node *put(const struct override *o,
         key = jr_arena_strndup(o->arena, step.key, step.len);
     struct jr_shape child = o->shapes->child(shape, key);
     if (child.early)
-        return refuse(o, start, at, "'%s' is read before --set", key);
+        return refuse_override(o, start, at, "'%s' is read before --set", key);
     struct jr_node **slot = jr_path_follow(in, &step);
-    struct jr_node *under = put(o, &child, slot == NULL ? NULL : *slot, at);
+    struct jr_node *under =
+        put_override(o, &child, slot == NULL ? NULL : *slot, at);
     if (under == NULL)
         return NULL;
     jr_path_attach(o->arena, in, &step, under);
-    place(o, in, start, at);
+    place_made_node(o, in, start, at);
     return in;
 }
 
@@ -175,14 +179,16 @@ void jr_override(struct jr_doc *doc, const struct jr_shapes *shapes,
         return;
     struct jr_node *root = NULL;
     if (option[len] == '\0' || len == 0)
-        (void)refuse(&o, o.path, o.path + len, "--set wants PATH=VALUE");
+        (void)refuse_override(&o, o.path, o.path + len,
+                              "--set wants PATH=VALUE");
     else if (comment)
-        (void)refuse(&o, o.path, o.path + len,
-                     "behind '=' stands a comment: quote a value with '#'");
+        (void)refuse_override(
+            &o, o.path, o.path + len,
+            "behind '=' stands a comment: quote a value with '#'");
     else if (is_too_deep(o.path))
-        (void)refuse(&o, o.path, o.path + len, "the path is too long");
+        (void)refuse_override(&o, o.path, o.path + len, "the path is too long");
     else
-        root = put(&o, &shapes->root, doc->root, o.path);
+        root = put_override(&o, &shapes->root, doc->root, o.path);
     if (root != NULL)
         doc->root = root;
 }

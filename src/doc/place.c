@@ -30,8 +30,8 @@ static void step_any(struct jr_place *place, const struct jr_source *source)
 
 /* Step over at most `most` code points, and at least one, where a byte is left:
  * all printable ASCII that stands here, or something else. */
-static void step(struct jr_place *place, const struct jr_source *source,
-                 size_t most)
+static void step_printable(struct jr_place *place,
+                           const struct jr_source *source, size_t most)
 {
     const char *text = source->text + place->byte;
     size_t left = source->len - place->byte, len = 0;
@@ -52,14 +52,14 @@ void jr_place_to_index(struct jr_place *place, const struct jr_source *source,
                        size_t index)
 {
     while (place->index < index && place->byte < source->len)
-        step(place, source, index - place->index);
+        step_printable(place, source, index - place->index);
 }
 
 void jr_place_to_byte(struct jr_place *place, const struct jr_source *source,
                       size_t byte)
 {
     while (place->byte < byte && place->byte < source->len)
-        step(place, source, byte - place->byte);
+        step_printable(place, source, byte - place->byte);
 }
 
 int jr_place_peek(const struct jr_place *place, const struct jr_source *source)

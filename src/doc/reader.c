@@ -28,7 +28,8 @@ static bool drop_last(struct jr_buf *name, size_t root)
 }
 
 /* Append the components of `path`, folded, but for ".." that lead out. */
-static void fold(struct jr_buf *name, size_t root, const char *path)
+static void append_below_root(struct jr_buf *name, size_t root,
+                              const char *path)
 {
     for (size_t len; *path != '\0'; path += len + (path[len] == '/')) {
         len = strcspn(path, "/");
@@ -51,8 +52,8 @@ const char *jr_reader_name(struct jr_arena *arena, const char *from,
     bool absolute = *path == '/' || *folder == '/';
     jr_buf_str(&name, absolute ? "/" : "");
     if (*path != '/')
-        fold(&name, absolute, folder);
-    fold(&name, absolute, path);
+        append_below_root(&name, absolute, folder);
+    append_below_root(&name, absolute, path);
     if (copy == NULL)
         arena->failed = true;
     const char *kept = jr_buf_keep(&name, arena);
@@ -68,7 +69,7 @@ static bool is_below(const char *path, const char *root)
 }
 
 /* The folder of an absolute path, in the arena. */
-static const char *folder_of(struct jr_arena *arena, const char *path)
+static const char *parent_folder(struct jr_arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/');
     size_t len = slash == NULL ? 0 : (size_t)(slash - path);
@@ -94,8 +95,8 @@ static int refuse_outside(struct jr_reading *reading, const char *root,
 }
 
 /* What cannot be read, without its path, which is told already. */
-static int read_text(struct jr_reading *reading, const char *path,
-                     struct jr_error *err)
+static int read_reading_text(struct jr_reading *reading, const char *path,
+                             struct jr_error *err)
 {
     struct jr_error why = {0};
     size_t len = strlen(path);
@@ -111,8 +112,8 @@ static int read_text(struct jr_reading *reading, const char *path,
                         named ? why.text + len + 2 : why.text);
 }
 
-static int read_file(const struct jr_reader *reader, struct jr_reading *reading,
-                     struct jr_error *err)
+static int read_spec_part(const struct jr_reader *reader,
+                          struct jr_reading *reading, struct jr_error *err)
 {
     const char *root = reader->context;
     struct jr_arena *arena = reading->arena;
@@ -137,12 +138,12 @@ static int read_file(const struct jr_reader *reader, struct jr_reading *reading,
     reading->file = (struct jr_file){
         .id = jr_arena_strdup(arena, real),
         .name = jr_reader_name(arena, reading->from->name, reading->path),
-        .folder = folder_of(arena, path),
+        .folder = parent_folder(arena, path),
     };
-    return read_text(reading, real, err);
+    return read_reading_text(reading, real, err);
 }
 
 struct jr_reader jr_reader_of_files(const char *root)
 {
-    return (struct jr_reader){read_file, root};
+    return (struct jr_reader){read_spec_part, root};
 }

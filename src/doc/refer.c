@@ -24,14 +24,14 @@ struct reference {
     const char *shown;    /* made fit for messages */
 };
 
-static void malformed(const struct reference *r, const char *help)
+static void report_malformed(const struct reference *r, const char *help)
 {
     struct jr_diag *diag = jr_fill_error(r->filler, r->filling, 220, &r->at,
                                          "%s", "this names nothing");
     jr_diag_help(r->filler->diags, diag, "%s", help);
 }
 
-static bool matches(char *const *globs, const char *name)
+static bool matches_any_glob(char *const *globs, const char *name)
 {
     for (; globs != NULL && *globs != NULL; globs++)
         if (fnmatch(*globs, name, 0) == 0)
@@ -55,7 +55,8 @@ static void refuse_unset(const struct reference *r, const char *name,
 }
 
 /* Remember the value of a secret, so that it can be told where it is met. */
-static void hide(const struct reference *r, const char *name, const char *value)
+static void hide_secret_value(const struct reference *r, const char *name,
+                              const char *value)
 {
     struct jr_strv *hidden = r->filler->hidden;
     struct jr_arena *arena = r->filler->arena;
@@ -68,8 +69,8 @@ static void hide(const struct reference *r, const char *name, const char *value)
     jr_strv_push(r->filler->hidden_names, arena, jr_arena_strdup(arena, name));
 }
 
-static void add_value(const struct reference *r, const char *name,
-                      const char *value)
+static void add_env_value(const struct reference *r, const char *name,
+                          const char *value)
 {
     const struct jr_fill *fill = r->filler->fill;
     bool secret =
@@ -77,7 +78,7 @@ static void add_value(const struct reference *r, const char *name,
     const char *reference = NULL;
     r->filling->secret = r->filling->secret || secret;
     if (secret)
-        hide(r, name, value);
+        hide_secret_value(r, name, value);
     if (secret && r->filling->keep)
         reference = jr_arena_printf(r->filler->arena, "${" ENV "%s}", name);
     if (reference != NULL)
@@ -99,25 +100,26 @@ static const char *name_end(const char *name)
 }
 
 /* ${env:NAME} or ${env:NAME:-default} */
-static void read_variable(const struct reference *r)
+static void read_env_reference(const struct reference *r)
 {
     const struct jr_fill *fill = r->filler->fill;
     const char *start = r->inside + strlen(ENV), *end = name_end(start);
     bool fallback = strncmp(end, DEFAULT, strlen(DEFAULT)) == 0;
     if (end == start || (*end != '\0' && !fallback)) {
-        malformed(r, "write ${env:NAME}, or ${env:NAME:-default}");
+        report_malformed(r, "write ${env:NAME}, or ${env:NAME:-default}");
         return;
     }
     const char *name =
         jr_arena_strndup(r->filler->arena, start, (size_t)(end - start));
     if (name == NULL)
         return;
-    bool readable = fill->environ != NULL &&
-                    (fill->allow == NULL || matches(fill->allow, name));
+    bool readable =
+        fill->environ != NULL &&
+        (fill->allow == NULL || matches_any_glob(fill->allow, name));
     const char *value = readable ? jr_env_get(fill->environ, name) : NULL;
     size_t from = r->at.start + strlen("${") + (size_t)(end - r->inside);
     if (value != NULL) {
-        add_value(r, name, value);
+        add_env_value(r, name, value);
     } else if (fallback) {
         r->filling->depth++;
         jr_fill_part(r->filler, r->filling, from + strlen(DEFAULT),
@@ -165,12 +167,13 @@ static void refuse_unknown(const struct reference *r,
 
 /* The names by which the fillings from the first one that is of `node` down to
  * this one were reached, each with an arrow before it. */
-static void add_chain(struct jr_buf *out, const struct jr_filling *filling,
-                      const struct jr_node *node)
+static void add_filling_chain(struct jr_buf *out,
+                              const struct jr_filling *filling,
+                              const struct jr_node *node)
 {
     if (filling->node == node)
         return;
-    add_chain(out, filling->up, node);
+    add_filling_chain(out, filling->up, node);
     jr_buf_str(out, " -> ");
     jr_point_text(out, filling->path, strlen(filling->path));
 }
@@ -184,7 +187,7 @@ static bool is_circle(const struct reference *r, const struct jr_node *node)
     if (filling == NULL)
         return false;
     struct jr_buf chain JR_BUF_CLEANUP = JR_BUF_INIT;
-    add_chain(&chain, r->filling, node);
+    add_filling_chain(&chain, r->filling, node);
     (void)jr_fill_error(r->filler, r->filling, 223, &r->at,
                         "${...} goes in a circle: %s%s -> %s", r->shown,
                         chain.data == NULL ? "" : chain.data, r->shown);
@@ -235,8 +238,8 @@ static void add_scalar(const struct reference *r,
 }
 
 /* Fill in the scalar that is named, and then put it in. */
-static void read_scalar(const struct reference *r,
-                        const struct jr_location *location)
+static void read_scalar_reference(const struct reference *r,
+                                  const struct jr_location *location)
 {
     struct jr_filling filling = {.up = r->filling,
                                  .node = location->node,
@@ -258,7 +261,7 @@ static void read_scalar(const struct reference *r,
         add_scalar(r, location);
 }
 
-static void read_path(const struct reference *r)
+static void read_path_reference(const struct reference *r)
 {
     struct jr_location location;
     enum jr_located located = JR_LOCATED_NO_PATH;
@@ -266,11 +269,12 @@ static void read_path(const struct reference *r)
         located = jr_locate(&r->filler->locator, r->inside, &location);
     switch (located) {
     case JR_LOCATED:
-        read_scalar(r, &location);
+        read_scalar_reference(r, &location);
         break;
     case JR_LOCATED_NO_PATH:
-        malformed(r, "write ${vars.NAME}, ${FIELD} or ${env:NAME}; '$${' is a "
-                     "literal '${'");
+        report_malformed(
+            r, "write ${vars.NAME}, ${FIELD} or ${env:NAME}; '$${' is a "
+               "literal '${'");
         break;
     case JR_LOCATED_UNKNOWN:
         refuse_unknown(r, &location);
@@ -289,7 +293,7 @@ static void read_path(const struct reference *r)
 }
 
 /* Text in the arena, made fit for messages. */
-static const char *shown(struct jr_arena *arena, const char *text)
+static const char *printable_text(struct jr_arena *arena, const char *text)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_point_text(&out, text, strlen(text));
@@ -308,13 +312,13 @@ void jr_fill_reference(struct jr_filler *filler, struct jr_filling *filling,
         .filling = filling,
         .at = {JR_DOLLARS_REFERENCE, from, to},
         .inside = inside,
-        .shown = shown(filler->arena, inside),
+        .shown = printable_text(filler->arena, inside),
     };
     if (filling->depth >= JR_FILL_MAX_DEPTH)
         (void)jr_fill_error(filler, filling, 226, &r.at,
                             "more than 64 values read one another");
     else if (strncmp(inside, ENV, strlen(ENV)) == 0)
-        read_variable(&r);
+        read_env_reference(&r);
     else
-        read_path(&r);
+        read_path_reference(&r);
 }

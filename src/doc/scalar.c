@@ -20,7 +20,7 @@ static bool is_one_of(const char *text, const char *const *words)
     return false;
 }
 
-static bool is_null(const char *text)
+static bool is_null_word(const char *text)
 {
     static const char *const words[] = {"", "~", "null", "Null", "NULL", NULL};
     return is_one_of(text, words);
@@ -48,7 +48,7 @@ static bool is_int(const char *text)
 
 /* [-+]? ( \.[0-9]+ | [0-9]+ (\.[0-9]*)? ) ([eE][-+]?[0-9]+)?, with a point or
  * an exponent: without either it is an integer, or nothing. */
-static bool is_decimal(const char *text)
+static bool is_decimal_float(const char *text)
 {
     text = skip_sign(text);
     size_t whole = strspn(text, DIGITS);
@@ -73,7 +73,7 @@ static bool is_float(const char *text)
 {
     static const char *const infinities[] = {".inf", ".Inf", ".INF", NULL};
     static const char *const nans[] = {".nan", ".NaN", ".NAN", NULL};
-    return is_decimal(text) || is_one_of(skip_sign(text), infinities) ||
+    return is_decimal_float(text) || is_one_of(skip_sign(text), infinities) ||
            is_one_of(text, nans);
 }
 
@@ -81,7 +81,7 @@ enum jr_scalar_type jr_scalar_type(const struct jr_node *node)
 {
     if (!node->plain)
         return JR_SCALAR_STRING;
-    if (is_null(node->text))
+    if (is_null_word(node->text))
         return JR_SCALAR_NULL;
     if (is_bool(node->text))
         return JR_SCALAR_BOOL;
