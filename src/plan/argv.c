@@ -16,19 +16,19 @@ struct words {
     struct jr_arena *arena;
 };
 
-static void add(struct words *words, const char *template)
+static void add_argv_template(struct words *words, const char *template)
 {
     jr_strv_push(&words->argv, words->arena,
                  jr_arena_strdup(words->arena, template));
 }
 
 /* A text by the template that stands for it. */
-static void add_literal(struct words *words, const char *text)
+static void add_argv_literal(struct words *words, const char *text)
 {
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
     jr_buf_replaced(&out, text, "%{", "%%{");
     words->arena->failed |= out.failed;
-    add(words, out.data == NULL ? "" : out.data);
+    add_argv_template(words, out.data == NULL ? "" : out.data);
 }
 
 /* A file of the support folder. */
@@ -37,21 +37,21 @@ static void add_support(struct words *words, const char *file)
     const char *path = jr_arena_printf(words->arena, "%s/%s",
                                        words->scopes->options->support, file);
     if (path != NULL)
-        add_literal(words, path);
+        add_argv_literal(words, path);
 }
 
 static void add_shell(struct words *words)
 {
-    add(words, "/bin/sh");
-    add(words, "-c");
-    add(words, words->scopes->job->entrypoint.argv[0]);
-    add(words, "sh");
+    add_argv_template(words, "/bin/sh");
+    add_argv_template(words, "-c");
+    add_argv_template(words, words->scopes->job->entrypoint.argv[0]);
+    add_argv_template(words, "sh");
 }
 
 static void add_worker(struct words *words)
 {
     const struct jr_python *python = words->scopes->job->entrypoint.python;
-    add_literal(words, python->interpreter);
+    add_argv_literal(words, python->interpreter);
     add_support(words, "python/jobrun/_worker.py");
 }
 
@@ -62,20 +62,20 @@ static const char *what_of(const struct jr_python *python)
     return names[python->what];
 }
 
-static void add_python(struct words *words)
+static void add_python_target(struct words *words)
 {
     const struct jr_python *python = words->scopes->job->entrypoint.python;
     add_worker(words);
-    add(words, what_of(python));
-    add_literal(words, python->target);
+    add_argv_template(words, what_of(python));
+    add_argv_literal(words, python->target);
 }
 
 static void add_library(struct words *words)
 {
     const struct jr_library *library = words->scopes->job->entrypoint.library;
     add_support(words, "jobrun-step");
-    add_literal(words, library->path);
-    add_literal(words, library->symbol);
+    add_argv_literal(words, library->path);
+    add_argv_literal(words, library->symbol);
 }
 
 static bool needs_support(const struct jr_entrypoint *entry)
@@ -88,7 +88,7 @@ int jr_argv_compile(struct jr_stencils *ret, const struct jr_scopes *scopes,
 {
     static void (*const heads[])(struct words *) = {
         [JR_FORM_SHELL] = add_shell,
-        [JR_FORM_PYTHON] = add_python,
+        [JR_FORM_PYTHON] = add_python_target,
         [JR_FORM_LIBRARY] = add_library,
     };
     const struct jr_entrypoint *entry = &scopes->job->entrypoint;
@@ -104,9 +104,9 @@ int jr_argv_compile(struct jr_stencils *ret, const struct jr_scopes *scopes,
         heads[entry->form](&words);
     for (uint32_t i = entry->form == JR_FORM_SHELL;
          i < entry->argv_count && !function; i++)
-        add(&words, entry->argv[i]);
+        add_argv_template(&words, entry->argv[i]);
     if (function)
-        add(&words, "");
+        add_argv_template(&words, "");
     if (jr_stencils_compile(ret, &scopes->space, words.argv.items,
                             words.argv.count, err) < 0)
         return -1;
@@ -115,8 +115,8 @@ int jr_argv_compile(struct jr_stencils *ret, const struct jr_scopes *scopes,
                : 0;
 }
 
-static void add_args(struct jr_buf *out, const char *before, char *const *args,
-                     uint32_t count)
+static void add_call_args(struct jr_buf *out, const char *before,
+                          char *const *args, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         jr_buf_str(out, i == 0 ? before : ", ");
@@ -124,8 +124,8 @@ static void add_args(struct jr_buf *out, const char *before, char *const *args,
     }
 }
 
-static const struct jr_kwarg *find(const struct jr_kwarg *kwargs,
-                                   uint32_t count, const char *name)
+static const struct jr_kwarg *find_kwarg(const struct jr_kwarg *kwargs,
+                                         uint32_t count, const char *name)
 {
     for (uint32_t i = 0; i < count; i++)
         if (strcmp(kwargs[i].name, name) == 0)
@@ -151,13 +151,13 @@ static void add_kwargs(struct jr_buf *out, const struct jr_entrypoint *entry,
     for (uint32_t i = 0; i < entry->kwargs_count; i++) {
         const struct jr_kwarg *kwarg = &entry->kwargs[i], *over = NULL;
         if (more != NULL)
-            over = find(more->kwargs, more->kwargs_count, kwarg->name);
+            over = find_kwarg(more->kwargs, more->kwargs_count, kwarg->name);
         add_kwarg(out, over != NULL ? over : kwarg, first);
         first = false;
     }
     for (uint32_t i = 0; more != NULL && i < more->kwargs_count; i++) {
         const struct jr_kwarg *kwarg = &more->kwargs[i];
-        if (find(entry->kwargs, entry->kwargs_count, kwarg->name) != NULL)
+        if (find_kwarg(entry->kwargs, entry->kwargs_count, kwarg->name) != NULL)
             continue;
         add_kwarg(out, kwarg, first);
         first = false;
@@ -170,10 +170,10 @@ static void add_call(struct jr_buf *out, const struct jr_entrypoint *entry,
 {
     const struct jr_python *python = entry->python;
     jr_buf_str(out, "{\"args\": [");
-    add_args(out, "", entry->argv, entry->argv_count);
+    add_call_args(out, "", entry->argv, entry->argv_count);
     if (more != NULL)
-        add_args(out, entry->argv_count > 0 ? ", " : "", more->args,
-                 more->args_count);
+        add_call_args(out, entry->argv_count > 0 ? ", " : "", more->args,
+                      more->args_count);
     jr_buf_str(out, "], \"kwargs\": {");
     add_kwargs(out, entry, more);
     jr_buf_str(out, "}, \"setup\": ");
@@ -198,7 +198,7 @@ int jr_argv_call(struct jr_stencil *ret, const struct jr_scopes *scopes,
 static void add_refusal(struct words *words)
 {
     if (words->scopes->job->policy->fork_threads == JR_FORK_THREADS_REFUSE)
-        add(words, "--refuse-threads");
+        add_argv_template(words, "--refuse-threads");
 }
 
 char **jr_argv_helper(const struct jr_scopes *scopes, struct jr_arena *arena)
@@ -210,23 +210,23 @@ char **jr_argv_helper(const struct jr_scopes *scopes, struct jr_arena *arena)
         return NULL;
     if (entry->form == JR_FORM_LIBRARY) {
         add_support(&words, "jobrun-step");
-        add(&words, "serve");
+        add_argv_template(&words, "serve");
         add_refusal(&words);
-        add(&words, entry->library->path);
+        add_argv_template(&words, entry->library->path);
         return words.argv.items;
     }
-    add(&words, entry->python->interpreter);
+    add_argv_template(&words, entry->python->interpreter);
     add_support(&words, "python/jobrun/_worker.py");
-    add(&words, "serve");
+    add_argv_template(&words, "serve");
     add_refusal(&words);
     for (uint32_t i = 0; i < job->preload_count; i++) {
-        add(&words, "--preload");
-        add(&words, job->preload[i]);
+        add_argv_template(&words, "--preload");
+        add_argv_template(&words, job->preload[i]);
     }
     if (job->start_method == JR_START_FORK) {
-        add(&words, "--load");
-        add(&words, what_of(entry->python));
-        add(&words, entry->python->target);
+        add_argv_template(&words, "--load");
+        add_argv_template(&words, what_of(entry->python));
+        add_argv_template(&words, entry->python->target);
     }
     return words.argv.items;
 }

@@ -34,20 +34,20 @@ struct place {
     size_t row;
 };
 
-static int by_name(const void *a, const void *b)
+static int compare_row_places(const void *a, const void *b)
 {
     const struct place *left = a, *right = b;
     return strcmp(left->name, right->name);
 }
 
 /* The places live in the arena, the tree's own nodes do not. */
-static void keep(void *place)
+static void keep_row_place(void *place)
 {
     (void)place;
 }
 
 /* A new row, and its place. */
-static struct jr_env_row *add_row(struct build *build, const char *name)
+static struct jr_env_row *add_env_row(struct build *build, const char *name)
 {
     struct jr_environment *env = build->env;
     struct place *place = jr_arena_alloc(build->arena, sizeof *place);
@@ -58,7 +58,7 @@ static struct jr_env_row *add_row(struct build *build, const char *name)
         return NULL;
     *row = (struct jr_env_row){.name = name, .len = strlen(name)};
     *place = (struct place){name, env->count - 1};
-    if (tsearch(place, &build->places, by_name) == NULL)
+    if (tsearch(place, &build->places, compare_row_places) == NULL)
         build->arena->failed = true;
     return row;
 }
@@ -67,14 +67,14 @@ static struct jr_env_row *add_row(struct build *build, const char *name)
 static struct jr_env_row *row_of(struct build *build, const char *name)
 {
     const struct place key = {.name = name};
-    struct place *const *slot = tfind(&key, &build->places, by_name);
-    return slot == NULL ? add_row(build, name)
+    struct place *const *slot = tfind(&key, &build->places, compare_row_places);
+    return slot == NULL ? add_env_row(build, name)
                         : &build->env->rows[(*slot)->row];
 }
 
 /* `space` tells which words the template may use. */
-static int set(struct build *build, const struct jr_template_space *space,
-               const struct jr_variable *variable, struct jr_error *err)
+static int set_row(struct build *build, const struct jr_template_space *space,
+                   const struct jr_variable *variable, struct jr_error *err)
 {
     struct jr_env_row *row = row_of(build, variable->name);
     const char *prefix = jr_arena_printf(build->arena, "%s=", variable->name);
@@ -89,7 +89,7 @@ static int set(struct build *build, const struct jr_template_space *space,
 static void set_own(struct build *build, const char *name, const char *text)
 {
     const struct jr_variable variable = {.name = name, .text = text};
-    (void)set(build, &build->tables, &variable, NULL);
+    (void)set_row(build, &build->tables, &variable, NULL);
 }
 
 static void set_literal(struct build *build, const char *name,
@@ -103,14 +103,15 @@ static void set_literal(struct build *build, const char *name,
     jr_stencil_literal(&row->stencil, &build->scopes->space, item);
 }
 
-static void unset(struct build *build, const char *name)
+static void unset_row(struct build *build, const char *name)
 {
     struct jr_env_row *row = row_of(build, name);
     if (row != NULL)
         row->unset = true;
 }
 
-static bool applies(const struct build *build, const struct jr_variable *row)
+static bool does_row_apply(const struct build *build,
+                           const struct jr_variable *row)
 {
     if (row->kinds != 0 && (row->kinds & 1u << build->scopes->job->device) == 0)
         return false;
@@ -120,21 +121,23 @@ static bool applies(const struct build *build, const struct jr_variable *row)
     return there == (row->when == JR_IF_SET);
 }
 
-static void add_table(struct build *build, const struct jr_variables *table)
+static void add_variable_table(struct build *build,
+                               const struct jr_variables *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct jr_variable *row = &table->rows[i];
         if (row->text == NULL)
-            unset(build, row->name);
-        else if (applies(build, row))
+            unset_row(build, row->name);
+        else if (does_row_apply(build, row))
             set_own(build, row->name, row->text);
     }
 }
 
 /* A list that would not fit one variable is nobody's, a stale one neither. */
-static void leave_out(struct build *build, const char *name, uint32_t ranks)
+static void leave_out_list(struct build *build, const char *name,
+                           uint32_t ranks)
 {
-    unset(build, name);
+    unset_row(build, name);
     jr_diags_warning(build->diags, 504, (struct jr_span){0}, NULL,
                      "%s is left out: a list of %u ranks does not fit an "
                      "environment variable",
@@ -147,7 +150,7 @@ static void drop_long_lists(struct build *build)
     static const char *const names[JR_AXIS_COUNT] = {JR_AXES(MEMBERS)};
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
         if (build->scopes->members[axis] == NULL)
-            leave_out(build, names[axis], build->scopes->grid.size[axis]);
+            leave_out_list(build, names[axis], build->scopes->grid.size[axis]);
     }
 }
 
@@ -164,9 +167,9 @@ static void set_of_node(struct build *build, const char *name, const char *text,
 /* HIP would count once more, within what ROCR_VISIBLE_DEVICES has left. */
 static void drop_filters(struct build *build)
 {
-    unset(build, "HIP_VISIBLE_DEVICES");
-    unset(build, "CUDA_VISIBLE_DEVICES");
-    unset(build, "GPU_DEVICE_ORDINAL");
+    unset_row(build, "HIP_VISIBLE_DEVICES");
+    unset_row(build, "CUDA_VISIBLE_DEVICES");
+    unset_row(build, "GPU_DEVICE_ORDINAL");
 }
 
 static void add_devices(struct build *build)
@@ -203,11 +206,11 @@ static void add_profiles(struct build *build)
         const struct jr_variables *table =
             jr_variables_of(job->env_profiles[i]);
         if (table != NULL)
-            add_table(build, table);
+            add_variable_table(build, table);
     }
     if (build->scopes->endpoints != NULL &&
         build->scopes->common.text[JR_TEMPLATE_ENDPOINTS] == NULL)
-        leave_out(build, "PADDLE_TRAINER_ENDPOINTS", job->world_size);
+        leave_out_list(build, "PADDLE_TRAINER_ENDPOINTS", job->world_size);
 }
 
 static void add_required(struct build *build, const char *name)
@@ -225,7 +228,8 @@ static void add_required(struct build *build, const char *name)
     build->status = JR_STATUS_UNRESOLVED;
 }
 
-static void add_entry(struct build *build, const struct jr_env_entry *entry)
+static void add_spec_entry(struct build *build,
+                           const struct jr_env_entry *entry)
 {
     const struct jr_template_space *space = &build->scopes->space;
     struct jr_variable variable = {.name = entry->name, .text = entry->value};
@@ -233,8 +237,8 @@ static void add_entry(struct build *build, const struct jr_env_entry *entry)
     if (entry->required) {
         add_required(build, entry->name);
     } else if (entry->value == NULL) {
-        unset(build, entry->name);
-    } else if (set(build, space, &variable, &err) < 0) {
+        unset_row(build, entry->name);
+    } else if (set_row(build, space, &variable, &err) < 0) {
         jr_diags_error(
             build->diags, 502, (struct jr_span){0},
             jr_arena_printf(build->arena, "%s.%s", build->path, entry->name),
@@ -250,7 +254,7 @@ static void copy_all(struct jr_strv *to, struct jr_arena *arena,
         jr_strv_push(to, arena, jr_arena_strdup(arena, items[i]));
 }
 
-static void inherit(struct build *build)
+static void inherit_environment(struct build *build)
 {
     const struct jr_job *job = build->scopes->job;
     struct jr_strv *inherited = &build->env->inherited;
@@ -321,15 +325,15 @@ enum jr_status jr_environment_init(struct jr_environment *ret,
     };
     *ret = (struct jr_environment){0};
     build.tables.internals = true;
-    inherit(&build);
-    add_table(&build, jr_variables_always());
+    inherit_environment(&build);
+    add_variable_table(&build, jr_variables_always());
     drop_long_lists(&build);
     add_devices(&build);
     add_threads(&build);
     add_profiles(&build);
     for (uint32_t i = 0; i < scopes->job->env_count; i++)
-        add_entry(&build, &scopes->job->env[i]);
-    tdestroy(build.places, keep);
+        add_spec_entry(&build, &scopes->job->env[i]);
+    tdestroy(build.places, keep_row_place);
     settle_inherited(ret, arena);
     if (scopes->job->setup != NULL)
         settle_drop(&build);
@@ -351,8 +355,8 @@ enum jr_status jr_env_more_init(struct jr_env_more *ret,
         .path = jr_arena_printf(scopes->space.arena, "%s.env", path),
     };
     for (uint32_t i = 0; i < entry->env_count && build.path != NULL; i++)
-        add_entry(&build, &entry->env[i]);
-    tdestroy(build.places, keep);
+        add_spec_entry(&build, &entry->env[i]);
+    tdestroy(build.places, keep_row_place);
     *ret = (struct jr_env_more){env.rows, env.count};
     return build.status;
 }

@@ -8,8 +8,8 @@
 #include "banned.h"
 
 /* Whether a rank has that very variable; `hint` is where it is likely to be. */
-static bool has(const struct jr_plan_rank *rank, const char *item, size_t hint,
-                size_t count)
+static bool has_variable(const struct jr_plan_rank *rank, const char *item,
+                         size_t hint, size_t count)
 {
     if (hint < count && rank->env[hint] == item)
         return true;
@@ -20,11 +20,11 @@ static bool has(const struct jr_plan_rank *rank, const char *item, size_t hint,
 }
 
 /* Ranks `first` on, `count` of them, all have the variable. */
-static bool is_common(const struct jr_plan *plan, const size_t *counts,
-                      const char *item, size_t hint)
+static bool is_variable_common(const struct jr_plan *plan, const size_t *counts,
+                               const char *item, size_t hint)
 {
     for (uint32_t i = 1; i < plan->count; i++)
-        if (!has(&plan->ranks[plan->first + i], item, hint, counts[i]))
+        if (!has_variable(&plan->ranks[plan->first + i], item, hint, counts[i]))
             return false;
     return true;
 }
@@ -51,7 +51,7 @@ void jr_helper_fill(struct jr_plan *plan, const struct jr_scopes *scopes,
     if (helper->argv != NULL)
         counts = count_all(plan, scopes->space.arena);
     for (size_t i = 0; counts != NULL && i < counts[0]; i++) {
-        if (!is_common(plan, counts, model->env[i], i))
+        if (!is_variable_common(plan, counts, model->env[i], i))
             continue;
         jr_strv_push(&env, arena, model->env[i]);
         helper->env_own += i < model->env_own;

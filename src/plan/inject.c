@@ -30,8 +30,8 @@ static uint32_t column_of(const struct item *item, const char *at)
 }
 
 /* Complain about [from, to). */
-static bool refuse(const struct item *item, const char *from, const char *to,
-                   const char *text, const char *help)
+static bool refuse_injection(const struct item *item, const char *from,
+                             const char *to, const char *text, const char *help)
 {
     const struct jr_span span = {
         .source = item->source,
@@ -46,14 +46,14 @@ static bool refuse(const struct item *item, const char *from, const char *to,
     return false;
 }
 
-static char *cut(const struct item *item, const char *from, const char *to)
+static char *cut_text(const struct item *item, const char *from, const char *to)
 {
     return jr_arena_strndup(item->arena, from, (size_t)(to - from));
 }
 
 /* Up to one of the marks, or the end of the item. */
-static const char *upto(const struct item *item, const char *from,
-                        const char *marks)
+static const char *find_mark_end(const struct item *item, const char *from,
+                                 const char *marks)
 {
     const char *to = from;
     while (to < item->end && strchr(marks, *to) == NULL)
@@ -61,11 +61,11 @@ static const char *upto(const struct item *item, const char *from,
     return to;
 }
 
-static bool read_kind(struct item *item, const char *to)
+static bool read_injection_kind(struct item *item, const char *to)
 {
 #define WORD(name, word, help) word,
     static const char *const words[] = {JR_INJECTS(WORD) NULL};
-    const char *word = cut(item, item->text, to);
+    const char *word = cut_text(item, item->text, to);
     const char *near = word == NULL ? NULL : jr_word_nearest(word, words);
     int kind = 0;
     while (word != NULL && words[kind] != NULL &&
@@ -79,11 +79,11 @@ static bool read_kind(struct item *item, const char *to)
                        "noresult:1, oom:2: one range of ranks each";
     if (near != NULL)
         help = jr_arena_printf(item->arena, "did you mean '%s'?", near);
-    return refuse(item, item->text, to, "no such injection",
-                  help == NULL ? "" : help);
+    return refuse_injection(item, item->text, to, "no such injection",
+                            help == NULL ? "" : help);
 }
 
-static bool read_range(struct item *item, const char *text)
+static bool read_rank_range(struct item *item, const char *text)
 {
     struct jr_injection *ret = &item->ret;
     uint64_t first, last, step = 1;
@@ -108,96 +108,102 @@ static bool read_range(struct item *item, const char *text)
     return true;
 }
 
-static bool read_ranks(struct item *item, const char *from, const char *to)
+static bool read_injection_ranks(struct item *item, const char *from,
+                                 const char *to)
 {
-    const char *text = cut(item, from, to);
-    if (text == NULL || !read_range(item, text))
-        return refuse(item, from, to, "no rank",
-                      "ranks are written as 3, 0-3, 0-7/2 or *");
+    const char *text = cut_text(item, from, to);
+    if (text == NULL || !read_rank_range(item, text))
+        return refuse_injection(item, from, to, "no rank",
+                                "ranks are written as 3, 0-3, 0-7/2 or *");
     if (item->ret.last < item->plan->world_size)
         return true;
     const char *help =
         jr_arena_printf(item->arena, "the last of %u ranks is %u",
                         item->plan->world_size, item->plan->world_size - 1);
-    return refuse(item, from, to, "there is no such rank",
-                  help == NULL ? "" : help);
+    return refuse_injection(item, from, to, "there is no such rank",
+                            help == NULL ? "" : help);
 }
 
 static bool read_code(struct item *item, const char *from, const char *to)
 {
     uint32_t code;
-    const char *text = cut(item, from, to);
+    const char *text = cut_text(item, from, to);
     if (item->ret.what != JR_INJECT_EXIT)
-        return refuse(item, from - 1, to, "only exit has a code", "exit:1=7");
+        return refuse_injection(item, from - 1, to, "only exit has a code",
+                                "exit:1=7");
     if (text == NULL || !jr_num_u32(text, &code) || code > LAST_CODE)
-        return refuse(item, from, to, "no exit code",
-                      "a code is from 0 to 255: exit:1=7");
+        return refuse_injection(item, from, to, "no exit code",
+                                "a code is from 0 to 255: exit:1=7");
     item->ret.code = (int32_t)code;
     return true;
 }
 
-static bool read_time(struct item *item, const char *from, const char *to)
+static bool read_injection_time(struct item *item, const char *from,
+                                const char *to)
 {
-    const char *text = cut(item, from, to);
+    const char *text = cut_text(item, from, to);
     if (item->ret.what == JR_INJECT_NORESULT)
-        return refuse(item, from - 1, to, "noresult has no time",
-                      "what is withheld is withheld at the end");
+        return refuse_injection(item, from - 1, to, "noresult has no time",
+                                "what is withheld is withheld at the end");
     item->timed = true;
     if (text != NULL && jr_num_duration(text, &item->ret.after_ms))
         return true;
-    return refuse(item, from, to, "no duration",
-                  "a time after the rank's start is 500ms, 5s or 1m30s");
+    return refuse_injection(
+        item, from, to, "no duration",
+        "a time after the rank's start is 500ms, 5s or 1m30s");
 }
 
 static bool read_attempt(struct item *item, const char *from, const char *to)
 {
-    const char *text = cut(item, from, to);
+    const char *text = cut_text(item, from, to);
     item->every = text != NULL && strcmp(text, "*") == 0;
     if (item->every || (text != NULL && jr_num_u32(text, &item->attempt)))
         return true;
-    return refuse(item, from, to, "no attempt",
-                  "attempts count from 0; #* is all of them");
+    return refuse_injection(item, from, to, "no attempt",
+                            "attempts count from 0; #* is all of them");
 }
 
 /* What stands behind the ranks: each mark at most once, in any order. */
 static bool read_marks(struct item *item, const char *at)
 {
     bool (*const readers[])(struct item *, const char *, const char *) = {
-        read_code, read_time, read_attempt};
+        read_code, read_injection_time, read_attempt};
     static const char marks[] = "=@#";
     bool seen[3] = {false};
     while (at < item->end) {
         size_t mark = (size_t)(strchr(marks, *at) - marks);
-        const char *to = upto(item, at + 1, marks);
+        const char *to = find_mark_end(item, at + 1, marks);
         if (seen[mark])
-            return refuse(item, at, to, "said twice", "say it once");
+            return refuse_injection(item, at, to, "said twice", "say it once");
         seen[mark] = true;
         if (!readers[mark](item, at + 1, to))
             return false;
         at = to;
     }
     if (item->ret.what == JR_INJECT_EXIT && !seen[0])
-        return refuse(item, item->text, item->end, "exit wants a code",
-                      "exit:1=7");
+        return refuse_injection(item, item->text, item->end,
+                                "exit wants a code", "exit:1=7");
     return true;
 }
 
-static bool read_item(struct item *item)
+static bool read_injection(struct item *item)
 {
-    const char *colon = upto(item, item->text, ":");
-    if (!read_kind(item, colon))
+    const char *colon = find_mark_end(item, item->text, ":");
+    if (!read_injection_kind(item, colon))
         return false;
     if (colon == item->end)
-        return refuse(item, item->text, item->end, "which ranks?",
-                      "kill:3, or kill:* for all");
-    const char *marks = upto(item, colon + 1, "=@#");
-    if (!read_ranks(item, colon + 1, marks) || !read_marks(item, marks))
+        return refuse_injection(item, item->text, item->end, "which ranks?",
+                                "kill:3, or kill:* for all");
+    const char *marks = find_mark_end(item, colon + 1, "=@#");
+    if (!read_injection_ranks(item, colon + 1, marks) ||
+        !read_marks(item, marks))
         return false;
     if (item->ret.what == JR_INJECT_NORESULT &&
         !item->plan->policy->results.stated)
-        return refuse(item, item->text, item->end,
-                      "the spec asks for no results that could be withheld",
-                      "state `results`");
+        return refuse_injection(
+            item, item->text, item->end,
+            "the spec asks for no results that could be withheld",
+            "state `results`");
     return true;
 }
 
@@ -213,7 +219,7 @@ static void next_item(struct item *item, const char *from)
     item->attempt = 0;
 }
 
-static void take(struct item *item, uint32_t attempt)
+static void take_injection(struct item *item, uint32_t attempt)
 {
     size_t count = item->plan->injections_count;
     struct jr_injection *slot = NULL;
@@ -243,8 +249,8 @@ enum jr_status jr_inject_parse(struct jr_plan *plan, struct jr_arena *arena,
     const char *at = kept;
     do {
         next_item(&item, at);
-        if (read_item(&item))
-            take(&item, attempt);
+        if (read_injection(&item))
+            take_injection(&item, attempt);
         else
             good = false;
         at += strcspn(at, ",");

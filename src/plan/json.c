@@ -25,8 +25,8 @@ struct writer {
     const bool *secret;               /* of its variables */
 };
 
-static void print_group(struct jr_buf *out, const struct jr_grid *grid,
-                        enum jr_axis axis, uint32_t group)
+static void print_json_group(struct jr_buf *out, const struct jr_grid *grid,
+                             enum jr_axis axis, uint32_t group)
 {
     for (uint32_t i = 0; i < grid->size[axis]; i++) {
         jr_buf_char(out, i > 0 ? ',' : '[');
@@ -35,20 +35,21 @@ static void print_group(struct jr_buf *out, const struct jr_grid *grid,
     jr_buf_char(out, ']');
 }
 
-static void print_groups(struct jr_buf *out, const struct jr_grid *grid,
-                         enum jr_axis axis)
+static void print_json_groups(struct jr_buf *out, const struct jr_grid *grid,
+                              enum jr_axis axis)
 {
     uint32_t groups = jr_grid_groups(grid, axis);
     jr_buf_printf(out, "%s\"%s\":[", axis > 0 ? "," : "", jr_show_axis[axis]);
     for (uint32_t group = 0; group < groups; group++) {
         jr_buf_str(out, group > 0 ? "," : "");
-        print_group(out, grid, axis, group);
+        print_json_group(out, grid, axis, group);
     }
     jr_buf_char(out, ']');
 }
 
 /* The members of an object with a number for each axis. */
-static void print_axes(struct jr_buf *out, const uint32_t values[JR_AXIS_COUNT])
+static void print_json_axes(struct jr_buf *out,
+                            const uint32_t values[JR_AXIS_COUNT])
 {
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++)
         jr_buf_printf(out, "%s\"%s\":%u", axis > 0 ? "," : "",
@@ -61,16 +62,16 @@ static void print_mesh(struct jr_telling *telling)
     struct jr_grid grid;
     memcpy(grid.size, telling->plan->axis_size, sizeof grid.size);
     jr_buf_str(out, "\"mesh\":{");
-    print_axes(out, grid.size);
+    print_json_axes(out, grid.size);
     jr_buf_str(out, ",\"groups\":{");
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
-        print_groups(out, &grid, axis);
+        print_json_groups(out, &grid, axis);
         jr_telling_pass(telling, true);
     }
     jr_buf_str(out, "}},\n");
 }
 
-static void print_argv(struct jr_buf *out, char *const *argv)
+static void print_json_argv(struct jr_buf *out, char *const *argv)
 {
     const char *before = "";
     for (; *argv != NULL; argv++) {
@@ -90,8 +91,8 @@ static bool is_long_list(const char *item, size_t name)
 }
 
 /* The length of the name counts the "=" in. */
-static bool is_secret(const struct writer *writer, uint32_t i, const char *item,
-                      size_t name)
+static bool is_item_secret(const struct writer *writer, uint32_t i,
+                           const char *item, size_t name)
 {
     if (i < writer->model->env_own &&
         strncmp(writer->model->env[i], item, name) == 0)
@@ -99,8 +100,8 @@ static bool is_secret(const struct writer *writer, uint32_t i, const char *item,
     return jr_show_secret(writer->plan, item);
 }
 
-static void print_env(const struct writer *writer, char *const *env,
-                      uint32_t own)
+static void print_json_env(const struct writer *writer, char *const *env,
+                           uint32_t own)
 {
     struct jr_buf *out = writer->out;
     const char *before = "";
@@ -114,7 +115,7 @@ static void print_env(const struct writer *writer, char *const *env,
         jr_buf_str(out, before);
         jr_json_quote(out, key);
         jr_buf_char(out, ':');
-        jr_json_quote(out, is_secret(writer, i, item, name + 1)
+        jr_json_quote(out, is_item_secret(writer, i, item, name + 1)
                                ? JR_REDACTED
                                : item + name + 1);
         before = ",";
@@ -136,15 +137,15 @@ static void print_rank(const struct writer *writer,
     jr_buf_printf(out, "{\"rank\":%u,\"local_rank\":%u,\"node_rank\":%u,",
                   rank->rank, rank->local_rank, rank->node_rank);
     jr_buf_str(out, "\"coordinates\":{");
-    print_axes(out, rank->at);
+    print_json_axes(out, rank->at);
     jr_buf_str(out, "},\"groups\":{");
-    print_axes(out, rank->group);
+    print_json_axes(out, rank->group);
     jr_buf_str(out, "},\"argv\":[");
-    print_argv(out, rank->argv);
+    print_json_argv(out, rank->argv);
     jr_buf_str(out, "],\"workdir\":");
     jr_json_quote(out, rank->workdir);
     jr_buf_str(out, ",\"env\":{");
-    print_env(writer, rank->env, rank->env_own);
+    print_json_env(writer, rank->env, rank->env_own);
     jr_buf_str(out, "},\"stdout\":");
     print_sink(out, rank->out, rank->out_path);
     jr_buf_str(out, ",\"stderr\":");
@@ -157,7 +158,7 @@ static void print_rank(const struct writer *writer,
 }
 
 /* How ranks start: what runs before them, and what they are forked from. */
-static void print_start(const struct writer *writer)
+static void print_json_start(const struct writer *writer)
 {
 #define START(name, word, help) word,
     static const char *const methods[] = {JR_START_METHODS(START)};
@@ -172,9 +173,9 @@ static void print_start(const struct writer *writer)
         return;
     }
     jr_buf_str(out, "{\"argv\":[");
-    print_argv(out, plan->helper.argv);
+    print_json_argv(out, plan->helper.argv);
     jr_buf_str(out, "],\"env\":{");
-    print_env(writer, plan->helper.env, plan->helper.env_own);
+    print_json_env(writer, plan->helper.env, plan->helper.env_own);
     jr_buf_str(out, "}},\n");
 }
 
@@ -209,7 +210,7 @@ static void print_processes(struct jr_telling *telling)
     } else {
         for (uint32_t i = 0; i < model.env_own; i++)
             secret[i] = jr_show_secret(plan, model.env[i]);
-        print_start(&writer);
+        print_json_start(&writer);
         print_ranks(&writer);
     }
     jr_arena_release(&arena);

@@ -35,13 +35,13 @@ static enum jr_axis line_axis(const struct jr_grid *grid)
 }
 
 /* Pad the text since `start` to `width`. */
-static void pad(struct jr_buf *out, size_t start, size_t width)
+static void pad_mesh_text(struct jr_buf *out, size_t start, size_t width)
 {
     size_t len = out->len - start;
     jr_buf_fill(out, ' ', len < width ? width - len : 1);
 }
 
-static unsigned digits(uint32_t number)
+static unsigned count_digits(uint32_t number)
 {
     unsigned count = 1;
     for (; number >= 10; number /= 10)
@@ -54,7 +54,7 @@ static size_t label_width(const struct jr_grid *grid, enum jr_axis axis)
 {
     if (axis <= line_axis(grid) || grid->size[axis] == 1)
         return 0;
-    return strlen(jr_show_axis[axis]) + digits(grid->size[axis] - 1) + 3;
+    return strlen(jr_show_axis[axis]) + count_digits(grid->size[axis] - 1) + 3;
 }
 
 /* "data 0  pipeline 0  " for the line that begins with `rank`, blank where the
@@ -70,7 +70,7 @@ static void print_labels(struct jr_buf *out, const struct jr_grid *grid,
             continue;
         if (rank < line || jr_grid_at(grid, rank - line, axis) != at)
             jr_buf_printf(out, "%s %u", jr_show_axis[axis], at);
-        pad(out, start, width);
+        pad_mesh_text(out, start, width);
     }
 }
 
@@ -88,12 +88,12 @@ static void print_line(struct jr_buf *out, const struct jr_grid *grid,
         size_t start = out->len;
         jr_buf_printf(out, "%s%u", word, first + i);
         if (i + 1 < size)
-            pad(out, start, strlen(jr_show_axis[axis]) + 5);
+            pad_mesh_text(out, start, strlen(jr_show_axis[axis]) + 5);
     }
     jr_buf_char(out, '\n');
 }
 
-static void print_head(struct jr_buf *out, const struct jr_grid *grid)
+static void print_mesh_head(struct jr_buf *out, const struct jr_grid *grid)
 {
     char word[32];
     (void)snprintf(word, sizeof word, "%s ", jr_show_axis[line_axis(grid)]);
@@ -103,13 +103,13 @@ static void print_head(struct jr_buf *out, const struct jr_grid *grid)
 }
 
 /* One axis alone needs no table: its only line is its only group. */
-static void print_table(struct jr_buf *out, const struct jr_grid *grid)
+static void print_mesh_table(struct jr_buf *out, const struct jr_grid *grid)
 {
     uint32_t size = grid->size[line_axis(grid)];
     uint32_t lines = jr_grid_world(grid) / size;
     if (lines == 1)
         return;
-    print_head(out, grid);
+    print_mesh_head(out, grid);
     for (uint32_t line = 0; line < lines; line++) {
         if (lines > LINES_MAX && line == LINES_MAX / 2) {
             jr_buf_printf(out, "...     %u more lines\n",
@@ -122,8 +122,8 @@ static void print_table(struct jr_buf *out, const struct jr_grid *grid)
 }
 
 /* Members are evenly spaced: a short list, or first-last/step. */
-static void print_group(struct jr_buf *out, const struct jr_grid *grid,
-                        enum jr_axis axis, uint32_t group)
+static void print_mesh_group(struct jr_buf *out, const struct jr_grid *grid,
+                             enum jr_axis axis, uint32_t group)
 {
     uint32_t size = grid->size[axis];
     uint32_t first = jr_grid_member(grid, axis, group, 0);
@@ -146,16 +146,16 @@ static void print_axis(struct jr_buf *out, const struct jr_grid *grid,
     uint32_t shown = groups > GROUPS_MAX ? GROUPS_MAX / 2 : groups;
     jr_buf_str(out, jr_show_axis[axis]);
     for (uint32_t group = 0; group < shown; group++)
-        print_group(out, grid, axis, group);
+        print_mesh_group(out, grid, axis, group);
     if (shown == groups)
         return;
     jr_buf_str(out, " ..");
-    print_group(out, grid, axis, groups - 1);
+    print_mesh_group(out, grid, axis, groups - 1);
     jr_buf_printf(out, " (%u groups)", groups);
 }
 
-static void print_axes(struct jr_buf *out, const struct jr_grid *grid,
-                       const char *between)
+static void print_mesh_axes(struct jr_buf *out, const struct jr_grid *grid,
+                            const char *between)
 {
     const char *before = "";
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
@@ -168,16 +168,16 @@ static void print_axes(struct jr_buf *out, const struct jr_grid *grid,
 }
 
 /* On one line where they fit, else an axis a line. */
-static void print_groups(struct jr_buf *out, const struct jr_grid *grid)
+static void print_mesh_groups(struct jr_buf *out, const struct jr_grid *grid)
 {
     struct jr_error err = {0};
     size_t start = out->len;
     jr_buf_str(out, "groups  ");
-    print_axes(out, grid, "   ");
+    print_mesh_axes(out, grid, "   ");
     if (out->len - start > WIDTH && !out->failed) {
         out->len = start;
         jr_buf_str(out, "groups  ");
-        print_axes(out, grid, "\n        ");
+        print_mesh_axes(out, grid, "\n        ");
     }
     if (jr_grid_world(grid) == 1)
         jr_buf_str(out, "one rank, its own group on each axis");
@@ -199,6 +199,6 @@ void jr_show_mesh(struct jr_buf *out, const struct jr_plan *plan)
                   grid.size[JR_AXIS_DATA], grid.size[JR_AXIS_PIPELINE],
                   grid.size[JR_AXIS_MODEL]);
     jr_buf_str(out, "       layout [data][pipeline][model], model fastest\n");
-    print_table(out, &grid);
-    print_groups(out, &grid);
+    print_mesh_table(out, &grid);
+    print_mesh_groups(out, &grid);
 }

@@ -34,10 +34,10 @@ static char **unset_names(const struct jr_rank_entry *entry,
     return names.items;
 }
 
-static enum jr_status compile(struct jr_addition *ret,
-                              const struct jr_rank_entry *entry,
-                              const struct jr_scopes *scopes,
-                              struct jr_diags *diags)
+static enum jr_status compile_addition(struct jr_addition *ret,
+                                       const struct jr_rank_entry *entry,
+                                       const struct jr_scopes *scopes,
+                                       struct jr_diags *diags)
 {
     struct jr_arena *arena = scopes->space.arena;
     struct jr_error err = {0};
@@ -78,7 +78,7 @@ enum jr_status jr_additions_init(struct jr_additions *ret,
     for (; ret->count < count; ret->count++) {
         struct jr_addition *item = &ret->items[ret->count];
         const struct jr_rank_entry *entry = &job->per_rank[ret->count];
-        enum jr_status one = compile(item, entry, scopes, diags);
+        enum jr_status one = compile_addition(item, entry, scopes, diags);
         status = status == JR_STATUS_OK ? one : status;
         item->drop = unset_names(entry, arena);
         jr_set_fill(&item->ranks, ret->of, job->world_size,

@@ -10,7 +10,7 @@
 #include "banned.h"
 
 /* The mesh is proved, and the nodes hold exactly its ranks. */
-static enum jr_status check_mesh(struct jr_build *build)
+static enum jr_status check_plan_mesh(struct jr_build *build)
 {
     const struct jr_job *job = build->job;
     struct jr_error err = {0};
@@ -76,7 +76,7 @@ static void fill_plan(struct jr_build *build)
                               options->own);
 }
 
-static uint32_t node_of(const struct jr_job *job, uint32_t rank)
+static uint32_t find_rank_node(const struct jr_job *job, uint32_t rank)
 {
     uint32_t node = 0;
     while (rank >= job->local_world_sizes[node])
@@ -104,7 +104,7 @@ static void warn_crossing(struct jr_build *build)
         build->diags, 503, (struct jr_span){0}, "parallelism.model",
         "%u of %u model groups cross nodes: ranks %u-%u are on nodes %u to %u",
         crossing, job->world_size / size, example, example + size - 1,
-        node_of(job, example), node_of(job, example + size - 1));
+        find_rank_node(job, example), find_rank_node(job, example + size - 1));
     jr_diag_help(build->diags, diag,
                  "make local_world_size a multiple of %u: the model axis is "
                  "the one that talks most",
@@ -126,7 +126,7 @@ static void warn_of_fork(struct jr_build *build)
                  "start_method: forkserver imports only what `preload` names");
 }
 
-static void warn(struct jr_build *build)
+static void warn_of_plan(struct jr_build *build)
 {
     const struct jr_job *job = build->job;
     warn_crossing(build);
@@ -185,20 +185,20 @@ static enum jr_status check_calls(struct jr_build *build)
     return JR_STATUS_OK;
 }
 
-static bool is_sketch(const struct jr_build *build)
+static bool is_lazy_plan(const struct jr_build *build)
 {
     return build->options.sketch && build->job->start_method == JR_START_SPAWN;
 }
 
 /* What there is of each rank. */
-static enum jr_status add_ranks(struct jr_build *build)
+static enum jr_status add_plan_ranks(struct jr_build *build)
 {
     const struct jr_additions *additions = &build->mould.additions;
     struct jr_plan *plan = build->plan;
     plan->same_argv = !jr_stencils_vary(&build->mould.argv);
     for (size_t i = 0; i < additions->count; i++)
         plan->same_argv &= additions->items[i].args.count == 0;
-    if (is_sketch(build))
+    if (is_lazy_plan(build))
         plan->build = build;
     else
         jr_build_ranks(build);
@@ -207,19 +207,19 @@ static enum jr_status add_ranks(struct jr_build *build)
         jr_helper_fill(plan, &build->mould.scopes, build->arena);
     if (build->arena->failed || build->scratch->failed)
         return JR_STATUS_LAUNCH;
-    warn(build);
+    warn_of_plan(build);
     return check_calls(build);
 }
 
 static enum jr_status build_plan(struct jr_build *build)
 {
-    enum jr_status status = check_mesh(build);
+    enum jr_status status = check_plan_mesh(build);
     if (status == JR_STATUS_OK)
         status = jr_build_mould(build);
     if (status != JR_STATUS_OK)
         return status;
     fill_plan(build);
-    status = add_ranks(build);
+    status = add_plan_ranks(build);
     if (status == JR_STATUS_OK && build->options.inject != NULL)
         status =
             jr_inject_parse(build->plan, build->arena, build->options.inject,
@@ -245,7 +245,7 @@ enum jr_status jr_plan_build(struct jr_plan *ret, struct jr_arena *arena,
         .options = *options,
         .diags = diags,
     };
-    if (is_sketch(build))
+    if (is_lazy_plan(build))
         build->scratch = arena;
     enum jr_status status = build_plan(build);
     jr_arena_release(&scratch);

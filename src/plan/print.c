@@ -13,8 +13,8 @@
 /* The index of the variable that is set by jobrun for the rank and has the name
  * of `item`; `hint` is where it is likely to be. env_own where there is none.
  */
-static uint32_t find_own(const struct jr_plan_rank *rank, const char *item,
-                         uint32_t hint)
+static uint32_t find_own_variable(const struct jr_plan_rank *rank,
+                                  const char *item, uint32_t hint)
 {
     size_t len = strcspn(item, "=") + 1;
     if (hint < rank->env_own && strncmp(rank->env[hint], item, len) == 0)
@@ -37,7 +37,7 @@ static void find_common(bool *common, const struct jr_plan_rank *model,
         telling->out->failed |= arena.failed;
         for (uint32_t i = 0; i < model->env_own && !arena.failed; i++) {
             const char *item = model->env[i];
-            uint32_t found = common[i] ? find_own(&at, item, i) : 0;
+            uint32_t found = common[i] ? find_own_variable(&at, item, i) : 0;
             common[i] =
                 common[i] && found < at.env_own &&
                 (at.env[found] == item || strcmp(at.env[found], item) == 0);
@@ -67,7 +67,7 @@ static void print_own(struct jr_telling *telling,
     telling->out->failed |= arena.failed;
     jr_buf_printf(telling->out, "environment of rank %u\n", rank);
     for (uint32_t i = 0; i < at.env_own && !arena.failed; i++) {
-        uint32_t first = find_own(model, at.env[i], i);
+        uint32_t first = find_own_variable(model, at.env[i], i);
         if (first == model->env_own || !common[first])
             print_variable(telling->out, telling->plan, at.env[i]);
     }
@@ -76,8 +76,8 @@ static void print_own(struct jr_telling *telling,
 }
 
 /* What all ranks have in common is said once. */
-static void print_env(struct jr_telling *telling,
-                      const struct jr_plan_rank *model)
+static void print_plan_env(struct jr_telling *telling,
+                           const struct jr_plan_rank *model)
 {
     const struct jr_plan *plan = telling->plan;
     struct jr_buf *out = telling->out;
@@ -119,7 +119,8 @@ static void print_word(struct jr_buf *out, const char *word)
     jr_buf_printf(out, "%s'", rest);
 }
 
-static void print_argv(struct jr_buf *out, const char *label, char *const *argv)
+static void print_plan_argv(struct jr_buf *out, const char *label,
+                            char *const *argv)
 {
     jr_buf_printf(out, "%-9s", label);
     for (; *argv != NULL; argv++) {
@@ -131,25 +132,26 @@ static void print_argv(struct jr_buf *out, const char *label, char *const *argv)
 static void print_command(struct jr_buf *out, const struct jr_plan *plan,
                           const struct jr_plan_rank *model)
 {
-    print_argv(out, "command", model->argv);
+    print_plan_argv(out, "command", model->argv);
     jr_buf_str(out, plan->same_argv ? "\n" : "   (rank 0)\n");
 }
 
 /* What runs before the ranks do. */
-static void print_start(struct jr_buf *out, const struct jr_plan *plan)
+static void print_plan_start(struct jr_buf *out, const struct jr_plan *plan)
 {
     if (plan->setup.text != NULL) {
         char *const setup[] = {(char *)plan->setup.text, NULL};
-        print_argv(out, "setup", setup);
+        print_plan_argv(out, "setup", setup);
         jr_buf_char(out, '\n');
     }
     if (plan->helper.argv != NULL) {
-        print_argv(out, "helper", plan->helper.argv);
+        print_plan_argv(out, "helper", plan->helper.argv);
         jr_buf_char(out, '\n');
     }
 }
 
-static void print_text(struct jr_buf *out, const char *label, const char *text)
+static void print_plan_text(struct jr_buf *out, const char *label,
+                            const char *text)
 {
     jr_buf_printf(out, "%-10s", label);
     jr_buf_safe(out, text);
@@ -180,8 +182,8 @@ static void print_backends(struct jr_buf *out, const struct jr_plan *plan)
     jr_buf_char(out, '\n');
 }
 
-static void print_head(struct jr_buf *out, const struct jr_plan *plan,
-                       const struct jr_plan_rank *model)
+static void print_plan_head(struct jr_buf *out, const struct jr_plan *plan,
+                            const struct jr_plan_rank *model)
 {
     jr_buf_str(out, "job       ");
     jr_buf_safe(out, plan->name);
@@ -191,16 +193,16 @@ static void print_head(struct jr_buf *out, const struct jr_plan *plan,
     if (plan->count != plan->world_size)
         jr_buf_printf(out, "here      node %u: ranks %u-%u\n", plan->node_rank,
                       plan->first, plan->first + plan->count - 1);
-    print_start(out, plan);
+    print_plan_start(out, plan);
     print_command(out, plan, model);
-    print_text(out, "workdir", model->workdir);
-    print_text(out, "folder", plan->own_dir);
+    print_plan_text(out, "workdir", model->workdir);
+    print_plan_text(out, "folder", plan->own_dir);
     print_master(out, plan);
     print_backends(out, plan);
     if (plan->unbound != NULL)
-        print_text(out, "bind", plan->unbound);
+        print_plan_text(out, "bind", plan->unbound);
     if (plan->inject != NULL)
-        print_text(out, "rehearsed", plan->inject);
+        print_plan_text(out, "rehearsed", plan->inject);
 }
 
 void jr_telling_pass(struct jr_telling *telling, bool more)
@@ -225,13 +227,13 @@ void jr_plan_print(struct jr_buf *out, const struct jr_plan *plan, bool env,
     if (arena.failed) {
         out->failed = true;
     } else {
-        print_head(out, plan, &model);
+        print_plan_head(out, plan, &model);
         jr_buf_char(out, '\n');
         jr_show_mesh(out, plan);
         jr_buf_char(out, '\n');
         jr_show_ranks(out, plan, !env);
         if (env)
-            print_env(&telling, &model);
+            print_plan_env(&telling, &model);
         jr_telling_pass(&telling, false);
     }
     jr_arena_release(&arena);

@@ -18,7 +18,7 @@ struct cast {
 /* What a rank has of its node, as far as that is known. CPUs are known of nodes
  * that have told theirs, of this machine, and of nodes with as many ranks,
  * which are taken to be like it. */
-static void fill_seat(const struct jr_job *job, struct jr_plan_rank *rank)
+static void fill_resources(const struct jr_job *job, struct jr_plan_rank *rank)
 {
     const struct jr_seats *seats = jr_seats_of(job, rank->node_rank);
     uint32_t local = job->local_world_sizes[rank->node_rank];
@@ -58,7 +58,7 @@ static void fill_place(const struct jr_build *build, struct jr_plan_rank *rank)
         rank->at[axis] = jr_grid_at(grid, rank->rank, axis);
         rank->group[axis] = jr_grid_group(grid, rank->rank, axis);
     }
-    fill_seat(build->job, rank);
+    fill_resources(build->job, rank);
     rank->out = sinks->out;
     rank->err = sinks->err;
     rank->on_console = jr_set_has(&build->mould.console, rank->rank);
@@ -157,7 +157,8 @@ static void fill_rank(const struct cast *cast, struct jr_plan_rank *rank)
 }
 
 /* Find the node of a rank, from the one that was asked for last on. */
-static void find_node(struct jr_build *build, struct jr_plan_rank *rank)
+static void find_node_from_last(struct jr_build *build,
+                                struct jr_plan_rank *rank)
 {
     const uint32_t *sizes = build->job->local_world_sizes;
     if (rank->rank < build->node_first)
@@ -179,7 +180,7 @@ void jr_build_ranks(struct jr_build *build)
         if (build->arena->failed || build->scratch->failed)
             return;
         plan->ranks[i].rank = i;
-        find_node(build, &plan->ranks[i]);
+        find_node_from_last(build, &plan->ranks[i]);
         fill_rank(&cast, &plan->ranks[i]);
     }
 }
@@ -203,7 +204,7 @@ void jr_plan_place(const struct jr_plan *plan, uint32_t rank,
     const struct jr_addition *addition =
         jr_additions_find(&mould->additions, rank);
     *ret = (struct jr_plan_rank){.rank = rank};
-    find_node(plan->build, ret);
+    find_node_from_last(plan->build, ret);
     fill_place(plan->build, ret);
     ret->env_own = jr_environment_own(&mould->env,
                                       addition == NULL ? NULL : &addition->env);
@@ -216,7 +217,7 @@ struct jr_plan_rank jr_plan_rank_at(const struct jr_plan *plan, uint32_t rank,
     const struct cast cast = {plan->build, plan->own_dir, arena, arena};
     if (plan->ranks != NULL)
         return plan->ranks[rank];
-    find_node(plan->build, &made);
+    find_node_from_last(plan->build, &made);
     fill_rank(&cast, &made);
     return made;
 }

@@ -13,9 +13,9 @@ struct streams {
     unsigned *of; /* `count` of them */
 };
 
-static int apply(const struct streams *streams,
-                 const struct jr_stream_rule *rule, const char *field,
-                 struct jr_error *err)
+static int apply_stream_rule(const struct streams *streams,
+                             const struct jr_stream_rule *rule,
+                             const char *field, struct jr_error *err)
 {
     struct jr_set set;
     const char *bad;
@@ -46,10 +46,10 @@ struct jr_sinks *jr_sinks_build(struct jr_arena *arena,
     if (sinks == NULL || files.of == NULL || tees.of == NULL)
         return NULL;
     for (uint32_t i = 0; i < job->redirects_count; i++)
-        if (apply(&files, &job->redirects[i], "redirects", err) < 0)
+        if (apply_stream_rule(&files, &job->redirects[i], "redirects", err) < 0)
             return NULL;
     for (uint32_t i = 0; i < job->tee_count; i++)
-        if (apply(&tees, &job->tee[i], "tee", err) < 0)
+        if (apply_stream_rule(&tees, &job->tee[i], "tee", err) < 0)
             return NULL;
     for (uint32_t rank = 0; rank < count; rank++) {
         unsigned teed = job->tee_stated

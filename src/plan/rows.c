@@ -20,7 +20,7 @@ struct run {
     bool hint; /* tell how to see the environment */
 };
 
-static void add_range(struct jr_buf *out, uint32_t first, uint32_t last)
+static void add_rank_run(struct jr_buf *out, uint32_t first, uint32_t last)
 {
     jr_buf_printf(out, "%u", first);
     if (last != first)
@@ -29,7 +29,7 @@ static void add_range(struct jr_buf *out, uint32_t first, uint32_t last)
 
 static void cell_rank(struct jr_buf *out, const struct run *run)
 {
-    add_range(out, run->first.rank, run->last.rank);
+    add_rank_run(out, run->first.rank, run->last.rank);
 }
 
 static void cell_node(struct jr_buf *out, const struct run *run)
@@ -46,7 +46,7 @@ static void cell_node(struct jr_buf *out, const struct run *run)
 
 static void cell_local(struct jr_buf *out, const struct run *run)
 {
-    add_range(out, run->first.local_rank, run->last.local_rank);
+    add_rank_run(out, run->first.local_rank, run->last.local_rank);
 }
 
 /* "GPU 0 (H100)"; a UUID says itself what it is. */
@@ -129,7 +129,8 @@ static const struct column columns[] = {
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static bool alike(const struct jr_plan_rank *a, const struct jr_plan_rank *b)
+static bool are_ranks_alike(const struct jr_plan_rank *a,
+                            const struct jr_plan_rank *b)
 {
     return a->node_rank == b->node_rank && a->out == b->out &&
            a->err == b->err && a->on_console == b->on_console &&
@@ -147,7 +148,7 @@ static struct run run_at(const struct jr_plan *plan, uint32_t first)
     while (plan->world_size > ROWS_EACH &&
            run.last.rank + 1 < plan->world_size) {
         jr_plan_place(plan, run.last.rank + 1, &next);
-        if (!alike(&run.first, &next))
+        if (!are_ranks_alike(&run.first, &next))
             break;
         run.last = next;
     }
@@ -155,8 +156,8 @@ static struct run run_at(const struct jr_plan *plan, uint32_t first)
 }
 
 /* `run` NULL: the titles. */
-static void add_row(struct jr_buf *cells, const struct jr_plan *plan,
-                    const struct run *run)
+static void add_table_row(struct jr_buf *cells, const struct jr_plan *plan,
+                          const struct run *run)
 {
     for (size_t i = 0; i < COLUMNS; i++) {
         if (i > 0)
@@ -175,12 +176,12 @@ void jr_show_ranks(struct jr_buf *out, const struct jr_plan *plan, bool hint)
 {
     JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
     uint32_t next = 0;
-    add_row(&cells, plan, NULL);
+    add_table_row(&cells, plan, NULL);
     for (size_t i = 0; i < ROWS_MAX && next < plan->world_size; i++) {
         struct run run = run_at(plan, next);
         run.hint = i == 0 && hint;
         next = run.last.rank + 1;
-        add_row(&cells, plan, &run);
+        add_table_row(&cells, plan, &run);
     }
     jr_table_add(out, &cells, 2);
     if (next < plan->world_size)

@@ -40,7 +40,7 @@ static const struct jr_decimal *make_decimals(struct jr_arena *arena,
     return made;
 }
 
-static const char *decimal(const struct jr_scopes *scopes, uint32_t n)
+static const char *decimal_text(const struct jr_scopes *scopes, uint32_t n)
 {
     return scopes->decimals[n].text;
 }
@@ -50,8 +50,8 @@ static size_t list_len(const struct jr_scopes *scopes, enum jr_axis axis,
 {
     size_t len = 0;
     for (uint32_t i = 0; i < scopes->grid.size[axis]; i++)
-        len += strlen(decimal(scopes,
-                              jr_grid_member(&scopes->grid, axis, group, i))) +
+        len += strlen(decimal_text(
+                   scopes, jr_grid_member(&scopes->grid, axis, group, i))) +
                1;
     return len;
 }
@@ -66,7 +66,7 @@ static char *make_list(const struct jr_scopes *scopes, enum jr_axis axis,
         uint32_t rank = jr_grid_member(&scopes->grid, axis, group, i);
         if (i > 0)
             *end++ = ',';
-        end = stpcpy(end, decimal(scopes, rank));
+        end = stpcpy(end, decimal_text(scopes, rank));
     }
     return list;
 }
@@ -156,7 +156,7 @@ static void fill_nodes(struct jr_scopes *scopes)
     }
 }
 
-static const char *called(const char *backend)
+static const char *profile_backend_name(const char *backend)
 {
 #define CALLED(name, word) {name, word},
     static const char *const names[][2] = {JR_BACKEND_CALLED(CALLED)};
@@ -174,13 +174,13 @@ static void fill_common(struct jr_scopes *scopes)
     struct jr_arena *arena = scopes->space.arena;
     const char **text = scopes->common.text;
 
-    text[JR_TEMPLATE_WORLD_SIZE] = decimal(scopes, job->world_size);
+    text[JR_TEMPLATE_WORLD_SIZE] = decimal_text(scopes, job->world_size);
     text[JR_TEMPLATE_NODES] = jr_arena_printf(arena, "%u", job->nodes);
     text[JR_TEMPLATE_MASTER_ADDR] = job->master_addr;
     text[JR_TEMPLATE_MASTER_PORT] =
         jr_arena_printf(arena, "%u", job->master_port);
     text[JR_TEMPLATE_INIT_METHOD] = job->init_method;
-    text[JR_TEMPLATE_FRAMEWORK_BACKEND] = called(job->backend);
+    text[JR_TEMPLATE_FRAMEWORK_BACKEND] = profile_backend_name(job->backend);
     text[JR_TEMPLATE_RUN_ID] = options->run_id;
     text[JR_TEMPLATE_RUN_DIR] =
         jr_arena_printf(arena, "%s/%s", job->log_dir, options->run_id);
@@ -188,7 +188,8 @@ static void fill_common(struct jr_scopes *scopes)
     text[JR_TEMPLATE_MAX_RESTARTS] =
         jr_arena_printf(arena, "%u", job->policy->restart.max);
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
-        text[axis_words[axis].size] = decimal(scopes, job->axis_size[axis]);
+        text[axis_words[axis].size] =
+            decimal_text(scopes, job->axis_size[axis]);
         text[axis_words[axis].backend] = job->axis_backend[axis];
     }
 }
@@ -237,10 +238,10 @@ static const char *device_index(const struct jr_scopes *scopes,
     const struct jr_job *job = scopes->job;
     uint32_t count = jr_seats_of(job, rank->node_rank)->devices_count;
     if (count == 0)
-        return decimal(scopes, rank->local_rank);
+        return decimal_text(scopes, rank->local_rank);
     if (job->device_visibility == JR_VISIBLE_ONE)
-        return decimal(scopes, 0);
-    return decimal(scopes, rank->local_rank % count);
+        return decimal_text(scopes, 0);
+    return decimal_text(scopes, rank->local_rank % count);
 }
 
 /* What is said of a rank's node. What depends on the local rank is another on
@@ -253,9 +254,9 @@ static void pick_node(const struct jr_scopes *scopes,
         &scopes->nodes[own ? rank->node_rank : 0];
     ret->index[JR_DOMAIN_NODE] = rank->node_rank;
     ret->index[JR_DOMAIN_LOCAL] = own ? rank->rank : rank->local_rank;
-    ret->text[JR_TEMPLATE_NODE_RANK] = decimal(scopes, rank->node_rank);
+    ret->text[JR_TEMPLATE_NODE_RANK] = decimal_text(scopes, rank->node_rank);
     ret->text[JR_TEMPLATE_LOCAL_WORLD_SIZE] =
-        decimal(scopes, scopes->job->local_world_sizes[rank->node_rank]);
+        decimal_text(scopes, scopes->job->local_world_sizes[rank->node_rank]);
     ret->text[JR_TEMPLATE_VISIBLE] = words->visible;
     ret->text[JR_TEMPLATE_THREADS] = words->threads;
 }
@@ -266,8 +267,8 @@ void jr_scopes_pick(const struct jr_scopes *scopes,
     *ret = scopes->common;
     pick_node(scopes, rank, ret);
     ret->index[JR_DOMAIN_RANK] = rank->rank;
-    ret->text[JR_TEMPLATE_RANK] = decimal(scopes, rank->rank);
-    ret->text[JR_TEMPLATE_LOCAL_RANK] = decimal(scopes, rank->local_rank);
+    ret->text[JR_TEMPLATE_RANK] = decimal_text(scopes, rank->rank);
+    ret->text[JR_TEMPLATE_LOCAL_RANK] = decimal_text(scopes, rank->local_rank);
     ret->text[JR_TEMPLATE_DEVICE] = rank->device;
     ret->text[JR_TEMPLATE_DEVICE_INDEX] = device_index(scopes, rank);
     if (scopes->endpoints != NULL)
@@ -277,8 +278,8 @@ void jr_scopes_pick(const struct jr_scopes *scopes,
         uint32_t group = rank->group[axis];
         ret->index[JR_DOMAIN_AT + axis] = rank->at[axis];
         ret->index[JR_DOMAIN_GROUP + axis] = group;
-        ret->text[words->rank] = decimal(scopes, rank->at[axis]);
-        ret->text[words->group] = decimal(scopes, group);
+        ret->text[words->rank] = decimal_text(scopes, rank->at[axis]);
+        ret->text[words->group] = decimal_text(scopes, group);
         if (scopes->members[axis] != NULL)
             ret->text[words->members] = scopes->members[axis][group];
     }

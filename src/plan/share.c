@@ -14,15 +14,16 @@ struct place {
 };
 
 /* By path, then by rank. */
-static int by_path(const void *a, const void *b)
+static int compare_result_paths(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
     int order = strcmp(x->path, y->path);
     return order != 0 ? order : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-static enum jr_status refuse(struct jr_diags *diags, const struct place *x,
-                             const struct place *y)
+static enum jr_status refuse_shared_result(struct jr_diags *diags,
+                                           const struct place *x,
+                                           const struct place *y)
 {
     struct jr_diag *diag =
         jr_diags_error(diags, 507, (struct jr_span){0}, "results.file",
@@ -36,9 +37,9 @@ static enum jr_status refuse(struct jr_diags *diags, const struct place *x,
 }
 
 /* Ranks `first` to before `end`, whose files are on one machine. */
-static enum jr_status check(struct jr_build *build,
-                            const struct jr_set *required, uint32_t first,
-                            uint32_t end)
+static enum jr_status check_result_paths(struct jr_build *build,
+                                         const struct jr_set *required,
+                                         uint32_t first, uint32_t end)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct place *places = jr_arena_array(&arena, end - first, sizeof *places);
@@ -57,10 +58,11 @@ static enum jr_status check(struct jr_build *build,
     if (arena.failed)
         status = JR_STATUS_LAUNCH;
     else if (count > 1)
-        qsort(places, count, sizeof *places, by_path);
+        qsort(places, count, sizeof *places, compare_result_paths);
     for (size_t i = 1; i < count && status == JR_STATUS_OK; i++)
         if (strcmp(places[i - 1].path, places[i].path) == 0)
-            status = refuse(build->diags, &places[i - 1], &places[i]);
+            status =
+                refuse_shared_result(build->diags, &places[i - 1], &places[i]);
     jr_arena_release(&arena);
     return status;
 }
@@ -77,12 +79,12 @@ enum jr_status jr_share_check(struct jr_build *build)
         return JR_STATUS_OK;
     /* The same path on two nodes is two files, unless all ranks run here. */
     if (build->plan->count == job->world_size)
-        return check(build, &required, 0, job->world_size);
+        return check_result_paths(build, &required, 0, job->world_size);
     enum jr_status status = JR_STATUS_OK;
     uint32_t first = 0;
     for (uint32_t i = 0; i < job->nodes && status == JR_STATUS_OK; i++) {
-        status =
-            check(build, &required, first, first + job->local_world_sizes[i]);
+        status = check_result_paths(build, &required, first,
+                                    first + job->local_world_sizes[i]);
         first += job->local_world_sizes[i];
     }
     return status;

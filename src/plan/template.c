@@ -48,8 +48,8 @@ static const char *const words[] = {JR_TEMPLATE_NAMES(WORD)
 #define COUNT(name, word, help) +1
 enum { PUBLIC_WORDS = JR_TEMPLATE_NAMES(COUNT) };
 
-static bool find_word(const char *text, size_t len, bool internals,
-                      enum jr_template *ret)
+static bool find_template_word(const char *text, size_t len, bool internals,
+                               enum jr_template *ret)
 {
     enum jr_template end = internals ? JR_TEMPLATE_COUNT : PUBLIC_WORDS;
     for (enum jr_template word = 0; word < end; word++)
@@ -61,15 +61,15 @@ static bool find_word(const char *text, size_t len, bool internals,
 }
 
 /* `stencil->pieces` has room: see room_for. */
-static void add_literal(struct jr_stencil *stencil, const char *text,
-                        size_t len)
+static void add_literal_piece(struct jr_stencil *stencil, const char *text,
+                              size_t len)
 {
     if (len > 0)
         stencil->pieces[stencil->count++] =
             (struct jr_piece){.literal = text, .len = len};
 }
 
-static void add_word(struct jr_stencil *stencil, enum jr_template word)
+static void add_word_piece(struct jr_stencil *stencil, enum jr_template word)
 {
     enum jr_domain domain = domains[word];
     stencil->pieces[stencil->count++] = (struct jr_piece){.word = word};
@@ -93,7 +93,7 @@ static const char *compile_mark(struct jr_stencil *stencil, const char *at,
                                 bool internals, struct jr_error *err)
 {
     if (at[1] == '%') {
-        add_literal(stencil, at + 1, 2);
+        add_literal_piece(stencil, at + 1, 2);
         return at + 3;
     }
     const char *name = at + 2;
@@ -103,12 +103,12 @@ static const char *compile_mark(struct jr_stencil *stencil, const char *at,
         jr_error_set(err, JR_STATUS_INVALID, "'%%{' has no closing brace");
         return NULL;
     }
-    if (!find_word(name, (size_t)(end - name), internals, &word)) {
+    if (!find_template_word(name, (size_t)(end - name), internals, &word)) {
         jr_error_set(err, JR_STATUS_INVALID, "a template has no word '%.*s'",
                      (int)(end - name), name);
         return NULL;
     }
-    add_word(stencil, word);
+    add_word_piece(stencil, word);
     return end + 1;
 }
 
@@ -122,8 +122,8 @@ static const char *find_mark(const char *text)
 /* Of a domain with more values few ranks have one in common. */
 enum { SHARED_MOST = 1 << 14 };
 
-static void share(struct jr_stencil *stencil,
-                  const struct jr_template_space *space)
+static void share_expansions(struct jr_stencil *stencil,
+                             const struct jr_template_space *space)
 {
     if (stencil->domain != JR_DOMAIN_RANK &&
         space->size[stencil->domain] <= SHARED_MOST)
@@ -141,16 +141,16 @@ int jr_stencil_compile(struct jr_stencil *ret,
         jr_arena_array(space->arena, room_for(text), sizeof *made.pieces);
     if (made.pieces == NULL)
         return 0;
-    add_literal(&made, prefix, strlen(prefix));
+    add_literal_piece(&made, prefix, strlen(prefix));
     const char *mark;
     while ((mark = find_mark(text)) != NULL) {
-        add_literal(&made, text, (size_t)(mark - text));
+        add_literal_piece(&made, text, (size_t)(mark - text));
         text = compile_mark(&made, mark, space->internals, err);
         if (text == NULL)
             return -1;
     }
-    add_literal(&made, text, strlen(text));
-    share(&made, space);
+    add_literal_piece(&made, text, strlen(text));
+    share_expansions(&made, space);
     *ret = made;
     return 0;
 }
@@ -161,13 +161,13 @@ void jr_stencil_literal(struct jr_stencil *ret,
     struct jr_stencil made = {.domain = JR_DOMAIN_JOB};
     made.pieces = jr_arena_array(space->arena, 1, sizeof *made.pieces);
     if (made.pieces != NULL)
-        add_literal(&made, text, strlen(text));
-    share(&made, space);
+        add_literal_piece(&made, text, strlen(text));
+    share_expansions(&made, space);
     *ret = made;
 }
 
-static struct jr_piece value_of(const struct jr_piece *piece,
-                                const struct jr_scope *scope)
+static struct jr_piece piece_value(const struct jr_piece *piece,
+                                   const struct jr_scope *scope)
 {
     if (piece->literal != NULL)
         return *piece;
@@ -198,28 +198,29 @@ static char *expand_json(const struct jr_stencil *stencil,
     return jr_buf_keep(&out, arena);
 }
 
-static char *expand(const struct jr_stencil *stencil, struct jr_arena *arena,
-                    const struct jr_scope *scope)
+static char *expand_stencil(const struct jr_stencil *stencil,
+                            struct jr_arena *arena,
+                            const struct jr_scope *scope)
 {
     if (stencil->json)
         return expand_json(stencil, arena, scope);
     size_t len = 0;
     for (size_t i = 0; i < stencil->count; i++)
-        len += value_of(&stencil->pieces[i], scope).len;
+        len += piece_value(&stencil->pieces[i], scope).len;
     char *text = jr_arena_alloc(arena, len + 1);
     if (text == NULL)
         return NULL;
     char *end = text;
     for (size_t i = 0; i < stencil->count; i++) {
-        struct jr_piece piece = value_of(&stencil->pieces[i], scope);
+        struct jr_piece piece = piece_value(&stencil->pieces[i], scope);
         memcpy(end, piece.literal, piece.len);
         end += piece.len;
     }
     return text;
 }
 
-static struct jr_arena *lasting(struct jr_arena *arena,
-                                const struct jr_scope *scope)
+static struct jr_arena *lasting_arena(struct jr_arena *arena,
+                                      const struct jr_scope *scope)
 {
     return scope->lasting != NULL ? scope->lasting : arena;
 }
@@ -228,10 +229,10 @@ char *jr_stencil_expand(const struct jr_stencil *stencil,
                         struct jr_arena *arena, const struct jr_scope *scope)
 {
     if (stencil->shared == NULL)
-        return expand(stencil, arena, scope);
+        return expand_stencil(stencil, arena, scope);
     char **slot = &stencil->shared[scope->index[stencil->domain]];
     if (*slot == NULL)
-        *slot = expand(stencil, lasting(arena, scope), scope);
+        *slot = expand_stencil(stencil, lasting_arena(arena, scope), scope);
     return *slot;
 }
 
@@ -279,7 +280,7 @@ char **jr_stencils_expand(struct jr_stencils *stencils, struct jr_arena *arena,
     if (stencils->shared != NULL)
         return stencils->shared;
     bool vary = jr_stencils_vary(stencils);
-    char **items = jr_arena_array(vary ? arena : lasting(arena, scope),
+    char **items = jr_arena_array(vary ? arena : lasting_arena(arena, scope),
                                   stencils->count + 1, sizeof *items);
     if (items == NULL)
         return NULL;
