@@ -40,8 +40,8 @@ static void drop_lease(struct side *side)
 
 /* What was found, and where, unless that is in a text that nobody has written.
  */
-static int refuse(const struct jr_session *session, enum jr_status status,
-                  struct jr_error *err)
+static int refuse_spec(const struct jr_session *session, enum jr_status status,
+                       struct jr_error *err)
 {
     const struct jr_diags *diags = &session->diags;
     size_t i = 0;
@@ -60,7 +60,7 @@ static int refuse(const struct jr_session *session, enum jr_status status,
 }
 
 /* Devices of the user's own kind, by what stands beside the spec. */
-static int read_custom(const struct side *side, struct jr_error *err)
+static int read_agent_devices(const struct side *side, struct jr_error *err)
 {
     struct jr_session *session = side->session;
     const struct jr_custom custom = {
@@ -74,10 +74,11 @@ static int read_custom(const struct side *side, struct jr_error *err)
     session->custom = true;
     enum jr_status status =
         jr_custom_read(&session->hw, &session->arena, &custom, &session->diags);
-    return status == JR_STATUS_OK ? 0 : refuse(session, status, err);
+    return status == JR_STATUS_OK ? 0 : refuse_spec(session, status, err);
 }
 
-static int tell(void *data, struct jr_buf *out, struct jr_error *err)
+static int send_agent_facts(void *data, struct jr_buf *out,
+                            struct jr_error *err)
 {
     struct side *side = data;
     const struct jr_hw_scheduler *scheduler = &side->session->hw.scheduler;
@@ -91,7 +92,7 @@ static int tell(void *data, struct jr_buf *out, struct jr_error *err)
     if (scheduler->problem != NULL)
         return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s; %s",
                             scheduler->problem, scheduler->help);
-    if (read_custom(side, err) != 0)
+    if (read_agent_devices(side, err) != 0)
         return -1;
     /* What the scheduler says of the whole, the head knows: a list of all nodes
      * from each of them would be too much. */
@@ -103,7 +104,7 @@ static int tell(void *data, struct jr_buf *out, struct jr_error *err)
 }
 
 /* The next free one, beside those that are held. */
-static uint32_t offer(void *data)
+static uint32_t offer_free_port(void *data)
 {
     struct side *side = data;
     struct jr_error err = {0};
@@ -125,8 +126,8 @@ static uint32_t offer(void *data)
     return side->lease_fd < 0 ? 0 : side->port;
 }
 
-static int resolve(void *data, const json_t *word, struct jr_buf *seats,
-                   struct jr_error *err)
+static int resolve_agent_spec(void *data, const json_t *word,
+                              struct jr_buf *seats, struct jr_error *err)
 {
     struct side *side = data;
     struct jr_session *session = side->session;
@@ -146,14 +147,15 @@ static int resolve(void *data, const json_t *word, struct jr_buf *seats,
         status = jr_session_resolve(session, err);
     drop_lease(side);
     if (status != JR_STATUS_OK)
-        return refuse(session, status, err);
+        return refuse_spec(session, status, err);
     jr_seats_tell(seats, &session->resolution.job.own);
     return seats->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
                          : 0;
 }
 
 /* Where the run's files go; once. */
-static int join(struct side *side, const char *id, struct jr_error *err)
+static int join_run_folder(struct side *side, const char *id,
+                           struct jr_error *err)
 {
     struct jr_session *session = side->session;
     const struct jr_job *job = &session->resolution.job;
@@ -184,23 +186,23 @@ static void take_port(struct side *side, uint32_t port)
     side->lease_fd = -1;
 }
 
-static int prepare(void *data, const json_t *go, struct jr_error *err)
+static int prepare_attempt(void *data, const json_t *go, struct jr_error *err)
 {
     struct side *side = data;
     struct jr_session *session = side->session;
     session->attempt = (uint32_t)jr_json_get_int(go, "attempt");
     take_port(side, (uint32_t)jr_json_get_int(go, "port"));
     jr_session_forget(session);
-    if (join(side, jr_json_get_str(go, "run_id"), err) != 0 ||
+    if (join_run_folder(side, jr_json_get_str(go, "run_id"), err) != 0 ||
         jr_rundir_join_attempt(&session->dir, side->node, session->attempt,
                                err) != 0)
         return -1;
     enum jr_status status = jr_session_plan_as(session, session->dir.id, err);
-    return status == JR_STATUS_OK ? 0 : refuse(session, status, err);
+    return status == JR_STATUS_OK ? 0 : refuse_spec(session, status, err);
 }
 
-static int run(void *data, const struct jr_agent_ends *ends,
-               struct jr_outcome *ret, struct jr_error *err)
+static int run_agent_plan(void *data, const struct jr_agent_ends *ends,
+                          struct jr_outcome *ret, struct jr_error *err)
 {
     struct side *side = data;
     const struct jr_run_link link = {ends->events_fd, ends->orders_fd};
@@ -221,13 +223,13 @@ static int run(void *data, const struct jr_agent_ends *ends,
     return jr_run(ret, &side->session->plan, &options, err);
 }
 
-static bool is_behind(void *data)
+static bool is_replay_behind(void *data)
 {
     const struct side *side = data;
     return side->session->replays && !jr_replay_is_done(&side->session->replay);
 }
 
-static void show(void *data)
+static void show_replay(void *data)
 {
     struct side *side = data;
     sigset_t none;
@@ -282,13 +284,13 @@ int jr_session_serve(char *const *envp, struct jr_error *err)
     }
     const struct jr_agent_hooks hooks = {
         .data = &side,
-        .tell = tell,
-        .offer = offer,
-        .resolve = resolve,
-        .prepare = prepare,
-        .run = run,
-        .is_behind = is_behind,
-        .show = show,
+        .tell = send_agent_facts,
+        .offer = offer_free_port,
+        .resolve = resolve_agent_spec,
+        .prepare = prepare_attempt,
+        .run = run_agent_plan,
+        .is_behind = is_replay_behind,
+        .show = show_replay,
     };
     int failed = jr_agent_serve(
         &hooks, side.node, side.host != NULL ? side.host : here.nodename, err);

@@ -19,7 +19,7 @@
 
 #include "banned.h"
 
-static int judge(struct jr_session *session, struct jr_error *err)
+static int judge_attempt(struct jr_session *session, struct jr_error *err)
 {
     if (jr_report_make(&session->report, &session->plan, &session->outcome,
                        session->before, session->dir.fd, err) != 0)
@@ -31,7 +31,9 @@ static int judge(struct jr_session *session, struct jr_error *err)
 
 /* In the runner, where this process was killed while the attempt ran, was
  * judged, or was followed by a pause: it is the last one. */
-static void complete(void *data, const struct jr_outcome *outcome, int run_fd)
+static void complete_killed_attempt(void *data,
+                                    const struct jr_outcome *outcome,
+                                    int run_fd)
 {
     struct jr_session *session = data;
     struct jr_error err = {0};
@@ -41,7 +43,7 @@ static void complete(void *data, const struct jr_outcome *outcome, int run_fd)
     session->outcome = *outcome;
     if (faccessat(run_fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return;
-    if (judge(session, &err) != 0) {
+    if (judge_attempt(session, &err) != 0) {
         jr_session_note(session, err.text);
         return;
     }
@@ -57,7 +59,7 @@ static struct jr_run_options options_of(
 {
     const struct jr_record_facts *record = &session->record;
     session->companion = (struct jr_companion){
-        .complete = complete,
+        .complete = complete_killed_attempt,
         .data = session,
         .key = jr_companion_key(record->boot_id, record->pid,
                                 record->start_ticks)};
@@ -77,8 +79,8 @@ static struct jr_run_options options_of(
     return options;
 }
 
-static int start(struct jr_session *session,
-                 const struct jr_run_options *options)
+static int start_attempt(struct jr_session *session,
+                         const struct jr_run_options *options)
 {
     if (session->head != NULL)
         return jr_session_run_nodes(session, options, &session->refusal);
@@ -87,19 +89,22 @@ static int start(struct jr_session *session,
 }
 
 /* A run that could not begin has an outcome too: no rank was started. */
-static int execute(struct jr_session *session,
-                   const struct jr_run_options *options, struct jr_error *err)
+static int execute_attempt(struct jr_session *session,
+                           const struct jr_run_options *options,
+                           struct jr_error *err)
 {
-    if (start(session, options) == 0 ||
+    if (start_attempt(session, options) == 0 ||
         jr_outcome_none(&session->outcome, &session->plan) == 0)
         return 0;
     return jr_error_set(err, JR_STATUS_LAUNCH, "%s", session->refusal.text);
 }
 
-static int attempt(struct jr_session *session,
-                   const struct jr_run_options *options, struct jr_error *err)
+static int run_attempt(struct jr_session *session,
+                       const struct jr_run_options *options,
+                       struct jr_error *err)
 {
-    if (execute(session, options, err) != 0 || judge(session, err) != 0)
+    if (execute_attempt(session, options, err) != 0 ||
+        judge_attempt(session, err) != 0)
         return -1;
     if (jr_history_add(&session->history, &session->report, &session->plan,
                        &session->outcome, session->dir.fd) != 0)
@@ -111,8 +116,8 @@ static int attempt(struct jr_session *session,
 
 /* "attempt 0 failed: rank 3 exited with code 1; all ranks start again in 2s
  * (restart 1 of 3)" */
-static void tell(const struct jr_session *session,
-                 const struct jr_verdict *verdict)
+static void print_restart(const struct jr_session *session,
+                          const struct jr_verdict *verdict)
 {
     const struct jr_restart *spec = &session->plan.policy->restart;
     const struct jr_attempt *last =
@@ -184,7 +189,8 @@ static void keep_results(struct jr_session *session)
 
 /* Everything that an attempt needs is made before what the last one left is
  * forgotten: where it cannot be, that one decides. */
-static int prepare(struct jr_session *session, struct jr_error *err)
+static int prepare_next_attempt(struct jr_session *session,
+                                struct jr_error *err)
 {
     if (session->head != NULL && jr_session_renew_nodes(session, err) != 0)
         return -1;
@@ -203,14 +209,14 @@ static int prepare(struct jr_session *session, struct jr_error *err)
 }
 
 /* jobrun was told to stop when no rank was there to be stopped. */
-static void stop(struct jr_session *session, int sig)
+static void stop_between_attempts(struct jr_session *session, int sig)
 {
     struct jr_report last = session->report;
     session->outcome.stop_signal = sig;
     session->outcome.ended_ns = jr_clock_ns();
     session->outcome.ended_wall_ns = jr_clock_wall_ns();
     session->report = (struct jr_report){0};
-    if (judge(session, NULL) != 0) {
+    if (judge_attempt(session, NULL) != 0) {
         session->report = last;
         return;
     }
@@ -220,7 +226,8 @@ static void stop(struct jr_session *session, int sig)
 }
 
 /* Whether there is another attempt, for which all is ready. */
-static bool again(struct jr_session *session, const struct jr_pause *pause)
+static bool has_next_attempt(struct jr_session *session,
+                             const struct jr_pause *pause)
 {
     struct jr_history *history = &session->history;
     struct jr_verdict verdict;
@@ -236,16 +243,16 @@ static bool again(struct jr_session *session, const struct jr_pause *pause)
     history->items[history->count - 1].wait_ms = verdict.wait_ms;
     keep_results(session);
     record_failure(session, &verdict);
-    tell(session, &verdict);
+    print_restart(session, &verdict);
     int sig = session->outcome.late_signal;
     if (sig == 0)
         sig = jr_pause_wait(pause, verdict.wait_ms,
                             session->replays ? &session->replay : NULL);
     if (sig != 0) {
-        stop(session, sig);
+        stop_between_attempts(session, sig);
         return false;
     }
-    if (prepare(session, &err) == 0) {
+    if (prepare_next_attempt(session, &err) == 0) {
         record_restart(session);
         return true;
     }
@@ -304,8 +311,8 @@ int jr_session_attempts(struct jr_session *session,
     int result;
     jr_pause_open(&pause, session->plan.policy, &options.ignored);
     do
-        result = attempt(session, &options, err);
-    while (result == 0 && again(session, &pause));
+        result = run_attempt(session, &options, err);
+    while (result == 0 && has_next_attempt(session, &pause));
     if (result == 0)
         result = jr_session_finish(session, err);
     jr_session_show_rest(session);

@@ -65,7 +65,7 @@ struct telling {
     jr_session_teller *tell;
 };
 
-static int pour(void *data, int fd)
+static int write_session_text(void *data, int fd)
 {
     const struct telling *telling = data;
     return jr_session_pour_fd(telling->session, fd, telling->tell);
@@ -76,24 +76,24 @@ int jr_session_pour(const struct jr_session *session, int dir_fd,
                     struct jr_error *err)
 {
     struct telling telling = {session, tell};
-    const struct jr_io_source source = {pour, &telling};
+    const struct jr_io_source source = {write_session_text, &telling};
     return jr_io_replace_from(dir_fd, name, &source, session->dir.file_mode,
                               err);
 }
 
-static void tell_plan(struct jr_buf *out, const struct jr_session *session,
-                      const struct jr_drain *drain)
+static void write_plan(struct jr_buf *out, const struct jr_session *session,
+                       const struct jr_drain *drain)
 {
     jr_plan_json(out, &session->plan, drain);
 }
 
 int jr_session_write_plan(struct jr_session *session, struct jr_error *err)
 {
-    return jr_session_pour(session, session->dir.fd, "plan.json", tell_plan,
+    return jr_session_pour(session, session->dir.fd, "plan.json", write_plan,
                            err);
 }
 
-static int write_files(struct jr_session *session, struct jr_error *err)
+static int write_input_files(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_source *source = jr_spec_doc(session->file)->source;
     struct jr_buf bytes = JR_BUF_INIT;
@@ -116,7 +116,7 @@ static int write_files(struct jr_session *session, struct jr_error *err)
 static int write_inputs(struct jr_session *session, struct jr_error *err)
 {
     struct jr_error why = {0};
-    if (write_files(session, &why) == 0)
+    if (write_input_files(session, &why) == 0)
         return 0;
     jr_rundir_discard(&session->dir);
     return jr_error_set(err, why.status, "%s: %s",
@@ -125,7 +125,7 @@ static int write_inputs(struct jr_session *session, struct jr_error *err)
 
 /* Choose the id and make the folder. A generated id can be taken by another run
  * of the same second: then it gets another suffix. */
-static int make_folder(struct jr_session *session, struct jr_error *err)
+static int make_run_folder(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_job *job = &session->resolution.job;
     const char *id = session->options.run_id;
@@ -145,7 +145,7 @@ static enum jr_status open_folder(struct jr_session *session,
                                   struct jr_error *err)
 {
     struct jr_error why = {0};
-    if (make_folder(session, &why) != 0) {
+    if (make_run_folder(session, &why) != 0) {
         (void)jr_error_set(err, why.status, "%s", why.text);
         return why.status;
     }
@@ -156,7 +156,7 @@ static enum jr_status open_folder(struct jr_session *session,
 }
 
 /* The control group of the ranks here. Parts of one run may share a machine. */
-static void make_group(struct jr_session *session)
+static void make_session_group(struct jr_session *session)
 {
     const char *id = session->dir.id;
     if (session->part)
@@ -167,7 +167,7 @@ static void make_group(struct jr_session *session)
 }
 
 /* What run.json says of this process, the spec and its commit. */
-static int fill_record(struct jr_session *session, struct jr_error *err)
+static int fill_begin_record(struct jr_session *session, struct jr_error *err)
 {
     struct jr_record_facts *record = &session->record;
     if (jr_record_facts_fill(record, &session->arena, &session->plan, err) != 0)
@@ -181,13 +181,13 @@ static int fill_record(struct jr_session *session, struct jr_error *err)
     record->rerun_of = session->options.rerun_of;
     record->local = session->options.local;
     record->attempt = session->attempt;
-    make_group(session);
+    make_session_group(session);
     if (session->group.path[0] != '\0')
         record->cgroup = session->group.path;
     return 0;
 }
 
-static void note(void *data, const char *line)
+static void note_begin_line(void *data, const char *line)
 {
     jr_session_note(data, line);
 }
@@ -252,7 +252,8 @@ static int prepare_debug(struct jr_session *session, struct jr_error *err)
 
 /* Resolve, with the facts of all nodes where this is their head; and let them
  * hold it against their own. */
-static enum jr_status settle(struct jr_session *session, struct jr_error *err)
+static enum jr_status resolve_session(struct jr_session *session,
+                                      struct jr_error *err)
 {
     enum jr_status status = JR_STATUS_OK;
     if (session->progress == JR_PROGRESS_LOADED && !session->facts)
@@ -277,7 +278,7 @@ enum jr_status jr_session_begin(struct jr_session *session,
                            "checks");
         return JR_STATUS_USAGE;
     }
-    enum jr_status status = settle(session, err);
+    enum jr_status status = resolve_session(session, err);
     if (status != JR_STATUS_OK)
         return status;
     jr_session_find_part(session);
@@ -285,13 +286,14 @@ enum jr_status jr_session_begin(struct jr_session *session,
         (void)jr_error_set(err, why.status, "%s", why.text);
         return why.status;
     }
-    jr_lost_sweep_all(session->resolution.job.log_dir, note, session);
+    jr_lost_sweep_all(session->resolution.job.log_dir, note_begin_line,
+                      session);
     jr_git_start(&session->git, session->resolution.job.workdir,
                  session->options.envp);
     status = open_folder(session, err);
     if (status != JR_STATUS_OK)
         return status;
-    if (fill_record(session, err) != 0 || write_inputs(session, err) != 0)
+    if (fill_begin_record(session, err) != 0 || write_inputs(session, err) != 0)
         return JR_STATUS_LAUNCH;
     jr_session_reserve(session);
     if (jr_rundir_latest(&session->dir, &why) != 0)

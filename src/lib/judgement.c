@@ -79,7 +79,7 @@ static int fill_results(void *data, int fd)
     return jr_session_pour_fd(writing->session, fd, writing->tell);
 }
 
-static int fill_record(void *data, int fd)
+static int write_run_record(void *data, int fd)
 {
     const struct writing *writing = data;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -88,10 +88,10 @@ static int fill_record(void *data, int fd)
     return text.failed ? -1 : jr_io_write_all(fd, text.data, text.len);
 }
 
-static int fill(struct writing *writing, struct jr_error *err)
+static int fill_drafts(struct writing *writing, struct jr_error *err)
 {
     const struct jr_io_source results = {fill_results, writing},
-                              record = {fill_record, writing};
+                              record = {write_run_record, writing};
     struct jr_session *session = writing->session;
     const struct jr_rundir *dir = &session->dir;
     jr_record_facts_finish(&session->record, &session->report,
@@ -106,7 +106,7 @@ static int fill(struct writing *writing, struct jr_error *err)
     return jr_draft_fill(&writing->record, &record, err);
 }
 
-static int settle(const struct writing *writing, struct jr_error *err)
+static int publish_drafts(const struct writing *writing, struct jr_error *err)
 {
     const struct jr_rundir *dir = &writing->session->dir;
     bool noted, sync = is_sync_due(dir->log_fd, &noted);
@@ -120,16 +120,16 @@ static int settle(const struct writing *writing, struct jr_error *err)
     return jr_draft_publish(&writing->results, err);
 }
 
-static int write_files(struct jr_session *session, jr_session_teller *tell,
-                       struct jr_error *err)
+static int write_judgement(struct jr_session *session, jr_session_teller *tell,
+                           struct jr_error *err)
 {
     struct writing writing = {.session = session,
                               .record = JR_DRAFT_INIT,
                               .results = JR_DRAFT_INIT,
                               .tell = tell};
-    int failed = fill(&writing, err);
+    int failed = fill_drafts(&writing, err);
     if (failed == 0)
-        failed = settle(&writing, err);
+        failed = publish_drafts(&writing, err);
     jr_draft_close(&writing.record);
     jr_draft_close(&writing.results);
     return failed;
@@ -137,8 +137,9 @@ static int write_files(struct jr_session *session, jr_session_teller *tell,
 
 /* What ranks delivered can be more than was reserved; it stands in their own
  * files, too. */
-static void tell_brief(struct jr_buf *out, const struct jr_session *session,
-                       const struct jr_drain *drain)
+static void print_brief_report(struct jr_buf *out,
+                               const struct jr_session *session,
+                               const struct jr_drain *drain)
 {
     struct jr_report brief;
     if (jr_report_redact(&brief, &session->report, session->plan.hidden) != 0) {
@@ -171,9 +172,9 @@ void jr_session_write_judgement(struct jr_session *session)
 {
     struct jr_error err = {0};
     jr_report_hide_files(&session->report, &session->plan, session->dir.fd);
-    if (write_files(session, jr_session_tell_results, &err) != 0) {
+    if (write_judgement(session, jr_session_tell_results, &err) != 0) {
         judge_failure(session, err.text);
-        if (write_files(session, tell_brief, &err) != 0)
+        if (write_judgement(session, print_brief_report, &err) != 0)
             jr_session_note(session, err.text);
     }
     session->exit_code = session->report.exit_code;

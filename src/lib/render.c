@@ -47,8 +47,8 @@ static enum jr_device stated_device(const struct jr_spec *spec)
     return (enum jr_device)kind;
 }
 
-static void imagine(struct jr_hw *hw, struct jr_arena *arena, uint32_t devices,
-                    enum jr_device kind)
+static void imagine_devices(struct jr_hw *hw, struct jr_arena *arena,
+                            uint32_t devices, enum jr_device kind)
 {
     hw->devices = jr_arena_array(arena, devices, sizeof *hw->devices);
     if (hw->devices == NULL)
@@ -83,14 +83,14 @@ enum jr_status jr_session_imagine(struct jr_session *session,
     };
     enum jr_device kind = spec == NULL ? JR_DEVICE_CPU : stated_device(spec);
     if (kind != JR_DEVICE_CPU && kind != JR_DEVICE_CUSTOM)
-        imagine(&session->hw, &session->arena, ranks, kind);
+        imagine_devices(&session->hw, &session->arena, ranks, kind);
     session->facts = true;
     return session->arena.failed ? JR_STATUS_LAUNCH : JR_STATUS_OK;
 }
 
 /* What stays of the resolved spec where it is resolved again, in a pod: all but
  * what is found there, and the folder of the runs unless somebody chose it. */
-static bool stays(const struct jr_session *session, const char *key)
+static bool is_field_kept(const struct jr_session *session, const char *key)
 {
     static const char *const pinned[] = {"nodes", "local_world_size",
                                          "master_port"};
@@ -120,7 +120,7 @@ static struct jr_node *spec_tree(const struct jr_session *session,
         return NULL;
     struct jr_node *kept = jr_node_mapping(&doc->arena);
     for (size_t i = 0; i < doc->root->count; i++)
-        if (stays(session, doc->root->pairs[i].key->text))
+        if (is_field_kept(session, doc->root->pairs[i].key->text))
             jr_node_set(&doc->arena, kept, doc->root->pairs[i].key->text,
                         doc->root->pairs[i].value);
     return doc->arena.failed ? NULL : kept;
@@ -139,7 +139,7 @@ static uint32_t wanted_cpus(const struct jr_session *session, uint32_t ranks)
 
 /* Whether the ranks meet on a machine that is known: where nodes are only
  * imagined, so is the first of them. */
-static bool meets(const struct jr_session *session)
+static bool is_meeting_place_known(const struct jr_session *session)
 {
     return session->resolution.job.nodes == 1 ||
            jr_spec_where(session->file, "master_addr").line != 0;
@@ -155,7 +155,7 @@ static struct jr_engine_job job_of(const struct jr_session *session,
         .device = job->device,
         .bind = job->bind,
         .workdir = job->workdir,
-        .meets = meets(session),
+        .meets = is_meeting_place_known(session),
         .policy = job->policy,
         .command = command,
         .plan = &session->plan,

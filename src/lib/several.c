@@ -18,7 +18,7 @@
 #define CUSTOM "custom:"
 
 /* What only one terminal, or one machine, can give. */
-static bool is_own(const struct jr_session *session)
+static bool is_local_only(const struct jr_session *session)
 {
     const struct jr_session_options *options = &session->options;
     return options->local || options->node_rank != NULL || options->check;
@@ -28,7 +28,7 @@ static bool is_head(const struct jr_session *session)
 {
     const struct jr_hw_scheduler *scheduler = &session->hw.scheduler;
     const struct jr_spec *spec = jr_spec_get(session->file);
-    if (spec == NULL || !session->hw.real || is_own(session) ||
+    if (spec == NULL || !session->hw.real || is_local_only(session) ||
         spec->node_rank != NULL)
         return false;
     return scheduler->name != NULL && strcmp(scheduler->name, "Slurm") == 0 &&
@@ -63,7 +63,7 @@ static int check_asked(const struct jr_session *session, struct jr_error *err)
     return 0;
 }
 
-static void note(void *data, const char *line)
+static void note_agent_line(void *data, const char *line)
 {
     jr_session_note(data, line);
 }
@@ -95,7 +95,7 @@ static uint32_t usable_cpus(const struct jr_hw *hw)
 }
 
 /* "node 1 (gpu02)", as long as the session lives. */
-static const char *name_of(struct jr_session *session, uint32_t node)
+static const char *session_node_name(struct jr_session *session, uint32_t node)
 {
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_head_name(&name, session->head, node);
@@ -116,7 +116,7 @@ static int read_facts(struct jr_session *session, struct jr_hw *ret,
     if (failed != 0)
         failed = jr_error_set(
             err, absurd ? JR_STATUS_UNRESOLVED : JR_STATUS_LAUNCH,
-            "%s: its facts %s: %s", name_of(session, node),
+            "%s: its facts %s: %s", session_node_name(session, node),
             absurd ? "contradict each other" : "cannot be read",
             diags.count > 0 ? diags.items[0].message : "out of memory");
     jr_diags_release(&diags);
@@ -133,8 +133,8 @@ static void keep_counts(struct jr_counts *to, const struct jr_counts *from)
 
 /* Tell of a clock that is off; -1 where no time that the node writes could be
  * believed. */
-static int check_clock(const struct jr_session *session, uint32_t node,
-                       struct jr_error *err)
+static int check_node_clock(const struct jr_session *session, uint32_t node,
+                            struct jr_error *err)
 {
     const struct jr_head_node said = jr_head_node(session->head, node);
     bool behind = said.skew_ns < 0;
@@ -186,7 +186,7 @@ static int join_node(struct joint *to, struct jr_session *session,
     struct jr_hw hw;
     int failed = read_facts(session, &hw, node == 0 ? arena : &own, node, err);
     if (failed == 0)
-        failed = check_clock(session, node, err);
+        failed = check_node_clock(session, node, err);
     if (failed == 0 && node == 0) {
         to->first = hw;
         to->kind = counted_kind(session, &hw);
@@ -202,7 +202,8 @@ static int join_node(struct joint *to, struct jr_session *session,
 
 /* The hardware of the first node, how many devices and CPUs each has, and the
  * allocation's word on all else. */
-static void settle(struct jr_session *session, const struct joint *joint)
+static void finalize_facts(struct jr_session *session,
+                           const struct joint *joint)
 {
     struct jr_hw hw = joint->first;
     hw.scheduler = session->hw.scheduler;
@@ -215,7 +216,7 @@ static void settle(struct jr_session *session, const struct joint *joint)
     hw.variables = session->hw.variables;
     hw.variables_count = session->hw.variables_count;
     hw.now = session->hw.now;
-    hw.name = name_of(session, 0);
+    hw.name = session_node_name(session, 0);
     hw.environment.backend = session->hw.environment.backend;
     hw.environment.omp_num_threads = session->hw.environment.omp_num_threads;
     keep_counts(&hw.devices_each, &joint->devices);
@@ -236,12 +237,12 @@ static int join_facts(struct jr_session *session, uint32_t nodes,
             return -1;
     if (arena->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    settle(session, &joint);
+    finalize_facts(session, &joint);
     return 0;
 }
 
 /* With whose facts agents have to look for, before they know of a spec. */
-static char **environment(struct jr_session *session)
+static char **agent_environment(struct jr_session *session)
 {
     struct jr_arena *arena = &session->arena;
     const char *device = jr_spec_get(session->file)->device;
@@ -284,9 +285,9 @@ enum jr_status jr_session_recruit(struct jr_session *session,
         .program = own_program(session),
         .nodes = nodes,
         .hosts = hosts->count == nodes ? hosts->items : NULL,
-        .envp = environment(session),
+        .envp = agent_environment(session),
         .start_ms = spec->policy.timeouts.start_ms,
-        .note = note,
+        .note = note_agent_line,
         .data = session,
     };
     if (options.nodes == 0)
@@ -312,7 +313,7 @@ static int take_seats(struct jr_session *session, struct jr_error *err)
         if (jr_seats_read(&each[node], arena, said.seats, said.seats_len) != 0)
             return jr_error_set(err, JR_STATUS_LAUNCH,
                                 "%s: it did not say what its ranks have of it",
-                                name_of(session, node));
+                                session_node_name(session, node));
     }
     if (arena->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");

@@ -68,8 +68,8 @@ void jr_session_note(const struct jr_session *session, const char *line)
 }
 
 /* The first error from `first` on, and how many there are; false: none. */
-static bool tell_first(const struct jr_diags *diags, size_t first,
-                       enum jr_status status, struct jr_error *err)
+static bool report_first_error(const struct jr_diags *diags, size_t first,
+                               enum jr_status status, struct jr_error *err)
 {
     size_t i = first;
     while (i < diags->count && diags->items[i].severity != JR_SEVERITY_ERROR)
@@ -90,13 +90,13 @@ enum jr_status jr_session_end_stage(struct jr_session *session, size_t first,
 {
     jr_diags_sort_from(&session->diags, first);
     if (status == JR_STATUS_OK ||
-        tell_first(&session->diags, first, status, err))
+        report_first_error(&session->diags, first, status, err))
         return status;
     (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     return JR_STATUS_LAUNCH;
 }
 
-static enum jr_status misuse(struct jr_error *err, const char *why)
+static enum jr_status report_misuse(struct jr_error *err, const char *why)
 {
     (void)jr_error_set(err, JR_STATUS_USAGE, "%s", why);
     return JR_STATUS_USAGE;
@@ -131,9 +131,9 @@ enum jr_status jr_session_load(struct jr_session *session,
         .validate = session->options.check,
     };
     if (session->file != NULL)
-        return misuse(err, "a session loads one spec");
+        return report_misuse(err, "a session loads one spec");
     if (source.path == NULL && source.argv == NULL && source.text == NULL)
-        return misuse(err, "there is no spec to load");
+        return report_misuse(err, "there is no spec to load");
     complete_source(session, &source);
     if (source.argv == NULL)
         session->spec_name = jr_arena_strdup(
@@ -156,7 +156,7 @@ enum jr_status jr_session_facts(struct jr_session *session, const char *profile,
     size_t first = session->diags.count;
     int failed;
     if (session->facts)
-        return misuse(err, "the facts of a session are read once");
+        return report_misuse(err, "the facts of a session are read once");
     if (profile != NULL)
         failed = jr_profile_load(&session->hw, &session->arena, profile,
                                  &session->diags);
@@ -179,7 +179,7 @@ void jr_session_more_facts(struct jr_session *session)
 }
 
 /* What stands beside the spec is of this machine, as its facts are. */
-static enum jr_status read_custom(struct jr_session *session)
+static enum jr_status read_session_devices(struct jr_session *session)
 {
     const struct jr_custom custom = {
         .folder = jr_spec_folder_of(session->file),
@@ -195,7 +195,8 @@ static enum jr_status read_custom(struct jr_session *session)
 }
 
 /* Facts, and then the rules. */
-static enum jr_status resolve(struct jr_session *session, struct jr_error *err)
+static enum jr_status resolve_facts(struct jr_session *session,
+                                    struct jr_error *err)
 {
     enum jr_status status = JR_STATUS_OK;
     if (!session->facts)
@@ -212,7 +213,7 @@ static enum jr_status resolve(struct jr_session *session, struct jr_error *err)
         .lease = session->lease,
         .lease_port = session->lease_port,
     };
-    status = read_custom(session);
+    status = read_session_devices(session);
     if (status == JR_STATUS_OK)
         status = jr_resolve(&session->resolution, session->file, &session->hw,
                             &options, &session->diags);
@@ -228,15 +229,16 @@ enum jr_status jr_session_settle(struct jr_session *session,
 {
     JR_DECIMAL_POINT;
     if (session->progress == JR_PROGRESS_OPEN)
-        return misuse(err, "no spec is loaded");
+        return report_misuse(err, "no spec is loaded");
     if (session->progress > JR_PROGRESS_RESOLVED)
-        return misuse(err, "the plan of a session is made once");
+        return report_misuse(err, "the plan of a session is made once");
     if (session->progress == JR_PROGRESS_RESOLVED)
         return JR_STATUS_OK;
     if (jr_spec_get(session->file) == NULL)
-        return misuse(err, "a template is a base for others: there is nothing "
-                           "to resolve");
-    return resolve(session, err);
+        return report_misuse(
+            err, "a template is a base for others: there is nothing "
+                 "to resolve");
+    return resolve_facts(session, err);
 }
 
 enum jr_status jr_session_resolve(struct jr_session *session,
@@ -247,8 +249,8 @@ enum jr_status jr_session_resolve(struct jr_session *session,
 
 /* Where a field stands, or the nearest mapping around it that the spec states;
  * else the file as a whole. */
-static struct jr_span place_of(const struct jr_spec_file *file,
-                               const char *field)
+static struct jr_span field_place(const struct jr_spec_file *file,
+                                  const char *field)
 {
     struct jr_span span = {0};
     char path[256] = "";
@@ -300,8 +302,10 @@ static const char *own_folder(struct jr_session *session)
                          : NULL;
 }
 
-static enum jr_status build(struct jr_session *session, struct jr_plan *ret,
-                            struct jr_arena *arena, const char *run_id)
+static enum jr_status build_session_plan(struct jr_session *session,
+                                         struct jr_plan *ret,
+                                         struct jr_arena *arena,
+                                         const char *run_id)
 {
     const char *support = session->options.support;
     const struct jr_plan_options options = {
@@ -326,12 +330,12 @@ enum jr_status jr_session_plan_as(struct jr_session *session,
 {
     size_t first = session->diags.count;
     enum jr_status status =
-        build(session, &session->plan, &session->arena, run_id);
+        build_session_plan(session, &session->plan, &session->arena, run_id);
     /* The plan knows fields, not texts. */
     for (size_t i = first; i < session->diags.count; i++) {
         struct jr_diag *diag = &session->diags.items[i];
         if (diag->span.source == NULL)
-            diag->span = place_of(session->file, diag->path);
+            diag->span = field_place(session->file, diag->path);
     }
     if (status == JR_STATUS_OK)
         session->progress = JR_PROGRESS_PLANNED;
@@ -347,7 +351,8 @@ enum jr_status jr_session_plan_again(struct jr_session *session,
     struct jr_plan plan;
     session->attempt++;
     session->diags = (struct jr_diags){0};
-    enum jr_status status = build(session, &plan, &arena, session->dir.id);
+    enum jr_status status =
+        build_session_plan(session, &plan, &arena, session->dir.id);
     jr_diags_release(&session->diags);
     session->diags = told;
     if (status != JR_STATUS_OK)
@@ -371,8 +376,9 @@ enum jr_status jr_session_make_plan(struct jr_session *session,
                                     struct jr_error *err)
 {
     if (!session->options.dry_run)
-        return misuse(err, "jr_session_begin makes the plan of a session that "
-                           "is not dry");
+        return report_misuse(
+            err, "jr_session_begin makes the plan of a session that "
+                 "is not dry");
     enum jr_status status = jr_session_settle(session, err);
     if (status != JR_STATUS_OK)
         return status;

@@ -10,8 +10,8 @@
 /* The folder, absolute, that lies at `place` from that of `file`; NULL where
  * there is no worker in it. A name that is not absolute is what somebody called
  * the program, and says nothing of where it is. */
-static const char *beside(struct jr_arena *arena, const char *file,
-                          const char *place)
+static const char *support_beside(struct jr_arena *arena, const char *file,
+                                  const char *place)
 {
     const char *slash = strrchr(file, '/');
     if (file[0] != '/')
@@ -24,11 +24,11 @@ static const char *beside(struct jr_arena *arena, const char *file,
 }
 
 /* As it is in a build tree, and as it is installed. */
-static const char *near(struct jr_arena *arena, const char *file,
-                        const char *installed)
+static const char *support_near(struct jr_arena *arena, const char *file,
+                                const char *installed)
 {
-    const char *folder = beside(arena, file, "support");
-    return folder != NULL ? folder : beside(arena, file, installed);
+    const char *folder = support_beside(arena, file, "support");
+    return folder != NULL ? folder : support_beside(arena, file, installed);
 }
 
 const char *jr_support_find(struct jr_arena *arena)
@@ -39,9 +39,9 @@ const char *jr_support_find(struct jr_arena *arena)
     ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
     if (len > 0) {
         program[len] = '\0';
-        folder = near(arena, program, JR_SUPPORT_FROM_BIN);
+        folder = support_near(arena, program, JR_SUPPORT_FROM_BIN);
     }
     if (folder == NULL && dladdr(jr_version(), &info) != 0)
-        folder = near(arena, info.dli_fname, JR_SUPPORT_FROM_LIB);
+        folder = support_near(arena, info.dli_fname, JR_SUPPORT_FROM_LIB);
     return folder;
 }

@@ -124,7 +124,7 @@ static void add_headline(struct jr_buf *out, const struct jr_plan *plan)
 
 /* The plan as it is told: a run folder below the current one by its shorter
  * name, which is also where the other verbs look for it. */
-static struct jr_plan told_plan(const struct jr_session *session)
+static struct jr_plan plan_with_relative_paths(const struct jr_session *session)
 {
     struct jr_plan plan = session->plan;
     const char *here = session->record.cwd;
@@ -140,7 +140,7 @@ static struct jr_plan told_plan(const struct jr_session *session)
 static void add_report(struct jr_buf *out, const struct jr_session *session,
                        bool color)
 {
-    const struct jr_plan plan = told_plan(session);
+    const struct jr_plan plan = plan_with_relative_paths(session);
     size_t from = out->len;
     jr_report_print(out, &session->report, &plan, &session->outcome,
                     session->dir.fd, color);
@@ -176,8 +176,9 @@ void jr_session_tell_results(struct jr_buf *out,
     jr_report_release(&told);
 }
 
-static void add_text(struct jr_buf *out, const struct jr_session *session,
-                     enum jr_text what, const struct jr_drain *drain)
+static void add_session_text(struct jr_buf *out,
+                             const struct jr_session *session,
+                             enum jr_text what, const struct jr_drain *drain)
 {
     switch (what) {
     case JR_TEXT_FACTS:
@@ -207,7 +208,7 @@ static void add_text(struct jr_buf *out, const struct jr_session *session,
 }
 
 /* Whether the stage that a text is of is done. */
-static bool is_there(const struct jr_session *session, enum jr_text what)
+static bool is_text_there(const struct jr_session *session, enum jr_text what)
 {
     const bool done[] = {
         [JR_TEXT_OF_FACTS] = session->facts,
@@ -227,9 +228,9 @@ char *jr_session_text(const struct jr_session *session, enum jr_text what)
 {
     JR_DECIMAL_POINT;
     struct jr_buf text = JR_BUF_INIT;
-    if (!is_there(session, what))
+    if (!is_text_there(session, what))
         return NULL;
-    add_text(&text, session, what, NULL);
+    add_session_text(&text, session, what, NULL);
     return jr_buf_detach(&text);
 }
 
@@ -239,7 +240,7 @@ struct taker {
     void *data;
 };
 
-static int pass(void *data, struct jr_buf *text)
+static int pass_text(void *data, struct jr_buf *text)
 {
     const struct taker *taker = data;
     int ended =
@@ -254,12 +255,12 @@ int jr_session_tell(const struct jr_session *session, enum jr_text what,
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct taker taker = {take, data};
-    const struct jr_drain drain = {pass, &taker};
-    if (!is_there(session, what))
+    const struct jr_drain drain = {pass_text, &taker};
+    if (!is_text_there(session, what))
         return -1;
-    add_text(&text, session, what, &drain);
+    add_session_text(&text, session, what, &drain);
     if (text.failed)
         return -1;
-    (void)pass(&taker, &text);
+    (void)pass_text(&taker, &text);
     return 0;
 }
