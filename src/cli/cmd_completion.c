@@ -8,7 +8,7 @@
 
 #include "banned.h"
 
-static const char *script(const char *shell)
+static const char *completion_script(const char *shell)
 {
     static const struct {
         const char *shell, *text;
@@ -24,7 +24,8 @@ static const char *script(const char *shell)
 int jr_cmd_completion(struct jr_cli *cli)
 {
     struct jr_buf out = JR_BUF_INIT;
-    const char *text = cli->words_count == 1 ? script(cli->words[0]) : NULL;
+    const char *text =
+        cli->words_count == 1 ? completion_script(cli->words[0]) : NULL;
     if (text == NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "completion for which shell? bash, zsh or fish");

@@ -20,8 +20,8 @@ static int contrast_runs(struct jr_comparison *comparison,
     return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
 }
 
-static void note(const struct jr_comparison *comparison,
-                 const struct jr_cli *cli)
+static void note_unresolved(const struct jr_comparison *comparison,
+                            const struct jr_cli *cli)
 {
     const struct jr_side *sides[] = {&comparison->a, &comparison->b};
     for (size_t i = 0; i < 2; i++)
@@ -36,8 +36,9 @@ static void note(const struct jr_comparison *comparison,
 
 /* Load and compare; mistakes are told. The facts need not be those of this
  * moment: no port is tried. */
-static int compare(struct jr_comparison *comparison, const struct jr_cli *cli,
-                   struct jr_hw hw, struct jr_diags *diags)
+static int compare_sides(struct jr_comparison *comparison,
+                         const struct jr_cli *cli, struct jr_hw hw,
+                         struct jr_diags *diags)
 {
     struct jr_error err = {0};
     hw.real = false;
@@ -57,7 +58,8 @@ static int compare(struct jr_comparison *comparison, const struct jr_cli *cli,
     return status != 0 ? status : contrast_runs(comparison, cli);
 }
 
-static void add_json(struct jr_buf *out, const struct jr_comparison *comparison)
+static void add_comparison_json(struct jr_buf *out,
+                                const struct jr_comparison *comparison)
 {
     json_t *top = json_object();
     jr_json_set_int(top, "format_version", 1);
@@ -69,12 +71,13 @@ static void add_json(struct jr_buf *out, const struct jr_comparison *comparison)
     json_decref(top);
 }
 
-static int print(const struct jr_comparison *comparison,
-                 const struct jr_cli *cli, enum jr_diff_format format)
+static int print_comparison(const struct jr_comparison *comparison,
+                            const struct jr_cli *cli,
+                            enum jr_diff_format format)
 {
     struct jr_buf out = JR_BUF_INIT;
     if (format == JR_DIFF_JSON)
-        add_json(&out, comparison);
+        add_comparison_json(&out, comparison);
     else if (format == JR_DIFF_MARKDOWN)
         jr_comparison_markdown(&out, comparison);
     else
@@ -95,10 +98,11 @@ static int diff_two(struct jr_cli *cli, enum jr_diff_format format)
     if (status == 0)
         status = jr_stage_facts(session, cli);
     if (status == 0)
-        status = compare(&comparison, cli, *jr_session_hw(session), &diags);
+        status =
+            compare_sides(&comparison, cli, *jr_session_hw(session), &diags);
     if (status == 0) {
-        note(&comparison, cli);
-        status = print(&comparison, cli, format);
+        note_unresolved(&comparison, cli);
+        status = print_comparison(&comparison, cli, format);
     }
     jr_diags_release(&diags);
     jr_comparison_release(&comparison);

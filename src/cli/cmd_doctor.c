@@ -176,7 +176,8 @@ static void print_package(struct jr_buf *out)
     jr_arena_release(&arena);
 }
 
-static int print(const struct jr_session *session, const struct jr_cli *cli)
+static int print_facts(const struct jr_session *session,
+                       const struct jr_cli *cli)
 {
     const struct jr_hw *hw = jr_session_hw(session);
     struct jr_buf out = JR_BUF_INIT;
@@ -207,7 +208,7 @@ int jr_cmd_doctor(struct jr_cli *cli)
     if (status == 0 && format == 1)
         status = jr_stage_print(session, cli, JR_TEXT_FACTS);
     else if (status == 0)
-        status = print(session, cli);
+        status = print_facts(session, cli);
     jr_session_close(session);
     return status;
 }

@@ -68,7 +68,7 @@ struct tails {
     int error; /* errno of the printing; EPIPE: the reader went away */
 };
 
-static void add(struct tails *tails, uint32_t rank, const char *path)
+static void add_tail(struct tails *tails, uint32_t rank, const char *path)
 {
     if (path == NULL)
         return;
@@ -81,8 +81,8 @@ static void add(struct tails *tails, uint32_t rank, const char *path)
 }
 
 /* The files of the ranks that were asked for. */
-static int choose(struct tails *tails, const struct jr_cli *cli,
-                  const struct jr_record_logs *logs)
+static int choose_tails(struct tails *tails, const struct jr_cli *cli,
+                        const struct jr_record_logs *logs)
 {
     struct jr_set set;
     int status = jr_cli_ranks(cli, &tails->arena, &set);
@@ -91,8 +91,8 @@ static int choose(struct tails *tails, const struct jr_cli *cli,
     for (size_t i = 0; i < logs->count; i++) {
         if (!jr_set_has(&set, logs->items[i].rank))
             continue;
-        add(tails, logs->items[i].rank, logs->items[i].out);
-        add(tails, logs->items[i].rank, logs->items[i].err);
+        add_tail(tails, logs->items[i].rank, logs->items[i].out);
+        add_tail(tails, logs->items[i].rank, logs->items[i].err);
     }
     if (tails->arena.failed)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
@@ -107,27 +107,27 @@ static int choose(struct tails *tails, const struct jr_cli *cli,
     return 0;
 }
 
-static void emit(struct tails *tails, const void *bytes, size_t len)
+static void emit_bytes(struct tails *tails, const void *bytes, size_t len)
 {
     if (tails->error == 0 && jr_io_write_all(STDOUT_FILENO, bytes, len) != 0)
         tails->error = errno;
 }
 
-static void heading(struct tails *tails, const struct tail *tail)
+static void print_tail_heading(struct tails *tails, const struct tail *tail)
 {
     if (!tails->named || tails->last == tail)
         return;
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     jr_buf_printf(&line, "%s==> %s/%s <==\n", tails->last != NULL ? "\n" : "",
                   tails->run_dir, tail->path);
-    emit(tails, line.data, line.len);
+    emit_bytes(tails, line.data, line.len);
     tails->last = tail;
 }
 
 /* The first `len` bytes of the rest: as a terminal may have them, if it is one.
  */
-static void show_line(struct tails *tails, struct tail *tail, size_t len,
-                      const char *end)
+static void show_tail_line(struct tails *tails, struct tail *tail, size_t len,
+                           const char *end)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     size_t shown = len;
@@ -142,11 +142,11 @@ static void show_line(struct tails *tails, struct tail *tail, size_t len,
     }
     jr_buf_str(&out, end);
     if (!out.failed)
-        emit(tails, out.data, out.len);
+        emit_bytes(tails, out.data, out.len);
 }
 
-static void show(struct tails *tails, struct tail *tail, const char *bytes,
-                 size_t len)
+static void show_tail_lines(struct tails *tails, struct tail *tail,
+                            const char *bytes, size_t len)
 {
     struct jr_buf *rest = &tail->rest;
     for (const char *line; len > 0; rest->len = 0) {
@@ -155,8 +155,8 @@ static void show(struct tails *tails, struct tail *tail, const char *bytes,
         jr_buf_add(rest, bytes, size);
         if (rest->failed || (line == NULL && rest->len < LINE_MOST))
             return;
-        show_line(tails, tail, rest->len,
-                  line == NULL && !tails->prefixed ? "" : "\n");
+        show_tail_line(tails, tail, rest->len,
+                       line == NULL && !tails->prefixed ? "" : "\n");
         bytes += size + (line != NULL);
         len -= size + (line != NULL);
     }
@@ -180,7 +180,7 @@ static uint64_t find_last(int fd, uint64_t lines)
 }
 
 /* A log lies in the run folder, whatever the results say. */
-static int open_log(const struct tails *tails, const struct tail *tail)
+static int open_rank_log(const struct tails *tails, const struct tail *tail)
 {
     struct stat st;
     JR_CLOSE int fd =
@@ -191,9 +191,9 @@ static int open_log(const struct tails *tails, const struct tail *tail)
     return jr_steal_fd(&fd);
 }
 
-static void begin(struct tails *tails, struct tail *tail)
+static void begin_tail(struct tails *tails, struct tail *tail)
 {
-    tail->fd = open_log(tails, tail);
+    tail->fd = open_rank_log(tails, tail);
     if (tail->fd < 0)
         return;
     if (tails->last_lines == 0)
@@ -203,15 +203,15 @@ static void begin(struct tails *tails, struct tail *tail)
     (void)jr_logfile_find_gap(tail->fd, &tail->gap);
 }
 
-static void put(struct tails *tails, struct tail *tail, const char *bytes,
-                size_t len)
+static void put_tail_bytes(struct tails *tails, struct tail *tail,
+                           const char *bytes, size_t len)
 {
-    heading(tails, tail);
+    print_tail_heading(tails, tail);
     tail->last = bytes[len - 1];
     if (tails->terminal || tails->prefixed)
-        show(tails, tail, bytes, len);
+        show_tail_lines(tails, tail, bytes, len);
     else
-        emit(tails, bytes, len);
+        emit_bytes(tails, bytes, len);
 }
 
 /* Print what has been added to one file. */
@@ -222,7 +222,7 @@ static void read_on(struct tails *tails, struct tail *tail)
     while (tails->error == 0 &&
            (n = pread(tail->fd, bytes, sizeof bytes, (off_t)tail->at)) > 0) {
         tail->at += (uint64_t)n;
-        put(tails, tail, bytes, (size_t)n);
+        put_tail_bytes(tails, tail, bytes, (size_t)n);
     }
 }
 
@@ -235,7 +235,7 @@ static bool change_over(struct tails *tails, struct tail *tail)
         fstatat(tails->run_fd, tail->path, &there, AT_SYMLINK_NOFOLLOW) != 0 ||
         (held.st_ino == there.st_ino && held.st_dev == there.st_dev))
         return false;
-    int fd = open_log(tails, tail);
+    int fd = open_rank_log(tails, tail);
     struct jr_logfile_gap *gap = &tail->gap;
     if (fd < 0)
         return false;
@@ -252,14 +252,14 @@ static bool change_over(struct tails *tails, struct tail *tail)
     }
     tail->at = gap->at;
     if (tail->last != '\n')
-        put(tails, tail, "\n", 1);
+        put_tail_bytes(tails, tail, "\n", 1);
     return true;
 }
 
-static void pump(struct tails *tails, struct tail *tail)
+static void copy_tail(struct tails *tails, struct tail *tail)
 {
     if (tail->fd < 0)
-        begin(tails, tail);
+        begin_tail(tails, tail);
     if (tail->fd < 0)
         return;
     do
@@ -282,13 +282,14 @@ static void add_attempts(struct tails *tails)
             const struct tail *first = &tails->items[i];
             const char *rest = strchr(first->path, '/');
             if (rest != NULL)
-                add(tails, first->rank,
-                    jr_arena_printf(&tails->arena, "%s%s", folder, rest));
+                add_tail(tails, first->rank,
+                         jr_arena_printf(&tails->arena, "%s%s", folder, rest));
         }
     }
 }
 
-static void watch_folder(struct tails *tails, const char *path, uint32_t events)
+static void watch_log_folder(struct tails *tails, const char *path,
+                             uint32_t events)
 {
     if (inotify_add_watch(tails->watch_fd, path, events) < 0 && errno != ENOENT)
         tails->blind = true;
@@ -303,15 +304,15 @@ static void watch_above(struct tails *tails, char *path, int levels)
         return;
     *slash = '\0';
     watch_above(tails, path, levels - 1);
-    watch_folder(tails, path, IN_CREATE | IN_MODIFY | IN_MOVED_TO);
+    watch_log_folder(tails, path, IN_CREATE | IN_MODIFY | IN_MOVED_TO);
     *slash = '/';
 }
 
 /* Watch the folders: that of each file for what is written there, and those
  * above it for what has yet to be made. Watching one twice is harmless. */
-static void watch(struct tails *tails)
+static void watch_tails(struct tails *tails)
 {
-    watch_folder(tails, tails->run_dir, IN_CREATE | IN_MOVED_TO);
+    watch_log_folder(tails, tails->run_dir, IN_CREATE | IN_MOVED_TO);
     for (size_t i = 0; i < tails->count; i++) {
         JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
         jr_buf_printf(&path, "%s/%s", tails->run_dir, tails->items[i].path);
@@ -320,14 +321,14 @@ static void watch(struct tails *tails)
     }
 }
 
-static void pump_all(struct tails *tails)
+static void copy_all_tails(struct tails *tails)
 {
     for (size_t i = 0; i < tails->count; i++)
-        pump(tails, &tails->items[i]);
+        copy_tail(tails, &tails->items[i]);
 }
 
 /* The results are written last: once they are there, so is all output. */
-static bool finished(const struct tails *tails)
+static bool are_results_there(const struct tails *tails)
 {
     for (char *const *end = tails->ends; *end != NULL; end++)
         if (faccessat(tails->run_fd, *end, F_OK, 0) != 0)
@@ -371,44 +372,45 @@ static void wait_for_more(struct tails *tails)
 }
 
 /* What was written before the end was seen is printed after it. */
-static void follow(struct tails *tails)
+static void follow_tails(struct tails *tails)
 {
     tails->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     for (bool last = false; !last && tails->error == 0;) {
         add_attempts(tails);
-        watch(tails);
-        last = !tails->live || finished(tails);
-        pump_all(tails);
+        watch_tails(tails);
+        last = !tails->live || are_results_there(tails);
+        copy_all_tails(tails);
         tails->last_lines = UINT32_MAX; /* what comes now is new */
         if (!last && tails->error == 0)
             wait_for_more(tails);
     }
 }
 
-static void end(struct tails *tails, struct tail *tail)
+static void end_tail(struct tails *tails, struct tail *tail)
 {
     if (tail->rest.len > 0)
-        show_line(tails, tail, tail->rest.len, tails->prefixed ? "\n" : "");
+        show_tail_line(tails, tail, tail->rest.len,
+                       tails->prefixed ? "\n" : "");
     jr_buf_release(&tail->rest);
     if (tail->fd >= 0)
         (void)close(tail->fd);
 }
 
-static int print(struct tails *tails, const struct jr_cli *cli)
+static int print_tails(struct tails *tails, const struct jr_cli *cli)
 {
     JR_CLOSE int run_fd = jr_folder_open(tails->log_dir, tails->id, NULL);
     tails->run_fd = run_fd;
     if (cli->follow)
-        follow(tails);
+        follow_tails(tails);
     else
-        pump_all(tails);
-    bool lost = cli->follow && tails->error == 0 && !finished(tails);
+        copy_all_tails(tails);
+    bool lost = cli->follow && tails->error == 0 && !are_results_there(tails);
     if (tails->watch_fd >= 0)
         (void)close(tails->watch_fd);
     if (tails->pidfd >= 0)
         (void)close(tails->pidfd);
     for (size_t i = 0; i < tails->count; i++)
-        end(tails, &tails->items[i]);
+        end_tail(tails, &tails->items[i]);
     if (tails->error != 0 && tails->error != EPIPE)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot print: %s",
                           strerror(tails->error));
@@ -433,7 +435,7 @@ int jr_cmd_logs(struct jr_cli *cli)
         return jr_cli_say(cli, (int)err.status, "%s", err.text);
     tails.run_dir =
         jr_arena_printf(&tails.arena, "%s/%s", jr_cli_log_dir(cli), id);
-    status = choose(&tails, cli, &logs);
+    status = choose_tails(&tails, cli, &logs);
     tails.terminal = isatty(STDOUT_FILENO) == 1;
     tails.color = cli->color_out;
     tails.one_attempt = cli->attempt != NULL;
@@ -443,7 +445,7 @@ int jr_cmd_logs(struct jr_cli *cli)
     tails.ends = logs.ends;
     watch_run(&tails);
     if (status == 0)
-        status = print(&tails, cli);
+        status = print_tails(&tails, cli);
     jr_record_logs_release(&logs);
     jr_arena_release(&tails.arena);
     return status;

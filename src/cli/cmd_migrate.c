@@ -7,7 +7,7 @@
 #include "banned.h"
 
 /* A step of a file from its version towards the current one. */
-static bool step(struct jr_fixing *fixing)
+static bool migrate_step(struct jr_fixing *fixing)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_doc doc;
@@ -23,7 +23,7 @@ static bool step(struct jr_fixing *fixing)
 }
 
 /* What is left to be said of a file: that it is fine, or what is wrong. */
-static int conclude(const struct jr_cli *cli, const char *path)
+static int conclude_migration(const struct jr_cli *cli, const char *path)
 {
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_doc doc;
@@ -42,13 +42,13 @@ static int conclude(const struct jr_cli *cli, const char *path)
     return status;
 }
 
-static int migrate(const struct jr_cli *cli, const struct jr_found *found)
+static int migrate_file(const struct jr_cli *cli, const struct jr_found *found)
 {
     if (found->why != NULL)
         return jr_cli_say(cli, JR_STATUS_INVALID, "%s: %s", found->path,
                           found->why);
-    int status = jr_fix_file(cli, found->path, step);
-    return status != 0 ? status : conclude(cli, found->path);
+    int status = jr_fix_file(cli, found->path, migrate_step);
+    return status != 0 ? status : conclude_migration(cli, found->path);
 }
 
 int jr_cmd_migrate(struct jr_cli *cli)
@@ -61,7 +61,7 @@ int jr_cmd_migrate(struct jr_cli *cli)
                           "which spec? (jobrun migrate FILE or FOLDER...)");
     jr_find_specs(&finds, &arena, cli->words, cli->words_count, NULL);
     for (size_t i = 0; i < finds.count; i++) {
-        int one = migrate(cli, &finds.items[i]);
+        int one = migrate_file(cli, &finds.items[i]);
         status = status == 0 ? one : status;
     }
     if (arena.failed)

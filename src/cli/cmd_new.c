@@ -31,8 +31,8 @@ static int print_starter(const struct jr_cli *cli)
 }
 
 /* Say on standard error what the spec leaves out or says otherwise. */
-static void tell_notes(const struct jr_cli *cli,
-                       const struct jr_translation *translation)
+static void print_notes_to_stderr(const struct jr_cli *cli,
+                                  const struct jr_translation *translation)
 {
     for (size_t i = 0; i < translation->notes_count; i++) {
         const struct jr_note *note = &translation->notes[i];
@@ -47,7 +47,8 @@ static void tell_notes(const struct jr_cli *cli,
 }
 
 /* The reader of specs has the last word on what the line said. */
-static int check(const struct jr_cli *cli, const struct jr_buf *text)
+static int check_translation(const struct jr_cli *cli,
+                             const struct jr_buf *text)
 {
     struct jr_diags diags = {0};
     struct jr_spec_file *file = NULL;
@@ -71,16 +72,16 @@ static int print_translation(const struct jr_cli *cli,
         return jr_cli_out(cli, &out);
     }
     jr_translation_print(&out, translation);
-    int status = out.failed ? 0 : check(cli, &out);
+    int status = out.failed ? 0 : check_translation(cli, &out);
     if (status != 0) {
         jr_buf_release(&out);
         return status;
     }
-    tell_notes(cli, translation);
+    print_notes_to_stderr(cli, translation);
     return jr_cli_deliver(cli, &out);
 }
 
-static int translate(const struct jr_cli *cli)
+static int translate_line(const struct jr_cli *cli)
 {
     struct jr_translation translation;
     struct jr_error err;
@@ -99,5 +100,5 @@ int jr_cmd_new(struct jr_cli *cli)
     if (cli->words_count == 1 && cli->from != NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "a KIND or --from, not both of them");
-    return cli->from != NULL ? translate(cli) : print_starter(cli);
+    return cli->from != NULL ? translate_line(cli) : print_starter(cli);
 }

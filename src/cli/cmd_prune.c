@@ -9,7 +9,8 @@
 
 enum { KEEP = 50 }; /* runs, where nothing was said */
 
-static int read_options(const struct jr_cli *cli, struct jr_prune_options *ret)
+static int read_prune_options(const struct jr_cli *cli,
+                              struct jr_prune_options *ret)
 {
     ret->dry = cli->dry_run;
     ret->keep = cli->older == NULL ? KEEP : 0;
@@ -22,7 +23,8 @@ static int read_options(const struct jr_cli *cli, struct jr_prune_options *ret)
     return 0;
 }
 
-static void tell(const struct jr_cli *cli, const struct jr_pruned *pruned)
+static void print_pruned(const struct jr_cli *cli,
+                         const struct jr_pruned *pruned)
 {
     struct jr_buf out = JR_BUF_INIT;
     jr_buf_printf(&out, "jobrun: %s %u run%s",
@@ -52,7 +54,7 @@ int jr_cmd_prune(struct jr_cli *cli)
     if (cli->words_count != 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "prune takes no word: what is '%s'?", cli->words[0]);
-    int status = read_options(cli, &options);
+    int status = read_prune_options(cli, &options);
     if (status != 0)
         return status;
     if (jr_records_prune(&pruned, &out, &bad, jr_cli_log_dir(cli), &options,
@@ -60,6 +62,6 @@ int jr_cmd_prune(struct jr_cli *cli)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
     status = jr_cli_out(cli, &out);
     jr_cli_err(cli, &bad);
-    tell(cli, &pruned);
+    print_pruned(cli, &pruned);
     return pruned.failed > 0 ? JR_STATUS_LAUNCH : status;
 }

@@ -23,7 +23,8 @@ static void push_path(struct jr_strv *words, struct jr_cli *cli,
     free(here);
 }
 
-static void push(struct jr_strv *words, struct jr_cli *cli, const char *word)
+static void push_command_word(struct jr_strv *words, struct jr_cli *cli,
+                              const char *word)
 {
     jr_strv_push(words, &cli->arena, jr_arena_strdup(&cli->arena, word));
 }
@@ -46,33 +47,35 @@ static void push_program(struct jr_strv *words, struct jr_cli *cli)
     char own[4096];
     ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
     own[len > 0 ? len : 0] = '\0';
-    push(words, cli, len <= 0 || is_in_path(cli, own) ? "jobrun" : own);
+    push_command_word(words, cli,
+                      len <= 0 || is_in_path(cli, own) ? "jobrun" : own);
 }
 
 /* The command line that does there what this one would do here. */
-static struct jr_strv command_of(struct jr_cli *cli)
+static struct jr_strv rendered_command(struct jr_cli *cli)
 {
     struct jr_strv words = {0};
     push_program(&words, cli);
-    push(&words, cli, "run");
+    push_command_word(&words, cli, "run");
     push_path(&words, cli, cli->words[0]);
     for (size_t i = 0; i < cli->sets.count; i++) {
-        push(&words, cli, "--set");
-        push(&words, cli, cli->sets.items[i]);
+        push_command_word(&words, cli, "--set");
+        push_command_word(&words, cli, cli->sets.items[i]);
     }
     if (cli->root != NULL) {
-        push(&words, cli, "--root");
+        push_command_word(&words, cli, "--root");
         push_path(&words, cli, cli->root);
     }
     for (char **word = cli->rest; word != NULL && *word != NULL; word++) {
         if (word == cli->rest)
-            push(&words, cli, "--");
-        push(&words, cli, *word);
+            push_command_word(&words, cli, "--");
+        push_command_word(&words, cli, *word);
     }
     return words;
 }
 
-static int check(const struct jr_cli *cli, enum jr_engine_kind kind)
+static int check_render_words(const struct jr_cli *cli,
+                              enum jr_engine_kind kind)
 {
     if (kind == JR_ENGINE_COUNT)
         return jr_cli_say(cli, JR_STATUS_USAGE,
@@ -90,10 +93,10 @@ static int check(const struct jr_cli *cli, enum jr_engine_kind kind)
     return 0;
 }
 
-static int render(struct jr_session *session, struct jr_cli *cli,
-                  enum jr_engine_kind kind, struct jr_buf *out)
+static int render_engine(struct jr_session *session, struct jr_cli *cli,
+                         enum jr_engine_kind kind, struct jr_buf *out)
 {
-    const struct jr_strv command = command_of(cli);
+    const struct jr_strv command = rendered_command(cli);
     struct jr_error err = {0};
     int failed = jr_stage_load(session, cli);
     if (failed == 0 && cli->on != NULL)
@@ -116,12 +119,12 @@ int jr_stage_render(struct jr_cli *cli, struct jr_buf *out)
     struct jr_session *session = NULL;
     enum jr_engine_kind kind =
         jr_engine_find(cli->engine != NULL ? cli->engine : "");
-    int status = check(cli, kind);
+    int status = check_render_words(cli, kind);
     options.dry_run = true;
     if (status == 0)
         status = jr_stage_open(&session, cli, &options);
     if (status == 0)
-        status = render(session, cli, kind, out);
+        status = render_engine(session, cli, kind, out);
     jr_session_close(session);
     return status;
 }

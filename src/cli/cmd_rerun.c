@@ -24,7 +24,7 @@ struct original {
 };
 
 /* A rehearsal of several nodes keeps them: they are no machines of then. */
-static bool moves(const char *key, bool local)
+static bool is_machine_field(const char *key, bool local)
 {
     return jr_part_moves(key) &&
            !(local && (strcmp(key, "nodes") == 0 ||
@@ -33,13 +33,13 @@ static bool moves(const char *key, bool local)
 
 /* What the resolver found, and an address of then by which process groups find
  * each other, is MISSING again. */
-static void forget(struct jr_strv *sets, struct jr_arena *arena,
-                   const struct jr_node *root, bool local)
+static void forget_machine(struct jr_strv *sets, struct jr_arena *arena,
+                           const struct jr_node *root, bool local)
 {
     const struct jr_node *method = jr_doc_get(root, "init_method");
     for (size_t i = 0; i < root->count; i++) {
         const char *key = root->pairs[i].key->text;
-        if (moves(key, local))
+        if (is_machine_field(key, local))
             jr_strv_push(sets, arena, jr_arena_printf(arena, "%s=null", key));
     }
     if (method != NULL && method->kind == JR_NODE_SCALAR &&
@@ -55,7 +55,7 @@ static void forget_placement(struct jr_strv *sets, struct jr_arena *arena,
     const char *text = original->origin.spec;
     if (jr_doc_load(&doc, original->spec, text, strlen(text), &diags) == 0 &&
         doc.root->kind == JR_NODE_MAPPING)
-        forget(sets, arena, doc.root, original->origin.local);
+        forget_machine(sets, arena, doc.root, original->origin.local);
     jr_diags_release(&diags);
     jr_doc_release(&doc);
 }
@@ -72,8 +72,8 @@ static void keep_folder(struct jr_strv *sets, struct jr_arena *arena,
     jr_strv_push(sets, arena, jr_buf_keep(&text, arena));
 }
 
-static int run(const struct original *original, struct jr_arena *arena,
-               struct jr_cli *cli)
+static int run_original(const struct original *original, struct jr_arena *arena,
+                        struct jr_cli *cli)
 {
     struct jr_session_options options = jr_stage_options(cli);
     const struct jr_spec_source source = {.name = original->spec,
@@ -104,8 +104,8 @@ static int run(const struct original *original, struct jr_arena *arena,
 }
 
 /* What another user wrote is a program of that user's, to be run as us. */
-static int refuse_trust(const struct jr_cli *cli,
-                        const struct original *original)
+static int refuse_untrusted_rerun(const struct jr_cli *cli,
+                                  const struct original *original)
 {
     JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
     jr_trust_explain(&why, &original->origin.trust);
@@ -116,8 +116,8 @@ static int refuse_trust(const struct jr_cli *cli,
                       original->spec, original->id);
 }
 
-static int find(struct original *ret, struct jr_arena *arena,
-                const struct jr_cli *cli)
+static int find_original(struct original *ret, struct jr_arena *arena,
+                         const struct jr_cli *cli)
 {
     struct jr_error err = {0};
     int status = jr_cli_find_run(cli, ret->id);
@@ -132,7 +132,7 @@ static int find(struct original *ret, struct jr_arena *arena,
                           "run '%s' has no resolved.yaml: it never began",
                           ret->id);
     if (!jr_trust_is_ours(&ret->origin.trust) && !cli->trust)
-        return refuse_trust(cli, ret);
+        return refuse_untrusted_rerun(cli, ret);
     return 0;
 }
 
@@ -144,9 +144,9 @@ int jr_cmd_rerun(struct jr_cli *cli)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "a run is repeated with its own arguments: rerun "
                           "takes none");
-    int status = find(&original, &arena, cli);
+    int status = find_original(&original, &arena, cli);
     if (status == 0)
-        status = run(&original, &arena, cli);
+        status = run_original(&original, &arena, cli);
     jr_arena_release(&arena);
     return status;
 }

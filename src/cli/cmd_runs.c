@@ -86,7 +86,8 @@ static json_t *record_json(const struct jr_record *record)
     return object;
 }
 
-static void print_table(struct jr_buf *out, const struct jr_records *records)
+static void print_runs_table(struct jr_buf *out,
+                             const struct jr_records *records)
 {
     jr_buf_printf(out, "%-13s %4s  %7s  %-20s  %-12s  %s\n", "status", "exit",
                   "ranks", "started", "took", "run");
@@ -94,7 +95,8 @@ static void print_table(struct jr_buf *out, const struct jr_records *records)
         print_record(out, &records->items[i]);
 }
 
-static void print_json(struct jr_buf *out, const struct jr_records *records)
+static void print_runs_json(struct jr_buf *out,
+                            const struct jr_records *records)
 {
     json_t *top = json_object(), *list = json_array();
     jr_json_set_int(top, "format_version", 1);
@@ -122,12 +124,12 @@ int jr_cmd_runs(struct jr_cli *cli)
     if (jr_records_list(&records, jr_cli_log_dir(cli), &err) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
     if (format == 1)
-        print_json(&out, &records);
+        print_runs_json(&out, &records);
     else if (records.count == 0)
         (void)jr_cli_say(cli, 0, "no runs in '%s' (--log-dir: elsewhere)",
                          jr_cli_log_dir(cli));
     else
-        print_table(&out, &records);
+        print_runs_table(&out, &records);
     jr_records_release(&records);
     return jr_cli_out(cli, &out);
 }

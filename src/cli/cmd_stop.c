@@ -24,7 +24,7 @@
 #define EXPIRED  124  /* the exit status of timeout(1) */
 
 /* The run's own report, on standard error as when it was first told. */
-static void show(const struct jr_cli *cli, const char *id)
+static void show_run_report(const struct jr_cli *cli, const char *id)
 {
     struct jr_buf out = JR_BUF_INIT;
     struct jr_error err = {0};
@@ -34,7 +34,8 @@ static void show(const struct jr_cli *cli, const char *id)
     jr_cli_err(cli, &out);
 }
 
-static int look(const struct jr_cli *cli, const char *id, struct jr_live *live)
+static int open_live_run(const struct jr_cli *cli, const char *id,
+                         struct jr_live *live)
 {
     struct jr_error err = {0};
     if (jr_live_open(live, jr_cli_log_dir(cli), id, &err) == 0)
@@ -43,8 +44,8 @@ static int look(const struct jr_cli *cli, const char *id, struct jr_live *live)
 }
 
 /* Why a run that has no results can be neither waited for nor stopped. */
-static int refuse(const struct jr_cli *cli, const char *id,
-                  const struct jr_live *live)
+static int refuse_dead_run(const struct jr_cli *cli, const char *id,
+                           const struct jr_live *live)
 {
     const char *slash = live->part == NULL ? "" : "/";
     const char *part = live->part == NULL ? "" : live->part;
@@ -66,7 +67,7 @@ static int refuse(const struct jr_cli *cli, const char *id,
 
 /* An inotify(7) descriptor that tells of files that come into the run folder;
  * -1: it cannot be had. */
-static int watch_folder(const struct jr_cli *cli, const char *id)
+static int watch_run_folder(const struct jr_cli *cli, const char *id)
 {
     struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
     JR_CLOSE int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -94,16 +95,16 @@ static int left_until(uint64_t until_ns)
  * several, or until the results are there: who writes them may have lines to
  * show afterwards, to a console that nobody reads. No longer than `until_ns`
  * (monotonic; 0: for ever). */
-static int await_end(const struct jr_cli *cli, const char *id,
-                     struct jr_live *live, uint64_t until_ns)
+static int await_run_end(const struct jr_cli *cli, const char *id,
+                         struct jr_live *live, uint64_t until_ns)
 {
     int status = 0;
     JR_CLOSE int folder =
-        live->standing == JR_STANDING_RUNNING ? watch_folder(cli, id) : -1;
+        live->standing == JR_STANDING_RUNNING ? watch_run_folder(cli, id) : -1;
     while (status == 0 && live->standing == JR_STANDING_RUNNING) {
         char events[4096];
         jr_live_close(live);
-        status = look(cli, id, live);
+        status = open_live_run(cli, id, live);
         if (status != 0 || live->standing != JR_STANDING_RUNNING)
             break;
         struct pollfd fds[] = {{.fd = live->pidfd, .events = POLLIN},
@@ -136,13 +137,14 @@ static int read_timeout(const struct jr_cli *cli, uint64_t *ret_until_ns)
     return 0;
 }
 
-static int wait_for(const struct jr_cli *cli, const char *id, uint64_t until_ns)
+static int wait_for_run(const struct jr_cli *cli, const char *id,
+                        uint64_t until_ns)
 {
     struct jr_live live;
-    int status = look(cli, id, &live);
+    int status = open_live_run(cli, id, &live);
     if (status != 0)
         return status;
-    status = await_end(cli, id, &live, until_ns);
+    status = await_run_end(cli, id, &live, until_ns);
     if (status == EXPIRED)
         (void)jr_cli_say(cli, 0, "%s goes on after %s (jobrun wait %s)", id,
                          cli->timeout, id);
@@ -151,10 +153,10 @@ static int wait_for(const struct jr_cli *cli, const char *id, uint64_t until_ns)
         return status;
     }
     if (live.standing == JR_STANDING_FINISHED) {
-        show(cli, id);
+        show_run_report(cli, id);
         status = live.exit_code;
     } else {
-        status = refuse(cli, id, &live);
+        status = refuse_dead_run(cli, id, &live);
     }
     jr_live_close(&live);
     return status;
@@ -169,12 +171,12 @@ int jr_cmd_wait(struct jr_cli *cli)
     jr_cli_say_whose(cli, id);
     uint64_t until_ns;
     status = read_timeout(cli, &until_ns);
-    return status != 0 ? status : wait_for(cli, id, until_ns);
+    return status != 0 ? status : wait_for_run(cli, id, until_ns);
 }
 
 /* Why a run is left alone that may be a forgery, or is another user's. */
-static int refuse_trust(const struct jr_cli *cli, const char *id,
-                        const struct jr_live *live)
+static int refuse_untrusted_signal(const struct jr_cli *cli, const char *id,
+                                   const struct jr_live *live)
 {
     JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
     jr_trust_explain(&why, &live->trust);
@@ -191,7 +193,7 @@ static int signal_run(const struct jr_cli *cli, const char *id,
                       const struct jr_live *live)
 {
     if (!jr_trust_is_ours(&live->trust))
-        return refuse_trust(cli, id, live);
+        return refuse_untrusted_signal(cli, id, live);
     if (!live->ours)
         return jr_cli_say(cli, JR_STATUS_LAUNCH,
                           "%s belongs to %s; it was left alone", id,
@@ -212,7 +214,7 @@ static int signal_parts(const struct jr_cli *cli, const char *id)
     int status = 0;
     for (size_t i = 0; i < ids.count; i++) {
         struct jr_live live;
-        int failed = look(cli, ids.items[i], &live);
+        int failed = open_live_run(cli, ids.items[i], &live);
         if (failed == 0) {
             if (live.standing == JR_STANDING_RUNNING)
                 failed = signal_run(cli, ids.items[i], &live);
@@ -240,8 +242,8 @@ static void end_showing(const struct jr_cli *cli, const char *id,
 
 /* Nothing runs: whether because it ended, or because its jobrun was killed and
  * left what is swept now. */
-static int tell_idle(const struct jr_cli *cli, const char *id,
-                     const struct jr_live *live)
+static int report_idle_stop(const struct jr_cli *cli, const char *id,
+                            const struct jr_live *live)
 {
     struct jr_buf out = JR_BUF_INIT;
     if (live->standing == JR_STANDING_FINISHED)
@@ -249,7 +251,7 @@ static int tell_idle(const struct jr_cli *cli, const char *id,
     if (live->standing == JR_STANDING_FINISHED)
         return jr_cli_say(cli, 0, "%s has ended already: %s (jobrun show %s)",
                           id, live->status, id);
-    int status = refuse(cli, id, live);
+    int status = refuse_dead_run(cli, id, live);
     if (jr_lost_sweep(&out, jr_cli_log_dir(cli), id) > 0)
         status = jr_cli_say(cli, 0, "%s", out.failed ? "swept" : out.data);
     jr_buf_release(&out);
@@ -261,12 +263,12 @@ static int stop_and_wait(const struct jr_cli *cli, const char *id,
 {
     int status = signal_parts(cli, id);
     if (status == 0)
-        status = await_end(cli, id, live, 0);
+        status = await_run_end(cli, id, live, 0);
     if (status != 0)
         return status;
     if (live->standing != JR_STANDING_FINISHED)
-        return tell_idle(cli, id, live);
-    show(cli, id);
+        return report_idle_stop(cli, id, live);
+    show_run_report(cli, id);
     return 0;
 }
 
@@ -276,15 +278,15 @@ int jr_cmd_stop(struct jr_cli *cli)
     struct jr_live live = {.pidfd = -1};
     int status = jr_cli_find_run(cli, id);
     if (status == 0)
-        status = look(cli, id, &live);
+        status = open_live_run(cli, id, &live);
     if (status != 0)
         return status;
     if (!jr_trust_is_ours(&live.trust))
-        status = refuse_trust(cli, id, &live);
+        status = refuse_untrusted_signal(cli, id, &live);
     else if (live.standing == JR_STANDING_RUNNING)
         status = stop_and_wait(cli, id, &live);
     else
-        status = tell_idle(cli, id, &live);
+        status = report_idle_stop(cli, id, &live);
     jr_live_close(&live);
     return status;
 }

@@ -23,14 +23,14 @@ struct sbatch {
     pid_t pid;
 };
 
-static void close_fd(int *fd)
+static void close_sbatch_fd(int *fd)
 {
     if (*fd >= 0)
         (void)close(*fd);
     *fd = -1;
 }
 
-static int prepare(struct sbatch *run, const struct jr_buf *script)
+static int prepare_sbatch(struct sbatch *run, const struct jr_buf *script)
 {
     int pipe_fds[2];
     run->script = memfd_create("jobrun", MFD_CLOEXEC);
@@ -43,7 +43,7 @@ static int prepare(struct sbatch *run, const struct jr_buf *script)
     return 0;
 }
 
-static int start(struct sbatch *run, const struct jr_cli *cli)
+static int start_sbatch(struct sbatch *run, const struct jr_cli *cli)
 {
     char *const words[] = {(char[]){"sbatch"}, (char[]){"--parsable"},
                            cli->wait ? (char[]){"--wait"} : NULL, NULL};
@@ -63,8 +63,8 @@ static int start(struct sbatch *run, const struct jr_cli *cli)
 
 /* Hand on what it prints, at once; whether that was anything. A job whose id
  * cannot be printed is there all the same, so that it is said. */
-static bool relay(const struct sbatch *run, const struct jr_cli *cli,
-                  int *ret_status)
+static bool relay_sbatch_output(const struct sbatch *run,
+                                const struct jr_cli *cli, int *ret_status)
 {
     char bytes[256];
     bool any = false;
@@ -84,11 +84,11 @@ static bool relay(const struct sbatch *run, const struct jr_cli *cli,
 }
 
 /* The job's own exit status where it was waited for. */
-static int finish(struct sbatch *run, const struct jr_cli *cli)
+static int finish_sbatch(struct sbatch *run, const struct jr_cli *cli)
 {
     int status = 0, unprinted = 0;
-    close_fd(&run->in);
-    bool taken = relay(run, cli, &unprinted);
+    close_sbatch_fd(&run->in);
+    bool taken = relay_sbatch_output(run, cli, &unprinted);
     while (waitpid(run->pid, &status, 0) < 0)
         if (errno != EINTR)
             return jr_cli_say(cli, JR_STATUS_LAUNCH, "sbatch was lost: %s",
@@ -103,12 +103,12 @@ static int finish(struct sbatch *run, const struct jr_cli *cli)
     return WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : unprinted;
 }
 
-static int submit(const struct jr_cli *cli, const struct jr_buf *script)
+static int submit_script(const struct jr_cli *cli, const struct jr_buf *script)
 {
     struct sbatch run = {-1, -1, -1, -1};
-    int failed = prepare(&run, script);
+    int failed = prepare_sbatch(&run, script);
     if (failed == 0)
-        failed = start(&run, cli);
+        failed = start_sbatch(&run, cli);
     int status;
     if (failed == ENOENT)
         status = jr_cli_say(cli, JR_STATUS_LAUNCH,
@@ -118,10 +118,10 @@ static int submit(const struct jr_cli *cli, const struct jr_buf *script)
         status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot start sbatch: %s",
                             strerror(failed));
     else
-        status = finish(&run, cli);
-    close_fd(&run.script);
-    close_fd(&run.in);
-    close_fd(&run.out);
+        status = finish_sbatch(&run, cli);
+    close_sbatch_fd(&run.script);
+    close_sbatch_fd(&run.in);
+    close_sbatch_fd(&run.out);
     return status;
 }
 
@@ -134,7 +134,7 @@ int jr_cmd_submit(struct jr_cli *cli)
                           "SPEC --engine kubernetes | kubectl apply -f -");
     int status = jr_stage_render(cli, &script);
     if (status == 0)
-        status = submit(cli, &script);
+        status = submit_script(cli, &script);
     jr_buf_release(&script);
     return status;
 }

@@ -37,7 +37,7 @@ static struct jr_top_size size_of_terminal(void)
 
 /* The table over the one before: each line's rest is erased, and what is
  * below. */
-static void draw(struct jr_buf *out, const struct jr_buf *table)
+static void draw_top_table(struct jr_buf *out, const struct jr_buf *table)
 {
     JR_BUF_CLEANUP struct jr_buf lines = JR_BUF_INIT;
     jr_buf_replaced(&lines, table->data, "\n", "\033[K\n");
@@ -49,7 +49,7 @@ static void draw(struct jr_buf *out, const struct jr_buf *table)
 }
 
 /* False once nobody reads it any more, or it cannot be written. */
-static bool show(struct jr_top *top, bool terminal)
+static bool show_top(struct jr_top *top, bool terminal)
 {
     JR_BUF_CLEANUP struct jr_buf table = JR_BUF_INIT, out = JR_BUF_INIT;
     struct jr_top_size size = {0};
@@ -60,7 +60,7 @@ static bool show(struct jr_top *top, bool terminal)
     if (table.failed || table.len == 0)
         return false;
     if (terminal)
-        draw(&out, &table);
+        draw_top_table(&out, &table);
     else
         jr_buf_add(&out, table.data, table.len);
     return !out.failed &&
@@ -68,7 +68,7 @@ static bool show(struct jr_top *top, bool terminal)
 }
 
 /* Sleep for so long. False when the run, or the reader, is gone before. */
-static bool wait_for(const struct jr_live *live, int ms)
+static bool sleep_beside_run(const struct jr_live *live, int ms)
 {
     struct pollfd fds[] = {{.fd = live->pidfd, .events = POLLIN},
                            {.fd = STDOUT_FILENO}};
@@ -77,7 +77,7 @@ static bool wait_for(const struct jr_live *live, int ms)
 
 /* Its jobrun may be there for longer than the run, for a console that nobody
  * reads. */
-static bool goes_on(const struct jr_cli *cli, const char *id)
+static bool is_top_run_going_on(const struct jr_cli *cli, const char *id)
 {
     struct jr_live live;
     if (jr_live_open(&live, jr_cli_log_dir(cli), id, NULL) != 0)
@@ -87,7 +87,8 @@ static bool goes_on(const struct jr_cli *cli, const char *id)
     return running;
 }
 
-static int watch(struct jr_cli *cli, const char *id, const struct jr_live *live)
+static int watch_run_ranks(struct jr_cli *cli, const char *id,
+                           const struct jr_live *live)
 {
     struct jr_top top;
     struct jr_error err = {0};
@@ -102,8 +103,8 @@ static int watch(struct jr_cli *cli, const char *id, const struct jr_live *live)
         (void)jr_io_write_all(STDOUT_FILENO, "\033[2J", 4);
     jr_top_look(&top);
     int ms = FIRST_MS;
-    while (wait_for(live, ms) && goes_on(cli, id) && show(&top, terminal) &&
-           !cli->once)
+    while (sleep_beside_run(live, ms) && is_top_run_going_on(cli, id) &&
+           show_top(&top, terminal) && !cli->once)
         ms = terminal ? TERMINAL_MS : PLAIN_MS;
     jr_top_close(&top);
     return 0;
@@ -121,7 +122,7 @@ int jr_cmd_top(struct jr_cli *cli)
     if (jr_live_open(&live, jr_cli_log_dir(cli), id, &err) != 0)
         return jr_cli_say(cli, JR_STATUS_USAGE, "%s", err.text);
     if (live.standing == JR_STANDING_RUNNING)
-        status = watch(cli, id, &live);
+        status = watch_run_ranks(cli, id, &live);
     else if (live.standing != JR_STANDING_FINISHED)
         status = jr_cli_say(cli, JR_STATUS_LAUNCH,
                             "%s has no results, and does not run here", id);

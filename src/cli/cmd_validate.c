@@ -93,8 +93,8 @@ static enum jr_status check_targets(struct checks *checks,
         status, jr_target_try_all(spec, &checks->arena, &checks->diags));
 }
 
-static int load(struct checks *checks, struct jr_spec_file **ret,
-                const char *path)
+static int load_checked_spec(struct checks *checks, struct jr_spec_file **ret,
+                             const char *path)
 {
     struct jr_spec_source source = {.path = path};
     JR_FREE char *folder = NULL;
@@ -119,7 +119,7 @@ static void check_file(struct checks *checks, const char *path)
     if (spec == NULL || !begin_file(checks, name))
         return;
     enum jr_status status = JR_STATUS_INVALID;
-    if (load(checks, spec, path) == 0)
+    if (load_checked_spec(checks, spec, path) == 0)
         status = check_targets(checks, *spec);
     if (end_file(checks, status)) { /* then nobody quotes it */
         jr_spec_free(*spec);
@@ -143,7 +143,7 @@ static void refuse_path(struct checks *checks, const char *path,
 
 /* Specs come and go, by the hundred, and the memory of one does for the next:
  * it is not given back to the kernel in between. */
-static void check_all(struct checks *checks)
+static void check_found_specs(struct checks *checks)
 {
     enum { KEPT = 64 << 20 };
     (void)mallopt(M_TRIM_THRESHOLD, KEPT);
@@ -186,8 +186,8 @@ static int fix_all(struct checks *checks, const struct jr_cli *cli)
 
 /* Print what was found, beside a spec that went to standard output. CI services
  * see files from the top of the checkout. */
-static int tell(const struct checks *checks, const struct jr_cli *cli,
-                enum jr_diag_format format)
+static int print_checks(const struct checks *checks, const struct jr_cli *cli,
+                        enum jr_diag_format format)
 {
     bool beside = checks->input.data != NULL;
     JR_FREE char *cwd = getcwd(NULL, 0);
@@ -217,7 +217,7 @@ static int tell(const struct checks *checks, const struct jr_cli *cli,
 }
 
 /* Say how many files a folder has that are taken for no specs. */
-static void tell_passed(const struct checks *checks, const struct jr_cli *cli)
+static void print_passed(const struct checks *checks, const struct jr_cli *cli)
 {
     size_t passed = checks->finds.passed;
     if (passed > 0 && !cli->quiet)
@@ -237,7 +237,7 @@ static int load_on(struct checks *checks, const struct jr_cli *cli)
     return (int)jr_profile_status(&checks->diags, 0);
 }
 
-static void release(struct checks *checks)
+static void release_checks(struct checks *checks)
 {
     jr_diags_release(&checks->diags);
     for (size_t i = 0; i < checks->specs_count; i++)
@@ -265,10 +265,10 @@ int jr_cmd_validate(struct jr_cli *cli)
     if (status == 0 && cli->fix)
         status = fix_all(&checks, cli);
     if (status == 0) {
-        check_all(&checks);
-        status = tell(&checks, cli, (enum jr_diag_format)format);
-        tell_passed(&checks, cli);
+        check_found_specs(&checks);
+        status = print_checks(&checks, cli, (enum jr_diag_format)format);
+        print_passed(&checks, cli);
     }
-    release(&checks);
+    release_checks(&checks);
     return status;
 }

@@ -9,7 +9,7 @@
 
 enum when { AUTO, ALWAYS, NEVER, UNKNOWN };
 
-static enum when stated(const char *word)
+static enum when stated_when(const char *word)
 {
     static const char *const words[] = {
         [AUTO] = "auto", [ALWAYS] = "always", [NEVER] = "never"};
@@ -21,7 +21,7 @@ static enum when stated(const char *word)
 
 /* What the environment wants, where the option leaves it open: NO_COLOR, then
  * CLICOLOR_FORCE (no-color.org, bixense.com/clicolors). */
-static enum when wanted(void)
+static enum when wanted_when(void)
 {
     const char *none = getenv("NO_COLOR");
     const char *force = getenv("CLICOLOR_FORCE");
@@ -40,13 +40,13 @@ static bool on_terminal(int fd)
 
 int jr_cli_color(struct jr_cli *cli)
 {
-    enum when when = stated(cli->color);
+    enum when when = stated_when(cli->color);
     if (when == UNKNOWN)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "--color wants auto, always or never, not '%s'",
                           cli->color);
     if (when == AUTO)
-        when = wanted();
+        when = wanted_when();
     cli->moves_cursor = on_terminal(STDOUT_FILENO);
     cli->color_out =
         when == ALWAYS || (when == AUTO && on_terminal(STDOUT_FILENO));

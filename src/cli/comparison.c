@@ -8,8 +8,8 @@
 #include "banned.h"
 
 /* Resolve a side, unless it is a run, which was. */
-static enum jr_status settle(struct jr_side *side, const struct jr_hw *hw,
-                             struct jr_diags *diags)
+static enum jr_status resolve_side(struct jr_side *side, const struct jr_hw *hw,
+                                   struct jr_diags *diags)
 {
     const struct jr_resolve_options options = {.local = false};
     if (side->file == NULL || side->run[0] != '\0')
@@ -23,7 +23,7 @@ static enum jr_status settle(struct jr_side *side, const struct jr_hw *hw,
     return status;
 }
 
-static struct jr_diff_side written(const struct jr_side *side)
+static struct jr_diff_side diff_side_of(const struct jr_side *side)
 {
     return (struct jr_diff_side){
         .file = side->file,
@@ -62,14 +62,14 @@ int jr_comparison_make(struct jr_comparison *comparison, const struct jr_hw *hw,
     struct jr_side *a = &comparison->a, *b = &comparison->b;
     enum jr_status left = JR_STATUS_OK, right = JR_STATUS_OK;
     if (hw != NULL) {
-        left = settle(a, hw, diags);
-        right = settle(b, hw, diags);
+        left = resolve_side(a, hw, diags);
+        right = resolve_side(b, hw, diags);
     }
     if (left == JR_STATUS_INVALID || right == JR_STATUS_INVALID)
         return JR_STATUS_INVALID;
     if (left != JR_STATUS_OK || right != JR_STATUS_OK)
         a->resolved = b->resolved = false;
-    const struct jr_diff_side one = written(a), other = written(b);
+    const struct jr_diff_side one = diff_side_of(a), other = diff_side_of(b);
     if (jr_diff_make(&comparison->specs, &one, &other, err) != 0)
         return (int)err->status;
     drop_places(comparison);
@@ -92,7 +92,8 @@ bool jr_comparison_differs(const struct jr_comparison *comparison)
 }
 
 /* The conclusion, in a line of its own; there is none about one side. */
-static void conclude(struct jr_buf *out, const struct jr_comparison *comparison)
+static void add_conclusion(struct jr_buf *out,
+                           const struct jr_comparison *comparison)
 {
     size_t count = comparison->specs.count;
     if (comparison->a.name == NULL || comparison->b.name == NULL)
@@ -112,8 +113,8 @@ static void conclude(struct jr_buf *out, const struct jr_comparison *comparison)
                 : ": another experiment");
 }
 
-static void add_name(struct jr_buf *out, const char *letter,
-                     const struct jr_side *side)
+static void add_side_name(struct jr_buf *out, const char *letter,
+                          const struct jr_side *side)
 {
     if (side->name == NULL)
         return;
@@ -130,15 +131,15 @@ static void add_name(struct jr_buf *out, const char *letter,
 void jr_comparison_text(struct jr_buf *out,
                         const struct jr_comparison *comparison)
 {
-    add_name(out, "A", &comparison->a);
-    add_name(out, "B", &comparison->b);
+    add_side_name(out, "A", &comparison->a);
+    add_side_name(out, "B", &comparison->b);
     if (comparison->specs.count > 0)
         jr_buf_char(out, '\n');
     jr_contrast_text(out, &comparison->specs, "field");
     if (comparison->runs.count > 0)
         jr_buf_char(out, '\n');
     jr_contrast_text(out, &comparison->runs, "outcome");
-    conclude(out, comparison);
+    add_conclusion(out, comparison);
 }
 
 void jr_comparison_markdown(struct jr_buf *out,
@@ -148,10 +149,10 @@ void jr_comparison_markdown(struct jr_buf *out,
     if (comparison->runs.count > 0 && comparison->specs.count > 0)
         jr_buf_char(out, '\n');
     jr_contrast_markdown(out, &comparison->runs, "outcome");
-    conclude(out, comparison);
+    add_conclusion(out, comparison);
 }
 
-static json_t *side_json(const struct jr_side *side)
+static json_t *compared_side_json(const struct jr_side *side)
 {
     if (side->name == NULL)
         return json_null();
@@ -167,8 +168,8 @@ json_t *jr_comparison_json(const struct jr_comparison *comparison)
 {
     json_t *object = json_object();
     bool runs = comparison->a.run[0] != '\0' && comparison->b.run[0] != '\0';
-    jr_json_set(object, "a", side_json(&comparison->a));
-    jr_json_set(object, "b", side_json(&comparison->b));
+    jr_json_set(object, "a", compared_side_json(&comparison->a));
+    jr_json_set(object, "b", compared_side_json(&comparison->b));
     jr_json_set_bool(object, "same_experiment", comparison->same);
     jr_json_set_bool(object, "differ", jr_comparison_differs(comparison));
     jr_json_set(object, "fields", jr_contrast_json(&comparison->specs));

@@ -25,7 +25,8 @@ struct line {
 };
 
 /* One candidate, if it begins as the word does. */
-static void offer(const struct line *line, const char *word, const char *help)
+static void offer_candidate(const struct line *line, const char *word,
+                            const char *help)
 {
     if (strncmp(word, line->word, strlen(line->word)) != 0)
         return;
@@ -40,11 +41,11 @@ static void offer_words(const struct line *line,
                         const struct jr_value_word *words)
 {
     for (; words != NULL && words->word != NULL; words++)
-        offer(line, words->word, words->help);
+        offer_candidate(line, words->word, words->help);
 }
 
 /* A name that no shell has to quote, and that moves no cursor. */
-static bool is_plain(const char *name)
+static bool is_plain_name(const char *name)
 {
     return name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                              "abcdefghijklmnopqrstuvwxyz0123456789._-")] ==
@@ -57,10 +58,10 @@ static void offer_runs(const struct line *line)
     if (jr_records_list(&records, line->log_dir, NULL) != 0)
         return;
     if (records.count > 0)
-        offer(line, "latest", "the last run");
+        offer_candidate(line, "latest", "the last run");
     for (size_t i = 0; i < records.count; i++)
-        if (is_plain(records.items[i].id))
-            offer(line, records.items[i].id, records.items[i].status);
+        if (is_plain_name(records.items[i].id))
+            offer_candidate(line, records.items[i].id, records.items[i].status);
     jr_records_release(&records);
 }
 
@@ -72,7 +73,7 @@ static void offer_codes(const struct line *line)
         JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
         jr_buf_printf(&name, "JR%04u", codes[i].number);
         if (!name.failed)
-            offer(line, name.data, codes[i].title);
+            offer_candidate(line, name.data, codes[i].title);
     }
 }
 
@@ -85,7 +86,7 @@ static void offer_equals(const struct line *line, const char *path,
         jr_buf_printf(&text, "%s=%s", path, words->word);
         bool whole = strcmp(words->word, "custom") != 0;
         if (!text.failed && whole)
-            offer(line, text.data, words->help);
+            offer_candidate(line, text.data, words->help);
     }
 }
 
@@ -118,7 +119,7 @@ static void offer_setting(const struct line *line, const char *path,
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_printf(&text, "%s=", path);
     if (!text.failed)
-        offer(line, text.data, field->help);
+        offer_candidate(line, text.data, field->help);
 }
 
 static void offer_fields(const struct line *line, bool as_settings)
@@ -130,7 +131,7 @@ static void offer_fields(const struct line *line, bool as_settings)
         if (as_settings)
             offer_setting(line, *paths, field);
         else
-            offer(line, *paths, field->help);
+            offer_candidate(line, *paths, field->help);
     }
     jr_arena_release(&arena);
 }
@@ -164,7 +165,7 @@ static void offer_position(const struct line *line)
     const struct jr_verb *verb = jr_verbs;
     if (!line->verb_stated && line->positions == 0)
         for (; verb->name != NULL; verb++)
-            offer(line, verb->name, verb->help);
+            offer_candidate(line, verb->name, verb->help);
     struct jr_synopsis walk = {.at = line->verb->words};
     char name[JR_VALUE_NAME];
     while (jr_synopsis_next(&walk, name))
@@ -179,7 +180,7 @@ static void offer_options(const struct line *line)
         JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
         jr_buf_printf(&name, "--%s", row->name);
         if (!name.failed && jr_option_allowed(row, line->verb->name))
-            offer(line, name.data, row->help);
+            offer_candidate(line, name.data, row->help);
     }
 }
 

@@ -35,7 +35,7 @@ struct tree {
 
 /* The path from the top of what a word names; NULL: it lies elsewhere. "" is
  * the top itself. */
-static const char *from_top(struct tree *tree, const char *word)
+static const char *word_path_from_top(struct tree *tree, const char *word)
 {
     const char *top = jr_revision_top(tree->revision);
     size_t len = strlen(top);
@@ -48,7 +48,7 @@ static const char *from_top(struct tree *tree, const char *word)
                            full[len] == '\0' ? "" : full + len + 1);
 }
 
-static struct entry *add_entry(struct tree *tree, const char *path)
+static struct entry *add_tree_entry(struct tree *tree, const char *path)
 {
     struct entry *entry = jr_arena_push(&tree->arena, &tree->entries,
                                         &tree->count, sizeof *entry);
@@ -74,7 +74,7 @@ static void find_before(struct tree *tree, const char *word)
     for (size_t i = 0; i < jr_revision_count(tree->revision); i++) {
         const char *path = jr_revision_path(tree->revision, i);
         struct entry *entry =
-            is_meant(path, word) ? add_entry(tree, path) : NULL;
+            is_meant(path, word) ? add_tree_entry(tree, path) : NULL;
         if (entry != NULL)
             entry->before = true;
     }
@@ -89,25 +89,26 @@ static void find_now(struct tree *tree, char *word)
         if (finds.items[i].why != NULL)
             continue;
         struct entry *entry =
-            add_entry(tree, from_top(tree, finds.items[i].path));
+            add_tree_entry(tree, word_path_from_top(tree, finds.items[i].path));
         if (entry != NULL)
             entry->now = finds.items[i].path;
     }
 }
 
-static int by_path(const void *a, const void *b)
+static int compare_tree_paths(const void *a, const void *b)
 {
     return strcmp(((const struct entry *)a)->path,
                   ((const struct entry *)b)->path);
 }
 
 /* One entry for what there was and what there is. */
-static void join(struct tree *tree)
+static void join_entry_versions(struct tree *tree)
 {
     size_t kept = 0;
     if (tree->count == 0 || tree->arena.failed)
         return;
-    qsort(tree->entries, tree->count, sizeof *tree->entries, by_path);
+    qsort(tree->entries, tree->count, sizeof *tree->entries,
+          compare_tree_paths);
     for (size_t i = 0; i < tree->count; i++) {
         struct entry *last = kept == 0 ? NULL : &tree->entries[kept - 1];
         if (last == NULL || strcmp(last->path, tree->entries[i].path) != 0) {
@@ -121,14 +122,14 @@ static void join(struct tree *tree)
     tree->count = kept;
 }
 
-static int find(struct tree *tree)
+static int find_changed_specs(struct tree *tree)
 {
     char here[] = ".";
     char *words[] = {here, NULL};
     char **word = tree->cli->words_count > 0 ? tree->cli->words : words;
     int count = tree->cli->words_count > 0 ? tree->cli->words_count : 1;
     for (int i = 0; i < count; i++) {
-        const char *path = from_top(tree, word[i]);
+        const char *path = word_path_from_top(tree, word[i]);
         if (path == NULL)
             return jr_cli_say(tree->cli, JR_STATUS_USAGE,
                               "'%s' is not in the repository at %s", word[i],
@@ -136,7 +137,7 @@ static int find(struct tree *tree)
         find_before(tree, path);
         find_now(tree, word[i]);
     }
-    join(tree);
+    join_entry_versions(tree);
     if (tree->arena.failed)
         return jr_cli_say(tree->cli, JR_STATUS_LAUNCH, "out of memory");
     return 0;
@@ -175,8 +176,8 @@ static void drop_template(struct jr_side *side)
     side->name = NULL;
 }
 
-static const char *state_of(const struct jr_comparison *comparison,
-                            const char *wrong)
+static const char *entry_state(const struct jr_comparison *comparison,
+                               const char *wrong)
 {
     if (wrong != NULL)
         return "invalid";
@@ -185,12 +186,13 @@ static const char *state_of(const struct jr_comparison *comparison,
     return comparison->b.name == NULL ? "removed" : "changed";
 }
 
-static void add_text(struct tree *tree, const struct entry *entry,
-                     const struct jr_comparison *comparison, const char *wrong)
+static void add_entry_text(struct tree *tree, const struct entry *entry,
+                           const struct jr_comparison *comparison,
+                           const char *wrong)
 {
     struct jr_buf *out = &tree->out;
     jr_buf_printf(out, "%s%s: ", out->len == 0 ? "" : "\n",
-                  state_of(comparison, wrong));
+                  entry_state(comparison, wrong));
     jr_buf_escaped(out, entry->path, strlen(entry->path));
     jr_buf_char(out, '\n');
     if (wrong != NULL)
@@ -206,19 +208,20 @@ static void add_markdown(struct tree *tree, const struct entry *entry,
     struct jr_buf *out = &tree->out;
     jr_buf_str(out, out->len == 0 ? "### " : "\n### ");
     jr_contrast_code(out, entry->path);
-    jr_buf_printf(out, " %s\n\n", state_of(comparison, wrong));
+    jr_buf_printf(out, " %s\n\n", entry_state(comparison, wrong));
     if (wrong != NULL)
         jr_buf_printf(out, "%s\n", wrong);
     else
         jr_comparison_markdown(out, comparison);
 }
 
-static void add_json(struct tree *tree, const struct entry *entry,
-                     const struct jr_comparison *comparison, const char *wrong)
+static void add_entry_json(struct tree *tree, const struct entry *entry,
+                           const struct jr_comparison *comparison,
+                           const char *wrong)
 {
     json_t *object = json_object();
     jr_json_set_str(object, "file", entry->path);
-    jr_json_set_str(object, "state", state_of(comparison, wrong));
+    jr_json_set_str(object, "state", entry_state(comparison, wrong));
     jr_json_set_str(object, "message", wrong);
     if (wrong == NULL) {
         json_t *body = jr_comparison_json(comparison);
@@ -228,14 +231,15 @@ static void add_json(struct tree *tree, const struct entry *entry,
     jr_json_append(tree->list, object);
 }
 
-static void add(struct tree *tree, const struct entry *entry,
-                const struct jr_comparison *comparison, const char *wrong)
+static void add_diff_entry(struct tree *tree, const struct entry *entry,
+                           const struct jr_comparison *comparison,
+                           const char *wrong)
 {
     static void (*const writers[])(struct tree *, const struct entry *,
                                    const struct jr_comparison *,
                                    const char *) = {
-        [JR_DIFF_TEXT] = add_text,
-        [JR_DIFF_JSON] = add_json,
+        [JR_DIFF_TEXT] = add_entry_text,
+        [JR_DIFF_JSON] = add_entry_json,
         [JR_DIFF_MARKDOWN] = add_markdown,
     };
     tree->differ++;
@@ -243,9 +247,10 @@ static void add(struct tree *tree, const struct entry *entry,
 }
 
 /* Load both sides. Returns what is wrong with one, in a sentence, or NULL. */
-static const char *load(struct tree *tree, const struct entry *entry,
-                        struct jr_comparison *comparison,
-                        struct jr_diags *diags)
+static const char *load_entry_sides(struct tree *tree,
+                                    const struct entry *entry,
+                                    struct jr_comparison *comparison,
+                                    struct jr_diags *diags)
 {
     struct jr_side *a = &comparison->a, *b = &comparison->b;
     const char *rev = jr_revision_name(tree->revision);
@@ -267,14 +272,14 @@ static const char *load(struct tree *tree, const struct entry *entry,
                   : "It had mistakes before, so nothing can be compared.";
 }
 
-static int visit(struct tree *tree, const struct entry *entry)
+static int visit_entry(struct tree *tree, const struct entry *entry)
 {
     struct jr_comparison comparison = JR_COMPARISON_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_error err = {0};
     struct jr_hw room = {0};
-    const char *wrong = load(tree, entry, &comparison, &diags);
+    const char *wrong = load_entry_sides(tree, entry, &comparison, &diags);
     int status = 0;
     if (wrong == NULL) {
         const struct jr_hw *hw = choose_facts(tree, &comparison, &arena, &room);
@@ -289,7 +294,7 @@ static int visit(struct tree *tree, const struct entry *entry)
     if (status != 0)
         (void)jr_cli_say(tree->cli, status, "%s", err.text);
     else if (wrong != NULL || (any && jr_comparison_differs(&comparison)))
-        add(tree, entry, &comparison, wrong);
+        add_diff_entry(tree, entry, &comparison, wrong);
     else
         tree->same += any;
     jr_diags_release(&diags);
@@ -299,7 +304,7 @@ static int visit(struct tree *tree, const struct entry *entry)
 }
 
 /* What is said of all of them. */
-static void conclude(struct tree *tree)
+static void conclude_tree(struct tree *tree)
 {
     struct jr_buf *out = &tree->out;
     if (tree->format == JR_DIFF_JSON) {
@@ -349,10 +354,10 @@ static int open_tree(struct tree *tree)
     if (jr_revision_open(&tree->revision, folder, cli->rev, cli->environ,
                          &err) != 0)
         return jr_cli_say(cli, (int)err.status, "%s", err.text);
-    return find(tree);
+    return find_changed_specs(tree);
 }
 
-static int verdict(const struct tree *tree)
+static int tree_status(const struct tree *tree)
 {
     if (tree->invalid)
         return JR_STATUS_INVALID;
@@ -364,13 +369,13 @@ int jr_diff_tree(struct jr_cli *cli, enum jr_diff_format format)
     struct tree tree = {.cli = cli, .format = format, .list = json_array()};
     int status = open_tree(&tree);
     for (size_t i = 0; status == 0 && i < tree.count; i++)
-        status = visit(&tree, &tree.entries[i]);
+        status = visit_entry(&tree, &tree.entries[i]);
     if (status == 0) {
-        conclude(&tree);
+        conclude_tree(&tree);
         status = jr_cli_out(cli, &tree.out);
     }
     if (status == 0)
-        status = verdict(&tree);
+        status = tree_status(&tree);
     jr_buf_release(&tree.out);
     json_decref(tree.list);
     jr_revision_close(tree.revision);

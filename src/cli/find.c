@@ -22,8 +22,9 @@ struct search {
     struct jr_strv ignored; /* below it */
 };
 
-static struct jr_found *add(struct jr_finds *finds, struct jr_arena *arena,
-                            const char *path, const char *why)
+static struct jr_found *add_found_path(struct jr_finds *finds,
+                                       struct jr_arena *arena, const char *path,
+                                       const char *why)
 {
     struct jr_found *found =
         jr_arena_push(arena, &finds->items, &finds->count, sizeof *found);
@@ -34,7 +35,7 @@ static struct jr_found *add(struct jr_finds *finds, struct jr_arena *arena,
     return found;
 }
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+static int compare_fts_names(const FTSENT **a, const FTSENT **b)
 {
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
@@ -51,7 +52,7 @@ bool jr_find_is_named(const char *name)
 }
 
 /* What cannot be looked at, of which nobody knows whether it is a spec. */
-static bool is_lost(const FTSENT *entry)
+static bool is_unreadable_entry(const FTSENT *entry)
 {
     return entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
            entry->fts_info == FTS_NS;
@@ -103,7 +104,7 @@ static void look_at_file(const struct search *search, const FTSENT *entry)
 {
     const char *path = plain_name(entry->fts_path);
     if (jr_find_is_named(entry->fts_name)) {
-        (void)add(search->finds, search->arena, path, NULL);
+        (void)add_found_path(search->finds, search->arena, path, NULL);
         return;
     }
     if (!search->guess || !(ends_with(entry->fts_name, ".yaml") ||
@@ -113,7 +114,8 @@ static void look_at_file(const struct search *search, const FTSENT *entry)
         search->finds->passed++;
         return;
     }
-    struct jr_found *found = add(search->finds, search->arena, path, NULL);
+    struct jr_found *found =
+        add_found_path(search->finds, search->arena, path, NULL);
     if (found != NULL)
         found->guessed = true;
 }
@@ -123,9 +125,9 @@ static void find_below(const struct search *search, char *folder)
     char *roots[] = {folder, NULL};
     struct jr_finds *finds = search->finds;
     size_t before = finds->count;
-    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, compare_fts_names);
     if (tree == NULL) {
-        (void)add(finds, search->arena, folder, strerror(errno));
+        (void)add_found_path(finds, search->arena, folder, strerror(errno));
         return;
     }
     for (FTSENT *entry; (entry = fts_read(tree)) != NULL;) {
@@ -133,19 +135,21 @@ static void find_below(const struct search *search, char *folder)
             (void)fts_set(tree, entry, FTS_SKIP);
         else if (entry->fts_info == FTS_F)
             look_at_file(search, entry);
-        else if (is_lost(entry))
-            (void)add(finds, search->arena, plain_name(entry->fts_path),
-                      strerror(entry->fts_errno));
+        else if (is_unreadable_entry(entry))
+            (void)add_found_path(finds, search->arena,
+                                 plain_name(entry->fts_path),
+                                 strerror(entry->fts_errno));
     }
     if (errno != 0)
-        (void)add(finds, search->arena, folder, strerror(errno));
+        (void)add_found_path(finds, search->arena, folder, strerror(errno));
     (void)fts_close(tree);
     if (finds->count == before)
-        (void)add(finds, search->arena, folder,
-                  search->guess
-                      ? "there is no *.jobrun.yaml below it, nor another YAML "
-                        "file with `version` and a field of a spec"
-                      : "there is no *.jobrun.yaml below it");
+        (void)add_found_path(
+            finds, search->arena, folder,
+            search->guess
+                ? "there is no *.jobrun.yaml below it, nor another YAML "
+                  "file with `version` and a field of a spec"
+                : "there is no *.jobrun.yaml below it");
 }
 
 void jr_find_specs(struct jr_finds *ret, struct jr_arena *arena,
@@ -159,7 +163,7 @@ void jr_find_specs(struct jr_finds *ret, struct jr_arena *arena,
                                 .guess = envp != NULL,
                                 .root = strlen(words[i])};
         if (stat(words[i], &st) != 0 || !S_ISDIR(st.st_mode)) {
-            (void)add(ret, arena, words[i], NULL);
+            (void)add_found_path(ret, arena, words[i], NULL);
             continue;
         }
         if (envp != NULL)

@@ -46,7 +46,7 @@ struct guess {
     bool version, field;
 };
 
-static void look_at(struct guess *guess, const char *line)
+static void look_at_line(struct guess *guess, const char *line)
 {
     char key[LONGEST];
     if (!take_key(key, line))
@@ -68,7 +68,7 @@ static void look_within(struct guess *guess, const char *text)
         if (depth <= 0)
             return;
         if (depth == 1 && (*text == '{' || *text == ','))
-            look_at(guess, text + 1 + strspn(text + 1, " \t\r\n"));
+            look_at_line(guess, text + 1 + strspn(text + 1, " \t\r\n"));
     }
 }
 
@@ -82,7 +82,7 @@ bool jr_find_reads_like_spec(const char *text)
             break;
         if (*text == '{' && !begun)
             look_within(&guess, text);
-        look_at(&guess, text);
+        look_at_line(&guess, text);
         begun = begun || (!mark && strchr("#%\r\n", *text) == NULL);
         text += strcspn(text, "\n");
     }

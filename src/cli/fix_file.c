@@ -17,7 +17,7 @@
 /* A fix may uncover others: none that is known takes more passes. */
 enum { MOST_PASSES = 10 };
 
-static void release(struct jr_fixing *fixing)
+static void release_fixing(struct jr_fixing *fixing)
 {
     jr_buf_release(&fixing->text);
     jr_buf_release(&fixing->told);
@@ -96,7 +96,7 @@ static bool fix_text(struct jr_fixing *fixing, jr_fixing_pass *pass)
     return passes > 0;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool is_unchanged_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
            a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
@@ -105,8 +105,8 @@ static bool is_same(const struct stat *a, const struct stat *b)
 
 /* Replace the file, of which `path` is the real one, unless it is no longer the
  * one that was read. */
-static int replace(const char *path, const struct stat *as_read,
-                   const struct jr_buf *text, struct jr_error *err)
+static int replace_fixed_file(const char *path, const struct stat *as_read,
+                              const struct jr_buf *text, struct jr_error *err)
 {
     const char *name = strrchr(path, '/') + 1;
     JR_FREE char *folder = strndup(path, (size_t)(name - path));
@@ -116,7 +116,7 @@ static int replace(const char *path, const struct stat *as_read,
     JR_CLOSE int dir_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0 || fstatat(dir_fd, name, &now, AT_SYMLINK_NOFOLLOW) != 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot find it any more");
-    if (!is_same(as_read, &now))
+    if (!is_unchanged_file(as_read, &now))
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "it has changed since it was read");
     if (faccessat(dir_fd, name, W_OK, AT_EACCESS) != 0)
@@ -132,7 +132,7 @@ static int replace(const char *path, const struct stat *as_read,
 }
 
 /* Say what was fixed, unless nothing is to be said of specs that are good. */
-static void tell(const struct jr_cli *cli, struct jr_fixing *fixing)
+static void print_fixes(const struct jr_cli *cli, struct jr_fixing *fixing)
 {
     if (!cli->quiet)
         jr_cli_err(cli, &fixing->told);
@@ -145,10 +145,10 @@ static int write_back(const struct jr_cli *cli, struct jr_fixing *fixing,
     if (fixing->text.failed || fixing->told.failed)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s: not fixed: out of memory",
                           fixing->name);
-    if (replace(path, as_read, &fixing->text, &err) != 0)
+    if (replace_fixed_file(path, as_read, &fixing->text, &err) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s: not fixed: %s",
                           fixing->name, err.text);
-    tell(cli, fixing);
+    print_fixes(cli, fixing);
     return 0;
 }
 
@@ -167,7 +167,7 @@ int jr_fix_file(const struct jr_cli *cli, const char *path,
     fixing.folder = folder;
     if (folder != NULL && fix_text(&fixing, pass))
         status = write_back(cli, &fixing, real, &as_read);
-    release(&fixing);
+    release_fixing(&fixing);
     return status;
 }
 
@@ -186,10 +186,10 @@ int jr_fix_stdin(const struct jr_cli *cli, jr_fixing_pass *pass,
     copy.failed |= fixing.text.failed;
     int status = jr_cli_out(cli, &copy);
     if (status == 0) {
-        tell(cli, &fixing);
+        print_fixes(cli, &fixing);
         *ret = fixing.text;
         fixing.text = JR_BUF_INIT;
     }
-    release(&fixing);
+    release_fixing(&fixing);
     return status;
 }

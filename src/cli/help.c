@@ -11,7 +11,7 @@
 
 enum { OPTION_COLUMN = 26, VERB_COLUMN = 14 };
 
-static void pad(struct jr_buf *out, size_t start, size_t column)
+static void pad_help_column(struct jr_buf *out, size_t start, size_t column)
 {
     size_t width = out->len - start;
     jr_buf_fill(out, ' ', width < column ? column - width : 1);
@@ -27,7 +27,7 @@ static void print_option(struct jr_buf *out, const struct jr_option *option,
         jr_buf_printf(out, "      --%s", option->name);
     if (option->arg != NULL)
         jr_buf_printf(out, " %s", option->arg);
-    pad(out, start, OPTION_COLUMN);
+    pad_help_column(out, start, OPTION_COLUMN);
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_str(&text, option->help);
     if (option->arg != NULL)
@@ -57,7 +57,7 @@ static void print_verbs(struct jr_buf *out)
     for (const struct jr_verb *verb = jr_verbs; verb->name != NULL; verb++) {
         size_t start = out->len;
         jr_buf_printf(out, "  %s", verb->name);
-        pad(out, start, VERB_COLUMN);
+        pad_help_column(out, start, VERB_COLUMN);
         jr_buf_wrapped(out, verb->help, VERB_COLUMN);
         jr_buf_char(out, '\n');
     }
@@ -109,7 +109,7 @@ static void print_launchers(struct jr_buf *out)
 }
 
 /* Paragraphs, wrapped. */
-static void print_text(struct jr_buf *out, const char *text)
+static void print_paragraphs(struct jr_buf *out, const char *text)
 {
     JR_BUF_CLEANUP struct jr_buf part = JR_BUF_INIT;
     while (*text != '\0') {
@@ -139,7 +139,7 @@ static void print_verb(struct jr_buf *out, const struct jr_verb *verb)
     const struct jr_usage *usage = jr_usage_find(verb->name);
     jr_buf_printf(out, "usage: jobrun %s [OPTION...]%s%s\n", verb->name,
                   verb->words[0] != '\0' ? " " : "", verb->words);
-    print_text(out, usage->text);
+    print_paragraphs(out, usage->text);
     print_options(out, verb->name);
     print_legends(out, verb);
     if (verb->run == jr_cmd_new)

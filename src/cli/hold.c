@@ -23,7 +23,7 @@ void jr_hold_signals(const struct jr_policy *policy)
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-static void leave(int sig)
+static void exit_by_signal(int sig)
 {
     _exit(128 + sig);
 }
@@ -42,7 +42,7 @@ void jr_hold_end(void)
         (void)sigaddset(&set, stops[i]);
         if (sigaction(stops[i], NULL, &action) == 0 &&
             action.sa_handler == SIG_DFL)
-            (void)signal(stops[i], leave);
+            (void)signal(stops[i], exit_by_signal);
     }
     (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }

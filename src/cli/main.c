@@ -33,7 +33,7 @@ static int print_help(const struct jr_cli *cli)
     return jr_cli_out(cli, &out);
 }
 
-static int dispatch(struct jr_cli *cli)
+static int dispatch_verb(struct jr_cli *cli)
 {
     if (cli->version)
         return print_version(cli);
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     (void)signal(SIGXFSZ, SIG_IGN);
     int status = jr_cli_parse(&cli, argc, argv, environ);
     if (status == 0)
-        status = dispatch(&cli);
+        status = dispatch_verb(&cli);
     jr_arena_release(&cli.arena);
     return status;
 }

@@ -162,8 +162,8 @@ static const struct jr_option *option_by_value(int value)
     return NULL;
 }
 
-static int add(struct jr_cli *cli, const struct jr_option *row,
-               const char *value)
+static int add_option_value(struct jr_cli *cli, const struct jr_option *row,
+                            const char *value)
 {
     void *place = (char *)cli + row->offset;
     struct jr_strv *list = place;
@@ -176,8 +176,8 @@ static int add(struct jr_cli *cli, const struct jr_option *row,
     return 0;
 }
 
-static int store(struct jr_cli *cli, const struct jr_option *row,
-                 const char *value)
+static int store_option(struct jr_cli *cli, const struct jr_option *row,
+                        const char *value)
 {
     char *place = (char *)cli + row->offset;
     switch (row->kind) {
@@ -188,7 +188,7 @@ static int store(struct jr_cli *cli, const struct jr_option *row,
         memcpy(place, &value, sizeof value);
         return 0;
     case JR_OPTION_LIST:
-        return add(cli, row, value);
+        return add_option_value(cli, row, value);
     case JR_OPTION_NUMBER:
         break;
     }
@@ -271,8 +271,8 @@ static int check_verb(const struct jr_cli *cli)
                       word);
 }
 
-static int read_options(struct jr_cli *cli, int argc, char **argv,
-                        uint64_t *seen)
+static int read_command_options(struct jr_cli *cli, int argc, char **argv,
+                                uint64_t *seen)
 {
     struct option longs[MAX_OPTIONS];
     char shorts[MAX_OPTIONS];
@@ -286,7 +286,7 @@ static int read_options(struct jr_cli *cli, int argc, char **argv,
                               argv[optind - 1]);
         if (row == NULL)
             return unknown_option(cli, argv[optind - 1]);
-        int status = store(cli, row, optarg);
+        int status = store_option(cli, row, optarg);
         if (status != 0)
             return status;
         *seen |= UINT64_C(1) << (row - jr_options);
@@ -306,7 +306,7 @@ int jr_cli_parse(struct jr_cli *ret, int argc, char **argv, char *const *envp)
             argv[i] = NULL;
         }
     uint64_t seen = 0;
-    int status = read_options(ret, argc, argv, &seen);
+    int status = read_command_options(ret, argc, argv, &seen);
     if (status == 0)
         status = jr_cli_color(ret);
     if (status != 0)

@@ -12,8 +12,8 @@
 enum { UNREADABLE = 101 };
 
 /* The path from the top of what lies below it; NULL for anything else. */
-static const char *from_top(const struct jr_revision *revision,
-                            const char *path)
+static const char *file_path_from_top(const struct jr_revision *revision,
+                                      const char *path)
 {
     const char *top = jr_revision_top(revision);
     size_t len = strlen(top);
@@ -31,7 +31,7 @@ static struct jr_file file_at(struct jr_arena *arena,
     return (struct jr_file){
         .id = jr_arena_strdup(arena, path),
         .name = jr_arena_printf(arena, "%s:%s", jr_revision_name(revision),
-                                from_top(revision, path)),
+                                file_path_from_top(revision, path)),
         .folder = jr_arena_strndup(arena, path, (size_t)(slash - path)),
     };
 }
@@ -43,7 +43,7 @@ static int read_parent(const struct jr_reader *reader,
     JR_FREE char *path = jr_io_absolute(reading->from->folder, reading->path);
     if (path == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    const char *rest = from_top(revision, path);
+    const char *rest = file_path_from_top(revision, path);
     reading->outside = rest == NULL;
     if (rest == NULL)
         return jr_error_set(err, JR_STATUS_INVALID, "it is not below %s",
@@ -68,8 +68,8 @@ struct past {
     struct jr_buf text;
 };
 
-static int load(struct jr_spec_file **ret, const struct past *past,
-                struct jr_diags *diags)
+static int load_past_spec(struct jr_spec_file **ret, const struct past *past,
+                          struct jr_diags *diags)
 {
     const struct jr_reader reader = jr_rev_reader(past->revision);
     const struct jr_spec_source source = {
@@ -103,7 +103,7 @@ int jr_rev_load(struct jr_spec_file **ret, struct jr_revision *revision,
         (void)jr_diags_error(diags, UNREADABLE, (struct jr_span){0}, NULL, "%s",
                              err.text);
     else if (!arena.failed)
-        failed = load(ret, &past, diags);
+        failed = load_past_spec(ret, &past, diags);
     jr_buf_release(&past.text);
     jr_arena_release(&arena);
     return failed;

@@ -157,8 +157,8 @@ static bool is_descriptor(const struct reading *word)
            strspn(word->text.data, "0123456789") == word->text.len;
 }
 
-static int read_word(struct jr_shell_words *ret, struct jr_arena *arena,
-                     struct reading *word, struct jr_error *err)
+static int read_shell_word(struct jr_shell_words *ret, struct jr_arena *arena,
+                           struct reading *word, struct jr_error *err)
 {
     const char *start = word->at;
     while (*word->at != '\0' && !is_blank(*word->at) && !is_operator(*word->at))
@@ -202,7 +202,7 @@ int jr_shell_split(struct jr_shell_words *ret, struct jr_arena *arena,
             break;
         }
         struct reading word = {.at = at};
-        int status = read_word(ret, arena, &word, err);
+        int status = read_shell_word(ret, arena, &word, err);
         jr_buf_release(&word.text);
         if (status != 0)
             return -1;

@@ -116,8 +116,8 @@ static int load_revision(struct jr_side *ret, const struct jr_cli *cli,
     return status;
 }
 
-static int find_run(struct jr_side *ret, const struct jr_cli *cli,
-                    const char *word)
+static int find_side_run(struct jr_side *ret, const struct jr_cli *cli,
+                         const char *word)
 {
     struct jr_error err = {0};
     bool run = strchr(word, '/') == NULL || strstr(word, "/node_") != NULL;
@@ -138,7 +138,7 @@ static int load_word(struct jr_side *ret, const struct jr_cli *cli,
                    : JR_STATUS_OK;
     if (strchr(word, ':') != NULL)
         return load_revision(ret, cli, word, diags);
-    int status = find_run(ret, cli, word);
+    int status = find_side_run(ret, cli, word);
     return status != 0 ? status : load_run(ret, cli, diags);
 }
 

@@ -24,7 +24,7 @@ struct jr_spec_options jr_stage_checked(const struct jr_cli *cli)
     };
 }
 
-static void note(void *data, const char *line)
+static void note_stage_line(void *data, const char *line)
 {
     (void)jr_cli_say(data, 0, "%s", line);
 }
@@ -43,7 +43,7 @@ struct jr_session_options jr_stage_options(struct jr_cli *cli)
         .end_children = true,
         .run_id = cli->run_id,
         .inject = cli->inject,
-        .note = note,
+        .note = note_stage_line,
         .data = cli,
     };
 }
@@ -130,8 +130,8 @@ int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli)
     return jr_stage_told(*ret, cli, status, &err);
 }
 
-static void tell(const struct jr_session *session, const struct jr_cli *cli,
-                 enum jr_text what)
+static void print_session_text(const struct jr_session *session,
+                               const struct jr_cli *cli, enum jr_text what)
 {
     char *text = jr_session_text(session, what);
     struct jr_buf out = JR_BUF_INIT;
@@ -141,7 +141,7 @@ static void tell(const struct jr_session *session, const struct jr_cli *cli,
     jr_cli_err(cli, &out);
 }
 
-static int begin(struct jr_session *session, const struct jr_cli *cli)
+static int begin_run(struct jr_session *session, const struct jr_cli *cli)
 {
     struct jr_error err = {0};
     int failed = jr_stage_facts(session, cli);
@@ -157,10 +157,10 @@ static int begin(struct jr_session *session, const struct jr_cli *cli)
     return jr_stage_told(session, cli, status, &err);
 }
 
-static void tell_start(const struct jr_session *session,
-                       const struct jr_cli *cli)
+static void print_start_texts(const struct jr_session *session,
+                              const struct jr_cli *cli)
 {
-    tell(session, cli, JR_TEXT_HEADLINE);
+    print_session_text(session, cli, JR_TEXT_HEADLINE);
     if (cli->debug_rank != NULL)
         (void)jr_cli_say(cli, 0,
                          "rank %u has this terminal and its Ctrl-C; `jobrun "
@@ -174,22 +174,23 @@ static void tell_start(const struct jr_session *session,
 
 /* Behind what the console has still to show, however long that takes: all that
  * there was to do is done. */
-static int tell_end(struct jr_session *session, const struct jr_cli *cli,
-                    enum jr_status status, const struct jr_error *err)
+static int print_end_texts(struct jr_session *session, const struct jr_cli *cli,
+                           enum jr_status status, const struct jr_error *err)
 {
     int code = (int)status;
     if (status != JR_STATUS_OK) {
         code = jr_stage_told(session, cli, status, err);
     } else {
-        tell(session, cli,
-             cli->color_err ? JR_TEXT_REPORT_COLOR : JR_TEXT_REPORT);
+        print_session_text(session, cli,
+                           cli->color_err ? JR_TEXT_REPORT_COLOR
+                                          : JR_TEXT_REPORT);
         code = jr_session_exit_code(session);
     }
     jr_session_show_rest(session);
     return code;
 }
 
-static int run(struct jr_session *session, struct jr_cli *cli)
+static int run_session(struct jr_session *session, struct jr_cli *cli)
 {
     const struct jr_session_console console = {
         .out_fd = cli->out_closed ? -1 : STDOUT_FILENO,
@@ -202,9 +203,9 @@ static int run(struct jr_session *session, struct jr_cli *cli)
     jr_hold_signals(jr_session_plan(session)->policy);
     jr_session_open_console(session, &console);
     cli->session = session;
-    tell_start(session, cli);
+    print_start_texts(session, cli);
     enum jr_status status = jr_session_run(session, &console, &err);
-    int code = tell_end(session, cli, status, &err);
+    int code = print_end_texts(session, cli, status, &err);
     cli->session = NULL;
     jr_hold_end();
     return code;
@@ -237,10 +238,10 @@ int jr_stage_run(struct jr_session *session, struct jr_cli *cli)
         return status;
     if (cli->detach && jr_detach_fork(&detach, cli, &status))
         return status;
-    status = begin(session, cli);
+    status = begin_run(session, cli);
     if (status == 0)
         status = jr_detach_leave(&detach, cli, &session->dir);
-    return status != 0 ? status : run(session, cli);
+    return status != 0 ? status : run_session(session, cli);
 }
 
 /* A text on its way out. */
@@ -249,7 +250,7 @@ struct printing {
     int status;
 };
 
-static int print(void *data, const char *text, size_t len)
+static int print_stage_text(void *data, const char *text, size_t len)
 {
     struct printing *printing = data;
     return jr_cli_write(printing->cli, text, len, &printing->status) ? 0 : 1;
@@ -259,7 +260,7 @@ int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli,
                    enum jr_text what)
 {
     struct printing printing = {cli, 0};
-    if (jr_session_tell(session, what, print, &printing) == 0)
+    if (jr_session_tell(session, what, print_stage_text, &printing) == 0)
         return printing.status;
     return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
 }

@@ -160,7 +160,8 @@ struct place {
 
 /* Enter the key of a line, commented out or not. The row of its field, or NULL
  * where it has none. */
-static const struct jr_spec_field *enter(struct place *place, const char *line)
+static const struct jr_spec_field *enter_starter_key(struct place *place,
+                                                     const char *line)
 {
     line += strncmp(line, "# ", 2) == 0 ? 2 : 0;
     size_t depth = strspn(line, " ") / STEP;
@@ -213,7 +214,7 @@ void jr_starter_print(struct jr_buf *out, const struct jr_starter *starter)
     for (const char *line = starter->text, *next; *line != '\0'; line = next) {
         size_t len = strcspn(line, "\n");
         next = line + len + (line[len] == '\n');
-        const struct jr_spec_field *field = enter(&place, line);
+        const struct jr_spec_field *field = enter_starter_key(&place, line);
         size_t marked = len - (sizeof mark - 1);
         if (field != NULL && len >= sizeof mark &&
             memcmp(line + marked, mark, sizeof mark - 1) == 0)

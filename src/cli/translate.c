@@ -164,7 +164,7 @@ static int take_launchers(struct jr_translator *t)
     return t->launcher->finish == NULL ? 0 : t->launcher->finish(t);
 }
 
-static int begin(struct jr_translator *t, const char *line)
+static int begin_translation(struct jr_translator *t, const char *line)
 {
     const struct jr_given unasked = {.what = NULL};
     if (!jr_utf8_is_text(line))
@@ -178,9 +178,10 @@ static int begin(struct jr_translator *t, const char *line)
     return jr_put(t, &unasked, "version", "1");
 }
 
-static int translate(struct jr_translator *t, const char *line)
+static int translate_words(struct jr_translator *t, const char *line)
 {
-    if (begin(t, line) != 0 || take_variables(t) != 0 || take_launchers(t) != 0)
+    if (begin_translation(t, line) != 0 || take_variables(t) != 0 ||
+        take_launchers(t) != 0)
         return -1;
     if (t->to->help != NULL)
         return 0;
@@ -192,7 +193,7 @@ int jr_translate(struct jr_translation *ret, const char *line,
 {
     *ret = (struct jr_translation){0};
     struct jr_translator t = {.to = ret, .arena = &ret->arena, .err = err};
-    int status = translate(&t, line);
+    int status = translate_words(&t, line);
     if (ret->arena.failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     return status;

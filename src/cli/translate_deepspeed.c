@@ -82,7 +82,7 @@ static const struct jr_flag flags[] = {
 };
 
 /* What deepspeed takes where the line says nothing of others: this node. */
-static int finish(struct jr_translator *t)
+static int finish_deepspeed(struct jr_translator *t)
 {
     static const char *const others[] = {"nodes", "hosts", "node_rank",
                                          "master_addr"};
@@ -99,5 +99,5 @@ const struct jr_launcher jr_launcher_deepspeed = {
     .python = true,
     .local_rank = "--local_rank",
     .abbrev = true,
-    .finish = finish,
+    .finish = finish_deepspeed,
 };

@@ -101,7 +101,7 @@ static const struct jr_flag flags[] = {
 };
 
 /* Ranks of Horovod find each other by a server of horovodrun's, or by MPI. */
-static int finish(struct jr_translator *t)
+static int finish_horovod(struct jr_translator *t)
 {
     jr_note_add(
         t, JR_VERDICT_LOST, "hvd.init()",
@@ -115,5 +115,5 @@ const struct jr_launcher jr_launcher_horovod = {
     .names = "horovodrun",
     .tables = {flags},
     .words = true,
-    .finish = finish,
+    .finish = finish_horovod,
 };

@@ -47,7 +47,7 @@ static int set_mca(struct jr_translator *t, const struct jr_given *given)
 }
 
 /* What stands before a rank's lines; %r is the rank. */
-static int set_prefix(struct jr_translator *t, const struct jr_given *given)
+static int set_mpi_prefix(struct jr_translator *t, const struct jr_given *given)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     for (const char *at = given->value; *at != '\0'; at++) {
@@ -171,7 +171,7 @@ static const struct jr_flag flags_hydra[] = {
     JR_LOST("-genvnone -envnone", NONE, INHERITED),
     JR_NEEDLESS("-prepend-rank -l", NONE,
                 "lines on the console have a prefix: see `console`"),
-    JR_SETS("-prepend-pattern", ONE, set_prefix, "console.prefix"),
+    JR_SETS("-prepend-pattern", ONE, set_mpi_prefix, "console.prefix"),
     JR_NEEDLESS("-outfile-pattern -outfile -errfile-pattern -errfile", ONE,
                 OWN_FILES),
     JR_SETS("-binding", ONE, jr_set_binding, "bind"),
@@ -195,7 +195,7 @@ static const struct jr_flag flags_hydra[] = {
     {0},
 };
 
-static int finish(struct jr_translator *t)
+static int finish_mpi(struct jr_translator *t)
 {
     jr_note_add(t, JR_VERDICT_CHANGED, "MPI_Init",
                 "jobrun is no PMI server: it sees a single rank; RANK and "
@@ -208,7 +208,7 @@ const struct jr_launcher jr_launcher_mpirun = {
     .tables = {flags_mpi, flags_openmpi, flags_hydra},
     .words = true,
     .several = true,
-    .finish = finish,
+    .finish = finish_mpi,
 };
 
 const struct jr_launcher jr_launcher_openmpi = {
@@ -216,7 +216,7 @@ const struct jr_launcher jr_launcher_openmpi = {
     .tables = {flags_mpi, flags_openmpi},
     .words = true,
     .several = true,
-    .finish = finish,
+    .finish = finish_mpi,
 };
 
 const struct jr_launcher jr_launcher_hydra = {
@@ -224,5 +224,5 @@ const struct jr_launcher jr_launcher_hydra = {
     .tables = {flags_mpi, flags_hydra},
     .words = true,
     .several = true,
-    .finish = finish,
+    .finish = finish_mpi,
 };

@@ -78,13 +78,13 @@ static int apply_unknown(struct jr_translator *t, const struct jr_given *given)
 }
 
 /* Variables are told apart one by one. */
-static bool is_unknown(const struct jr_given *given)
+static bool is_option_unknown(const struct jr_given *given)
 {
     const char *field = given->flag->field;
     return given->expands && (field == NULL || strcmp(field, "env") != 0);
 }
 
-static int apply(struct jr_translator *t, const struct jr_given *given)
+static int apply_flag(struct jr_translator *t, const struct jr_given *given)
 {
     const struct jr_flag *flag = given->flag;
     if (flag == NULL) {
@@ -95,7 +95,7 @@ static int apply(struct jr_translator *t, const struct jr_given *given)
                           "one without a value");
         return 0;
     }
-    if (flag->set != NULL && is_unknown(given))
+    if (flag->set != NULL && is_option_unknown(given))
         return apply_unknown(t, given);
     if (flag->set != NULL && flag->set(t, given) != 0)
         return -1;
@@ -105,7 +105,7 @@ static int apply(struct jr_translator *t, const struct jr_given *given)
 }
 
 /* The words [from, t->at) as they are written. */
-static const char *written(struct jr_translator *t, size_t from)
+static const char *written_words(struct jr_translator *t, size_t from)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     for (size_t i = from; i < t->at; i++) {
@@ -149,8 +149,8 @@ static int take_flag(struct jr_translator *t, const struct jr_flag *flag,
         return jr_given_wrong(t, &given, "no value");
     if (flag != NULL && take_values(t, &given) != 0)
         return -1;
-    given.what = written(t, from);
-    return given.what == NULL ? -1 : apply(t, &given);
+    given.what = written_words(t, from);
+    return given.what == NULL ? -1 : apply_flag(t, &given);
 }
 
 /* -n4, -lv: letters, of which the last may have a value. */

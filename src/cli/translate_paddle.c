@@ -71,7 +71,7 @@ static const struct jr_flag flags[] = {
 
 /* Programs of Paddle read the variables of its own profile; and one node is
  * what it takes where the line says nothing. */
-static int finish(struct jr_translator *t)
+static int finish_paddle(struct jr_translator *t)
 {
     const struct jr_given launcher = {.what = "paddle.distributed.launch"};
     char profile[] = "paddle", *profiles[] = {profile, NULL};
@@ -88,5 +88,5 @@ const struct jr_launcher jr_launcher_paddle = {
     .tables = {flags},
     .python = true,
     .abbrev = true,
-    .finish = finish,
+    .finish = finish_paddle,
 };

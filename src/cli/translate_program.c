@@ -12,7 +12,8 @@ struct program {
     bool python; /* the program is a script or a module */
 };
 
-static const struct jr_shell_word *item(const struct jr_translator *t, size_t i)
+static const struct jr_shell_word *line_word(const struct jr_translator *t,
+                                             size_t i)
 {
     return &t->words.items[i];
 }
@@ -21,8 +22,9 @@ static const struct jr_shell_word *item(const struct jr_translator *t, size_t i)
 static size_t program_end(struct jr_translator *t)
 {
     for (size_t i = t->at; t->launcher->several && i < t->words.count; i++)
-        if (strcmp(item(t, i)->text, ":") == 0) {
-            jr_note_add(t, JR_VERDICT_LOST, t->words.line + item(t, i)->start,
+        if (strcmp(line_word(t, i)->text, ":") == 0) {
+            jr_note_add(t, JR_VERDICT_LOST,
+                        t->words.line + line_word(t, i)->start,
                         "all ranks run the same program");
             return i;
         }
@@ -34,8 +36,8 @@ static bool wants_shell(const struct jr_translator *t,
                         const struct program *program)
 {
     for (size_t i = program->from; i < program->end; i++)
-        if (item(t, i)->expands || item(t, i)->globs ||
-            strstr(item(t, i)->text, "${") != NULL)
+        if (line_word(t, i)->expands || line_word(t, i)->globs ||
+            strstr(line_word(t, i)->text, "${") != NULL)
             return true;
     return false;
 }
@@ -45,9 +47,9 @@ static void add_raw(struct jr_translator *t, struct jr_buf *out, size_t from,
 {
     if (from == end)
         return;
-    size_t start = item(t, from)->start;
+    size_t start = line_word(t, from)->start;
     const char *raw = jr_arena_strndup(t->arena, t->words.line + start,
-                                       item(t, end - 1)->end - start);
+                                       line_word(t, end - 1)->end - start);
     const char *text = raw == NULL ? NULL : jr_put_literal(t, raw);
     jr_buf_printf(out, " %s", text == NULL ? "" : text);
 }
@@ -74,8 +76,8 @@ static struct jr_node *shell_text(struct jr_translator *t,
     return out.data == NULL ? NULL : jr_node_scalar(t->arena, out.data, false);
 }
 
-static void add_word(struct jr_translator *t, struct jr_node *list,
-                     const char *text)
+static void add_program_word(struct jr_translator *t, struct jr_node *list,
+                             const char *text)
 {
     const char *literal = jr_put_literal(t, text);
     if (literal != NULL)
@@ -83,14 +85,14 @@ static void add_word(struct jr_translator *t, struct jr_node *list,
 }
 
 /* python3, or the interpreter that the line names, and -m. */
-static void add_python(struct jr_translator *t, struct jr_node *list)
+static void add_interpreter(struct jr_translator *t, struct jr_node *list)
 {
     if (t->python_from == t->python_end)
-        add_word(t, list, "python3");
+        add_program_word(t, list, "python3");
     for (size_t i = t->python_from; i < t->python_end; i++)
-        add_word(t, list, item(t, i)->text);
+        add_program_word(t, list, line_word(t, i)->text);
     if (t->module)
-        add_word(t, list, "-m");
+        add_program_word(t, list, "-m");
 }
 
 static void add_local_rank(struct jr_translator *t, struct jr_node *list)
@@ -101,16 +103,16 @@ static void add_local_rank(struct jr_translator *t, struct jr_node *list)
         jr_node_append(t->arena, list, jr_node_scalar(t->arena, word, true));
 }
 
-static struct jr_node *command(struct jr_translator *t,
-                               const struct program *program)
+static struct jr_node *program_command(struct jr_translator *t,
+                                       const struct program *program)
 {
     struct jr_node *list = jr_node_sequence(t->arena);
     if (list == NULL)
         return NULL;
     if (program->python)
-        add_python(t, list);
+        add_interpreter(t, list);
     for (size_t i = program->from; i < program->end; i++) {
-        add_word(t, list, item(t, i)->text);
+        add_program_word(t, list, line_word(t, i)->text);
         if (i == program->from && t->local_rank_argument)
             add_local_rank(t, list);
     }
@@ -122,14 +124,14 @@ static struct jr_node *command(struct jr_translator *t,
 static const char *naming_word(const struct jr_translator *t,
                                const struct program *program)
 {
-    const char *word = item(t, program->from)->text;
+    const char *word = line_word(t, program->from)->text;
     const char *slash = strrchr(word, '/');
     word = slash == NULL ? word : slash + 1;
     if (strncmp(word, "python", 6) != 0)
-        return item(t, program->from)->text;
+        return line_word(t, program->from)->text;
     for (size_t i = program->from + 1; i < program->end; i++)
-        if (item(t, i)->text[0] != '-')
-            return item(t, i)->text;
+        if (line_word(t, i)->text[0] != '-')
+            return line_word(t, i)->text;
     return word;
 }
 
@@ -168,7 +170,7 @@ int jr_put_program(struct jr_translator *t)
     bool shell = wants_shell(t, &program);
     put_name(t, &program);
     struct jr_node *node =
-        shell ? shell_text(t, &program) : command(t, &program);
+        shell ? shell_text(t, &program) : program_command(t, &program);
     if (node == NULL ||
         !jr_node_set_path(t->arena, t->to->spec,
                           shell ? "entrypoint.shell" : "entrypoint", node))

@@ -27,7 +27,7 @@ int jr_given_wrong(struct jr_translator *t, const struct jr_given *given,
                         given->what, wants);
 }
 
-static bool matches(const char *pattern, const char *value)
+static bool matches_pattern(const char *pattern, const char *value)
 {
     struct jr_regex *regex;
     struct jr_match match;
@@ -41,7 +41,7 @@ static bool matches(const char *pattern, const char *value)
     return found;
 }
 
-static bool is_word(const struct jr_spec_type *type, const char *value)
+static bool is_type_word(const struct jr_spec_type *type, const char *value)
 {
     for (const struct jr_spec_word *row = type->words; row->word; row++)
         if (strcmp(row->word, value) == 0)
@@ -50,21 +50,21 @@ static bool is_word(const struct jr_spec_type *type, const char *value)
 }
 
 /* What a launcher's value can get wrong; the reader of specs checks it all. */
-static bool fits(const struct jr_spec_type *type, const char *value)
+static bool may_value_fit(const struct jr_spec_type *type, const char *value)
 {
     uint32_t number;
     uint64_t ms;
     if (type->kind == JR_KIND_LIST)
-        return fits(type->item, value);
+        return may_value_fit(type->item, value);
     if (type->kind == JR_KIND_INTEGER)
         return jr_num_u32(value, &number) && number >= type->min &&
                number <= type->max;
     if (type->kind == JR_KIND_DURATION)
         return jr_num_duration(value, &ms);
     if (type->kind == JR_KIND_WORD)
-        return is_word(type, value);
+        return is_type_word(type, value);
     if (type->kind == JR_KIND_TEXT && type->pattern != NULL)
-        return matches(type->pattern, value);
+        return matches_pattern(type->pattern, value);
     return true;
 }
 
@@ -104,7 +104,7 @@ int jr_put(struct jr_translator *t, const struct jr_given *given,
     const struct jr_spec_type *type = jr_field_find(path)->type;
     if (type->kind == JR_KIND_NAMES || type->kind == JR_KIND_LIST)
         type = type->item;
-    if (strcmp(value, "auto") != 0 && !fits(type, value)) {
+    if (strcmp(value, "auto") != 0 && !may_value_fit(type, value)) {
         jr_field_wants(&wants, type);
         return jr_given_wrong(t, given, wants.data == NULL ? "" : wants.data);
     }
@@ -119,7 +119,7 @@ int jr_put_list(struct jr_translator *t, const struct jr_given *given,
     if (items == NULL || list == NULL)
         return -1;
     for (; *items != NULL; items++) {
-        if (!fits(type, *items))
+        if (!may_value_fit(type, *items))
             return jr_given_wrong(t, given, type->wants);
         jr_node_append(t->arena, list, jr_put_scalar(t, *items));
     }
@@ -204,7 +204,7 @@ static const char *decided_by(const char *name)
 }
 
 /* Whether the default of `secrets` covers the variable. */
-static bool is_secret(struct jr_translator *t, const char *name)
+static bool is_secret_name(struct jr_translator *t, const char *name)
 {
     const struct jr_strv globs =
         jr_field_defaults(jr_field_find("secrets"), t->arena);
@@ -235,7 +235,7 @@ int jr_put_variable(struct jr_translator *t, const struct jr_given *given,
         field != NULL ? field : jr_arena_printf(t->arena, "env.%s", name);
     if (path == NULL)
         return -1;
-    if (is_secret(t, name)) {
+    if (is_secret_name(t, name)) {
         quiet.what = jr_arena_printf(t->arena, "%s=...", name);
         jr_note_add(t, JR_VERDICT_CHANGED, quiet.what,
                     "a secret: the spec wants it in jobrun's environment");

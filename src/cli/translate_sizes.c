@@ -38,7 +38,7 @@ static int put_deal(struct jr_translator *t, const struct deal *deal)
 /* Slots are the most that a node takes: fill one after the other, and leave out
  * the nodes that get nothing. Returns false where there are more ranks than
  * slots. */
-static bool fill_slots(struct jr_translator *t, uint32_t world)
+static bool fill_host_slots(struct jr_translator *t, uint32_t world)
 {
     struct jr_node *slots = jr_doc_get(t->to->spec, "local_world_size");
     struct jr_node *hosts = jr_doc_get(t->to->spec, "hosts");
@@ -79,7 +79,7 @@ int jr_put_sizes(struct jr_translator *t)
         return 0;
     if (stated != NULL && stated->kind == JR_NODE_SEQUENCE) {
         uint32_t hosts = (uint32_t)stated->count;
-        return fill_slots(t, world) ? 0 : even_out(t, world, hosts);
+        return fill_host_slots(t, world) ? 0 : even_out(t, world, hosts);
     }
     if (nodes == 0 && local != 0 && world % local != 0) {
         const struct deal filled = {local, world / local, world % local, 1};

@@ -26,7 +26,8 @@ static bool read_part(const char *text, uint32_t *ret)
 }
 
 /* M, M:S or H:M:S; with days before it H, H:M or H:M:S. */
-static bool read_clock(char *const *parts, bool days, uint64_t *ret_seconds)
+static bool read_time_clock(char *const *parts, bool days,
+                            uint64_t *ret_seconds)
 {
     enum { MOST = 3 };
     uint32_t numbers[MOST] = {0};
@@ -40,8 +41,8 @@ static bool read_clock(char *const *parts, bool days, uint64_t *ret_seconds)
 }
 
 /* [D-] and a clock. False where it is no time. */
-static bool read_time(struct jr_translator *t, const char *text,
-                      uint64_t *ret_seconds)
+static bool read_time_limit(struct jr_translator *t, const char *text,
+                            uint64_t *ret_seconds)
 {
     uint32_t days = 0;
     const char *dash = strchr(text, '-');
@@ -53,7 +54,7 @@ static bool read_time(struct jr_translator *t, const char *text,
         text = dash + 1;
     }
     char **parts = jr_put_split(t, text, ':');
-    if (parts == NULL || !read_clock(parts, dash != NULL, ret_seconds))
+    if (parts == NULL || !read_time_clock(parts, dash != NULL, ret_seconds))
         return false;
     *ret_seconds += days * UINT64_C(86400);
     return true;
@@ -65,7 +66,7 @@ static int set_time(struct jr_translator *t, const struct jr_given *given)
     if (strcmp(given->value, "0") == 0 ||
         strcasecmp(given->value, "UNLIMITED") == 0)
         return jr_put(t, given, "timeouts.run", "0");
-    if (!read_time(t, given->value, &seconds))
+    if (!read_time_limit(t, given->value, &seconds))
         return jr_given_wrong(t, given, "minutes, or [D-]H:M:S");
     uint64_t unit = seconds % 3600 == 0 ? 3600 : seconds % 60 == 0 ? 60 : 1;
     const char *text =
@@ -206,7 +207,7 @@ static const struct jr_flag flags[] = {
 };
 
 /* With a number of nodes and nothing else, srun starts one task on each. */
-static int finish(struct jr_translator *t)
+static int finish_srun(struct jr_translator *t)
 {
     const struct jr_given unasked = {.what = "srun's default"};
     struct jr_node *spec = t->to->spec;
@@ -222,5 +223,5 @@ const struct jr_launcher jr_launcher_srun = {
     .tables = {flags},
     .abbrev = true,
     .several = true,
-    .finish = finish,
+    .finish = finish_srun,
 };

@@ -60,7 +60,8 @@ static int set_streams(struct jr_translator *t, const struct jr_given *given)
 }
 
 /* A template of Python's string.Template. */
-static int set_prefix(struct jr_translator *t, const struct jr_given *given)
+static int set_torch_prefix(struct jr_translator *t,
+                            const struct jr_given *given)
 {
     static const char *const words[][2] = {{"${rank}", "%{rank}"},
                                            {"${local_rank}", "%{local_rank}"},
@@ -113,7 +114,8 @@ static const struct jr_flag flags_torchrun[] = {
                "lines of all"),
     JR_LOST("--duplicate-stdout-filters --duplicate-stderr-filters", ONE,
             "a rank's files have all of its lines"),
-    JR_SETS("--log-line-prefix-template", ONE, set_prefix, "console.prefix"),
+    JR_SETS("--log-line-prefix-template", ONE, set_torch_prefix,
+            "console.prefix"),
     JR_LOST("--print-completion", ONE,
             "it starts nothing; see jobrun completion"),
     JR_LOST("--logs-specs", ONE, "the layout of a run's folder is fixed"),
