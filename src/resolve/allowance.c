@@ -13,8 +13,9 @@ enum { SECOND = 1000, RESERVE = 10 };
 
 /* Take `bound` for the duration `*to` unless that is less; one that the spec
  * states does not go without a word. */
-static enum jr_fired bound(struct jr_resolver *r, struct jr_cell *out,
-                           const char *path, uint64_t *to, uint64_t bound)
+static enum jr_fired bound_duration_by(struct jr_resolver *r,
+                                       struct jr_cell *out, const char *path,
+                                       uint64_t *to, uint64_t bound)
 {
     struct jr_buf JR_BUF_CLEANUP was = JR_BUF_INIT, is = JR_BUF_INIT;
     if (*to != 0 && *to <= bound)
@@ -43,8 +44,8 @@ enum jr_fired jr_rule_run(struct jr_resolver *r, struct jr_cell *out)
     if (end == 0 || now == 0 || end <= now)
         return JR_PASSED;
     out->detail = jr_place_said(r, "end");
-    return bound(r, out, "timeouts.run", &r->timeouts.run_ms,
-                 (end - now) * SECOND);
+    return bound_duration_by(r, out, "timeouts.run", &r->timeouts.run_ms,
+                             (end - now) * SECOND);
 }
 
 enum jr_fired jr_rule_stop_grace(struct jr_resolver *r, struct jr_cell *out)
@@ -54,6 +55,7 @@ enum jr_fired jr_rule_stop_grace(struct jr_resolver *r, struct jr_cell *out)
         return JR_PASSED;
     out->detail =
         jr_arena_printf(r->arena, "KillWait %" PRIu64 "s of Slurm", wait);
-    return bound(r, out, "timeouts.stop_grace", &r->timeouts.stop_grace_ms,
-                 wait > RESERVE ? (wait - RESERVE) * SECOND : SECOND);
+    return bound_duration_by(
+        r, out, "timeouts.stop_grace", &r->timeouts.stop_grace_ms,
+        wait > RESERVE ? (wait - RESERVE) * SECOND : SECOND);
 }

@@ -20,7 +20,7 @@ static const char *const names[JR_BACKEND_COUNT] = {JR_BACKENDS(NAME)};
 #define DRIVES(name, kinds) [JR_BACKEND_##name] = (kinds),
 static const uint32_t drives[JR_BACKEND_COUNT] = {JR_BACKEND_DRIVES(DRIVES)};
 
-static bool spells(const char *text, const char *name)
+static bool spells_backend(const char *text, const char *name)
 {
     if (strcmp(name, "custom") == 0)
         return strncmp(text, "custom:", 7) == 0 && text[7] != '\0';
@@ -40,7 +40,7 @@ const char *jr_device_name(enum jr_device kind)
 bool jr_device_parse(const char *name, enum jr_device *ret)
 {
     for (unsigned kind = 0; kind < JR_DEVICE_COUNT; kind++) {
-        if (!spells(name, words[kind]))
+        if (!spells_backend(name, words[kind]))
             continue;
         *ret = (enum jr_device)kind;
         return true;
@@ -51,7 +51,7 @@ bool jr_device_parse(const char *name, enum jr_device *ret)
 static int find_backend(const char *name)
 {
     for (int i = 0; i < JR_BACKEND_COUNT; i++)
-        if (spells(name, names[i]))
+        if (spells_backend(name, names[i]))
             return i;
     return -1;
 }

@@ -27,19 +27,21 @@ struct pool {
                                  those of them that have their cores */
 };
 
-static bool parse(struct jr_resolver *r, struct jr_set *ret, const char *text)
+static bool parse_cpu_list(struct jr_resolver *r, struct jr_set *ret,
+                           const char *text)
 {
     const char *bad;
     return text != NULL && jr_set_parse(ret, r->arena, text, &bad) &&
            ret->count > 0;
 }
 
-static uint32_t node_of(struct jr_resolver *r, uint32_t cpu)
+static uint32_t cpu_numa_node(struct jr_resolver *r, uint32_t cpu)
 {
     const struct jr_hw_cpus *cpus = &r->hw->cpus;
     for (uint32_t i = 0; i < cpus->numa_count; i++) {
         struct jr_set set;
-        if (parse(r, &set, cpus->numa[i].cpus) && jr_set_has(&set, cpu))
+        if (parse_cpu_list(r, &set, cpus->numa[i].cpus) &&
+            jr_set_has(&set, cpu))
             return i;
     }
     return 0;
@@ -49,7 +51,7 @@ static void add_core(struct jr_resolver *r, struct pool *pool,
                      const struct jr_set *cpus)
 {
     pool->cores[pool->count++] =
-        (struct core){node_of(r, cpus->ranges[0].first), *cpus};
+        (struct core){cpu_numa_node(r, cpus->ranges[0].first), *cpus};
 }
 
 static int by_node(const void *a, const void *b)
@@ -68,14 +70,14 @@ static bool fill_pool(struct jr_resolver *r, struct pool *pool)
     struct jr_set all;
     uint32_t last = 0;
     *pool = (struct pool){.nodes = cpus->numa_count ? cpus->numa_count : 1};
-    if (!parse(r, &all, cpus->set) || !jr_set_max(&all, &last))
+    if (!parse_cpu_list(r, &all, cpus->set) || !jr_set_max(&all, &last))
         return false;
     pool->cores = jr_arena_array(r->arena, last + 1, sizeof *pool->cores);
     if (pool->cores == NULL)
         return false;
     for (size_t i = 0; i < cpus->cores.count && pool->count <= last; i++) {
         struct jr_set core;
-        if (parse(r, &core, cpus->cores.items[i]))
+        if (parse_cpu_list(r, &core, cpus->cores.items[i]))
             add_core(r, pool, &core);
     }
     for (uint32_t cpu = 0; cpus->cores.count == 0 && cpu <= last; cpu++) {
@@ -89,7 +91,7 @@ static bool fill_pool(struct jr_resolver *r, struct pool *pool)
     return pool->count > 0;
 }
 
-static int by_value(const void *a, const void *b)
+static int compare_cpus(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return (x > y) - (x < y);
@@ -114,15 +116,15 @@ static char *print_cores(struct jr_resolver *r, const struct pool *pool,
             }
         }
     if (count > 0)
-        qsort(numbers, count, sizeof *numbers, by_value);
+        qsort(numbers, count, sizeof *numbers, compare_cpus);
     jr_set_print(&text, numbers, count);
     return jr_buf_keep(&text, r->arena);
 }
 
 /* Share `k` of `n` of something: at least one, and shared where there are more
  * that want it. */
-static void share(uint32_t k, uint32_t n, uint32_t size, uint32_t *ret_from,
-                  uint32_t *ret_to)
+static void slice_of(uint32_t k, uint32_t n, uint32_t size, uint32_t *ret_from,
+                     uint32_t *ret_to)
 {
     *ret_from = (uint32_t)((uint64_t)k * size / n);
     *ret_to = (uint32_t)(((uint64_t)k + 1) * size / n);
@@ -172,8 +174,8 @@ static void share_of_device(const struct jr_resolver *r,
                             uint32_t bounds[2])
 {
     uint32_t node = device_node(r, rank), first = first_of(pool, node);
-    share(pool->served[node]++, pool->users[node],
-          first_of(pool, node + 1) - first, &bounds[0], &bounds[1]);
+    slice_of(pool->served[node]++, pool->users[node],
+             first_of(pool, node + 1) - first, &bounds[0], &bounds[1]);
     bounds[0] += first;
     bounds[1] += first;
 }
@@ -186,8 +188,8 @@ static void find_share(struct jr_resolver *r, const struct pool *pool,
         share_of_device(r, pool, rank, bounds);
         return;
     }
-    share(rank, ranks, bind == JR_BIND_NUMA ? pool->nodes : pool->count,
-          &bounds[0], &bounds[1]);
+    slice_of(rank, ranks, bind == JR_BIND_NUMA ? pool->nodes : pool->count,
+             &bounds[0], &bounds[1]);
     if (bind == JR_BIND_NUMA) {
         bounds[0] = first_of(pool, bounds[0]);
         bounds[1] = first_of(pool, bounds[1]);
@@ -236,8 +238,8 @@ static enum jr_bind parse_bind(const char *word)
 }
 
 /* What a profile leaves out is no fault of the spec; this machine's is. */
-static enum jr_fired lack(struct jr_resolver *r, struct jr_cell *out,
-                          const char *lacks)
+static enum jr_fired refuse_binding(struct jr_resolver *r, struct jr_cell *out,
+                                    const char *lacks)
 {
     if (!r->hw->real) {
         out->detail = jr_arena_printf(r->arena, "%s here", lacks);
@@ -253,7 +255,7 @@ static enum jr_fired lack(struct jr_resolver *r, struct jr_cell *out,
     return JR_FAILED;
 }
 
-static enum jr_bind choose(struct jr_resolver *r, struct jr_cell *out)
+static enum jr_bind choose_bind(struct jr_resolver *r, struct jr_cell *out)
 {
     out->text = r->spec->bind;
     if (out->text != NULL) {
@@ -272,13 +274,14 @@ static enum jr_bind choose(struct jr_resolver *r, struct jr_cell *out)
 enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_cell *out)
 {
     struct pool pool;
-    enum jr_bind bind = choose(r, out);
+    enum jr_bind bind = choose_bind(r, out);
     if (bind == JR_BIND_NONE)
         return JR_FIRED;
     if (!fill_pool(r, &pool))
-        return lack(r, out, "the CPUs are not known");
+        return refuse_binding(r, out, "the CPUs are not known");
     if (bind == JR_BIND_DEVICE && !has_locality(r))
-        return lack(r, out, "not every device has a NUMA node with CPUs");
+        return refuse_binding(r, out,
+                              "not every device has a NUMA node with CPUs");
     if (bind == JR_BIND_DEVICE && !count_users(r, &pool))
         return JR_FAILED;
     make_slots(r, &pool, bind);

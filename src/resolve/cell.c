@@ -90,7 +90,7 @@ void jr_cells_seed(struct jr_resolver *r)
     }
 }
 
-static const char *value_of(struct jr_resolver *r, const struct jr_cell *cell)
+static const char *cell_value(struct jr_resolver *r, const struct jr_cell *cell)
 {
     if (cell->text != NULL)
         return cell->text;
@@ -102,7 +102,7 @@ const char *jr_cell_path(enum jr_field field)
     return rows[field].path;
 }
 
-static const char *written(struct jr_resolver *r, enum jr_field field)
+static const char *cell_as_written(struct jr_resolver *r, enum jr_field field)
 {
     return jr_cell_stated(&r->cells[field])
                ? jr_spec_written(r->file, r->arena, rows[field].path)
@@ -113,7 +113,7 @@ bool jr_cells_filled(struct jr_resolver *r, uint32_t fields)
 {
     for (unsigned i = 0; i < JR_FIELD_COUNT; i++)
         if ((fields & JR_BIT(i)) != 0 &&
-            (written(r, (enum jr_field)i) != NULL ||
+            (cell_as_written(r, (enum jr_field)i) != NULL ||
              jr_cells_filled(r, r->cells[i].needs)))
             return true;
     return false;
@@ -121,12 +121,13 @@ bool jr_cells_filled(struct jr_resolver *r, uint32_t fields)
 
 const char *jr_cell_value(struct jr_resolver *r, enum jr_field field)
 {
-    const char *source = written(r, field);
-    return source != NULL ? source : value_of(r, &r->cells[field]);
+    const char *source = cell_as_written(r, field);
+    return source != NULL ? source : cell_value(r, &r->cells[field]);
 }
 
 /* Where a value comes from that the spec does not state. */
-static const char *say_why(struct jr_resolver *r, const struct jr_cell *cell)
+static const char *describe_origin(struct jr_resolver *r,
+                                   const struct jr_cell *cell)
 {
     const char *why = cell->detail != NULL ? cell->detail : cell->rule;
     if (cell->origin == JR_ORIGIN_DERIVED || cell->origin == JR_ORIGIN_DEFAULT)
@@ -143,9 +144,10 @@ const char *jr_cell_say(struct jr_resolver *r, enum jr_field field)
         return jr_arena_printf(r->arena, "%s %s", path,
                                jr_cell_value(r, field));
     if (jr_cells_filled(r, cell->needs))
-        return jr_arena_printf(r->arena, "%s (%s)", path, say_why(r, cell));
-    return jr_arena_printf(r->arena, "%s %s (%s)", path, value_of(r, cell),
-                           say_why(r, cell));
+        return jr_arena_printf(r->arena, "%s (%s)", path,
+                               describe_origin(r, cell));
+    return jr_arena_printf(r->arena, "%s %s (%s)", path, cell_value(r, cell),
+                           describe_origin(r, cell));
 }
 
 const char *jr_cell_list(struct jr_resolver *r, char *const *items,
@@ -160,13 +162,14 @@ const char *jr_cell_list(struct jr_resolver *r, char *const *items,
 }
 
 /* A value as it may be written down: a secret is a reference. */
-static const char *kept(struct jr_resolver *r, const struct jr_cell *cell,
-                        const char *path)
+static const char *cell_without_secret(struct jr_resolver *r,
+                                       const struct jr_cell *cell,
+                                       const char *path)
 {
     const char *text = NULL;
     if (jr_cell_stated(cell))
         text = jr_spec_kept(r->file, r->arena, path);
-    return text != NULL ? text : value_of(r, cell);
+    return text != NULL ? text : cell_value(r, cell);
 }
 
 /* Where a stated value took the place of others. */
@@ -196,7 +199,7 @@ void jr_provenance_fill(struct jr_resolver *r)
             continue;
         out->provenance[out->provenance_count++] = (struct jr_provenance){
             .field = rows[i].path,
-            .value = kept(r, cell, rows[i].path),
+            .value = cell_without_secret(r, cell, rows[i].path),
             .origin = cell->origin,
             .span = cell->span,
             .detail = cell->detail,

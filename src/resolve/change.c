@@ -6,10 +6,10 @@
 
 #include "banned.h"
 
-static void compare(struct jr_changes *to, const char *path,
-                    const struct jr_node *a, const struct jr_node *b);
+static void compare_nodes(struct jr_changes *to, const char *path,
+                          const struct jr_node *a, const struct jr_node *b);
 
-static bool is(const struct jr_node *node, enum jr_node_kind kind)
+static bool is_node_kind(const struct jr_node *node, enum jr_node_kind kind)
 {
     return node != NULL && node->kind == kind;
 }
@@ -38,8 +38,8 @@ static bool same_scalar(const struct jr_node *a, const struct jr_node *b,
     return none || (a->len == b->len && memcmp(a->text, b->text, a->len) == 0);
 }
 
-static void add(struct jr_changes *to, const char *path,
-                const struct jr_node *a, const struct jr_node *b)
+static void add_change(struct jr_changes *to, const char *path,
+                       const struct jr_node *a, const struct jr_node *b)
 {
     struct jr_change *change =
         jr_arena_push(&to->arena, &to->items, &to->count, sizeof *change);
@@ -47,8 +47,8 @@ static void add(struct jr_changes *to, const char *path,
         *change = (struct jr_change){path, a, b};
 }
 
-static const char *below(struct jr_changes *to, const char *path,
-                         const char *key)
+static const char *child_path(struct jr_changes *to, const char *path,
+                              const char *key)
 {
     if (path[0] == '\0')
         return jr_arena_strdup(&to->arena, key);
@@ -61,7 +61,8 @@ struct side {
     const struct jr_key *sorted;
 };
 
-static struct side side_of(struct jr_changes *to, const struct jr_node *mapping)
+static struct side sorted_side(struct jr_changes *to,
+                               const struct jr_node *mapping)
 {
     struct side side = {mapping, NULL};
     if (mapping != NULL)
@@ -69,7 +70,8 @@ static struct side side_of(struct jr_changes *to, const struct jr_node *mapping)
     return side;
 }
 
-static const struct jr_node *get(const struct side *side, const char *key)
+static const struct jr_node *get_side_value(const struct side *side,
+                                            const char *key)
 {
     const struct jr_pair *pair = NULL;
     if (side->mapping != NULL)
@@ -81,15 +83,17 @@ static const struct jr_node *get(const struct side *side, const char *key)
 static void compare_mappings(struct jr_changes *to, const char *path,
                              const struct jr_node *a, const struct jr_node *b)
 {
-    const struct side left = side_of(to, a), right = side_of(to, b);
+    const struct side left = sorted_side(to, a), right = sorted_side(to, b);
     for (size_t i = 0; a != NULL && i < a->count; i++) {
         const char *key = a->pairs[i].key->text;
-        compare(to, below(to, path, key), a->pairs[i].value, get(&right, key));
+        compare_nodes(to, child_path(to, path, key), a->pairs[i].value,
+                      get_side_value(&right, key));
     }
     for (size_t i = 0; b != NULL && i < b->count; i++) {
         const char *key = b->pairs[i].key->text;
-        if (get(&left, key) == NULL)
-            compare(to, below(to, path, key), NULL, b->pairs[i].value);
+        if (get_side_value(&left, key) == NULL)
+            compare_nodes(to, child_path(to, path, key), NULL,
+                          b->pairs[i].value);
     }
 }
 
@@ -97,34 +101,36 @@ static void compare_items(struct jr_changes *to, const char *path,
                           const struct jr_node *a, const struct jr_node *b)
 {
     for (size_t i = 0; i < a->count; i++)
-        compare(to, jr_arena_printf(&to->arena, "%s[%zu]", path, i),
-                a->items[i], b->items[i]);
+        compare_nodes(to, jr_arena_printf(&to->arena, "%s[%zu]", path, i),
+                      a->items[i], b->items[i]);
 }
 
-static void compare(struct jr_changes *to, const char *path,
-                    const struct jr_node *a, const struct jr_node *b)
+static void compare_nodes(struct jr_changes *to, const char *path,
+                          const struct jr_node *a, const struct jr_node *b)
 {
-    bool map_a = is(a, JR_NODE_MAPPING), map_b = is(b, JR_NODE_MAPPING);
-    bool list_a = is(a, JR_NODE_SEQUENCE), list_b = is(b, JR_NODE_SEQUENCE);
+    bool map_a = is_node_kind(a, JR_NODE_MAPPING),
+         map_b = is_node_kind(b, JR_NODE_MAPPING);
+    bool list_a = is_node_kind(a, JR_NODE_SEQUENCE),
+         list_b = is_node_kind(b, JR_NODE_SEQUENCE);
     if (path == NULL)
         return;
     bool argument = is_argument(path);
     if (argument && (a == NULL || b == NULL))
-        add(to, path, a, b);
+        add_change(to, path, a, b);
     else if ((map_a || a == NULL) && (map_b || b == NULL))
         compare_mappings(to, path, a, b);
     else if (list_a && list_b && a->count == b->count)
         compare_items(to, path, a, b);
-    else if (!is(a, JR_NODE_SCALAR) || !is(b, JR_NODE_SCALAR) ||
-             !same_scalar(a, b, argument))
-        add(to, path, a, b);
+    else if (!is_node_kind(a, JR_NODE_SCALAR) ||
+             !is_node_kind(b, JR_NODE_SCALAR) || !same_scalar(a, b, argument))
+        add_change(to, path, a, b);
 }
 
 void jr_changes_find(struct jr_changes *ret, const struct jr_node *a,
                      const struct jr_node *b)
 {
     *ret = JR_CHANGES_INIT;
-    compare(ret, "", a, b);
+    compare_nodes(ret, "", a, b);
 }
 
 void jr_changes_release(struct jr_changes *changes)

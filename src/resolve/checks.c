@@ -12,7 +12,7 @@
 /* Every cell has one value by now, from the best rule that could fire; here it
  * is held against the rules that did not have to. */
 
-static void check_mesh(struct jr_resolver *r)
+static void check_mesh_product(struct jr_resolver *r)
 {
     uint64_t world = JR_CELL(r, WORLD_SIZE).number;
     uint64_t group =
@@ -28,7 +28,7 @@ static void check_mesh(struct jr_resolver *r)
     jr_diag_help(r->diags, diag, "leave world_size or parallelism.data out");
 }
 
-static void check_nodes(struct jr_resolver *r)
+static void check_node_sum(struct jr_resolver *r)
 {
     uint64_t world = JR_CELL(r, WORLD_SIZE).number;
     uint64_t nodes = JR_CELL(r, NODES).number, sum = 0;
@@ -102,7 +102,7 @@ static void check_allocation(struct jr_resolver *r)
 }
 
 /* Several jobruns on this node: each would start all its ranks. */
-static bool crowded(const struct jr_resolver *r)
+static bool is_node_crowded(const struct jr_resolver *r)
 {
     return r->hw->scheduler.step && r->hw->scheduler.tasks_here > 1;
 }
@@ -110,7 +110,7 @@ static bool crowded(const struct jr_resolver *r)
 static void check_agents(struct jr_resolver *r)
 {
     const struct jr_hw_scheduler *scheduler = &r->hw->scheduler;
-    if (!crowded(r))
+    if (!is_node_crowded(r))
         return;
     struct jr_diag *diag =
         jr_rules_refuse(r, 425, 0, "%s started jobrun %u times on this node",
@@ -146,7 +146,7 @@ static void check_rendezvous(struct jr_resolver *r)
     const struct jr_cell *rank = &JR_CELL(r, NODE_RANK);
     const struct jr_cell *addr = &JR_CELL(r, MASTER_ADDR);
     if (JR_CELL(r, NODES).number == 1 || rank->failed || beyond_nodes(r) ||
-        crowded(r) || (rank->known && addr->known))
+        is_node_crowded(r) || (rank->known && addr->known))
         return;
     const char *which = addr->known   ? "node_rank is"
                         : rank->known ? "master_addr is"
@@ -158,7 +158,7 @@ static void check_rendezvous(struct jr_resolver *r)
 }
 
 /* "8 ranks", unless that would tell what was filled in. */
-static const char *say_ranks(struct jr_resolver *r, uint32_t ranks)
+static const char *describe_ranks(struct jr_resolver *r, uint32_t ranks)
 {
     if (jr_cells_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE)))
         return jr_cell_say(r, JR_LOCAL);
@@ -167,7 +167,7 @@ static const char *say_ranks(struct jr_resolver *r, uint32_t ranks)
 
 /* Ranks beyond the devices are an error, beyond the CPUs a warning. Each of
  * several nodes holds its own against it. */
-static void check_devices(struct jr_resolver *r)
+static void check_device_count(struct jr_resolver *r)
 {
     uint32_t count = JR_CELL(r, DEVICES).number;
     uint32_t ranks =
@@ -177,8 +177,8 @@ static void check_devices(struct jr_resolver *r)
         return;
     struct jr_diag *diag = jr_rules_refuse(
         r, 404, BIT(LOCAL) | BIT(DEVICES),
-        "%s on a node with %u usable %s device%s", say_ranks(r, ranks), count,
-        jr_cell_value(r, JR_DEVICE), count == 1 ? "" : "s");
+        "%s on a node with %u usable %s device%s", describe_ranks(r, ranks),
+        count, jr_cell_value(r, JR_DEVICE), count == 1 ? "" : "s");
     uint32_t nodes = (JR_CELL(r, WORLD_SIZE).number - 1) / count + 1;
     bool filled = jr_cells_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE));
     jr_diag_help(r->diags, diag,
@@ -202,7 +202,7 @@ static void check_listed(struct jr_resolver *r)
                  "gets");
 }
 
-static void check_cpus(struct jr_resolver *r)
+static void check_cpu_count(struct jr_resolver *r)
 {
     uint32_t cpus = jr_cpus_within_quota(r->hw, r->hw->cpus.usable);
     uint32_t ranks = jr_place_here(r);
@@ -211,13 +211,13 @@ static void check_cpus(struct jr_resolver *r)
         return;
     struct jr_diag *diag =
         jr_rules_warn(r, 405, BIT(LOCAL), "%s on a node with %u usable CPU%s",
-                      say_ranks(r, ranks), cpus, cpus == 1 ? "" : "s");
+                      describe_ranks(r, ranks), cpus, cpus == 1 ? "" : "s");
     jr_diag_help(r->diags, diag,
                  "oversubscribe: true says that it is meant so");
 }
 
-static void check_rule(struct jr_resolver *r, const char *field, uint32_t i,
-                       const char *ranks)
+static void check_stream_rule(struct jr_resolver *r, const char *field,
+                              uint32_t i, const char *ranks)
 {
     const struct jr_cell *local = &JR_CELL(r, LOCAL);
     struct jr_set set;
@@ -243,13 +243,13 @@ static void check_rule(struct jr_resolver *r, const char *field, uint32_t i,
                      local->number - 1);
 }
 
-static void check_streams(struct jr_resolver *r)
+static void check_stream_rules(struct jr_resolver *r)
 {
     const struct jr_spec *spec = r->spec;
     for (uint32_t i = 0; i < spec->redirects_count; i++)
-        check_rule(r, "redirects", i, spec->redirects[i].ranks);
+        check_stream_rule(r, "redirects", i, spec->redirects[i].ranks);
     for (uint32_t i = 0; i < spec->tee_count; i++)
-        check_rule(r, "tee", i, spec->tee[i].ranks);
+        check_stream_rule(r, "tee", i, spec->tee[i].ranks);
 }
 
 static void check_per_rank(struct jr_resolver *r)
@@ -282,18 +282,19 @@ struct check {
 };
 
 static const struct check checks[] = {
-    {BIT(WORLD_SIZE) | BIT(MODEL) | BIT(PIPELINE) | BIT(DATA), check_mesh},
-    {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(NODES), check_nodes},
+    {BIT(WORLD_SIZE) | BIT(MODEL) | BIT(PIPELINE) | BIT(DATA),
+     check_mesh_product},
+    {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(NODES), check_node_sum},
     {BIT(LOCAL) | BIT(NODES), check_list},
     {BIT(HOSTS) | BIT(NODES), check_hosts},
     {0, check_agents},
     {BIT(NODES), check_allocation},
     {BIT(NODES), check_rendezvous},
-    {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(DEVICES), check_devices},
+    {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(DEVICES), check_device_count},
     {BIT(LOCAL) | BIT(DEVICES), check_listed},
-    {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(DEVICES), check_cpus},
+    {BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(DEVICES), check_cpu_count},
     {BIT(DEVICE), jr_check_backends},
-    {BIT(LOCAL), check_streams},
+    {BIT(LOCAL), check_stream_rules},
     {BIT(WORLD_SIZE), check_per_rank},
 };
 

@@ -25,7 +25,8 @@ struct reading {
     int words_fd; /* what the program writes to standard error */
 };
 
-static struct jr_diag *refuse(const struct reading *r, const char *why)
+static struct jr_diag *refuse_custom_device(const struct reading *r,
+                                            const char *why)
 {
     return jr_diags_error(r->diags, 485, r->custom->at, "device", "%s %s",
                           r->name, why);
@@ -33,7 +34,7 @@ static struct jr_diag *refuse(const struct reading *r, const char *why)
 
 /* The child: reads nothing, prints facts, and what it says besides is kept for
  * the message. */
-static int run(void *data, int fd)
+static int run_facts_program(void *data, int fd)
 {
     const struct reading *r = data;
     char *const argv[] = {(char *)r->path, NULL};
@@ -62,15 +63,16 @@ static const char *last_words(const struct reading *r)
 }
 
 /* Its output, as a text to read. False after a complaint. */
-static bool ask(struct reading *r, struct jr_buf *out)
+static bool ask_facts_program(struct reading *r, struct jr_buf *out)
 {
-    const struct jr_ask ask = {run, r, r->custom->limit_ms, JR_DOC_MAX_BYTES};
+    const struct jr_ask ask = {run_facts_program, r, r->custom->limit_ms,
+                               JR_DOC_MAX_BYTES};
     JR_CLOSE int words = memfd_create("facts", MFD_CLOEXEC);
     r->words_fd = words;
     const char *why = jr_ask(out, r->arena, &ask);
     if (why == NULL)
         return true;
-    struct jr_diag *diag = refuse(r, why);
+    struct jr_diag *diag = refuse_custom_device(r, why);
     const char *said = last_words(r);
     if (said != NULL)
         jr_diag_help(r->diags, diag, "it said: %s", said);
@@ -81,7 +83,7 @@ static bool ask(struct reading *r, struct jr_buf *out)
 }
 
 /* Others could have it run what they like. */
-static bool trusts(const struct reading *r, const struct stat *st)
+static bool is_program_trusted(const struct reading *r, const struct stat *st)
 {
     const char *why = NULL, *help = "";
     if (!S_ISREG(st->st_mode))
@@ -95,7 +97,7 @@ static bool trusts(const struct reading *r, const struct stat *st)
         why = "is a program of another user", help = "copy it, or have it be "
                                                      "root's";
     if (why != NULL)
-        jr_diag_help(r->diags, refuse(r, why), "%s", help);
+        jr_diag_help(r->diags, refuse_custom_device(r, why), "%s", help);
     return why == NULL;
 }
 
@@ -104,7 +106,7 @@ static int read_program(struct reading *r, struct jr_hw *ret,
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     struct jr_doc doc;
-    if (!trusts(r, st) || !ask(r, &out))
+    if (!is_program_trusted(r, st) || !ask_facts_program(r, &out))
         return -1;
     const char *name = jr_arena_printf(r->arena, "output of %s", r->name);
     int got = jr_doc_load(&doc, name, out.len == 0 ? "" : out.data, out.len,
@@ -114,7 +116,7 @@ static int read_program(struct reading *r, struct jr_hw *ret,
     return got != 0 ? -1 : jr_facts_custom(ret, r->arena, root, r->diags);
 }
 
-static int read_file(struct reading *r, struct jr_hw *ret)
+static int read_facts_file(struct reading *r, struct jr_hw *ret)
 {
     struct jr_doc doc;
     int got = jr_doc_load_file(&doc, r->path, r->diags);
@@ -123,7 +125,8 @@ static int read_file(struct reading *r, struct jr_hw *ret)
     return got != 0 ? -1 : jr_facts_custom(ret, r->arena, root, r->diags);
 }
 
-static bool find(struct reading *r, const char *suffix, struct stat *ret)
+static bool find_facts_source(struct reading *r, const char *suffix,
+                              struct stat *ret)
 {
     const char *kind = strchr(r->custom->device, ':') + 1;
     r->name = jr_arena_printf(r->arena, "%s%s", kind, suffix);
@@ -143,17 +146,19 @@ enum jr_status jr_custom_read(struct jr_hw *hw, struct jr_arena *arena,
     bool told = true;
     if (custom->device == NULL || strncmp(custom->device, "custom:", 7) != 0)
         return JR_STATUS_OK;
-    bool has_file = find(&r, ".facts.yaml", &file);
+    bool has_file = find_facts_source(&r, ".facts.yaml", &file);
     struct reading other = r;
-    if (find(&other, ".facts", &program)) {
+    if (find_facts_source(&other, ".facts", &program)) {
         r = other;
         if (has_file)
-            jr_diag_help(diags, refuse(&r, "is there, and so is .facts.yaml"),
-                         "keep one of the two");
+            jr_diag_help(
+                diags,
+                refuse_custom_device(&r, "is there, and so is .facts.yaml"),
+                "keep one of the two");
         else
             (void)read_program(&r, &own, &program);
     } else if (has_file) {
-        (void)read_file(&r, &own);
+        (void)read_facts_file(&r, &own);
     } else {
         told = false;
     }

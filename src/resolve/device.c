@@ -6,7 +6,8 @@
 
 #include "banned.h"
 
-static bool usable(const struct jr_hw_device *device, enum jr_device kind)
+static bool is_device_usable(const struct jr_hw_device *device,
+                             enum jr_device kind)
 {
     return device->kind == kind && device->visible;
 }
@@ -15,13 +16,13 @@ static uint32_t count_usable(const struct jr_hw *hw, enum jr_device kind)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < hw->devices_count; i++)
-        count += usable(&hw->devices[i], kind);
+        count += is_device_usable(&hw->devices[i], kind);
     return count;
 }
 
 /* Whether the facts would show a device of this kind if there were one: of
  * Kunlun's, which are xpu to PaddlePaddle alone, nothing is read yet. */
-static bool countable(const struct jr_resolver *r, enum jr_device kind)
+static bool is_kind_countable(const struct jr_resolver *r, enum jr_device kind)
 {
     if (count_usable(r->hw, kind) > 0)
         return true;
@@ -31,7 +32,7 @@ static bool countable(const struct jr_resolver *r, enum jr_device kind)
 }
 
 /* Keep jobrun from counting on a driver that is broken. */
-static bool broken(struct jr_resolver *r, enum jr_device kind)
+static bool is_driver_broken(struct jr_resolver *r, enum jr_device kind)
 {
     bool found = false;
     for (uint32_t i = 0; i < r->hw->problems_count; i++) {
@@ -57,7 +58,7 @@ enum jr_fired jr_rule_device_stated(struct jr_resolver *r, struct jr_cell *out)
     jr_cell_state(r, out, "device");
     out->text = r->spec->device;
     jr_rules_show(r, JR_DEVICE, out);
-    if (job->device != JR_DEVICE_CPU && broken(r, job->device))
+    if (job->device != JR_DEVICE_CPU && is_driver_broken(r, job->device))
         return JR_FAILED;
     return JR_FIRED;
 }
@@ -80,7 +81,7 @@ static const char *common_model(const struct jr_hw *hw, enum jr_device kind)
     const char *model = NULL;
     for (uint32_t i = 0; i < hw->devices_count; i++) {
         const struct jr_hw_device *device = &hw->devices[i];
-        if (!usable(device, kind))
+        if (!is_device_usable(device, kind))
             continue;
         if (device->model == NULL ||
             (model != NULL && strcmp(model, device->model) != 0))
@@ -91,7 +92,7 @@ static const char *common_model(const struct jr_hw *hw, enum jr_device kind)
 }
 
 /* "8 NVIDIA H100 on this node"; drivers put the vendor into the model. */
-static const char *describe(struct jr_resolver *r, enum jr_device kind)
+static const char *describe_devices(struct jr_resolver *r, enum jr_device kind)
 {
     const char *vendor = jr_device_vendor(r, kind);
     const char *model = common_model(r->hw, kind);
@@ -112,14 +113,15 @@ static enum jr_fired refuse_two(struct jr_resolver *r, enum jr_device a,
 {
     struct jr_diag *diag = jr_rules_refuse(
         r, 410, 0, "two kinds of devices are here: %s (%s) and %s (%s)",
-        jr_device_name(a), describe(r, a), jr_device_name(b), describe(r, b));
+        jr_device_name(a), describe_devices(r, a), jr_device_name(b),
+        describe_devices(r, b));
     jr_diag_help(r->diags, diag, "say which: device: %s or device: %s",
                  jr_device_name(a), jr_device_name(b));
     return JR_FAILED;
 }
 
 /* Whose doing it is that devices of a kind are not visible. */
-static const char *hider(const struct jr_hw *hw, enum jr_device kind)
+static const char *hiding_variable(const struct jr_hw *hw, enum jr_device kind)
 {
     const char *name = kind == JR_DEVICE_CUSTOM
                            ? hw->custom_variable
@@ -134,9 +136,10 @@ static enum jr_fired no_device(struct jr_resolver *r, struct jr_cell *out)
     out->text = "cpu";
     out->rule = none ? "devices is none" : "no accelerator";
     if (!none && r->hw->devices_count > 0)
-        out->rule = jr_arena_printf(r->arena, "%s leaves none of %u devices",
-                                    hider(r->hw, r->hw->devices[0].kind),
-                                    r->hw->devices_count);
+        out->rule =
+            jr_arena_printf(r->arena, "%s leaves none of %u devices",
+                            hiding_variable(r->hw, r->hw->devices[0].kind),
+                            r->hw->devices_count);
     out->fact = !none;
     r->out->job.device = JR_DEVICE_CPU;
     return JR_FIRED;
@@ -147,7 +150,7 @@ enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out)
     enum jr_device found = JR_DEVICE_CPU;
     if (devices_are(r, "none"))
         return no_device(r, out);
-    if (broken(r, JR_DEVICE_CPU))
+    if (is_driver_broken(r, JR_DEVICE_CPU))
         return JR_FAILED;
     for (unsigned i = JR_DEVICE_CPU + 1; i < JR_DEVICE_COUNT; i++) {
         if (count_usable(r->hw, (enum jr_device)i) == 0)
@@ -160,7 +163,7 @@ enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out)
         return no_device(r, out);
     r->out->job.device = found;
     out->text = jr_device_name(found);
-    out->detail = describe(r, found);
+    out->detail = describe_devices(r, found);
     return JR_FIRED;
 }
 
@@ -183,12 +186,12 @@ const struct jr_hw_device *jr_device_find(const struct jr_hw *hw,
 }
 
 /* Complain about an entry of `devices` that this machine cannot give. */
-static bool grants(struct jr_resolver *r, uint32_t entry)
+static bool can_grant_device(struct jr_resolver *r, uint32_t entry)
 {
     enum jr_device kind = r->out->job.device;
     const char *name = r->spec->devices[entry];
     const struct jr_hw_device *device = jr_device_find(r->hw, kind, name);
-    if (!countable(r, kind) || (device != NULL && device->visible))
+    if (!is_kind_countable(r, kind) || (device != NULL && device->visible))
         return true;
     const char *written = jr_spec_written(
         r->file, r->arena, jr_arena_printf(r->arena, "devices[%u]", entry));
@@ -198,8 +201,8 @@ static bool grants(struct jr_resolver *r, uint32_t entry)
         device != NULL ? "is not visible to this process" : "is not here");
     const char *value = r->hw->environment.visible[kind];
     if (device != NULL && value != NULL)
-        jr_diag_help(r->diags, diag, "%s=%s hides it", hider(r->hw, kind),
-                     value);
+        jr_diag_help(r->diags, diag, "%s=%s hides it",
+                     hiding_variable(r->hw, kind), value);
     else
         jr_diag_help(r->diags, diag, "%s",
                      kind == JR_DEVICE_CUSTOM
@@ -268,7 +271,7 @@ static enum jr_fired list_stated(struct jr_resolver *r, struct jr_cell *out)
     if (job->own.devices == NULL)
         return JR_FAILED;
     for (uint32_t i = 0; i < spec->devices_count; i++) {
-        granted = grants(r, i) && is_first(r, i) && granted;
+        granted = can_grant_device(r, i) && is_first(r, i) && granted;
         job->devices_by_index |= jr_num_u32(spec->devices[i], &index);
     }
     for (uint32_t i = 0; i < spec->devices_count; i++) {
@@ -310,7 +313,7 @@ static enum jr_fired list_all(struct jr_resolver *r, struct jr_cell *out)
 {
     struct jr_job *job = &r->out->job;
     uint32_t count = count_usable(r->hw, job->device);
-    if (count == 0 && countable(r, job->device)) {
+    if (count == 0 && is_kind_countable(r, job->device)) {
         struct jr_diag *diag = jr_rules_refuse(r, 412, JR_BIT(JR_DEVICE),
                                                "no %s device is visible here",
                                                jr_cell_value(r, JR_DEVICE));
@@ -322,7 +325,7 @@ static enum jr_fired list_all(struct jr_resolver *r, struct jr_cell *out)
     }
     job->own.devices = jr_arena_array(r->arena, count, sizeof(char *));
     for (uint32_t i = 0; i < r->hw->devices_count && job->own.devices; i++)
-        if (usable(&r->hw->devices[i], job->device))
+        if (is_device_usable(&r->hw->devices[i], job->device))
             job->own.devices[job->own.devices_count++] =
                 jr_arena_printf(r->arena, "%u", r->hw->devices[i].index);
     job->devices_by_index = count > 0;
@@ -385,6 +388,6 @@ enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out)
     out->text = job->own.devices_count > 0
                     ? jr_cell_list(r, job->own.devices, job->own.devices_count)
                     : "all";
-    out->detail = describe(r, job->device);
+    out->detail = describe_devices(r, job->device);
     return JR_FIRED;
 }

@@ -35,7 +35,7 @@ static const struct jr_provenance *find_origin(
     return NULL;
 }
 
-static const char *text_of(struct jr_arena *arena, const struct jr_node *node)
+static const char *node_line(struct jr_arena *arena, const struct jr_node *node)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_doc_emit_line(&text, node);
@@ -51,15 +51,16 @@ static const char *origin_of(struct jr_arena *arena,
     return jr_buf_keep(&text, arena);
 }
 
-static struct jr_contrast_side side_of(struct jr_arena *arena, const char *path,
-                                       const struct jr_node *node,
-                                       const struct jr_diff_side *side)
+static struct jr_contrast_side field_side(struct jr_arena *arena,
+                                          const char *path,
+                                          const struct jr_node *node,
+                                          const struct jr_diff_side *side)
 {
     struct jr_contrast_side ret = {0};
     if (node == NULL)
         return ret;
     const struct jr_provenance *origin = find_origin(side->resolution, path);
-    ret.value = text_of(arena, node);
+    ret.value = node_line(arena, node);
     ret.at = origin != NULL ? origin->span : node->span;
     if (origin == NULL && ret.at.line == 0)
         ret.at = jr_spec_where(side->file, path);
@@ -70,7 +71,7 @@ static struct jr_contrast_side side_of(struct jr_arena *arena, const char *path,
     return ret;
 }
 
-static bool is_default(const struct jr_contrast_side *side)
+static bool is_side_default(const struct jr_contrast_side *side)
 {
     return side->at.line == 0 && side->from != NULL &&
            strcmp(side->from, "default") == 0;
@@ -86,13 +87,15 @@ static bool is_news(const struct jr_contrast_row *row,
     if (part == JR_PART_SOURCE)
         return false;
     if (a->file != NULL && b->file != NULL)
-        return part != JR_PART_RECORD || !is_default(&row->a) ||
-               !is_default(&row->b);
+        return part != JR_PART_RECORD || !is_side_default(&row->a) ||
+               !is_side_default(&row->b);
     return (a->file == NULL ? &row->b : &row->a)->at.line != 0;
 }
 
-static void add_rows(struct jr_contrast *to, const struct jr_changes *changes,
-                     const struct jr_diff_side *a, const struct jr_diff_side *b)
+static void add_field_rows(struct jr_contrast *to,
+                           const struct jr_changes *changes,
+                           const struct jr_diff_side *a,
+                           const struct jr_diff_side *b)
 {
     for (size_t i = 0; i < changes->count; i++) {
         const struct jr_change *change = &changes->items[i];
@@ -100,8 +103,8 @@ static void add_rows(struct jr_contrast *to, const struct jr_changes *changes,
         if (row == NULL || row->name == NULL)
             return;
         row->part = jr_part_word(jr_part_of(change->path));
-        row->a = side_of(&to->arena, row->name, change->a, a);
-        row->b = side_of(&to->arena, row->name, change->b, b);
+        row->a = field_side(&to->arena, row->name, change->a, a);
+        row->b = field_side(&to->arena, row->name, change->b, b);
         if (!is_news(row, a, b))
             to->count--;
     }
@@ -116,7 +119,7 @@ int jr_diff_make(struct jr_contrast *ret, const struct jr_diff_side *a,
     const struct jr_node *right = tree_of(&diff.arena, b);
     if (!diff.arena.failed)
         jr_changes_find(&changes, left, right);
-    add_rows(&diff, &changes, a, b);
+    add_field_rows(&diff, &changes, a, b);
     bool failed = diff.arena.failed || changes.arena.failed;
     jr_changes_release(&changes);
     if (failed) {

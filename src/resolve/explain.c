@@ -15,8 +15,8 @@ const char *jr_explain_origin(const struct jr_resolution *resolution,
     return words[origin];
 }
 
-static void add_place(struct jr_buf *out, const struct jr_span *span,
-                      bool column)
+static void add_span_place(struct jr_buf *out, const struct jr_span *span,
+                           bool column)
 {
     jr_buf_str(out, span->source->name);
     if (!span->source->option)
@@ -29,10 +29,10 @@ static void add_place(struct jr_buf *out, const struct jr_span *span,
 static void add_places(struct jr_buf *out, const struct jr_provenance *row)
 {
     for (size_t i = row->overridden_count; i > 0; i--) {
-        add_place(out, &row->overridden[i - 1], false);
+        add_span_place(out, &row->overridden[i - 1], false);
         jr_buf_str(out, ", overridden by ");
     }
-    add_place(out, &row->span, row->overridden_count == 0);
+    add_span_place(out, &row->span, row->overridden_count == 0);
 }
 
 void jr_explain_from(struct jr_buf *out, const struct jr_resolution *resolution,
@@ -47,9 +47,9 @@ void jr_explain_from(struct jr_buf *out, const struct jr_resolution *resolution,
         jr_buf_printf(out, ": %s", row->detail);
 }
 
-static void add_row(struct jr_buf *cells,
-                    const struct jr_resolution *resolution,
-                    const struct jr_provenance *row)
+static void add_provenance_row(struct jr_buf *cells,
+                               const struct jr_resolution *resolution,
+                               const struct jr_provenance *row)
 {
     JR_BUF_CLEANUP struct jr_buf from = JR_BUF_INIT;
     jr_explain_from(&from, resolution, row);
@@ -64,13 +64,13 @@ static void add_row(struct jr_buf *cells,
     jr_buf_char(cells, '\n');
 }
 
-static void print_table(struct jr_buf *out,
-                        const struct jr_resolution *resolution)
+static void print_explain_table(struct jr_buf *out,
+                                const struct jr_resolution *resolution)
 {
     JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
     jr_buf_str(&cells, "field\tvalue\tfrom\trule\n");
     for (size_t i = 0; i < resolution->provenance_count; i++)
-        add_row(&cells, resolution, &resolution->provenance[i]);
+        add_provenance_row(&cells, resolution, &resolution->provenance[i]);
     jr_hide(&cells, 0, resolution->job.hidden, false);
     jr_table_add(out, &cells, 3);
 }
@@ -107,8 +107,8 @@ static json_t *row_json(const struct jr_resolution *resolution,
     return object;
 }
 
-static void print_json(struct jr_buf *out,
-                       const struct jr_resolution *resolution)
+static void print_explain_json(struct jr_buf *out,
+                               const struct jr_resolution *resolution)
 {
     json_t *root = json_object(), *fields = json_array();
     size_t from = out->len;
@@ -127,7 +127,7 @@ void jr_resolution_explain(struct jr_buf *out,
                            const struct jr_resolution *resolution, bool json)
 {
     if (json)
-        print_json(out, resolution);
+        print_explain_json(out, resolution);
     else
-        print_table(out, resolution);
+        print_explain_table(out, resolution);
 }

@@ -91,8 +91,8 @@ static bool read_groups(const char *text, void *to, struct jr_arena *arena)
     return groups.count > 0;
 }
 
-static char *join(const struct jr_strv *items, char separator,
-                  struct jr_arena *arena)
+static char *join_texts(const struct jr_strv *items, char separator,
+                        struct jr_arena *arena)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < items->count; i++) {
@@ -105,15 +105,15 @@ static char *join(const struct jr_strv *items, char separator,
 
 static char *write_hosts(const void *from, struct jr_arena *arena)
 {
-    return join(from, ',', arena);
+    return join_texts(from, ',', arena);
 }
 
 static char *write_groups(const void *from, struct jr_arena *arena)
 {
-    return join(from, ' ', arena);
+    return join_texts(from, ' ', arena);
 }
 
-static bool read_counts(const char *text, void *to, struct jr_arena *arena)
+static bool read_fact_counts(const char *text, void *to, struct jr_arena *arena)
 {
     return jr_counts_expand(to, arena, text);
 }
@@ -123,7 +123,7 @@ static char *write_counts(const void *from, struct jr_arena *arena)
     return jr_counts_print(from, arena);
 }
 
-static bool read_cpus(const char *text, void *to, struct jr_arena *arena)
+static bool read_fact_cpus(const char *text, void *to, struct jr_arena *arena)
 {
     double value;
     (void)arena;
@@ -143,7 +143,7 @@ static char *write_cpus(const void *from, struct jr_arena *arena)
     return jr_buf_keep(&text, arena);
 }
 
-static bool read_node(const char *text, void *to, struct jr_arena *arena)
+static bool read_fact_node(const char *text, void *to, struct jr_arena *arena)
 {
     uint32_t node;
     (void)arena;
@@ -171,7 +171,7 @@ static char *write_flag(const void *from, struct jr_arena *arena)
     return jr_arena_strdup(arena, *(const bool *)from ? "true" : "false");
 }
 
-static bool read_kind(const char *text, void *to, struct jr_arena *arena)
+static bool read_fact_kind(const char *text, void *to, struct jr_arena *arena)
 {
     (void)arena;
     for (unsigned i = 0; i < JR_DEVICE_COUNT; i++) {
@@ -188,28 +188,29 @@ static char *write_kind(const void *from, struct jr_arena *arena)
     return jr_arena_strdup(arena, kinds[*(const enum jr_device *)from]);
 }
 
-static bool read_text(const char *text, void *to, struct jr_arena *arena)
+static bool read_fact_text(const char *text, void *to, struct jr_arena *arena)
 {
     *(const char **)to = jr_arena_strdup(arena, text);
     return true;
 }
 
-static char *write_text(const void *from, struct jr_arena *arena)
+static char *write_fact_text(const void *from, struct jr_arena *arena)
 {
     return jr_arena_strdup(arena, *(const char *const *)from);
 }
 
-static bool read_name(const char *text, void *to, struct jr_arena *arena)
+static bool read_fact_name(const char *text, void *to, struct jr_arena *arena)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                   "abcdefghijklmnopqrstuvwxyz_0123456789";
     return *text != '\0' && (*text < '0' || *text > '9') &&
-           text[strspn(text, letters)] == '\0' && read_text(text, to, arena);
+           text[strspn(text, letters)] == '\0' &&
+           read_fact_text(text, to, arena);
 }
 
-static bool read_set(const char *text, void *to, struct jr_arena *arena)
+static bool read_fact_set(const char *text, void *to, struct jr_arena *arena)
 {
-    return is_cpus(text, arena) && read_text(text, to, arena);
+    return is_cpus(text, arena) && read_fact_text(text, to, arena);
 }
 
 #define TYPE_BIT(name) (1u << JR_SCALAR_##name)
@@ -227,19 +228,21 @@ static const struct jr_fact_type types[] = {
     [JR_FACT_HOSTS] = {"hosts, as n[1-4]", ANY_SCALAR, read_hosts, write_hosts},
     [JR_FACT_GROUPS] = {"sets of CPUs, as 0,4 1,5", ANY_SCALAR, read_groups,
                         write_groups},
-    [JR_FACT_COUNTS] = {"counts per node, as 8(x4)", ANY_SCALAR, read_counts,
-                        write_counts},
+    [JR_FACT_COUNTS] = {"counts per node, as 8(x4)", ANY_SCALAR,
+                        read_fact_counts, write_counts},
     [JR_FACT_CPUS] = {"a number of CPUs, as 1.5",
-                      TYPE_BIT(INT) | TYPE_BIT(FLOAT), read_cpus, write_cpus},
-    [JR_FACT_NODE] = {"an integer of at least 0", TYPE_BIT(INT), read_node,
+                      TYPE_BIT(INT) | TYPE_BIT(FLOAT), read_fact_cpus,
+                      write_cpus},
+    [JR_FACT_NODE] = {"an integer of at least 0", TYPE_BIT(INT), read_fact_node,
                       write_node},
     [JR_FACT_FLAG] = {"true or false", TYPE_BIT(BOOL), read_flag, write_flag},
     [JR_FACT_KIND] = {"a kind of device: cpu cuda rocm xpu hpu npu mlu custom",
-                      ANY_SCALAR, read_kind, write_kind},
-    [JR_FACT_SET] = {"CPU numbers, as 0-3,8", ANY_SCALAR, read_set, write_text},
-    [JR_FACT_NAME] = {"the name of a variable", ANY_SCALAR, read_name,
-                      write_text},
-    [JR_FACT_TEXT] = {"a string", ANY_SCALAR, read_text, write_text},
+                      ANY_SCALAR, read_fact_kind, write_kind},
+    [JR_FACT_SET] = {"CPU numbers, as 0-3,8", ANY_SCALAR, read_fact_set,
+                     write_fact_text},
+    [JR_FACT_NAME] = {"the name of a variable", ANY_SCALAR, read_fact_name,
+                      write_fact_text},
+    [JR_FACT_TEXT] = {"a string", ANY_SCALAR, read_fact_text, write_fact_text},
 };
 
 const struct jr_fact_type *jr_fact_type(enum jr_fact fact)

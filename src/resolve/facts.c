@@ -200,8 +200,8 @@ static const struct row *find_row(const struct row *table, const char *key)
 
 /* Writing. */
 
-static struct jr_node *build(struct jr_arena *arena, const struct row *table,
-                             const char *base);
+static struct jr_node *build_mapping(struct jr_arena *arena,
+                                     const struct row *table, const char *base);
 
 static struct jr_node *build_list(struct jr_arena *arena, const struct row *row,
                                   const char *base)
@@ -211,7 +211,7 @@ static struct jr_node *build_list(struct jr_arena *arena, const struct row *row,
     uint32_t count = *(const uint32_t *)(const void *)(base + row->count_at);
     for (uint32_t i = 0; i < count; i++)
         jr_node_append(arena, list,
-                       build(arena, row->rows, items + i * row->size));
+                       build_mapping(arena, row->rows, items + i * row->size));
     return list;
 }
 
@@ -225,8 +225,8 @@ static struct jr_node *build_scalar(struct jr_arena *arena,
     return jr_node_scalar(arena, text, !quotable);
 }
 
-static struct jr_node *build(struct jr_arena *arena, const struct row *table,
-                             const char *base)
+static struct jr_node *build_mapping(struct jr_arena *arena,
+                                     const struct row *table, const char *base)
 {
     struct jr_node *mapping = jr_node_mapping(arena);
     for (const struct row *row = table; row->key != NULL; row++) {
@@ -235,7 +235,7 @@ static struct jr_node *build(struct jr_arena *arena, const struct row *table,
             continue;
         struct jr_node *value = row->size > 0 ? build_list(arena, row, base)
                                 : row->rows != NULL
-                                    ? build(arena, row->rows, base)
+                                    ? build_mapping(arena, row->rows, base)
                                     : build_scalar(arena, row, base);
         jr_node_set(arena, mapping, row->key, value);
     }
@@ -245,7 +245,7 @@ static struct jr_node *build(struct jr_arena *arena, const struct row *table,
 void jr_profile_emit(struct jr_buf *out, const struct jr_hw *hw)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_node *root = build(&arena, rows, (const char *)hw);
+    struct jr_node *root = build_mapping(&arena, rows, (const char *)hw);
     if (!arena.failed)
         jr_doc_emit(out, root);
     out->failed |= arena.failed;
@@ -262,8 +262,8 @@ struct reader {
 static void read_mapping(struct reader *r, const struct jr_node *node,
                          const struct row *table, char *base);
 
-static void refuse(struct reader *r, const struct jr_node *node,
-                   const char *key, const char *wants)
+static void refuse_fact(struct reader *r, const struct jr_node *node,
+                        const char *key, const char *wants)
 {
     bool scalar = node->kind == JR_NODE_SCALAR;
     jr_diags_error(r->diags, 483, node->span, key, "'%s' wants %s%s%s%s", key,
@@ -271,8 +271,8 @@ static void refuse(struct reader *r, const struct jr_node *node,
                    scalar ? "'" : "");
 }
 
-static void read_scalar(struct reader *r, const struct jr_node *node,
-                        const struct row *row, char *base)
+static void read_fact_scalar(struct reader *r, const struct jr_node *node,
+                             const struct row *row, char *base)
 {
     const struct jr_fact_type *fact = jr_fact_type(row->type);
     enum jr_scalar_type type =
@@ -282,14 +282,14 @@ static void read_scalar(struct reader *r, const struct jr_node *node,
         return;
     if ((fact->scalars & (1u << type)) == 0 ||
         !fact->read(node->text, base + row->at, r->arena))
-        refuse(r, node, row->key, fact->wants);
+        refuse_fact(r, node, row->key, fact->wants);
 }
 
-static void read_list(struct reader *r, const struct jr_node *node,
-                      const struct row *row, char *base)
+static void read_fact_list(struct reader *r, const struct jr_node *node,
+                           const struct row *row, char *base)
 {
     if (node->kind != JR_NODE_SEQUENCE) {
-        refuse(r, node, row->key, "a list");
+        refuse_fact(r, node, row->key, "a list");
         return;
     }
     char *items = jr_arena_array(r->arena, node->count, row->size);
@@ -300,7 +300,7 @@ static void read_list(struct reader *r, const struct jr_node *node,
         if (node->items[i]->kind == JR_NODE_MAPPING)
             read_mapping(r, node->items[i], row->rows, items + i * row->size);
         else
-            refuse(r, node->items[i], row->key, "a mapping for each item");
+            refuse_fact(r, node->items[i], row->key, "a mapping for each item");
     }
     *(char **)(void *)(base + row->at) = items;
     *(uint32_t *)(void *)(base + row->count_at) = (uint32_t)node->count;
@@ -310,17 +310,17 @@ static void read_value(struct reader *r, const struct jr_node *node,
                        const struct row *row, char *base)
 {
     if (row->size > 0)
-        read_list(r, node, row, base);
+        read_fact_list(r, node, row, base);
     else if (row->rows == NULL)
-        read_scalar(r, node, row, base);
+        read_fact_scalar(r, node, row, base);
     else if (node->kind == JR_NODE_MAPPING)
         read_mapping(r, node, row->rows, base);
     else
-        refuse(r, node, row->key, "a mapping");
+        refuse_fact(r, node, row->key, "a mapping");
 }
 
-static void tell_unknown(struct reader *r, const struct jr_node *key,
-                         const struct row *table)
+static void report_unknown_fact(struct reader *r, const struct jr_node *key,
+                                const struct row *table)
 {
     const char *names[24] = {NULL};
     for (size_t i = 0; table[i].key != NULL; i++)
@@ -339,7 +339,7 @@ static void read_mapping(struct reader *r, const struct jr_node *node,
         const struct jr_pair *pair = &node->pairs[i];
         const struct row *row = find_row(table, pair->key->text);
         if (row == NULL)
-            tell_unknown(r, pair->key, table);
+            report_unknown_fact(r, pair->key, table);
         else
             read_value(r, pair->value, row, base);
     }
@@ -350,8 +350,8 @@ static void read_mapping(struct reader *r, const struct jr_node *node,
 }
 
 /* Take over a document that was loaded, or not. */
-static int read_doc(struct jr_hw *ret, struct jr_arena *arena, int got,
-                    struct jr_doc *doc, struct jr_diags *diags)
+static int read_facts_doc(struct jr_hw *ret, struct jr_arena *arena, int got,
+                          struct jr_doc *doc, struct jr_diags *diags)
 {
     struct jr_hw hw = *ret;
     struct reader reader = {arena, diags};
@@ -395,7 +395,7 @@ int jr_facts_load(struct jr_hw *ret, struct jr_arena *arena, const char *path,
 {
     struct jr_doc doc;
     int got = jr_doc_load_file(&doc, path, diags);
-    return read_doc(ret, arena, got, &doc, diags);
+    return read_facts_doc(ret, arena, got, &doc, diags);
 }
 
 int jr_facts_read(struct jr_hw *ret, struct jr_arena *arena, const char *name,
@@ -403,5 +403,5 @@ int jr_facts_read(struct jr_hw *ret, struct jr_arena *arena, const char *name,
 {
     struct jr_doc doc;
     int got = jr_doc_load(&doc, name, text, len, diags);
-    return read_doc(ret, arena, got, &doc, diags);
+    return read_facts_doc(ret, arena, got, &doc, diags);
 }

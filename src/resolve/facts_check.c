@@ -16,8 +16,8 @@ struct check {
 
 /* The value of `key` in the mapping `part` of the root ("": the root itself);
  * else the next one around it. */
-static const struct jr_node *find(const struct check *c, const char *part,
-                                  const char *key)
+static const struct jr_node *find_fact_node(const struct check *c,
+                                            const char *part, const char *key)
 {
     const struct jr_node *of =
         *part == '\0' ? c->root : jr_doc_get(c->root, part);
@@ -25,9 +25,8 @@ static const struct jr_node *find(const struct check *c, const char *part,
     return node != NULL ? node : of != NULL ? of : c->root;
 }
 
-__attribute__((format(printf, 3, 4))) static void tell(struct check *c,
-                                                       const struct jr_node *at,
-                                                       const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void report_fact_clash(
+    struct check *c, const struct jr_node *at, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -41,7 +40,7 @@ __attribute__((format(printf, 3, 4))) static void tell(struct check *c,
                  "facts of a machine");
 }
 
-static void check_devices(struct check *c)
+static void check_device_facts(struct check *c)
 {
     const struct jr_node *list = jr_doc_get(c->root, "devices");
     const struct jr_hw_device *devices = c->hw->devices;
@@ -50,13 +49,15 @@ static void check_devices(struct check *c)
             const char *a = devices[i].uuid, *b = devices[j].uuid;
             if (devices[i].kind == devices[j].kind &&
                 devices[i].index == devices[j].index)
-                tell(c, list->items[i],
-                     "devices %u and %u are of one kind, and both have index "
-                     "%u",
-                     j, i, devices[i].index);
+                report_fact_clash(
+                    c, list->items[i],
+                    "devices %u and %u are of one kind, and both have index "
+                    "%u",
+                    j, i, devices[i].index);
             else if (a != NULL && b != NULL && strcmp(a, b) == 0)
-                tell(c, list->items[i], "devices %u and %u have one UUID, %s",
-                     j, i, a);
+                report_fact_clash(c, list->items[i],
+                                  "devices %u and %u have one UUID, %s", j, i,
+                                  a);
             else
                 continue;
             break;
@@ -67,8 +68,9 @@ static void check_order(struct check *c, const char *small, uint32_t low,
                         const char *large, uint32_t high)
 {
     if (low > 0 && high > 0 && low > high)
-        tell(c, find(c, "cpus", small), "%s is %u, but %s is only %u", small,
-             low, large, high);
+        report_fact_clash(c, find_fact_node(c, "cpus", small),
+                          "%s is %u, but %s is only %u", small, low, large,
+                          high);
 }
 
 /* CPUs told twice are among the usable ones. */
@@ -83,8 +85,8 @@ static void check_members(struct check *c, const struct jr_set *usable,
         return;
     for (uint32_t cpu = 0; cpu <= last; cpu++)
         if (jr_set_has(&set, cpu) && !jr_set_has(usable, cpu)) {
-            tell(c, find(c, "cpus", key), "%s has CPU %u, which set has not",
-                 key, cpu);
+            report_fact_clash(c, find_fact_node(c, "cpus", key),
+                              "%s has CPU %u, which set has not", key, cpu);
             return;
         }
 }
@@ -102,15 +104,16 @@ static void check_set(struct check *c)
     for (uint32_t cpu = 0; cpu <= last; cpu++)
         count += jr_set_has(&set, cpu);
     if (cpus->usable > 0 && count != cpus->usable)
-        tell(c, find(c, "cpus", "set"), "set has %u CPUs, but usable says %u",
-             count, cpus->usable);
+        report_fact_clash(c, find_fact_node(c, "cpus", "set"),
+                          "set has %u CPUs, but usable says %u", count,
+                          cpus->usable);
     for (uint32_t i = 0; i < cpus->numa_count; i++)
         check_members(c, &set, "numa", cpus->numa[i].cpus);
     for (size_t i = 0; i < cpus->cores.count; i++)
         check_members(c, &set, "core_cpus", cpus->cores.items[i]);
 }
 
-static void check_cpus(struct check *c)
+static void check_cpu_facts(struct check *c)
 {
     const struct jr_hw_cpus *cpus = &c->hw->cpus;
     check_order(c, "usable", cpus->usable, "online", cpus->online);
@@ -125,26 +128,28 @@ static void check_scheduler(struct check *c)
     if (nodes == 0)
         return;
     if (from->node_rank >= 0 && (uint32_t)from->node_rank >= nodes)
-        tell(c, find(c, "scheduler", "node_rank"),
-             "node_rank is %d, but there are %u nodes, counted from 0",
-             from->node_rank, nodes);
+        report_fact_clash(
+            c, find_fact_node(c, "scheduler", "node_rank"),
+            "node_rank is %d, but there are %u nodes, counted from 0",
+            from->node_rank, nodes);
     if (from->hosts.count > 0 && from->hosts.count != nodes)
-        tell(c, find(c, "scheduler", "hosts"), "%zu hosts, but %u nodes",
-             from->hosts.count, nodes);
+        report_fact_clash(c, find_fact_node(c, "scheduler", "hosts"),
+                          "%zu hosts, but %u nodes", from->hosts.count, nodes);
 }
 
-static void check_ports(struct check *c)
+static void check_port_facts(struct check *c)
 {
     if (c->hw->port_low > c->hw->port_high)
-        tell(c, find(c, "ephemeral_ports", "low"),
-             "ports from %u to %u are none", c->hw->port_low, c->hw->port_high);
+        report_fact_clash(c, find_fact_node(c, "ephemeral_ports", "low"),
+                          "ports from %u to %u are none", c->hw->port_low,
+                          c->hw->port_high);
 }
 
 int jr_facts_check(const struct jr_hw *hw, const struct jr_node *root,
                    struct jr_diags *diags)
 {
     static void (*const checks[])(struct check *) = {
-        check_devices, check_cpus, check_scheduler, check_ports};
+        check_device_facts, check_cpu_facts, check_scheduler, check_port_facts};
     struct check check = {.hw = hw, .root = root, .diags = diags};
     size_t before = diags->errors;
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)

@@ -8,7 +8,7 @@
 #include "banned.h"
 
 /* The stated cells that `fields` come from, themselves included. */
-static uint32_t roots(const struct jr_resolver *r, uint32_t fields)
+static uint32_t find_stated_roots(const struct jr_resolver *r, uint32_t fields)
 {
     uint32_t found = 0;
     for (unsigned i = 0; i < JR_FIELD_COUNT; i++) {
@@ -17,7 +17,7 @@ static uint32_t roots(const struct jr_resolver *r, uint32_t fields)
             continue;
         found |= jr_cell_stated(cell) && cell->span.line != 0
                      ? JR_BIT(i)
-                     : roots(r, cell->needs);
+                     : find_stated_roots(r, cell->needs);
     }
     return found;
 }
@@ -61,14 +61,14 @@ static const char *own_place(const struct jr_resolver *r)
  * what it is held against: sizes come before what divides them, but a
  * rank_start is what has to follow from all others. What is stated nowhere is
  * told at the target, or of the file alone. */
-__attribute__((format(printf, 3, 0))) static struct jr_diag *report(
+__attribute__((format(printf, 3, 0))) static struct jr_diag *report_at_roots(
     struct jr_resolver *r, const struct about *about, const char *format,
     va_list args)
 {
     /* What memory was lacking for may look like a mistake. */
     if (r->arena->failed)
         return &r->diags->scratch;
-    uint32_t stated = roots(r, about->fields), rest = stated;
+    uint32_t stated = find_stated_roots(r, about->fields), rest = stated;
     unsigned first = take_first(&rest), second = take_first(&rest);
     unsigned at = second != JR_FIELD_COUNT ? second : first;
     if ((stated & JR_BIT(JR_RANK_START)) != 0)
@@ -106,7 +106,7 @@ struct jr_diag *jr_rules_clash(struct jr_resolver *r, unsigned code,
                                 fact ? r->options->target : NULL};
     va_list args;
     va_start(args, format);
-    struct jr_diag *diag = report(r, &about, format, args);
+    struct jr_diag *diag = report_at_roots(r, &about, format, args);
     va_end(args);
     return diag;
 }
@@ -119,7 +119,7 @@ struct jr_diag *jr_rules_refuse(struct jr_resolver *r, unsigned code,
                                 own_place(r)};
     va_list args;
     va_start(args, format);
-    struct jr_diag *diag = report(r, &about, format, args);
+    struct jr_diag *diag = report_at_roots(r, &about, format, args);
     va_end(args);
     return diag;
 }
@@ -131,7 +131,7 @@ struct jr_diag *jr_rules_warn(struct jr_resolver *r, unsigned code,
                                 own_place(r)};
     va_list args;
     va_start(args, format);
-    struct jr_diag *diag = report(r, &about, format, args);
+    struct jr_diag *diag = report_at_roots(r, &about, format, args);
     va_end(args);
     return diag;
 }

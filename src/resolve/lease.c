@@ -51,8 +51,8 @@ static struct jr_holder holder_of(uint32_t port, const uid_t *user)
 }
 
 /* Say who has the port, as far as that is known. */
-static int refuse(struct jr_error *err, uint32_t port, const char *how,
-                  const struct jr_holder *holder)
+static int refuse_port(struct jr_error *err, uint32_t port, const char *how,
+                       const struct jr_holder *holder)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (holder->pid > 0)
@@ -71,7 +71,7 @@ static int refuse(struct jr_error *err, uint32_t port, const char *how,
 }
 
 /* Take a name; -1 with errno, EADDRINUSE where somebody has it. */
-static int hold(uint32_t port, const uid_t *user)
+static int hold_lease_name(uint32_t port, const uid_t *user)
 {
     struct sockaddr_un name;
     socklen_t len = lease_name(&name, port, user);
@@ -132,11 +132,11 @@ static bool is_squatter(const struct jr_holder *holder)
 static int hold_beside(uint32_t port, struct jr_error *err)
 {
     const uid_t own = geteuid();
-    int fd = hold(port, &own);
+    int fd = hold_lease_name(port, &own);
     if (fd < 0 && errno == EADDRINUSE) {
         struct jr_holder holder = holder_of(port, &own);
         if (holder.uid == own)
-            return refuse(err, port, "leased by jobrun,", &holder);
+            return refuse_port(err, port, "leased by jobrun,", &holder);
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     }
     if (fd < 0)
@@ -145,9 +145,9 @@ static int hold_beside(uint32_t port, struct jr_error *err)
     return fd;
 }
 
-static int lease(uint32_t port, struct jr_error *err)
+static int lease_port(uint32_t port, struct jr_error *err)
 {
-    int fd = hold(port, NULL);
+    int fd = hold_lease_name(port, NULL);
     if (fd >= 0)
         return fd;
     if (errno != EADDRINUSE)
@@ -155,12 +155,12 @@ static int lease(uint32_t port, struct jr_error *err)
                             port);
     struct jr_holder holder = holder_of(port, NULL);
     if (holder.uid == geteuid() || !is_squatter(&holder))
-        return refuse(err, port, "leased by jobrun,", &holder);
+        return refuse_port(err, port, "leased by jobrun,", &holder);
     return hold_beside(port, err);
 }
 
 /* Bind as rank 0 will; 0, or -1 with errno. A machine without IPv6 is fine. */
-static int trial(int family, uint32_t port)
+static int try_bind(int family, uint32_t port)
 {
     union {
         struct sockaddr any;
@@ -183,19 +183,19 @@ static int trial(int family, uint32_t port)
 
 int jr_lease_take(uint32_t port, struct jr_error *err)
 {
-    JR_CLOSE int fd = lease(port, err);
+    JR_CLOSE int fd = lease_port(port, err);
     if (fd < 0)
         return -1;
-    if (trial(AF_INET, port) == 0 && trial(AF_INET6, port) == 0)
+    if (try_bind(AF_INET, port) == 0 && try_bind(AF_INET6, port) == 0)
         return jr_steal_fd(&fd);
     if (errno == EADDRINUSE) {
         struct jr_holder owner = jr_lease_owner(port);
-        return refuse(err, port, "in use by", &owner);
+        return refuse_port(err, port, "in use by", &owner);
     }
     return jr_error_sys(err, JR_STATUS_UNRESOLVED, "cannot bind port %u", port);
 }
 
-static int propose(uint32_t *ret_port)
+static int propose_port(uint32_t *ret_port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t len = sizeof address;
@@ -212,7 +212,7 @@ int jr_lease_any(uint32_t *ret_port, struct jr_error *err)
     struct jr_error last = {0};
     uint32_t port;
     for (int i = 0; i < ANY_TRIES; i++) {
-        if (propose(&port) != 0)
+        if (propose_port(&port) != 0)
             return jr_error_sys(err, JR_STATUS_UNRESOLVED,
                                 "cannot find a free port");
         int fd = jr_lease_take(port, &last);

@@ -9,8 +9,8 @@
 #include "banned.h"
 
 /* The field that a key, or an item, of a type leads to. */
-static const struct jr_spec_type *step(const struct jr_spec_type *type,
-                                       const char *key, enum jr_part *part)
+static const struct jr_spec_type *step_into_type(
+    const struct jr_spec_type *type, const char *key, enum jr_part *part)
 {
     const struct jr_spec_field *field;
     if (type->kind != JR_KIND_MAP)
@@ -36,7 +36,7 @@ enum jr_part jr_part_of(const char *path)
         len = strcspn(path, ".[");
         if (len < sizeof key)
             (void)memcpy(key, path, len);
-        type = step(type, key, &part);
+        type = step_into_type(type, key, &part);
     }
     return part;
 }
@@ -67,8 +67,8 @@ static bool is_default_text(const struct jr_spec_field *field, const char *text)
 }
 
 /* Whether a value is what its field reads as where nobody states it. */
-static bool is_default(const struct jr_spec_field *field,
-                       const struct jr_node *value)
+static bool is_default_value(const struct jr_spec_field *field,
+                             const struct jr_node *value)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     bool same = field->fallback != NULL;
@@ -87,10 +87,11 @@ static bool is_default(const struct jr_spec_field *field,
 
 static void keep_fields(struct jr_node *node, const struct jr_spec_type *type);
 
-static bool is_kept(const struct jr_spec_field *field, struct jr_node *value)
+static bool is_experiment_field(const struct jr_spec_field *field,
+                                struct jr_node *value)
 {
     if (field == NULL || field->part != JR_PART_EXPERIMENT ||
-        is_default(field, value))
+        is_default_value(field, value))
         return false;
     if (value->kind != JR_NODE_MAPPING)
         return true;
@@ -110,13 +111,14 @@ static void keep_fields(struct jr_node *node, const struct jr_spec_type *type)
         return;
     for (size_t i = 0; i < node->count; i++) {
         const char *key = node->pairs[i].key->text;
-        if (is_kept(jr_field_get(type->fields, key), node->pairs[i].value))
+        if (is_experiment_field(jr_field_get(type->fields, key),
+                                node->pairs[i].value))
             node->pairs[kept++] = node->pairs[i];
     }
     node->count = kept;
 }
 
-static void drop(struct jr_node *mapping, const char *key)
+static void drop_key(struct jr_node *mapping, const char *key)
 {
     size_t kept = 0;
     for (size_t i = 0; i < mapping->count; i++)
@@ -125,8 +127,8 @@ static void drop(struct jr_node *mapping, const char *key)
     mapping->count = kept;
 }
 
-static bool is_text(const struct jr_node *mapping, const char *key,
-                    const char *text)
+static bool is_text_value(const struct jr_node *mapping, const char *key,
+                          const char *text)
 {
     const struct jr_node *value =
         mapping == NULL ? NULL : jr_doc_get(mapping, key);
@@ -138,10 +140,10 @@ static bool is_text(const struct jr_node *mapping, const char *key,
 static void drop_of_function(struct jr_node *root)
 {
     struct jr_node *python = jr_doc_find(root, "entrypoint.python");
-    if (is_text(python, "smoke_test", "false"))
-        drop(python, "smoke_test");
-    if (is_text(python, "init", "none"))
-        drop(python, "init");
+    if (is_text_value(python, "smoke_test", "false"))
+        drop_key(python, "smoke_test");
+    if (is_text_value(python, "init", "none"))
+        drop_key(python, "init");
 }
 
 /* What the resolver derives: axes of one rank, the data axis, backends of axes
@@ -156,15 +158,15 @@ static void drop_derived(struct jr_node *root)
         backends == NULL ? NULL : jr_doc_get(backends, "default");
     bool returns = jr_call_returns(jr_doc_get(root, "entrypoint"));
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
-        if (mesh != NULL && (i == 2 || is_text(mesh, axes[i], "1")))
-            drop(mesh, axes[i]);
-        if (usual != NULL && is_text(backends, axes[i], usual->text))
-            drop(backends, axes[i]);
+        if (mesh != NULL && (i == 2 || is_text_value(mesh, axes[i], "1")))
+            drop_key(mesh, axes[i]);
+        if (usual != NULL && is_text_value(backends, axes[i], usual->text))
+            drop_key(backends, axes[i]);
     }
-    if (is_text(results, "from", returns ? "return" : "file"))
-        drop(results, "from");
+    if (is_text_value(results, "from", returns ? "return" : "file"))
+        drop_key(results, "from");
     if (mesh != NULL && mesh->count == 0)
-        drop(root, "parallelism");
+        drop_key(root, "parallelism");
 }
 
 void jr_part_keep_experiment(struct jr_node *root)
@@ -190,15 +192,15 @@ static void relate_path(struct jr_arena *arena, struct jr_node *node)
     }
 }
 
-static void relate(struct jr_arena *arena, struct jr_node *node,
-                   const struct jr_spec_type *type)
+static void relate_paths(struct jr_arena *arena, struct jr_node *node,
+                         const struct jr_spec_type *type)
 {
     for (size_t i = 0; node->kind == JR_NODE_MAPPING && i < node->count; i++) {
         enum jr_part part = JR_PART_EXPERIMENT;
         const struct jr_spec_type *below =
-            step(type, node->pairs[i].key->text, &part);
+            step_into_type(type, node->pairs[i].key->text, &part);
         if (below != NULL && part == JR_PART_EXPERIMENT)
-            relate(arena, node->pairs[i].value, below);
+            relate_paths(arena, node->pairs[i].value, below);
     }
     if (node->kind == JR_NODE_SCALAR && type->kind == JR_KIND_PATH)
         relate_path(arena, node);
@@ -206,5 +208,5 @@ static void relate(struct jr_arena *arena, struct jr_node *node,
 
 void jr_part_relate_paths(struct jr_arena *arena, struct jr_node *root)
 {
-    relate(arena, root, jr_field_root());
+    relate_paths(arena, root, jr_field_root());
 }

@@ -12,7 +12,7 @@ const struct jr_hw_scheduler *jr_place_allocation(const struct jr_resolver *r)
 
 /* Whether a profile stands for several nodes: then it is the scheduler that
  * says which of them this is, namely the first. */
-static bool imagined(const struct jr_resolver *r)
+static bool is_cluster_imagined(const struct jr_resolver *r)
 {
     return !r->hw->real && r->hw->nodes > 1;
 }
@@ -32,7 +32,7 @@ const char *jr_place_said(struct jr_resolver *r, const char *fact)
 }
 
 /* A scheduler that cannot be believed is never asked in silence. */
-static bool doubted(struct jr_resolver *r, uint32_t fields)
+static bool refuse_doubted_scheduler(struct jr_resolver *r, uint32_t fields)
 {
     const struct jr_hw_scheduler *scheduler = &r->hw->scheduler;
     if (scheduler->problem == NULL)
@@ -68,7 +68,7 @@ enum jr_fired jr_rule_nodes_scheduled(struct jr_resolver *r,
 {
     if (r->options->local)
         return JR_PASSED;
-    if (doubted(r, 0))
+    if (refuse_doubted_scheduler(r, 0))
         return JR_FAILED;
     if (jr_place_allocation(r) == NULL)
         return JR_PASSED;
@@ -100,7 +100,7 @@ enum jr_fired jr_rule_hosts(struct jr_resolver *r, struct jr_cell *out)
     const struct jr_hw_scheduler *scheduler = jr_place_allocation(r);
     uint32_t nodes = JR_CELL(r, NODES).number;
     if (nodes > 1 && !r->options->local && r->spec->master_addr == NULL &&
-        doubted(r, JR_BIT(JR_NODES)))
+        refuse_doubted_scheduler(r, JR_BIT(JR_NODES)))
         return JR_FAILED;
     if (scheduler != NULL && nodes <= scheduler->hosts.count &&
         !r->options->local) {
@@ -119,7 +119,7 @@ enum jr_fired jr_rule_hosts(struct jr_resolver *r, struct jr_cell *out)
 }
 
 /* The node that begins at the rank where the spec says that this one does. */
-static bool find_node(const struct jr_resolver *r, uint32_t *ret)
+static bool find_node_of_start(const struct jr_resolver *r, uint32_t *ret)
 {
     uint64_t before = 0;
     uint32_t node = 0, nodes = JR_CELL(r, NODES).number;
@@ -159,7 +159,7 @@ static enum jr_fired choose_node_rank(struct jr_resolver *r,
         out->number = *r->spec->node_rank;
     } else if (JR_CELL(r, NODES).number == 1) {
         out->number = 0;
-    } else if (find_node(r, &out->number)) {
+    } else if (find_node_of_start(r, &out->number)) {
         out->rule = "the node that begins at rank_start";
         out->fact = JR_CELL(r, LOCAL).fact;
     } else if (scheduler->name != NULL && scheduler->node_rank >= 0) {
@@ -167,7 +167,7 @@ static enum jr_fired choose_node_rank(struct jr_resolver *r,
         out->detail = jr_place_said(r, "node_rank");
         out->rule = "this node's index";
         out->number = (uint32_t)scheduler->node_rank;
-    } else if (imagined(r)) {
+    } else if (is_cluster_imagined(r)) {
         out->origin = JR_ORIGIN_HARDWARE;
         out->rule = "first node of the profile";
     } else if (find_host(r, &out->number)) {
@@ -207,8 +207,9 @@ uint32_t jr_place_here(const struct jr_resolver *r)
     const struct jr_cell *here = &JR_CELL(r, NODE_RANK);
     if (r->options->local)
         return JR_CELL(r, WORLD_SIZE).number;
-    return here->known && !imagined(r) ? jr_place_local(r, here->number)
-                                       : JR_CELL(r, LOCAL).number;
+    return here->known && !is_cluster_imagined(r)
+               ? jr_place_local(r, here->number)
+               : JR_CELL(r, LOCAL).number;
 }
 
 enum jr_fired jr_rule_rank_start(struct jr_resolver *r, struct jr_cell *out)
@@ -260,7 +261,7 @@ enum jr_fired jr_rule_master_addr(struct jr_resolver *r, struct jr_cell *out)
         out->origin = JR_ORIGIN_DEFAULT;
         out->text = "127.0.0.1";
         out->rule = "one node; no hosts";
-    } else if (imagined(r)) {
+    } else if (is_cluster_imagined(r)) {
         out->origin = JR_ORIGIN_HARDWARE;
         out->text = r->hw->hostname != NULL ? r->hw->hostname : "node0";
         out->rule = "first node of the profile";

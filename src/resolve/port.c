@@ -20,20 +20,21 @@ static bool listens_here(const struct jr_resolver *r)
 }
 
 /* Several jobruns: what one of them moved, the others would not know. */
-static bool several(const struct jr_resolver *r)
+static bool has_several_jobruns(const struct jr_resolver *r)
 {
     return JR_CELL(r, NODES).number > 1 && !r->options->local;
 }
 
-static void keep(struct jr_resolver *r, int fd)
+static void keep_lease(struct jr_resolver *r, int fd)
 {
     JR_CLOSE int lease = fd;
     if (r->options->keep_port)
         r->out->lease_fd = jr_steal_fd(&lease);
 }
 
-static enum jr_fired refuse(struct jr_resolver *r, const struct jr_cell *out,
-                            const struct jr_error *err)
+static enum jr_fired refuse_master_port(struct jr_resolver *r,
+                                        const struct jr_cell *out,
+                                        const struct jr_error *err)
 {
     bool taken = err->sys == EADDRINUSE;
     jr_rules_show(r, JR_MASTER_PORT, out);
@@ -41,15 +42,17 @@ static enum jr_fired refuse(struct jr_resolver *r, const struct jr_cell *out,
         r, 430, JR_BIT(JR_MASTER_PORT),
         taken ? "master_port %s" : "master_port: %s", err->text);
     jr_diag_help(r->diags, diag,
-                 several(r) ? "state another master_port; on several nodes it "
-                              "is never moved"
-                            : "leave master_port out, and jobrun takes the "
-                              "next free one");
+                 has_several_jobruns(r)
+                     ? "state another master_port; on several nodes it "
+                       "is never moved"
+                     : "leave master_port out, and jobrun takes the "
+                       "next free one");
     return JR_FAILED;
 }
 
 /* This port or none. */
-static enum jr_fired insist(struct jr_resolver *r, struct jr_cell *out)
+static enum jr_fired lease_stated_port(struct jr_resolver *r,
+                                       struct jr_cell *out)
 {
     struct jr_error err = {0};
     if (!listens_here(r))
@@ -59,15 +62,15 @@ static enum jr_fired insist(struct jr_resolver *r, struct jr_cell *out)
         held != NULL && *held >= 0 && r->options->lease_port == out->number;
     int fd = ours ? jr_steal_fd(held) : jr_lease_take(out->number, &err);
     if (fd < 0)
-        return refuse(r, out, &err);
-    keep(r, fd);
+        return refuse_master_port(r, out, &err);
+    keep_lease(r, fd);
     return JR_FIRED;
 }
 
 static enum jr_fired any_port(struct jr_resolver *r, struct jr_cell *out)
 {
     struct jr_error err = {0};
-    if (several(r)) {
+    if (has_several_jobruns(r)) {
         jr_cell_state(r, out, "master_port");
         jr_rules_show(r, JR_MASTER_PORT, out);
         struct jr_diag *diag = jr_rules_clash(
@@ -79,8 +82,8 @@ static enum jr_fired any_port(struct jr_resolver *r, struct jr_cell *out)
     }
     int fd = jr_lease_any(&out->number, &err);
     if (fd < 0)
-        return refuse(r, out, &err);
-    keep(r, fd);
+        return refuse_master_port(r, out, &err);
+    keep_lease(r, fd);
     r->out->port_choice = JR_PORT_ANY;
     out->rule = "any free one, as master_port 0 asks";
     return JR_FIRED;
@@ -105,7 +108,8 @@ static int lease_first(uint32_t *ret_port, uint32_t end,
 
 /* The first free one from 29500 up to the ephemeral range; where that leaves no
  * room, up to the last port. */
-static enum jr_fired search(struct jr_resolver *r, struct jr_cell *out)
+static enum jr_fired search_free_port(struct jr_resolver *r,
+                                      struct jr_cell *out)
 {
     struct jr_error first = {0}, err = {0};
     uint32_t end = r->hw->port_low > FIRST_PORT ? r->hw->port_low : PORT_END;
@@ -113,8 +117,8 @@ static enum jr_fired search(struct jr_resolver *r, struct jr_cell *out)
     r->out->port_choice = JR_PORT_FIRST_FREE;
     r->out->port_end = end;
     if (fd < 0)
-        return refuse(r, out, &err);
-    keep(r, fd);
+        return refuse_master_port(r, out, &err);
+    keep_lease(r, fd);
     out->rule = "29500 is free";
     if (out->number == FIRST_PORT)
         return JR_FIRED;
@@ -127,29 +131,30 @@ enum jr_fired jr_rule_master_port(struct jr_resolver *r, struct jr_cell *out)
 {
     const uint32_t *stated = r->spec->master_port;
     const struct jr_hw_scheduler *scheduler = jr_place_allocation(r);
-    bool choose = r->hw->real && !several(r);
+    bool choose = r->hw->real && !has_several_jobruns(r);
     if (stated != NULL && *stated != 0) {
         jr_cell_state(r, out, "master_port");
         out->number = *stated;
-        return insist(r, out);
+        return lease_stated_port(r, out);
     }
-    if (stated == NULL && several(r) && scheduler != NULL &&
+    if (stated == NULL && has_several_jobruns(r) && scheduler != NULL &&
         scheduler->master_port != 0) {
         out->origin = JR_ORIGIN_SCHEDULER;
         out->number = scheduler->master_port;
         out->detail = jr_place_said(r, "master_port");
         out->rule = "where rank 0 listens";
-        return insist(r, out);
+        return lease_stated_port(r, out);
     }
-    if (stated != NULL && (choose || several(r)))
+    if (stated != NULL && (choose || has_several_jobruns(r)))
         return any_port(r, out);
     if (choose)
-        return search(r, out);
+        return search_free_port(r, out);
     out->origin = JR_ORIGIN_DEFAULT;
     out->number = FIRST_PORT;
-    out->rule = several(r) ? "29500 on several nodes: never moved"
-                           : "29500; ports are not tried under --on";
-    return insist(r, out);
+    out->rule = has_several_jobruns(r)
+                    ? "29500 on several nodes: never moved"
+                    : "29500; ports are not tried under --on";
+    return lease_stated_port(r, out);
 }
 
 int jr_resolution_renew_port(struct jr_resolution *resolution,

@@ -75,7 +75,7 @@ struct reading {
 };
 
 /* Columns count code points. */
-static uint32_t column(const char *text, const char *at)
+static uint32_t text_column(const char *text, const char *at)
 {
     return 1 + (uint32_t)jr_utf8_points(text, (size_t)(at - text));
 }
@@ -85,14 +85,14 @@ static uint32_t column(const char *text, const char *at)
 static struct jr_span span_here(const struct reading *s, size_t len)
 {
     struct jr_span span = s->stated;
-    uint32_t points = column(s->text, s->text + strlen(s->text)) - 1;
+    uint32_t points = text_column(s->text, s->text + strlen(s->text)) - 1;
     uint32_t width = span.end_column - span.column;
     bool quoted = width == points + 2;
     if (span.line != span.end_line || (width != points && !quoted))
         return span;
     uint32_t start = span.column + quoted - 1;
-    span.column = start + column(s->text, s->at);
-    span.end_column = start + column(s->text, s->at + len);
+    span.column = start + text_column(s->text, s->at);
+    span.end_column = start + text_column(s->text, s->at + len);
     return span;
 }
 
@@ -102,7 +102,7 @@ static void help_form(struct jr_diags *diags, struct jr_diag *diag)
 }
 
 /* Complain about what stands here up to the next part. */
-static bool refuse(struct reading *s, const char *what)
+static bool refuse_profile(struct reading *s, const char *what)
 {
     size_t len = strcspn(s->at, ",:");
     if (len == 0 && *s->at != '\0')
@@ -117,12 +117,12 @@ static bool refuse(struct reading *s, const char *what)
 }
 
 /* A number, stepped over. */
-static bool read_number(struct reading *s, const struct amount *amount,
-                        struct machines *ret)
+static bool read_amount_number(struct reading *s, const struct amount *amount,
+                               struct machines *ret)
 {
     size_t len = strspn(s->at, DIGITS);
     if (len == 0)
-        return refuse(s, amount->what);
+        return refuse_profile(s, amount->what);
     const char *digits = jr_arena_strndup(s->arena, s->at, len);
     uint32_t value;
     if (digits == NULL)
@@ -161,7 +161,7 @@ static const char *nearest_model(const char *name)
     return nearest;
 }
 
-static void tell_model(struct reading *s, const char *name)
+static void report_unknown_model(struct reading *s, const char *name)
 {
     JR_BUF_CLEANUP struct jr_buf known = JR_BUF_INIT;
     const char *nearest = nearest_model(name);
@@ -183,11 +183,11 @@ static bool read_model(struct reading *s, struct machines *ret)
     size_t len = strcspn(s->at, ",");
     const char *name = jr_arena_strndup(s->arena, s->at, len);
     if (len == 0)
-        return refuse(s, "the model of the devices");
+        return refuse_profile(s, "the model of the devices");
     if (name == NULL)
         return false;
     if (!find_model(ret, name)) {
-        tell_model(s, name);
+        report_unknown_model(s, name);
         return false;
     }
     s->at += len;
@@ -202,30 +202,30 @@ static bool read_amount(struct reading *s, struct machines *ret)
     while (amount < &amounts[AMOUNTS] && amount->unit != *unit)
         amount++;
     if (amount == &amounts[AMOUNTS])
-        return refuse(s, "CPUSc or MEMg");
+        return refuse_profile(s, "CPUSc or MEMg");
     if (*(uint32_t *)(void *)((char *)ret + amount->at) != 0)
-        return refuse(s, "something that is not there yet");
-    if (!read_number(s, amount, ret))
+        return refuse_profile(s, "something that is not there yet");
+    if (!read_amount_number(s, amount, ret))
         return false;
     s->at++;
     return true;
 }
 
-static bool read_shorthand(struct reading *s, struct machines *ret)
+static bool read_profile_shorthand(struct reading *s, struct machines *ret)
 {
-    if (!read_number(s, &amounts[NODES], ret))
+    if (!read_amount_number(s, &amounts[NODES], ret))
         return false;
     if (*s->at != 'x')
-        return refuse(s, "x and the number of devices");
+        return refuse_profile(s, "x and the number of devices");
     s->at++;
-    if (!read_number(s, &amounts[DEVICES], ret))
+    if (!read_amount_number(s, &amounts[DEVICES], ret))
         return false;
     if (*s->at == ':' && (s->at++, !read_model(s, ret)))
         return false;
     while (*s->at == ',')
         if (s->at++, !read_amount(s, ret))
             return false;
-    return *s->at == '\0' || refuse(s, "a comma or nothing");
+    return *s->at == '\0' || refuse_profile(s, "a comma or nothing");
 }
 
 /* Make the facts that the shorthand stands for. Every CPU counts as a core. */
@@ -258,7 +258,7 @@ static struct jr_span span_of_option(struct jr_arena *arena, const char *value)
         return (struct jr_span){0};
     *source = (struct jr_source){
         .name = "--on", .text = value, .len = strlen(value), .option = true};
-    uint32_t end = column(value, value + source->len);
+    uint32_t end = text_column(value, value + source->len);
     return (struct jr_span){source, 1, 1, 1, end};
 }
 
@@ -271,7 +271,7 @@ static int load_shorthand(struct jr_hw *ret, struct reading *s)
     s->text = s->at = text;
     if (s->stated.line == 0)
         s->stated = span_of_option(s->arena, text);
-    if (!read_shorthand(s, &machines))
+    if (!read_profile_shorthand(s, &machines))
         return -1;
     make_facts(ret, s->arena, &machines);
     return 0;
@@ -301,7 +301,7 @@ static int load_file(struct jr_hw *ret, struct reading *s)
     return got;
 }
 
-static struct jr_hw blank(const char *origin)
+static struct jr_hw blank_machine(const char *origin)
 {
     return (struct jr_hw){
         .origin = origin,
@@ -311,9 +311,10 @@ static struct jr_hw blank(const char *origin)
     };
 }
 
-static int load(struct jr_hw *ret, const char *origin, struct reading *s)
+static int load_profile(struct jr_hw *ret, const char *origin,
+                        struct reading *s)
 {
-    struct jr_hw hw = blank(origin);
+    struct jr_hw hw = blank_machine(origin);
     int got = jr_profile_is_shorthand(s->text) ? load_shorthand(&hw, s)
                                                : load_file(&hw, s);
     if (s->arena->failed) {
@@ -330,7 +331,7 @@ int jr_profile_load(struct jr_hw *ret, struct jr_arena *arena,
                     const char *profile, struct jr_diags *diags)
 {
     struct reading s = {.text = profile, .arena = arena, .diags = diags};
-    return load(ret, jr_arena_printf(arena, "--on %s", profile), &s);
+    return load_profile(ret, jr_arena_printf(arena, "--on %s", profile), &s);
 }
 
 int jr_profile_load_target(struct jr_hw *ret, struct jr_arena *arena,
@@ -338,13 +339,13 @@ int jr_profile_load_target(struct jr_hw *ret, struct jr_arena *arena,
                            struct jr_diags *diags)
 {
     struct reading s = {profile, at, NULL, arena, diags};
-    return load(ret, "the target", &s);
+    return load_profile(ret, "the target", &s);
 }
 
 int jr_profile_read(struct jr_hw *ret, struct jr_arena *arena, const char *name,
                     const char *text, size_t len, struct jr_diags *diags)
 {
-    struct jr_hw hw = blank("hardware");
+    struct jr_hw hw = blank_machine("hardware");
     if (jr_facts_read(&hw, arena, name, text, len, diags) != 0)
         return -1;
     *ret = hw;

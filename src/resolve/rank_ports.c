@@ -37,7 +37,7 @@ static bool fill_fixed(struct jr_resolver *r)
     return true;
 }
 
-static bool hosts_known(struct jr_resolver *r)
+static bool check_hosts_known(struct jr_resolver *r)
 {
     const struct jr_job *job = &r->out->job;
     if (r->options->local || job->nodes == 1)
@@ -129,7 +129,7 @@ bool jr_rank_ports_fill(struct jr_resolver *r)
         return true;
     job->rank_ports =
         jr_arena_array(r->arena, job->world_size, sizeof *job->rank_ports);
-    if (job->rank_ports == NULL || !hosts_known(r))
+    if (job->rank_ports == NULL || !check_hosts_known(r))
         return false;
     bool choose = r->hw->real && (job->nodes == 1 || r->options->local);
     return choose ? fill_leased(r) : fill_fixed(r);

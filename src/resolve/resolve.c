@@ -49,7 +49,7 @@ static void take_policy(struct jr_resolver *r, struct jr_job *job)
 }
 
 /* A word as the JSON string that a function takes. */
-static char *quote(struct jr_arena *arena, const char *word)
+static char *quote_json_word(struct jr_arena *arena, const char *word)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_json_quote(&text, word);
@@ -71,7 +71,8 @@ static void take_args(struct jr_resolver *r, struct jr_entrypoint *entry)
         memcpy(argv, entry->argv, entry->argv_count * sizeof *argv);
     bool json = jr_entrypoint_is_function(entry);
     for (size_t i = 0; i < extra; i++)
-        argv[entry->argv_count + i] = json ? quote(r->arena, args[i]) : args[i];
+        argv[entry->argv_count + i] =
+            json ? quote_json_word(r->arena, args[i]) : args[i];
     entry->argv = argv;
     entry->argv_count += (uint32_t)extra;
     r->out->args = args;
@@ -111,7 +112,7 @@ static void take_names(struct jr_resolver *r, struct jr_job *job)
     job->axis_backend[JR_AXIS_DATA] = JR_CELL(r, BACKEND_DATA).text;
 }
 
-static enum jr_status run(struct jr_resolver *r)
+static enum jr_status run_resolver(struct jr_resolver *r)
 {
     jr_cells_seed(r);
     jr_rules_run(r);
@@ -139,7 +140,7 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
         .diags = diags,
     };
     r.timeouts = r.spec->policy.timeouts;
-    enum jr_status status = run(&r);
+    enum jr_status status = run_resolver(&r);
     if (status == JR_STATUS_OK && !r.unknown) {
         take_stated(&ret->job, r.spec);
         take_args(&r, &ret->job.entrypoint);

@@ -84,7 +84,8 @@ static const struct jr_rule rules[] = {
      jr_rule_master_port, NULL},
 };
 
-static bool ready(const struct jr_resolver *r, const struct jr_rule *rule)
+static bool is_rule_ready(const struct jr_resolver *r,
+                          const struct jr_rule *rule)
 {
     const struct jr_cell *out = &r->cells[rule->out];
     return !out->known && !out->failed && jr_cells_known(r, rule->needs);
@@ -105,7 +106,7 @@ void jr_rules_show(struct jr_resolver *r, enum jr_field field,
 }
 
 /* Try one rule; whether it changed anything. */
-static bool fire(struct jr_resolver *r, const struct jr_rule *rule)
+static bool fire_rule(struct jr_resolver *r, const struct jr_rule *rule)
 {
     struct jr_cell cell = {
         .origin = rule->origin, .rule = rule->text, .needs = rule->needs};
@@ -123,7 +124,7 @@ static bool fire(struct jr_resolver *r, const struct jr_rule *rule)
 static bool fire_first(struct jr_resolver *r)
 {
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (ready(r, &rules[i]) && fire(r, &rules[i]))
+        if (is_rule_ready(r, &rules[i]) && fire_rule(r, &rules[i]))
             return true;
     return false;
 }

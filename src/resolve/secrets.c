@@ -42,8 +42,8 @@ static void sort_in(struct jr_strv *values, struct jr_strv *names)
     names->items[i] = name;
 }
 
-static void add(struct found *found, const char *name, const char *value,
-                size_t least)
+static void add_secret_value(struct found *found, const char *name,
+                             const char *value, size_t least)
 {
     struct jr_arena *arena = found->r->arena;
     if (value == NULL || name == NULL || !jr_hide_is_telling(value, least))
@@ -69,7 +69,7 @@ static void add_item(struct found *found, const char *name, size_t len,
     for (size_t i = 0; i < len; i++)
         copy[i] = name[i] == '-' ? '_' : (char)toupper((unsigned char)name[i]);
     copy[len] = '\0';
-    add(found, copy, value, LEAST);
+    add_secret_value(found, copy, value, LEAST);
 }
 
 static void add_environ(struct found *found, char *const *environ)
@@ -79,8 +79,9 @@ static void add_environ(struct found *found, char *const *environ)
         size_t len = strcspn(*environ, "=");
         if ((*environ)[len] == '=' &&
             jr_env_matches(job->secrets, job->secrets_count, *environ, len))
-            add(found, jr_arena_strndup(found->r->arena, *environ, len),
-                *environ + len + 1, LEAST);
+            add_secret_value(found,
+                             jr_arena_strndup(found->r->arena, *environ, len),
+                             *environ + len + 1, LEAST);
     }
 }
 
@@ -92,10 +93,10 @@ static void add_entries(struct found *found, const struct jr_env_entry *env,
         if (env[i].value != NULL &&
             jr_env_matches(job->secrets, job->secrets_count, env[i].name,
                            strlen(env[i].name)))
-            add(found, env[i].name, env[i].value, LEAST);
+            add_secret_value(found, env[i].name, env[i].value, LEAST);
 }
 
-static bool is_name(const char *text, size_t len)
+static bool is_plain_word(const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if (!isalnum((unsigned char)text[i]) && text[i] != '_' &&
@@ -109,7 +110,7 @@ static void add_arguments(struct found *found, char *const *args, size_t count)
     for (size_t i = 0; i < count; i++) {
         const char *name = args[i] + strspn(args[i], "-");
         size_t len = strcspn(name, "=");
-        if (name[len] == '=' && is_name(name, len))
+        if (name[len] == '=' && is_plain_word(name, len))
             add_item(found, name, len, name + len + 1);
     }
 }
@@ -169,8 +170,8 @@ void jr_secrets_find(struct jr_resolver *r)
     if (job->secrets_count == 0)
         return;
     for (size_t i = 0; i < doc->hidden.count; i++)
-        add(&found, doc->hidden_names.items[i], doc->hidden.items[i],
-            LEAST_READ);
+        add_secret_value(&found, doc->hidden_names.items[i],
+                         doc->hidden.items[i], LEAST_READ);
     add_environ(&found, r->options->environ);
     add_entries(&found, job->env, job->env_count);
     for (uint32_t i = 0; i < job->per_rank_count; i++) {

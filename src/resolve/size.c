@@ -10,8 +10,8 @@
 #define LIST_SHOWN 16
 
 /* Take `value` unless it is beyond all reason. */
-static enum jr_fired take(struct jr_resolver *r, struct jr_cell *out,
-                          uint64_t value)
+static enum jr_fired take_size(struct jr_resolver *r, struct jr_cell *out,
+                               uint64_t value)
 {
     if (value > JR_RANKS_MAX) {
         const char *number = "";
@@ -26,7 +26,8 @@ static enum jr_fired take(struct jr_resolver *r, struct jr_cell *out,
 }
 
 /* "4, 8": the multiples of `unit` on both sides of `value`. */
-static const char *nearest(struct jr_resolver *r, uint64_t value, uint64_t unit)
+static const char *nearest_multiples(struct jr_resolver *r, uint64_t value,
+                                     uint64_t unit)
 {
     uint64_t below = value / unit * unit;
     if (below == 0)
@@ -36,12 +37,14 @@ static const char *nearest(struct jr_resolver *r, uint64_t value, uint64_t unit)
 }
 
 /* Offer sizes of the world that divide, unless they tell what was filled in. */
-static void offer(struct jr_resolver *r, struct jr_diag *diag, uint32_t fields,
-                  uint64_t unit, const char *besides)
+static void offer_world_sizes(struct jr_resolver *r, struct jr_diag *diag,
+                              uint32_t fields, uint64_t unit,
+                              const char *besides)
 {
     if (!jr_cells_filled(r, fields))
         jr_diag_help(r->diags, diag, "nearest world sizes that do: %s%s",
-                     nearest(r, NUMBER(r, WORLD_SIZE), unit), besides);
+                     nearest_multiples(r, NUMBER(r, WORLD_SIZE), unit),
+                     besides);
 }
 
 /* "; or one size per node: local_world_size: [3, 3, 2]": as even as can be, or
@@ -65,7 +68,7 @@ static const char *list_form(struct jr_resolver *r, uint32_t nodes,
 }
 
 /* A value that was counted in devices or CPUs says so itself. */
-static void inherit(const struct jr_cell *from, struct jr_cell *out)
+static void inherit_origin(const struct jr_cell *from, struct jr_cell *out)
 {
     if (from->origin != JR_ORIGIN_HARDWARE &&
         from->origin != JR_ORIGIN_SCHEDULER)
@@ -86,7 +89,7 @@ enum jr_fired jr_rule_world_of_mesh(struct jr_resolver *r, struct jr_cell *out)
     uint64_t group = NUMBER(r, MODEL) * NUMBER(r, PIPELINE);
     uint64_t data = NUMBER(r, DATA);
     bool huge = group > JR_RANKS_MAX; /* and the product could overflow */
-    return take(r, out, huge ? group : group * data);
+    return take_size(r, out, huge ? group : group * data);
 }
 
 enum jr_fired jr_rule_data(struct jr_resolver *r, struct jr_cell *out)
@@ -97,17 +100,17 @@ enum jr_fired jr_rule_data(struct jr_resolver *r, struct jr_cell *out)
         r->arena, "world_size / (model %s x pipeline %s)",
         jr_cell_value(r, JR_MODEL), jr_cell_value(r, JR_PIPELINE));
     if (world % group == 0)
-        return take(r, out, world / group);
+        return take_size(r, out, world / group);
     struct jr_diag *diag = jr_rules_clash(
         r, 310, out->needs, "%s does not divide by model %s x pipeline %s",
         jr_cell_say(r, JR_WORLD_SIZE), jr_cell_value(r, JR_MODEL),
         jr_cell_value(r, JR_PIPELINE));
-    offer(r, diag, out->needs, group, "");
+    offer_world_sizes(r, diag, out->needs, group, "");
     return JR_FAILED;
 }
 
 /* "[3,2,1]"; a list of equal sizes reads as the one size. */
-static const char *say_sizes(struct jr_resolver *r)
+static const char *describe_sizes(struct jr_resolver *r)
 {
     struct jr_buf JR_BUF_CLEANUP buf = JR_BUF_INIT;
     bool same = true;
@@ -128,12 +131,12 @@ enum jr_fired jr_rule_local_stated(struct jr_resolver *r, struct jr_cell *out)
     if (spec->local_world_size_count > 1) {
         r->sizes = spec->local_world_size;
         r->sizes_count = spec->local_world_size_count;
-        out->text = say_sizes(r);
+        out->text = describe_sizes(r);
     }
     for (uint32_t i = 0; i < spec->local_world_size_count; i++)
         if (spec->local_world_size[i] > out->number)
             out->number = spec->local_world_size[i];
-    return take(r, out, out->number);
+    return take_size(r, out, out->number);
 }
 
 enum jr_fired jr_rule_nodes_of_list(struct jr_resolver *r, struct jr_cell *out)
@@ -151,13 +154,13 @@ enum jr_fired jr_rule_world_of_list(struct jr_resolver *r, struct jr_cell *out)
     uint64_t sum = 0;
     for (uint32_t i = 0; i < r->sizes_count; i++)
         sum += r->sizes[i];
-    return take(r, out, sum);
+    return take_size(r, out, sum);
 }
 
 enum jr_fired jr_rule_world_of_nodes(struct jr_resolver *r, struct jr_cell *out)
 {
-    inherit(&JR_CELL(r, LOCAL), out);
-    return take(r, out, NUMBER(r, NODES) * NUMBER(r, LOCAL));
+    inherit_origin(&JR_CELL(r, LOCAL), out);
+    return take_size(r, out, NUMBER(r, NODES) * NUMBER(r, LOCAL));
 }
 
 enum jr_fired jr_rule_nodes_of_world(struct jr_resolver *r, struct jr_cell *out)
@@ -165,11 +168,12 @@ enum jr_fired jr_rule_nodes_of_world(struct jr_resolver *r, struct jr_cell *out)
     uint32_t world = JR_CELL(r, WORLD_SIZE).number;
     uint32_t local = JR_CELL(r, LOCAL).number;
     if (world % local == 0)
-        return take(r, out, world / local);
+        return take_size(r, out, world / local);
     struct jr_diag *diag =
         jr_rules_clash(r, 402, out->needs, "%s does not divide by %s",
                        jr_cell_say(r, JR_WORLD_SIZE), jr_cell_say(r, JR_LOCAL));
-    offer(r, diag, out->needs, local, list_form(r, world / local + 1, local));
+    offer_world_sizes(r, diag, out->needs, local,
+                      list_form(r, world / local + 1, local));
     return JR_FAILED;
 }
 
@@ -178,11 +182,11 @@ enum jr_fired jr_rule_local_of_world(struct jr_resolver *r, struct jr_cell *out)
     uint32_t world = JR_CELL(r, WORLD_SIZE).number;
     uint32_t nodes = JR_CELL(r, NODES).number;
     if (world % nodes == 0)
-        return take(r, out, world / nodes);
+        return take_size(r, out, world / nodes);
     struct jr_diag *diag =
         jr_rules_clash(r, 402, out->needs, "%s does not divide by %s",
                        jr_cell_say(r, JR_WORLD_SIZE), jr_cell_say(r, JR_NODES));
-    offer(r, diag, out->needs, nodes, list_form(r, nodes, 0));
+    offer_world_sizes(r, diag, out->needs, nodes, list_form(r, nodes, 0));
     return JR_FAILED;
 }
 
@@ -202,17 +206,17 @@ enum jr_fired jr_rule_local_scheduled(struct jr_resolver *r,
         return JR_PASSED;
     r->sizes = scheduler->tasks.items;
     r->sizes_count = scheduler->tasks.count;
-    out->text = say_sizes(r);
+    out->text = describe_sizes(r);
     if (out->text == NULL) {
         r->sizes = NULL;
         r->sizes_count = 0;
     }
     out->detail = jr_place_said(r, scheduler->slots ? "hosts" : "tasks");
-    return take(r, out, out->number);
+    return take_size(r, out, out->number);
 }
 
-static enum jr_fired uncounted(struct jr_resolver *r, const char *what,
-                               const char *help)
+static enum jr_fired refuse_uncounted(struct jr_resolver *r, const char *what,
+                                      const char *help)
 {
     struct jr_diag *diag = jr_rules_refuse(
         r, 450, JR_BIT(JR_DEVICE),
@@ -235,15 +239,15 @@ static enum jr_fired take_each(struct jr_resolver *r, struct jr_cell *out,
         if (each->items[i] > out->number)
             out->number = each->items[i];
     if (!all)
-        return take(r, out, out->number);
+        return take_size(r, out, out->number);
     r->sizes = each->items;
     r->sizes_count = each->count;
-    out->text = say_sizes(r);
+    out->text = describe_sizes(r);
     if (out->text == NULL) {
         r->sizes = NULL;
         r->sizes_count = 0;
     }
-    return take(r, out, out->number);
+    return take_size(r, out, out->number);
 }
 
 enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
@@ -255,13 +259,13 @@ enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
     if (device == JR_DEVICE_CPU) {
         out->number = jr_cpus_within_quota(r->hw, r->hw->cpus.usable);
         if (out->number == 0)
-            return uncounted(r, "CPUs", "or give their number: 4x0,32c");
+            return refuse_uncounted(r, "CPUs", "or give their number: 4x0,32c");
         out->detail = jr_arena_printf(r->arena, "%u usable CPUs", out->number);
         out->rule = "CPUs per node: affinity, cpuset and quota";
         return take_each(r, out, &r->hw->cpus_each);
     }
     if (devices->number == 0)
-        return uncounted(
+        return refuse_uncounted(
             r,
             jr_arena_printf(r->arena, "%s devices",
                             jr_cell_value(r, JR_DEVICE)),

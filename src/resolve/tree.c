@@ -11,9 +11,9 @@
 
 #include "banned.h"
 
-static struct jr_node *complete(struct jr_arena *arena,
-                                const struct jr_node *node,
-                                const struct jr_spec_type *type);
+static struct jr_node *complete_node(struct jr_arena *arena,
+                                     const struct jr_node *node,
+                                     const struct jr_spec_type *type);
 
 static struct jr_node *default_list(struct jr_arena *arena,
                                     const struct jr_spec_field *field)
@@ -28,8 +28,8 @@ static struct jr_node *default_list(struct jr_arena *arena,
 
 /* A field that no one states. That `results` is left out says something by
  * itself, so it stays out. */
-static struct jr_node *absent(struct jr_arena *arena,
-                              const struct jr_spec_field *field)
+static struct jr_node *default_node(struct jr_arena *arena,
+                                    const struct jr_spec_field *field)
 {
     if (field->since == NULL || strcmp(field->key, "results") == 0)
         return NULL;
@@ -37,7 +37,7 @@ static struct jr_node *absent(struct jr_arena *arena,
         if (field->type->stated)
             return NULL;
         struct jr_node *map =
-            complete(arena, jr_node_mapping(arena), field->type);
+            complete_node(arena, jr_node_mapping(arena), field->type);
         return map == NULL || map->count == 0 ? NULL : map;
     }
     if (field->fallback == NULL)
@@ -49,8 +49,8 @@ static struct jr_node *absent(struct jr_arena *arena,
 }
 
 /* A list without items, or no names at all, says as much as no field. */
-static bool is_nothing(const struct jr_node *value,
-                       const struct jr_spec_field *field)
+static bool is_value_empty(const struct jr_node *value,
+                           const struct jr_spec_field *field)
 {
     enum jr_spec_kind kind = field->type->kind;
     return (kind == JR_KIND_LIST || kind == JR_KIND_NAMES) &&
@@ -65,9 +65,9 @@ static void complete_fields(struct jr_arena *arena, struct jr_node *ret,
     for (; fields->key != NULL; fields++) {
         const struct jr_node *value = jr_doc_get(node, fields->key);
         struct jr_node *filled = value != NULL
-                                     ? complete(arena, value, fields->type)
-                                     : absent(arena, fields);
-        if (filled != NULL && !is_nothing(filled, fields))
+                                     ? complete_node(arena, value, fields->type)
+                                     : default_node(arena, fields);
+        if (filled != NULL && !is_value_empty(filled, fields))
             jr_node_add(arena, ret, jr_node_scalar(arena, fields->key, false),
                         filled);
     }
@@ -75,9 +75,9 @@ static void complete_fields(struct jr_arena *arena, struct jr_node *ret,
 
 /* A copy of `node` in the order of the table, with its defaults; what the table
  * does not know (x- keys) comes last. */
-static struct jr_node *complete(struct jr_arena *arena,
-                                const struct jr_node *node,
-                                const struct jr_spec_type *type)
+static struct jr_node *complete_node(struct jr_arena *arena,
+                                     const struct jr_node *node,
+                                     const struct jr_spec_type *type)
 {
     bool fixed = type->kind == JR_KIND_MAP;
     bool named = type->kind == JR_KIND_NAMES && type->item != NULL;
@@ -93,7 +93,7 @@ static struct jr_node *complete(struct jr_arena *arena,
         const struct jr_node *value = node->pairs[i].value;
         if (named || jr_field_get(type->fields, key) == NULL)
             jr_node_add(arena, ret, jr_node_scalar(arena, key, false),
-                        named ? complete(arena, value, type->item)
+                        named ? complete_node(arena, value, type->item)
                               : jr_node_copy(arena, value));
     }
     return ret;
@@ -107,7 +107,7 @@ struct filling {
 
 /* Whether the spec states just that by way of a secret, which must not be
  * written out. */
-static bool is_secret(const struct jr_node *node, const char *text)
+static bool is_stated_by_secret(const struct jr_node *node, const char *text)
 {
     return node != NULL && node->filled != NULL && node->filled->kept != NULL &&
            strcmp(node->text, text) == 0;
@@ -116,7 +116,7 @@ static bool is_secret(const struct jr_node *node, const char *text)
 static void set_scalar(const struct filling *to, const char *path,
                        const char *text, bool plain)
 {
-    if (text != NULL && !is_secret(jr_doc_find(to->root, path), text))
+    if (text != NULL && !is_stated_by_secret(jr_doc_find(to->root, path), text))
         jr_node_set_path(to->arena, to->root, path,
                          jr_node_scalar(to->arena, text, plain));
 }
@@ -127,8 +127,8 @@ static void set_text(const struct filling *to, const char *path,
     set_scalar(to, path, text, false);
 }
 
-static void set_number(const struct filling *to, const char *path,
-                       uint32_t value)
+static void set_tree_number(const struct filling *to, const char *path,
+                            uint32_t value)
 {
     set_scalar(to, path, jr_arena_printf(to->arena, "%u", value), true);
 }
@@ -141,7 +141,8 @@ static void set_list(const struct filling *to, const char *path,
     for (uint32_t i = 0; i < count; i++) {
         struct jr_node *item = NULL;
         if (stated != NULL && stated->kind == JR_NODE_SEQUENCE &&
-            i < stated->count && is_secret(stated->items[i], items[i]))
+            i < stated->count &&
+            is_stated_by_secret(stated->items[i], items[i]))
             item = stated->items[i];
         else
             item = jr_node_scalar(to->arena, items[i], true);
@@ -155,7 +156,7 @@ static void set_local_sizes(const struct filling *to, const struct jr_job *job)
 {
     struct jr_strv sizes = {0};
     if (!job->ragged) {
-        set_number(to, "local_world_size", job->local_world_sizes[0]);
+        set_tree_number(to, "local_world_size", job->local_world_sizes[0]);
         return;
     }
     for (uint32_t i = 0; i < job->nodes; i++)
@@ -167,15 +168,16 @@ static void set_local_sizes(const struct filling *to, const struct jr_job *job)
 
 static void set_sizes(const struct filling *to, const struct jr_job *job)
 {
-    set_number(to, "world_size", job->world_size);
-    set_number(to, "nodes", job->nodes);
-    set_number(to, "node_rank", job->node_rank);
-    set_number(to, "rank_start", job->rank_start);
-    set_number(to, "master_port", job->master_port);
-    set_number(to, "threads", job->own.threads);
-    set_number(to, "parallelism.model", job->axis_size[JR_AXIS_MODEL]);
-    set_number(to, "parallelism.pipeline", job->axis_size[JR_AXIS_PIPELINE]);
-    set_number(to, "parallelism.data", job->axis_size[JR_AXIS_DATA]);
+    set_tree_number(to, "world_size", job->world_size);
+    set_tree_number(to, "nodes", job->nodes);
+    set_tree_number(to, "node_rank", job->node_rank);
+    set_tree_number(to, "rank_start", job->rank_start);
+    set_tree_number(to, "master_port", job->master_port);
+    set_tree_number(to, "threads", job->own.threads);
+    set_tree_number(to, "parallelism.model", job->axis_size[JR_AXIS_MODEL]);
+    set_tree_number(to, "parallelism.pipeline",
+                    job->axis_size[JR_AXIS_PIPELINE]);
+    set_tree_number(to, "parallelism.data", job->axis_size[JR_AXIS_DATA]);
     set_local_sizes(to, job);
 }
 
@@ -183,7 +185,7 @@ static void set_sizes(const struct filling *to, const struct jr_job *job)
 static void set_master(const struct filling *to, const struct jr_job *job)
 {
     struct jr_node *first = jr_doc_find(to->root, "hosts[0]");
-    if (is_secret(first, job->master_addr))
+    if (is_stated_by_secret(first, job->master_addr))
         jr_node_set_path(to->arena, to->root, "master_addr", first);
     else
         set_text(to, "master_addr", job->master_addr);
@@ -222,7 +224,7 @@ static void set_names(const struct filling *to, const struct jr_job *job)
 }
 
 /* What the command line puts behind the entrypoint's own arguments. */
-static void add_args(const struct filling *to, char *const *args)
+static void add_command_args(const struct filling *to, char *const *args)
 {
     struct jr_node *list = jr_doc_find(to->root, "entrypoint.args");
     if (args == NULL || args[0] == NULL)
@@ -263,8 +265,8 @@ static void hide_secrets(struct jr_arena *arena, struct jr_node *root,
 }
 
 /* A scalar whose text a shell reads has it by the shell's own means. */
-static void refer(struct jr_arena *arena, struct jr_node *node,
-                  const struct jr_job *job, bool shell)
+static void refer_scalar(struct jr_arena *arena, struct jr_node *node,
+                         const struct jr_job *job, bool shell)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     const char *at = node->text;
@@ -299,7 +301,7 @@ static void refer_to_secrets(struct jr_arena *arena, struct jr_node *node,
 {
     bool list = node->kind == JR_NODE_SEQUENCE;
     if (node->kind == JR_NODE_SCALAR)
-        refer(arena, node, job, shell);
+        refer_scalar(arena, node, job, shell);
     for (size_t i = 0; node->kind != JR_NODE_SCALAR && i < node->count; i++) {
         const char *key = list ? "" : node->pairs[i].key->text;
         refer_to_secrets(
@@ -308,7 +310,7 @@ static void refer_to_secrets(struct jr_arena *arena, struct jr_node *node,
     }
 }
 
-static void leave_out(struct jr_node *mapping, const char *key)
+static void leave_out_key(struct jr_node *mapping, const char *key)
 {
     size_t kept = 0;
     for (size_t i = 0; i < mapping->count; i++)
@@ -318,19 +320,19 @@ static void leave_out(struct jr_node *mapping, const char *key)
 }
 
 /* All but what is hidden, and its finish. */
-static struct jr_node *fill(struct jr_arena *arena,
-                            const struct jr_resolution *resolution,
-                            const struct jr_spec_file *file)
+static struct jr_node *fill_tree_values(struct jr_arena *arena,
+                                        const struct jr_resolution *resolution,
+                                        const struct jr_spec_file *file)
 {
     struct jr_node *root = jr_node_copy(arena, jr_spec_tree(file));
     const struct filling to = {arena, root};
     if (root == NULL)
         return NULL;
     if (resolution != NULL) {
-        leave_out(root, "targets"); /* it is for this machine from now on */
+        leave_out_key(root, "targets"); /* it is for this machine from now on */
         set_sizes(&to, &resolution->job);
         set_names(&to, &resolution->job);
-        add_args(&to, resolution->args);
+        add_command_args(&to, resolution->args);
     }
     return root;
 }
@@ -339,14 +341,14 @@ struct jr_node *jr_resolved_tree(struct jr_arena *arena,
                                  const struct jr_resolution *resolution,
                                  const struct jr_spec_file *file)
 {
-    struct jr_node *root = fill(arena, resolution, file);
+    struct jr_node *root = fill_tree_values(arena, resolution, file);
     if (root == NULL)
         return NULL;
     hide_secrets(arena, root, jr_spec_get(file));
     jr_spec_escape(arena, root);
     if (resolution != NULL && resolution->job.hidden != NULL)
         refer_to_secrets(arena, root, &resolution->job, false);
-    root = complete(arena, root, jr_field_root());
+    root = complete_node(arena, root, jr_field_root());
     return arena->failed ? NULL : root;
 }
 
@@ -357,9 +359,9 @@ static void leave_own(struct jr_node *root, const struct jr_spec_file *file)
     const struct jr_spec *spec = jr_spec_get(file);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (jr_spec_where(file, own[i]).line == 0)
-            leave_out(root, own[i]);
+            leave_out_key(root, own[i]);
     if (spec->devices_count == 1 && strcmp(spec->devices[0], "all") == 0)
-        leave_out(root, "devices");
+        leave_out_key(root, "devices");
 }
 
 void jr_resolution_emit_for_nodes(struct jr_buf *out,
@@ -367,13 +369,13 @@ void jr_resolution_emit_for_nodes(struct jr_buf *out,
                                   const struct jr_spec_file *file)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_node *root = fill(&arena, resolution, file);
+    struct jr_node *root = fill_tree_values(&arena, resolution, file);
     if (root != NULL) {
-        leave_out(root, "node_rank");
-        leave_out(root, "rank_start");
+        leave_out_key(root, "node_rank");
+        leave_out_key(root, "rank_start");
         leave_own(root, file);
         jr_spec_escape(&arena, root);
-        root = complete(&arena, root, jr_field_root());
+        root = complete_node(&arena, root, jr_field_root());
     }
     if (root != NULL && !arena.failed)
         jr_doc_emit(out, root);
