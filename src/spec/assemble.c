@@ -34,8 +34,10 @@ static char *root_of(const struct jr_assembly *assembly)
 }
 
 /* Take in the files that the document refers to. */
-static int refer(struct jr_doc *doc, const struct jr_assembly *assembly,
-                 const struct jr_extends *extends, struct jr_diags *diags)
+static int merge_referred_files(struct jr_doc *doc,
+                                const struct jr_assembly *assembly,
+                                const struct jr_extends *extends,
+                                struct jr_diags *diags)
 {
     const struct jr_spec_options *options = assembly->options;
     if (jr_extends_merge(doc, extends, diags) != 0)
@@ -49,7 +51,7 @@ static int refer(struct jr_doc *doc, const struct jr_assembly *assembly,
 }
 
 /* The document with all that goes into it but for what ${...} stands for. */
-static int put_together(struct jr_doc *doc, const struct jr_assembly *assembly,
+static int assemble_doc(struct jr_doc *doc, const struct jr_assembly *assembly,
                         const struct jr_shapes *shapes, struct jr_diags *diags)
 {
     JR_FREE char *root = NULL;
@@ -64,7 +66,7 @@ static int put_together(struct jr_doc *doc, const struct jr_assembly *assembly,
     }
     if (doc->arena.failed)
         return -1;
-    return refer(doc, assembly, &extends, diags);
+    return merge_referred_files(doc, assembly, &extends, diags);
 }
 
 /* The globs of `secrets`, as they stand: those of the spec, or the default. */
@@ -95,7 +97,7 @@ int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
                   (jr_doc_pair(doc->root, "extends") != NULL ||
                    jr_profiles_named(doc->root));
     if ((refers || options->sets != NULL) &&
-        put_together(doc, assembly, &shapes, diags) != 0)
+        assemble_doc(doc, assembly, &shapes, diags) != 0)
         return -1;
     if (!doc->dollars)
         return 0;

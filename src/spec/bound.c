@@ -26,8 +26,8 @@ static struct jr_node *bound_text(struct jr_lint *lint, const char *text)
     return jr_node_scalar(lint->arena, text, false);
 }
 
-static void add(struct jr_lint *lint, struct jr_node *mapping, const char *key,
-                struct jr_node *value)
+static void add_bound_pair(struct jr_lint *lint, struct jr_node *mapping,
+                           const char *key, struct jr_node *value)
 {
     jr_node_add(lint->arena, mapping, bound_text(lint, key), value);
 }
@@ -105,8 +105,8 @@ static struct jr_node *bound_streams(struct jr_lint *lint,
         const char *ranks = lone ? "all" : node->pairs[i].key->text;
         const char *word = lone ? node->text : node->pairs[i].value->text;
         struct jr_node *rule = jr_node_mapping(lint->arena);
-        add(lint, rule, JR_BOUND_RANKS, bound_text(lint, ranks));
-        add(lint, rule, JR_BOUND_STREAMS, bound_text(lint, word));
+        add_bound_pair(lint, rule, JR_BOUND_RANKS, bound_text(lint, ranks));
+        add_bound_pair(lint, rule, JR_BOUND_STREAMS, bound_text(lint, word));
         jr_node_append(lint->arena, out, rule);
     }
     return out;
@@ -123,8 +123,8 @@ static struct jr_node *below_here(struct jr_lint *lint, const char *path)
 }
 
 /* An absent field: its default, if it has one, read like any other value. */
-static struct jr_node *fallback(struct jr_lint *lint,
-                                const struct jr_spec_field *field)
+static struct jr_node *bound_default(struct jr_lint *lint,
+                                     const struct jr_spec_field *field)
 {
     struct jr_node *node = NULL;
     if (field->type->kind == JR_KIND_MAP)
@@ -146,16 +146,17 @@ static struct jr_node *fallback(struct jr_lint *lint,
     return node;
 }
 
-static void add_fields(struct jr_lint *lint, const struct jr_spec_field *fields,
-                       const struct jr_node *node, struct jr_node *out)
+static void add_bound_fields(struct jr_lint *lint,
+                             const struct jr_spec_field *fields,
+                             const struct jr_node *node, struct jr_node *out)
 {
     for (; fields->key != NULL; fields++) {
         const struct jr_node *value = jr_doc_get(node, fields->key);
         if (value == NULL)
-            value = fallback(lint, fields);
+            value = bound_default(lint, fields);
         if (value != NULL)
-            add(lint, out, fields->key,
-                bound_value(lint, fields->type, value, node));
+            add_bound_pair(lint, out, fields->key,
+                           bound_value(lint, fields->type, value, node));
     }
 }
 
@@ -164,10 +165,11 @@ static void add_variable(struct jr_lint *lint, const struct jr_node *value,
                          struct jr_node *out)
 {
     if (strcmp(value->text, "???") == 0)
-        add(lint, out, JR_BOUND_REQUIRED,
-            jr_node_scalar(lint->arena, "true", true));
+        add_bound_pair(lint, out, JR_BOUND_REQUIRED,
+                       jr_node_scalar(lint->arena, "true", true));
     else if (jr_scalar_type(value) != JR_SCALAR_NULL)
-        add(lint, out, JR_BOUND_VALUE, bound_text(lint, value->text));
+        add_bound_pair(lint, out, JR_BOUND_VALUE,
+                       bound_text(lint, value->text));
 }
 
 static struct jr_node *bound_names(struct jr_lint *lint,
@@ -178,11 +180,13 @@ static struct jr_node *bound_names(struct jr_lint *lint,
     for (size_t i = 0; i < node->count; i++) {
         const struct jr_pair *pair = &node->pairs[i];
         struct jr_node *entry = jr_node_mapping(lint->arena);
-        add(lint, entry, JR_BOUND_NAME, bound_text(lint, pair->key->text));
+        add_bound_pair(lint, entry, JR_BOUND_NAME,
+                       bound_text(lint, pair->key->text));
         if (type->item->kind == JR_KIND_MAP)
-            add_fields(lint, type->item->fields, pair->value, entry);
+            add_bound_fields(lint, type->item->fields, pair->value, entry);
         else if (type->item->kind == JR_KIND_VALUE)
-            add(lint, entry, JR_BOUND_VALUE, bound_argument(lint, pair->value));
+            add_bound_pair(lint, entry, JR_BOUND_VALUE,
+                           bound_argument(lint, pair->value));
         else
             add_variable(lint, pair->value, entry);
         jr_node_append(lint->arena, out, entry);
@@ -198,7 +202,7 @@ static struct jr_node *bound_value(struct jr_lint *lint,
     struct jr_node *out = NULL;
     if (type->kind == JR_KIND_MAP) {
         out = jr_node_mapping(lint->arena);
-        add_fields(lint, type->fields, node, out);
+        add_bound_fields(lint, type->fields, node, out);
         return out;
     }
     if (type->kind == JR_KIND_LIST)
@@ -218,8 +222,8 @@ static struct jr_node *bound_value(struct jr_lint *lint,
 
 /* The pair of a mapping that has one of these keys; of a checked tree there is
  * one. */
-static const struct jr_pair *form_of(const struct jr_node *mapping,
-                                     const char *const *forms)
+static const struct jr_pair *stated_form(const struct jr_node *mapping,
+                                         const char *const *forms)
 {
     const struct jr_pair *pair = NULL;
     for (; pair == NULL && *forms != NULL; forms++)
@@ -229,12 +233,12 @@ static const struct jr_pair *form_of(const struct jr_node *mapping,
 
 /* What is bound besides the rows: the form's word, and its own words followed
  * by `args`. */
-static void add_entry(struct jr_lint *lint, const struct jr_node *entry,
-                      struct jr_node *out)
+static void add_bound_entry(struct jr_lint *lint, const struct jr_node *entry,
+                            struct jr_node *out)
 {
     static const char *const forms[] = {JR_FORMS(FORM) NULL};
     static const char *const pythons[] = {JR_PYTHON_FORMS(FORM) NULL};
-    const struct jr_pair *form = form_of(entry, forms), *python = NULL;
+    const struct jr_pair *form = stated_form(entry, forms), *python = NULL;
     const struct jr_node *args = jr_doc_get(entry, "args");
     struct jr_node *argv = jr_node_sequence(lint->arena);
     if (form == NULL)
@@ -246,15 +250,17 @@ static void add_entry(struct jr_lint *lint, const struct jr_node *entry,
         jr_node_append(lint->arena, argv, form->value->items[i]);
     for (size_t i = 0; args != NULL && i < args->count; i++)
         jr_node_append(lint->arena, argv, bound_argument(lint, args->items[i]));
-    add(lint, out, JR_BOUND_FORM, bound_text(lint, form->key->text));
-    add(lint, out, JR_BOUND_ARGV, argv);
+    add_bound_pair(lint, out, JR_BOUND_FORM, bound_text(lint, form->key->text));
+    add_bound_pair(lint, out, JR_BOUND_ARGV, argv);
     if (strcmp(form->key->text, "python") == 0)
-        python = form_of(form->value, pythons);
+        python = stated_form(form->value, pythons);
     if (python == NULL)
         return;
     struct jr_node *map = jr_doc_get(out, "python");
-    add(lint, map, JR_BOUND_FORM, bound_text(lint, python->key->text));
-    add(lint, map, JR_BOUND_TARGET, bound_text(lint, python->value->text));
+    add_bound_pair(lint, map, JR_BOUND_FORM,
+                   bound_text(lint, python->key->text));
+    add_bound_pair(lint, map, JR_BOUND_TARGET,
+                   bound_text(lint, python->value->text));
 }
 
 /* What a function or a library returns is its result, and it has to return. */
@@ -265,11 +271,11 @@ static void add_results(struct jr_lint *lint, const struct jr_node *tree,
     const struct jr_node *entry = jr_doc_get(tree, "entrypoint");
     bool returns = jr_call_returns(entry);
     if (stated != NULL || returns)
-        add(lint, results, JR_BOUND_STATED,
-            jr_node_scalar(lint->arena, "true", true));
+        add_bound_pair(lint, results, JR_BOUND_STATED,
+                       jr_node_scalar(lint->arena, "true", true));
     if (stated == NULL || jr_doc_get(stated, "from") == NULL)
-        add(lint, results, "from",
-            bound_text(lint, returns ? "return" : "file"));
+        add_bound_pair(lint, results, "from",
+                       bound_text(lint, returns ? "return" : "file"));
 }
 
 struct jr_node *jr_bound_tree(struct jr_lint *lint, const struct jr_node *tree,
@@ -281,18 +287,19 @@ struct jr_node *jr_bound_tree(struct jr_lint *lint, const struct jr_node *tree,
     struct jr_node *out = bound_value(lint, jr_field_root(), tree, NULL);
     if (arena->failed || entry == NULL)
         return NULL;
-    add_entry(lint, entry, jr_doc_get(out, "entrypoint"));
+    add_bound_entry(lint, entry, jr_doc_get(out, "entrypoint"));
     if (jr_doc_get(tree, "name") == NULL)
-        add(lint, out, "name", bound_text(lint, stem));
+        add_bound_pair(lint, out, "name", bound_text(lint, stem));
     if (jr_doc_get(tree, "tee") != NULL)
-        add(lint, out, JR_BOUND_TEE_STATED,
-            jr_node_scalar(arena, "true", true));
+        add_bound_pair(lint, out, JR_BOUND_TEE_STATED,
+                       jr_node_scalar(arena, "true", true));
     add_results(lint, tree, jr_doc_get(out, "results"));
     if (jr_doc_get(tree, "exit_barrier") == NULL)
-        add(lint, out, "exit_barrier",
+        add_bound_pair(
+            lint, out, "exit_barrier",
             bound_text(lint, jr_call_returns(entry) ? "true" : "false"));
     if (jr_doc_get(tree, "stop_target") == NULL &&
         jr_doc_get(entry, "shell") != NULL)
-        add(lint, out, "stop_target", bound_text(lint, "group"));
+        add_bound_pair(lint, out, "stop_target", bound_text(lint, "group"));
     return arena->failed ? NULL : out;
 }

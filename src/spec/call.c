@@ -52,7 +52,7 @@ static json_t *scalar_json(const struct jr_node *node)
 }
 
 /* Keys are no templates, where strings are. */
-static void set(json_t *object, const char *key, json_t *value)
+static void set_escaped_key(json_t *object, const char *key, json_t *value)
 {
     struct jr_buf escaped JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_replaced(&escaped, key, "%{", "%%{");
@@ -75,14 +75,14 @@ json_t *jr_call_json(const struct jr_node *node)
         if (list)
             jr_json_append(json, item);
         else
-            set(json, node->pairs[i].key->text, item);
+            set_escaped_key(json, node->pairs[i].key->text, item);
     }
     return json;
 }
 
-static struct jr_node *read_number(struct jr_lint *lint,
-                                   const struct jr_node *node,
-                                   const struct jr_step *at)
+static struct jr_node *read_json_number(struct jr_lint *lint,
+                                        const struct jr_node *node,
+                                        const struct jr_step *at)
 {
     static const struct jr_spec_type value = {.wants = "a value of JSON"};
     errno = 0;
@@ -105,14 +105,14 @@ static struct jr_node *read_number(struct jr_lint *lint,
     return jr_lint_scalar(lint, node, node->text, true);
 }
 
-static struct jr_node *read_scalar(struct jr_lint *lint,
-                                   const struct jr_spec_type *type,
-                                   const struct jr_node *node,
-                                   const struct jr_step *at)
+static struct jr_node *read_json_scalar(struct jr_lint *lint,
+                                        const struct jr_spec_type *type,
+                                        const struct jr_node *node,
+                                        const struct jr_step *at)
 {
     enum jr_scalar_type is = jr_scalar_type(node);
     if (is == JR_SCALAR_INT || is == JR_SCALAR_FLOAT)
-        return read_number(lint, node, at);
+        return read_json_number(lint, node, at);
     if (is == JR_SCALAR_NULL)
         return jr_lint_scalar(lint, node, "null", true);
     if (is == JR_SCALAR_BOOL)
@@ -156,7 +156,7 @@ struct jr_node *jr_read_value(struct jr_lint *lint,
 {
     bool scalar = node->kind == JR_NODE_SCALAR;
     if (type->item == NULL || lint->call)
-        return scalar ? read_scalar(lint, type, node, at)
+        return scalar ? read_json_scalar(lint, type, node, at)
                       : read_collection(lint, type, node, at);
     if (scalar)
         return jr_lint_reader(type->item->kind)(lint, type->item, node, at);

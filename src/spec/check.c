@@ -49,21 +49,21 @@ struct finding {
     struct jr_diag *diag;
 };
 
-static bool find(struct finding *finding, const struct jr_node *node,
-                 const struct jr_step *up);
+static bool find_node_path(struct finding *finding, const struct jr_node *node,
+                           const struct jr_step *up);
 
 static bool find_in(struct finding *finding, const struct jr_node *node,
                     const struct jr_step *at)
 {
     if (node != finding->at)
-        return find(finding, node, at);
+        return find_node_path(finding, node, at);
     finding->diag = jr_lint_error(finding->lint, finding->code, node->span, at,
                                   "%s", finding->text);
     return true;
 }
 
-static bool find(struct finding *finding, const struct jr_node *node,
-                 const struct jr_step *up)
+static bool find_node_path(struct finding *finding, const struct jr_node *node,
+                           const struct jr_step *up)
 {
     for (size_t i = 0; node->kind != JR_NODE_SCALAR && i < node->count; i++) {
         bool list = node->kind == JR_NODE_SEQUENCE;
@@ -93,8 +93,8 @@ struct jr_diag *jr_check_clash(const struct jr_check *check, unsigned code,
     struct jr_diags *diags = check->lint->diags;
     struct finding finding = {check->lint, code, at, text, &diags->scratch};
     bool kept = diags->errors <= MOST_PLACED;
-    if (!kept || (!find(&finding, check->tree, NULL) &&
-                  !find(&finding, check->root, NULL)))
+    if (!kept || (!find_node_path(&finding, check->tree, NULL) &&
+                  !find_node_path(&finding, check->root, NULL)))
         finding.diag =
             jr_lint_error(check->lint, code, at->span, NULL, "%s", text);
     struct jr_diag *diag = finding.diag;
@@ -166,8 +166,8 @@ static bool is_chosen(const struct jr_check *check, const char *name)
            jr_check_raw(check, "env_profiles") == NULL;
 }
 
-static void check_variables(const struct jr_check *check,
-                            const struct jr_node *env)
+static void check_profile_variables(const struct jr_check *check,
+                                    const struct jr_node *env)
 {
     for (size_t i = 0; env != NULL && i < env->count; i++)
         for (size_t j = 0; j < sizeof profiles / sizeof *profiles; j++)
@@ -179,9 +179,10 @@ static void check_variables(const struct jr_check *check,
 static void check_env(const struct jr_check *check)
 {
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
-    check_variables(check, jr_doc_get(check->tree, "env"));
+    check_profile_variables(check, jr_doc_get(check->tree, "env"));
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        check_variables(check, jr_doc_get(entries->pairs[i].value, "env"));
+        check_profile_variables(check,
+                                jr_doc_get(entries->pairs[i].value, "env"));
 }
 
 void jr_check_spec(struct jr_lint *lint, const struct jr_node *root,

@@ -27,7 +27,7 @@ static uint32_t driven_by(const char *backend)
     return ~0u;
 }
 
-static bool is_word(const struct jr_node *node, const char *word)
+static bool is_device_word(const struct jr_node *node, const char *word)
 {
     return node != NULL && node->kind == JR_NODE_SCALAR &&
            strcmp(node->text, word) == 0;
@@ -57,7 +57,7 @@ static void check_backends(const struct jr_check *check)
     const struct jr_node *devices = jr_doc_get(check->tree, "devices");
     const struct jr_node *backends = jr_doc_get(check->tree, "backends");
     uint32_t kind = JR_DEVICE_CPU;
-    if (device == NULL && is_word(devices, "none") &&
+    if (device == NULL && is_device_word(devices, "none") &&
         !jr_check_is_open(check, "device"))
         device = devices;
     if (device == NULL || backends == NULL)
@@ -73,13 +73,14 @@ static void check_backends(const struct jr_check *check)
 }
 
 /* device and devices, which may each say that there is none. */
-static bool check_kind(const struct jr_check *check,
-                       const struct jr_node *devices)
+static bool check_device_kind(const struct jr_check *check,
+                              const struct jr_node *devices)
 {
     const struct jr_node *device = jr_doc_get(check->tree, "device");
     bool list = devices->kind == JR_NODE_SEQUENCE;
     if (device == NULL ||
-        (is_word(device, "cpu") ? !list : !is_word(devices, "none")))
+        (is_device_word(device, "cpu") ? !list
+                                       : !is_device_word(devices, "none")))
         return true;
     struct jr_diag *diag =
         jr_check_clash(check, 327, devices, device, "%s contradicts device %s",
@@ -89,7 +90,7 @@ static bool check_kind(const struct jr_check *check,
     return false;
 }
 
-static int by_text(const void *a, const void *b)
+static int compare_device_nodes(const void *a, const void *b)
 {
     const struct jr_node *const *left = a, *const *right = b;
     int order = strcmp((*left)->text, (*right)->text);
@@ -102,8 +103,8 @@ static int by_text(const void *a, const void *b)
 }
 
 /* A device that is listed twice would be two ranks'. */
-static void check_twice(const struct jr_check *check,
-                        const struct jr_node *devices)
+static void check_device_twice(const struct jr_check *check,
+                               const struct jr_node *devices)
 {
     size_t count = devices->count;
     JR_FREE const struct jr_node **items = calloc(count, sizeof *items);
@@ -112,7 +113,7 @@ static void check_twice(const struct jr_check *check,
         return;
     }
     memcpy(items, devices->items, count * sizeof *items);
-    qsort(items, count, sizeof *items, by_text);
+    qsort(items, count, sizeof *items, compare_device_nodes);
     for (size_t i = 1; i < count; i++) {
         if (strcmp(items[i - 1]->text, items[i]->text) != 0)
             continue;
@@ -153,8 +154,9 @@ static void check_bind(const struct jr_check *check)
     const struct jr_node *bind = jr_doc_get(check->tree, "bind");
     const struct jr_node *device = jr_doc_get(check->tree, "device");
     const struct jr_node *devices = jr_doc_get(check->tree, "devices");
-    bool cpu = is_word(device, "cpu"), none = is_word(devices, "none");
-    if (!is_word(bind, "device") || (!cpu && !none))
+    bool cpu = is_device_word(device, "cpu"),
+         none = is_device_word(devices, "none");
+    if (!is_device_word(bind, "device") || (!cpu && !none))
         return;
     struct jr_diag *diag = jr_check_clash(
         check, 327, bind, cpu ? device : devices, "bind device contradicts %s",
@@ -171,10 +173,10 @@ void jr_check_devices(const struct jr_check *check)
                   (flag != NULL && strcasecmp(flag, "true") == 0);
     check_backends(check);
     check_bind(check);
-    if (devices == NULL || !check_kind(check, devices) ||
+    if (devices == NULL || !check_device_kind(check, devices) ||
         devices->kind != JR_NODE_SEQUENCE)
         return;
     if (!shared)
-        check_twice(check, devices);
+        check_device_twice(check, devices);
     check_count(check, devices, shared);
 }

@@ -9,9 +9,9 @@
 #include "banned.h"
 
 /* The pair of a form that a mapping states. */
-static const struct jr_pair *form_of(const struct jr_check *check,
-                                     const struct jr_node *node,
-                                     const char *form)
+static const struct jr_pair *entry_form(const struct jr_check *check,
+                                        const struct jr_node *node,
+                                        const char *form)
 {
     const struct jr_pair *pair = jr_doc_pair(node, form);
     bool removed = pair != NULL && jr_lint_is_removed(check->lint, pair->value);
@@ -38,7 +38,7 @@ static void check_forms(const struct jr_check *check, const char *path,
     if (node == NULL || node->kind != JR_NODE_MAPPING)
         return;
     for (const char *const *form = type->forms; *form != NULL; form++) {
-        const struct jr_pair *pair = form_of(check, node, *form);
+        const struct jr_pair *pair = entry_form(check, node, *form);
         if (pair != NULL && first != NULL)
             (void)jr_check_clash(check, 301, pair->key, first->key,
                                  "'%s' has two forms: %s and %s", path,
@@ -57,8 +57,9 @@ void jr_check_forms(const struct jr_check *check)
 }
 
 /* Refuse what only a function takes. */
-static void refuse(const struct jr_check *check, const struct jr_node *mapping,
-                   const char *key, const char *help)
+static void refuse_function_key(const struct jr_check *check,
+                                const struct jr_node *mapping, const char *key,
+                                const char *help)
 {
     const struct jr_pair *pair = NULL;
     if (mapping != NULL)
@@ -141,8 +142,8 @@ static void warn_of_words(const struct jr_check *check,
 }
 
 /* What a function is called with. */
-static void check_values(const struct jr_check *check,
-                         const struct jr_node *entry)
+static void check_call_values(const struct jr_check *check,
+                              const struct jr_node *entry)
 {
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
     if (entry == NULL)
@@ -165,16 +166,16 @@ void jr_check_calls(const struct jr_check *check)
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
     bool function = jr_call_is_one(check->root);
     if (function) {
-        check_values(check, entry);
+        check_call_values(check, entry);
         if (python != NULL)
             check_smoke(check, python);
         return;
     }
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        refuse(check, python, keys[i],
-               "name one: function: \"pkg.train:main\"");
-    refuse(check, entry, "kwargs", "other programs take args");
+        refuse_function_key(check, python, keys[i],
+                            "name one: function: \"pkg.train:main\"");
+    refuse_function_key(check, entry, "kwargs", "other programs take args");
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        refuse(check, entries->pairs[i].value, "kwargs",
-               "other programs take args");
+        refuse_function_key(check, entries->pairs[i].value, "kwargs",
+                            "other programs take args");
 }

@@ -32,7 +32,7 @@ bool jr_check_is_open(const struct jr_check *check, const char *path)
     return group == NULL || jr_check_is_open(check, group);
 }
 
-static bool is_told(const struct jr_node *node)
+static bool is_list_told(const struct jr_node *node)
 {
     bool list = node->kind == JR_NODE_SEQUENCE;
     for (size_t i = 0; list && i < node->count; i++)
@@ -42,37 +42,40 @@ static bool is_told(const struct jr_node *node)
 }
 
 /* "model 2", or "model ${vars.m}": a number that was put in is not told. */
-static const char *say_number(const struct jr_check *check, const char *name,
-                              const struct jr_node *node)
+static const char *describe_number(const struct jr_check *check,
+                                   const char *name, const struct jr_node *node)
 {
     const char *said = jr_arena_printf(check->lint->arena, "%s %s", name,
                                        jr_lint_said(check->lint, node));
     return said == NULL ? "" : said;
 }
 
-static struct jr_known stated(const struct jr_check *check, const char *path)
+static struct jr_known stated_known(const struct jr_check *check,
+                                    const char *path)
 {
     struct jr_stated number = jr_check_number(check, path);
     struct jr_known known = {.node = number.node, .value = number.value};
     if (known.node == NULL)
         return known;
-    known.told = is_told(known.node);
-    known.said = say_number(check, path, known.node);
+    known.told = is_list_told(known.node);
+    known.said = describe_number(check, path, known.node);
     return known;
 }
 
-static struct jr_known counted(const struct jr_node *list, const char *said)
+static struct jr_known counted_known(const struct jr_node *list,
+                                     const char *said)
 {
     return (struct jr_known){list, list->count, said, true};
 }
 
 /* The sum of local_world_size as a list, or the largest of it. */
-static struct jr_known sized(const struct jr_node *list, bool sum)
+static struct jr_known sum_or_largest_known(const struct jr_node *list,
+                                            bool sum)
 {
     struct jr_known known = {.node = list,
                              .said = sum ? "the sum of local_world_size"
                                          : "local_world_size",
-                             .told = is_told(list)};
+                             .told = is_list_told(list)};
     for (size_t i = 0; i < list->count; i++) {
         uint64_t value = 0;
         (void)jr_num_u64(list->items[i]->text, &value);
@@ -85,10 +88,10 @@ static struct jr_known sized(const struct jr_node *list, bool sum)
 }
 
 /* What follows from two others, and is told at `at`. */
-static struct jr_known derived(const struct jr_check *check,
-                               const struct jr_known *at,
-                               const struct jr_known *other, uint64_t value,
-                               const char *sign)
+static struct jr_known derived_known(const struct jr_check *check,
+                                     const struct jr_known *at,
+                                     const struct jr_known *other,
+                                     uint64_t value, const char *sign)
 {
     const char *said = jr_arena_printf(check->lint->arena, "%s %s %s", at->said,
                                        sign, other->said);
@@ -101,59 +104,59 @@ static struct jr_known derived(const struct jr_check *check,
 /* The mesh as a world, where all three of its axes are known. */
 static struct jr_known world_of_mesh(const struct jr_check *check)
 {
-    struct jr_known world = stated(check, "parallelism.data");
+    struct jr_known world = stated_known(check, "parallelism.data");
     static const char *const paths[] = {"parallelism.model",
                                         "parallelism.pipeline"};
     for (size_t i = 0; i < 2 && world.node != NULL; i++) {
-        struct jr_known axis = stated(check, paths[i]);
+        struct jr_known axis = stated_known(check, paths[i]);
         if (jr_check_is_open(check, paths[i]))
             return (struct jr_known){0};
         if (axis.node != NULL && world.value <= UINT32_MAX)
-            world =
-                derived(check, &world, &axis, world.value * axis.value, "x");
+            world = derived_known(check, &world, &axis,
+                                  world.value * axis.value, "x");
     }
     return world.value > UINT32_MAX ? (struct jr_known){0} : world;
 }
 
-static void derive(const struct jr_check *check, struct jr_sizes *sizes)
+static void derive_sizes(const struct jr_check *check, struct jr_sizes *sizes)
 {
     const struct jr_known *world = &sizes->world;
     const struct jr_known *nodes = &sizes->nodes, *local = &sizes->local;
     if (nodes->node == NULL && world->node != NULL && local->node != NULL &&
         world->value % local->value == 0)
-        sizes->nodes =
-            derived(check, world, local, world->value / local->value, "/");
+        sizes->nodes = derived_known(check, world, local,
+                                     world->value / local->value, "/");
     else if (local->node == NULL && world->node != NULL &&
              nodes->node != NULL && world->value % nodes->value == 0)
-        sizes->local =
-            derived(check, world, nodes, world->value / nodes->value, "/");
+        sizes->local = derived_known(check, world, nodes,
+                                     world->value / nodes->value, "/");
     else if (world->node == NULL && nodes->node != NULL &&
              local->node != NULL && nodes->value <= UINT32_MAX / local->value)
-        sizes->world =
-            derived(check, local, nodes, nodes->value * local->value, "x");
+        sizes->world = derived_known(check, local, nodes,
+                                     nodes->value * local->value, "x");
 }
 
 struct jr_sizes jr_check_known(const struct jr_check *check)
 {
     const struct jr_node *local = jr_doc_get(check->tree, "local_world_size");
     const struct jr_node *hosts = jr_doc_get(check->tree, "hosts");
-    struct jr_sizes sizes = {.world = stated(check, "world_size"),
-                             .nodes = stated(check, "nodes")};
+    struct jr_sizes sizes = {.world = stated_known(check, "world_size"),
+                             .nodes = stated_known(check, "nodes")};
     if (local != NULL && local->kind == JR_NODE_SEQUENCE) {
         sizes.list = local;
-        sizes.local = sized(local, false);
+        sizes.local = sum_or_largest_known(local, false);
     } else {
-        sizes.local = stated(check, "local_world_size");
+        sizes.local = stated_known(check, "local_world_size");
     }
     if (sizes.nodes.node == NULL && local != NULL && local == sizes.list)
-        sizes.nodes = counted(local, "the entries of local_world_size");
+        sizes.nodes = counted_known(local, "the entries of local_world_size");
     else if (sizes.nodes.node == NULL && hosts != NULL)
-        sizes.nodes = counted(hosts, "the entries of hosts");
+        sizes.nodes = counted_known(hosts, "the entries of hosts");
     if (sizes.world.node == NULL && sizes.list != NULL)
-        sizes.world = sized(sizes.list, true);
+        sizes.world = sum_or_largest_known(sizes.list, true);
     else if (sizes.world.node == NULL)
         sizes.world = world_of_mesh(check);
-    derive(check, &sizes);
+    derive_sizes(check, &sizes);
     return sizes;
 }
 

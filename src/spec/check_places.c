@@ -124,9 +124,9 @@ static void check_rank_start(const struct jr_check *check,
 
 /* A rule of `redirects` or `tee` is for local ranks that a node has; and no
  * node has more ranks than the job. */
-static void check_rule(const struct jr_check *check, const char *path,
-                       const struct jr_node *ranks,
-                       const struct jr_sizes *sizes)
+static void check_local_ranks(const struct jr_check *check, const char *path,
+                              const struct jr_node *ranks,
+                              const struct jr_sizes *sizes)
 {
     const struct jr_known *most = jr_check_most(sizes);
     struct jr_arena *arena = check->lint->arena;
@@ -150,15 +150,15 @@ static void check_rule(const struct jr_check *check, const char *path,
                      most->value - 1);
 }
 
-static void check_streams(const struct jr_check *check,
-                          const struct jr_sizes *sizes)
+static void check_redirect_ranks(const struct jr_check *check,
+                                 const struct jr_sizes *sizes)
 {
     static const char *const paths[] = {"redirects", "tee"};
     for (size_t i = 0; i < 2 && jr_check_most(sizes)->node != NULL; i++) {
         const struct jr_node *rules = jr_doc_get(check->tree, paths[i]);
         bool each = rules != NULL && rules->kind == JR_NODE_MAPPING;
         for (size_t j = 0; each && j < rules->count; j++)
-            check_rule(check, paths[i], rules->pairs[j].key, sizes);
+            check_local_ranks(check, paths[i], rules->pairs[j].key, sizes);
     }
 }
 
@@ -168,5 +168,5 @@ void jr_check_places(const struct jr_check *check)
     bool node = check_below(check, "node_rank", &sizes.nodes, "node");
     if (check_below(check, "rank_start", &sizes.world, "rank") && node)
         check_rank_start(check, &sizes);
-    check_streams(check, &sizes);
+    check_redirect_ranks(check, &sizes);
 }

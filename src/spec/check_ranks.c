@@ -73,8 +73,8 @@ static void refuse_rank(struct entries *entries, size_t i, uint32_t rank)
 }
 
 /* Mark the ranks of an entry; complain about the first that has one. */
-static void claim(struct entries *entries, size_t i,
-                  const struct jr_range *range)
+static void claim_entry_ranks(struct entries *entries, size_t i,
+                              const struct jr_range *range)
 {
     uint32_t rank = range->first;
     if (range->last >= MOST_RANKS) {
@@ -108,7 +108,7 @@ static void check_entries(const struct jr_check *check,
         if (!jr_set_parse(&set, check->lint->arena, key->text, &bad))
             continue;
         for (size_t j = 0; j < set.count; j++)
-            claim(&entries, i, &set.ranges[j]);
+            claim_entry_ranks(&entries, i, &set.ranges[j]);
         if (set.all && node->count > 1)
             (void)jr_check_clash(check, 218, key,
                                  node->pairs[i == 0 ? 1 : 0].key,

@@ -14,7 +14,7 @@
  * ranks are followed: beyond it a spec is no longer one that a person wrote. */
 enum { MOST_NAMES = 256, MOST_FOLLOWED = 64 };
 
-static bool returns(const struct jr_check *check)
+static bool does_entry_return(const struct jr_check *check)
 {
     return jr_call_returns(jr_doc_get(check->tree, "entrypoint"));
 }
@@ -30,7 +30,7 @@ static const char *source_of(const struct jr_check *check)
         return from;
     if (unknown)
         return "";
-    return returns(check) ? "return" : "file";
+    return does_entry_return(check) ? "return" : "file";
 }
 
 static bool is_stream(const char *from)
@@ -61,7 +61,7 @@ static const char **group_names(const struct jr_check *check)
     return names;
 }
 
-static bool is_among(const char *name, const char *const *names)
+static bool is_result_name_among(const char *name, const char *const *names)
 {
     for (; *names != NULL; names++)
         if (strcmp(*names, name) == 0)
@@ -184,7 +184,7 @@ void jr_check_fields(const struct jr_check *check)
                     jr_lint_shown(check->lint, words->items[j]),
                     jr_lint_said(check->lint, type));
         if (groups != NULL && strcmp(required, "true") == 0 &&
-            !is_among(field->key->text, groups))
+            !is_result_name_among(field->key->text, groups))
             (void)jr_check_clash(
                 check, 306, field->key,
                 jr_doc_find(check->tree, "results.pattern"),
@@ -201,14 +201,14 @@ struct entry {
     size_t order;
 };
 
-static int by_text(const void *left, const void *right)
+static int compare_entry_texts(const void *left, const void *right)
 {
     const struct entry *a = left, *b = right;
     int order = strcmp(a->node->text, b->node->text);
     return order != 0 ? order : (a->order > b->order) - (a->order < b->order);
 }
 
-static int by_name(const void *a, const void *b)
+static int compare_result_names(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -229,7 +229,7 @@ static const char **result_names(const struct jr_check *check, size_t *ret)
     while (names != NULL && names[*ret] != NULL)
         ++*ret;
     if (names != NULL)
-        qsort(names, *ret, sizeof *names, by_name);
+        qsort(names, *ret, sizeof *names, compare_result_names);
     return names;
 }
 
@@ -239,8 +239,8 @@ static void check_entry(const struct jr_check *check, const struct entry *entry,
     struct jr_lint *lint = check->lint;
     const char *name = entry->node->text;
     const char *source = jr_lint_source(entry->node);
-    if (names == NULL ||
-        bsearch(&name, names, count, sizeof *names, by_name) != NULL)
+    if (names == NULL || bsearch(&name, names, count, sizeof *names,
+                                 compare_result_names) != NULL)
         return;
     struct jr_diag *diag = jr_check_clash(
         check, 306, entry->node, NULL, "'results.%s' names no field: %s",
@@ -249,8 +249,9 @@ static void check_entry(const struct jr_check *check, const struct entry *entry,
         jr_lint_suggest(lint, diag, entry->node, names);
 }
 
-static void check_twice(const struct jr_check *check, const struct entry *first,
-                        const struct entry *again)
+static void check_field_twice(const struct jr_check *check,
+                              const struct entry *first,
+                              const struct entry *again)
 {
     const char *source = jr_lint_source(again->node);
     const char *name = jr_lint_quoted(check->lint, source, strlen(source));
@@ -285,11 +286,11 @@ void jr_check_comparisons(const struct jr_check *check)
     if (count == 0)
         return;
     const char **names = result_names(check, &names_count);
-    qsort(entries, count, sizeof *entries, by_text);
+    qsort(entries, count, sizeof *entries, compare_entry_texts);
     for (size_t i = 0; i < count; i++) {
         check_entry(check, &entries[i], names, names_count);
         if (i > 0)
-            check_twice(check, &entries[i - 1], &entries[i]);
+            check_field_twice(check, &entries[i - 1], &entries[i]);
     }
 }
 

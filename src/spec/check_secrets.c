@@ -27,13 +27,13 @@ enum {
 static const char BLANKS[] = " \t\r\n", REFERENCE[] = "${env:";
 
 /* A scalar as somebody wrote it, whatever was put into it. */
-static struct word written(const struct jr_node *node)
+static struct word word_as_written(const struct jr_node *node)
 {
     const char *text = jr_lint_source(jr_lint_origin(node));
     return (struct word){text, strlen(text)};
 }
 
-static bool begins(struct word word, const char *prefix)
+static bool word_begins_with(struct word word, const char *prefix)
 {
     size_t len = strlen(prefix);
     return word.len >= len && memcmp(word.text, prefix, len) == 0;
@@ -45,7 +45,7 @@ static bool is_quote(char byte)
 }
 
 /* Without the shell's quotes, of which one may be some words away. */
-static struct word unquote(struct word word)
+static struct word unquote_word(struct word word)
 {
     if (word.len > 0 && is_quote(word.text[0]))
         word = (struct word){word.text + 1, word.len - 1};
@@ -61,9 +61,9 @@ static bool is_harmless(struct word value)
     static const char *const starts[] = {"$", "/", "~/", "./", "../", "%{"};
     char text[SHORT_LEN + 1];
     double number;
-    value = unquote(value);
+    value = unquote_word(value);
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (begins(value, starts[i]))
+        if (word_begins_with(value, starts[i]))
             return true;
     if (value.len > SHORT_LEN)
         return false;
@@ -104,7 +104,8 @@ static bool is_match(const char *glob, const char *name)
 
 /* The glob that the name of a variable matches. Most match none, which one call
  * tells. */
-static const char *find_name(const struct jr_check *check, const char *name)
+static const char *find_name_glob(const struct jr_check *check,
+                                  const char *name)
 {
     bool any = jr_env_matches(check->secrets, check->secrets_count, name,
                               strlen(name));
@@ -128,8 +129,9 @@ static bool is_word_match(const char *glob, const char *name)
 }
 
 /* Warn at `node`, whose line is not quoted: it may hold the secret. */
-static void warn(const struct jr_check *check, const struct jr_node *node,
-                 const char *path, const char *message)
+static void warn_at_secret(const struct jr_check *check,
+                           const struct jr_node *node, const char *path,
+                           const char *message)
 {
     struct jr_lint *lint = check->lint;
     struct jr_span span = node->span;
@@ -149,36 +151,38 @@ static void warn(const struct jr_check *check, const struct jr_node *node,
 }
 
 /* Whether the spec itself states the value, if only by way of another one. */
-static bool is_literal(const struct jr_node *value)
+static bool is_literal_secret(const struct jr_node *value)
 {
     value = jr_lint_origin(value);
     return value->filled == NULL && strcmp(value->text, "???") != 0 &&
            jr_scalar_type(value) != JR_SCALAR_NULL &&
-           !is_harmless(written(value));
+           !is_harmless(word_as_written(value));
 }
 
-static void check_variables(const struct jr_check *check,
-                            const struct jr_node *env, const char *path)
+static void check_secret_variables(const struct jr_check *check,
+                                   const struct jr_node *env, const char *path)
 {
     struct jr_arena *arena = check->lint->arena;
     for (size_t i = 0; env != NULL && i < env->count; i++) {
         const struct jr_node *key = env->pairs[i].key;
-        const char *glob = find_name(check, key->text);
-        if (glob == NULL || !is_literal(env->pairs[i].value))
+        const char *glob = find_name_glob(check, key->text);
+        if (glob == NULL || !is_literal_secret(env->pairs[i].value))
             continue;
-        warn(check, key, jr_arena_printf(arena, "%s.%s", path, key->text),
-             jr_arena_printf(arena,
-                             "the value of %s stands in the spec, but %s of "
-                             "`secrets` says that it is secret",
-                             jr_lint_quoted(check->lint, key->text, key->len),
-                             glob));
+        warn_at_secret(
+            check, key, jr_arena_printf(arena, "%s.%s", path, key->text),
+            jr_arena_printf(arena,
+                            "the value of %s stands in the spec, but %s of "
+                            "`secrets` says that it is secret",
+                            jr_lint_quoted(check->lint, key->text, key->len),
+                            glob));
     }
 }
 
 /* "_HF_TOKEN_" for `--hf-token` and `HF_TOKEN=...`; false where the word names
  * nothing. */
-static bool read_name(struct word word, char ret_name[static NAME_MAX_LEN + 3],
-                      size_t *ret_len)
+static bool read_word_name(struct word word,
+                           char ret_name[static NAME_MAX_LEN + 3],
+                           size_t *ret_len)
 {
     size_t dashes = 0, len = 0;
     while (dashes < word.len && word.text[dashes] == '-')
@@ -208,25 +212,26 @@ static void warn_argument(const struct jr_check *check, struct place place,
                           struct word name, const char *glob)
 {
     struct jr_lint *lint = check->lint;
-    warn(check, place.node, place.path,
-         jr_arena_printf(lint->arena,
-                         "every user of the machine can read the value of %s, "
-                         "but %s of `secrets` says that it is secret",
-                         jr_lint_quoted(lint, name.text, name.len), glob));
+    warn_at_secret(
+        check, place.node, place.path,
+        jr_arena_printf(lint->arena,
+                        "every user of the machine can read the value of %s, "
+                        "but %s of `secrets` says that it is secret",
+                        jr_lint_quoted(lint, name.text, name.len), glob));
 }
 
 /* A word, and the one behind it. */
-static void check_word(const struct jr_check *check, struct place place,
-                       struct word word, struct word next)
+static void check_secret_word(const struct jr_check *check, struct place place,
+                              struct word word, struct word next)
 {
     char name[NAME_MAX_LEN + 3];
     size_t len;
-    if (!read_name(word, name, &len))
+    if (!read_word_name(word, name, &len))
         return;
     struct word value = next;
     if (len < word.len)
         value = (struct word){word.text + len + 1, word.len - len - 1};
-    else if (begins(next, "-"))
+    else if (word_begins_with(next, "-"))
         return;
     const char *glob = find_glob(check, name, is_word_match);
     if (glob != NULL && !is_harmless(value))
@@ -236,13 +241,13 @@ static void check_word(const struct jr_check *check, struct place place,
 /* Secrets of the environment that an argument asks for. */
 static void check_references(const struct jr_check *check, struct place place)
 {
-    const char *text = written(place.node).text, *at = text;
+    const char *text = word_as_written(place.node).text, *at = text;
     for (; (at = strstr(at, REFERENCE)) != NULL; at += strlen(REFERENCE)) {
         struct word name = {at + strlen(REFERENCE), 0};
         name.len = strcspn(name.text, ":}");
         const char *copy =
             jr_arena_strndup(check->lint->arena, name.text, name.len);
-        const char *glob = copy == NULL ? NULL : find_name(check, copy);
+        const char *glob = copy == NULL ? NULL : find_name_glob(check, copy);
         bool escaped = at > text && at[-1] == '$';
         if (glob != NULL && !escaped)
             warn_argument(check, place, name, glob);
@@ -260,17 +265,17 @@ static void check_key(const struct jr_check *check, const struct jr_pair *pair,
         jr_arena_printf(check->lint->arena, "--%s", pair->key->text);
     if (option == NULL || pair->value->kind != JR_NODE_SCALAR ||
         jr_scalar_type(pair->value) == JR_SCALAR_NULL ||
-        !read_name((struct word){option, strlen(option)}, name, &len))
+        !read_word_name((struct word){option, strlen(option)}, name, &len))
         return;
     const char *glob = find_glob(check, name, is_word_match);
-    if (glob != NULL && !is_harmless(written(pair->value)))
+    if (glob != NULL && !is_harmless(word_as_written(pair->value)))
         warn_argument(check, (struct place){pair->value, path},
                       (struct word){option + 2, len - 2}, glob);
 }
 
 /* What a function is called with, whatever its type; NULL: nothing. */
-static void check_values(const struct jr_check *check,
-                         const struct jr_node *node, const char *path)
+static void check_secret_values(const struct jr_check *check,
+                                const struct jr_node *node, const char *path)
 {
     const struct place place = {node, path};
     if (node != NULL && node->kind == JR_NODE_SCALAR)
@@ -280,7 +285,8 @@ static void check_values(const struct jr_check *check,
         bool list = node->kind == JR_NODE_SEQUENCE;
         if (!list)
             check_key(check, &node->pairs[i], path);
-        check_values(check, list ? node->items[i] : node->pairs[i].value, path);
+        check_secret_values(check, list ? node->items[i] : node->pairs[i].value,
+                            path);
     }
 }
 
@@ -291,17 +297,17 @@ static void check_arguments(const struct jr_check *check,
         const struct place place = {args->items[i], path};
         struct word next = {"", 0};
         if (args->items[i]->kind != JR_NODE_SCALAR) {
-            check_values(check, args->items[i], path);
+            check_secret_values(check, args->items[i], path);
             continue;
         }
         if (i + 1 < args->count && args->items[i + 1]->kind == JR_NODE_SCALAR)
-            next = written(args->items[i + 1]);
-        check_word(check, place, written(args->items[i]), next);
+            next = word_as_written(args->items[i + 1]);
+        check_secret_word(check, place, word_as_written(args->items[i]), next);
         check_references(check, place);
     }
 }
 
-static struct word word_at(const char *text)
+static struct word shell_word_at(const char *text)
 {
     text += strspn(text, BLANKS);
     return (struct word){text, strcspn(text, BLANKS)};
@@ -311,33 +317,33 @@ static void check_shell(const struct jr_check *check,
                         const struct jr_node *shell, const char *path)
 {
     const struct place place = {shell, path};
-    struct word word = word_at(shell == NULL ? "" : shell->text);
+    struct word word = shell_word_at(shell == NULL ? "" : shell->text);
     while (word.len > 0) {
-        struct word next = word_at(word.text + word.len);
-        check_word(check, place, word, next);
+        struct word next = shell_word_at(word.text + word.len);
+        check_secret_word(check, place, word, next);
         word = next;
     }
 }
 
-static void check_all(const struct jr_check *check)
+static void check_secrets(const struct jr_check *check)
 {
     const struct jr_node *tree = check->tree;
     const struct jr_node *entries = jr_doc_get(tree, "per_rank");
-    check_variables(check, jr_doc_get(tree, "env"), "env");
+    check_secret_variables(check, jr_doc_get(tree, "env"), "env");
     check_arguments(check, jr_doc_find(tree, "entrypoint.command"),
                     "entrypoint.command");
     check_arguments(check, jr_doc_find(tree, "entrypoint.args"),
                     "entrypoint.args");
-    check_values(check, jr_doc_find(tree, "entrypoint.kwargs"),
-                 "entrypoint.kwargs");
+    check_secret_values(check, jr_doc_find(tree, "entrypoint.kwargs"),
+                        "entrypoint.kwargs");
     check_shell(check, jr_doc_find(tree, "entrypoint.shell"),
                 "entrypoint.shell");
     check_shell(check, jr_doc_get(tree, "setup"), "setup");
     for (size_t i = 0; entries != NULL && i < entries->count; i++) {
         const struct jr_node *entry = entries->pairs[i].value;
-        check_variables(check, jr_doc_get(entry, "env"), "per_rank");
+        check_secret_variables(check, jr_doc_get(entry, "env"), "per_rank");
         check_arguments(check, jr_doc_get(entry, "args"), "per_rank");
-        check_values(check, jr_doc_get(entry, "kwargs"), "per_rank");
+        check_secret_values(check, jr_doc_get(entry, "kwargs"), "per_rank");
     }
 }
 
@@ -348,5 +354,5 @@ void jr_check_secrets(const struct jr_check *check)
     with_globs.secrets = globs.items;
     with_globs.secrets_count = globs.count;
     if (!check->lint->arena->failed)
-        check_all(&with_globs);
+        check_secrets(&with_globs);
 }

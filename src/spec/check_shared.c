@@ -15,7 +15,8 @@ struct path_words {
     bool node;
 };
 
-static void read_word(struct path_words *words, const char *name, size_t len)
+static void read_path_word(struct path_words *words, const char *name,
+                           size_t len)
 {
     static const char *const ranks[] = {
         "rank",      "local_rank", "model_rank", "pipeline_rank",
@@ -26,14 +27,14 @@ static void read_word(struct path_words *words, const char *name, size_t len)
     words->node |= len == 9 && strncmp(name, "node_rank", len) == 0;
 }
 
-static void read_path(struct path_words *words, const char *path)
+static void read_path_words(struct path_words *words, const char *path)
 {
     while (path != NULL && (path = strchr(path, '%')) != NULL) {
         size_t len = path[1] == '{' ? strcspn(path, "}") : 0;
         if (strncmp(path, "%%{", 3) == 0)
             len = 2;
         else if (len > 2)
-            read_word(words, path + 2, len - 2);
+            read_path_word(words, path + 2, len - 2);
         path += len > 0 ? len : 1;
     }
 }
@@ -59,8 +60,8 @@ static bool are_several(const struct jr_check *check, const char *required)
 }
 
 /* Where all of a node share a path, one with one rank each has no such node. */
-static bool is_shared(const struct jr_check *check,
-                      const struct path_words *words)
+static bool is_path_shared(const struct jr_check *check,
+                           const struct path_words *words)
 {
     struct jr_sizes sizes = jr_check_known(check);
     const char *required = jr_check_text(check, "results.required");
@@ -80,10 +81,10 @@ void jr_check_shared(const struct jr_check *check)
         jr_check_is_open(check, "workdir") ||
         (at->filled != NULL && at->filled->unknown))
         return;
-    read_path(&words, file);
+    read_path_words(&words, file);
     if (file[0] != '/')
-        read_path(&words, jr_check_text(check, "workdir"));
-    if (!is_shared(check, &words) ||
+        read_path_words(&words, jr_check_text(check, "workdir"));
+    if (!is_path_shared(check, &words) ||
         !are_several(check, jr_check_text(check, "results.required")))
         return;
     struct jr_diag *diag = jr_check_clash(

@@ -25,8 +25,8 @@ struct sizes {
 };
 
 /* "model 2", or "model ${vars.m}": a number that was put in is not told. */
-static const char *say(const struct jr_check *check, const char *name,
-                       const struct jr_stated *stated)
+static const char *describe_size(const struct jr_check *check, const char *name,
+                                 const struct jr_stated *stated)
 {
     struct jr_arena *arena = check->lint->arena;
     const char *said;
@@ -38,7 +38,7 @@ static const char *say(const struct jr_check *check, const char *name,
     return said == NULL ? "" : said;
 }
 
-static bool is_literal(const struct jr_stated *stated)
+static bool is_size_literal(const struct jr_stated *stated)
 {
     return stated->node == NULL || stated->node->filled == NULL;
 }
@@ -85,8 +85,8 @@ static struct jr_stated world_of_nodes(const struct jr_check *check,
         world.node = sizes->local.node;
         world.value = sizes->nodes.value * sizes->local.value;
         *ret_as = jr_arena_printf(
-            arena, "%s x %s", say(check, "nodes", &sizes->nodes),
-            say(check, "local_world_size", &sizes->local));
+            arena, "%s x %s", describe_size(check, "nodes", &sizes->nodes),
+            describe_size(check, "local_world_size", &sizes->local));
     }
     if (world.value > UINT32_MAX && *ret_as != NULL) {
         refuse_overflow(check, world.node, sizes->nodes.node, *ret_as);
@@ -105,7 +105,8 @@ static void check_multiple(const struct jr_check *check,
         return;
     struct jr_diag *diag = jr_check_clash(
         check, 312, part->node, sizes->world.node, "%s is no multiple of %s",
-        say(check, "world_size", &sizes->world), say(check, name, part));
+        describe_size(check, "world_size", &sizes->world),
+        describe_size(check, name, part));
     jr_diag_help(check->lint->diags, diag,
                  "nodes that differ: local_world_size: [...], one per node");
 }
@@ -113,7 +114,7 @@ static void check_multiple(const struct jr_check *check,
 /* Whether no number that comes of nodes and their ranks was put in. */
 static bool are_literal(const struct sizes *sizes)
 {
-    return is_literal(&sizes->nodes) && is_literal(&sizes->local) &&
+    return is_size_literal(&sizes->nodes) && is_size_literal(&sizes->local) &&
            is_literal_list(sizes->list);
 }
 
@@ -124,7 +125,7 @@ static void refuse_nodes(const struct jr_check *check,
     struct jr_diag *diag = jr_check_clash(
         check, 312, sizes->known.node, sizes->world.node, "%s is not %s",
         sizes->known_as == NULL ? "" : sizes->known_as,
-        say(check, "world_size", &sizes->world));
+        describe_size(check, "world_size", &sizes->world));
     if (are_literal(sizes))
         jr_diag_help(check->lint->diags, diag,
                      "leave world_size out, and it is %" PRIu64,
@@ -133,7 +134,8 @@ static void refuse_nodes(const struct jr_check *check,
         jr_diag_help(check->lint->diags, diag, "leave world_size out");
 }
 
-static void check_nodes(const struct jr_check *check, struct sizes *sizes)
+static void check_world_of_nodes(const struct jr_check *check,
+                                 struct sizes *sizes)
 {
     const char *as = NULL;
     struct jr_stated nodes = world_of_nodes(check, sizes, &as);
@@ -148,7 +150,7 @@ static void check_nodes(const struct jr_check *check, struct sizes *sizes)
     if (nodes.node != NULL && nodes.value != sizes->world.value)
         refuse_nodes(check, sizes);
     sizes->known = sizes->world;
-    sizes->known_as = say(check, "world_size", &sizes->world);
+    sizes->known_as = describe_size(check, "world_size", &sizes->world);
 }
 
 /* "model 2 x pipeline 2", as far as it is stated; "" for nothing. */
@@ -166,9 +168,10 @@ static const char *mesh_text(const struct jr_check *check,
     const char *text = "";
     for (size_t i = 0; i < sizeof axes / sizeof *axes && text != NULL; i++)
         if (axes[i].stated->node != NULL)
-            text = jr_arena_printf(check->lint->arena, "%s%s%s", text,
-                                   text[0] == '\0' ? "" : " x ",
-                                   say(check, axes[i].name, axes[i].stated));
+            text = jr_arena_printf(
+                check->lint->arena, "%s%s%s", text,
+                text[0] == '\0' ? "" : " x ",
+                describe_size(check, axes[i].name, axes[i].stated));
     return text == NULL ? "" : text;
 }
 
@@ -177,15 +180,15 @@ static const char *mesh_text(const struct jr_check *check,
 static bool is_told_world(const struct sizes *sizes)
 {
     if (sizes->world.node != NULL)
-        return is_literal(&sizes->world);
-    return is_literal(&sizes->nodes) && is_literal(&sizes->local) &&
+        return is_size_literal(&sizes->world);
+    return is_size_literal(&sizes->nodes) && is_size_literal(&sizes->local) &&
            is_literal_list(sizes->list);
 }
 
-static bool is_told(const struct sizes *sizes)
+static bool is_mesh_told(const struct sizes *sizes)
 {
-    return is_told_world(sizes) && is_literal(&sizes->model) &&
-           is_literal(&sizes->pipeline) && is_literal(&sizes->data);
+    return is_told_world(sizes) && is_size_literal(&sizes->model) &&
+           is_size_literal(&sizes->pipeline) && is_size_literal(&sizes->data);
 }
 
 /* data is left to be derived: the rest has to divide the world. */
@@ -200,7 +203,7 @@ static void check_divides(const struct jr_check *check,
     struct jr_diag *diag = jr_check_clash(
         check, 310, at, sizes->known.node, "%s does not divide by %s",
         sizes->known_as, mesh_text(check, sizes));
-    if (!is_told(sizes))
+    if (!is_mesh_told(sizes))
         return;
     if (below == 0)
         jr_diag_help(check->lint->diags, diag,
@@ -217,13 +220,14 @@ static void refuse_mesh(const struct jr_check *check, const struct sizes *sizes,
     struct jr_diag *diag = jr_check_clash(
         check, 311, sizes->data.node, sizes->known.node, "%s is not %s",
         mesh_text(check, sizes), sizes->known_as);
-    if (sizes->known.value % group == 0 && is_told(sizes))
+    if (sizes->known.value % group == 0 && is_mesh_told(sizes))
         jr_diag_help(check->lint->diags, diag,
                      "leave data out, and it is %" PRIu64,
                      sizes->known.value / group);
 }
 
-static void check_mesh(const struct jr_check *check, const struct sizes *sizes)
+static void check_mesh_sizes(const struct jr_check *check,
+                             const struct sizes *sizes)
 {
     const struct jr_node *at = sizes->model.node;
     uint64_t group = (at == NULL ? 1 : sizes->model.value), mesh;
@@ -295,6 +299,6 @@ void jr_check_sizes(const struct jr_check *check)
     check_lengths(check, &sizes);
     if (sizes.nodes.node == NULL && sizes.list == NULL && sizes.hosts != NULL)
         sizes.nodes = (struct jr_stated){sizes.hosts, sizes.hosts->count};
-    check_nodes(check, &sizes);
-    check_mesh(check, &sizes);
+    check_world_of_nodes(check, &sizes);
+    check_mesh_sizes(check, &sizes);
 }

@@ -66,7 +66,7 @@ static void check_barrier(const struct jr_check *check,
 }
 
 /* Whether a library, or Python itself, reads the variable when it is loaded. */
-static bool is_early(const char *name)
+static bool is_read_early(const char *name)
 {
     static const char *const prefixes[] = {"LD_", "OMP_", "PYTHON"};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
@@ -76,7 +76,7 @@ static bool is_early(const char *name)
 }
 
 /* Whether a value differs between ranks: all words may. */
-static bool varies(const struct jr_node *value)
+static bool varies_by_rank(const struct jr_node *value)
 {
     const char *mark = strstr(value->text, "%{");
     return mark != NULL && (mark == value->text || mark[-1] != '%');
@@ -88,7 +88,8 @@ static void warn_of_late(const struct jr_check *check,
 {
     for (size_t i = 0; env != NULL && i < env->count; i++) {
         const struct jr_pair *pair = &env->pairs[i];
-        if (!is_early(pair->key->text) || (!all && !varies(pair->value)))
+        if (!is_read_early(pair->key->text) ||
+            (!all && !varies_by_rank(pair->value)))
             continue;
         struct jr_diag *diag = jr_diags_warning(
             check->lint->diags, 323, pair->key->span, NULL,

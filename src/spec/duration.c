@@ -92,7 +92,7 @@ static bool take_digits(const char **text, uint64_t *ret)
     return len > 0 && len < 7;
 }
 
-static bool read_clock(const char *text, struct clock *ret)
+static bool read_duration_clock(const char *text, struct clock *ret)
 {
     *ret = (struct clock){0};
     if (strchr(text, '-') != NULL) {
@@ -110,8 +110,8 @@ static bool read_clock(const char *text, struct clock *ret)
 }
 
 /* The time, if its first part counts units of so many milliseconds. */
-static const char *say_clock(struct jr_lint *lint, const struct clock *clock,
-                             uint64_t unit)
+static const char *clock_as_duration(struct jr_lint *lint,
+                                     const struct clock *clock, uint64_t unit)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     uint64_t ms = clock->day * DAY;
@@ -121,14 +121,14 @@ static const char *say_clock(struct jr_lint *lint, const struct clock *clock,
     return jr_buf_keep(&text, lint->arena);
 }
 
-static const char *say_words(struct jr_lint *lint, uint64_t ms)
+static const char *words_as_duration(struct jr_lint *lint, uint64_t ms)
 {
     const struct clock clock = {.parts = {ms}, .count = 1};
-    return say_clock(lint, &clock, 1);
+    return clock_as_duration(lint, &clock, 1);
 }
 
-static void offer(struct jr_lint *lint, struct jr_diag *diag,
-                  const struct jr_node *node, const char *text)
+static void offer_duration(struct jr_lint *lint, struct jr_diag *diag,
+                           const struct jr_node *node, const char *text)
 {
     if (text == NULL)
         return;
@@ -147,8 +147,8 @@ static bool is_endless(const char *text)
     return i < count;
 }
 
-static void suggest(struct jr_lint *lint, struct jr_diag *diag,
-                    const struct jr_node *node)
+static void suggest_duration(struct jr_lint *lint, struct jr_diag *diag,
+                             const struct jr_node *node)
 {
     struct clock clock;
     uint64_t ms;
@@ -162,15 +162,15 @@ static void suggest(struct jr_lint *lint, struct jr_diag *diag,
     else if (is_endless(node->text))
         jr_diag_help(lint->diags, diag, "leave it out if there is to be none");
     else if (read_words(node->text, &ms))
-        offer(lint, diag, node, say_words(lint, ms));
-    else if (!read_clock(node->text, &clock))
+        offer_duration(lint, diag, node, words_as_duration(lint, ms));
+    else if (!read_duration_clock(node->text, &clock))
         return;
     else if (clock.days || clock.count == 3)
-        offer(lint, diag, node, say_clock(lint, &clock, HOUR));
+        offer_duration(lint, diag, node, clock_as_duration(lint, &clock, HOUR));
     else
         jr_diag_help(lint->diags, diag, "did you mean %s, or %s?",
-                     say_clock(lint, &clock, MINUTE),
-                     say_clock(lint, &clock, HOUR));
+                     clock_as_duration(lint, &clock, MINUTE),
+                     clock_as_duration(lint, &clock, HOUR));
 }
 
 struct jr_node *jr_read_duration(struct jr_lint *lint,
@@ -180,8 +180,8 @@ struct jr_node *jr_read_duration(struct jr_lint *lint,
 {
     uint64_t ms;
     if (!jr_num_duration(node->text, &ms)) {
-        suggest(lint, jr_lint_wrong(lint, type, node, at), node);
+        suggest_duration(lint, jr_lint_wrong(lint, type, node, at), node);
         return NULL;
     }
-    return jr_lint_scalar(lint, node, say_words(lint, ms), false);
+    return jr_lint_scalar(lint, node, words_as_duration(lint, ms), false);
 }

@@ -55,8 +55,9 @@ bool jr_profiles_named(const struct jr_node *root)
     return false;
 }
 
-static struct jr_diag *complain(struct work *work, unsigned code,
-                                const struct jr_node *at, const char *message)
+static struct jr_diag *report_profile(struct work *work, unsigned code,
+                                      const struct jr_node *at,
+                                      const char *message)
 {
     work->failed = true;
     return jr_diags_error(work->diags, code, at->span, PROFILES, "%s",
@@ -72,11 +73,11 @@ static struct jr_diag *complain_of(struct work *work, unsigned code,
     jr_buf_printf(&text, "%s'", before);
     jr_buf_escaped(&text, at->text, at->len);
     jr_buf_printf(&text, "'%s", after);
-    return complain(work, code, at, text.failed ? NULL : text.data);
+    return report_profile(work, code, at, text.failed ? NULL : text.data);
 }
 
-static void refuse_unread(struct work *work, const struct jr_node *path,
-                          bool outside, const struct jr_error *err)
+static void refuse_unread_profile(struct work *work, const struct jr_node *path,
+                                  bool outside, const struct jr_error *err)
 {
     struct jr_buf why JR_BUF_CLEANUP = JR_BUF_INIT;
     if (err->sys == ENOMEM) {
@@ -104,7 +105,7 @@ static bool has_kind(struct work *work, const struct jr_pair *pair,
         jr_scalar_type(value) != JR_SCALAR_NULL) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_printf(&text, "'%s' wants %s", pair->key->text, wants);
-        (void)complain(work, 122, value, text.failed ? NULL : text.data);
+        (void)report_profile(work, 122, value, text.failed ? NULL : text.data);
     }
     return false;
 }
@@ -148,8 +149,8 @@ static void take_pair(struct work *work, const struct jr_pair *pair)
     }
 }
 
-static void compose(struct work *work, const struct jr_reading *reading,
-                    const struct jr_node *path)
+static void compose_profile(struct work *work, const struct jr_reading *reading,
+                            const struct jr_node *path)
 {
     struct jr_doc doc;
     size_t errors = work->diags->errors;
@@ -181,15 +182,16 @@ static void take_file(struct work *work, const struct jr_node *path)
         .path = path->text, .from = &from, .arena = &work->doc->arena};
     struct jr_error err = {0};
     if (strstr(path->text, "${") != NULL)
-        (void)complain(work, 122, path,
-                       "the path of a profile has no ${...}: files are read "
-                       "before anything is put in");
+        (void)report_profile(
+            work, 122, path,
+            "the path of a profile has no ${...}: files are read "
+            "before anything is put in");
     else if (++work->files > JR_PROFILES_MAX)
-        (void)complain(work, 122, path, "at most 16 profiles are read");
+        (void)report_profile(work, 122, path, "at most 16 profiles are read");
     else if (work->reader->read(work->reader, &reading, &err) != 0)
-        refuse_unread(work, path, reading.outside, &err);
+        refuse_unread_profile(work, path, reading.outside, &err);
     else
-        compose(work, &reading, path);
+        compose_profile(work, &reading, path);
     jr_buf_release(&reading.text);
 }
 
@@ -208,7 +210,7 @@ static void keep_words(struct work *work, const struct jr_node *profiles)
     jr_node_set(arena, work->doc->root, PROFILES, words);
 }
 
-static bool states(const struct jr_node *node)
+static bool is_stated(const struct jr_node *node)
 {
     return node != NULL && (node->kind != JR_NODE_SCALAR ||
                             jr_scalar_type(node) != JR_SCALAR_NULL);
@@ -220,14 +222,14 @@ static void lay_spec_over(struct work *work)
     struct jr_node *root = work->doc->root;
     struct jr_node *env = jr_doc_get(root, ENV);
     struct jr_node *remove = jr_doc_get(root, REMOVE);
-    if (work->env != NULL && states(env))
+    if (work->env != NULL && is_stated(env))
         add_env(work, env);
     if (work->env != NULL)
         jr_node_set(&work->doc->arena, root, ENV, work->env);
     if (work->remove == NULL ||
-        (states(remove) && remove->kind != JR_NODE_SEQUENCE))
+        (is_stated(remove) && remove->kind != JR_NODE_SEQUENCE))
         return;
-    if (states(remove))
+    if (is_stated(remove))
         add_remove(work, remove);
     jr_node_set(&work->doc->arena, root, REMOVE, work->remove);
 }

@@ -65,8 +65,8 @@ void jr_spec_emit(struct jr_buf *out, const struct jr_spec_file *file)
     jr_arena_release(&arena);
 }
 
-static const struct jr_node *find_node(const struct jr_spec_file *file,
-                                       const char *path)
+static const struct jr_node *find_spec_node(const struct jr_spec_file *file,
+                                            const char *path)
 {
     return file->tree == NULL ? NULL : jr_doc_find(file->tree, path);
 }
@@ -74,8 +74,8 @@ static const struct jr_node *find_node(const struct jr_spec_file *file,
 /* What a message, or a record, has for a scalar. */
 typedef const char *teller(struct jr_arena *arena, const struct jr_node *node);
 
-static const char *tell_source(struct jr_arena *arena,
-                               const struct jr_node *node)
+static const char *text_of_source(struct jr_arena *arena,
+                                  const struct jr_node *node)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     if (node->filled == NULL)
@@ -84,15 +84,16 @@ static const char *tell_source(struct jr_arena *arena,
     return jr_buf_keep(&out, arena);
 }
 
-static const char *tell_kept(struct jr_arena *arena, const struct jr_node *node)
+static const char *text_of_kept(struct jr_arena *arena,
+                                const struct jr_node *node)
 {
     (void)arena;
     return node->filled == NULL ? NULL : node->filled->kept;
 }
 
 /* A list, if the teller has something else than its text for any item. */
-static const char *tell_items(struct jr_arena *arena,
-                              const struct jr_node *list, teller *tell)
+static const char *text_of_items(struct jr_arena *arena,
+                                 const struct jr_node *list, teller *tell)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     bool any = false;
@@ -110,13 +111,13 @@ static const char *tell_items(struct jr_arena *arena,
     return any ? jr_buf_keep(&out, arena) : NULL;
 }
 
-static const char *tell_field(const struct jr_spec_file *file,
-                              struct jr_arena *arena, const char *path,
-                              teller *tell)
+static const char *text_of_field(const struct jr_spec_file *file,
+                                 struct jr_arena *arena, const char *path,
+                                 teller *tell)
 {
-    const struct jr_node *node = find_node(file, path);
+    const struct jr_node *node = find_spec_node(file, path);
     if (node != NULL && node->kind == JR_NODE_SEQUENCE)
-        return tell_items(arena, node, tell);
+        return text_of_items(arena, node, tell);
     if (node != NULL && node->kind == JR_NODE_MAPPING)
         node = jr_doc_find(file->doc.root, path); /* its short form */
     return node != NULL && node->kind == JR_NODE_SCALAR ? tell(arena, node)
@@ -126,20 +127,20 @@ static const char *tell_field(const struct jr_spec_file *file,
 const char *jr_spec_written(const struct jr_spec_file *file,
                             struct jr_arena *arena, const char *path)
 {
-    return tell_field(file, arena, path, tell_source);
+    return text_of_field(file, arena, path, text_of_source);
 }
 
 const char *jr_spec_kept(const struct jr_spec_file *file,
                          struct jr_arena *arena, const char *path)
 {
-    return tell_field(file, arena, path, tell_kept);
+    return text_of_field(file, arena, path, text_of_kept);
 }
 
-static bool is_unknown(const struct jr_node *node)
+static bool is_value_unknown(const struct jr_node *node)
 {
     bool unknown = node->filled != NULL && node->filled->unknown;
     for (size_t i = 0; node->kind == JR_NODE_SEQUENCE && i < node->count; i++)
-        unknown = unknown || is_unknown(node->items[i]);
+        unknown = unknown || is_value_unknown(node->items[i]);
     return unknown;
 }
 
@@ -149,21 +150,21 @@ bool jr_spec_is_unknown(const struct jr_spec_file *file, const char *path)
     const char *dot = strrchr(path, '.');
     const struct jr_node *node = jr_doc_find(file->doc.root, path);
     if (node != NULL || dot == NULL)
-        return node != NULL && is_unknown(node);
+        return node != NULL && is_value_unknown(node);
     (void)snprintf(group, sizeof group, "%.*s", (int)(dot - path), path);
     return jr_spec_is_unknown(file, group);
 }
 
 struct jr_span jr_spec_where(const struct jr_spec_file *file, const char *path)
 {
-    const struct jr_node *node = find_node(file, path);
+    const struct jr_node *node = find_spec_node(file, path);
     return node == NULL ? (struct jr_span){0} : node->span;
 }
 
 struct jr_span jr_spec_overridden(const struct jr_spec_file *file,
                                   const char *path, size_t i)
 {
-    const struct jr_node *node = find_node(file, path);
+    const struct jr_node *node = find_spec_node(file, path);
     node = node == NULL ? NULL : node->under;
     for (; node != NULL && i > 0; i--)
         node = node->under;

@@ -59,9 +59,11 @@ static bool is_good_plain(struct jr_lint *lint, const struct jr_spec_type *type,
 }
 
 /* The first of what was found, without what it quotes. */
-static void tell(struct jr_lint *lint, const struct jr_spec_type *type,
-                 const struct jr_node *node, const struct jr_step *at,
-                 const struct jr_diags *found)
+static void report_filled_finding(struct jr_lint *lint,
+                                  const struct jr_spec_type *type,
+                                  const struct jr_node *node,
+                                  const struct jr_step *at,
+                                  const struct jr_diags *found)
 {
     const char *code = found->count > 0 ? found->items[0].code : "JR0211";
     const struct jr_code *row = jr_code_find(code);
@@ -94,7 +96,7 @@ struct jr_node *jr_lint_filled(struct jr_lint *lint,
     struct jr_node *out = jr_lint_reader(type->kind)(lint, type, node, at);
     lint->diags = diags;
     if (silent.errors > 0) {
-        tell(lint, type, node, at, &silent);
+        report_filled_finding(lint, type, node, at, &silent);
         out = NULL;
     }
     jr_diags_release(&silent);

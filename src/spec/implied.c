@@ -9,7 +9,7 @@
 #include "banned.h"
 
 /* Put a stand-in for what no name may hold. */
-static void sanitise(char *name)
+static void sanitise_name(char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -39,7 +39,7 @@ char *jr_spec_stem(struct jr_arena *arena, const char *path)
         return jr_arena_strdup(arena, "job");
     if (len > LONGEST)
         stem[LONGEST] = '\0';
-    sanitise(stem);
+    sanitise_name(stem);
     return stem;
 }
 
@@ -65,8 +65,9 @@ void jr_spec_write_command(struct jr_buf *out, struct jr_arena *arena,
 }
 
 /* A source that stands on the command line; NULL without memory. */
-static struct jr_source *new_source(struct jr_doc *doc, const char *name,
-                                    const char *text, const char *folder)
+static struct jr_source *new_implied_source(struct jr_doc *doc,
+                                            const char *name, const char *text,
+                                            const char *folder)
 {
     struct jr_source *source = jr_arena_alloc(&doc->arena, sizeof *source);
     if (source == NULL || text == NULL)
@@ -130,10 +131,11 @@ void jr_spec_place_command(struct jr_doc *doc, char *const *argv,
         doc->root->pairs[i].value->span = nowhere;
     }
     const char *text = write_words(&doc->arena, words, argv);
-    source = new_source(doc, "command", text, folder);
+    source = new_implied_source(doc, "command", text, folder);
     if (source != NULL)
         place_words(words, argv, source);
-    source = count == NULL ? NULL : new_source(doc, "-n", count->text, folder);
+    source = count == NULL ? NULL
+                           : new_implied_source(doc, "-n", count->text, folder);
     if (source == NULL)
         return;
     struct jr_place start = {0}, end = {0};

@@ -75,7 +75,7 @@ static json_t *field_value(const struct jr_spec_field *field)
 
 /* What an editor shows of a field: the note on it, and what comes of leaving it
  * out. */
-static void describe(json_t *schema, const struct jr_spec_field *field)
+static void describe_field(json_t *schema, const struct jr_spec_field *field)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     const struct jr_field_note *note = jr_field_note(field);
@@ -94,7 +94,7 @@ static void describe(json_t *schema, const struct jr_spec_field *field)
 static json_t *field_schema(const struct jr_spec_field *field)
 {
     json_t *schema = field_value(field);
-    describe(schema, field);
+    describe_field(schema, field);
     return schema;
 }
 
@@ -177,7 +177,7 @@ enum duty {
 static json_t *duty_schema(const struct jr_spec_type *type, enum duty duty);
 
 /* Not null, and what a schema says, which may be NULL. */
-static json_t *stated(json_t *schema)
+static json_t *stated_schema(json_t *schema)
 {
     json_t *one = jr_schema_defined("stated");
     return schema == NULL ? one : json_pack("{s:[o,o]}", "allOf", one, schema);
@@ -188,7 +188,7 @@ static json_t *field_duty(const struct jr_spec_field *field, enum duty duty)
     json_t *schema = duty_schema(field->type, duty);
     if (duty == REQUIRED || field->need == JR_NEED_RESOLVED)
         return schema;
-    return stated(schema);
+    return stated_schema(schema);
 }
 
 static json_t *one_form(const struct jr_spec_type *type)
@@ -237,7 +237,7 @@ static json_t *duty_schema(const struct jr_spec_type *type, enum duty duty)
         item = duty_schema(type->item, duty);
     if (item != NULL)
         (void)json_object_set_new(schema, "additionalProperties",
-                                  duty == NO_NULL ? stated(item) : item);
+                                  duty == NO_NULL ? stated_schema(item) : item);
     set_full(schema, "properties", field_duties(type->fields, duty));
     if (duty == REQUIRED) {
         set_full(schema, "required", required_fields(type->fields));
@@ -250,14 +250,14 @@ static json_t *duty_schema(const struct jr_spec_type *type, enum duty duty)
 }
 
 /* An object in which the key is there, and is no null. */
-static json_t *has(const char *key)
+static json_t *has_key_schema(const char *key)
 {
     return json_pack("{s:[s],s:{s:o}}", "required", key, "properties", key,
                      jr_schema_defined("stated"));
 }
 
 /* A mapping in which every value has `key`'s property; takes the schema. */
-static json_t *within(const char *key, json_t *schema)
+static json_t *within_key_schema(const char *key, json_t *schema)
 {
     return json_pack("{s:{s:o}}", "properties", key, schema);
 }
@@ -265,12 +265,13 @@ static json_t *within(const char *key, json_t *schema)
 /* Whether what is run is no function: one of the other forms. */
 static json_t *no_function(void)
 {
-    json_t *script =
-        json_pack("{s:[o,o]}", "anyOf", has("script"), has("module"));
-    json_t *python = json_pack("{s:[o,o]}", "allOf", has("python"),
-                               within("python", script));
-    return json_pack("{s:[o,o,o,o]}", "anyOf", has("command"), has("shell"),
-                     has("library"), python);
+    json_t *script = json_pack("{s:[o,o]}", "anyOf", has_key_schema("script"),
+                               has_key_schema("module"));
+    json_t *python = json_pack("{s:[o,o]}", "allOf", has_key_schema("python"),
+                               within_key_schema("python", script));
+    return json_pack("{s:[o,o,o,o]}", "anyOf", has_key_schema("command"),
+                     has_key_schema("shell"), has_key_schema("library"),
+                     python);
 }
 
 /* What no function is called with is text. */
@@ -278,7 +279,7 @@ static json_t *plain_arguments(void)
 {
     const struct jr_spec_type *type = jr_field_find("entrypoint.args")->type;
     json_t *item = or_null(value_schema(type->item->item));
-    json_t *args = within("args", json_pack("{s:o}", "items", item));
+    json_t *args = within_key_schema("args", json_pack("{s:o}", "items", item));
     json_t *entries = json_pack("{s:O}", "additionalProperties", args);
     json_t *both = json_pack("{s:{s:o,s:o}}", "properties", "entrypoint", args,
                              "per_rank", entries);
@@ -305,7 +306,7 @@ static void add_duties(json_t *schema)
 }
 
 /* What is said of many values. */
-static json_t *definitions(void)
+static json_t *shared_definitions(void)
 {
     json_t *filled =
         json_pack("{s:s,s:s,s:s}", "title", "a value with ${...} in it", "type",
@@ -332,7 +333,7 @@ void jr_spec_schema(struct jr_buf *out)
     json_t *body = value_schema(jr_field_root());
     (void)json_object_update(head, body);
     add_duties(head);
-    (void)json_object_set_new(head, "definitions", definitions());
+    (void)json_object_set_new(head, "definitions", shared_definitions());
     jr_json_print(out, head, 2);
     if (out->len > 0 && out->data[out->len - 1] != '\n')
         jr_buf_char(out, '\n');

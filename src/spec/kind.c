@@ -34,7 +34,8 @@ static bool is_bare(const char *word, size_t len)
 
 /* The words of a text as a list, in quotes if it was (JSON stays JSON); or NULL
  * where only a shell could tell them apart. */
-static const char *list_of(struct jr_lint *lint, const char *text, bool quoted)
+static const char *suggested_list(struct jr_lint *lint, const char *text,
+                                  bool quoted)
 {
     const char *ends = strchr(text, ',') != NULL ? "," : " ";
     const char *list = "";
@@ -75,8 +76,8 @@ static bool suggest_list(const struct odd *odd)
         return false;
     const char *list = NULL;
     if (odd->node->len < LONGEST)
-        list = list_of(odd->lint, text,
-                       !odd->node->plain && !has_integers(odd->type));
+        list = suggested_list(odd->lint, text,
+                              !odd->node->plain && !has_integers(odd->type));
     if (list == NULL && is_command(odd->type))
         jr_diag_help(odd->lint->diags, odd->diag,
                      "a line for a shell is one: {shell: ...}");
@@ -122,7 +123,7 @@ static bool suggest_entries(const struct odd *odd)
 }
 
 /* A script, a module or a function, by how it looks. */
-static bool suggest_python(const struct odd *odd)
+static bool suggest_python_form(const struct odd *odd)
 {
     const char *text = odd->node->text;
     size_t len = odd->node->len;
@@ -147,7 +148,7 @@ static bool wants_list(const struct jr_spec_type *type)
     return type->kind == JR_KIND_LIST;
 }
 
-static bool suggest(const struct odd *odd)
+static bool suggest_other_kind(const struct odd *odd)
 {
     enum jr_spec_kind kind = odd->type->kind;
     const struct jr_node *node = odd->node;
@@ -157,7 +158,7 @@ static bool suggest(const struct odd *odd)
     if (scalar && wants_list(odd->type))
         return suggest_list(odd);
     if (scalar && kind == JR_KIND_MAP)
-        return suggest_python(odd);
+        return suggest_python_form(odd);
     if (scalar && kind == JR_KIND_NAMES)
         return suggest_pair(odd, node);
     if (node->kind == JR_NODE_SEQUENCE &&
@@ -190,6 +191,6 @@ void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
     const struct odd odd = {lint, diag, type, node, at};
     bool hidden = node->kind == JR_NODE_SCALAR && node->filled != NULL;
     if (diag != &lint->diags->scratch && at != NULL &&
-        (hidden || !suggest(&odd)))
+        (hidden || !suggest_other_kind(&odd)))
         show_example(&odd);
 }

@@ -9,26 +9,27 @@
 
 #include "banned.h"
 
-static bool is_null(const struct jr_node *node)
+static bool is_null_node(const struct jr_node *node)
 {
     return node->kind == JR_NODE_SCALAR &&
            jr_scalar_type(node) == JR_SCALAR_NULL;
 }
 
-static bool is_text(const struct jr_node *node, const char *text)
+static bool is_scalar_text(const struct jr_node *node, const char *text)
 {
     return node->kind == JR_NODE_SCALAR && strcmp(node->text, text) == 0;
 }
 
 static bool is_missing(const struct jr_node *node)
 {
-    return is_null(node) || is_text(node, "auto") || is_text(node, "???");
+    return is_null_node(node) || is_scalar_text(node, "auto") ||
+           is_scalar_text(node, "???");
 }
 
-static struct jr_node *wrong(struct jr_lint *lint,
-                             const struct jr_spec_type *type,
-                             const struct jr_node *node,
-                             const struct jr_step *at)
+static struct jr_node *refuse_kind(struct jr_lint *lint,
+                                   const struct jr_spec_type *type,
+                                   const struct jr_node *node,
+                                   const struct jr_step *at)
 {
     jr_lint_suggest_kind(lint, jr_lint_wrong(lint, type, node, at), type, node,
                          at);
@@ -36,8 +37,9 @@ static struct jr_node *wrong(struct jr_lint *lint,
 }
 
 /* ???: the value has to come from outside. */
-static struct jr_node *await(struct jr_lint *lint, const struct jr_node *node,
-                             const struct jr_step *at)
+static struct jr_node *await_outside_value(struct jr_lint *lint,
+                                           const struct jr_node *node,
+                                           const struct jr_step *at)
 {
     if (lint->validate && !lint->strict)
         return NULL;
@@ -51,7 +53,7 @@ static struct jr_node *await(struct jr_lint *lint, const struct jr_node *node,
 
 bool jr_lint_is_removed(const struct jr_lint *lint, const struct jr_node *node)
 {
-    return lint->composed && is_null(node) && node->filled == NULL;
+    return lint->composed && is_null_node(node) && node->filled == NULL;
 }
 
 /* The value of a field; NULL when it is MISSING or wrong. */
@@ -64,10 +66,10 @@ static struct jr_node *read_field(struct jr_lint *lint,
         return NULL;
     if (jr_lint_is_removed(lint, node))
         return NULL;
-    if (is_text(node, "???"))
-        return await(lint, node, at);
-    if (is_null(node) && node->filled == NULL)
-        return wrong(lint, field->type, node, at);
+    if (is_scalar_text(node, "???"))
+        return await_outside_value(lint, node, at);
+    if (is_null_node(node) && node->filled == NULL)
+        return refuse_kind(lint, field->type, node, at);
     return jr_lint_value(lint, field->type, node, at);
 }
 
@@ -78,8 +80,9 @@ struct map {
     struct jr_node *out;
 };
 
-static void read_pair(struct jr_lint *lint, const struct map *map,
-                      const struct jr_pair *pair, const struct jr_step *up)
+static void read_field_pair(struct jr_lint *lint, const struct map *map,
+                            const struct jr_pair *pair,
+                            const struct jr_step *up)
 {
     const struct jr_step at = {.up = up, .key = pair->key->text};
     const struct jr_spec_field *field = jr_field_get(map->type->fields, at.key);
@@ -120,17 +123,17 @@ static void check_required(struct jr_lint *lint,
 }
 
 /* A bare value in the place of a mapping: that of its shorthand field. */
-static struct jr_node *read_shorthand(struct jr_lint *lint,
-                                      const struct jr_spec_type *type,
-                                      const struct jr_node *node,
-                                      const struct jr_step *at)
+static struct jr_node *read_shorthand_field(struct jr_lint *lint,
+                                            const struct jr_spec_type *type,
+                                            const struct jr_node *node,
+                                            const struct jr_step *at)
 {
     const struct jr_spec_field *field = NULL;
     if (type->shorthand != NULL)
         field = jr_field_get(type->fields, type->shorthand);
     bool list = field != NULL && field->type->kind == JR_KIND_LIST;
     if (field == NULL || list != (node->kind == JR_NODE_SEQUENCE))
-        return wrong(lint, type, node, at);
+        return refuse_kind(lint, type, node, at);
     struct jr_node *value = jr_lint_value(lint, field->type, node, at);
     if (value == NULL)
         return NULL;
@@ -146,14 +149,14 @@ static struct jr_node *read_map(struct jr_lint *lint,
                                 const struct jr_step *at)
 {
     if (node->kind != JR_NODE_MAPPING)
-        return read_shorthand(lint, type, node, at);
+        return read_shorthand_field(lint, type, node, at);
     struct jr_node *out = jr_node_mapping(lint->arena);
     if (out == NULL)
         return NULL;
     out->span = node->span;
     const struct map map = {type, node, out};
     for (size_t i = 0; i < node->count; i++)
-        read_pair(lint, &map, &node->pairs[i], at);
+        read_field_pair(lint, &map, &node->pairs[i], at);
     check_required(lint, type, node, at);
     return out;
 }
@@ -170,18 +173,18 @@ static struct jr_node *read_lone(struct jr_lint *lint,
             return jr_lint_scalar(lint, node, row->word, false);
     if (type->lone && strchr(node->text, ',') == NULL)
         return jr_lint_value(lint, type->item, node, at);
-    return wrong(lint, type, node, at);
+    return refuse_kind(lint, type, node, at);
 }
 
-static struct jr_node *read_list(struct jr_lint *lint,
-                                 const struct jr_spec_type *type,
-                                 const struct jr_node *node,
-                                 const struct jr_step *up)
+static struct jr_node *read_list_items(struct jr_lint *lint,
+                                       const struct jr_spec_type *type,
+                                       const struct jr_node *node,
+                                       const struct jr_step *up)
 {
     if (node->kind == JR_NODE_SCALAR)
         return read_lone(lint, type, node, up);
     if (node->kind == JR_NODE_MAPPING || node->count < type->min)
-        return wrong(lint, type, node, up);
+        return refuse_kind(lint, type, node, up);
     struct jr_node *out = jr_node_sequence(lint->arena);
     if (out == NULL)
         return NULL;
@@ -196,9 +199,10 @@ static struct jr_node *read_list(struct jr_lint *lint,
 }
 
 /* The key of a pair in normal form; NULL after a complaint. */
-static struct jr_node *read_name(struct jr_lint *lint,
-                                 const struct jr_spec_type *type,
-                                 struct jr_node *key, const struct jr_step *at)
+static struct jr_node *read_key_name(struct jr_lint *lint,
+                                     const struct jr_spec_type *type,
+                                     struct jr_node *key,
+                                     const struct jr_step *at)
 {
     static const struct jr_spec_type ranks = {
         .kind = JR_KIND_RANKS, .wants = "ranks such as 0-3,8, all or none"};
@@ -219,17 +223,17 @@ static struct jr_node *read_name(struct jr_lint *lint,
 }
 
 /* A variable of `env`: null unsets it, ??? wants it set outside. */
-static struct jr_node *read_variable(struct jr_lint *lint,
-                                     const struct jr_spec_type *type,
-                                     const struct jr_node *node,
-                                     const struct jr_step *at)
+static struct jr_node *read_env_variable(struct jr_lint *lint,
+                                         const struct jr_spec_type *type,
+                                         const struct jr_node *node,
+                                         const struct jr_step *at)
 {
-    if (node->filled == NULL && is_null(node))
+    if (node->filled == NULL && is_null_node(node))
         return jr_lint_scalar(lint, node, "null", true);
-    if (node->filled != NULL || !is_text(node, "???"))
+    if (node->filled != NULL || !is_scalar_text(node, "???"))
         return jr_lint_value(lint, type->item, node, at);
     if (lint->validate)
-        (void)await(lint, node, at);
+        (void)await_outside_value(lint, node, at);
     return jr_lint_scalar(lint, node, "???", false);
 }
 
@@ -241,13 +245,13 @@ static void read_named(struct jr_lint *lint, const struct jr_spec_type *type,
     const struct jr_step at = {.up = up, .key = pair->key->text};
     const struct jr_node *node = pair->value;
     struct jr_node *value = NULL;
-    struct jr_node *key = read_name(lint, type, pair->key, &at);
+    struct jr_node *key = read_key_name(lint, type, pair->key, &at);
     if (key == NULL)
         return;
     if (type->env)
-        value = read_variable(lint, type, node, &at);
-    else if (type->outside && is_text(node, "???"))
-        value = await(lint, node, &at);
+        value = read_env_variable(lint, type, node, &at);
+    else if (type->outside && is_scalar_text(node, "???"))
+        value = await_outside_value(lint, node, &at);
     else if (type->item->kind == JR_KIND_SCALAR ||
              type->item->kind == JR_KIND_VALUE ||
              !jr_lint_is_removed(lint, node))
@@ -261,7 +265,7 @@ static struct jr_node *read_names(struct jr_lint *lint,
                                   const struct jr_step *at)
 {
     if (node->kind != JR_NODE_MAPPING)
-        return wrong(lint, type, node, at);
+        return refuse_kind(lint, type, node, at);
     struct jr_node *out = jr_node_mapping(lint->arena);
     if (out == NULL)
         return NULL;
@@ -285,7 +289,7 @@ jr_reader *jr_lint_reader(enum jr_spec_kind kind)
         [JR_KIND_PATTERN] = jr_read_pattern,
         [JR_KIND_TRIGGER] = jr_read_trigger,
         [JR_KIND_SCALAR] = jr_read_scalar,
-        [JR_KIND_LIST] = read_list,
+        [JR_KIND_LIST] = read_list_items,
         [JR_KIND_MAP] = read_map,
         [JR_KIND_NAMES] = read_names,
         [JR_KIND_STREAMS] = jr_read_streams,
@@ -302,7 +306,7 @@ struct jr_node *jr_lint_value(struct jr_lint *lint,
     bool scalar = node->kind == JR_NODE_SCALAR;
     jr_reader *reader = jr_lint_reader(type->kind);
     if (!scalar && type->kind < JR_KIND_LIST)
-        return wrong(lint, type, node, at);
+        return refuse_kind(lint, type, node, at);
     if (node->filled != NULL)
         return jr_lint_filled(lint, type, node, at);
     return reader(lint, type, node, at);

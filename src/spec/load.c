@@ -72,8 +72,8 @@ int jr_spec_bind(struct jr_spec_file *file, struct jr_diags *diags)
 
 /* Everything behind the whole tree: lint and check. `errors` is how many there
  * were before it was read. */
-static int take_in(struct jr_spec_file *file, struct jr_lint *lint,
-                   const char *name, size_t errors)
+static int lint_and_check(struct jr_spec_file *file, struct jr_lint *lint,
+                          const char *name, size_t errors)
 {
     struct jr_diags *diags = lint->diags;
     const struct jr_node *root = file->doc.root;
@@ -95,9 +95,9 @@ static int take_in(struct jr_spec_file *file, struct jr_lint *lint,
 }
 
 /* Everything behind the document. */
-static int read_doc(struct jr_spec_file *file,
-                    const struct jr_assembly *assembly, struct jr_diags *diags,
-                    size_t errors)
+static int read_spec_doc(struct jr_spec_file *file,
+                         const struct jr_assembly *assembly,
+                         struct jr_diags *diags, size_t errors)
 {
     const struct jr_spec_options *options = assembly->options;
     struct jr_lint lint = {
@@ -113,7 +113,7 @@ static int read_doc(struct jr_spec_file *file,
     };
     int ret = -1;
     if (jr_assemble(&file->doc, assembly, diags) == 0)
-        ret = take_in(file, &lint, assembly->file.name, errors);
+        ret = lint_and_check(file, &lint, assembly->file.name, errors);
     jr_lint_release(&lint);
     return ret != 0 || options->unbound ? ret : jr_spec_bind(file, diags);
 }
@@ -171,7 +171,7 @@ static int load_path(struct jr_spec_file *file,
         .name = file->doc.source->name,
         .folder = jr_arena_strdup(arena, folder),
     };
-    return read_doc(file, assembly, diags, errors);
+    return read_spec_doc(file, assembly, diags, errors);
 }
 
 static int load_text(struct jr_spec_file *file,
@@ -188,7 +188,7 @@ static int load_text(struct jr_spec_file *file,
     };
     if (source->argv != NULL)
         jr_spec_place_command(&file->doc, source->argv, assembly->file.folder);
-    return read_doc(file, assembly, diags, errors);
+    return read_spec_doc(file, assembly, diags, errors);
 }
 
 static int load_command(struct jr_spec_file *file,

@@ -82,8 +82,8 @@ const struct jr_spec_word *jr_field_words(const struct jr_spec_type *type)
                                                      : type->words;
 }
 
-static void tell_accepted(const struct jr_spec_type *type, jr_field_tell *tell,
-                          void *context)
+static void describe_accepted(const struct jr_spec_type *type,
+                              jr_field_tell *tell, void *context)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_field_wants(&text, type);
@@ -93,8 +93,8 @@ static void tell_accepted(const struct jr_spec_type *type, jr_field_tell *tell,
         tell(context, "accepts", text.data);
 }
 
-static void tell_missing(const struct jr_spec_field *field, jr_field_tell *tell,
-                         void *context)
+static void describe_missing(const struct jr_spec_field *field,
+                             jr_field_tell *tell, void *context)
 {
     bool same =
         field->fallback != NULL && strcmp(field->fallback, field->missing) == 0;
@@ -111,8 +111,8 @@ static void tell_missing(const struct jr_spec_field *field, jr_field_tell *tell,
     }
 }
 
-static void tell_since(const struct jr_spec_field *field, jr_field_tell *tell,
-                       void *context)
+static void describe_since(const struct jr_spec_field *field,
+                           jr_field_tell *tell, void *context)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_printf(&text, "jobrun %s", field->since);
@@ -126,15 +126,15 @@ void jr_field_facts(const struct jr_spec_field *field, jr_field_tell *tell,
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf others = JR_BUF_INIT;
     jr_field_path(&path, field);
-    tell_accepted(field->type, tell, context);
+    describe_accepted(field->type, tell, context);
     if (field->unit != NULL && field->type->kind != JR_KIND_DURATION)
         tell(context, "unit", field->unit);
-    tell_missing(field, tell, context);
+    describe_missing(field, tell, context);
     if (!path.failed)
         jr_field_others(&others, path.data);
     if (others.len > 0)
         tell(context, "elsewhere", others.data);
-    tell_since(field, tell, context);
+    describe_since(field, tell, context);
 }
 
 /* One row of a list: a word, and at the column what it is. */

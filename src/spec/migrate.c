@@ -50,8 +50,8 @@ static void change_word(const struct migrating *to,
 }
 
 /* Follow `path`, what is left of the row's, into `mapping`. */
-static void walk(struct migrating *to, const struct jr_migration *row,
-                 const struct jr_node *mapping, const char *path)
+static void walk_migration(struct migrating *to, const struct jr_migration *row,
+                           const struct jr_node *mapping, const char *path)
 {
     size_t len = strcspn(path, ".");
     bool any = len == 1 && path[0] == '*';
@@ -63,7 +63,7 @@ static void walk(struct migrating *to, const struct jr_migration *row,
         if (!any && (key->len != len || memcmp(key->text, path, len) != 0))
             continue;
         if (path[len] == '.') {
-            walk(to, row, value, path + len + 1);
+            walk_migration(to, row, value, path + len + 1);
             continue;
         }
         if (row->key != NULL)
@@ -115,8 +115,8 @@ void jr_migrate_find(struct jr_diags *diags, const struct jr_doc *doc,
         return;
     for (size_t i = 0; i < migrations->count; i++)
         if (migrations->rows[i].from == to.version)
-            walk(&to, &migrations->rows[i], doc->root,
-                 migrations->rows[i].field);
+            walk_migration(&to, &migrations->rows[i], doc->root,
+                           migrations->rows[i].field);
     (void)snprintf(next, sizeof next, "%u", to.version + 1);
     struct jr_diag *diag =
         jr_diags_error(diags, WRONG, version->span, "version",

@@ -162,7 +162,7 @@ static const struct foreign words[] = {
     {"dict", "object", true},   {"map", "object", true},
 };
 
-static const struct foreign *find_word(const char *word)
+static const struct foreign *find_foreign_word(const char *word)
 {
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcasecmp(words[i].name, word) == 0)
@@ -172,13 +172,13 @@ static const struct foreign *find_word(const char *word)
 
 const char *jr_field_foreign_word(const char *word)
 {
-    const struct foreign *row = find_word(word);
+    const struct foreign *row = find_foreign_word(word);
     return row == NULL ? NULL : row->here;
 }
 
 bool jr_field_foreign_word_is_sure(const char *word)
 {
-    const struct foreign *row = find_word(word);
+    const struct foreign *row = find_foreign_word(word);
     return row != NULL && row->sure;
 }
 
@@ -195,7 +195,7 @@ static bool same_name(const char *a, const char *b)
     return true;
 }
 
-static const struct foreign *find_name(const char *name)
+static const struct foreign *find_foreign_name(const char *name)
 {
     for (size_t i = 0; i < sizeof foreigners / sizeof *foreigners; i++)
         if (same_name(foreigners[i].name, name))
@@ -213,13 +213,13 @@ const char *jr_field_needless(const char *name)
 
 const char *jr_field_foreign(const char *name)
 {
-    const struct foreign *row = find_name(name);
+    const struct foreign *row = find_foreign_name(name);
     return row == NULL ? NULL : row->here;
 }
 
 bool jr_field_foreign_is_same(const char *name)
 {
-    const struct foreign *row = find_name(name);
+    const struct foreign *row = find_foreign_name(name);
     return row != NULL && row->sure;
 }
 

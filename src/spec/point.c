@@ -9,7 +9,7 @@
 enum { MOST_PLACED = 1000 }; /* findings beyond it are not kept: see diag.c */
 
 /* A buffer's text in the arena; the buffer is released. */
-static const char *keep(struct jr_lint *lint, struct jr_buf *buf)
+static const char *keep_text(struct jr_lint *lint, struct jr_buf *buf)
 {
     const char *text =
         jr_arena_strndup(lint->arena, buf->len > 0 ? buf->data : "", buf->len);
@@ -23,7 +23,7 @@ const char *jr_lint_path(struct jr_lint *lint, const struct jr_step *at)
     if (at == NULL)
         return "the spec";
     jr_point_path(&buf, at);
-    return keep(lint, &buf);
+    return keep_text(lint, &buf);
 }
 
 const char *jr_lint_quoted(struct jr_lint *lint, const char *text, size_t len)
@@ -32,7 +32,7 @@ const char *jr_lint_quoted(struct jr_lint *lint, const char *text, size_t len)
     jr_buf_char(&buf, '\'');
     jr_point_text(&buf, text, len);
     jr_buf_char(&buf, '\'');
-    return keep(lint, &buf);
+    return keep_text(lint, &buf);
 }
 
 const char *jr_lint_source(const struct jr_node *node)
@@ -45,7 +45,7 @@ const char *jr_lint_said(struct jr_lint *lint, const struct jr_node *node)
     struct jr_buf buf = JR_BUF_INIT;
     const char *text = jr_lint_source(node);
     jr_point_text(&buf, text, strlen(text));
-    return keep(lint, &buf);
+    return keep_text(lint, &buf);
 }
 
 const struct jr_node *jr_lint_origin(const struct jr_node *node)
@@ -77,7 +77,7 @@ const char *jr_lint_shown(struct jr_lint *lint, const struct jr_node *node)
     jr_buf_str(&buf, "the string \"");
     jr_point_text(&buf, text, strlen(text));
     jr_buf_char(&buf, '"');
-    return keep(lint, &buf);
+    return keep_text(lint, &buf);
 }
 
 struct jr_diag *jr_lint_error(struct jr_lint *lint, unsigned code,
@@ -120,7 +120,7 @@ struct jr_diag *jr_lint_wrong(struct jr_lint *lint,
     const char *quote = at == NULL ? "" : "'";
     return jr_lint_error(lint, 211, node->span, at, "%s%s%s wants %s, not %s",
                          quote, jr_lint_path(lint, at), quote,
-                         keep(lint, &wants), jr_lint_shown(lint, node));
+                         keep_text(lint, &wants), jr_lint_shown(lint, node));
 }
 
 struct jr_span jr_lint_part(const struct jr_lint *lint,

@@ -52,8 +52,9 @@ static const char *stream_word(const char *text)
     return NULL;
 }
 
-static struct jr_diag *complain(struct reading *reading, struct jr_span span,
-                                const char *wants, const char *found)
+static struct jr_diag *report_redirect(struct reading *reading,
+                                       struct jr_span span, const char *wants,
+                                       const char *found)
 {
     struct jr_lint *lint = reading->lint;
     reading->bad++;
@@ -61,14 +62,14 @@ static struct jr_diag *complain(struct reading *reading, struct jr_span span,
                          jr_lint_path(lint, reading->at), wants, found);
 }
 
-static const char *quoted(const struct reading *reading, const char *text)
+static const char *quoted_text(const struct reading *reading, const char *text)
 {
     return jr_lint_quoted(reading->lint, text, strlen(text));
 }
 
 /* Room for the bits of ranks 0 .. last: no more than a spec states, which is
  * little as a rule. */
-static bool make_room(struct reading *reading, uint32_t last)
+static bool make_seen_room(struct reading *reading, uint32_t last)
 {
     size_t old = reading->seen_size, size = last / 8 + 1;
     if (size <= old)
@@ -87,8 +88,8 @@ static bool make_room(struct reading *reading, uint32_t last)
 }
 
 /* Mark the ranks of a rule; complain about one that has a rule already. */
-static bool claim(struct reading *reading, const struct rule *rule,
-                  const struct jr_range *range)
+static bool claim_rule_ranks(struct reading *reading, const struct rule *rule,
+                             const struct jr_range *range)
 {
     struct jr_lint *lint = reading->lint;
     if (range->last >= MOST_RANKS) {
@@ -97,7 +98,7 @@ static bool claim(struct reading *reading, const struct rule *rule,
                             "no node has a local rank %u", range->last);
         return false;
     }
-    if (!make_room(reading, range->last))
+    if (!make_seen_room(reading, range->last))
         return false;
     for (uint64_t at = range->first; at <= range->last; at += range->step) {
         uint32_t rank = (uint32_t)at;
@@ -122,17 +123,17 @@ static void add_rule(struct reading *reading, const struct rule *rule)
     bool ranks =
         jr_set_parse(&set, lint->arena, rule->ranks, &bad) && set.count > 0;
     if (!ranks)
-        (void)complain(reading, rule->ranks_span,
-                       "local ranks such as 0, 1-3 or 4-10/2",
-                       quoted(reading, rule->ranks));
+        (void)report_redirect(reading, rule->ranks_span,
+                              "local ranks such as 0, 1-3 or 4-10/2",
+                              quoted_text(reading, rule->ranks));
     if (word == NULL)
-        (void)complain(reading, rule->value_span,
-                       "0 or none, 1 or out, 2 or err, 3 or all",
-                       quoted(reading, rule->source));
+        (void)report_redirect(reading, rule->value_span,
+                              "0 or none, 1 or out, 2 or err, 3 or all",
+                              quoted_text(reading, rule->source));
     if (!ranks || word == NULL)
         return;
     for (size_t i = 0; i < set.count; i++)
-        if (!claim(reading, rule, &set.ranges[i]))
+        if (!claim_rule_ranks(reading, rule, &set.ranges[i]))
             return;
     struct jr_node *key =
         jr_node_scalar(lint->arena, jr_ranks_text(lint, &set), false);
@@ -146,8 +147,8 @@ static void add_rule(struct reading *reading, const struct rule *rule)
 
 /* Bytes [from, to) of `whole`, the position of a text that is ASCII and stands
  * in the file as it is; else all of it. */
-static struct jr_span part(const struct jr_node *node, struct jr_span whole,
-                           size_t from, size_t to)
+static struct jr_span span_of_part(const struct jr_node *node,
+                                   struct jr_span whole, size_t from, size_t to)
 {
     if (whole.line == whole.end_line &&
         whole.end_column - whole.column == node->len) {
@@ -158,8 +159,9 @@ static struct jr_span part(const struct jr_node *node, struct jr_span whole,
 }
 
 /* The item of `len` bytes at `from`. */
-static void read_item(struct reading *reading, const struct jr_node *node,
-                      struct jr_span whole, size_t from, size_t len)
+static void read_redirect_item(struct reading *reading,
+                               const struct jr_node *node, struct jr_span whole,
+                               size_t from, size_t len)
 {
     struct jr_arena *arena = reading->lint->arena;
     const char *item = jr_arena_strndup(arena, node->text + from, len);
@@ -167,9 +169,9 @@ static void read_item(struct reading *reading, const struct jr_node *node,
     if (item == NULL)
         return;
     if (colon == NULL) {
-        (void)complain(reading, part(node, whole, from, from + len),
-                       "RANKS:STREAMS, as in 0:3 or 1-3:err",
-                       quoted(reading, item));
+        (void)report_redirect(
+            reading, span_of_part(node, whole, from, from + len),
+            "RANKS:STREAMS, as in 0:3 or 1-3:err", quoted_text(reading, item));
         return;
     }
     size_t middle = (size_t)(colon - item);
@@ -177,8 +179,8 @@ static void read_item(struct reading *reading, const struct jr_node *node,
         .ranks = jr_arena_strndup(arena, item, middle),
         .value = colon + 1,
         .source = colon + 1,
-        .ranks_span = part(node, whole, from, from + middle),
-        .value_span = part(node, whole, from + middle + 1, from + len),
+        .ranks_span = span_of_part(node, whole, from, from + middle),
+        .value_span = span_of_part(node, whole, from + middle + 1, from + len),
     };
     if (rule.ranks != NULL)
         add_rule(reading, &rule);
@@ -190,7 +192,7 @@ static void read_items(struct reading *reading, const struct jr_node *node)
     struct jr_span whole = jr_lint_part(reading->lint, node, 0, node->len);
     for (size_t from = 0; reading->bad < MOST_TOLD; from++) {
         size_t len = strcspn(node->text + from, ",");
-        read_item(reading, node, whole, from, len);
+        read_redirect_item(reading, node, whole, from, len);
         from += len;
         if (node->text[from] == '\0')
             break;
@@ -208,20 +210,21 @@ static bool is_rule(struct jr_lint *lint, const char *text, const char *colon)
            jr_set_parse(&set, lint->arena, ranks, &bad) && set.count > 0;
 }
 
-static void read_pair(struct reading *reading, const struct jr_pair *pair)
+static void read_redirect_pair(struct reading *reading,
+                               const struct jr_pair *pair)
 {
     const struct jr_node *key = pair->key, *value = pair->value;
     struct jr_lint *lint = reading->lint;
     const char *colon = strchr(key->text, ':');
     if (value->kind != JR_NODE_SCALAR) {
-        (void)complain(reading, value->span, "none, out, err or all",
-                       jr_lint_shown(lint, value));
+        (void)report_redirect(reading, value->span, "none, out, err or all",
+                              jr_lint_shown(lint, value));
         return;
     }
     if (colon != NULL && value->plain && value->len == 0) {
         struct jr_diag *diag =
-            complain(reading, key->span, "a blank behind the colon",
-                     quoted(reading, key->text));
+            report_redirect(reading, key->span, "a blank behind the colon",
+                            quoted_text(reading, key->text));
         const char *fix =
             jr_arena_printf(lint->arena, "%.*s: %s", (int)(colon - key->text),
                             key->text, colon + 1);
@@ -263,7 +266,7 @@ struct jr_node *jr_read_streams(struct jr_lint *lint,
     if (scalar)
         read_items(&reading, node);
     for (size_t i = 0; !scalar && i < node->count; i++)
-        read_pair(&reading, &node->pairs[i]);
+        read_redirect_pair(&reading, &node->pairs[i]);
     free(reading.seen);
     return reading.bad == 0 ? reading.out : NULL;
 }

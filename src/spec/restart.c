@@ -71,9 +71,9 @@ struct jr_node *jr_read_trigger(struct jr_lint *lint,
 }
 
 /* The cause of a kind that a list holds, or NULL. */
-static const struct jr_node *find(const struct jr_check *check,
-                                  const struct jr_node *list,
-                                  enum jr_trigger_kind kind)
+static const struct jr_node *find_restart_cause(const struct jr_check *check,
+                                                const struct jr_node *list,
+                                                enum jr_trigger_kind kind)
 {
     struct jr_trigger trigger;
     struct jr_trigger_fault fault;
@@ -105,10 +105,11 @@ void jr_check_restart(const struct jr_check *check)
         return;
     const struct jr_node *on = jr_doc_get(restart, "on");
     const struct jr_node *never = jr_doc_get(restart, "never");
-    const struct jr_node *seen = find(check, on, JR_TRIGGER_STDERR);
-    const struct jr_node *hang = find(check, on, JR_TRIGGER_HANG);
+    const struct jr_node *seen =
+        find_restart_cause(check, on, JR_TRIGGER_STDERR);
+    const struct jr_node *hang = find_restart_cause(check, on, JR_TRIGGER_HANG);
     if (seen == NULL)
-        seen = find(check, never, JR_TRIGGER_STDERR);
+        seen = find_restart_cause(check, never, JR_TRIGGER_STDERR);
     if (seen != NULL)
         jr_check_kept(check, seen, "stderr");
     if (hang != NULL && jr_check_raw(check, "timeouts.silence") == NULL)

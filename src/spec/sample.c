@@ -9,7 +9,8 @@
 #include "banned.h"
 
 /* The node at a path of rows, in which a star stands for the first name. */
-static const struct jr_node *find(const struct jr_node *node, const char *path)
+static const struct jr_node *find_sample_node(const struct jr_node *node,
+                                              const char *path)
 {
     while (node != NULL && *path != '\0') {
         char key[64] = "";
@@ -35,7 +36,7 @@ json_t *jr_field_sample(const struct jr_spec_field *field)
         return NULL;
     if (jr_doc_load(&doc, "example", note->example, strlen(note->example),
                     &diags) == 0) {
-        const struct jr_node *node = find(doc.root, note->path);
+        const struct jr_node *node = find_sample_node(doc.root, note->path);
         value = node == NULL ? NULL : jr_call_json(node);
     }
     jr_diags_release(&diags);

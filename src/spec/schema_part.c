@@ -28,7 +28,7 @@ json_t *jr_schema_pattern(const char *pattern)
     return json_pack("{s:s,s:s}", "type", "string", "pattern", pattern);
 }
 
-static bool fits(const char *pattern, const char *text)
+static bool pattern_takes(const char *pattern, const char *text)
 {
     struct jr_regex *regex = NULL;
     struct jr_match match;
@@ -52,13 +52,13 @@ static json_t *text_schema(const struct jr_spec_type *type)
     (void)snprintf(whole, sizeof whole, "%u", type->min > 0 ? type->min : 2);
     json_t *types = json_pack("[s]", "string");
     json_t *schema = json_pack("{s:o}", "type", types);
-    if (fits(pattern, "2.5"))
+    if (pattern_takes(pattern, "2.5"))
         (void)json_array_append_new(types, json_string("number"));
-    else if (fits(pattern, whole))
+    else if (pattern_takes(pattern, whole))
         (void)json_array_append_new(types, json_string("integer"));
-    if (fits(pattern, whole) && !fits(pattern, "-2"))
+    if (pattern_takes(pattern, whole) && !pattern_takes(pattern, "-2"))
         jr_json_set_int(schema, "minimum", type->min);
-    if (fits(pattern, "true"))
+    if (pattern_takes(pattern, "true"))
         (void)json_array_append_new(types, json_string("boolean"));
     if (path) /* what only a shell knows is no path */
         pattern = "^[^~]";

@@ -46,7 +46,8 @@ static struct jr_shape child_of_map(const struct jr_spec_type *type,
     return shape;
 }
 
-static struct jr_shape child(const struct jr_shape *shape, const char *key)
+static struct jr_shape child_shape(const struct jr_shape *shape,
+                                   const char *key)
 {
     const struct jr_spec_type *type = shape->type;
     struct jr_shape ret = {0};
@@ -67,5 +68,5 @@ static struct jr_shape child(const struct jr_shape *shape, const char *key)
 
 struct jr_shapes jr_shapes_make(void)
 {
-    return (struct jr_shapes){shape_of(jr_field_root()), child};
+    return (struct jr_shapes){shape_of(jr_field_root()), child_shape};
 }

@@ -23,7 +23,7 @@ static int count_quotes(const struct jr_node *node)
 }
 
 /* Whether it can be told what changes with the text of a scalar. */
-static bool is_own(const struct jr_node *node)
+static bool is_text_editable(const struct jr_node *node)
 {
     return node->filled == NULL && !node->shared;
 }
@@ -31,7 +31,7 @@ static bool is_own(const struct jr_node *node)
 void jr_lint_fix(struct jr_lint *lint, struct jr_diag *diag,
                  const struct jr_node *node, const char *text)
 {
-    if (text != NULL && is_own(node) &&
+    if (text != NULL && is_text_editable(node) &&
         count_quotes(node) == (node->plain ? 0 : 2))
         jr_diag_fix(lint->diags, diag, node->span, text);
 }
@@ -41,7 +41,7 @@ void jr_lint_fix_text(struct jr_lint *lint, struct jr_diag *diag,
 {
     struct jr_span span = node->span;
     int quotes = count_quotes(node);
-    if (!is_own(node) || quotes < 0)
+    if (!is_text_editable(node) || quotes < 0)
         return;
     span.column += (uint32_t)quotes / 2;
     span.end_column -= (uint32_t)quotes / 2;
@@ -69,7 +69,7 @@ bool jr_lint_is_bare(const char *text)
     return len > 0 && text[len] == '\0' && text[0] != '-';
 }
 
-static bool is_among(const char *word, const char *const *words)
+static bool is_word_among(const char *word, const char *const *words)
 {
     while (*words != NULL && strcmp(*words, word) != 0)
         words++;
@@ -83,7 +83,7 @@ void jr_lint_suggest(struct jr_lint *lint, struct jr_diag *diag,
         return;
     const char *near = jr_field_foreign_word(node->text);
     bool sure = jr_field_foreign_word_is_sure(node->text);
-    if (near == NULL || !is_among(near, words)) {
+    if (near == NULL || !is_word_among(near, words)) {
         near = jr_word_nearest(node->text, words);
         sure = jr_word_is_near(node->text, words);
     }

@@ -16,7 +16,7 @@ enum { MOST_TOLD = 8 };
 
 static const char *const names[] = {JR_TEMPLATE_NAMES(WORD) NULL};
 
-static bool is_name(const char *name)
+static bool is_template_name(const char *name)
 {
     for (size_t i = 0; names[i] != NULL; i++)
         if (strcmp(names[i], name) == 0)
@@ -24,8 +24,8 @@ static bool is_name(const char *name)
     return false;
 }
 
-static void complain(struct jr_lint *lint, struct jr_diag *diag,
-                     const char *near)
+static void help_with_template(struct jr_lint *lint, struct jr_diag *diag,
+                               const char *near)
 {
     if (near != NULL)
         jr_diag_help(lint->diags, diag, "did you mean '%%{%s}'?", near);
@@ -49,27 +49,28 @@ static void fix_word(struct jr_lint *lint, struct jr_diag *diag,
 }
 
 /* The word of the %{...} at `start`. */
-static bool check_word(struct jr_lint *lint, const struct jr_node *node,
-                       const struct jr_step *at, size_t start)
+static bool check_template_word(struct jr_lint *lint,
+                                const struct jr_node *node,
+                                const struct jr_step *at, size_t start)
 {
     const char *word = node->text + start + 2;
     size_t len = strcspn(word, "%{}");
     if (word[len] != '}') {
         struct jr_span span = jr_lint_part(lint, node, start, start + 2);
-        complain(lint,
-                 jr_lint_error(lint, 214, span, at, "'%%{' is not closed"),
-                 NULL);
+        help_with_template(
+            lint, jr_lint_error(lint, 214, span, at, "'%%{' is not closed"),
+            NULL);
         return false;
     }
     const char *name = jr_arena_strndup(lint->arena, word, len);
-    if (name == NULL || is_name(name))
+    if (name == NULL || is_template_name(name))
         return name != NULL;
     struct jr_span span = jr_lint_part(lint, node, start, start + len + 3);
     struct jr_diag *diag =
         jr_lint_error(lint, 214, span, at, "unknown per-rank word %s",
                       jr_lint_quoted(lint, name, len));
     const char *near = jr_word_nearest(name, names);
-    complain(lint, diag, near);
+    help_with_template(lint, diag, near);
     if (near != NULL)
         fix_word(lint, diag, node, name, near);
     return false;
@@ -84,7 +85,8 @@ bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,
         if (strncmp(text, "%%{", 3) == 0) {
             text += 3;
         } else if (text[1] == '{') {
-            bad += !check_word(lint, node, at, (size_t)(text - node->text));
+            bad += !check_template_word(lint, node, at,
+                                        (size_t)(text - node->text));
             text += 2;
         } else {
             text++;

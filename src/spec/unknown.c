@@ -13,7 +13,7 @@ enum { MOST_KEYS = 64 };
 
 /* The row of another mapping that has this key, for one that stands in the
  * wrong place: its group, or NULL. */
-static const struct jr_spec_group *group_of(const char *key)
+static const struct jr_spec_group *find_other_group(const char *key)
 {
     size_t count;
     const struct jr_spec_group *groups = jr_field_groups(&count);
@@ -48,7 +48,8 @@ struct search {
 };
 
 /* The only field of the mapping that a key can be, or NULL. */
-static const char *meant(const struct search *search, const char *key)
+static const char *find_meant_field(const struct search *search,
+                                    const char *key)
 {
     size_t len = strlen(search->group);
     const char *path = jr_field_foreign(key);
@@ -78,7 +79,7 @@ static bool has_rival(const struct search *search, const char *name)
             continue;
         const char *field = other->text;
         if (jr_field_get(search->unknown->fields, field) == NULL)
-            field = meant(search, field);
+            field = find_meant_field(search, field);
         if (field != NULL && strcmp(field, name) == 0)
             return true;
     }
@@ -92,13 +93,14 @@ static void rename_sure(struct jr_lint *lint, struct jr_diag *diag,
     const struct jr_step *up = unknown->at->up;
     const struct search search = {unknown, keys,
                                   up == NULL ? "" : jr_lint_path(lint, up)};
-    const char *name = meant(&search, unknown->key->text);
+    const char *name = find_meant_field(&search, unknown->key->text);
     if (name != NULL && !has_rival(&search, name))
         jr_lint_fix_text(lint, diag, unknown->key, name);
 }
 
-static void say_where(struct jr_lint *lint, struct jr_diag *diag,
-                      const struct jr_spec_group *group, const char *key)
+static void describe_field_place(struct jr_lint *lint, struct jr_diag *diag,
+                                 const struct jr_spec_group *group,
+                                 const char *key)
 {
     if (group->path[0] == '\0')
         jr_diag_help(lint->diags, diag, "'%s' stands at the top of the spec",
@@ -108,7 +110,7 @@ static void say_where(struct jr_lint *lint, struct jr_diag *diag,
                      group->path, key);
 }
 
-static const struct jr_node *value_of(const struct jr_unknown *unknown)
+static const struct jr_node *unknown_key_value(const struct jr_unknown *unknown)
 {
     return jr_doc_get(unknown->mapping, unknown->key->text);
 }
@@ -122,7 +124,7 @@ static const char *foreign_name(struct jr_lint *lint,
     const char *foreign = jr_field_foreign(unknown->key->text);
     if (foreign == NULL)
         return NULL;
-    const struct jr_node *value = value_of(unknown);
+    const struct jr_node *value = unknown_key_value(unknown);
     if (up != NULL && strcmp(foreign, jr_lint_path(lint, up)) == 0) {
         const struct jr_spec_field *field = jr_field_find(foreign);
         return field->type->shorthand != NULL ? field->type->shorthand
@@ -137,7 +139,7 @@ static const char *foreign_name(struct jr_lint *lint,
 /* Whether an unknown key has fields of the top below it. */
 static bool holds_fields(const struct jr_unknown *unknown)
 {
-    const struct jr_node *value = value_of(unknown);
+    const struct jr_node *value = unknown_key_value(unknown);
     for (size_t i = 0;
          value != NULL && value->kind == JR_NODE_MAPPING && i < value->count;
          i++)
@@ -167,9 +169,9 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
         jr_diag_help(diags, diag, "leave it out: %s", needless);
         return;
     }
-    const struct jr_spec_group *group = group_of(key->text);
+    const struct jr_spec_group *group = find_other_group(key->text);
     if (foreign == NULL && group != NULL) {
-        say_where(lint, diag, group, key->text);
+        describe_field_place(lint, diag, group, key->text);
         return;
     }
     const char *const *keys = keys_of(lint, unknown->fields);

@@ -13,8 +13,8 @@
 #include "banned.h"
 
 /* The compiled pattern of a text type, made once. */
-static struct jr_regex *compiled(struct jr_lint *lint,
-                                 const struct jr_spec_type *type)
+static struct jr_regex *compiled_pattern(struct jr_lint *lint,
+                                         const struct jr_spec_type *type)
 {
     for (size_t i = 0; i < lint->compiled_count; i++)
         if (lint->compiled[i].type == type)
@@ -38,7 +38,7 @@ bool jr_lint_fits(struct jr_lint *lint, const struct jr_spec_type *type,
     bool limited;
     if (type->pattern == NULL)
         return true;
-    struct jr_regex *regex = compiled(lint, type);
+    struct jr_regex *regex = compiled_pattern(lint, type);
     if (regex == NULL) /* no memory, which is told once all is read */
         return true;
     return jr_regex_find(regex, text, len, 0, &match, &limited) &&
@@ -46,9 +46,9 @@ bool jr_lint_fits(struct jr_lint *lint, const struct jr_spec_type *type,
 }
 
 /* The name in Python that a path, or dots alone, were written for. */
-static void suggest_python(struct jr_lint *lint, struct jr_diag *diag,
-                           const struct jr_spec_type *type,
-                           const struct jr_node *node)
+static void suggest_python_name(struct jr_lint *lint, struct jr_diag *diag,
+                                const struct jr_spec_type *type,
+                                const struct jr_node *node)
 {
     const char *from = node->text + (strncmp(node->text, "./", 2) == 0 ? 2 : 0);
     char *text = jr_arena_strdup(lint->arena, from);
@@ -80,7 +80,7 @@ struct jr_node *jr_read_text(struct jr_lint *lint,
     if (!jr_lint_fits(lint, type, node->text, node->len)) {
         struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
         if (type->is_python)
-            suggest_python(lint, diag, type, node);
+            suggest_python_name(lint, diag, type, node);
         return NULL;
     }
     if (type->is_template && !jr_read_template(lint, node, at))
@@ -89,8 +89,8 @@ struct jr_node *jr_read_text(struct jr_lint *lint,
 }
 
 /* What a path is relative to: the folder of the file that states it. */
-static const char *folder_of(const struct jr_lint *lint,
-                             const struct jr_node *node)
+static const char *value_folder(const struct jr_lint *lint,
+                                const struct jr_node *node)
 {
     const struct jr_source *source = node->span.source;
     return source != NULL && source->folder != NULL ? source->folder
@@ -138,7 +138,7 @@ struct jr_node *jr_read_path(struct jr_lint *lint,
         return NULL;
     if (type->is_template && jr_template_is_absolute(node->text))
         return jr_lint_scalar(lint, node, node->text, false);
-    const char *folder = folder_of(lint, node);
+    const char *folder = value_folder(lint, node);
     JR_FREE char *absolute = jr_io_absolute(folder, node->text);
     if (absolute != NULL)
         return whole_path(lint, node, folder, absolute);
