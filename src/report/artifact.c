@@ -33,7 +33,7 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool is_same_artifact(const struct stat *a, const struct stat *b)
 {
     return a->st_mode != 0 && b->st_mode != 0 && a->st_dev == b->st_dev &&
            a->st_ino == b->st_ino && a->st_size == b->st_size &&
@@ -98,8 +98,9 @@ struct artifact {
     bool late;                 /* and then there was none */
 };
 
-static void check_kind(struct jr_judge *judge, size_t i,
-                       const struct artifact *artifact, const struct stat *st)
+static void check_artifact_kind(struct jr_judge *judge, size_t i,
+                                const struct artifact *artifact,
+                                const struct stat *st)
 {
     const char *path = artifact->path, *whose = artifact->whose;
     if (!S_ISREG(st->st_mode))
@@ -108,7 +109,7 @@ static void check_kind(struct jr_judge *judge, size_t i,
     else if (st->st_size == 0)
         jr_judge_fault(judge, i, JR_RESULT_EMPTY, "artifact %s%s is empty",
                        path, whose);
-    else if (artifact->before != NULL && is_same(st, artifact->before))
+    else if (artifact->before != NULL && is_same_artifact(st, artifact->before))
         jr_judge_fault(judge, i, JR_RESULT_STALE,
                        "artifact %s%s is the one from before the start", path,
                        whose);
@@ -129,7 +130,7 @@ static void check_artifact(struct jr_judge *judge, size_t i,
     const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
     struct stat st;
     if (stat_path(&st, rank->workdir, artifact->path) == 0)
-        check_kind(judge, i, artifact, &st);
+        check_artifact_kind(judge, i, artifact, &st);
     else
         jr_judge_fault(judge, i, JR_RESULT_MISSING,
                        errno == ENOENT ? "artifact %s%s was not written"
@@ -159,7 +160,8 @@ static bool is_asked(const struct jr_judge *judge, size_t i)
 
 /* Hold the artifacts of rank `i`, its own or the job's, to what is noted with
  * the rank `noted`; its number is `count` where nothing is. */
-static void check_all(struct jr_judge *judge, size_t i, size_t noted, bool jobs)
+static void check_rank_artifacts(struct jr_judge *judge, size_t i, size_t noted,
+                                 bool jobs)
 {
     const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
     const struct jr_rank_outcome *then = NULL;
@@ -197,9 +199,9 @@ void jr_artifact_check(struct jr_judge *judge, size_t i)
     if (judge->wants->artifacts_count == 0 || judge->common == NULL ||
         !is_asked(judge, i))
         return;
-    check_all(judge, i, i, false);
+    check_rank_artifacts(judge, i, i, false);
     if (judge->plan->first == 0)
-        check_all(judge, i, judge->last_rank, true);
+        check_rank_artifacts(judge, i, judge->last_rank, true);
 }
 
 void jr_artifact_open(struct jr_judge *judge)
@@ -214,5 +216,5 @@ bool jr_artifact_stale_result(const struct jr_judge *judge, size_t i,
     const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
     if (judge->before == NULL || rank->result_path[0] != '/')
         return false;
-    return is_same(now, &judge->before->ranks[i][0]);
+    return is_same_artifact(now, &judge->before->ranks[i][0]);
 }

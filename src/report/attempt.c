@@ -68,7 +68,7 @@ static bool ranks_meet(const struct view *view,
     return false;
 }
 
-static bool meets(const struct view *view, const char *text)
+static bool meets_trigger(const struct view *view, const char *text)
 {
     struct jr_trigger trigger;
     struct jr_trigger_fault fault;
@@ -89,7 +89,7 @@ static const char *first_met(const struct view *view, char *const *entries,
                              uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (meets(view, entries[i]))
+        if (meets_trigger(view, entries[i]))
             return entries[i];
     return NULL;
 }
@@ -124,8 +124,8 @@ static bool can_restart(const struct view *view, const char **ret_left)
 }
 
 /* "rank 3 exited with code 1"; *ret_how is where its end begins. */
-static void tell_rank(struct jr_buf *out, const struct view *view, size_t i,
-                      size_t *ret_how)
+static void describe_rank_failure(struct jr_buf *out, const struct view *view,
+                                  size_t i, size_t *ret_how)
 {
     const struct jr_rank_report *rank = &view->report->ranks[i];
     const char *own = rank->reason != NULL ? rank->reason : rank->error;
@@ -150,8 +150,8 @@ static const char *overrun_words(enum jr_timeout by)
     return "longer than timeouts.run";
 }
 
-static void tell_cause(struct jr_buf *out, const struct view *view,
-                       size_t *ret_how)
+static void describe_attempt_cause(struct jr_buf *out, const struct view *view,
+                                   size_t *ret_how)
 {
     const struct jr_report *report = view->report;
     size_t i =
@@ -160,7 +160,7 @@ static void tell_cause(struct jr_buf *out, const struct view *view,
     if (report->status == JR_RUN_TIMED_OUT || report->status == JR_RUN_HUNG)
         jr_buf_str(out, overrun_words(view->outcome->timed_out_by));
     else if (i < report->count)
-        tell_rank(out, view, i, ret_how);
+        describe_rank_failure(out, view, i, ret_how);
     else
         jr_buf_str(out, jr_run_status_word(report->status));
 }
@@ -178,12 +178,12 @@ static void fill_times(struct jr_attempt *attempt, const struct view *view)
         end > attempt->started_ns ? end - attempt->started_ns : 0;
 }
 
-static void fill(struct jr_attempt *attempt, const struct view *view)
+static void fill_attempt(struct jr_attempt *attempt, const struct view *view)
 {
     const struct jr_restart *spec = &view->plan->policy->restart;
     struct jr_buf cause JR_BUF_CLEANUP = JR_BUF_INIT;
     size_t how;
-    tell_cause(&cause, view, &how);
+    describe_attempt_cause(&cause, view, &how);
     attempt->number = view->plan->attempt;
     attempt->status = view->report->status;
     attempt->exit_code = view->report->exit_code;
@@ -210,7 +210,7 @@ int jr_history_add(struct jr_history *history, const struct jr_report *report,
     struct jr_attempt *attempt = jr_arena_push(
         &history->arena, &history->items, &history->count, sizeof *attempt);
     if (attempt != NULL)
-        fill(attempt, &view);
+        fill_attempt(attempt, &view);
     return history->arena.failed ? -1 : 0;
 }
 

@@ -43,8 +43,8 @@ static void add_set(struct jr_buf *out, const uint32_t *ranks, size_t count)
 
 /* Append the ranks in `state`, but for the first cause; of them only those
  * that needed SIGKILL, if `killed`. */
-static size_t add_ranks(struct jr_buf *out, const struct jr_page *page,
-                        enum jr_rank_state state, bool killed)
+static size_t add_ranks_in_state(struct jr_buf *out, const struct jr_page *page,
+                                 enum jr_rank_state state, bool killed)
 {
     const struct jr_report *report = page->report;
     JR_FREE uint32_t *ranks = calloc(report->count + 1, sizeof *ranks);
@@ -63,7 +63,7 @@ static size_t add_ranks(struct jr_buf *out, const struct jr_page *page,
 size_t jr_print_ranks(struct jr_buf *out, const struct jr_page *page,
                       enum jr_rank_state state)
 {
-    return add_ranks(out, page, state, false);
+    return add_ranks_in_state(out, page, state, false);
 }
 
 /* The axes that are more than 1 long: "   data 1 model 0". */
@@ -340,7 +340,7 @@ static void add_stopped(struct jr_buf *out, const struct jr_page *page,
     for (size_t i = 0; signal == 0 && i < page->report->count; i++)
         if (page->report->ranks[i].state == JR_RANK_STOPPED)
             signal = page->outcome->ranks[i].stopped_with;
-    size_t needed = add_ranks(&killed, page, JR_RANK_STOPPED, true);
+    size_t needed = add_ranks_in_state(&killed, page, JR_RANK_STOPPED, true);
     size_t crashed = find_crashed(page);
     if (signal == 0 && needed == 0)
         return;
@@ -356,8 +356,8 @@ static void add_stopped(struct jr_buf *out, const struct jr_page *page,
 }
 
 /* ": exited with code 1", for several with the number of the first. */
-static void add_end(struct jr_buf *out, const struct jr_page *page,
-                    size_t count)
+static void add_first_end(struct jr_buf *out, const struct jr_page *page,
+                          size_t count)
 {
     size_t i = jr_report_first(page->report, JR_RANK_AFTER_FIRST_FAILURE);
     const char *error = page->report->ranks[i].error;
@@ -393,7 +393,8 @@ struct kind {
 /* The ends in the order in which they are told. */
 static const struct kind kinds[] = {
     {JR_RANK_STOPPED, "stopped by jobrun", add_stopped},
-    {JR_RANK_AFTER_FIRST_FAILURE, "failed after the first failure", add_end},
+    {JR_RANK_AFTER_FIRST_FAILURE, "failed after the first failure",
+     add_first_end},
     {JR_RANK_INCOMPLETE, "ended with 0 but did not deliver", add_reason},
     {JR_RANK_NOT_STARTED, "not started", NULL},
     {JR_RANK_SUCCEEDED, "succeeded", NULL},

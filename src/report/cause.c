@@ -26,7 +26,8 @@ enum { LOOKED_AT = 10000 };
 
 /* Whether jobrun ended the rank: by its stop signal, or by the SIGKILL that
  * all ranks get when their runner dies. */
-static bool was_stopped(const struct jr_rank_outcome *rank, bool runner_died)
+static bool was_rank_stopped(const struct jr_rank_outcome *rank,
+                             bool runner_died)
 {
     if (rank->stopped_with != 0 || rank->killed || rank->end == JR_END_NONE)
         return true;
@@ -34,8 +35,8 @@ static bool was_stopped(const struct jr_rank_outcome *rank, bool runner_died)
            rank->signal == SIGKILL;
 }
 
-static enum jr_rank_state state_of(const struct jr_rank_outcome *rank,
-                                   bool runner_died)
+static enum jr_rank_state rank_state_of(const struct jr_rank_outcome *rank,
+                                        bool runner_died)
 {
     if (rank->end == JR_END_START || rank->end == JR_END_LOST)
         return JR_RANK_FAILED;
@@ -43,7 +44,7 @@ static enum jr_rank_state state_of(const struct jr_rank_outcome *rank,
         return JR_RANK_NOT_STARTED;
     if (rank->lingered)
         return rank->returned ? JR_RANK_SUCCEEDED : JR_RANK_FAILED;
-    if (was_stopped(rank, runner_died))
+    if (was_rank_stopped(rank, runner_died))
         return JR_RANK_STOPPED;
     if (rank->end == JR_END_EXITED && rank->exit_code == 0)
         return JR_RANK_SUCCEEDED;
@@ -52,8 +53,8 @@ static enum jr_rank_state state_of(const struct jr_rank_outcome *rank,
 
 /* The exception's time as the outcome's clock would have told it; 0 when it
  * states none, or one outside of what its rank lived before it told of it. */
-static uint64_t time_of(const struct jr_judge *judge, uint32_t i,
-                        uint64_t wall_ns)
+static uint64_t exception_time(const struct jr_judge *judge, uint32_t i,
+                               uint64_t wall_ns)
 {
     const struct jr_outcome *run = judge->outcome;
     const struct jr_rank_outcome *rank = &run->ranks[i];
@@ -85,8 +86,8 @@ static const char *nearest_file(struct jr_arena *arena, const char *folder,
 
 /* Where the program that is not there was looked for, or which one was meant:
  * " in /exp", "; did you mean './train'?" */
-static const char *instead(struct jr_arena *arena,
-                           const struct jr_plan_rank *plan)
+static const char *suggest_program(struct jr_arena *arena,
+                                   const struct jr_plan_rank *plan)
 {
     const char *program = plan->argv[0], *slash = strrchr(program, '/');
     const char *base = *program == '/' ? "" : plan->workdir;
@@ -120,7 +121,7 @@ static const char *start_error(struct jr_arena *arena,
     if (rank->stage == JR_STAGE_EXEC)
         return jr_arena_printf(
             arena, "%s '%s': %s%s", text, plan->argv[0], cause,
-            rank->start_errno == ENOENT ? instead(arena, plan) : "");
+            rank->start_errno == ENOENT ? suggest_program(arena, plan) : "");
     if (rank->stage == JR_STAGE_WORKDIR)
         return jr_arena_printf(arena, "%s '%s': %s", text, plan->workdir,
                                cause);
@@ -133,7 +134,7 @@ static const char *start_error(struct jr_arena *arena,
 
 /* Why a rank failed, in its own words or the kernel's. Returns when it raised
  * its exception; 0: it did not, or did not say. */
-static uint64_t explain(struct jr_judge *judge, uint32_t i)
+static uint64_t explain_failure(struct jr_judge *judge, uint32_t i)
 {
     const struct jr_plan_rank *plan = jr_plan_of(judge->plan, i);
     const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
@@ -166,7 +167,7 @@ static uint64_t explain(struct jr_judge *judge, uint32_t i)
         report->lost_peer |= exception.lost_peer;
         report->unstarted = jr_exception_is_start(&exception, rank);
     }
-    return time_of(judge, i, exception.wall_ns);
+    return exception_time(judge, i, exception.wall_ns);
 }
 
 /* Whether a rank that jobrun stopped was on its way out by then, as it said.
@@ -179,17 +180,18 @@ static bool was_leaving(const struct jr_rank_outcome *rank, uint64_t raised_ns)
 
 /* Sort out the ranks; returns the number of candidates, of which those that
  * jobrun stopped may yet be none. */
-static size_t nominate(struct jr_judge *judge, struct jr_candidate *candidates)
+static size_t collect_candidates(struct jr_judge *judge,
+                                 struct jr_candidate *candidates)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < judge->outcome->count; i++) {
         const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
         struct jr_rank_report *report = &judge->report->ranks[i];
-        report->state = state_of(rank, jr_outcome_lost(judge->outcome));
+        report->state = rank_state_of(rank, jr_outcome_lost(judge->outcome));
         if (report->state != JR_RANK_FAILED && report->state != JR_RANK_STOPPED)
             continue;
         report->lost_peer = rank->lost_peer;
-        uint64_t raised_ns = explain(judge, i);
+        uint64_t raised_ns = explain_failure(judge, i);
         if (report->state == JR_RANK_FAILED || was_leaving(rank, raised_ns))
             candidates[count++] = jr_order_candidate(judge, i, raised_ns);
     }
@@ -198,8 +200,9 @@ static size_t nominate(struct jr_judge *judge, struct jr_candidate *candidates)
 
 /* Whether it failed by itself, or was on its way out before its stop; or, where
  * that is not known, before the first that failed by itself. */
-static bool is_own(const struct jr_judge *judge,
-                   const struct jr_candidate *candidate, uint64_t first_ns)
+static bool failed_by_itself(const struct jr_judge *judge,
+                             const struct jr_candidate *candidate,
+                             uint64_t first_ns)
 {
     const struct jr_rank_outcome *rank = &judge->outcome->ranks[candidate->i];
     if (judge->report->ranks[candidate->i].state == JR_RANK_FAILED)
@@ -208,8 +211,9 @@ static bool is_own(const struct jr_judge *judge,
 }
 
 /* Drop the stopped ranks that are none; returns how many are left. */
-static size_t elect(const struct jr_judge *judge,
-                    struct jr_candidate *candidates, size_t count)
+static size_t drop_stopped_candidates(const struct jr_judge *judge,
+                                      struct jr_candidate *candidates,
+                                      size_t count)
 {
     uint64_t first_ns = 0;
     for (size_t c = 0; c < count; c++)
@@ -218,13 +222,13 @@ static size_t elect(const struct jr_judge *judge,
             first_ns = candidates[c].at;
     size_t kept = 0;
     for (size_t c = 0; c < count; c++)
-        if (is_own(judge, &candidates[c], first_ns))
+        if (failed_by_itself(judge, &candidates[c], first_ns))
             candidates[kept++] = candidates[c];
     return kept;
 }
 
 /* What died in another way than by what jobrun sent it did not just stop. */
-static void tell_crashes(struct jr_judge *judge)
+static void report_crashes(struct jr_judge *judge)
 {
     struct jr_report *report = judge->report;
     for (size_t i = 0; report->causes_count > 0 && i < report->count; i++)
@@ -242,7 +246,8 @@ void jr_cause_find(struct jr_judge *judge)
                                     sizeof *report->causes);
     if (candidates == NULL || report->causes == NULL)
         return;
-    size_t count = elect(judge, candidates, nominate(judge, candidates));
+    size_t count = drop_stopped_candidates(
+        judge, candidates, collect_candidates(judge, candidates));
     size_t together = jr_order_find(judge, candidates, count);
     for (size_t c = 0; c < count; c++) {
         bool cause = c < together;
@@ -252,5 +257,5 @@ void jr_cause_find(struct jr_judge *judge)
         rank->follows = cause && candidates[c].failure > candidates[0].failure;
         rank->state = cause ? JR_RANK_FAILED : JR_RANK_AFTER_FIRST_FAILURE;
     }
-    tell_crashes(judge);
+    report_crashes(judge);
 }

@@ -30,14 +30,14 @@ struct column {
     size_t groups_count;
 };
 
-static json_t *canonical(const json_t *value);
+static json_t *canonical_json(const json_t *value);
 
 static json_t *canonical_array(const json_t *array)
 {
     json_t *copy = json_array(), *item = NULL;
     size_t at = 0;
     json_array_foreach(array, at, item)
-        jr_json_append(copy, canonical(item));
+        jr_json_append(copy, canonical_json(item));
     return copy;
 }
 
@@ -46,12 +46,12 @@ static json_t *canonical_object(json_t *object)
     json_t *copy = json_object(), *item = NULL;
     const char *key = NULL;
     json_object_foreach(object, key, item)
-        jr_json_set(copy, key, canonical(item));
+        jr_json_set(copy, key, canonical_json(item));
     return copy;
 }
 
 /* A copy in which 1.0 is 1, so that both print the same. */
-static json_t *canonical(const json_t *value)
+static json_t *canonical_json(const json_t *value)
 {
     const double exact = 9007199254740992.0; /* 2^53 */
     double real = json_real_value(value);
@@ -67,7 +67,7 @@ static json_t *canonical(const json_t *value)
 
 static char *canonical_text(const json_t *value)
 {
-    json_t *copy = canonical(value);
+    json_t *copy = canonical_json(value);
     char *text =
         json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
     json_decref(copy);
@@ -83,7 +83,7 @@ bool jr_judge_equal(const json_t *a, const json_t *b)
     return x != NULL && y != NULL && strcmp(x, y) == 0;
 }
 
-static int by_text(const void *a, const void *b)
+static int compare_entry_values(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
     int order = strcmp(x->text, y->text);
@@ -91,17 +91,17 @@ static int by_text(const void *a, const void *b)
 }
 
 /* Whether rank `i` has delivered, and nothing is wrong with it so far. */
-static bool delivered(const struct jr_judge *judge, size_t i)
+static bool has_delivered(const struct jr_judge *judge, size_t i)
 {
     const struct jr_rank_report *rank = &judge->report->ranks[i];
     return rank->result != NULL && rank->result_error == JR_RESULT_NONE;
 }
 
-static void collect(struct column *column)
+static void collect_values(struct column *column)
 {
     struct jr_judge *judge = column->judge;
     for (size_t i = 0; i < judge->report->count; i++) {
-        if (!delivered(judge, i))
+        if (!has_delivered(judge, i))
             continue;
         const json_t *value =
             json_object_get(judge->report->ranks[i].result, column->field);
@@ -119,7 +119,7 @@ static void collect(struct column *column)
     }
 }
 
-static void divide(struct column *column)
+static void divide_into_groups(struct column *column)
 {
     for (size_t at = 0; at < column->count; at++) {
         const char *text = column->entries[at].text;
@@ -163,7 +163,7 @@ static void fault_group(const struct column *column, const struct group *group,
 }
 
 /* The largest group but for `other`, the first of them in a tie. */
-static size_t largest(const struct column *column, size_t other)
+static size_t largest_group(const struct column *column, size_t other)
 {
     size_t best = other == 0 ? 1 : 0;
     for (size_t g = best + 1; g < column->groups_count; g++)
@@ -178,8 +178,8 @@ static void demand_equal(struct column *column)
 {
     if (column->groups_count < 2)
         return;
-    size_t first = largest(column, column->groups_count);
-    size_t second = largest(column, first);
+    size_t first = largest_group(column, column->groups_count);
+    size_t second = largest_group(column, first);
     bool tie = column->groups[first].count == column->groups[second].count;
     for (size_t g = 0; g < column->groups_count; g++) {
         if (g == first && !tie)
@@ -208,8 +208,8 @@ static void demand_distinct(struct column *column)
     }
 }
 
-static void compare(struct jr_judge *judge, const char *field,
-                    void (*demand)(struct column *column))
+static void compare_field(struct jr_judge *judge, const char *field,
+                          void (*demand)(struct column *column))
 {
     size_t count = judge->report->count + 1;
     struct column column = {
@@ -219,9 +219,10 @@ static void compare(struct jr_judge *judge, const char *field,
         .groups = calloc(count, sizeof *column.groups),
     };
     if (column.entries != NULL && column.groups != NULL) {
-        collect(&column);
-        qsort(column.entries, column.count, sizeof *column.entries, by_text);
-        divide(&column);
+        collect_values(&column);
+        qsort(column.entries, column.count, sizeof *column.entries,
+              compare_entry_values);
+        divide_into_groups(&column);
         demand(&column);
     } else {
         judge->report->arena.failed = true;
@@ -237,9 +238,9 @@ void jr_compare(struct jr_judge *judge)
     const struct jr_results *wants = judge->wants;
     judge->comparing = true;
     for (uint32_t f = 0; f < wants->equal_count; f++)
-        compare(judge, wants->equal[f], demand_equal);
+        compare_field(judge, wants->equal[f], demand_equal);
     for (uint32_t f = 0; f < wants->distinct_count; f++)
-        compare(judge, wants->distinct[f], demand_distinct);
+        compare_field(judge, wants->distinct[f], demand_distinct);
     judge->comparing = false;
 }
 

@@ -15,8 +15,8 @@
 
 enum { MOST_LINE = 1 << 20 };
 
-static const char *file_of(struct jr_crew *crew, const json_t *rank,
-                           const char *stream)
+static const char *rank_file(struct jr_crew *crew, const json_t *rank,
+                             const char *stream)
 {
     const json_t *value = json_object_get(rank, stream);
     return jr_arena_strdup(&crew->arena, jr_json_get_str(value, "file"));
@@ -52,8 +52,8 @@ static int load_plan(struct jr_crew *crew, struct jr_error *err)
         const json_t *rank = json_array_get(ranks, i);
         crew->items[i] = (struct jr_crew_rank){
             .rank = (uint32_t)jr_json_get_int(rank, "rank"),
-            .out = file_of(crew, rank, "stdout"),
-            .err = file_of(crew, rank, "stderr")};
+            .out = rank_file(crew, rank, "stdout"),
+            .err = rank_file(crew, rank, "stderr")};
     }
     if (crew->count > 0)
         qsort(crew->items, crew->count, sizeof *crew->items, by_rank);
@@ -70,7 +70,7 @@ static void end_rank(struct jr_crew_rank *rank, const struct jr_event *event)
     rank->signal = event->signal;
 }
 
-static void hear(struct jr_crew *crew, const char *line, size_t len)
+static void read_event_line(struct jr_crew *crew, const char *line, size_t len)
 {
     struct jr_event event;
     if (!jr_event_read(&event, line, len))
@@ -87,7 +87,7 @@ static void hear(struct jr_crew *crew, const char *line, size_t len)
 }
 
 /* Take the whole lines out of the rest. */
-static void hear_lines(struct jr_crew *crew)
+static void read_event_lines(struct jr_crew *crew)
 {
     struct jr_buf *rest = &crew->rest;
     size_t at = 0;
@@ -96,7 +96,7 @@ static void hear_lines(struct jr_crew *crew)
         if (end == NULL)
             break;
         size_t len = (size_t)(end - rest->data) - at;
-        hear(crew, rest->data + at, len);
+        read_event_line(crew, rest->data + at, len);
         at += len + 1;
     }
     if (at == 0)
@@ -115,7 +115,7 @@ void jr_crew_update(struct jr_crew *crew)
            (len = read(crew->events_fd, bytes, sizeof bytes)) > 0) {
         jr_buf_add(&crew->rest, bytes, (size_t)len);
         if (!crew->rest.failed)
-            hear_lines(crew);
+            read_event_lines(crew);
         if (crew->rest.len > MOST_LINE) /* jobrun writes none so long */
             jr_buf_clear(&crew->rest);
     }

@@ -42,7 +42,7 @@ static const json_t *child_of(const json_t *processes, const json_t *parent)
 }
 
 /* A shell waits for what it has started: that is who matters. */
-static const json_t *focus(const json_t *evidence)
+static const json_t *focused_process(const json_t *evidence)
 {
     const json_t *processes = json_object_get(evidence, "processes");
     const json_t *process = json_array_get(processes, 0);
@@ -58,8 +58,8 @@ static const json_t *focus(const json_t *evidence)
 }
 
 /* "futex (futex_do_wait)", as far as it is known. */
-static void add_place(struct jr_buf *out, const char *words,
-                      const json_t *thread)
+static void add_waiting_place(struct jr_buf *out, const char *words,
+                              const json_t *thread)
 {
     const char *call = jr_json_get_str(thread, "syscall");
     const char *wchan = jr_json_get_str(thread, "wchan");
@@ -84,10 +84,10 @@ static void add_thread(struct jr_buf *out, const json_t *thread)
         break;
     case 'S':
     case 'I':
-        add_place(out, "waiting", thread);
+        add_waiting_place(out, "waiting", thread);
         break;
     case 'D':
-        add_place(out, "stuck", thread);
+        add_waiting_place(out, "stuck", thread);
         break;
     case 'T':
         jr_buf_str(out, "stopped by a signal");
@@ -109,7 +109,7 @@ void jr_doing_words(struct jr_buf *out, const json_t *evidence)
 {
     double used = jr_json_get_real(evidence, "cpu_seconds");
     double interval = jr_json_get_real(evidence, "interval_seconds");
-    const json_t *thread = main_thread(focus(evidence));
+    const json_t *thread = main_thread(focused_process(evidence));
     const char *state = jr_json_get_str(thread, "state");
     bool running = state != NULL && strcmp(state, "R") == 0;
     if (thread == NULL)

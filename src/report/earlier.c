@@ -48,7 +48,7 @@ void jr_earlier_json(struct jr_buf *out, const struct jr_report *report)
     jr_buf_char(out, ']');
 }
 
-static uint64_t ns_of(const json_t *object, const char *key)
+static uint64_t json_seconds_ns(const json_t *object, const char *key)
 {
     return jr_clock_ns_of(jr_json_get_real(object, key));
 }
@@ -67,8 +67,8 @@ void jr_earlier_load(struct jr_report *ret, struct jr_arena *arena,
         const char *cause = jr_json_get_str(object, "cause");
         attempts[i].number = jr_json_get_u32(object, "attempt");
         attempts[i].cause = cause == NULL ? "" : cause;
-        attempts[i].started_wall_ns = ns_of(object, "started");
-        attempts[i].ended_ns = ns_of(object, "seconds");
+        attempts[i].started_wall_ns = json_seconds_ns(object, "started");
+        attempts[i].ended_ns = json_seconds_ns(object, "seconds");
         if (status != NULL)
             (void)jr_run_status_of(status, &attempts[i].status);
     }

@@ -56,7 +56,7 @@ static const char *last_frame(struct jr_arena *arena, const char *callstack)
                            (int)digits, line, (int)rest_len, rest);
 }
 
-static uint64_t time_of(const json_t *file, const json_t *extra)
+static uint64_t raised_time(const json_t *file, const json_t *extra)
 {
     const json_t *time = json_object_get(file, "time_ns");
     if (time == NULL)
@@ -84,8 +84,8 @@ static void add_behind(struct behind *behind, struct jr_arena *arena,
 
 /* "K: 'lr', from O: gone": from the first one on, or from the last one `back`;
  * NULL for none. */
-static const char *tell_behind(const struct behind *behind,
-                               struct jr_arena *arena, bool back)
+static const char *describe_behind(const struct behind *behind,
+                                   struct jr_arena *arena, bool back)
 {
     const char *text = NULL;
     size_t i = 0, count = behind->count;
@@ -108,7 +108,7 @@ static const char *behind_of(struct jr_arena *arena, const json_t *causes)
     json_array_foreach(causes, i, cause)
         add_behind(&behind, arena,
                    first_line(arena, jr_json_get_str(cause, "message")));
-    return tell_behind(&behind, arena, false);
+    return describe_behind(&behind, arena, false);
 }
 
 /* Where the next exception of a traceback begins, behind the sentence that
@@ -131,8 +131,8 @@ static const char *next_exception(const char *stack)
 
 /* The first line that is not indented, behind the one that says "Traceback",
  * and before `end`. */
-static const char *headline(struct jr_arena *arena, const char *stack,
-                            const char *end)
+static const char *stack_headline(struct jr_arena *arena, const char *stack,
+                                  const char *end)
 {
     const char *line = strchr(stack, '\n');
     while (line != NULL && line + 1 < end && line[1] == ' ')
@@ -147,8 +147,8 @@ static const char *behind_of_stack(struct jr_arena *arena, const char *stack)
     const char *next;
     for (; stack != NULL && (next = next_exception(stack)) != NULL;
          stack = next)
-        add_behind(&behind, arena, headline(arena, stack, next));
-    return tell_behind(&behind, arena, true);
+        add_behind(&behind, arena, stack_headline(arena, stack, next));
+    return describe_behind(&behind, arena, true);
 }
 
 /* torch writes {"message": {"message": ..., "extraInfo": {...}}}, or flat
@@ -170,7 +170,7 @@ static bool from_json(struct jr_exception *ret, struct jr_arena *arena,
         .where = last_frame(arena, stack),
         .behind = causes != NULL ? behind_of(arena, causes)
                                  : behind_of_stack(arena, stack),
-        .wall_ns = time_of(file, extra),
+        .wall_ns = raised_time(file, extra),
         .pid = jr_json_get_int(file, "pid"),
         .lost_peer = jr_lost_peer_in_error(file),
         .start = jr_json_get_bool(file, "start"),

@@ -23,7 +23,7 @@
 enum { FORMAT_VERSION = 1, MOST_CMDLINE = 8 << 20, MOST_OS = 64 << 10 };
 enum { MOST_ARGV = 768 << 10 }; /* so that run.json stays below 1 MiB */
 
-static bool is_name(const char *text, size_t len)
+static bool is_secret_word(const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if (!isalnum((unsigned char)text[i]) && text[i] != '_' &&
@@ -34,14 +34,14 @@ static bool is_name(const char *text, size_t len)
 
 /* `-s env.API_KEY=abc`, `--token=abc`: an argument whose name, behind its last
  * dot or first dashes, is a secret's keeps the name only. */
-static char *redacted(struct jr_arena *arena, const struct jr_plan *plan,
-                      const char *argument)
+static char *redact_argument(struct jr_arena *arena, const struct jr_plan *plan,
+                             const char *argument)
 {
     size_t len = strcspn(argument, "=");
     const char *dot = memrchr(argument, '.', len);
     const char *name = dot != NULL ? dot + 1 : argument + strspn(argument, "-");
     if (argument[len] == '\0' || name > argument + len ||
-        !is_name(name, (size_t)(argument + len - name)) ||
+        !is_secret_word(name, (size_t)(argument + len - name)) ||
         !jr_env_matches(plan->secrets, plan->secrets_count, name,
                         (size_t)(argument + len - name)))
         return jr_arena_strdup(arena,
@@ -66,7 +66,8 @@ static void add_argv(struct jr_strv *argv, struct jr_arena *arena,
     for (size_t at = 0; at < text->len; at += strlen(text->data + at) + 1) {
         size += json_size(text->data + at);
         if (size <= MOST_ARGV)
-            jr_strv_push(argv, arena, redacted(arena, plan, text->data + at));
+            jr_strv_push(argv, arena,
+                         redact_argument(arena, plan, text->data + at));
         else
             more++;
     }
@@ -188,7 +189,7 @@ static json_t *argv_json(char *const *argv)
 }
 
 /* How large the run is, and what of it is this jobrun's. */
-static void add_shape(json_t *run, const struct jr_record_facts *facts)
+static void add_record_shape(json_t *run, const struct jr_record_facts *facts)
 {
     json_t *ranks = json_object();
     jr_json_set_int(ranks, "first", facts->first_rank);
@@ -238,7 +239,7 @@ void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
     jr_json_set_str(run, "rerun_of", facts->rerun_of);
     jr_json_set_bool(run, "local", facts->local);
     jr_json_set_int(run, "attempt", facts->attempt);
-    add_shape(run, facts);
+    add_record_shape(run, facts);
     add_times(run, facts);
     jr_json_set_str(run, "cgroup", facts->cgroup);
     jr_json_print(out, run, 2);

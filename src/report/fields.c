@@ -16,7 +16,7 @@ struct field {
     bool numbers, equal;
 };
 
-static void add_value(struct field *field, const json_t *value)
+static void add_field_value(struct field *field, const json_t *value)
 {
     if (field->count++ == 0)
         *field = (struct field){field->name,           value, value, value, 1,
@@ -30,7 +30,8 @@ static void add_value(struct field *field, const json_t *value)
 }
 
 /* For people to five digits, to be compared in full. */
-static void add_number(struct jr_buf *out, const json_t *number, bool exact)
+static void add_field_number(struct jr_buf *out, const json_t *number,
+                             bool exact)
 {
     if (json_is_integer(number))
         jr_buf_printf(out, "%lld", (long long)json_integer_value(number));
@@ -40,13 +41,14 @@ static void add_number(struct jr_buf *out, const json_t *number, bool exact)
         jr_buf_printf(out, "%.5g", json_real_value(number));
 }
 
-static void add_field(struct jr_buf *out, const struct field *field, bool exact)
+static void add_field_range(struct jr_buf *out, const struct field *field,
+                            bool exact)
 {
     if (field->numbers) {
-        add_number(out, field->min, exact);
+        add_field_number(out, field->min, exact);
         if (field->count > 1) {
             jr_buf_str(out, " .. ");
-            add_number(out, field->max, exact);
+            add_field_number(out, field->max, exact);
         }
     } else if (exact && field->equal) {
         jr_json_print(out, field->first, 0);
@@ -59,13 +61,14 @@ static void add_field(struct jr_buf *out, const struct field *field, bool exact)
     }
 }
 
-static struct field gather(const struct jr_report *report, const char *name)
+static struct field gather_field(const struct jr_report *report,
+                                 const char *name)
 {
     struct field field = {.name = name};
     for (size_t i = 0; i < report->count; i++) {
         const json_t *value = json_object_get(report->ranks[i].result, name);
         if (value != NULL)
-            add_value(&field, value);
+            add_field_value(&field, value);
     }
     return field;
 }
@@ -73,9 +76,9 @@ static struct field gather(const struct jr_report *report, const char *name)
 void jr_print_field(struct jr_buf *out, const struct jr_report *report,
                     const char *name)
 {
-    struct field field = gather(report, name);
+    struct field field = gather_field(report, name);
     if (field.count > 0)
-        add_field(out, &field, true);
+        add_field_range(out, &field, true);
 }
 
 json_t *jr_print_first_result(const struct jr_report *report)
@@ -95,11 +98,11 @@ void jr_print_fields(const struct jr_page *page)
     json_object_foreach(first, name, value) {
         if (shown == MOST_FIELDS)
             break;
-        struct field field = gather(page->report, name);
+        struct field field = gather_field(page->report, name);
         jr_buf_str(page->out, shown++ == 0 ? "        " : "   ");
         jr_buf_safe(page->out, name);
         jr_buf_char(page->out, ' ');
-        add_field(page->out, &field, false);
+        add_field_range(page->out, &field, false);
     }
     if (shown == 0)
         return;

@@ -27,7 +27,7 @@ static const double FIRST_BY = 1.0, FIRST_PART = 0.1;
 /* Bytes of a rank's evidence; jobrun cuts it long before that. */
 enum { EVIDENCE_MOST = 64 << 20 };
 
-static json_t *evidence_of(const struct jr_judge *judge, size_t i)
+static json_t *load_rank_evidence(const struct jr_judge *judge, size_t i)
 {
     const char *dir = jr_plan_of(judge->plan, i)->dir;
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
@@ -96,7 +96,8 @@ static void sort_groups(struct jr_report *report)
 }
 
 /* Blame the group that differs, or who fell silent first. */
-static void blame(struct jr_report *report, const struct silences *silences)
+static void choose_odd_ranks(struct jr_report *report,
+                             const struct silences *silences)
 {
     const struct jr_hang_group *first = report->hang;
     const struct jr_hang_group *second = first == NULL ? NULL : first->next;
@@ -121,7 +122,7 @@ static void find_odd(struct jr_judge *judge)
     struct silences silences = {.longest = -1, .next = -1};
     for (uint32_t i = 0; i < report->count; i++) {
         JR_BUF_CLEANUP struct jr_buf doing = JR_BUF_INIT;
-        json_t *evidence = evidence_of(judge, i);
+        json_t *evidence = load_rank_evidence(judge, i);
         if (evidence == NULL)
             continue;
         double silence = jr_doing_silence(evidence);
@@ -133,7 +134,7 @@ static void find_odd(struct jr_judge *judge)
         note_silence(&silences, i, silence);
     }
     sort_groups(report);
-    blame(report, &silences);
+    choose_odd_ranks(report, &silences);
 }
 
 static void add_duration(struct jr_buf *out, const char *before, uint64_t ms)
@@ -180,7 +181,7 @@ void jr_hang_find(struct jr_judge *judge)
 }
 
 /* "silent for 14 s", or nothing. */
-static void add_silence(struct jr_buf *out, double silence)
+static void add_silence_words(struct jr_buf *out, double silence)
 {
     if (silence < 0)
         return;
@@ -197,7 +198,7 @@ void jr_hang_group_text(struct jr_buf *out, const struct jr_plan *plan,
     if (ranks != NULL)
         jr_words_ranks(out, ranks, group->count);
     jr_buf_printf(out, " %s", group->doing);
-    add_silence(out, group->silence);
+    add_silence_words(out, group->silence);
 }
 
 void jr_hang_message(struct jr_buf *out, const struct jr_report *report,

@@ -27,13 +27,13 @@ static void load_part(struct jr_part *part, int fd, uint32_t node, bool head)
 }
 
 /* The larger one, unless no run has so many. */
-static uint32_t larger(uint32_t a, uint32_t b)
+static uint32_t larger_count(uint32_t a, uint32_t b)
 {
     return b > a && b <= JR_RANKS_MAX ? b : a;
 }
 
-static void load(struct jr_joining *ret, int fd, const struct jr_parts *found,
-                 bool head)
+static void load_all_parts(struct jr_joining *ret, int fd,
+                           const struct jr_parts *found, bool head)
 {
     *ret = (struct jr_joining){.fd = fd};
     ret->items = calloc(found->count + 1, sizeof *ret->items);
@@ -42,12 +42,13 @@ static void load(struct jr_joining *ret, int fd, const struct jr_parts *found,
     ret->nodes = found->nodes[found->count - 1] + 1;
     for (size_t i = 0; i < ret->count; i++) {
         const json_t *run = ret->items[i].run;
-        ret->nodes = larger(ret->nodes, jr_json_get_u32(run, "nodes"));
-        ret->world = larger(ret->world, jr_json_get_u32(run, "world_size"));
+        ret->nodes = larger_count(ret->nodes, jr_json_get_u32(run, "nodes"));
+        ret->world =
+            larger_count(ret->world, jr_json_get_u32(run, "world_size"));
     }
 }
 
-static void release(struct jr_joining *parts)
+static void release_parts(struct jr_joining *parts)
 {
     for (size_t i = 0; i < parts->count; i++) {
         json_decref(parts->items[i].run);
@@ -56,7 +57,7 @@ static void release(struct jr_joining *parts)
     free(parts->items);
 }
 
-static double lower(double a, double b)
+static double lower_real(double a, double b)
 {
     return a < b ? a : b;
 }
@@ -114,9 +115,9 @@ static json_t *nodes_json(const struct jr_joining *parts)
 json_t *jr_parts_nodes(int fd, const struct jr_parts *found)
 {
     struct jr_joining parts;
-    load(&parts, fd, found, true);
+    load_all_parts(&parts, fd, found, true);
     json_t *nodes = nodes_json(&parts);
-    release(&parts);
+    release_parts(&parts);
     return nodes;
 }
 
@@ -134,7 +135,7 @@ static void set_seconds(json_t *head, const struct jr_joining *parts)
 }
 
 /* A path of the part, as it is called from above it. */
-static void lift(json_t *object, const char *key, uint32_t node)
+static void lift_path(json_t *object, const char *key, uint32_t node)
 {
     const char *path = jr_json_get_str(object, key);
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -144,15 +145,15 @@ static void lift(json_t *object, const char *key, uint32_t node)
     jr_json_set(object, key, jr_json_buf(&text));
 }
 
-static void add_rank(json_t *ranks, json_t *rank, const struct jr_part *part,
-                     bool first)
+static void add_part_rank(json_t *ranks, json_t *rank,
+                          const struct jr_part *part, bool first)
 {
     const char *state = jr_json_get_str(rank, "state");
     struct jr_buf folder JR_BUF_CLEANUP = JR_BUF_INIT;
     enum jr_rank_state was = JR_RANK_SUCCEEDED;
     const char *path = NULL;
     for (size_t i = 0; (path = jr_results_path(i)) != NULL; i++)
-        lift(rank, path, part->node);
+        lift_path(rank, path, part->node);
     if (!first && state != NULL && jr_rank_state_of(state, &was) &&
         was == JR_RANK_FAILED)
         jr_json_set_str(rank, "state",
@@ -175,7 +176,7 @@ static json_t *all_ranks(const struct jr_joining *parts,
         size_t n = 0;
         json_t *rank = NULL;
         json_array_foreach(list, n, rank)
-            add_rank(ranks, rank, part, !failed || part == decider);
+            add_part_rank(ranks, rank, part, !failed || part == decider);
     }
     return ranks;
 }
@@ -200,7 +201,7 @@ static const json_t *first_asked(const struct jr_joining *parts)
 }
 
 /* The value that is more than what there was; or less than it. */
-static json_t *better(json_t *best, json_t *value, bool most)
+static json_t *better_value(json_t *best, json_t *value, bool most)
 {
     if (!json_is_number(value))
         return best;
@@ -209,22 +210,22 @@ static json_t *better(json_t *best, json_t *value, bool most)
 }
 
 /* The value of a key that is one part's. */
-static json_t *pick(const struct jr_results_row *row,
-                    const struct jr_joining *parts)
+static json_t *pick_value(const struct jr_results_row *row,
+                          const struct jr_joining *parts)
 {
     json_t *best = NULL;
     for (size_t i = 0; i < parts->count; i++) {
         json_t *value = json_object_get(parts->items[i].results, row->key);
         if (row->join != JR_JOIN_FIRST)
-            best = better(best, value, row->join == JR_JOIN_MOST);
+            best = better_value(best, value, row->join == JR_JOIN_MOST);
         else if (best == NULL && !json_is_null(value))
             best = value;
     }
     return best;
 }
 
-static json_t *sum(const struct jr_results_row *row,
-                   const struct jr_joining *parts)
+static json_t *sum_values(const struct jr_results_row *row,
+                          const struct jr_joining *parts)
 {
     json_int_t all = 0;
     for (size_t i = 0; i < parts->count; i++)
@@ -233,7 +234,7 @@ static json_t *sum(const struct jr_results_row *row,
 }
 
 /* NULL is null. */
-static void share(json_t *head, const char *key, json_t *value)
+static void share_value(json_t *head, const char *key, json_t *value)
 {
     jr_json_set(head, key, value == NULL ? json_null() : json_incref(value));
 }
@@ -255,18 +256,18 @@ static json_t *join_rows(const struct jr_joining *parts,
         if (rows[i].join == JR_JOIN_OWN)
             jr_json_set_null(head, key);
         else if (rows[i].join == JR_JOIN_SUM)
-            jr_json_set(head, key, sum(&rows[i], parts));
+            jr_json_set(head, key, sum_values(&rows[i], parts));
         else if (rows[i].join == JR_JOIN_ANY)
             jr_json_share(head, any, key);
         else if (rows[i].join == JR_JOIN_DECIDER)
             jr_json_share(head, decides, key);
         else
-            share(head, key, pick(&rows[i], parts));
+            share_value(head, key, pick_value(&rows[i], parts));
     }
     return head;
 }
 
-static json_t *join(const struct jr_joining *parts)
+static json_t *join_results(const struct jr_joining *parts)
 {
     const struct jr_part *decider = jr_joined_decider(parts);
     json_t *head = join_rows(parts, decider);
@@ -287,10 +288,10 @@ json_t *jr_joined_results(int fd, const struct jr_parts *found, bool head)
     struct jr_joining parts;
     json_t *joined = NULL;
     bool over = true, any = false;
-    load(&parts, fd, found, head);
+    load_all_parts(&parts, fd, found, head);
     if (head && first_asked(&parts) != NULL) {
-        release(&parts);
-        load(&parts, fd, found, false);
+        release_parts(&parts);
+        load_all_parts(&parts, fd, found, false);
     }
     for (size_t i = 0; i < parts.count; i++) {
         over = over && (parts.items[i].results != NULL ||
@@ -298,8 +299,8 @@ json_t *jr_joined_results(int fd, const struct jr_parts *found, bool head)
         any = any || parts.items[i].results != NULL;
     }
     if (over && any)
-        joined = join(&parts);
-    release(&parts);
+        joined = join_results(&parts);
+    release_parts(&parts);
     return joined;
 }
 
@@ -313,7 +314,7 @@ static void add_planned(json_t *ranks, const json_t *plan, uint32_t node)
         if (jr_json_get_u32(rank, "node_rank") != node)
             continue;
         for (size_t n = 0; n < 2; n++)
-            lift(json_object_get(rank, streams[n]), "file", node);
+            lift_path(json_object_get(rank, streams[n]), "file", node);
         json_array_append(ranks, rank);
     }
 }
@@ -341,7 +342,7 @@ static int by_start(const void *a, const void *b)
     return x->started < y->started ? -1 : x->started > y->started;
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_moments(const void *a, const void *b)
 {
     const struct jr_moment *x = a, *y = b;
     return x->at < y->at ? -1 : x->at > y->at;
@@ -354,11 +355,12 @@ void jr_parts_timeline(struct jr_timeline *ret, int fd)
     double first = INFINITY;
     jr_parts_find(&found, fd);
     if (found.count > 0)
-        load(&parts, fd, &found, true);
+        load_all_parts(&parts, fd, &found, true);
     jr_parts_release(&found);
     *ret = (struct jr_timeline){0};
     for (size_t i = 0; i < parts.count; i++)
-        first = lower(first, jr_json_get_real(parts.items[i].run, "started"));
+        first =
+            lower_real(first, jr_json_get_real(parts.items[i].run, "started"));
     for (size_t i = 0; i < parts.count; i++) {
         char path[JR_PART_PATH];
         jr_part_path(path, parts.items[i].node, "events.jsonl");
@@ -369,6 +371,7 @@ void jr_parts_timeline(struct jr_timeline *ret, int fd)
     if (ret->span_count > 1)
         qsort(ret->spans, ret->span_count, sizeof *ret->spans, by_start);
     if (ret->moment_count > 1)
-        qsort(ret->moments, ret->moment_count, sizeof *ret->moments, by_time);
-    release(&parts);
+        qsort(ret->moments, ret->moment_count, sizeof *ret->moments,
+              compare_moments);
+    release_parts(&parts);
 }

@@ -38,7 +38,7 @@ static enum jr_cause_kind kind_of(const struct jr_results_run *run, size_t i)
     return died ? JR_CAUSE_SIGNAL : JR_CAUSE_EXIT;
 }
 
-static void add_together(struct search *search, size_t i)
+static void add_cause_together(struct search *search, size_t i)
 {
     if (search->together != NULL)
         search->together[search->cause->together_count++] =
@@ -106,7 +106,7 @@ static void cause_incomplete(struct search *search)
         if (search->cause->kind == JR_CAUSE_NONE)
             set_rank(search, i);
         else
-            add_together(search, i);
+            add_cause_together(search, i);
         search->cause->kind = JR_CAUSE_RESULT;
     }
     if (search->cause->kind == JR_CAUSE_NONE && report->error != NULL) {
@@ -124,7 +124,7 @@ static void cause_of_time(struct search *search)
     if (report->odd_count > 0)
         name_rank(search, report->odd[0]);
     for (size_t n = 1; n < report->odd_count; n++)
-        add_together(search, report->odd[n]);
+        add_cause_together(search, report->odd[n]);
     jr_hang_message(&search->message, report, search->run->plan);
 }
 
@@ -137,7 +137,7 @@ static void find_cause(struct search *search)
         set_rank(search, report->causes[0]);
         search->cause->kind = kind_of(search->run, report->causes[0]);
         for (size_t c = 1; c < report->causes_count; c++)
-            add_together(search, report->causes[c]);
+            add_cause_together(search, report->causes[c]);
     } else if (timed && report->error == NULL) {
         cause_of_time(search);
     } else if (report->status == JR_RUN_INCOMPLETE) {
@@ -163,15 +163,16 @@ void jr_results_find_cause(struct jr_buf *out, const struct jr_results_run *run)
 }
 
 /* Let the drain have what there is, once that is enough. False: it ended. */
-static bool pass(struct jr_buf *out, const struct jr_drain *drain,
-                 size_t enough)
+static bool pass_to_drain(struct jr_buf *out, const struct jr_drain *drain,
+                          size_t enough)
 {
     return drain == NULL || out->failed || out->len < enough ||
            drain->take(drain->data, out) == 0;
 }
 
-static struct jr_results_rank rank_of(const struct jr_results_run *run,
-                                      const struct utsname *here, size_t i)
+static struct jr_results_rank results_rank_of(const struct jr_results_run *run,
+                                              const struct utsname *here,
+                                              size_t i)
 {
     const struct jr_plan_rank *rank = jr_plan_of(run->plan, i);
     return (struct jr_results_rank){
@@ -195,14 +196,14 @@ void jr_report_json(struct jr_buf *out, const struct jr_report *report,
     jr_json_key(out, "ranks");
     jr_buf_char(out, '[');
     for (size_t i = 0; i < report->count; i++) {
-        struct jr_results_rank rank = rank_of(&run, &here, i);
+        struct jr_results_rank rank = results_rank_of(&run, &here, i);
         jr_buf_str(out, i == 0 ? "\n    " : ",\n    ");
         jr_results_put_rank(out, &rank);
-        if (!pass(out, drain, PIECE))
+        if (!pass_to_drain(out, drain, PIECE))
             return;
     }
     jr_buf_str(out, report->count == 0 ? "]\n}\n" : "\n  ]\n}\n");
-    (void)pass(out, drain, 0);
+    (void)pass_to_drain(out, drain, 0);
 }
 
 void jr_report_json_cause(struct jr_buf *out, const struct jr_report *report,

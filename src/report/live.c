@@ -12,14 +12,14 @@
 
 #include "banned.h"
 
-static const char *text_of(struct jr_live *live, const json_t *run,
-                           const char *key)
+static const char *live_text(struct jr_live *live, const json_t *run,
+                             const char *key)
 {
     const char *text = jr_json_get_str(run, key);
     return text == NULL ? NULL : jr_arena_strdup(&live->arena, text);
 }
 
-static enum jr_standing standing_of(const json_t *run)
+static enum jr_standing live_standing(const json_t *run)
 {
     const char *word = jr_folder_standing(run);
     if (strcmp(word, "running") == 0)
@@ -56,20 +56,20 @@ static bool is_finished(struct jr_live *live, int fd)
     return finished;
 }
 
-static void look(struct jr_live *live, int fd, const json_t *run)
+static void read_live_record(struct jr_live *live, int fd, const json_t *run)
 {
     live->pid = (int32_t)jr_json_get_int(run, "pid");
-    live->host = text_of(live, run, "host");
-    live->user = text_of(live, run, "user");
-    live->cgroup = text_of(live, run, "cgroup");
-    live->part = text_of(live, run, "part");
+    live->host = live_text(live, run, "host");
+    live->user = live_text(live, run, "user");
+    live->cgroup = live_text(live, run, "cgroup");
+    live->part = live_text(live, run, "part");
     const char *me = jr_record_user(&live->arena);
     live->ours = jr_trust_is_ours(&live->trust) && me != NULL &&
                  live->user != NULL && strcmp(me, live->user) == 0;
     live->contained = jr_folder_is_contained(run);
     live->placed = json_is_integer(json_object_get(run, "pid_namespace"));
     JR_CLOSE int pidfd = live->pid > 0 ? jr_pidfd_open(live->pid) : -1;
-    live->standing = standing_of(run); /* of what the pidfd holds */
+    live->standing = live_standing(run); /* of what the pidfd holds */
     if (live->standing == JR_STANDING_RUNNING)
         live->pidfd = jr_steal_fd(&pidfd);
     else if (live->standing == JR_STANDING_LOST)
@@ -105,7 +105,7 @@ int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
         if (run == NULL)
             return -1;
         live.trust = trust;
-        look(&live, fd, run);
+        read_live_record(&live, fd, run);
         json_decref(run);
     } while (has_moved_on(&live, fd));
     if (live.arena.failed) {

@@ -52,7 +52,7 @@ static const char *rank_standing(const struct jr_crew_rank *rank, bool live)
     return rank->ended || !live ? "ended" : "running";
 }
 
-static void set_end(json_t *to, const struct jr_crew_rank *rank)
+static void set_rank_end(json_t *to, const struct jr_crew_rank *rank)
 {
     char name[JR_SIGNAL_NAME];
     bool ended = rank != NULL && rank->ended;
@@ -92,7 +92,7 @@ static json_t *rank_json(const json_t *planned, const struct jr_crew_rank *rank,
         jr_json_set_null(to, "pid");
     copy_keys(to, planned, place);
     jr_json_set_str(to, "state", rank_standing(rank, live));
-    set_end(to, rank);
+    set_rank_end(to, rank);
     set_log(to, "stdout", planned);
     set_log(to, "stderr", planned);
     set_null(to, open_rank, sizeof open_rank / sizeof *open_rank);

@@ -30,7 +30,8 @@ static bool is_sweepable(const struct jr_live *live, const char *run)
     return live->placed || !jr_group_may_be_led(live->cgroup);
 }
 
-static unsigned sweep(struct jr_buf *out, const char *log_dir, const char *id)
+static unsigned sweep_lost_run(struct jr_buf *out, const char *log_dir,
+                               const char *id)
 {
     struct jr_live live;
     char run[128];
@@ -56,7 +57,7 @@ unsigned jr_lost_sweep(struct jr_buf *out, const char *log_dir, const char *id)
     struct jr_strv ids = jr_parts_ids(&arena, log_dir, id);
     unsigned count = 0;
     for (size_t i = 0; i < ids.count; i++)
-        count += sweep(out, log_dir, ids.items[i]);
+        count += sweep_lost_run(out, log_dir, ids.items[i]);
     jr_arena_release(&arena);
     return count;
 }

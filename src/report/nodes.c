@@ -7,7 +7,7 @@
 
 #include "banned.h"
 
-static bool is(const json_t *node, const char *status)
+static bool is_node_status(const json_t *node, const char *status)
 {
     const char *word = jr_json_get_str(node, "status");
     return word != NULL && strcmp(word, status) == 0;
@@ -25,17 +25,18 @@ static void print_node(struct jr_buf *out, const json_t *node)
         jr_buf_char(out, ')');
     }
     jr_buf_str(out, "   ");
-    if (is(node, "absent")) {
+    if (is_node_status(node, "absent")) {
         jr_buf_str(out, "not here: it has not begun, or its log_dir is "
                         "another one");
         return;
     }
-    jr_buf_str(out, is(node, "elsewhere") ? "running, or lost: only its host, "
-                                            "or its container, can tell"
-                                          : status);
-    if (is(node, "running") || is(node, "lost"))
+    jr_buf_str(out, is_node_status(node, "elsewhere")
+                        ? "running, or lost: only its host, "
+                          "or its container, can tell"
+                        : status);
+    if (is_node_status(node, "running") || is_node_status(node, "lost"))
         jr_buf_printf(out, ": pid %u", jr_json_get_u32(node, "pid"));
-    if (is(node, "lost"))
+    if (is_node_status(node, "lost"))
         jr_buf_str(out, " is gone and left no results");
     if (code != 0)
         jr_buf_printf(out, " (exit status %u)", code);
@@ -52,7 +53,7 @@ void jr_parts_print(struct jr_buf *out, const json_t *nodes, const char *before)
     uint32_t *well = calloc(count + 1, sizeof *well);
     for (size_t i = 0; i < count; i++) {
         const json_t *node = json_array_get(nodes, i);
-        if (is(node, "succeeded") && well != NULL) {
+        if (is_node_status(node, "succeeded") && well != NULL) {
             well[good++] = (uint32_t)i;
         } else if (told++ < MOST) {
             jr_buf_printf(out, "%snode %zu", before, i);

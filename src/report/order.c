@@ -51,7 +51,7 @@ static enum jr_failure failure_of(const struct jr_judge *judge, uint32_t i,
     return rank->signal == SIGABRT ? JR_FAILURE_ABORT : JR_FAILURE_CRASH;
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
+static uint64_t later_ns(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
@@ -68,7 +68,7 @@ struct jr_candidate jr_order_candidate(const struct jr_judge *judge, uint32_t i,
     };
     if (raised_ns != 0) {
         ret.from = ret.at = raised_ns;
-        ret.until = later(raised_ns, rank->told_ns);
+        ret.until = later_ns(raised_ns, rank->told_ns);
     } else if (rank->told_ns != 0) {
         ret.from = ret.until = ret.at = rank->told_ns;
     } else if (rank->exiting_ns != 0) {
@@ -77,8 +77,8 @@ struct jr_candidate jr_order_candidate(const struct jr_judge *judge, uint32_t i,
     } else {
         ret.until = ret.at = rank->ended_ns;
         ret.from =
-            later(rank->alive_ns,
-                  ret.at - (ret.at < TOGETHER_NS ? ret.at : TOGETHER_NS));
+            later_ns(rank->alive_ns,
+                     ret.at - (ret.at < TOGETHER_NS ? ret.at : TOGETHER_NS));
     }
     return ret;
 }
@@ -89,15 +89,16 @@ static bool is_before(const struct jr_judge *judge,
 {
     if (a->node == b->node)
         return a->until < b->from;
-    return a->at + later(judge->outcome->blur_ns, TOGETHER_NS) < b->at;
+    return a->at + later_ns(judge->outcome->blur_ns, TOGETHER_NS) < b->at;
 }
 
-static bool is_lost_peer(const struct jr_candidate *candidate)
+static bool is_peer_lost(const struct jr_candidate *candidate)
 {
     return candidate->failure == JR_FAILURE_LOST_PEER;
 }
 
-static int by_time(const struct jr_candidate *a, const struct jr_candidate *b)
+static int compare_failure_times(const struct jr_candidate *a,
+                                 const struct jr_candidate *b)
 {
     if (a->at != b->at)
         return a->at < b->at ? -1 : 1;
@@ -116,10 +117,10 @@ static int by_kind(const struct jr_candidate *a, const struct jr_candidate *b)
                   a->failure != JR_FAILURE_LOST_PEER && a->node == b->node;
     if (deaths && a->order != b->order)
         return a->order < b->order ? -1 : 1;
-    return by_time(a, b);
+    return compare_failure_times(a, b);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_failures(const void *a, const void *b)
 {
     return by_kind(a, b);
 }
@@ -131,7 +132,7 @@ static const struct jr_candidate *find_soonest(
 {
     const struct jr_candidate *soonest = NULL;
     for (size_t c = 0; c < count; c++)
-        if (is_lost_peer(&candidates[c]) == lost &&
+        if (is_peer_lost(&candidates[c]) == lost &&
             (soonest == NULL || candidates[c].until < soonest->until))
             soonest = &candidates[c];
     return soonest;
@@ -149,9 +150,9 @@ static const struct jr_candidate *find_first(
 }
 
 /* Put those for which `wanted` is not before them to the front. */
-static size_t partition(const struct jr_judge *judge,
-                        struct jr_candidate *candidates, size_t count,
-                        const struct jr_candidate *first)
+static size_t keep_not_after(const struct jr_judge *judge,
+                             struct jr_candidate *candidates, size_t count,
+                             const struct jr_candidate *first)
 {
     size_t kept = 0;
     for (size_t c = 0; c < count; c++) {
@@ -170,11 +171,11 @@ size_t jr_order_find(const struct jr_judge *judge,
     if (count == 0)
         return 0;
     struct jr_candidate first = *find_first(candidates, count);
-    size_t kept = partition(judge, candidates, count, &first);
-    qsort(candidates, kept, sizeof *candidates, compare);
+    size_t kept = keep_not_after(judge, candidates, count, &first);
+    qsort(candidates, kept, sizeof *candidates, compare_failures);
     /* What it was found by is one of those: the best of them is the cause. */
     first = candidates[0];
-    kept = partition(judge, candidates, kept, &first);
-    qsort(candidates, kept, sizeof *candidates, compare);
+    kept = keep_not_after(judge, candidates, kept, &first);
+    qsort(candidates, kept, sizeof *candidates, compare_failures);
     return kept;
 }

@@ -19,7 +19,7 @@
 #define PREFIX "node_"
 
 /* The node whose folder is called so; false: it is none's. */
-static bool node_of(const char *name, uint32_t *ret)
+static bool read_node_folder(const char *name, uint32_t *ret)
 {
     char same[JR_PART_NAME];
     if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0 ||
@@ -37,13 +37,13 @@ static bool has_record(int fd, uint32_t node)
     return file >= 0;
 }
 
-static int ascending(const void *a, const void *b)
+static int compare_node_numbers(const void *a, const void *b)
 {
     const uint32_t *x = a, *y = b;
     return *x < *y ? -1 : *x > *y;
 }
 
-static void add(struct jr_parts *parts, uint32_t node)
+static void add_node_number(struct jr_parts *parts, uint32_t node)
 {
     uint32_t *nodes = realloc(parts->nodes, (parts->count + 1) * sizeof *nodes);
     if (nodes == NULL)
@@ -61,14 +61,14 @@ void jr_parts_find(struct jr_parts *ret, int fd)
     int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = again < 0 ? NULL : fdopendir(again);
     for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;)
-        if (node_of(entry->d_name, &node) && has_record(fd, node))
-            add(ret, node);
+        if (read_node_folder(entry->d_name, &node) && has_record(fd, node))
+            add_node_number(ret, node);
     if (dir != NULL)
         (void)closedir(dir);
     else if (again >= 0)
         (void)close(again);
     if (ret->count > 1)
-        qsort(ret->nodes, ret->count, sizeof *ret->nodes, ascending);
+        qsort(ret->nodes, ret->count, sizeof *ret->nodes, compare_node_numbers);
 }
 
 void jr_parts_release(struct jr_parts *parts)

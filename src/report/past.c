@@ -33,7 +33,7 @@ static void load_exception(struct jr_past *past, size_t i, int fd)
     }
 }
 
-static void add_cause(struct jr_past *past, int64_t rank, int fd)
+static void add_loaded_cause(struct jr_past *past, int64_t rank, int fd)
 {
     struct jr_report *report = &past->report;
     for (uint32_t i = 0; i < past->plan.count; i++) {
@@ -50,11 +50,11 @@ static void add_cause(struct jr_past *past, int64_t rank, int fd)
 static void load_ranks(struct jr_past *past,
                        const struct jr_results_cause *cause, int fd)
 {
-    add_cause(past, cause->rank, fd);
+    add_loaded_cause(past, cause->rank, fd);
     if (past->report.causes_count > 0 && cause->kind == JR_CAUSE_OOM)
         past->outcome.ranks[past->report.causes[0]].oom = true;
     for (size_t n = 0; n < cause->together_count; n++)
-        add_cause(past, cause->together[n], fd);
+        add_loaded_cause(past, cause->together[n], fd);
     if (past->report.causes_count > 0 ||
         past->report.status != JR_RUN_LAUNCH_FAILED)
         return;
@@ -111,7 +111,7 @@ static void load_cause(struct jr_past *past, int fd)
 }
 
 /* Room for the ranks in all three values. */
-static bool make_room(struct jr_past *past, size_t count)
+static bool make_rank_room(struct jr_past *past, size_t count)
 {
     struct jr_arena *arena = &past->arena;
     past->plan.count = (uint32_t)count;
@@ -143,7 +143,7 @@ int jr_past_read(struct jr_past *ret, json_t *results, struct jr_error *err)
     const json_t *ranks = json_object_get(results, "ranks");
     size_t count = json_array_size(ranks);
     *ret = (struct jr_past){.json = results};
-    if (!json_is_array(ranks) || !make_room(ret, count)) {
+    if (!json_is_array(ranks) || !make_rank_room(ret, count)) {
         jr_past_release(ret);
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "results.json is not what jobrun writes");

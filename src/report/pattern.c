@@ -22,7 +22,7 @@ struct caught {
 };
 
 /* Text that a C string cannot hold is no number and no word. */
-static bool is_plain(const struct caught *caught)
+static bool is_text_plain(const struct caught *caught)
 {
     return strlen(caught->text) == caught->len;
 }
@@ -30,7 +30,7 @@ static bool is_plain(const struct caught *caught)
 static json_t *to_integer(const struct caught *caught)
 {
     int64_t value = 0;
-    return is_plain(caught) && jr_num_i64(caught->text, &value)
+    return is_text_plain(caught) && jr_num_i64(caught->text, &value)
                ? json_integer(value)
                : NULL;
 }
@@ -41,7 +41,7 @@ static json_t *to_number(const struct caught *caught)
     json_t *whole = to_integer(caught);
     if (whole != NULL)
         return whole;
-    return is_plain(caught) && jr_num_double(caught->text, &value)
+    return is_text_plain(caught) && jr_num_double(caught->text, &value)
                ? json_real(value)
                : NULL;
 }
@@ -53,7 +53,7 @@ static json_t *to_string(const struct caught *caught)
 
 static json_t *to_boolean(const struct caught *caught)
 {
-    if (!is_plain(caught))
+    if (!is_text_plain(caught))
         return NULL;
     if (strcmp(caught->text, "true") == 0)
         return json_true();
@@ -89,8 +89,8 @@ static enum jr_json_type type_of(const struct jr_results *wants,
 }
 
 /* Set the field `name` from what was caught; false with the fault noted. */
-static bool convert(struct jr_judge *judge, size_t i, json_t *object,
-                    const char *name, const struct caught *caught)
+static bool convert_caught(struct jr_judge *judge, size_t i, json_t *object,
+                           const char *name, const struct caught *caught)
 {
     enum jr_json_type type = type_of(judge->wants, name);
     json_t *value = conversions[type].read(caught);
@@ -116,8 +116,8 @@ static json_t *to_object(struct jr_judge *judge, size_t i,
         const struct caught caught = {scan->text.data + group->start,
                                       group->len};
         if (group->there)
-            good = convert(judge, i, object,
-                           jr_regex_group_name(scan->regex, g), &caught);
+            good = convert_caught(judge, i, object,
+                                  jr_regex_group_name(scan->regex, g), &caught);
     }
     if (good)
         return object;
@@ -152,7 +152,7 @@ static void find_end(const struct jr_judge *judge, size_t i, struct log *log)
         log->shortened = (uint64_t)st.st_size < log->end;
 }
 
-static void look_behind(const struct jr_judge *judge, struct log *log)
+static void look_for_late_match(const struct jr_judge *judge, struct log *log)
 {
     struct jr_scan scan;
     struct stat st;
@@ -165,8 +165,8 @@ static void look_behind(const struct jr_judge *judge, struct log *log)
     jr_scan_release(&scan);
 }
 
-static void missing(struct jr_judge *judge, size_t i, const struct log *log,
-                    const struct jr_scan *scan)
+static void report_no_match(struct jr_judge *judge, size_t i,
+                            const struct log *log, const struct jr_scan *scan)
 {
     const char *more = "";
     if (scan->limited > 0)
@@ -184,7 +184,7 @@ static json_t *judge_match(struct jr_judge *judge, size_t i, struct log *log,
                            const struct jr_scan *scan)
 {
     struct jr_rank_report *report = &judge->report->ranks[i];
-    look_behind(judge, log);
+    look_for_late_match(judge, log);
     report->pattern_limits = scan->limited;
     if (log->shortened)
         jr_judge_fault(judge, i, JR_RESULT_CHANGED,
@@ -195,7 +195,7 @@ static json_t *judge_match(struct jr_judge *judge, size_t i, struct log *log,
                        " lines of %s",
                        judge->wants->pattern, scan->limited - 1, log->name);
     else if (!scan->found)
-        missing(judge, i, log, scan);
+        report_no_match(judge, i, log, scan);
     else {
         report->late_match = log->late;
         return to_object(judge, i, scan);

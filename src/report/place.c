@@ -42,7 +42,7 @@ static const struct jr_plan_rank *worth_a_look(const struct jr_page *page)
 }
 
 /* "(jobrun show latest)" */
-static void offer(const struct jr_page *page, const char *verb)
+static void offer_command(const struct jr_page *page, const char *verb)
 {
     jr_buf_printf(page->out, "(jobrun %s %s", verb, page->run);
     if (page->attempt != NULL)
@@ -52,11 +52,11 @@ static void offer(const struct jr_page *page, const char *verb)
 
 /* What to do next where no log is to be named: of what went wrong, the lines
  * above are all that `show` has. */
-static void offer_more(const struct jr_page *page)
+static void offer_more_commands(const struct jr_page *page)
 {
     bool good = page->report->status == JR_RUN_SUCCEEDED;
     const struct jr_plan_rank *rank = good ? NULL : worth_a_look(page);
-    offer(page, rank == NULL ? "show" : "logs");
+    offer_command(page, rank == NULL ? "show" : "logs");
     if (rank != NULL && page->report->status == JR_RUN_INCOMPLETE)
         jr_buf_printf(page->out, " --rank %u", rank->rank);
     jr_buf_str(page->out, ")\n");
@@ -72,7 +72,7 @@ void jr_print_place(const struct jr_page *page)
     jr_print_text(page, page->plan->own_dir);
     if (log == NULL) {
         jr_buf_str(page->out, "   ");
-        offer_more(page);
+        offer_more_commands(page);
         return;
     }
     jr_buf_char(page->out, '/');
@@ -80,7 +80,7 @@ void jr_print_place(const struct jr_page *page)
     size_t width = page->out->len - start;
     jr_buf_fill(page->out, ' ',
                 width + 3 < COMMAND_COLUMN ? COMMAND_COLUMN - width : 3);
-    offer(page, "logs");
+    offer_command(page, "logs");
     jr_buf_printf(page->out, " --rank %u)\n",
                   jr_plan_of(page->plan, *suspect)->rank);
 }

@@ -20,8 +20,8 @@
 
 enum { MOST_CANDIDATES = 8 };
 
-static const char *text_of(struct jr_arena *arena, const json_t *object,
-                           const char *key)
+static const char *record_text(struct jr_arena *arena, const json_t *object,
+                               const char *key)
 {
     return jr_arena_strdup(arena, jr_json_get_str(object, key));
 }
@@ -41,7 +41,7 @@ static void from_results(struct jr_record *record, struct jr_arena *arena,
                          const json_t *results)
 {
     record->finished = true;
-    record->name = text_of(arena, results, "name");
+    record->name = record_text(arena, results, "name");
     record->status = status_of(results);
     record->exit_code = (int)jr_json_get_u32(results, "exit_code");
     record->started = jr_json_get_real(results, "started");
@@ -156,7 +156,7 @@ struct search {
     struct jr_buf names;
 };
 
-static void consider(struct search *search, int dir_fd, const char *id)
+static void consider_run(struct search *search, int dir_fd, const char *id)
 {
     if (search->exact || strncmp(id, search->run, strlen(search->run)) != 0 ||
         !is_run(dir_fd, id))
@@ -168,8 +168,8 @@ static void consider(struct search *search, int dir_fd, const char *id)
                       id);
 }
 
-static int decide(const struct search *search, const char *log_dir,
-                  struct jr_error *err)
+static int decide_search(const struct search *search, const char *log_dir,
+                         struct jr_error *err)
 {
     if (search->exact || search->count == 1)
         return 0;
@@ -253,8 +253,8 @@ static int find_part(char id[static 256], const char *log_dir, const char *part,
     return 0;
 }
 
-static int find_run(char ret_id[static 256], const char *log_dir,
-                    const char *run, struct jr_error *err)
+static int find_recorded_run(char ret_id[static 256], const char *log_dir,
+                             const char *run, struct jr_error *err)
 {
     DIR *dir = opendir(log_dir);
     if (dir == NULL)
@@ -266,8 +266,8 @@ static int find_run(char ret_id[static 256], const char *log_dir,
     } else {
         struct dirent *entry = NULL;
         while ((entry = readdir(dir)) != NULL)
-            consider(&search, dirfd(dir), entry->d_name);
-        result = decide(&search, log_dir, err);
+            consider_run(&search, dirfd(dir), entry->d_name);
+        result = decide_search(&search, log_dir, err);
         if (result == 0)
             (void)memcpy(ret_id, search.id, sizeof search.id);
     }
@@ -286,7 +286,7 @@ int jr_record_find(char ret_id[static 256], const char *log_dir,
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     if (part == run)
         return jr_error_set(err, JR_STATUS_USAGE, "'%s' names no run", run);
-    if (find_run(ret_id, log_dir, whole, err) != 0)
+    if (find_recorded_run(ret_id, log_dir, whole, err) != 0)
         return -1;
     return part == NULL ? 0 : find_part(ret_id, log_dir, part, err);
 }

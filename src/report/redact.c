@@ -26,62 +26,64 @@ struct copying {
 };
 
 /* The same text, or what is told in its place. */
-static const char *text_of(const struct copying *copying, const char *text)
+static const char *redact_text(const struct copying *copying, const char *text)
 {
     return jr_hide_copy(copying->arena, text, copying->hidden);
 }
 
-static json_t *json_of(const struct copying *copying, json_t *json);
+static json_t *redact_json(const struct copying *copying, json_t *json);
 
-static json_t *object_of(const struct copying *copying, json_t *json)
+static json_t *redact_object(const struct copying *copying, json_t *json)
 {
     json_t *copy = json_object(), *value;
     const char *key;
     json_object_foreach(json, key, value) {
-        const char *name = text_of(copying, key);
+        const char *name = redact_text(copying, key);
         if (name != NULL)
-            jr_json_set(copy, name, json_of(copying, value));
+            jr_json_set(copy, name, redact_json(copying, value));
     }
     return copy;
 }
 
-static json_t *array_of(const struct copying *copying, json_t *json)
+static json_t *redact_array(const struct copying *copying, json_t *json)
 {
     json_t *copy = json_array(), *value;
     size_t i;
     json_array_foreach(json, i, value)
-        jr_json_append(copy, json_of(copying, value));
+        jr_json_append(copy, redact_json(copying, value));
     return copy;
 }
 
 /* A string that holds U+0000 ends there for who looks for a value in it, and is
  * told as far. */
-static json_t *string_of(const struct copying *copying, json_t *json)
+static json_t *redact_string(const struct copying *copying, json_t *json)
 {
     const char *text = json_string_value(json);
-    const char *told = text_of(copying, text);
+    const char *told = redact_text(copying, text);
     return told == text ? json_incref(json) : jr_json_str(told);
 }
 
 /* A new reference to the value, or to one that is told in its place. */
-static json_t *json_of(const struct copying *copying, json_t *json)
+static json_t *redact_json(const struct copying *copying, json_t *json)
 {
     if (json_is_object(json))
-        return object_of(copying, json);
+        return redact_object(copying, json);
     if (json_is_array(json))
-        return array_of(copying, json);
-    return json_is_string(json) ? string_of(copying, json) : json_incref(json);
+        return redact_array(copying, json);
+    return json_is_string(json) ? redact_string(copying, json)
+                                : json_incref(json);
 }
 
-static struct jr_rank_report rank_of(const struct copying *copying,
-                                     const struct jr_rank_report *rank)
+static struct jr_rank_report redact_rank(const struct copying *copying,
+                                         const struct jr_rank_report *rank)
 {
     struct jr_rank_report copy = *rank;
-    copy.reason = text_of(copying, rank->reason);
-    copy.error = text_of(copying, rank->error);
-    copy.where = text_of(copying, rank->where);
-    copy.behind = text_of(copying, rank->behind);
-    copy.result = rank->result == NULL ? NULL : json_of(copying, rank->result);
+    copy.reason = redact_text(copying, rank->reason);
+    copy.error = redact_text(copying, rank->error);
+    copy.where = redact_text(copying, rank->where);
+    copy.behind = redact_text(copying, rank->behind);
+    copy.result =
+        rank->result == NULL ? NULL : redact_json(copying, rank->result);
     return copy;
 }
 
@@ -91,7 +93,7 @@ static void copy_earlier(const struct copying *copying, struct jr_report *ret)
         jr_arena_array(copying->arena, ret->earlier_count, sizeof *copies);
     for (size_t i = 0; i < ret->earlier_count && copies != NULL; i++) {
         copies[i] = ret->earlier[i];
-        copies[i].cause = text_of(copying, copies[i].cause);
+        copies[i].cause = redact_text(copying, copies[i].cause);
     }
     ret->earlier = copies;
 }
@@ -105,9 +107,9 @@ int jr_report_redact(struct jr_report *ret, const struct jr_report *report,
     copy.arena = none;
     copy.ranks = jr_arena_array(&copy.arena, copy.count, sizeof *copy.ranks);
     for (size_t i = 0; i < copy.count && copy.ranks != NULL; i++)
-        copy.ranks[i] = rank_of(&copying, &report->ranks[i]);
-    copy.error = text_of(&copying, report->error);
-    copy.not_again = text_of(&copying, report->not_again);
+        copy.ranks[i] = redact_rank(&copying, &report->ranks[i]);
+    copy.error = redact_text(&copying, report->error);
+    copy.not_again = redact_text(&copying, report->not_again);
     if (copy.earlier_count > 0)
         copy_earlier(&copying, &copy);
     if (!copy.arena.failed) {

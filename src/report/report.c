@@ -37,7 +37,7 @@ static bool any_rank(const struct jr_judge *judge, enum jr_rank_state state)
     return false;
 }
 
-static bool was_stopped(const struct jr_judge *judge)
+static bool was_run_stopped(const struct jr_judge *judge)
 {
     return judge->outcome->stop_signal != 0;
 }
@@ -95,7 +95,7 @@ struct rule {
 
 /* The first that applies decides. */
 static const struct rule rules[] = {
-    {was_stopped, JR_RUN_STOPPED, JR_STATUS_OK}, /* 128 + the signal */
+    {was_run_stopped, JR_RUN_STOPPED, JR_STATUS_OK}, /* 128 + the signal */
     {was_not_launched, JR_RUN_LAUNCH_FAILED, JR_STATUS_LAUNCH},
     {was_hung, JR_RUN_HUNG, JR_STATUS_TIMEOUT},
     {was_timed_out, JR_RUN_TIMED_OUT, JR_STATUS_TIMEOUT},
@@ -117,7 +117,7 @@ static int rank_code(const struct jr_judge *judge)
     return rank->exit_code != 0 ? rank->exit_code : JR_STATUS_FAILED;
 }
 
-static void decide(struct jr_judge *judge)
+static void decide_status(struct jr_judge *judge)
 {
     struct jr_report *report = judge->report;
     const struct rule *rule = rules,
@@ -144,7 +144,7 @@ static void judge_all(struct jr_judge *judge)
     jr_cause_find(judge);
     jr_hang_find(judge);
     judge_results(judge);
-    decide(judge);
+    decide_status(judge);
 }
 
 int jr_report_make(struct jr_report *ret, const struct jr_plan *plan,

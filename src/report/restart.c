@@ -25,7 +25,7 @@ static uint32_t count_restarts(const struct jr_restart *spec,
     return count;
 }
 
-static uint64_t wait_for(const struct jr_restart *spec, uint32_t counted)
+static uint64_t backoff_wait_ms(const struct jr_restart *spec, uint32_t counted)
 {
     uint64_t most =
         spec->backoff_ms > LONGEST_WAIT_MS ? spec->backoff_ms : LONGEST_WAIT_MS;
@@ -52,7 +52,8 @@ static bool is_barred(struct jr_verdict *ret, const struct jr_attempt *last)
     return true;
 }
 
-static void tell_spent(struct jr_verdict *ret, const struct jr_restart *spec)
+static void describe_spent(struct jr_verdict *ret,
+                           const struct jr_restart *spec)
 {
     struct jr_buf window JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_num_add_duration(&window, spec->window_ms);
@@ -71,11 +72,11 @@ void jr_restart_decide(struct jr_verdict *ret, const struct jr_restart *spec,
         return;
     ret->counted = count_restarts(spec, history);
     if (ret->counted >= spec->max) {
-        tell_spent(ret, spec);
+        describe_spent(ret, spec);
         return;
     }
     ret->again = true;
-    ret->wait_ms = wait_for(spec, ret->counted);
+    ret->wait_ms = backoff_wait_ms(spec, ret->counted);
 }
 
 size_t jr_restart_idle(const struct jr_history *history)

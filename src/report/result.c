@@ -30,8 +30,8 @@ const char *jr_result_source(const struct jr_judge *judge, size_t i)
     return path == NULL ? "the result" : jr_result_name(path);
 }
 
-static void unreadable(struct jr_judge *judge, size_t i, const char *name,
-                       const struct jr_error *err)
+static void report_unreadable(struct jr_judge *judge, size_t i,
+                              const char *name, const struct jr_error *err)
 {
     if (!jr_judge_required(judge, i))
         return;
@@ -52,8 +52,8 @@ static void unreadable(struct jr_judge *judge, size_t i, const char *name,
      false)
 
 /* Whether it is what the rank had delivered when it ended. */
-static bool is_kept(struct jr_judge *judge, size_t i, const char *name,
-                    const struct stat *st)
+static bool is_result_kept(struct jr_judge *judge, size_t i, const char *name,
+                           const struct stat *st)
 {
     const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
     const char *when = judge->plan->returns ? "returned" : "ended";
@@ -82,7 +82,7 @@ static bool is_old_link(const struct jr_judge *judge, const struct stat *st)
 static bool is_fit(struct jr_judge *judge, size_t i, const char *name,
                    const struct stat *st)
 {
-    if (!is_kept(judge, i, name, st))
+    if (!is_result_kept(judge, i, name, st))
         return false;
     if (jr_artifact_stale_result(judge, i, st))
         return REFUSE(judge, i, JR_RESULT_STALE,
@@ -102,8 +102,8 @@ static bool is_fit(struct jr_judge *judge, size_t i, const char *name,
 }
 
 /* Read all of it once; what it was before, it has to be afterwards. */
-static bool read_whole(struct jr_judge *judge, size_t i, int fd,
-                       struct jr_buf *ret)
+static bool read_result_file(struct jr_judge *judge, size_t i, int fd,
+                             struct jr_buf *ret)
 {
     const char *name = jr_result_name(jr_plan_of(judge->plan, i)->result_path);
     struct jr_error err = {0};
@@ -134,10 +134,10 @@ static json_t *from_file(struct jr_judge *judge, size_t i)
     struct jr_error err = {0};
     JR_CLOSE int fd = jr_left_open(judge->run_fd, path, &err);
     if (fd < 0) {
-        unreadable(judge, i, name, &err);
+        report_unreadable(judge, i, name, &err);
         return NULL;
     }
-    if (!read_whole(judge, i, fd, &text))
+    if (!read_result_file(judge, i, fd, &text))
         return NULL;
     json_t *result = jr_json_parse(text.data, text.len, &err);
     if (result == NULL && err.sys == ERANGE)
@@ -237,16 +237,16 @@ static int by_file(const void *a, const void *b)
     return (x->i > y->i) - (x->i < y->i);
 }
 
-static bool is_same_file(const struct jr_seen *a, const struct jr_seen *b)
+static bool is_same_seen_file(const struct jr_seen *a, const struct jr_seen *b)
 {
     return a->dev == b->dev && a->ino == b->ino;
 }
 
 /* Of those that have the file, one that says so by another path; NULL. */
-static const struct jr_seen *find_other(const struct jr_judge *judge,
-                                        const struct jr_seen *file,
-                                        const struct jr_seen *first,
-                                        const struct jr_seen *end)
+static const struct jr_seen *find_other_path(const struct jr_judge *judge,
+                                             const struct jr_seen *file,
+                                             const struct jr_seen *first,
+                                             const struct jr_seen *end)
 {
     const char *path = jr_plan_of(judge->plan, file->i)->result_path;
     for (; first < end; first++)
@@ -257,11 +257,13 @@ static const struct jr_seen *find_other(const struct jr_judge *judge,
 
 /* The file is that of another rank, too. Under one path it is the result of who
  * must deliver; by a link nobody knows whose it is. */
-static void part(struct jr_judge *judge, const struct jr_seen *file,
-                 const struct jr_seen *first, const struct jr_seen *end)
+static void refuse_shared_file(struct jr_judge *judge,
+                               const struct jr_seen *file,
+                               const struct jr_seen *first,
+                               const struct jr_seen *end)
 {
     struct jr_rank_report *report = &judge->report->ranks[file->i];
-    const struct jr_seen *other = find_other(judge, file, first, end);
+    const struct jr_seen *other = find_other_path(judge, file, first, end);
     bool required = jr_judge_required(judge, file->i);
     if (required && other != NULL)
         jr_judge_fault(judge, file->i, JR_RESULT_MISSING,
@@ -281,10 +283,11 @@ void jr_result_part(struct jr_judge *judge)
     if (judge->seen_count > 1)
         qsort(seen, judge->seen_count, sizeof *seen, by_file);
     for (struct jr_seen *first = seen, *next; first < end; first = next) {
-        for (next = first + 1; next < end && is_same_file(first, next); next++)
+        for (next = first + 1; next < end && is_same_seen_file(first, next);
+             next++)
             continue;
         for (struct jr_seen *file = first; file < next && next - first > 1;
              file++)
-            part(judge, file, first, next);
+            refuse_shared_file(judge, file, first, next);
     }
 }

@@ -20,7 +20,7 @@ struct row {
     const char *help;
 };
 
-static void put_number(struct jr_buf *out, const char *key, int64_t value)
+static void put_cause_number(struct jr_buf *out, const char *key, int64_t value)
 {
     if (value < 0)
         jr_json_put_str(out, key, NULL);
@@ -28,66 +28,66 @@ static void put_number(struct jr_buf *out, const char *key, int64_t value)
         jr_json_put_int(out, key, value);
 }
 
-static int64_t number_of(const json_t *value)
+static int64_t cause_number(const json_t *value)
 {
     return json_is_integer(value) ? json_integer_value(value) : -1;
 }
 
-static void put_rank(struct jr_buf *out, const char *key,
-                     const struct jr_results_cause *cause)
+static void put_cause_rank(struct jr_buf *out, const char *key,
+                           const struct jr_results_cause *cause)
 {
-    put_number(out, key, cause->rank);
+    put_cause_number(out, key, cause->rank);
 }
 
-static void get_rank(struct jr_results_cause *ret, struct jr_arena *arena,
-                     const json_t *value)
+static void get_cause_rank(struct jr_results_cause *ret, struct jr_arena *arena,
+                           const json_t *value)
 {
     (void)arena;
-    ret->rank = number_of(value);
+    ret->rank = cause_number(value);
 }
 
-static void put_host(struct jr_buf *out, const char *key,
-                     const struct jr_results_cause *cause)
+static void put_cause_host(struct jr_buf *out, const char *key,
+                           const struct jr_results_cause *cause)
 {
     jr_json_put_str(out, key, cause->host);
 }
 
-static void get_host(struct jr_results_cause *ret, struct jr_arena *arena,
-                     const json_t *value)
+static void get_cause_host(struct jr_results_cause *ret, struct jr_arena *arena,
+                           const json_t *value)
 {
     (void)arena;
     ret->host = json_string_value(value);
 }
 
-static void put_kind(struct jr_buf *out, const char *key,
-                     const struct jr_results_cause *cause)
+static void put_cause_kind(struct jr_buf *out, const char *key,
+                           const struct jr_results_cause *cause)
 {
     jr_json_put_str(out, key, jr_cause_kind_word(cause->kind));
 }
 
-static void get_kind(struct jr_results_cause *ret, struct jr_arena *arena,
-                     const json_t *value)
+static void get_cause_kind(struct jr_results_cause *ret, struct jr_arena *arena,
+                           const json_t *value)
 {
     (void)arena;
     if (json_is_string(value))
         (void)jr_cause_kind_of(json_string_value(value), &ret->kind);
 }
 
-static void put_exit_code(struct jr_buf *out, const char *key,
-                          const struct jr_results_cause *cause)
+static void put_cause_exit_code(struct jr_buf *out, const char *key,
+                                const struct jr_results_cause *cause)
 {
-    put_number(out, key, cause->exit_code);
+    put_cause_number(out, key, cause->exit_code);
 }
 
-static void get_exit_code(struct jr_results_cause *ret, struct jr_arena *arena,
-                          const json_t *value)
+static void get_cause_exit_code(struct jr_results_cause *ret,
+                                struct jr_arena *arena, const json_t *value)
 {
     (void)arena;
-    ret->exit_code = (int32_t)number_of(value);
+    ret->exit_code = (int32_t)cause_number(value);
 }
 
-static void put_signal(struct jr_buf *out, const char *key,
-                       const struct jr_results_cause *cause)
+static void put_cause_signal(struct jr_buf *out, const char *key,
+                             const struct jr_results_cause *cause)
 {
     char name[JR_SIGNAL_NAME];
     if (cause->signal != 0)
@@ -95,29 +95,29 @@ static void put_signal(struct jr_buf *out, const char *key,
     jr_json_put_str(out, key, cause->signal == 0 ? NULL : name);
 }
 
-static void get_signal(struct jr_results_cause *ret, struct jr_arena *arena,
-                       const json_t *value)
+static void get_cause_signal(struct jr_results_cause *ret,
+                             struct jr_arena *arena, const json_t *value)
 {
     (void)arena;
     if (json_is_string(value))
         ret->signal = jr_signal_of(json_string_value(value));
 }
 
-static void put_message(struct jr_buf *out, const char *key,
-                        const struct jr_results_cause *cause)
+static void put_cause_message(struct jr_buf *out, const char *key,
+                              const struct jr_results_cause *cause)
 {
     jr_json_put_str(out, key, cause->message);
 }
 
-static void get_message(struct jr_results_cause *ret, struct jr_arena *arena,
-                        const json_t *value)
+static void get_cause_message(struct jr_results_cause *ret,
+                              struct jr_arena *arena, const json_t *value)
 {
     (void)arena;
     ret->message = json_string_value(value);
 }
 
-static void put_together(struct jr_buf *out, const char *key,
-                         const struct jr_results_cause *cause)
+static void put_cause_together(struct jr_buf *out, const char *key,
+                               const struct jr_results_cause *cause)
 {
     jr_json_key(out, key);
     jr_buf_char(out, '[');
@@ -128,8 +128,8 @@ static void put_together(struct jr_buf *out, const char *key,
     jr_buf_char(out, ']');
 }
 
-static void get_together(struct jr_results_cause *ret, struct jr_arena *arena,
-                         const json_t *value)
+static void get_cause_together(struct jr_results_cause *ret,
+                               struct jr_arena *arena, const json_t *value)
 {
     size_t count = json_array_size(value);
     uint32_t *ranks = jr_arena_array(arena, count, sizeof *ranks);
@@ -144,30 +144,38 @@ static const char *const kinds[] = {JR_CAUSE_KINDS(WORD)};
 
 static const struct row rows[] = {
     {"rank",
-     put_rank,
-     get_rank,
+     put_cause_rank,
+     get_cause_rank,
      {.text = JR_SHAPE_COUNT, .null = true},
      "null: no rank, but jobrun itself or time."},
-    {"host", put_host, get_host, {.text = JR_SHAPE_TEXT, .null = true}, NULL},
+    {"host",
+     put_cause_host,
+     get_cause_host,
+     {.text = JR_SHAPE_TEXT, .null = true},
+     NULL},
     {"kind",
-     put_kind,
-     get_kind,
+     put_cause_kind,
+     get_cause_kind,
      {.words = kinds + 1, .words_count = sizeof kinds / sizeof *kinds - 1},
      NULL},
     {"exit_code",
-     put_exit_code,
-     get_exit_code,
+     put_cause_exit_code,
+     get_cause_exit_code,
      {.text = JR_SHAPE_COUNT, .null = true},
      NULL},
     {"signal",
-     put_signal,
-     get_signal,
+     put_cause_signal,
+     get_cause_signal,
      {.text = JR_SHAPE_SIGNAL, .null = true},
      "The signal's name."},
-    {"message", put_message, get_message, {.text = JR_SHAPE_TEXT}, NULL},
+    {"message",
+     put_cause_message,
+     get_cause_message,
+     {.text = JR_SHAPE_TEXT},
+     NULL},
     {"together",
-     put_together,
-     get_together,
+     put_cause_together,
+     get_cause_together,
      {.text = "{\"type\": \"array\", \"items\": " JR_SHAPE_COUNT "}"},
      "Ranks whose failure cannot be told apart from it."},
 };

@@ -23,27 +23,27 @@ struct row {
     const char *help;
 };
 
-static void *member_of(void *base, const struct row *row)
+static void *rank_member(void *base, const struct row *row)
 {
     return (char *)base + row->at;
 }
 
-static const void *const_member_of(const void *base, const struct row *row)
+static const void *const_rank_member(const void *base, const struct row *row)
 {
     return (const char *)base + row->at;
 }
 
-static void put_number(struct jr_buf *out, const struct row *row,
-                       const struct jr_results_rank *rank)
+static void put_rank_number(struct jr_buf *out, const struct row *row,
+                            const struct jr_results_rank *rank)
 {
-    const uint32_t *number = const_member_of(rank->plan, row);
+    const uint32_t *number = const_rank_member(rank->plan, row);
     jr_json_put_int(out, row->key, *number);
 }
 
-static void get_number(struct jr_past *past, const struct row *row, size_t i,
-                       const json_t *value)
+static void get_rank_number(struct jr_past *past, const struct row *row,
+                            size_t i, const json_t *value)
 {
-    uint32_t *number = member_of(&past->plan.ranks[i], row);
+    uint32_t *number = rank_member(&past->plan.ranks[i], row);
     *number = jr_results_below(value, UINT32_MAX);
 }
 
@@ -60,25 +60,25 @@ static void get_node(struct jr_past *past, const struct row *row, size_t i,
 static void put_plan_text(struct jr_buf *out, const struct row *row,
                           const struct jr_results_rank *rank)
 {
-    const char *const *text = const_member_of(rank->plan, row);
+    const char *const *text = const_rank_member(rank->plan, row);
     jr_json_put_str(out, row->key, *text);
 }
 
 static void get_plan_text(struct jr_past *past, const struct row *row, size_t i,
                           const json_t *value)
 {
-    const char **text = member_of(&past->plan.ranks[i], row);
+    const char **text = rank_member(&past->plan.ranks[i], row);
     *text = json_string_value(value);
 }
 
-static void put_host(struct jr_buf *out, const struct row *row,
-                     const struct jr_results_rank *rank)
+static void put_rank_host(struct jr_buf *out, const struct row *row,
+                          const struct jr_results_rank *rank)
 {
     jr_json_put_str(out, row->key, rank->host);
 }
 
-static void get_host(struct jr_past *past, const struct row *row, size_t i,
-                     const json_t *value)
+static void get_rank_host(struct jr_past *past, const struct row *row, size_t i,
+                          const json_t *value)
 {
     (void)row;
     uint32_t node = past->plan.ranks[i].node_rank;
@@ -259,24 +259,24 @@ static const char *const errors[] = {JR_RESULT_ERRORS(WORD)};
 /* Who it is. The host of a node is read where the node is known. */
 static const struct row identity[] = {
     {"rank",
-     put_number,
-     get_number,
+     put_rank_number,
+     get_rank_number,
      PLAN(rank),
      {.text = JR_SHAPE_COUNT},
      "Its number in the world."},
     {"local_rank",
-     put_number,
-     get_number,
+     put_rank_number,
+     get_rank_number,
      PLAN(local_rank),
      {.text = JR_SHAPE_COUNT},
      "Its number on its node."},
     {"node_rank",
-     put_number,
+     put_rank_number,
      get_node,
      PLAN(node_rank),
      {.text = JR_SHAPE_COUNT},
      NULL},
-    {"host", put_host, get_host, 0, TEXT_OR_NULL, NULL},
+    {"host", put_rank_host, get_rank_host, 0, TEXT_OR_NULL, NULL},
     {"device", put_plan_text, get_plan_text, PLAN(device), TEXT_OR_NULL,
      "Index or UUID of its device."},
     {"coordinates",
@@ -356,8 +356,8 @@ void jr_results_put_rank(struct jr_buf *out, const struct jr_results_rank *rank)
     jr_buf_char(out, '}');
 }
 
-static void get(struct jr_past *past, const struct row *row, size_t i,
-                const json_t *object)
+static void get_rank_member(struct jr_past *past, const struct row *row,
+                            size_t i, const json_t *object)
 {
     row->get(past, row, i, json_object_get(object, row->key));
 }
@@ -365,11 +365,11 @@ static void get(struct jr_past *past, const struct row *row, size_t i,
 void jr_results_get_rank(struct jr_past *past, size_t i, const json_t *object)
 {
     for (size_t n = 0; n < COUNT(identity); n++)
-        get(past, &identity[n], i, object);
+        get_rank_member(past, &identity[n], i, object);
     jr_outcome_get(&past->outcome.ranks[i], object);
     for (size_t n = 0; n < COUNT(delivery); n++)
-        get(past, &delivery[n], i, object);
-    get(past, &folder, i, object);
+        get_rank_member(past, &delivery[n], i, object);
+    get_rank_member(past, &folder, i, object);
 }
 
 const char *jr_results_path(size_t i)
@@ -380,8 +380,8 @@ const char *jr_results_path(size_t i)
     return NULL;
 }
 
-static void add_rows(json_t *properties, json_t *required,
-                     const struct row *rows, size_t count)
+static void add_rank_rows(json_t *properties, json_t *required,
+                          const struct row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         jr_json_shape_add(properties, rows[i].shape.optional ? NULL : required,
@@ -393,10 +393,10 @@ json_t *jr_results_rank_schema(void)
 {
     json_t *schema = json_object();
     json_t *properties = json_object(), *required = json_array();
-    add_rows(properties, required, identity, COUNT(identity));
+    add_rank_rows(properties, required, identity, COUNT(identity));
     jr_outcome_schema(properties, required);
-    add_rows(properties, required, delivery, COUNT(delivery));
-    add_rows(properties, required, &folder, 1);
+    add_rank_rows(properties, required, delivery, COUNT(delivery));
+    add_rank_rows(properties, required, &folder, 1);
     jr_json_set_str(schema, "description", "One rank.");
     jr_json_set_str(schema, "type", "object");
     jr_json_set(schema, "required", required);

@@ -13,19 +13,19 @@ enum { FORMAT_VERSION = 1, EXIT_CODES = 256 };
 #define US UINT64_C(1000) /* in nanoseconds */
 #define MS UINT64_C(1000000)
 
-static uint64_t ns_of(const json_t *value)
+static uint64_t json_duration_ns(const json_t *value)
 {
     return jr_clock_ns_of(json_number_value(value));
 }
 
-static const void *member_of(const struct jr_plan *plan,
-                             const struct jr_results_row *row)
+static const void *plan_member(const struct jr_plan *plan,
+                               const struct jr_results_row *row)
 {
     return (const char *)plan + row->at;
 }
 
-static void *member_to_set(struct jr_plan *plan,
-                           const struct jr_results_row *row)
+static void *plan_member_to_set(struct jr_plan *plan,
+                                const struct jr_results_row *row)
 {
     return (char *)plan + row->at;
 }
@@ -41,27 +41,28 @@ static void put_text(struct jr_buf *out, const struct jr_results_row *row,
                      const struct jr_results_run *run)
 {
     jr_json_put_str(out, row->key,
-                    *(const char *const *)member_of(run->plan, row));
+                    *(const char *const *)plan_member(run->plan, row));
 }
 
 static void get_text(struct jr_past *past, const struct jr_results_row *row,
                      const json_t *value)
 {
-    const char **text = member_to_set(&past->plan, row);
+    const char **text = plan_member_to_set(&past->plan, row);
     *text = json_string_value(value);
 }
 
-static void put_number(struct jr_buf *out, const struct jr_results_row *row,
-                       const struct jr_results_run *run)
+static void put_run_number(struct jr_buf *out, const struct jr_results_row *row,
+                           const struct jr_results_run *run)
 {
     jr_json_put_int(out, row->key,
-                    *(const uint32_t *)member_of(run->plan, row));
+                    *(const uint32_t *)plan_member(run->plan, row));
 }
 
-static void get_number(struct jr_past *past, const struct jr_results_row *row,
-                       const json_t *value)
+static void get_run_number(struct jr_past *past,
+                           const struct jr_results_row *row,
+                           const json_t *value)
 {
-    uint32_t *number = member_to_set(&past->plan, row);
+    uint32_t *number = plan_member_to_set(&past->plan, row);
     *number = jr_results_below(value, UINT32_MAX);
 }
 
@@ -79,14 +80,16 @@ static void get_status(struct jr_past *past, const struct jr_results_row *row,
         (void)jr_run_status_of(json_string_value(value), &past->report.status);
 }
 
-static void put_exit_code(struct jr_buf *out, const struct jr_results_row *row,
-                          const struct jr_results_run *run)
+static void put_run_exit_code(struct jr_buf *out,
+                              const struct jr_results_row *row,
+                              const struct jr_results_run *run)
 {
     jr_json_put_int(out, row->key, run->report->exit_code);
 }
 
-static void get_exit_code(struct jr_past *past,
-                          const struct jr_results_row *row, const json_t *value)
+static void get_run_exit_code(struct jr_past *past,
+                              const struct jr_results_row *row,
+                              const json_t *value)
 {
     (void)row;
     past->report.exit_code = (int)jr_results_below(value, EXIT_CODES);
@@ -105,7 +108,7 @@ static void get_started(struct jr_past *past, const struct jr_results_row *row,
                         const json_t *value)
 {
     (void)row;
-    past->outcome.started_wall_ns = ns_of(value);
+    past->outcome.started_wall_ns = json_duration_ns(value);
 }
 
 static void put_finished(struct jr_buf *out, const struct jr_results_row *row,
@@ -118,22 +121,24 @@ static void get_finished(struct jr_past *past, const struct jr_results_row *row,
                          const json_t *value)
 {
     (void)row;
-    past->outcome.ended_wall_ns = ns_of(value);
+    past->outcome.ended_wall_ns = json_duration_ns(value);
 }
 
-static void put_seconds(struct jr_buf *out, const struct jr_results_row *row,
-                        const struct jr_results_run *run)
+static void put_run_seconds(struct jr_buf *out,
+                            const struct jr_results_row *row,
+                            const struct jr_results_run *run)
 {
     uint64_t began_ns = jr_report_began_ns(run->report, run->outcome);
     jr_json_put_decimal(out, row->key, (run->outcome->ended_ns - began_ns) / US,
                         6);
 }
 
-static void get_seconds(struct jr_past *past, const struct jr_results_row *row,
-                        const json_t *value)
+static void get_run_seconds(struct jr_past *past,
+                            const struct jr_results_row *row,
+                            const json_t *value)
 {
     (void)row;
-    past->outcome.ended_ns = ns_of(value);
+    past->outcome.ended_ns = json_duration_ns(value);
 }
 
 static void put_left(struct jr_buf *out, const struct jr_results_row *row,
@@ -241,13 +246,13 @@ static const struct jr_results_row rows[] = {
      {.words = statuses, .words_count = sizeof statuses / sizeof *statuses},
      NULL},
     {"exit_code",
-     put_exit_code,
-     get_exit_code,
+     put_run_exit_code,
+     get_run_exit_code,
      JR_JOIN_OWN,
      0,
      {.text = JR_SHAPE_CODE},
      NULL},
-    {"attempt", put_number, get_number, JR_JOIN_MOST,
+    {"attempt", put_run_number, get_run_number, JR_JOIN_MOST,
      offsetof(struct jr_plan, attempt), COUNT,
      "The last one, which all that is told here is of, but for the times of "
      "the run."},
@@ -255,15 +260,15 @@ static const struct jr_results_row rows[] = {
      "Since the epoch."},
     {"finished", put_finished, get_finished, JR_JOIN_MOST, 0, TIME, NULL},
     {"seconds",
-     put_seconds,
-     get_seconds,
+     put_run_seconds,
+     get_run_seconds,
      JR_JOIN_OWN,
      0,
      {.text = JR_SHAPE_SECONDS},
      NULL},
     {"world_size",
-     put_number,
-     get_number,
+     put_run_number,
+     get_run_number,
      JR_JOIN_OWN,
      offsetof(struct jr_plan, world_size),
      {.text = "{\"type\": \"integer\", \"minimum\": 1}"},
@@ -366,7 +371,8 @@ void jr_results_get_run(struct jr_past *past, const json_t *object)
 }
 
 /* The rest of the schema: what is no plain value of its own. */
-static void add_parts(json_t *properties, json_t *required, json_t *schema)
+static void add_schema_parts(json_t *properties, json_t *required,
+                             json_t *schema)
 {
     static const struct jr_json_shape list = {
         .text = "{\"type\": \"array\", \"items\": {\"$ref\": "
@@ -396,7 +402,7 @@ void jr_schema_results(struct jr_buf *out)
         jr_json_shape_add(properties, rows[i].shape.optional ? NULL : required,
                           rows[i].key,
                           jr_json_shape_schema(&rows[i].shape, rows[i].help));
-    add_parts(properties, required, schema);
+    add_schema_parts(properties, required, schema);
     jr_json_print(out, schema, 2);
     jr_buf_char(out, '\n');
     json_decref(schema);

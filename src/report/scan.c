@@ -26,7 +26,7 @@ struct jr_scan_window {
 };
 
 /* Remember the match that was just found, instead of the one before it. */
-static void take(struct jr_scan *scan)
+static void take_match(struct jr_scan *scan)
 {
     scan->found = true;
     jr_buf_clear(&scan->text);
@@ -50,7 +50,7 @@ static size_t line_end(const struct jr_scan_window *window)
 }
 
 /* Nothing was found before `end`. Returns whether to go on in this window. */
-static bool pass(struct jr_scan *scan, size_t end, bool limited)
+static bool pass_window_part(struct jr_scan *scan, size_t end, bool limited)
 {
     struct jr_scan_window *window = scan->window;
     if (!window->by_line) {
@@ -72,7 +72,7 @@ static bool pass(struct jr_scan *scan, size_t end, bool limited)
 /* Take every match of the window and return where the next one has to begin.
  * A match at the very end might go on in the bytes to come ($ and greedy
  * repeats), so it is left for the next window. */
-static size_t search(struct jr_scan *scan)
+static size_t search_window(struct jr_scan *scan)
 {
     struct jr_scan_window *window = scan->window;
     struct jr_match match;
@@ -82,14 +82,14 @@ static size_t search(struct jr_scan *scan)
         bool limited = false;
         if (!jr_regex_find(scan->regex, window->data, end, window->from, &match,
                            &limited)) {
-            if (!pass(scan, end, limited))
+            if (!pass_window_part(scan, end, limited))
                 break;
             continue;
         }
         bool at_end = match.end + 1 >= window->len;
         if (!window->eof && at_end && window->len - match.start <= OVERLAP)
             return match.start;
-        take(scan);
+        take_match(scan);
         size_t next = match.end > match.start ? match.end : match.end + 1;
         window->from = next > window->from ? next : window->from + 1;
     }
@@ -98,7 +98,7 @@ static size_t search(struct jr_scan *scan)
 }
 
 /* Move the window on, so that it begins CONTEXT before `next`. */
-static void slide(struct jr_scan_window *window, size_t next)
+static void slide_window(struct jr_scan_window *window, size_t next)
 {
     if (next > window->len)
         next = window->len;
@@ -108,7 +108,7 @@ static void slide(struct jr_scan_window *window, size_t next)
     window->from = next - cut;
 }
 
-static int fill(struct jr_scan_window *window)
+static int fill_window(struct jr_scan_window *window)
 {
     size_t room = sizeof window->data - window->len;
     uint64_t left = window->end - window->at;
@@ -140,9 +140,9 @@ int jr_scan_run(struct jr_scan *scan, struct jr_regex *regex, int fd,
     window->len = window->from = 0;
     window->eof = false;
     while (!window->eof && !scan->given_up) {
-        if (fill(window) != 0)
+        if (fill_window(window) != 0)
             return -1;
-        slide(window, search(scan));
+        slide_window(window, search_window(scan));
     }
     scan->read = window->at - from;
     return scan->text.failed ? -1 : 0;

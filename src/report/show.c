@@ -77,8 +77,8 @@ static void add_standing(struct jr_buf *out, const json_t *run,
 }
 
 /* A run in parts, of which some go on. */
-static void show_parts(struct jr_buf *out, const json_t *run,
-                       const char *run_dir, int fd)
+static void show_run_parts(struct jr_buf *out, const json_t *run,
+                           const char *run_dir, int fd)
 {
     const char *name = strrchr(run_dir, '/');
     const struct jr_parts_look look = {"  ", name == NULL ? run_dir : name + 1,
@@ -108,7 +108,7 @@ static void show_suspended(struct jr_buf *out, const json_t *run)
 }
 
 /* How a run without results stands. */
-static const char *standing_of(const json_t *run, int fd)
+static const char *unfinished_standing(const json_t *run, int fd)
 {
     const char *standing = jr_folder_standing(run);
     bool lost = strcmp(standing, "lost") == 0;
@@ -141,7 +141,7 @@ static void show_ranks(struct jr_buf *out, const char *log_dir, const char *id)
 static void show_unfinished(struct jr_buf *out, const json_t *run,
                             const char *log_dir, const char *id, int fd)
 {
-    const char *standing = standing_of(run, fd);
+    const char *standing = unfinished_standing(run, fd);
     add_standing(out, run, standing);
     long long attempt = jr_json_get_int(run, "attempt");
     if (attempt > 0)
@@ -185,14 +185,14 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
     if (run == NULL)
         return -1;
     if (json_object_get(run, "part") != NULL)
-        show_parts(out, run, run_dir.data, fd);
+        show_run_parts(out, run, run_dir.data, fd);
     else
         show_unfinished(out, run, log_dir, id, fd);
     json_decref(run);
     return 0;
 }
 
-static void add_json(struct jr_buf *out, json_t *json)
+static void add_printed_json(struct jr_buf *out, json_t *json)
 {
     jr_json_print(out, json, 2);
     jr_buf_char(out, '\n');
@@ -204,11 +204,12 @@ static int add_live(struct jr_buf *out, int fd, const char *log_dir,
                     const char *id, struct jr_error *err)
 {
     json_t *run = jr_folder_json(fd, "run.json", err);
-    json_t *live = run == NULL ? NULL
-                               : jr_live_results(log_dir, id, run,
-                                                 standing_of(run, fd), err);
+    json_t *live = run == NULL
+                       ? NULL
+                       : jr_live_results(log_dir, id, run,
+                                         unfinished_standing(run, fd), err);
     if (live != NULL)
-        add_json(out, live);
+        add_printed_json(out, live);
     json_decref(run);
     return live == NULL ? -1 : 0;
 }
@@ -232,7 +233,7 @@ int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
                             "%s has no results while a node of it goes on "
                             "(jobrun show %s tells how they stand)",
                             id, id);
-    add_json(out, joined);
+    add_printed_json(out, joined);
     return 0;
 }
 
@@ -246,7 +247,7 @@ static char *path_of(struct jr_arena *arena, const json_t *rank,
     return jr_arena_strdup(arena, json_string_value(value));
 }
 
-static void add_log(struct jr_record_logs *logs, const json_t *rank)
+static void add_rank_log(struct jr_record_logs *logs, const json_t *rank)
 {
     const json_t *number = json_object_get(rank, "rank");
     struct jr_record_log *log =
@@ -295,7 +296,7 @@ int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir,
         return -1;
     const json_t *ranks = json_object_get(file, "ranks");
     for (size_t i = 0; i < json_array_size(ranks); i++)
-        add_log(&logs, json_array_get(ranks, i));
+        add_rank_log(&logs, json_array_get(ranks, i));
     json_decref(file);
     add_ends(&logs, fd);
     if (logs.arena.failed) {

@@ -52,8 +52,8 @@ static json_t *of_past(const char *log_dir, const char *id,
 }
 
 /* One look at all ranks: `probes` has one for each of the crew. */
-static void look(const struct jr_crew *crew, const struct jr_set *ranks,
-                 struct jr_probe *probes)
+static void probe_ranks(const struct jr_crew *crew, const struct jr_set *ranks,
+                        struct jr_probe *probes)
 {
     size_t count = 0;
     struct jr_proc *all = jr_proc_all(&count);
@@ -66,9 +66,9 @@ static void look(const struct jr_crew *crew, const struct jr_set *ranks,
     free(all);
 }
 
-static json_t *evidence(const struct jr_crew *crew, size_t i,
-                        const struct jr_probe *now,
-                        const struct jr_probe *before, uint64_t took_ns)
+static json_t *probe_evidence(const struct jr_crew *crew, size_t i,
+                              const struct jr_probe *now,
+                              const struct jr_probe *before, uint64_t took_ns)
 {
     const struct jr_crew_rank *rank = &crew->items[i];
     double silence = jr_crew_silence(crew, rank);
@@ -97,13 +97,14 @@ static json_t *of_live(const struct jr_crew *crew, const struct jr_set *ranks)
         return NULL;
     json_t *list = json_array();
     uint64_t began = jr_clock_ns();
-    look(crew, ranks, before);
+    probe_ranks(crew, ranks, before);
     (void)nanosleep(&(struct timespec){.tv_nsec = INTERVAL_NS}, NULL);
-    look(crew, ranks, now);
+    probe_ranks(crew, ranks, now);
     uint64_t took = jr_clock_ns() - began;
     for (size_t i = 0; i < crew->count; i++) {
         if (now[i].count > 0 && before[i].count > 0)
-            jr_json_append(list, evidence(crew, i, &now[i], &before[i], took));
+            jr_json_append(list,
+                           probe_evidence(crew, i, &now[i], &before[i], took));
         jr_probe_release(&before[i]);
         jr_probe_release(&now[i]);
     }

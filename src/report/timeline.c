@@ -53,7 +53,7 @@ static double wall_of(const struct jr_event *event)
     return (double)event->wall_ns / 1e9;
 }
 
-static void add_member(struct jr_buf *text, const char *key, json_t *value)
+static void add_event_text(struct jr_buf *text, const char *key, json_t *value)
 {
     jr_buf_printf(text, "%s%s ", text->len > 0 ? ", " : "", key);
     if (json_is_string(value))
@@ -70,7 +70,7 @@ static void add_members(struct jr_buf *text, const json_t *line)
     json_object_foreach((json_t *)line, key, value) {
         if (strcmp(key, "time") != 0 && strcmp(key, "ns") != 0 &&
             strcmp(key, "event") != 0)
-            add_member(text, key, value);
+            add_event_text(text, key, value);
     }
 }
 
@@ -101,8 +101,8 @@ static void add_moment(struct jr_timeline *to, const json_t *line,
 }
 
 /* An event of one rank's life. */
-static void add_life(struct reading *reading, const struct jr_event *event,
-                     double at)
+static void add_rank_life(struct reading *reading, const struct jr_event *event,
+                          double at)
 {
     bool started = event->name == JR_EVENT_RANK_STARTED;
     if ((event->says & JR_SAYS(RANK)) == 0 || event->rank >= MOST_RANKS) {
@@ -122,7 +122,8 @@ static void add_life(struct reading *reading, const struct jr_event *event,
     }
 }
 
-static void add_line(struct reading *reading, const char *text, size_t len)
+static void add_event_line(struct reading *reading, const char *text,
+                           size_t len)
 {
     struct jr_event event;
     json_t *line = jr_json_parse(text, len, NULL);
@@ -139,7 +140,7 @@ static void add_line(struct reading *reading, const char *text, size_t len)
     if (at > reading->to->end)
         reading->to->end = at;
     if ((jr_event_kind(event.name) & JR_EVENT_IS_LIFE) != 0)
-        add_life(reading, &event, at);
+        add_rank_life(reading, &event, at);
     else
         add_moment(reading->to, line, &event, at);
     json_decref(line);
@@ -157,7 +158,7 @@ void jr_timeline_add(struct jr_timeline *timeline, int fd, const char *path,
         const char *end = memchr(at, '\n', text.len - (size_t)(at - text.data));
         if (end == NULL)
             end = text.data + text.len;
-        add_line(&reading, at, (size_t)(end - at));
+        add_event_line(&reading, at, (size_t)(end - at));
         at = end + 1;
     }
     jr_arena_release(&reading.arena);

@@ -41,9 +41,9 @@ static uint64_t age_ns(const struct jr_proc *proc)
     return now > began ? now - began : 0;
 }
 
-static void look_at(struct jr_top_row *row, const struct jr_proc *all,
-                    size_t count, const struct jr_crew_rank *rank,
-                    uint64_t passed_ns)
+static void measure_rank(struct jr_top_row *row, const struct jr_proc *all,
+                         size_t count, const struct jr_crew_rank *rank,
+                         uint64_t passed_ns)
 {
     size_t family[FAMILY];
     size_t found = jr_proc_family(all, count, rank->pid, family, FAMILY);
@@ -91,7 +91,7 @@ void jr_top_look(struct jr_top *top)
         row->lives = all != NULL && jr_crew_lives(&top->crew, rank, all, count);
         row->silence = jr_crew_silence(&top->crew, rank);
         if (row->lives)
-            look_at(row, all, count, rank, passed);
+            measure_rank(row, all, count, rank, passed);
     }
     top->looked_ns = now;
 }
@@ -130,7 +130,7 @@ static void add_size(struct jr_buf *out, uint64_t bytes)
 }
 
 /* "12.4 s", or nothing, in ten columns. */
-static void add_silence(struct jr_buf *out, double silence)
+static void add_silence_column(struct jr_buf *out, double silence)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (silence >= 0)
@@ -154,8 +154,8 @@ static void add_last_line(struct jr_buf *out, const struct jr_crew *crew,
 }
 
 /* One line, cut where the columns end; 0: they do not. */
-static void add_line(struct jr_buf *out, const struct jr_buf *line,
-                     unsigned columns)
+static void add_cut_line(struct jr_buf *out, const struct jr_buf *line,
+                         unsigned columns)
 {
     size_t len =
         columns == 0 ? line->len : jr_utf8_fit(line->data, line->len, columns);
@@ -165,8 +165,8 @@ static void add_line(struct jr_buf *out, const struct jr_buf *line,
     jr_buf_char(out, '\n');
 }
 
-static void add_row(struct jr_buf *out, const struct jr_top *top, size_t i,
-                    unsigned columns)
+static void add_rank_row(struct jr_buf *out, const struct jr_top *top, size_t i,
+                         unsigned columns)
 {
     const struct jr_crew_rank *rank = &top->crew.items[i];
     const struct jr_top_row *row = &top->rows[i];
@@ -180,16 +180,16 @@ static void add_row(struct jr_buf *out, const struct jr_top *top, size_t i,
         jr_buf_printf(&line, "%8s  %-8s  %6s  %8s", "-", state_word(rank, row),
                       "-", "-");
     }
-    add_silence(&line, row->silence);
+    add_silence_column(&line, row->silence);
     jr_buf_str(&line, "  ");
     add_last_line(&line, &top->crew, rank);
     out->failed |= line.failed;
     if (!line.failed)
-        add_line(out, &line, columns);
+        add_cut_line(out, &line, columns);
 }
 
 /* How long a rank that lives has said nothing; of others it is no matter. */
-static double weight(const struct jr_top_row *row)
+static double silence_weight(const struct jr_top_row *row)
 {
     return row->lives ? row->silence : -2;
 }
@@ -198,13 +198,13 @@ static int by_weight(const void *a, const void *b, void *data)
 {
     const size_t x = *(const size_t *)a, y = *(const size_t *)b;
     const struct jr_top_row *rows = data;
-    double first = weight(&rows[x]), second = weight(&rows[y]);
+    double first = silence_weight(&rows[x]), second = silence_weight(&rows[y]);
     if (first > second || first < second)
         return first > second ? -1 : 1;
     return (x > y) - (x < y);
 }
 
-static int by_number(const void *a, const void *b)
+static int compare_indexes_of(const void *a, const void *b)
 {
     const size_t x = *(const size_t *)a, y = *(const size_t *)b;
     return (x > y) - (x < y);
@@ -228,7 +228,7 @@ static void add_summary(struct jr_buf *out, const struct jr_top *top,
                   top->count, load);
     add_size(&line, rss);
     if (!line.failed)
-        add_line(out, &line, columns);
+        add_cut_line(out, &line, columns);
 }
 
 void jr_top_print(struct jr_buf *out, const struct jr_top *top,
@@ -248,12 +248,12 @@ void jr_top_print(struct jr_buf *out, const struct jr_top *top,
         size_t room = HEADING_LINES + 1; /* and the line that counts */
         shown = size->lines > room ? size->lines - room : 1;
         qsort_r(order, top->count, sizeof *order, by_weight, top->rows);
-        qsort(order, shown, sizeof *order, by_number);
+        qsort(order, shown, sizeof *order, compare_indexes_of);
     }
     add_summary(out, top, size->columns);
-    add_line(out, &head, size->columns);
+    add_cut_line(out, &head, size->columns);
     for (size_t i = 0; i < shown; i++)
-        add_row(out, top, order[i], size->columns);
+        add_rank_row(out, top, order[i], size->columns);
     if (shown < top->count)
         jr_buf_printf(out, "and %zu more, none silent for longer\n",
                       top->count - shown);

@@ -14,7 +14,7 @@ bool jr_trust_is_ours(const struct jr_trust *trust)
     return trust->verdict == JR_TRUST_OURS;
 }
 
-static struct jr_trust judge(const struct stat *st, unsigned what)
+static struct jr_trust judge_file(const struct stat *st, unsigned what)
 {
     struct jr_trust trust = {JR_TRUST_OURS, what, st->st_uid};
     if (st->st_uid != geteuid())
@@ -28,7 +28,7 @@ struct jr_trust jr_trust_folder(int fd)
 {
     struct stat st = {.st_uid = (uid_t)-1};
     (void)fstat(fd, &st);
-    return judge(&st, JR_TRUST_FOLDER);
+    return judge_file(&st, JR_TRUST_FOLDER);
 }
 
 /* The folder above: root's is as good as ours, and where everybody may write,
@@ -37,7 +37,7 @@ static struct jr_trust judge_above(int dir_fd)
 {
     struct stat st = {.st_uid = (uid_t)-1};
     (void)fstat(dir_fd, &st);
-    struct jr_trust trust = judge(&st, JR_TRUST_LOG_DIR);
+    struct jr_trust trust = judge_file(&st, JR_TRUST_LOG_DIR);
     if (trust.verdict == JR_TRUST_THEIRS && st.st_uid == 0)
         trust.verdict =
             (st.st_mode & S_IWOTH) != 0 ? JR_TRUST_OPEN : JR_TRUST_OURS;
@@ -60,7 +60,7 @@ struct jr_trust jr_trust_run(int dir_fd, int run_fd)
         struct stat st;
         if (fstatat(run_fd, files[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             !S_ISLNK(st.st_mode))
-            trust = judge(&st, files[i].what);
+            trust = judge_file(&st, files[i].what);
     }
     return trust;
 }

@@ -29,7 +29,7 @@ struct kinship {
     bool all; /* no node is missing */
 };
 
-static void load(struct kinship *ret, const json_t *nodes)
+static void load_kinship(struct kinship *ret, const json_t *nodes)
 {
     size_t count = json_array_size(nodes), i = 0;
     const json_t *node = NULL;
@@ -131,7 +131,7 @@ struct ranges {
     size_t count;
 };
 
-static void add_range(struct ranges *to, uint32_t first, uint32_t end)
+static void add_kin_range(struct ranges *to, uint32_t first, uint32_t end)
 {
     if (first >= end || to->count++ > MOST_RANGES)
         return;
@@ -144,7 +144,7 @@ static void add_range(struct ranges *to, uint32_t first, uint32_t end)
         jr_buf_printf(&to->text, "%s%u-%u", before, first, end - 1);
 }
 
-static int by_first(const void *a, const void *b)
+static int compare_kin_first(const void *a, const void *b)
 {
     const struct kin *x = a, *y = b;
     return (x->first > y->first) - (x->first < y->first);
@@ -160,26 +160,26 @@ static void find_ranges(const struct kinship *kinship, struct ranges *none,
     if (sorted == NULL || count == 0)
         return;
     memcpy(sorted, kinship->items, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, by_first);
+    qsort(sorted, count, sizeof *sorted, compare_kin_first);
     for (size_t i = 0; i < count; i++) {
         uint32_t end = sorted[i].first + sorted[i].count;
         if (sorted[i].count == 0 || end < sorted[i].first)
             return;
-        add_range(none, next, sorted[i].first);
-        add_range(twice, sorted[i].first, end < next ? end : next);
+        add_kin_range(none, next, sorted[i].first);
+        add_kin_range(twice, sorted[i].first, end < next ? end : next);
         next = end > next ? end : next;
     }
-    add_range(none, next, world);
+    add_kin_range(none, next, world);
 }
 
-static bool tell_worlds(struct jr_buf *out, const struct kinship *kinship)
+static bool describe_worlds(struct jr_buf *out, const struct kinship *kinship)
 {
     static const struct trait trait = {same_world, add_world};
     jr_buf_str(out, "the nodes are not of one run: ");
     return add_kinds(out, kinship, &trait) != NULL;
 }
 
-static bool tell_ranks(struct jr_buf *out, const struct kinship *kinship)
+static bool describe_ranges(struct jr_buf *out, const struct kinship *kinship)
 {
     struct ranges none = {0}, twice = {0};
     find_ranges(kinship, &none, &twice);
@@ -199,8 +199,9 @@ static bool tell_ranks(struct jr_buf *out, const struct kinship *kinship)
     return told;
 }
 
-static bool tell_experiments(struct jr_buf *out, const struct kinship *kinship,
-                             const struct jr_parts_look *look)
+static bool describe_experiments(struct jr_buf *out,
+                                 const struct kinship *kinship,
+                                 const struct jr_parts_look *look)
 {
     static const struct trait trait = {same_experiment, add_experiment};
     jr_buf_str(out, "the nodes ran different experiments: ");
@@ -217,11 +218,11 @@ static bool tell_experiments(struct jr_buf *out, const struct kinship *kinship,
 bool jr_parts_torn(struct jr_buf *ret, const json_t *nodes)
 {
     struct kinship kinship;
-    load(&kinship, nodes);
-    bool torn = tell_worlds(ret, &kinship);
+    load_kinship(&kinship, nodes);
+    bool torn = describe_worlds(ret, &kinship);
     if (!torn) {
         jr_buf_clear(ret);
-        torn = tell_ranks(ret, &kinship);
+        torn = describe_ranges(ret, &kinship);
     }
     free(kinship.items);
     return torn && !ret->failed;
@@ -232,10 +233,10 @@ void jr_parts_unlike(struct jr_buf *out, const json_t *nodes,
 {
     struct kinship kinship;
     JR_BUF_CLEANUP struct jr_buf torn = JR_BUF_INIT, text = JR_BUF_INIT;
-    load(&kinship, nodes);
+    load_kinship(&kinship, nodes);
     if (jr_parts_torn(&torn, nodes) && !look->told)
         jr_buf_printf(out, "%s%s\n", look->before, torn.data);
-    if (tell_experiments(&text, &kinship, look))
+    if (describe_experiments(&text, &kinship, look))
         jr_buf_printf(out, "%s%s\n", look->before, text.data);
     free(kinship.items);
 }

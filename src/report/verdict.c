@@ -81,7 +81,7 @@ void jr_print_left(const struct jr_page *page)
     }
 }
 
-static void tell_success(const struct jr_page *page)
+static void print_success(const struct jr_page *page)
 {
     size_t count = page->report->count, delivered = 0;
     for (size_t i = 0; i < count; i++)
@@ -110,7 +110,7 @@ void jr_print_end(const struct jr_page *page)
         jr_words_end(page->out, rank);
 }
 
-static void tell_failure(const struct jr_page *page)
+static void print_failure(const struct jr_page *page)
 {
     if (page->report->error == NULL)
         add_failed_after(page);
@@ -126,7 +126,7 @@ static void tell_failure(const struct jr_page *page)
     }
 }
 
-static void tell_timeout(const struct jr_page *page)
+static void print_timeout(const struct jr_page *page)
 {
     add_elapsed(page, " after ");
     jr_buf_str(page->out, ": ");
@@ -136,7 +136,7 @@ static void tell_timeout(const struct jr_page *page)
     jr_print_text(page, page->report->overrun);
 }
 
-static void tell_stop(const struct jr_page *page)
+static void print_stop(const struct jr_page *page)
 {
     char name[JR_SIGNAL_NAME];
     jr_signal_name(name, page->outcome->stop_signal);
@@ -158,7 +158,7 @@ static bool delivered_wrongly(const struct jr_page *page)
     return true;
 }
 
-static void tell_incomplete(const struct jr_page *page)
+static void print_incomplete(const struct jr_page *page)
 {
     size_t missing = jr_print_count(page, JR_RANK_INCOMPLETE);
     if (missing == 0 && page->report->error != NULL) {
@@ -177,13 +177,13 @@ static void tell_incomplete(const struct jr_page *page)
 }
 
 static const struct verdict verdicts[] = {
-    [JR_RUN_SUCCEEDED] = {"succeeded", GREEN, tell_success},
-    [JR_RUN_FAILED] = {"FAILED", RED, tell_failure},
-    [JR_RUN_INCOMPLETE] = {"INCOMPLETE", YELLOW, tell_incomplete},
-    [JR_RUN_TIMED_OUT] = {"TIMED OUT", RED, tell_timeout},
-    [JR_RUN_HUNG] = {"HUNG", RED, tell_timeout},
-    [JR_RUN_STOPPED] = {"STOPPED", YELLOW, tell_stop},
-    [JR_RUN_LAUNCH_FAILED] = {"FAILED", RED, tell_failure},
+    [JR_RUN_SUCCEEDED] = {"succeeded", GREEN, print_success},
+    [JR_RUN_FAILED] = {"FAILED", RED, print_failure},
+    [JR_RUN_INCOMPLETE] = {"INCOMPLETE", YELLOW, print_incomplete},
+    [JR_RUN_TIMED_OUT] = {"TIMED OUT", RED, print_timeout},
+    [JR_RUN_HUNG] = {"HUNG", RED, print_timeout},
+    [JR_RUN_STOPPED] = {"STOPPED", YELLOW, print_stop},
+    [JR_RUN_LAUNCH_FAILED] = {"FAILED", RED, print_failure},
 };
 
 void jr_print_headline(const struct jr_page *page)

@@ -23,8 +23,8 @@ struct run {
     struct jr_past past; /* its results; a NULL `json`: none yet */
 };
 
-static int load(struct run *run, const char *log_dir, const char *id,
-                struct jr_error *err)
+static int load_run_sides(struct run *run, const char *log_dir, const char *id,
+                          struct jr_error *err)
 {
     JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
     struct jr_error none = {0};
@@ -35,7 +35,7 @@ static int load(struct run *run, const char *log_dir, const char *id,
     return 0;
 }
 
-static void release(struct run *run)
+static void release_run_side(struct run *run)
 {
     json_decref(run->record);
     if (run->past.json != NULL)
@@ -57,7 +57,7 @@ static void add_exit_code(struct jr_buf *out, const struct run *run)
         jr_buf_printf(out, "%d", run->past.report.exit_code);
 }
 
-static void add_cause(struct jr_buf *out, const struct run *run)
+static void add_run_cause(struct jr_buf *out, const struct run *run)
 {
     const json_t *cause = json_object_get(run->past.json, "root_cause");
     const char *message = jr_json_get_str(cause, "message");
@@ -105,7 +105,7 @@ static void add_version(struct jr_buf *out, const struct run *run)
     jr_buf_str(out, text != NULL ? text : "");
 }
 
-static void add_commit(struct jr_buf *out, const struct run *run)
+static void add_run_commit(struct jr_buf *out, const struct run *run)
 {
     const json_t *git = json_object_get(run->record, "git");
     const char *commit = jr_json_get_str(git, "commit");
@@ -124,16 +124,17 @@ struct kind {
 static const struct kind kinds[] = {
     {"status", "outcome", add_status, true},
     {"exit_code", "outcome", add_exit_code, false},
-    {"root_cause", "outcome", add_cause, false},
+    {"root_cause", "outcome", add_run_cause, false},
     {"started", "time", add_started, true},
     {"took", "time", add_took, true},
     {"peak memory", "circumstance", add_memory, true},
     {"host", "circumstance", add_host, false},
     {"jobrun", "circumstance", add_version, false},
-    {"git commit", "circumstance", add_commit, false},
+    {"git commit", "circumstance", add_run_commit, false},
 };
 
-static const char *keep(struct jr_contrast *to, struct jr_buf *text)
+static const char *keep_contrast_text(struct jr_contrast *to,
+                                      struct jr_buf *text)
 {
     const char *copy =
         text->len == 0 ? NULL : jr_arena_strdup(&to->arena, text->data);
@@ -142,7 +143,7 @@ static const char *keep(struct jr_contrast *to, struct jr_buf *text)
     return copy;
 }
 
-static void add_rows(struct jr_contrast *to, const struct run *runs)
+static void add_kind_rows(struct jr_contrast *to, const struct run *runs)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -151,16 +152,16 @@ static void add_rows(struct jr_contrast *to, const struct run *runs)
             return;
         row->part = kinds[i].part;
         kinds[i].add(&text, &runs[0]);
-        row->a.value = keep(to, &text);
+        row->a.value = keep_contrast_text(to, &text);
         kinds[i].add(&text, &runs[1]);
-        row->b.value = keep(to, &text);
+        row->b.value = keep_contrast_text(to, &text);
         if (!kinds[i].always && !jr_contrast_differs(row))
             to->count--;
     }
 }
 
-static void add_field(struct jr_contrast *to, const struct run *runs,
-                      const char *name)
+static void add_result_field(struct jr_contrast *to, const struct run *runs,
+                             const char *name)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_printf(&text, "results.%s", name);
@@ -171,22 +172,22 @@ static void add_field(struct jr_contrast *to, const struct run *runs,
     jr_buf_clear(&text);
     row->part = "result";
     jr_print_field(&text, &runs[0].past.report, name);
-    row->a.value = keep(to, &text);
+    row->a.value = keep_contrast_text(to, &text);
     jr_print_field(&text, &runs[1].past.report, name);
-    row->b.value = keep(to, &text);
+    row->b.value = keep_contrast_text(to, &text);
 }
 
-static void add_fields(struct jr_contrast *to, const struct run *runs)
+static void add_result_fields(struct jr_contrast *to, const struct run *runs)
 {
     json_t *a = jr_print_first_result(&runs[0].past.report);
     json_t *b = jr_print_first_result(&runs[1].past.report);
     const char *name = NULL;
     json_t *value = NULL;
     json_object_foreach(a, name, value)
-        add_field(to, runs, name);
+        add_result_field(to, runs, name);
     json_object_foreach(b, name, value)
         if (json_object_get(a, name) == NULL)
-            add_field(to, runs, name);
+            add_result_field(to, runs, name);
 }
 
 int jr_record_contrast(struct jr_contrast *ret, const char *log_dir,
@@ -194,17 +195,17 @@ int jr_record_contrast(struct jr_contrast *ret, const char *log_dir,
 {
     struct run runs[2] = {0};
     struct jr_contrast contrast = JR_CONTRAST_INIT;
-    int failed = load(&runs[0], log_dir, ids[0], err) != 0 ||
-                 load(&runs[1], log_dir, ids[1], err) != 0;
+    int failed = load_run_sides(&runs[0], log_dir, ids[0], err) != 0 ||
+                 load_run_sides(&runs[1], log_dir, ids[1], err) != 0;
     if (!failed) {
-        add_rows(&contrast, runs);
-        add_fields(&contrast, runs);
+        add_kind_rows(&contrast, runs);
+        add_result_fields(&contrast, runs);
         failed = contrast.arena.failed;
         if (failed)
             (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     }
-    release(&runs[0]);
-    release(&runs[1]);
+    release_run_side(&runs[0]);
+    release_run_side(&runs[1]);
     if (failed) {
         jr_contrast_release(&contrast);
         return -1;

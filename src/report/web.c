@@ -88,7 +88,7 @@ static void add_fact(const struct jr_web *web, const char *name,
     jr_buf_str(web->out, "</dd></div>\n");
 }
 
-static void add_shape(struct jr_buf *out, const struct jr_plan *plan)
+static void add_world_shape(struct jr_buf *out, const struct jr_plan *plan)
 {
     jr_buf_printf(out, "%u", plan->world_size);
     const char *before = " = ";
@@ -111,7 +111,7 @@ static void add_facts(const struct jr_web *web)
     char started[32], code[16];
     jr_clock_rfc3339(started, run->started_wall_ns);
     jr_clock_human(&took, run->ended_ns);
-    add_shape(&shape, plan);
+    add_world_shape(&shape, plan);
     (void)snprintf(code, sizeof code, "%d", web->past->report.exit_code);
     jr_buf_str(web->out, "<dl class=\"facts\">\n");
     add_fact(web, "run", plan->run_id);
@@ -193,8 +193,8 @@ static void add_document(const struct jr_web *web)
     jr_buf_str(web->out, "</main>\n</body>\n</html>\n");
 }
 
-static int load(struct jr_past *past, int fd, const char *log_dir,
-                const char *id, struct jr_error *err)
+static int load_web_results(struct jr_past *past, int fd, const char *log_dir,
+                            const char *id, struct jr_error *err)
 {
     json_t *head = jr_folder_head(fd, "results.json");
     bool there = head != NULL ||
@@ -213,7 +213,7 @@ int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
 {
     JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
     struct jr_past past;
-    if (fd < 0 || load(&past, fd, log_dir, id, err) != 0)
+    if (fd < 0 || load_web_results(&past, fd, log_dir, id, err) != 0)
         return -1;
     json_t *run = jr_folder_json(fd, "run.json", NULL);
     json_t *explain = jr_folder_json(fd, "explain.json", NULL);

@@ -9,7 +9,7 @@
 
 enum { MOST_STACKS = 64 }; /* ranks whose threads are listed */
 
-static json_t *evidence_of(const struct jr_web *web, uint32_t i)
+static json_t *load_web_evidence(const struct jr_web *web, uint32_t i)
 {
     const struct jr_plan *plan = &web->past->plan;
     const char *dir = plan->ranks[plan->first + i].dir;
@@ -18,8 +18,8 @@ static json_t *evidence_of(const struct jr_web *web, uint32_t i)
     return path.failed ? NULL : jr_folder_json(web->fd, path.data, NULL);
 }
 
-static void add_row(const struct jr_web *web, uint32_t rank,
-                    const json_t *evidence)
+static void add_evidence_row(const struct jr_web *web, uint32_t rank,
+                             const json_t *evidence)
 {
     JR_BUF_CLEANUP struct jr_buf doing = JR_BUF_INIT;
     double silence = jr_doing_silence(evidence);
@@ -33,12 +33,13 @@ static void add_row(const struct jr_web *web, uint32_t rank,
 }
 
 /* The rows of all ranks that left evidence, and their threads to `stacks`. */
-static uint32_t add_rows(const struct jr_web *web, struct jr_buf *stacks)
+static uint32_t add_evidence_rows(const struct jr_web *web,
+                                  struct jr_buf *stacks)
 {
     const struct jr_plan *plan = &web->past->plan;
     uint32_t count = 0;
     for (uint32_t i = 0; i < plan->count; i++) {
-        json_t *evidence = evidence_of(web, i);
+        json_t *evidence = load_web_evidence(web, i);
         if (evidence == NULL)
             continue;
         if (count == 0)
@@ -49,7 +50,7 @@ static uint32_t add_rows(const struct jr_web *web, struct jr_buf *stacks)
                        "<th scope=\"col\">silent for</th>"
                        "<th scope=\"col\">CPU used</th></tr></thead>\n"
                        "<tbody>\n");
-        add_row(web, plan->ranks[plan->first + i].rank, evidence);
+        add_evidence_row(web, plan->ranks[plan->first + i].rank, evidence);
         if (count++ < MOST_STACKS)
             jr_doing_stacks(stacks, evidence);
         json_decref(evidence);
@@ -63,7 +64,7 @@ void jr_web_hang(const struct jr_web *web)
     if (web->past->report.status != JR_RUN_HUNG)
         return;
     jr_web_open(web, "hang", "What the ranks were doing");
-    uint32_t count = add_rows(web, &stacks);
+    uint32_t count = add_evidence_rows(web, &stacks);
     if (count == 0) {
         jr_buf_str(web->out, "<p>No rank left evidence.</p>\n");
     } else {

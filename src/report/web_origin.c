@@ -8,7 +8,7 @@
 
 #include "banned.h"
 
-static void add_number(const struct jr_web *web, const json_t *number)
+static void add_place_number(const struct jr_web *web, const json_t *number)
 {
     if (json_is_integer(number))
         jr_buf_printf(web->out, ":%lld", (long long)json_integer_value(number));
@@ -22,8 +22,8 @@ static void add_source(const struct jr_web *web, const json_t *row)
     jr_buf_str(web->out, "<td>");
     jr_html_text(web->out,
                  file != NULL ? file : jr_json_get_str(row, "origin"));
-    add_number(web, json_object_get(row, "line"));
-    add_number(web, json_object_get(row, "column"));
+    add_place_number(web, json_object_get(row, "line"));
+    add_place_number(web, json_object_get(row, "column"));
     if (detail != NULL)
         jr_buf_str(web->out, ": ");
     jr_html_text(web->out, detail);
@@ -55,8 +55,8 @@ void jr_web_origin(const struct jr_web *web)
     jr_web_close(web);
 }
 
-static void add_row(const struct jr_web *web, const char *name,
-                    const char *text)
+static void add_origin_row(const struct jr_web *web, const char *name,
+                           const char *text)
 {
     if (text == NULL)
         return;
@@ -67,10 +67,10 @@ static void add_row(const struct jr_web *web, const char *name,
 
 static void add_key(const struct jr_web *web, const char *name, const char *key)
 {
-    add_row(web, name, jr_json_get_str(web->run, key));
+    add_origin_row(web, name, jr_json_get_str(web->run, key));
 }
 
-static void add_commit(const struct jr_web *web)
+static void add_commit_row(const struct jr_web *web)
 {
     const json_t *git = json_object_get(web->run, "git");
     const char *commit = jr_json_get_str(git, "commit");
@@ -80,10 +80,10 @@ static void add_commit(const struct jr_web *web)
     jr_buf_str(&text, commit);
     if (jr_json_get_bool(git, "dirty"))
         jr_buf_str(&text, ", with changes that were not committed");
-    add_row(web, "git commit", text.data);
+    add_origin_row(web, "git commit", text.data);
 }
 
-static void add_command(const struct jr_web *web)
+static void add_command_row(const struct jr_web *web)
 {
     const json_t *argv = json_object_get(web->run, "argv");
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -92,7 +92,7 @@ static void add_command(const struct jr_web *web)
         jr_buf_printf(&text, "%s%s", i == 0 ? "" : " ",
                       word == NULL ? "" : word);
     }
-    add_row(web, "command", text.data);
+    add_origin_row(web, "command", text.data);
 }
 
 void jr_web_place(const struct jr_web *web)
@@ -102,11 +102,11 @@ void jr_web_place(const struct jr_web *web)
     jr_web_open(web, "place", "Environment");
     jr_buf_str(web->out, "<div class=\"wide\"><table>\n<caption>What ran, "
                          "where and with what</caption>\n<tbody>\n");
-    add_command(web);
+    add_command_row(web);
     add_key(web, "spec", "spec");
     add_key(web, "repeats", "rerun_of");
     add_key(web, "folder", "cwd");
-    add_commit(web);
+    add_commit_row(web);
     add_key(web, "fingerprint", "fingerprint");
     add_key(web, "host", "host");
     add_key(web, "user", "user");
@@ -119,7 +119,7 @@ void jr_web_place(const struct jr_web *web)
 }
 
 /* The folders of a run in parts. */
-static void add_parts(const struct jr_web *web)
+static void add_part_links(const struct jr_web *web)
 {
     size_t i = 0;
     const json_t *node = NULL;
@@ -158,7 +158,7 @@ void jr_web_files(const struct jr_web *web)
         jr_html_link(web->out, web->base, files[i].name, files[i].name);
         jr_buf_printf(web->out, ": %s</li>\n", files[i].text);
     }
-    add_parts(web);
+    add_part_links(web);
     jr_buf_str(web->out, "</ul>\n");
     jr_web_close(web);
 }

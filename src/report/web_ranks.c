@@ -22,7 +22,7 @@ static void add_square(const struct jr_web *web, uint32_t i, const char *tag)
 }
 
 /* A row of the mesh: the ranks that differ on the model axis alone. */
-static void add_group(const struct jr_web *web, uint32_t from, uint32_t to)
+static void add_mesh_row(const struct jr_web *web, uint32_t from, uint32_t to)
 {
     const struct jr_plan *plan = &web->past->plan;
     const struct jr_plan_rank *rank = &plan->ranks[from];
@@ -56,13 +56,13 @@ static void add_grid(const struct jr_web *web)
         while (i < plan->count && i - from < model &&
                plan->ranks[i].at[JR_AXIS_MODEL] != 0)
             i++;
-        add_group(web, from, i);
+        add_mesh_row(web, from, i);
     }
     jr_buf_str(web->out, "</tbody>\n</table></div>\n");
 }
 
 /* One axis: the place says nothing, the number of a rank is its place. */
-static void add_line(const struct jr_web *web)
+static void add_rank_cells(const struct jr_web *web)
 {
     jr_buf_str(web->out, "<ul class=\"cells\">");
     for (uint32_t i = 0; i < web->past->plan.count; i++)
@@ -86,13 +86,13 @@ void jr_web_mesh(const struct jr_web *web)
         plan->axis_size[JR_AXIS_PIPELINE] > 1)
         add_grid(web);
     else
-        add_line(web);
+        add_rank_cells(web);
     if (folded)
         jr_buf_str(web->out, "</details>\n");
     jr_web_close(web);
 }
 
-static void add_end(const struct jr_web *web, uint32_t i)
+static void add_end_cell(const struct jr_web *web, uint32_t i)
 {
     const struct jr_rank_report *verdict = &web->past->report.ranks[i];
     JR_BUF_CLEANUP struct jr_buf end = JR_BUF_INIT;
@@ -130,8 +130,8 @@ static void add_where(const struct jr_web *web, uint32_t i)
 }
 
 /* A log beneath the run folder can be followed; one elsewhere is named. */
-static void add_log(const struct jr_web *web, const char *path,
-                    const char *label)
+static void add_log_link(const struct jr_web *web, const char *path,
+                         const char *label)
 {
     if (path == NULL)
         return;
@@ -142,7 +142,7 @@ static void add_log(const struct jr_web *web, const char *path,
     jr_buf_char(web->out, ' ');
 }
 
-static void add_rank(const struct jr_web *web, uint32_t i)
+static void add_rank_table_row(const struct jr_web *web, uint32_t i)
 {
     const struct jr_plan_rank *rank = &web->past->plan.ranks[i];
     const struct jr_rank_outcome *end = &web->past->outcome.ranks[i];
@@ -152,18 +152,18 @@ static void add_rank(const struct jr_web *web, uint32_t i)
                   "</td>",
                   rank->rank, jr_rank_state_word(verdict->state),
                   jr_web_state(verdict->state));
-    add_end(web, i);
+    add_end_cell(web, i);
     add_where(web, i);
     jr_web_seconds(web, end->ended_ns);
     jr_web_seconds(web, end->cpu_ns);
     jr_web_bytes(web, end->max_rss_bytes);
     jr_buf_str(web->out, "<td>");
     if (end->pid != 0) {
-        add_log(web, rank->out_path, "stdout");
-        add_log(web, rank->err_path, "stderr");
+        add_log_link(web, rank->out_path, "stdout");
+        add_log_link(web, rank->err_path, "stderr");
     }
     if (verdict->error_file)
-        add_log(web, rank->error_path, "error");
+        add_log_link(web, rank->error_path, "error");
     jr_buf_str(web->out, "</td></tr>\n");
 }
 
@@ -174,7 +174,8 @@ static bool went_wrong(enum jr_rank_state state)
 }
 
 /* A table of all ranks, or of those that went wrong. */
-static void add_table(const struct jr_web *web, bool all, const char *caption)
+static void add_rank_table(const struct jr_web *web, bool all,
+                           const char *caption)
 {
     const struct jr_past *past = web->past;
     jr_buf_printf(web->out,
@@ -190,7 +191,7 @@ static void add_table(const struct jr_web *web, bool all, const char *caption)
     for (uint32_t i = 0; i < past->plan.count; i++)
         if (all ||
             (went_wrong(past->report.ranks[i].state) && told++ < MOST_TOLD))
-            add_rank(web, i);
+            add_rank_table_row(web, i);
     jr_buf_str(web->out, "</tbody>\n</table></div>\n");
 }
 
@@ -210,15 +211,16 @@ void jr_web_ranks(const struct jr_web *web)
         return;
     jr_web_open(web, "ranks", "Ranks");
     if (past->plan.count <= MOST_OPEN) {
-        add_table(web, true, "All ranks");
+        add_rank_table(web, true, "All ranks");
     } else {
         if (wrong > 0)
-            add_table(web, false,
-                      wrong > MOST_TOLD ? "The first 50 ranks that went wrong"
-                                        : "The ranks that went wrong");
+            add_rank_table(web, false,
+                           wrong > MOST_TOLD
+                               ? "The first 50 ranks that went wrong"
+                               : "The ranks that went wrong");
         jr_buf_printf(web->out, "<details><summary>All %u ranks</summary>\n",
                       past->plan.count);
-        add_table(web, true, "All ranks");
+        add_rank_table(web, true, "All ranks");
         jr_buf_str(web->out, "</details>\n");
     }
     jr_web_close(web);

@@ -18,7 +18,7 @@ struct fields {
     size_t count, left_out;
 };
 
-static void add_field(struct fields *fields, const char *name)
+static void add_field_name(struct fields *fields, const char *name)
 {
     for (size_t i = 0; i < fields->count; i++)
         if (strcmp(fields->names[i], name) == 0)
@@ -36,7 +36,7 @@ static struct fields find_fields(const struct jr_report *report)
     json_t *value = NULL;
     for (size_t i = 0; i < report->count; i++)
         json_object_foreach(report->ranks[i].result, name, value) {
-            add_field(&fields, name);
+            add_field_name(&fields, name);
         }
     return fields;
 }
@@ -61,7 +61,8 @@ static size_t count_field(const struct jr_report *report, const char *name)
     return count;
 }
 
-static void add_fields(const struct jr_web *web, const struct fields *fields)
+static void add_field_table(const struct jr_web *web,
+                            const struct fields *fields)
 {
     const struct jr_report *report = &web->past->report;
     jr_buf_str(web->out,
@@ -87,7 +88,7 @@ static void add_fields(const struct jr_web *web, const struct fields *fields)
                              "of them.</p>\n");
 }
 
-static void add_value(const struct jr_web *web, const json_t *value)
+static void add_value_cell(const struct jr_web *web, const json_t *value)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (value != NULL)
@@ -97,21 +98,22 @@ static void add_value(const struct jr_web *web, const json_t *value)
     jr_web_cell(web, text.data);
 }
 
-static void add_rank(const struct jr_web *web, const struct fields *fields,
-                     size_t i)
+static void add_result_row(const struct jr_web *web,
+                           const struct fields *fields, size_t i)
 {
     const json_t *result = web->past->report.ranks[i].result;
     jr_buf_printf(web->out, "<tr><th scope=\"row\">%u</th>",
                   web->past->plan.ranks[i].rank);
     if (fields->count == 0)
-        add_value(web, result);
+        add_value_cell(web, result);
     for (size_t f = 0; f < fields->count && f < MOST_COLUMNS; f++)
-        add_value(web, json_object_get(result, fields->names[f]));
+        add_value_cell(web, json_object_get(result, fields->names[f]));
     jr_buf_str(web->out, "</tr>\n");
 }
 
 /* Each rank's own values: asked for, where there are many. */
-static void add_ranks(const struct jr_web *web, const struct fields *fields)
+static void add_result_table(const struct jr_web *web,
+                             const struct fields *fields)
 {
     const struct jr_report *report = &web->past->report;
     jr_buf_printf(web->out,
@@ -128,7 +130,7 @@ static void add_ranks(const struct jr_web *web, const struct fields *fields)
     }
     jr_buf_str(web->out, "</tr></thead>\n<tbody>\n");
     for (size_t i = 0; i < report->count; i++)
-        add_rank(web, fields, i);
+        add_result_row(web, fields, i);
     jr_buf_str(web->out, "</tbody>\n</table></div></details>\n");
 }
 
@@ -143,8 +145,8 @@ void jr_web_results(const struct jr_web *web)
         return;
     jr_web_open(web, "results", "Results");
     if (fields.count > 0)
-        add_fields(web, &fields);
-    add_ranks(web, &fields);
+        add_field_table(web, &fields);
+    add_result_table(web, &fields);
     jr_web_close(web);
 }
 
@@ -155,22 +157,22 @@ struct usage {
     void (*cell)(const struct jr_web *web, uint64_t value);
 };
 
-static double wall(const struct jr_rank_outcome *rank)
+static double wall_ns_of(const struct jr_rank_outcome *rank)
 {
     return rank->ended_ns > 0 ? (double)rank->ended_ns : NAN;
 }
 
-static double processor(const struct jr_rank_outcome *rank)
+static double processor_ns_of(const struct jr_rank_outcome *rank)
 {
     return rank->cpu_ns > 0 ? (double)rank->cpu_ns : NAN;
 }
 
-static double memory(const struct jr_rank_outcome *rank)
+static double memory_bytes_of(const struct jr_rank_outcome *rank)
 {
     return rank->max_rss_bytes > 0 ? (double)rank->max_rss_bytes : NAN;
 }
 
-static int by_value(const void *a, const void *b)
+static int compare_reals_at(const void *a, const void *b)
 {
     const double *x = a, *y = b;
     return (*x > *y) - (*x < *y);
@@ -192,7 +194,7 @@ static void add_usage(const struct jr_web *web, const struct usage *usage)
     }
     if (count == 0)
         return;
-    qsort(sorted, count, sizeof *sorted, by_value);
+    qsort(sorted, count, sizeof *sorted, compare_reals_at);
     jr_buf_printf(web->out, "<tr><th scope=\"row\">%s</th>", usage->name);
     usage->cell(web, (uint64_t)sorted[0]);
     usage->cell(web, (uint64_t)sorted[count / 2]);
@@ -206,9 +208,9 @@ static void add_usage(const struct jr_web *web, const struct usage *usage)
 void jr_web_usage(const struct jr_web *web)
 {
     static const struct usage usages[] = {
-        {"time", wall, jr_web_seconds},
-        {"processor time", processor, jr_web_seconds},
-        {"peak memory", memory, jr_web_bytes},
+        {"time", wall_ns_of, jr_web_seconds},
+        {"processor time", processor_ns_of, jr_web_seconds},
+        {"peak memory", memory_bytes_of, jr_web_bytes},
     };
     if (web->past->plan.count == 0)
         return;

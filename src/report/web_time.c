@@ -46,7 +46,7 @@ static struct chart chart_of(const struct jr_web *web)
     return chart;
 }
 
-static double percent(const struct chart *chart, double at)
+static double percent_of_width(const struct chart *chart, double at)
 {
     double part = 100 * at / chart->width;
     return part < 0 ? 0 : part > 100 ? 100 : part;
@@ -62,15 +62,16 @@ static const char *class_of(const struct chart *chart,
                : "earlier";
 }
 
-static void add_life(const struct chart *chart, const struct jr_stretch *life,
-                     const char *class, uint32_t y)
+static void add_life_bar(const struct chart *chart,
+                         const struct jr_stretch *life, const char *class,
+                         uint32_t y)
 {
     struct jr_buf *out = chart->web->out;
     bool failed = strcmp(class, "failed") == 0;
     uint32_t thick = chart->height > 4 ? chart->height - 2 : chart->height;
     double end = life->ended < 0 ? chart->width : life->ended;
-    double x = percent(chart, life->started);
-    double wide = percent(chart, end) - x;
+    double x = percent_of_width(chart, life->started);
+    double wide = percent_of_width(chart, end) - x;
     if (failed && thick < LEAST_FAILED)
         thick = LEAST_FAILED;
     jr_buf_printf(out,
@@ -81,16 +82,16 @@ static void add_life(const struct chart *chart, const struct jr_stretch *life,
         jr_buf_printf(out,
                       "<rect class=\"heard\" x=\"%.2f%%\" y=\"%u\" width=\"2\" "
                       "height=\"%u\"/>",
-                      percent(chart, life->heard), y, thick);
+                      percent_of_width(chart, life->heard), y, thick);
     if (failed)
         jr_buf_printf(out,
                       "<text class=\"mark\" x=\"%.2f%%\" y=\"%u\">✕</text>",
-                      percent(chart, end), y + (thick + 9) / 2);
+                      percent_of_width(chart, end), y + (thick + 9) / 2);
 }
 
 /* Where the rank is among those of the plan, which may lack some: nodes that
  * are not here. The count of them: nowhere. */
-static uint32_t index_of(const struct chart *chart, uint32_t rank)
+static uint32_t rank_index(const struct chart *chart, uint32_t rank)
 {
     const struct jr_plan *plan = &chart->web->past->plan;
     uint32_t i = rank - chart->first;
@@ -109,12 +110,13 @@ static void add_lives(const struct chart *chart, bool failed)
     const struct jr_web *web = chart->web;
     for (size_t n = 0; n < web->timeline.span_count; n++) {
         const struct jr_stretch *life = &web->timeline.spans[n];
-        uint32_t i = index_of(chart, life->rank);
+        uint32_t i = rank_index(chart, life->rank);
         if (i >= web->past->plan.count)
             continue;
         const char *class = class_of(chart, life, i);
         if ((strcmp(class, "failed") == 0) == failed)
-            add_life(chart, life, class, i / chart->per_row * chart->height);
+            add_life_bar(chart, life, class,
+                         i / chart->per_row * chart->height);
     }
 }
 

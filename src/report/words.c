@@ -12,8 +12,8 @@
 
 #include "banned.h"
 
-static bool find(const char *const *table, size_t count, const char *word,
-                 size_t *ret)
+static bool find_table_word(const char *const *table, size_t count,
+                            const char *word, size_t *ret)
 {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(table[i], word) != 0)
@@ -35,7 +35,7 @@ static bool find(const char *const *table, size_t count, const char *word,
     bool jr_##type##_of(const char *word, enum jr_##type *ret)                 \
     {                                                                          \
         size_t i, count = sizeof type##_words / sizeof *type##_words;          \
-        if (!find(type##_words, count, word, &i))                              \
+        if (!find_table_word(type##_words, count, word, &i))                   \
             return false;                                                      \
         *ret = (enum jr_##type)i;                                              \
         return true;                                                           \
