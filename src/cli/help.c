@@ -50,9 +50,10 @@ static void print_verbs(struct jr_buf *out)
                "usage: jobrun [run] SPEC [-- ARG...]\n"
                "       jobrun [run] -n N -- CMD...\n"
                "       jobrun VERB ...\n\n"
-               "Reads a job spec, fills what it left out from the hardware, "
-               "launches the ranks,\n"
-               "and succeeds only if every rank produced its result.\n\n"
+               "jobrun reads a job spec, fills in missing values from the "
+               "hardware, launches the\n"
+               "ranks, and succeeds only if every rank delivers its result."
+               "\n\n"
                "verbs:\n");
     for (const struct jr_verb *verb = jr_verbs; verb->name != NULL; verb++) {
         size_t start = out->len;
@@ -159,6 +160,6 @@ void jr_cli_help(struct jr_buf *out, const struct jr_verb *verb)
     print_verbs(out);
     print_options(out, NULL);
     print_statuses(out);
-    jr_buf_str(out, "\njobrun VERB --help tells about one verb, and\n"
-                    "jobrun explain about the fields of a spec.\n");
+    jr_buf_str(out, "\njobrun VERB --help describes one verb, and\n"
+                    "jobrun explain describes the fields of a spec.\n");
 }

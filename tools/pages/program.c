@@ -9,41 +9,41 @@
 #include "banned.h"
 
 static const char description[] =
-    "Reads the spec of a distributed job, fills what it left out from the "
-    "hardware and the scheduler, launches the ranks, and succeeds only if "
-    "every "
-    "rank produced its result. The spec's fields are in `jobrun.yaml`(5)."
+    "jobrun reads the spec of a distributed job, fills in missing values from "
+    "the hardware and the scheduler, launches the ranks, and succeeds only if "
+    "every rank delivers its result. `jobrun.yaml`(5) describes the fields of "
+    "a spec."
     "\n\n"
-    "A first word that is a verb is the verb; anything else is a spec, which "
-    "is "
-    "run. `-` is standard input. `--` ends the options.";
+    "If the first argument is not a verb, it is a spec, and jobrun runs it. As "
+    "a spec, `-` means standard input. `--` ends the options.";
 
 struct entry {
     const char *name, *text;
 };
 
 static const struct entry environment[] = {
-    {"NO_COLOR", "set and not empty: no colour"},
+    {"NO_COLOR", "if set and not empty, jobrun uses no colour"},
     {"CLICOLOR_FORCE",
-     "set, not empty and not 0: colour even where there is no "
+     "if set and neither empty nor 0, jobrun uses colour even without a "
      "terminal"},
-    {"TERM", "no colour where it is `dumb`"},
-    {"TORCH_DISTRIBUTED_BACKEND", "the backend, where the spec names none"},
-    {"OMP_NUM_THREADS", "the threads of a rank, where the spec names none"},
+    {"TERM", "if it is `dumb`, jobrun uses no colour"},
+    {"TORCH_DISTRIBUTED_BACKEND", "the backend, if the spec states none"},
+    {"OMP_NUM_THREADS", "the threads per rank, if the spec states none"},
     {"CUDA_VISIBLE_DEVICES",
-     "and its counterparts of other vendors: the devices that may be used"},
+     "the devices that may be used; likewise its counterparts of other "
+     "vendors"},
 };
 
 static const struct entry files[] = {
     {"spec.yaml", "the spec as it was read"},
     {"resolved.yaml", "the spec as it was run"},
     {"explain.json", "where each of its values came from, and why"},
-    {"plan.json", "what was to be started"},
-    {"events.jsonl", "what happened, one line each"},
+    {"plan.json", "what jobrun planned to start"},
+    {"events.jsonl", "the events of the run, one per line"},
     {"run.json", "the record: host, versions, git commit, times, outcome"},
-    {"results.json", "for each rank how it ended and its result; the root "
-                     "cause"},
-    {"attempt_0/RANK/", "logs and result of a rank"},
+    {"results.json", "the root cause, and for each rank how it ended and its "
+                     "result"},
+    {"attempt_0/RANK/", "the logs and the result of a rank"},
 };
 
 static void option(struct page *page, const struct jr_option *row,
@@ -121,7 +121,7 @@ static void statuses(struct page *page)
 
 void page_of_program(struct page *page)
 {
-    page_begin(page, "jobrun", "1", "run distributed jobs as their specs say");
+    page_begin(page, "jobrun", "1", "run distributed jobs from a spec");
     page_heading(page, 1, "Synopsis");
     page_code(page, "sh",
               "jobrun [run] [OPTION...] SPEC [-- ARG...]\n"
@@ -141,8 +141,9 @@ void page_of_program(struct page *page)
         page_item(page, environment[i].name, environment[i].text);
     page_list_end(page);
     page_heading(page, 1, "Files");
-    page_text(page, "Each run has a folder in the log folder, `runs` unless "
-                    "the spec says otherwise; `latest` leads to the last one:");
+    page_text(page, "Each run has a folder in the log folder, which is `runs` "
+                    "unless the spec sets `log_dir`. `latest` is a link to the "
+                    "newest run. A run folder has:");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         page_item(page, files[i].name, files[i].text);
     page_list_end(page);
