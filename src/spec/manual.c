@@ -88,7 +88,7 @@ static void describe_accepted(const struct jr_spec_type *type,
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_field_wants(&text, type);
     if (type->is_template || (type->item != NULL && type->item->is_template))
-        jr_buf_str(&text, "; %{rank} and its like are replaced");
+        jr_buf_str(&text, "; per-rank templates such as %{rank} are replaced");
     if (!text.failed)
         tell(context, "accepts", text.data);
 }

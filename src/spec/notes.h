@@ -15,29 +15,28 @@
 #define JR_FIELD_SECTIONS(S)                                                   \
     S("version", "The job", "")                                                \
     S("extends", "Building on other specs",                                    \
-      "A spec is put together in this order: the specs that it extends, what " \
-      "it says itself, `--set`, and then what `${...}` puts into values:\n"    \
-      "\n"                                                                     \
+      "A spec is put together in this order: the specs that it extends, the "  \
+      "spec itself, `--set`, and then the references `${...}` in its values:\n\n"\
       "  ${vars.lr}             any value of the spec, by its dotted path\n"   \
-      "  ${env:NAME}            a variable of the environment\n"               \
-      "  ${env:NAME:-default}   the same where it is set, else the default\n"  \
-      "  $${                    a literal ${\n"                                \
-      "\n"                                                                     \
-      "A value without quotes is typed by what it becomes, one in quotes "     \
-      "stays a string. Keys are never changed, nor is `shell`, whose dollars " \
-      "are the shell's.")                                                      \
+      "  ${env:NAME}            an environment variable\n"                     \
+      "  ${env:NAME:-default}   the variable if it is set, else the default\n" \
+      "  $${                    a literal ${\n\n"                              \
+      "After substitution, an unquoted value gets the type that it then has; " \
+      "a quoted value stays a string. Keys are never changed. `$` in `shell` " \
+      "is left to the shell.")                                                 \
     S("entrypoint", "What every rank runs",                                    \
-      "An entrypoint has one of its forms. `args` stand beside the form.")     \
+      "An entrypoint has one of the forms below. Each form may have `args`.")  \
     S("env", "The environment of the ranks",                                   \
-      "A rank's environment is that of jobrun, less what other launchers and " \
-      "MPI left in it, then `setup`, `env_remove`, the profiles, `env` and "   \
-      "`per_rank`, in that order. RANK, WORLD_SIZE, MASTER_ADDR and the rest " \
-      "of what jobrun promises to every rank cannot be set here.")             \
+      "The environment of a rank starts from jobrun's own, without the "       \
+      "variables that other launchers and MPI left in it. Then `setup`, "      \
+      "`env_remove`, the profiles, `env` and `per_rank` are applied, in that " \
+      "order. RANK, WORLD_SIZE, MASTER_ADDR and the other variables that "     \
+      "jobrun sets for every rank cannot be set here.")                        \
     S("world_size", "How many ranks, and where",                               \
-      "Any two of `world_size`, `nodes` and `local_world_size` give the "      \
-      "third; what is left open is filled from the scheduler and the "         \
-      "hardware. Statements that contradict each other are an error; none is " \
-      "ever picked.")                                                          \
+      "Any two of `world_size`, `nodes` and `local_world_size` determine the " \
+      "third. Values that are left out are filled in from the scheduler and "  \
+      "the hardware. Values that contradict each other are an error; jobrun "  \
+      "never picks one of them.")                                              \
     S("device", "Devices and CPUs", "")                                        \
     S("parallelism", "The mesh",                                               \
       "Ranks are laid out [data][pipeline][model], model fastest, and "        \
@@ -45,38 +44,36 @@
       "groups.")                                                               \
     S("start_method", "How ranks start", "")                                   \
     S("redirects", "Output",                                                   \
-      "`redirects` sends a stream to the rank's file only, `tee` to the file " \
-      "and the console; a stream that neither names is inherited. Both take "  \
-      "`none` (0), `out` (1), `err` (2) or `all` (3): as one value for all "   \
-      "ranks, as a string of rules, or as a mapping; the keys are local "      \
-      "ranks, ranges `4-7`, or strides `4-10/2`:\n"                            \
-      "\n"                                                                     \
+      "`redirects` sends a stream to the rank's file only; `tee` sends it to " \
+      "the file and to the console. A stream that neither of them names is "   \
+      "inherited. Both take `none` (0), `out` (1), `err` (2) or `all` (3): as "\
+      "one value for all ranks, as a string of rules, or as a mapping. The "   \
+      "keys are local ranks, ranges `4-7`, or strides `4-10/2`:\n\n"           \
       "  redirects: all\n"                                                     \
       "  redirects: \"0:3,1:0\"\n"                                             \
-      "  redirects: {0: all, 1-3: err}\n"                                      \
-      "\n"                                                                     \
+      "  redirects: {0: all, 1-3: err}\n\n"                                    \
       "A rank that is not listed is `none`. The files hold exactly the bytes " \
-      "that the rank wrote; on the console lines are never torn or mixed.\n"   \
-      "\n"                                                                     \
-      "A console that is not read (a paused terminal, a pipe that nobody "     \
-      "empties) holds no rank. Where a stream is kept in a file, the console " \
-      "falls behind and goes on from the file once it is read again: the "     \
-      "same lines, looking the same, in order within each stream. The "        \
-      "verdict and the record do not wait for that, nor do `jobrun wait`, "    \
-      "`show` and `stop`: what is left is shown after them, and then the "     \
-      "last lines of the report. A signal ends the showing, and `jobrun stop` "\
-      "does; the exit status stays that of the run, and `jobrun logs` has the "\
-      "lines. A run that was itself stopped by a signal gives its console a "  \
-      "second in which it takes nothing, and ten in all. A line tells what "   \
-      "`log_limit` left out meanwhile, and what a file could not take. What "  \
-      "`setup` prints beyond a MiB that nobody reads is in setup.log only. A " \
-      "stream that is inherited is not jobrun's: the rank writes to the "      \
-      "console itself, and waits for it.")                                     \
+      "that the rank wrote. On the console, lines are never torn or mixed.\n\n"\
+      "A console that nobody reads (a paused terminal, or a pipe whose reader "\
+      "has stopped) does not block the ranks. If the stream is also kept in a "\
+      "file, the console catches up from that file once it is read again, "    \
+      "with the same lines in the same order within each stream. The verdict " \
+      "and the record do not wait for the console, and neither do `jobrun "    \
+      "wait`, `show` and `stop`. jobrun prints the remaining lines first and " \
+      "then the last lines of the report. A signal or `jobrun stop` ends "     \
+      "this; the exit status is still that of the run, and `jobrun logs` "     \
+      "prints all lines. If the run itself was stopped by a signal, jobrun "   \
+      "waits for a blocked console one second, and ten seconds in total. A "   \
+      "line on the console says how much is missing because of `log_limit`, "  \
+      "or because a file could not be written. Output of `setup` beyond 1 MiB "\
+      "that nobody reads is in setup.log only. jobrun does not handle "        \
+      "inherited streams: there the rank writes to the console itself, and "   \
+      "waits for it.")                                                         \
     S("results", "Results",                                                    \
-      "A job succeeds only if every rank that must deliver did. A rank that "  \
-      "ends with 0 without its result fails the job with exit status 5, and "  \
-      "is named with the reason: missing, empty, not JSON, field, unequal or " \
-      "stale.")                                                                \
+      "A job succeeds only if every rank that must deliver a result did. A "   \
+      "rank that exits with 0 but without a valid result fails the job with "  \
+      "exit status 5, and the report names the rank and the reason: missing, " \
+      "empty, not JSON, a wrong field, unequal or stale.")                     \
     S("isolation", "Time, signals and failure", "")                            \
     S("engine", "Engines", "")
 
@@ -86,60 +83,62 @@
     N("version", "", "version: 1")                                             \
     N("name", "", "name: digits")                                              \
     N("description", "", "description: the nightly run on real data")          \
-    N("labels", "Labels do not count for the fingerprint of a run.",           \
+    N("labels", "Labels are not part of a run's fingerprint.",                 \
       "labels: {team: vision, ticket: 1234}")                                  \
     N("extends",                                                               \
-      "Maps merge deep, lists and scalars replace, later parents over earlier "\
-      "ones, and null removes what a parent said (in `env` it unsets the "     \
-      "variable). A short form replaces whole: `backends: gloo`, or a list as "\
-      "`entrypoint`; so does an entrypoint of another form. Paths are "        \
-      "relative to the file that states them, and parents are read below "     \
-      "`--root` only: by default the top of the checkout, else the spec's own "\
-      "folder.",                                                               \
+      "Mappings are merged recursively; lists and scalars replace earlier "    \
+      "ones. Later parents override earlier ones. null removes a value of a "  \
+      "parent; in `env` it unsets the variable. A short form replaces the "    \
+      "whole value, for example `backends: gloo` or an `entrypoint` that is a "\
+      "list, and so does an entrypoint of another form. Paths are relative to "\
+      "the file that states them. Parents are read only below `--root`; its "  \
+      "default is the top of the checkout, or else the spec's own folder.",    \
       "extends: base.jobrun.yaml")                                             \
     N("template",                                                              \
-      "A template need not state what is required, and cannot be run. Specs "  \
-      "that extend it are no templates for that.",                             \
+      "A template may lack required fields, and cannot be run. A spec that "   \
+      "extends a template is not itself a template.",                          \
       "template: true")                                                        \
     N("vars",                                                                  \
-      "They are read as `${vars.lr}`. `jobrun train.yaml --set vars.lr=0.2` "  \
-      "gives another value, and `???` demands one.",                           \
+      "Refer to them as `${vars.lr}`. `jobrun train.yaml --set vars.lr=0.2` "  \
+      "sets another value. A variable that is `???` must be set that way.",    \
       "vars: {lr: 0.1, epochs: 5}")                                            \
-    N("targets", "The words are those of `--on`.",                             \
+    N("targets", "Each target is written like the argument of `--on`.",        \
       "targets: [\"1x8:H100\", \"4x0,32c\"]")                                  \
     N("entrypoint", "", "entrypoint: [./train, --epochs, 5]")                  \
     N("workdir",                                                               \
-      "It has to be there; `%{rank_dir}`, the rank's own folder, always is.",  \
+      "The folder must exist, except for `%{rank_dir}`, the rank's own "       \
+      "folder, which jobrun creates.",                                         \
       "workdir: ../data")                                                      \
     N("setup",                                                                 \
-      "What it exports is the base of the ranks' environment: modules, "       \
-      "conda, a virtual environment. /bin/sh runs it, in the working "         \
-      "directory of the first rank; what it prints is on the console and in "  \
-      "setup.log. If its last command fails (or any, after `set -e`), no "     \
-      "rank starts. It has to come to its end: no `exit`, no `exec`.",         \
+      "The variables that it exports become the base of the ranks' "           \
+      "environment, for example from environment modules, conda or a virtual " \
+      "environment. /bin/sh runs it in the working directory of the first "    \
+      "rank. Its output goes to the console and to setup.log. If its last "    \
+      "command fails (or any command, after `set -e`), no rank is started. It "\
+      "must run to its end: do not use `exit` or `exec`.",                     \
       "setup: . venv/bin/activate")                                            \
     N("env",                                                                   \
-      "Values are text as it is written: `SEED: 7` needs no quotes. What "     \
-      "launchers leave to the processes that they start does not reach ranks " \
-      "by itself: PMI_*, PMIX_*, OMPI_*, PRTE_* and TORCHELASTIC_*. So "       \
-      "settings of Open MPI, which are OMPI_MCA_*, have to be stated here.",   \
+      "Values are text as written: `SEED: 7` needs no quotes. Variables that " \
+      "other launchers leave for the processes that they start are not passed "\
+      "to ranks: PMI_*, PMIX_*, OMPI_*, PRTE_* and TORCHELASTIC_*. Settings "  \
+      "of Open MPI (OMPI_MCA_*) must therefore be stated here.",               \
       "env: {SEED: 7, OUT: \"out/%{rank}\", DATA_ROOT: \"???\", DEBUG: null}") \
     N("env_remove",                                                            \
-      "A job that is started in a rank of another one inherits what that "     \
-      "one's profiles say of the rank, as PADDLE_* and MPI_LOCAL*, unless its "\
-      "own profiles say it anew.",                                             \
+      "A job that is started within a rank of another job inherits the "       \
+      "variables of that job's profiles, such as PADDLE_* and MPI_LOCAL*, "    \
+      "unless its own profiles set them again.",                               \
       "env_remove: [PYTHONPATH, \"NCCL_*\"]")                                  \
     N("env_profiles",                                                          \
       "A path names a profile of your own: a file with `env` and "             \
-      "`env_remove`, of the form that they have here. It is relative to the "  \
-      "file that states it, and below `--root`. Its variables come after "     \
-      "those of the words, whatever the order, later files over earlier "      \
-      "ones, and the spec's own `env` over them all. `paddle` gives every "    \
-      "rank a port of its own; under it `xpu` is Kunlun's. Under `mpi` "       \
-      "MPI_Init still sees a world of one: no process manager is there.",      \
+      "`env_remove`, written as in a spec. The path is relative to the file "  \
+      "that states it, and must be below `--root`. Variables of such files "   \
+      "override those of the built-in profiles, whatever their order; later "  \
+      "files override earlier ones, and the spec's own `env` overrides them "  \
+      "all. `paddle` gives every rank its own port; with it, `xpu` means "     \
+      "Kunlun's devices. With `mpi`, MPI_Init still sees a world of one, "     \
+      "because there is no process manager.",                                  \
       "env_profiles: [torch, ./ours.yaml]")                                    \
-    N("per_rank",                                                              \
-      "No two sets may have a rank in common.",                                \
+    N("per_rank", "No two sets may contain the same rank.",                    \
       "per_rank: {0: {args: [--verbose], env: {DEBUG: 1}}}")                   \
     N("per_rank.*.args", "", "per_rank: {0-3: {args: [--role, chief]}}")       \
     N("per_rank.*.kwargs", "",                                                 \
@@ -147,60 +146,61 @@
       "per_rank: {0: {kwargs: {verbose: true}}}")                              \
     N("per_rank.*.env", "", "per_rank: {1-7/2: {env: {LOG: none}}}")           \
     N("secrets",                                                               \
-      "The values of these variables, of jobrun's environment and of `env`, "  \
-      "are written as `${env:NAME}` or `<redacted>` wherever jobrun writes; "  \
-      "logs, and what ranks deliver into their own files, stay as they are. "  \
-      "Elsewhere than in the variable itself only what has 8 bytes or more "   \
-      "and is no number, boolean or path is replaced. Results are judged, and "\
-      "returned to Python, as they are.",                                                        \
+      "jobrun writes the values of these variables, both in its own "          \
+      "environment and in `env`, as `${env:NAME}` or `<redacted>` wherever it "\
+      "writes. Logs, and results that ranks write to their own files, are not "\
+      "changed. Outside the variable itself, a value is replaced only if it "  \
+      "has at least 8 bytes and is not a number, a boolean or a path. Results "\
+      "are checked, and returned to Python, unchanged.",                       \
       "secrets: [\"*TOKEN*\", \"WANDB_*\"]")                                   \
     N("world_size", "", "world_size: 8")                                       \
     N("local_world_size",                                                      \
-      "A list says that nodes differ: its length is `nodes`, its sum "         \
-      "`world_size`, its order that of `hosts`.",                              \
+      "A list gives the number of ranks for each node: its length is `nodes`, "\
+      "its sum is `world_size`, and its order is that of `hosts`.",            \
       "local_world_size: [8, 8, 4]")                                           \
     N("nodes", "", "nodes: 2")                                                 \
     N("node_rank",                                                             \
-      "It differs from machine to machine, so it is usually given on the "     \
-      "command line, as `--node-rank 1 --run-id exp1`.",                       \
+      "It is different on each machine, so it is usually given on the command "\
+      "line: `--node-rank 1 --run-id exp1`.",                                  \
       "nodes: 2\nnode_rank: 0")                                                \
     N("rank_start", "", "nodes: 2\nworld_size: 16\nrank_start: 8")             \
     N("hosts", "", "hosts: [gpu01, gpu02]")                                    \
     N("master_addr", "", "master_addr: gpu01.cluster")                         \
     N("master_port",                                                           \
-      "A port is leased for the time of the run, so two jobs on one machine "  \
-      "never get the same one. A port that the spec states is never moved: "   \
-      "if it is taken, the job is refused.",                                   \
+      "jobrun leases the port for the duration of the run, so two jobs on one "\
+      "machine never get the same port. A port that the spec states is never " \
+      "changed: if it is in use, the job fails.",                              \
       "master_port: 29500")                                                    \
     N("init_method", "", "init_method: \"tcp://gpu01:29501\"")                 \
     N("device", "", "device: cuda")                                            \
     N("devices",                                                               \
-      "Indices are absolute. Each must be visible in the environment that "    \
-      "jobrun was started in; an empty visibility variable means none.",       \
+      "Indices are absolute. Each device must be visible in the environment "  \
+      "in which jobrun was started; an empty visibility variable means none.", \
       "devices: [0, 1, 4, 5]")                                                 \
     N("device_visibility",                                                     \
-      "Under `one`, LOCAL_RANK is no device index: the rank's device is 0.",   \
+      "With `one`, LOCAL_RANK is no device index: the rank's device is 0.",    \
       "device_visibility: one")                                                \
     N("oversubscribe",                                                         \
       "Local rank i gets device i modulo the number of devices.",              \
       "oversubscribe: true")                                                   \
     N("bind",                                                                  \
       "Ranks get contiguous shares of the physical cores that jobrun may use, "\
-      "in the order of their NUMA nodes. Memory follows: Linux takes it from " \
-      "the node of the CPU that touches it first.",                            \
+      "in the order of their NUMA nodes. Memory follows the CPUs: Linux "      \
+      "allocates it on the node of the CPU that touches it first.",            \
       "bind: numa")                                                            \
-    N("threads",                                                               \
-      "It is capped by the CPU quota, and at least 1.", "threads: 4")          \
+    N("threads", "The value is limited by the CPU quota, and is at least 1.",  \
+      "threads: 4")                                                            \
     N("parallelism", "",                                                       \
       "world_size: 8\nparallelism: {model: 2, pipeline: 2, data: auto}")       \
     N("backends", "A backend that cannot drive `device` is an error.",         \
       "backends: {default: nccl, data: gloo}")                                 \
     N("start_method",                                                          \
-      "A command or a shell starts anew: only `spawn` goes with them. A "      \
-      "forkserver is one clean process per node that has imported `preload` "  \
-      "(or loaded the library), and every rank is a fork of it; under `fork` " \
-      "it has imported the entry module, too. What a rank's own environment "  \
-      "says of LD_*, OMP_* and PYTHON* then comes too late.",                  \
+      "A command or a shell entrypoint always starts a new program, so only "  \
+      "`spawn` works with it. With `forkserver`, one clean helper process per "\
+      "node imports `preload` (or loads the library), and every rank is a "    \
+      "fork of it. With `fork`, the helper also imports the entry module. "    \
+      "LD_*, OMP_* and PYTHON* in a rank's own environment then have no "      \
+      "effect, because they are read before the fork.",                        \
       "entrypoint: {python: {module: pkg.train}}\n"                            \
       "start_method: forkserver")                                              \
     N("preload", "",                                                           \
@@ -208,29 +208,31 @@
       "start_method: forkserver\n"                                             \
       "preload: [numpy, torch]")                                               \
     N("fork_threads",                                                          \
-      "A fork has one thread only: a rank that waits for another one of the "  \
-      "helper hangs, and one that has not reached its function after 30 s "    \
-      "fails. Pools of OpenBLAS, MKL, OpenMP and torch are none: they have "   \
-      "one thread while the helper imports, and each rank sets their size "    \
-      "by `threads`.",                                                         \
+      "A fork has only one thread. A rank that waits for another thread of "   \
+      "the helper hangs; if it has not reached its function after 30 s, it "   \
+      "fails. The thread pools of OpenBLAS, MKL, OpenMP and torch do not "     \
+      "count: they have one thread while the helper imports, and each rank "   \
+      "sets their size from `threads`.",                                       \
       "entrypoint: {python: {module: pkg.train}}\n"                            \
       "start_method: forkserver\n"                                             \
       "preload: [grpc]\n"                                                      \
       "fork_threads: refuse")                                                  \
     N("redirects", "", "redirects: {0: none, 1-7: all}")                       \
-    N("tee", "A stream that both name is teed.", "tee: \"0:all,1-7:err\"")     \
+    N("tee",                                                                   \
+      "A stream that both `redirects` and `tee` name is treated as `tee`.",    \
+      "tee: \"0:all,1-7:err\"")                                                \
     N("console", "",                                                           \
       "console: {prefix: \"%{rank}| \", ranks: 0-3, timestamps: true}")        \
     N("log_dir", "", "log_dir: /scratch/runs")                                 \
     N("log_mode", "", "log_mode: group")                                       \
     N("log_limit",                                                             \
-      "The first MiB of the stream, or half of the limit, and its end are "    \
-      "kept; a line of the file tells how many bytes are left out between "    \
-      "them, and so do the report and results.json. What is redirected to a "  \
-      "file goes through jobrun then. While a stream outgrows its limit, "     \
-      "half as much again is on the disk, as FILE.next. One that is still "    \
-      "there when both of jobrun's processes were killed at once holds "       \
-      "nothing that FILE has not.",                                            \
+      "jobrun keeps the beginning of the stream (1 MiB, or half of the limit " \
+      "if that is less) and its end. A line in the file says how many bytes "  \
+      "are left out between them; the report and results.json have the "       \
+      "number, too. Redirected streams then go through jobrun. While a stream "\
+      "exceeds its limit, it uses half as much disk space again, for "         \
+      "FILE.next. If both processes of jobrun were killed at once and "        \
+      "FILE.next is still there, it holds nothing that FILE does not.",        \
       "log_limit: 64MiB")                                                      \
     N("results", "",                                                           \
       "results:\n"                                                             \
@@ -239,59 +241,60 @@
       "    weights_sha: {type: string}\n"                                      \
       "  equal: [weights_sha]")                                                \
     N("isolation",                                                             \
-      "Under `pid` every process of the run ends with jobrun, even when all "  \
-      "of jobrun is killed at once. The ranks see only themselves, in a /proc "\
-      "of their own; the report keeps the machine's pids. It takes root, or a "\
-      "kernel that lets users make namespaces: then the ranks are in a user "  \
-      "namespace, too, in which nothing like sudo works.",                     \
+      "With `pid`, every process of the run ends with jobrun, even if all of " \
+      "jobrun is killed at once. The ranks see only each other, in a /proc of "\
+      "their own; the report shows the machine's pids. This needs root, or a " \
+      "kernel that lets users create namespaces. In the latter case the ranks "\
+      "are also in a user namespace, where programs like sudo do not work.",   \
       "isolation: pid")                                                        \
     N("timeouts", "", "timeouts: {run: 2h, stop_grace: 30s}")                  \
     N("stop_target", "", "stop_target: group")                                 \
     N("on_hang",                                                               \
-      "It is gathered when `timeouts.silence` or `timeouts.after_first_exit` " \
-      "has passed. In any case each rank's folder gets a hang.json: its "      \
-      "processes and threads, what each waits for, and the processor time "    \
-      "that they take. `jobrun show RUN --stacks` prints it, and the same of " \
-      "a run that goes on.",                                                   \
+      "jobrun gathers the evidence when `timeouts.silence` or "                \
+      "`timeouts.after_first_exit` expires. It always writes a hang.json to "  \
+      "each rank's folder: its processes and threads, what each of them waits "\
+      "for, and the processor time that they use. `jobrun show RUN --stacks` " \
+      "prints it, and shows the same for a running job.",                      \
       "on_hang: {signal: USR1, wait: 30s}")                                    \
     N("on_hang.signal",                                                        \
-      "It is sent as the stop signal would be, after the command. Python "     \
-      "entrypoints, whose ranks have PYTHONFAULTHANDLER=1 unless it is set "   \
-      "otherwise, answer ABRT with the stacks of all threads on standard "     \
-      "error. No core is dumped, unless `limits.core` is stated.",             \
+      "The signal is sent to the same processes as the stop signal, after the "\
+      "command has run. Python entrypoints have PYTHONFAULTHANDLER=1 unless "  \
+      "the spec sets it, so they answer ABRT with the stacks of all threads "  \
+      "on standard error. Core files are written only if `limits.core` is "    \
+      "stated.",                                                               \
       "on_hang: {signal: none}")                                               \
     N("on_hang.wait",                                                          \
-      "Then the run is stopped, whoever has not answered yet. 0 stops it at "  \
-      "once.",                                                                 \
+      "After this time the run is stopped, even if some ranks have not "       \
+      "answered. With 0 it is stopped at once.",                               \
       "on_hang: {wait: 30s}")                                                  \
     N("on_hang.command",                                                       \
-      "No shell, the rank's environment, eight at a time; the output goes to " \
-      "hang.txt in the rank's folder. Debuggers may need leave to look at a "  \
-      "process that they did not start: kernel.yama.ptrace_scope, or "         \
-      "CAP_SYS_PTRACE.",                                                       \
+      "The command runs without a shell, in the rank's environment, for at "   \
+      "most eight ranks at a time. Its output goes to hang.txt in the rank's " \
+      "folder. A debugger may need permission to look at a process that it "   \
+      "did not start: see kernel.yama.ptrace_scope and CAP_SYS_PTRACE.",       \
       "on_hang: {command: [py-spy, dump, --pid, \"%{pid}\"]}")                 \
     N("signals",                                                               \
-      "What was ignored when jobrun began stays ignored, as HUP is under "     \
-      "nohup. A second signal that stops does not wait for the grace. TSTP "   \
-      "and CONT suspend and resume the ranks unless they are named here.",     \
+      "A signal that was ignored when jobrun started stays ignored, as HUP "   \
+      "does under nohup. A second stop signal kills without the grace period. "\
+      "TSTP and CONT suspend and resume the ranks unless they are named here.",\
       "signals: {USR1: forward, HUP: ignore}")                                 \
     N("on_failure", "", "on_failure: continue")                                \
     N("exit_barrier",                                                          \
-      "A rank that has returned waits before it exits until all ranks of\n"    \
-      "its node have, or until one has failed: what others still want from\n" \
-      "it, as the store of rank 0, stays there.",                              \
+      "A rank that has returned does not exit until all ranks of its node "    \
+      "have returned or one has failed. So what other ranks still need from "  \
+      "it, such as the store of rank 0, stays available.",                     \
       "entrypoint: {python: {module: pkg.train}}\n"                            \
       "exit_barrier: true")                                                    \
     N("restart",                                                               \
-      "All ranks of all nodes stop and start again, with new ports where "     \
-      "jobrun chose them, and only the last attempt's results count. "         \
-      "`timeouts.run` is for each attempt. What jobrun was told to stop, or "  \
-      "failed at itself, does not start again; nor do nodes that each have a "  \
-      "jobrun of their own.",                               \
-      "restart: {max: 3, on: [oom, exit:75], never: \"stderr:/NaN/\"}")         \
+      "All ranks of all nodes are stopped and started again, with new ports "  \
+      "where jobrun chose them. Only the results of the last attempt count. "  \
+      "`timeouts.run` applies to each attempt. A job is not started again if " \
+      "jobrun was told to stop it or if jobrun itself failed, nor if each "    \
+      "node has a jobrun of its own.",                                         \
+      "restart: {max: 3, on: [oom, exit:75], never: \"stderr:/NaN/\"}")        \
     N("limits",                                                                \
-      "What is stated is the soft limit. The hard one is raised where it is "  \
-      "less, where jobrun may do that.",                                       \
+      "These are soft limits. A lower hard limit is raised if jobrun may do "  \
+      "so.",                                                                   \
       "limits: {nofile: 65536, core: 0}")                                      \
     N("limits.nofile", "", "limits: {nofile: 65536}")                          \
     N("limits.core", "", "limits: {core: unlimited}")                          \
@@ -300,8 +303,7 @@
     N("limits.as", "", "limits: {as: 16GiB}")                                  \
     N("limits.nproc", "", "limits: {nproc: 4096}")                             \
     N("exit_status", "", "exit_status: rank")                                  \
-    N("engine",                                                                \
-      "Only `render` and `submit` read it; a run does not.",                   \
+    N("engine", "Only `render` and `submit` use it; `run` ignores it.",        \
       "engine: {slurm: {partition: gpu}}")                                     \
     N("engine.slurm",                                                          \
       "`true` is an option without a value, `false` leaves one out that "      \
@@ -312,7 +314,7 @@
       "`jobrun render SPEC --engine kubernetes | kubectl apply -f -`",         \
       "engine: {kubernetes: {image: registry.example.org/train:7}}")           \
     N("engine.kubernetes.image",                                               \
-      "The spec's `workdir` and its program are paths in the image.",          \
+      "The spec's `workdir` and its program are paths within the image.",      \
       "engine: {kubernetes: {image: registry.example.org/train:7}}")           \
     N("engine.kubernetes.namespace", "",                                       \
       "engine: {kubernetes: {image: train, namespace: vision}}")               \
@@ -323,18 +325,18 @@
     N("engine.kubernetes.pull_secret", "",                                     \
       "engine: {kubernetes: {image: train, pull_secret: registry}}")           \
     N("engine.kubernetes.secret",                                              \
-      "Values that `secrets` matches are not written into the config map: "    \
-      "they come from here.",                                                  \
+      "Values that match `secrets` are not written to the config map; they "   \
+      "come from this secret.",                                                \
       "engine: {kubernetes: {image: train, secret: tokens}}")                  \
     N("engine.kubernetes.claim",                                               \
-      "State a `log_dir` below `mount` to keep the runs.",                     \
+      "To keep the runs, state a `log_dir` below `mount`.",                    \
       "log_dir: /data/runs\nengine: {kubernetes: {image: train, claim: "       \
       "shared}}")                                                              \
     N("engine.kubernetes.mount", "",                                           \
       "engine: {kubernetes: {image: train, claim: shared, mount: /mnt}}")      \
     N("engine.kubernetes.shm",                                                 \
-      "It counts as memory of the pod. Data loaders and NCCL want more than"   \
-      " the default.",                                                         \
+      "It counts as memory of the pod. NCCL and data loaders need more than "  \
+      "that.",                                                                 \
       "engine: {kubernetes: {image: train, shm: 16Gi}}")                       \
     N("engine.kubernetes.cpu", "",                                             \
       "engine: {kubernetes: {image: train, cpu: 16}}")                         \
@@ -349,38 +351,38 @@
       "engine: {mpi: {launcher: /opt/openmpi/bin/mpirun}}")                    \
     N("entrypoint.command", "", "entrypoint: {command: [./train, -v]}")        \
     N("entrypoint.shell",                                                      \
-      "Its dollars are the shell's: `${...}` is not read by jobrun.",          \
+      "`$` in it is left to the shell: jobrun does not read `${...}` here.",   \
       "entrypoint: {shell: ./prep.sh && ./train}")                             \
     N("entrypoint.python",                                                     \
-      "It has one of `script`, `module` and `function`. A function is called " \
-      "with `args` and `kwargs`, and what it returns is the rank's result. "   \
-      "`import jobrun` works in all three: it knows the rank and its groups.", \
+      "It has exactly one of `script`, `module` and `function`. A function is "\
+      "called with `args` and `kwargs`, and its return value is the rank's "   \
+      "result. In all three, `import jobrun` knows the rank and its groups.",  \
       "entrypoint: {python: {function: \"pkg.train:main\"}}")                  \
     N("entrypoint.library",                                                    \
-      "It is called as `int f(const struct jr_rank *, struct jr_result *)`: "  \
-      "see jobrun/rank.h.",                                                    \
+      "The function has the type `int f(const struct jr_rank *, struct "       \
+      "jr_result *)`; see jobrun/rank.h.",                                     \
       "entrypoint: {library: {path: ./libstep.so, symbol: step_main}}")        \
     N("entrypoint.args",                                                       \
-      "They are text as it is written, but for a function's: those are "       \
-      "values of any type that JSON has, as `kwargs` are.",                    \
+      "For a command, a shell, a script or a module they are text as written. "\
+      "For a function they may be values of any JSON type, like `kwargs`.",    \
       "entrypoint: {command: [./train], args: [--shard, \"%{data_rank}\"]}")   \
     N("entrypoint.kwargs",                                                     \
-      "Values are of any type that JSON has; null is None. Strings may hold "  \
-      "%{rank} and its like, and stay strings. `???` demands a value from "    \
-      "outside: `--set entrypoint.kwargs.lr=0.2`.",                            \
+      "Values may have any JSON type; null is None. Strings may contain "      \
+      "%{rank} and the other per-rank templates, and stay strings. `???` "     \
+      "requires a value from outside: `--set entrypoint.kwargs.lr=0.2`.",      \
       "entrypoint: {python: {function: \"pkg:main\"}, kwargs: {lr: 0.1}}")     \
     N("entrypoint.python.script",                                              \
-      "It runs in `workdir`, which is another matter.",                        \
+      "It runs in `workdir`, which may be another folder.",                    \
       "entrypoint: {python: {script: train.py}, args: [--epochs, 5]}")         \
     N("entrypoint.python.module", "",                                          \
       "entrypoint: {python: {module: pkg.train}}")                             \
     N("entrypoint.python.function",                                            \
-      "The module is looked for in `workdir` first.",                          \
+      "jobrun looks for the module in `workdir` first.",                       \
       "entrypoint: {python: {function: \"pkg.train:main\"}}")                  \
     N("entrypoint.python.interpreter",                                         \
-      "A word is looked up in the PATH that the ranks have; a path is "        \
-      "relative to the spec's folder. That of a virtual environment brings "   \
-      "its packages.",                                                         \
+      "A name without a slash is looked up in the PATH of the ranks; a path "  \
+      "is relative to the spec's folder. With the interpreter of a virtual "   \
+      "environment, its packages are available.",                              \
       "entrypoint: {python: {script: a.py, interpreter: .venv/bin/python}}")   \
     N("entrypoint.python.setup", "It is called without arguments.",            \
       "entrypoint: {python: {function: \"pkg:main\", setup: \"pkg:prepare\"}}")\
@@ -389,7 +391,7 @@
       "`backends`, selects the device, and builds one process group per axis " \
       "of the mesh: `jobrun.group(\"model\")`.",                               \
       "entrypoint: {python: {function: \"pkg:main\", init: torch}}")           \
-    N("entrypoint.python.smoke_test", "It wants an `init`.",                   \
+    N("entrypoint.python.smoke_test", "It requires `init`.",                   \
       "entrypoint: {python: {function: \"m:f\", init: torch, smoke_test: true}}")\
     N("entrypoint.library.path", "",                                           \
       "entrypoint: {library: {path: build/libstep.so, symbol: step}}")         \
@@ -406,68 +408,68 @@
     N("console.ranks", "", "console: {ranks: \"0,8\"}")                        \
     N("console.timestamps", "", "console: {timestamps: true}")                 \
     N("console.collapse",                                                      \
-      "A line that ranks 0 to 7 write alike is shown once, after a tenth of "  \
-      "a second at most, as `[0-7] ...`: the ranks stand where the prefix "    \
-      "has %{rank}. Each rank's lines keep their order. What is folded is "    \
-      "still whole in the files.",                                             \
+      "If ranks 0 to 7 write the same line, it is shown once, at most a tenth "\
+      "of a second later, as `[0-7] ...`. The ranks take the place of %{rank} "\
+      "in the prefix. The order of each rank's lines is kept. The files have " \
+      "all lines.",                                                            \
       "console: {collapse: true}")                                             \
     N("console.partial", "", "console: {partial: 1s}")                         \
     N("console.show",                                                          \
-      "PCRE2 that must match somewhere in the line, without the prefix; a "    \
-      "line is shown once it is whole. What is not shown is still whole in "   \
-      "the files. A line that takes too many steps does not match; after a "   \
-      "hundred of those all lines are shown.",                                 \
+      "A PCRE2 pattern that must match somewhere in the line, without the "    \
+      "prefix. Incomplete lines are not shown. The files have all lines. A "   \
+      "line on which matching takes too many steps counts as not matching; "   \
+      "after a hundred such lines, all lines are shown.",                      \
       "console: {show: '^(epoch|step) '}")                                     \
-    N("console.hide",                                                          \
-      "As `show`; a line that both match is not shown.",                       \
+    N("console.hide", "Like `show`; a line that matches both is hidden.",      \
       "console: {hide: 'FutureWarning'}")                                      \
     N("timeouts.start",                                                        \
-      "It bounds `setup` and the helper's imports too. A run that is late\n"   \
-      "ends with exit status 7.",                                              \
+      "It includes `setup` and the imports of the helper. If it expires, the " \
+      "run ends with exit status 7.",                                          \
       "timeouts: {start: 2m}")                                                 \
-    N("timeouts.run", "A run that times out ends with exit status 6.",         \
+    N("timeouts.run", "If it expires, the run ends with exit status 6.",       \
       "timeouts: {run: 2h}")                                                   \
     N("timeouts.silence",                                                      \
-      "A run in which no rank writes for so long hangs: exit status 6. Files " \
-      "that ranks write by themselves (`redirects`) are looked at by their "   \
-      "size, four times within the limit. Streams that ranks inherit "         \
-      "(`tee: none`) cannot be seen, and then no hang is found. See "          \
+      "If no rank writes anything for this long, the run has hung: exit "      \
+      "status 6. For files that ranks write themselves (`redirects`), jobrun " \
+      "checks the file size four times within the limit. It cannot see "       \
+      "inherited streams (`tee: none`), and then finds no hang. See "          \
       "`on_hang`.",                                                            \
       "timeouts: {silence: 10m}")                                              \
     N("timeouts.after_first_exit",                                             \
-      "It begins when the first rank has ended with 0. Ranks that run on "     \
-      "longer are told as a hang is: see `on_hang`. Exit status 6.",           \
+      "The time starts when the first rank has exited with 0. Ranks that "     \
+      "still run then are reported like a hang: see `on_hang`. Exit status 6.",\
       "timeouts: {after_first_exit: 1m}")                                      \
     N("timeouts.exit",                                                         \
-      "A rank that has returned, and that its threads or exit handlers\n"      \
-      "keep, is killed. It has delivered all the same; the report warns.",     \
+      "If threads or exit handlers keep a rank alive after it has returned, "  \
+      "it is killed. Its result still counts, and the report warns about it.", \
       "timeouts: {exit: 5s}")                                                  \
     N("timeouts.stop_grace", "", "timeouts: {stop_grace: 5s}")                 \
-    N("restart.max",                                                           \
-      "Ranks find it in TORCHELASTIC_MAX_RESTARTS.", "restart: {max: 3}")      \
+    N("restart.max", "Ranks find the value in TORCHELASTIC_MAX_RESTARTS.",     \
+      "restart: {max: 3}")                                                     \
     N("restart.backoff",                                                       \
-      "It doubles with each restart that counts, up to five minutes or itself.",\
+      "It doubles with each restart that counts, up to five minutes, or up to "\
+      "its own value if that is larger.",                                      \
       "restart: {max: 5, backoff: 10s}")                                       \
     N("restart.window",                                                        \
-      "With it a job that runs for weeks may start again now and then.",       \
+      "This lets a job that runs for weeks restart now and then.",             \
       "restart: {max: 3, window: 1h}")                                         \
     N("restart.on",                                                            \
-      "Standard error is that of the first rank that failed. Where several "   \
-      "failed together, one of them will do.",                                 \
-      "restart: {max: 3, on: [exit:75, signal:SEGV, \"stderr:/NCCL/\"]}")       \
-    N("restart.never", "It wins over `on`.",                                   \
+      "`stderr` means the standard error of the first rank that failed. If "   \
+      "several ranks failed together, one match is enough.",                   \
+      "restart: {max: 3, on: [exit:75, signal:SEGV, \"stderr:/NCCL/\"]}")      \
+    N("restart.never", "It takes precedence over `on`.",                       \
       "restart: {max: 3, never: [exit:2, start]}")                             \
     N("results.required", "", "results: {required: 0}")                        \
     N("results.from", "",                                                      \
       "results: {from: stdout, pattern: 'loss=(?<loss>[0-9.]+)'}")             \
     N("results.file", "", "results: {file: \"out/%{rank}.json\"}")             \
     N("results.limit",                                                         \
-      "A larger file is refused by its size, before it is read. Data belongs " \
-      "into a file of `artifacts`.",                                           \
+      "A larger file is refused by its size, before it is read. Write large "  \
+      "data to a file of `artifacts`.",                                        \
       "results: {limit: 1GiB}")                                                \
     N("results.pattern",                                                       \
-      "The last match of the stream counts. In YAML, single quotes leave "     \
-      "backslashes alone.",                                                    \
+      "The last match in the stream counts. In YAML, single quotes leave "     \
+      "backslashes as they are.",                                              \
       "results: {from: stderr, pattern: 'acc=(?<acc>\\d+)'}")                  \
     N("results.fields", "",                                                    \
       "results: {fields: {loss: {type: number, max: 2}}}")                     \
@@ -476,10 +478,10 @@
     N("results.distinct", "",                                                  \
       "results: {fields: {shard: {type: integer}}, distinct: [shard]}")        \
     N("results.artifacts",                                                     \
-      "Each must be a regular file, not empty, and differ from what stood "    \
-      "there before the start. A path that is the same for all ranks is the "  \
-      "job's: any rank may make that file, at any time. Of nodes that are "    \
-      "started by hand, the one with rank 0 looks for it.",                    \
+      "Each must be a regular file, not empty, and different from the file "   \
+      "that was there before the start. A path that is the same for all ranks "\
+      "belongs to the whole job: any rank may write that file, at any time. "  \
+      "If the nodes were started by hand, the node with rank 0 checks for it.",\
       "results: {artifacts: [\"ckpt/%{rank}.bin\"]}")                          \
     N("results.fields.*.type", "",                                             \
       "results: {fields: {loss: {type: number}}}")                             \

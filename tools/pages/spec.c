@@ -10,9 +10,10 @@
 #include "banned.h"
 
 static const char intro[] =
-    "A spec says what the ranks of a job run, on what, and what each must "
-    "deliver. What it leaves out is filled from the hardware and the "
-    "scheduler. `jobrun explain FIELD` prints what this page says of a field.";
+    "A spec says what the ranks of a job run, on which hardware, and which "
+    "result each must deliver. Missing values are filled in from the hardware "
+    "and the scheduler. `jobrun explain FIELD` prints the section of this page "
+    "about a field.";
 
 static const char sample[] =
     "version: 1\n"
@@ -32,29 +33,31 @@ static const char sample[] =
 static const char reading[] =
     "A spec is one YAML document in UTF-8, at most 1 MiB. Scalars are those of "
     "YAML 1.2, strictly: yes, no, on, off, 4x, 010 and 1_000 are neither "
-    "booleans nor integers, and what stands in quotes is a string. Where a "
-    "string is wanted, as for arguments and variables, any unquoted scalar is "
-    "taken as it is written. Duplicate and unknown keys are errors. Keys that "
-    "begin with x- and `$schema` are your own: they are kept, and never read."
+    "booleans nor integers, and a quoted scalar is a string. Where a field "
+    "takes a string, as for arguments and variables, an unquoted scalar is "
+    "taken as written. Duplicate and unknown keys are errors. Keys that "
+    "begin with x-, and `$schema`, are your own: jobrun keeps and ignores them."
     "\n\n"
     "A field that can be resolved is MISSING when it is absent, null, `auto` "
     "or "
     "`?"
-    "??`: jobrun fills it, and `jobrun resolve --explain` tells with what "
+    "??`: jobrun fills it in, and `jobrun resolve --explain` shows with what "
     "and why. On other fields `?"
-    "??` means that the value has to come from "
-    "outside. Within brackets and braces write `auto`, or quote it."
+    "??` means that the value must come from "
+    "outside, by `--set` or from the environment. Within brackets and braces, "
+    "write `auto`, or quote the question marks."
     "\n\n"
     "Durations are written 500ms, 30s, 10m, 2h, 1d or 1h30m; sets of ranks "
     "0-3,8,10-14/2, all or none.";
 
 static const char templates[] =
     "In arguments, shell text, values of variables, working folders, and paths "
-    "of results and artifacts, these stand for a rank's own values. `%%{` is a "
-    "literal `%{`.";
+    "of results and artifacts, these are replaced by the rank's own values. "
+    "`%%{` is a literal `%{`.";
 
 static const char variables[] =
-    "Every rank gets these variables; the spec's `env` cannot set them.";
+    "jobrun sets these variables for every rank. `env` in the spec cannot set "
+    "them.";
 
 /* A fact of a field as an item; a default is typed. */
 static void fact(void *context, const char *label, const char *text)
@@ -142,7 +145,7 @@ static void rank_values(struct page *page)
     typed_item(page, "", name, "", template_help(template));
     JR_CONTRACT_VARIABLES(ITEM)
     page_list_end(page);
-    page_text(page, "`env_profiles: [torch]`, which is the default, adds:");
+    page_text(page, "`env_profiles: [torch]`, the default, adds:");
     JR_CONTRACT_TORCH(ITEM)
 #undef ITEM
     page_list_end(page);

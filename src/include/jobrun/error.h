@@ -27,7 +27,8 @@
     X(FAILED, 1, "failed", "a rank failed")                                    \
     X(USAGE, 2, "usage", "wrong usage of the command line")                    \
     X(INVALID, 3, "invalid", "the spec is invalid or contradicts itself")      \
-    X(UNRESOLVED, 4, "unresolved", "the spec cannot be resolved on this machine")         \
+    X(UNRESOLVED, 4, "unresolved",                                             \
+      "the spec cannot be resolved on this machine")                           \
     X(INCOMPLETE, 5, "incomplete", "a rank ended with 0 but did not deliver")  \
     X(TIMEOUT, 6, "timed_out", "timed out or hung")                            \
     X(LAUNCH, 7, "launch_failed", "could not launch, or jobrun failed")

@@ -139,7 +139,7 @@ static void explains_a_field(void)
                    "  elsewhere   cpus_per_task, num_cpu_threads_per_process, "
                    "omp_num_threads\n"
                    "  since       jobrun 0.1\n\n"
-                   "It is capped by the CPU quota, and at least 1.\n\n"
+                   "The value is limited by the CPU quota, and is at least 1.\n\n"
                    "example:\n"
                    "  threads: 4\n");
     jr_buf_release(&out);
@@ -151,7 +151,7 @@ static const char *const parts[][2] = {
     {"start_method", "!without it"},
     {"start_method", "\nwords:\n  spawn                a fresh process"},
     {"workdir", "\n  default     .\n  without it  the spec's folder\n"},
-    {"workdir", "; %{rank} and its like are replaced\n"},
+    {"workdir", "; per-rank templates such as %{rank} are replaced\n"},
     {"name", "\n  without it  the file's name"},
     {"name", "!MISSING"},
     {"timeouts.stop_grace", "!unit"},
@@ -162,9 +162,9 @@ static const char *const parts[][2] = {
     {"signals", "\nexample:\n  signals: {USR1: forward"},
     {"limits.stack", "\n  accepts     bytes, a size"},
     {"parallelism", "\nfields:\n  model                the size"},
-    {"results", "\n  fields               what"},
-    {"results", "\n    min                the least"},
-    {"results.fields.loss.min", "results.fields.*.min: the least"},
+    {"results", "\n  fields               the fields"},
+    {"results", "\n    min                the smallest"},
+    {"results.fields.loss.min", "results.fields.*.min: the smallest"},
     {"results", "\nexample:\n  results:\n    fields:\n"},
 };
 
