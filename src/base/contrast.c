@@ -78,7 +78,8 @@ static void add_value_excerpt(struct jr_buf *out, const char *value,
         jr_buf_str(out, "...");
 }
 
-static void add_from(struct jr_buf *out, const struct jr_contrast_side *side)
+static void add_side_origin(struct jr_buf *out,
+                            const struct jr_contrast_side *side)
 {
     if (side->value != NULL && side->at.line != 0 && side->at.source != NULL)
         jr_buf_printf(out, "%s:%u", side->at.source->name, side->at.line);
@@ -96,12 +97,13 @@ static void add_side_value(struct jr_buf *out,
         add_value_excerpt(out, side->value, other->value, most);
 }
 
-static void add_side(struct jr_buf *cells, const struct jr_contrast_side *side,
-                     const struct jr_contrast_side *other)
+static void add_side_cell(struct jr_buf *cells,
+                          const struct jr_contrast_side *side,
+                          const struct jr_contrast_side *other)
 {
     JR_BUF_CLEANUP struct jr_buf value = JR_BUF_INIT, from = JR_BUF_INIT;
     add_side_value(&value, side, other, MOST);
-    add_from(&from, side);
+    add_side_origin(&from, side);
     jr_buf_char(cells, '\t');
     jr_buf_escaped(cells, value.data, value.len);
     jr_buf_char(cells, '\t');
@@ -119,8 +121,8 @@ void jr_contrast_text(struct jr_buf *out, const struct jr_contrast *contrast,
     for (size_t i = 0; i < contrast->count; i++) {
         const struct jr_contrast_row *row = &contrast->rows[i];
         jr_buf_safe(&cells, row->name);
-        add_side(&cells, &row->a, &row->b);
-        add_side(&cells, &row->b, &row->a);
+        add_side_cell(&cells, &row->a, &row->b);
+        add_side_cell(&cells, &row->b, &row->a);
         jr_buf_char(&cells, '\n');
     }
     jr_table_add(out, &cells, GAP);
@@ -174,7 +176,7 @@ static void add_comment(struct jr_buf *out, const struct jr_contrast_side *side,
     add_side_value(&text, side, other, MOST_COMMENT);
     jr_contrast_code(out, text.len == 0 ? "" : text.data);
     jr_buf_clear(&text);
-    add_from(&text, side);
+    add_side_origin(&text, side);
     if (text.len > 0) {
         jr_buf_str(out, " ");
         jr_contrast_code(out, text.data);
@@ -200,7 +202,7 @@ void jr_contrast_markdown(struct jr_buf *out,
     }
 }
 
-static json_t *contrast_side_json(const struct jr_contrast_side *side)
+static json_t *diff_side_json(const struct jr_contrast_side *side)
 {
     if (side->value == NULL)
         return json_null();
@@ -224,8 +226,8 @@ json_t *jr_contrast_json(const struct jr_contrast *contrast)
         json_t *object = json_object();
         jr_json_set_str(object, "field", row->name);
         jr_json_set_str(object, "part", row->part);
-        jr_json_set(object, "a", contrast_side_json(&row->a));
-        jr_json_set(object, "b", contrast_side_json(&row->b));
+        jr_json_set(object, "a", diff_side_json(&row->a));
+        jr_json_set(object, "b", diff_side_json(&row->b));
         jr_json_append(list, object);
     }
     return list;

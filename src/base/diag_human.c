@@ -84,8 +84,8 @@ static void clamp_marks(struct excerpt *excerpt)
         excerpt->end = excerpt->start + 1;
 }
 
-static void lay_out(struct excerpt *excerpt, const char *line, size_t len,
-                    const struct jr_span *span)
+static void lay_out_excerpt(struct excerpt *excerpt, const char *line,
+                            size_t len, const struct jr_span *span)
 {
     uint32_t end = span->end_line > span->line ? UINT32_MAX : span->end_column;
     uint32_t first = window_start(line, len, span->column), point;
@@ -137,8 +137,8 @@ static bool add_source_excerpt(struct jr_buf *out, const struct note *note,
     if (!jr_diag_find_line(cursor, note->span) || cursor->size > LONGEST)
         return false;
     struct excerpt excerpt = {0};
-    lay_out(&excerpt, cursor->source->text + cursor->offset, cursor->size,
-            note->span);
+    lay_out_excerpt(&excerpt, cursor->source->text + cursor->offset,
+                    cursor->size, note->span);
     add_gutter(out, cursor->source->option ? 0 : note->span->line, color);
     jr_buf_add(out, excerpt.text.data, excerpt.text.len);
     jr_buf_char(out, '\n');

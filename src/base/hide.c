@@ -10,7 +10,7 @@
 enum { SHORTEST = 4 };
 
 /* The value as it stands in a string of JSON. */
-static void add_inner(struct jr_buf *out, const char *value)
+static void add_json_inner(struct jr_buf *out, const char *value)
 {
     JR_BUF_CLEANUP struct jr_buf quoted = JR_BUF_INIT;
     jr_json_quote(&quoted, value);
@@ -23,14 +23,14 @@ static void add_inner(struct jr_buf *out, const char *value)
 static void write_value(struct jr_buf *out, const char *value, bool json)
 {
     if (json)
-        add_inner(out, value);
+        add_json_inner(out, value);
     else
         jr_buf_escaped(out, value, strlen(value));
 }
 
 /* Where one of the texts stands next; NULL: nowhere. In JSON a string that is a
  * key is none. */
-static const char *find_hidden_text(const char *at, const char *end,
+static const char *find_secret_text(const char *at, const char *end,
                                     const struct jr_buf *what, bool json)
 {
     const char *begin = at;
@@ -51,17 +51,17 @@ struct place {
     bool json;
 };
 
-static void replace_hidden(struct jr_buf *out, size_t from,
+static void replace_secret(struct jr_buf *out, size_t from,
                            const struct jr_buf *what, struct place place)
 {
     JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
     if (out->len == from || what->len == 0)
         return;
     const char *at = out->data + from, *end = out->data + out->len;
-    const char *found = find_hidden_text(at, end, what, place.json);
+    const char *found = find_secret_text(at, end, what, place.json);
     if (found == NULL)
         return;
-    for (; found != NULL; found = find_hidden_text(at, end, what, place.json)) {
+    for (; found != NULL; found = find_secret_text(at, end, what, place.json)) {
         jr_buf_add(&tail, at, (size_t)(found - at));
         jr_buf_str(&tail, place.text);
         at = found + what->len;
@@ -80,7 +80,7 @@ static void redact_value(struct jr_buf *out, size_t from, const char *value,
     if (what.failed)
         out->failed = true;
     else
-        replace_hidden(out, from, &what, (struct place){JR_REDACTED, json});
+        replace_secret(out, from, &what, (struct place){JR_REDACTED, json});
 }
 
 /* A function's arguments are JSON to begin with, so a value in them is not what
@@ -92,7 +92,7 @@ void jr_hide(struct jr_buf *out, size_t from, char *const *values, bool json)
         if (strlen(*values) < SHORTEST)
             continue;
         redact_value(out, from, *values, json);
-        add_inner(&inner, *values);
+        add_json_inner(&inner, *values);
         if (inner.failed)
             out->failed = true;
         else if (strcmp(inner.data, *values) != 0)
@@ -110,7 +110,7 @@ void jr_hide_refer(struct jr_buf *out, size_t from, char *const *values,
         jr_buf_printf(&name, "${env:%s}", names[i]);
         out->failed |= what.failed || name.failed;
         if (!out->failed && what.len >= SHORTEST)
-            replace_hidden(out, from, &what, (struct place){name.data, false});
+            replace_secret(out, from, &what, (struct place){name.data, false});
     }
 }
 
@@ -134,7 +134,7 @@ const char *jr_hide_copy(struct jr_arena *arena, const char *text,
         jr_buf_str(&what, *values);
         out.failed |= what.failed;
         if (!what.failed && what.len >= SHORTEST)
-            replace_hidden(&out, 0, &what, (struct place){JR_REDACTED, false});
+            replace_secret(&out, 0, &what, (struct place){JR_REDACTED, false});
     }
     return jr_buf_keep(&out, arena);
 }

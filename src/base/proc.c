@@ -106,7 +106,7 @@ uint64_t jr_proc_namespace(void)
     return stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;
 }
 
-static int by_parent(const void *a, const void *b)
+static int compare_parents(const void *a, const void *b)
 {
     const struct jr_proc *x = a, *y = b;
     if (x->parent != y->parent)
@@ -135,7 +135,7 @@ struct jr_proc *jr_proc_all(size_t *ret_count)
     if (proc != NULL)
         (void)closedir(proc);
     if (all != NULL)
-        qsort(all, count, sizeof *all, by_parent);
+        qsort(all, count, sizeof *all, compare_parents);
     *ret_count = count;
     return all;
 }

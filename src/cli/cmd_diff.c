@@ -7,8 +7,7 @@
 
 #include "banned.h"
 
-static int contrast_runs(struct jr_comparison *comparison,
-                         const struct jr_cli *cli)
+static int diff_runs(struct jr_comparison *comparison, const struct jr_cli *cli)
 {
     const char *const ids[] = {comparison->a.run, comparison->b.run};
     struct jr_error err = {0};
@@ -55,7 +54,7 @@ static int compare_sides(struct jr_comparison *comparison,
         jr_cli_diags(cli, diags);
     else if (status != 0)
         (void)jr_cli_say(cli, status, "%s", err.text);
-    return status != 0 ? status : contrast_runs(comparison, cli);
+    return status != 0 ? status : diff_runs(comparison, cli);
 }
 
 static void add_comparison_json(struct jr_buf *out,

@@ -215,7 +215,7 @@ static void put_tail_bytes(struct tails *tails, struct tail *tail,
 }
 
 /* Print what has been added to one file. */
-static void read_on(struct tails *tails, struct tail *tail)
+static void copy_new_bytes(struct tails *tails, struct tail *tail)
 {
     char bytes[65536];
     ssize_t n;
@@ -228,7 +228,7 @@ static void read_on(struct tails *tails, struct tail *tail)
 
 /* A log that outgrew its limit is another file now, which lacks more of the
  * stream: go on in it where we are in the stream, or at what it lacks. */
-static bool change_over(struct tails *tails, struct tail *tail)
+static bool switch_to_new_file(struct tails *tails, struct tail *tail)
 {
     struct stat held, there;
     if (fstat(tail->fd, &held) != 0 ||
@@ -239,7 +239,7 @@ static bool change_over(struct tails *tails, struct tail *tail)
     struct jr_logfile_gap *gap = &tail->gap;
     if (fd < 0)
         return false;
-    read_on(tails, tail); /* what came before the change */
+    copy_new_bytes(tails, tail); /* what came before the change */
     if (gap->len > 0 && tail->at > gap->at)
         tail->at += gap->dropped - gap->len;
     (void)close(tail->fd);
@@ -263,8 +263,8 @@ static void copy_tail(struct tails *tails, struct tail *tail)
     if (tail->fd < 0)
         return;
     do
-        read_on(tails, tail);
-    while (tails->error == 0 && change_over(tails, tail));
+        copy_new_bytes(tails, tail);
+    while (tails->error == 0 && switch_to_new_file(tails, tail));
 }
 
 /* The files of attempts that have begun since. */

@@ -12,7 +12,8 @@
 
 /* Append how to get from the folder `from` to `to`, both absolute and folded:
  * "../runs/ID". */
-static void add_way(struct jr_buf *out, const char *from, const char *to)
+static void add_relative_path(struct jr_buf *out, const char *from,
+                              const char *to)
 {
     size_t same = 0;
     for (size_t i = 0;; i++) {
@@ -30,8 +31,8 @@ static void add_way(struct jr_buf *out, const char *from, const char *to)
 }
 
 /* The run folder as the report's links name it. 0 or -1. */
-static int find_way(struct jr_buf *out, const struct jr_cli *cli,
-                    const char *id)
+static int find_run_link(struct jr_buf *out, const struct jr_cli *cli,
+                         const char *id)
 {
     JR_FREE char *here = getcwd(NULL, 0);
     JR_BUF_CLEANUP struct jr_buf run = JR_BUF_INIT, folder = JR_BUF_INIT;
@@ -47,7 +48,7 @@ static int find_way(struct jr_buf *out, const struct jr_cli *cli,
     JR_FREE char *to = jr_io_absolute(here, run.data);
     if (from == NULL || to == NULL)
         return -1;
-    add_way(out, from, to);
+    add_relative_path(out, from, to);
     return 0;
 }
 
@@ -63,7 +64,7 @@ int jr_cmd_report(struct jr_cli *cli)
     if (status != 0)
         return status;
     jr_cli_say_whose(cli, id);
-    if (find_way(&way, cli, id) != 0)
+    if (find_run_link(&way, cli, id) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH,
                           "cannot tell where the run folder is from here");
     struct jr_record_look look = {

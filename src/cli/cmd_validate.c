@@ -228,7 +228,7 @@ static void print_passed(const struct checks *checks, const struct jr_cli *cli)
 }
 
 /* The machine of --on, whose mistakes are the command line's. */
-static int load_on(struct checks *checks, const struct jr_cli *cli)
+static int load_target_machine(struct checks *checks, const struct jr_cli *cli)
 {
     if (cli->on == NULL || jr_profile_load(&checks->hw, &checks->arena, cli->on,
                                            &checks->diags) == 0)
@@ -259,7 +259,7 @@ int jr_cmd_validate(struct jr_cli *cli)
     if (cli->words_count == 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "which spec? (jobrun validate FILE or FOLDER...)");
-    int status = load_on(&checks, cli);
+    int status = load_target_machine(&checks, cli);
     jr_find_specs(&checks.finds, &checks.arena, cli->words, cli->words_count,
                   cli->environ);
     if (status == 0 && cli->fix)

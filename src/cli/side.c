@@ -74,9 +74,9 @@ static char *revision_path(const struct jr_revision *revision, const char *path,
     return full;
 }
 
-static int load_at(struct jr_side *ret, const struct jr_cli *cli,
-                   struct jr_revision *revision, const char *path,
-                   struct jr_diags *diags)
+static int load_file_at_revision(struct jr_side *ret, const struct jr_cli *cli,
+                                 struct jr_revision *revision, const char *path,
+                                 struct jr_diags *diags)
 {
     JR_FREE char *here = getcwd(NULL, 0);
     JR_FREE char *full =
@@ -110,7 +110,7 @@ static int load_revision(struct jr_side *ret, const struct jr_cli *cli,
     else if (jr_revision_open(&revision, here, rev, cli->environ, &err) != 0)
         status = jr_cli_say(cli, (int)err.status, "%s", err.text);
     else
-        status = load_at(ret, cli, revision, colon + 1, diags);
+        status = load_file_at_revision(ret, cli, revision, colon + 1, diags);
     jr_revision_close(revision);
     jr_arena_release(&arena);
     return status;
@@ -129,8 +129,8 @@ static int find_side_run(struct jr_side *ret, const struct jr_cli *cli,
                       err.text);
 }
 
-static int load_word(struct jr_side *ret, const struct jr_cli *cli,
-                     const char *word, struct jr_diags *diags)
+static int load_named_side(struct jr_side *ret, const struct jr_cli *cli,
+                           const char *word, struct jr_diags *diags)
 {
     if (strcmp(word, "-") == 0 || access(word, F_OK) == 0)
         return jr_side_load_file(ret, word, cli->environ, diags) != 0
@@ -145,7 +145,7 @@ static int load_word(struct jr_side *ret, const struct jr_cli *cli,
 int jr_side_load(struct jr_side *ret, const struct jr_cli *cli,
                  const char *word, struct jr_diags *diags)
 {
-    int status = load_word(ret, cli, word, diags);
+    int status = load_named_side(ret, cli, word, diags);
     if (status == 0 && jr_side_is_template(ret))
         return jr_cli_say(cli, JR_STATUS_INVALID,
                           "%s is a template: there is nothing to resolve",

@@ -33,7 +33,7 @@ enum jr_status jr_target_try(const struct jr_spec_file *file,
 }
 
 /* A path as it is seen from the folder `here`; a shorthand is its own name. */
-static const char *name_from(const char *here, const char *profile)
+static const char *path_from_folder(const char *here, const char *profile)
 {
     size_t len = here == NULL ? 0 : strlen(here);
     bool below = len > 0 && strncmp(profile, here, len) == 0;
@@ -77,7 +77,7 @@ enum jr_status jr_target_try_all(const struct jr_spec_file *file,
         target.at = jr_spec_where(file, target.path);
         const char *name = target.written != NULL
                                ? target.written
-                               : name_from(here, target.profile);
+                               : path_from_folder(here, target.profile);
         if (load_target(&hw, arena, &target, diags) != 0)
             worst = JR_STATUS_INVALID;
         else if (status != JR_STATUS_INVALID)

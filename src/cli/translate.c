@@ -135,7 +135,7 @@ static void drop_sizes(struct jr_translator *t)
     }
 }
 
-static int no_launcher(struct jr_translator *t)
+static int refuse_no_launcher(struct jr_translator *t)
 {
     struct jr_buf names JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_launcher_names(&names);
@@ -147,7 +147,7 @@ static int no_launcher(struct jr_translator *t)
 static int take_launchers(struct jr_translator *t)
 {
     if (!take_launcher(t))
-        return no_launcher(t);
+        return refuse_no_launcher(t);
     for (bool inside = true; inside;) {
         t->local_rank_argument = t->launcher->local_rank != NULL;
         if (jr_translate_options(t) != 0)

@@ -76,7 +76,7 @@ static void print_notes(struct jr_buf *out, const struct jr_translation *from)
 }
 
 /* Whether the origin is one of the field's. */
-static bool is_of(const struct jr_origin *origin, const char *key)
+static bool is_field_origin(const struct jr_origin *origin, const char *key)
 {
     size_t len = strlen(key);
     return strncmp(origin->path, key, len) == 0 &&
@@ -90,7 +90,7 @@ static void add_origins(struct jr_buf *out, const struct jr_translation *from,
     const char *last = "";
     for (size_t i = 0; i < from->origins_count; i++) {
         const struct jr_origin *origin = &from->origins[i];
-        if (!is_of(origin, key) || strcmp(origin->text, last) == 0)
+        if (!is_field_origin(origin, key) || strcmp(origin->text, last) == 0)
             continue;
         jr_buf_str(out, out->len == 0 ? "" : ", ");
         add_cut(out, origin->text);

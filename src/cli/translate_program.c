@@ -121,8 +121,8 @@ static struct jr_node *program_command(struct jr_translator *t,
 
 /* The word that names the job: the script of an interpreter, else the
  * program. */
-static const char *naming_word(const struct jr_translator *t,
-                               const struct program *program)
+static const char *find_naming_word(const struct jr_translator *t,
+                                    const struct program *program)
 {
     const char *word = line_word(t, program->from)->text;
     const char *slash = strrchr(word, '/');
@@ -139,7 +139,7 @@ static const char *naming_word(const struct jr_translator *t,
 static void put_name(struct jr_translator *t, const struct program *program)
 {
     const struct jr_given unasked = {.what = NULL};
-    const char *word = naming_word(t, program);
+    const char *word = find_naming_word(t, program);
     const char *slash = strrchr(word, '/');
     const char *base = slash == NULL ? word : slash + 1;
     const char *dot = strrchr(base, '.');

@@ -184,7 +184,7 @@ char *jr_put_literal(struct jr_translator *t, const char *text)
 #define VARIABLE(name, template, field) {name, field},
 
 /* The field that decides a variable; "" where jobrun alone does. NULL: none. */
-static const char *decided_by(const char *name)
+static const char *find_deciding_field(const char *name)
 {
     static const struct {
         const char *name, *field;
@@ -223,7 +223,7 @@ int jr_put_variable(struct jr_translator *t, const struct jr_given *given,
                     const char *name, const char *value)
 {
     static const char own[] = "jobrun sets it for each rank itself";
-    const char *field = decided_by(name);
+    const char *field = find_deciding_field(name);
     struct jr_given quiet = *given;
     if (!jr_put_is_name(name, '\0'))
         return jr_given_wrong(t, given, variable_name);

@@ -62,7 +62,7 @@ static bool fill_host_slots(struct jr_translator *t, uint32_t world)
     return true;
 }
 
-static int even_out(struct jr_translator *t, uint32_t world, uint32_t nodes)
+static int deal_evenly(struct jr_translator *t, uint32_t world, uint32_t nodes)
 {
     const struct deal even = {world / nodes + 1, world % nodes, world / nodes,
                               nodes - world % nodes};
@@ -79,7 +79,7 @@ int jr_put_sizes(struct jr_translator *t)
         return 0;
     if (stated != NULL && stated->kind == JR_NODE_SEQUENCE) {
         uint32_t hosts = (uint32_t)stated->count;
-        return fill_host_slots(t, world) ? 0 : even_out(t, world, hosts);
+        return fill_host_slots(t, world) ? 0 : deal_evenly(t, world, hosts);
     }
     if (nodes == 0 && local != 0 && world % local != 0) {
         const struct deal filled = {local, world / local, world % local, 1};
@@ -91,5 +91,5 @@ int jr_put_sizes(struct jr_translator *t)
         jr_note_add(t, JR_VERDICT_CHANGED, jr_put_drop(t, "local_world_size"),
                     "it was the most per node; world_size says how many there "
                     "are");
-    return even_out(t, world, nodes);
+    return deal_evenly(t, world, nodes);
 }

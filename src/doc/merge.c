@@ -66,8 +66,9 @@ static struct jr_node *merge_mappings(const struct jr_merger *merger,
     return out;
 }
 
-static bool same_form(const struct jr_shape *shape, const struct jr_node *base,
-                      const struct jr_node *over)
+static bool has_same_form(const struct jr_shape *shape,
+                          const struct jr_node *base,
+                          const struct jr_node *over)
 {
     const char *below = jr_shape_form(shape, base);
     const char *above = jr_shape_form(shape, over);
@@ -82,7 +83,7 @@ struct jr_node *jr_merge(const struct jr_merger *merger,
     if (over->kind == JR_NODE_MAPPING && base->kind != JR_NODE_MAPPING)
         lower = jr_shape_unfold(merger->arena, shape, base);
     if (lower != NULL && lower->kind == JR_NODE_MAPPING &&
-        over->kind == JR_NODE_MAPPING && same_form(shape, lower, over))
+        over->kind == JR_NODE_MAPPING && has_same_form(shape, lower, over))
         return merge_mappings(merger, shape, lower, over);
     return jr_merge_replace(merger->arena, base, over);
 }

@@ -20,8 +20,8 @@ struct override {
     struct jr_diags *diags;
 };
 
-static struct jr_span span_of(const struct override *o, const char *from,
-                              const char *to)
+static struct jr_span option_span(const struct override *o, const char *from,
+                                  const char *to)
 {
     return jr_point_bytes(o->source, (size_t)(from - o->path),
                           (size_t)(to - o->path));
@@ -37,7 +37,7 @@ __attribute__((format(printf, 4, 5))) static struct jr_node *refuse_override(
     const char *message = jr_arena_vprintf(o->arena, format, args);
     va_end(args);
     jr_buf_escaped(&path, o->path, (size_t)(to - o->path));
-    jr_diags_error(o->diags, 227, span_of(o, from, to), path.data, "%s",
+    jr_diags_error(o->diags, 227, option_span(o, from, to), path.data, "%s",
                    message == NULL ? "out of memory" : message);
     return NULL;
 }
@@ -103,7 +103,7 @@ static struct jr_node *refuse_step(const struct override *o,
 static void place_made_node(const struct override *o, struct jr_node *node,
                             const char *start, const char *end)
 {
-    struct jr_span span = span_of(o, start + (*start == '.'), end);
+    struct jr_span span = option_span(o, start + (*start == '.'), end);
     if (node->span.line == 0)
         node->span = span;
     if (node->kind == JR_NODE_MAPPING &&

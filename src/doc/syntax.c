@@ -105,8 +105,8 @@ static const struct rule *find_rule(const char *problem, int byte)
 }
 
 /* The span of what stands at `start`: one code point, or a run of '?'. */
-static struct jr_span span_at(struct jr_place start,
-                              const struct jr_source *source)
+static struct jr_span problem_span(struct jr_place start,
+                                   const struct jr_source *source)
 {
     struct jr_place end = start;
     int byte = jr_place_peek(&start, source);
@@ -142,7 +142,7 @@ static void report_encoding(struct jr_diags *diags, const yaml_parser_t *parser,
     struct jr_place at = {0};
     uint32_t point;
     jr_place_to_byte(&at, source, begin_of_bad(source, parser->problem_offset));
-    struct jr_span span = span_at(at, source);
+    struct jr_span span = problem_span(at, source);
     struct jr_diag *diag;
     if (jr_utf8_decode(source->text + at.byte, source->len - at.byte, &point) !=
         0) {
@@ -196,7 +196,7 @@ static bool report_glued(struct jr_diags *diags, const struct rule *rule,
     if (glued == NULL)
         return false;
     jr_place_to_byte(&place, source, (size_t)(glued - source->text));
-    struct jr_span span = span_at(place, source);
+    struct jr_span span = problem_span(place, source);
     struct jr_diag *diag = jr_diags_error(diags, rule->code, span, NULL,
                                           "a blank is missing behind the ':'");
     jr_diag_help(diags, diag, "write `key: value`");
@@ -215,8 +215,9 @@ static void report_problem(struct jr_diags *diags, const yaml_parser_t *parser,
         find_rule(parser->problem, jr_place_peek(&problem, source));
     if (rule == NULL) {
         const char *context_text = parser->context;
-        jr_diags_error(diags, 102, span_at(problem, source), NULL, "%s%s%s",
-                       parser->problem, context_text == NULL ? "" : " ",
+        jr_diags_error(diags, 102, problem_span(problem, source), NULL,
+                       "%s%s%s", parser->problem,
+                       context_text == NULL ? "" : " ",
                        context_text == NULL ? "" : context_text);
         return;
     }
@@ -224,12 +225,13 @@ static void report_problem(struct jr_diags *diags, const yaml_parser_t *parser,
         return;
     bool at_context = rule->at_context && parser->context != NULL;
     struct jr_diag *diag = jr_diags_error(
-        diags, rule->code, span_at(at_context ? context : problem, source),
+        diags, rule->code, problem_span(at_context ? context : problem, source),
         NULL, "%s", rule->message);
     if (rule->help != NULL)
         jr_diag_help(diags, diag, "%s", rule->help);
     if (rule->related != NULL && parser->context != NULL)
-        jr_diag_relate(diags, diag, span_at(context, source), rule->related);
+        jr_diag_relate(diags, diag, problem_span(context, source),
+                       rule->related);
 }
 
 void jr_syntax_report(struct jr_diags *diags, const yaml_parser_t *parser,

@@ -31,14 +31,14 @@ static void on_go(struct jr_agent *agent, const json_t *go)
         jr_agent_refuse(agent, &err);
 }
 
-static void on_signal_word(struct jr_agent *agent, const json_t *word)
+static void on_signal_message(struct jr_agent *agent, const json_t *word)
 {
     int sig = (int)jr_json_get_int(word, "signal");
     if (agent->pid != 0 && sig > 0 && sig < NSIG)
         (void)kill(agent->pid, sig);
 }
 
-static void on_beat(struct jr_agent *agent, const json_t *word)
+static void on_heartbeat(struct jr_agent *agent, const json_t *word)
 {
     (void)word;
     jr_agent_say(agent, jr_frame_word(agent->node, "beat"));
@@ -67,9 +67,9 @@ struct verb {
 static const struct verb verbs[] = {
     {"spec", on_spec, 0},
     {"go", on_go, 0},
-    {"signal", on_signal_word, 0},
+    {"signal", on_signal_message, 0},
     {"hold", on_hold, 0},
-    {"beat", on_beat, 0},
+    {"beat", on_heartbeat, 0},
     {"away", on_away, 0},
     {"stop", NULL, JR_ORDER_STOP},
     {"release", NULL, JR_ORDER_RELEASE},
@@ -78,7 +78,7 @@ static const struct verb verbs[] = {
     {"hang", NULL, JR_ORDER_HANG},
 };
 
-static void follow_verb(struct jr_agent *agent, const struct verb *verb,
+static void handle_verb(struct jr_agent *agent, const struct verb *verb,
                         const json_t *word)
 {
     if (verb->act != NULL)
@@ -87,15 +87,15 @@ static void follow_verb(struct jr_agent *agent, const struct verb *verb,
         (void)!write(agent->orders_fd, &verb->order, 1);
 }
 
-static void handle_head_word(struct jr_agent *agent, const char *line,
-                             size_t len)
+static void handle_controller_message(struct jr_agent *agent, const char *line,
+                                      size_t len)
 {
     json_t *word = jr_json_parse(line, len, NULL);
     agent->away = false;
     const char *type = jr_json_get_str(word, "t");
     for (size_t i = 0; type != NULL && i < sizeof verbs / sizeof *verbs; i++)
         if (strcmp(type, verbs[i].word) == 0)
-            follow_verb(agent, &verbs[i], word);
+            handle_verb(agent, &verbs[i], word);
     json_decref(word);
     jr_beat_listen(agent);
 }
@@ -116,5 +116,5 @@ void jr_agent_on_input(void *owner, uint32_t events)
     }
     jr_inlet_add(&agent->inlet, agent->bytes, (size_t)got);
     while ((line = jr_inlet_line(&agent->inlet, &len)) != NULL)
-        handle_head_word(agent, line, len);
+        handle_controller_message(agent, line, len);
 }

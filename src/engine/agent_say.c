@@ -28,7 +28,7 @@ void jr_agent_pace(struct jr_agent *agent)
 }
 
 /* Nobody takes what is said. */
-static void lose_head(struct jr_agent *agent)
+static void lose_controller(struct jr_agent *agent)
 {
     jr_buf_clear(&agent->outbox);
     agent->sent = 0;
@@ -43,7 +43,7 @@ void jr_agent_forsake(struct jr_agent *agent)
     jr_agent_send(agent);
 }
 
-static void watch_out(struct jr_agent *agent, bool wanted)
+static void watch_agent_output(struct jr_agent *agent, bool wanted)
 {
     if (wanted == agent->out_watched)
         return;
@@ -51,7 +51,7 @@ static void watch_out(struct jr_agent *agent, bool wanted)
     if (!wanted)
         jr_loop_remove(&agent->loop, &agent->out);
     else if (jr_loop_add(&agent->loop, &agent->out, EPOLLOUT) != 0)
-        lose_head(agent);
+        lose_controller(agent);
 }
 
 void jr_agent_send(struct jr_agent *agent)
@@ -65,7 +65,7 @@ void jr_agent_send(struct jr_agent *agent)
         if (len < 0 && errno == EINTR)
             continue;
         if (len < 0 && errno != EAGAIN)
-            lose_head(agent);
+            lose_controller(agent);
         if (len < 0)
             break;
         agent->sent += (size_t)len;
@@ -74,7 +74,7 @@ void jr_agent_send(struct jr_agent *agent)
         jr_buf_clear(box);
         agent->sent = 0;
     }
-    watch_out(agent, box->len > 0);
+    watch_agent_output(agent, box->len > 0);
     jr_agent_pace(agent);
 }
 

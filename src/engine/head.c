@@ -8,7 +8,7 @@
 
 #include "banned.h"
 
-static void on_late(void *owner)
+static void on_controller_timeout(void *owner)
 {
     struct jr_head *head = owner;
     head->late = true;
@@ -63,7 +63,7 @@ const char *jr_head_lacks(const struct jr_head *head)
     return NULL;
 }
 
-static int open_head(struct jr_head *head, struct jr_error *err)
+static int open_controller(struct jr_head *head, struct jr_error *err)
 {
     head->nodes = calloc(head->options.nodes, sizeof *head->nodes);
     head->bytes = malloc(JR_HEAD_PIECE);
@@ -91,10 +91,10 @@ int jr_head_open(struct jr_head **ret, const struct jr_head_options *options,
         .out = {.fd = -1},
         .err = {.fd = -1},
         .process = {.fd = -1},
-        .patience = {.due = on_late, .owner = head},
+        .patience = {.due = on_controller_timeout, .owner = head},
         .beat = {.due = jr_beat_due, .owner = head},
     };
-    if (open_head(head, err) != 0 ||
+    if (open_controller(head, err) != 0 ||
         jr_head_await(head, JR_NODE_MET, "answer", err) != 0) {
         jr_head_close(head);
         return -1;

@@ -104,7 +104,8 @@ static void mark_silent_lost(struct jr_head *head, const struct silence *found,
         }
 }
 
-static void on_silence(struct jr_head *head, const struct silence *found)
+static void on_heartbeat_silence(struct jr_head *head,
+                                 const struct silence *found)
 {
     struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
     describe_silence(&how, head, found);
@@ -123,7 +124,7 @@ void jr_beat_due(void *owner)
         return; /* nothing may be said, and all are told to stop */
     const struct silence found = count_turn(head);
     if (found.silent > 0)
-        on_silence(head, &found);
+        on_heartbeat_silence(head, &found);
     if (found.silent > 0 && !unasked)
         return;
     if (!unasked)

@@ -59,7 +59,7 @@ static void write_event(struct jr_head_run *run, uint32_t node,
 }
 
 /* A node has been silent for too long: were all others, too? */
-static void ask_all(struct jr_head_run *run)
+static void ask_all_nodes(struct jr_head_run *run)
 {
     if (run->asking || run->stopped)
         return;
@@ -70,8 +70,8 @@ static void ask_all(struct jr_head_run *run)
     jr_head_tell(run->head, jr_head_word("query"));
 }
 
-static void on_answer(struct jr_head_run *run, uint32_t node,
-                      const struct jr_event *event)
+static void on_node_answer(struct jr_head_run *run, uint32_t node,
+                           const struct jr_event *event)
 {
     uint64_t limit_ns =
         run->plan->policy->timeouts.silence_ms * UINT64_C(1000000);
@@ -92,17 +92,17 @@ void jr_head_run_silence(struct jr_head_run *run)
 }
 
 /* What is said between nodes and is no event of the run. */
-static void handle_between(struct jr_head_run *run, uint32_t node,
-                           const struct jr_event *event)
+static void handle_node_event(struct jr_head_run *run, uint32_t node,
+                              const struct jr_event *event)
 {
     if (event->name == JR_EVENT_ALL_RETURNED)
         jr_head_run_returned(run, node);
     else if (event->name == JR_EVENT_RELEASED)
         jr_head_run_release(run);
     else if (event->name == JR_EVENT_SILENT)
-        ask_all(run);
+        ask_all_nodes(run);
     else if (event->name == JR_EVENT_QUIET)
-        on_answer(run, node, event);
+        on_node_answer(run, node, event);
 }
 
 void jr_head_run_event(struct jr_head_run *run, uint32_t node, const char *line,
@@ -113,7 +113,7 @@ void jr_head_run_event(struct jr_head_run *run, uint32_t node, const char *line,
         return;
     note_rank(run, node, &event);
     if ((jr_event_kind(event.name) & JR_EVENT_IS_BETWEEN) != 0)
-        handle_between(run, node, &event);
+        handle_node_event(run, node, &event);
     else
         write_event(run, node, &event);
     if (event.name == JR_EVENT_STOP || event.name == JR_EVENT_KILL ||

@@ -240,7 +240,7 @@ void jr_head_run_over(struct jr_head_run *run, uint32_t node)
 
 /* Signals. */
 
-static void on_head_signal(void *owner, uint32_t events)
+static void on_controller_signal(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_head_run *run = owner;
@@ -263,14 +263,15 @@ static void on_head_signal(void *owner, uint32_t events)
     jr_head_run_stop(run);
 }
 
-static int watch_head_signals(struct jr_head_run *run, sigset_t *ret_mask)
+static int watch_controller_signals(struct jr_head_run *run, sigset_t *ret_mask)
 {
     sigset_t set;
     jr_signals_make(&run->uses, run->plan->policy, &run->options->ignored);
     jr_signals_set(&run->uses, &set);
     (void)sigprocmask(SIG_BLOCK, &set, ret_mask);
-    run->signals = (struct jr_watch){
-        signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), on_head_signal, run};
+    run->signals =
+        (struct jr_watch){signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+                          on_controller_signal, run};
     return run->signals.fd < 0
                ? -1
                : jr_loop_add(&run->head->loop, &run->signals, EPOLLIN);
@@ -411,7 +412,7 @@ int jr_head_run(struct jr_head *head, struct jr_outcome *ret,
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     jr_head_screen(head, options->out_fd, options->err_fd);
     head->run = &run;
-    if (watch_head_signals(&run, &mask) != 0 || find_ranks(&run) != 0) {
+    if (watch_controller_signals(&run, &mask) != 0 || find_ranks(&run) != 0) {
         run.result = jr_error_sys(err, JR_STATUS_LAUNCH, "could not begin");
     } else {
         jr_events_open(&run.events, options->dir->fd, options->dir->file_mode);

@@ -29,7 +29,7 @@ static void hold_agents(struct jr_head *head, bool on)
     jr_head_tell(head, word);
 }
 
-static void on_head_relief(void *owner, struct jr_output *output)
+static void on_console_room(void *owner, struct jr_output *output)
 {
     struct jr_head *head = owner;
     (void)output;
@@ -43,7 +43,7 @@ void jr_head_screen(struct jr_head *head, int out_fd, int err_fd)
         return;
     head->screened = true;
     jr_screen_open(&head->screen, &head->loop, out_fd, err_fd);
-    head->screen.relieved = on_head_relief;
+    head->screen.relieved = on_console_room;
     head->screen.owner = head;
 }
 
@@ -124,7 +124,7 @@ static void grant_console_time(struct ending *ending)
     head->patience.at = at < ending->limit_ns ? at : ending->limit_ns;
 }
 
-static void show_all(struct ending *ending)
+static void show_all_nodes(struct ending *ending)
 {
     struct jr_head *head = ending->head;
     while (!head->late &&
@@ -152,7 +152,7 @@ bool jr_head_show_rest(struct jr_head *head, const struct jr_policy *policy,
     if (stopped || ending.signals.fd < 0 ||
         jr_loop_add(&head->loop, &ending.signals, EPOLLIN) != 0)
         hurry_console(&ending);
-    show_all(&ending);
+    show_all_nodes(&ending);
     jr_loop_close(&ending.signals);
     bool whole = !head->cut && !head->late;
     head->cut = true;

@@ -26,7 +26,7 @@ static void close_watch(struct jr_head *head, struct jr_watch *watch)
     watch->fd = -1;
 }
 
-static void watch_in(struct jr_head *head, bool wanted)
+static void watch_srun_input(struct jr_head *head, bool wanted)
 {
     if (wanted == head->in_watched || head->in.fd < 0)
         return;
@@ -37,7 +37,7 @@ static void watch_in(struct jr_head *head, bool wanted)
         jr_loop_remove(&head->loop, &head->in);
 }
 
-static void send_in(struct jr_head *head)
+static void send_srun_input(struct jr_head *head)
 {
     struct jr_buf *box = &head->outbox;
     while (head->in.fd >= 0 && head->sent < box->len) {
@@ -54,13 +54,13 @@ static void send_in(struct jr_head *head)
         jr_buf_clear(box);
         head->sent = 0;
     }
-    watch_in(head, box->len > 0);
+    watch_srun_input(head, box->len > 0);
 }
 
-static void on_room(void *owner, uint32_t events)
+static void on_srun_input_room(void *owner, uint32_t events)
 {
     (void)events;
-    send_in(owner);
+    send_srun_input(owner);
 }
 
 json_t *jr_head_word(const char *type)
@@ -75,19 +75,19 @@ void jr_head_tell(struct jr_head *head, json_t *word)
     size_t before = head->outbox.len;
     jr_frame_add(&head->outbox, word);
     head->told_bytes += head->outbox.len - before;
-    send_in(head);
+    send_srun_input(head);
 }
 
 void jr_head_hush(struct jr_head *head)
 {
-    watch_in(head, false);
+    watch_srun_input(head, false);
     if (head->in.fd >= 0)
         (void)close(head->in.fd);
     head->in.fd = -1;
 }
 
 /* What says nothing: that CPUs cannot be bound, which nobody wants. */
-static bool is_idle(const char *line, size_t len)
+static bool is_idle_message(const char *line, size_t len)
 {
     return len == 0 || memmem(line, len, "lacks support for cpu binding", 29);
 }
@@ -97,7 +97,7 @@ static bool is_idle(const char *line, size_t len)
 static void forward_other_line(struct jr_head *head, int stream,
                                const char *line, size_t len)
 {
-    if (is_idle(line, len))
+    if (is_idle_message(line, len))
         return;
     if (head->run != NULL)
         jr_head_run_noise(head->run, stream, line, len);
@@ -108,7 +108,7 @@ static void forward_other_line(struct jr_head *head, int stream,
     }
 }
 
-static void take_out(struct jr_head *head)
+static void take_srun_output(struct jr_head *head)
 {
     const char *line;
     size_t len;
@@ -122,13 +122,13 @@ static void take_out(struct jr_head *head)
     }
 }
 
-static void take_err(struct jr_head *head)
+static void take_srun_errors(struct jr_head *head)
 {
     const char *line;
     size_t len;
     while ((line = jr_inlet_line(&head->err_lines, &len)) != NULL) {
         forward_other_line(head, 1, line, len);
-        if (is_idle(line, len))
+        if (is_idle_message(line, len))
             continue;
         (void)snprintf(head->said, sizeof head->said, "%.*s", (int)len, line);
         jr_head_heed(head);
@@ -136,8 +136,8 @@ static void take_err(struct jr_head *head)
 }
 
 /* Read what there is; at the end close. */
-static void on_output(struct jr_head *head, struct jr_watch *watch,
-                      struct jr_inlet *inlet)
+static void on_srun_stream(struct jr_head *head, struct jr_watch *watch,
+                           struct jr_inlet *inlet)
 {
     ssize_t len = read(watch->fd, head->bytes, JR_HEAD_PIECE);
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
@@ -155,23 +155,23 @@ static void on_output(struct jr_head *head, struct jr_watch *watch,
         jr_inlet_add(inlet, "\n", 1);
 }
 
-static void on_out(void *owner, uint32_t events)
+static void on_srun_output(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_head *head = owner;
-    on_output(head, &head->out, &head->out_lines);
-    take_out(head);
+    on_srun_stream(head, &head->out, &head->out_lines);
+    take_srun_output(head);
 }
 
-static void on_err(void *owner, uint32_t events)
+static void on_srun_errors(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_head *head = owner;
-    on_output(head, &head->err, &head->err_lines);
-    take_err(head);
+    on_srun_stream(head, &head->err, &head->err_lines);
+    take_srun_errors(head);
 }
 
-static void on_process(void *owner, uint32_t events)
+static void on_srun_end(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_head *head = owner;
@@ -184,10 +184,10 @@ static void on_process(void *owner, uint32_t events)
 int jr_head_connect(struct jr_head *head, struct jr_error *err)
 {
     const struct jr_head_options *options = &head->options;
-    head->in = (struct jr_watch){-1, on_room, head};
-    head->out = (struct jr_watch){-1, on_out, head};
-    head->err = (struct jr_watch){-1, on_err, head};
-    head->process = (struct jr_watch){-1, on_process, head};
+    head->in = (struct jr_watch){-1, on_srun_input_room, head};
+    head->out = (struct jr_watch){-1, on_srun_output, head};
+    head->err = (struct jr_watch){-1, on_srun_errors, head};
+    head->process = (struct jr_watch){-1, on_srun_end, head};
     if (jr_srun_start(&head->srun, options->program, options->nodes,
                       options->envp, err) != 0)
         return -1;

@@ -32,8 +32,8 @@ static uint64_t read_cache_size(const char *text)
 }
 
 /* The last usable CPU that is in the set; false: none of it is known. */
-static bool last_of(const struct jr_set *shared, const struct jr_set *usable,
-                    uint32_t *ret)
+static bool last_cpu_of(const struct jr_set *shared,
+                        const struct jr_set *usable, uint32_t *ret)
 {
     uint32_t last, most;
     if (!jr_set_max(shared, &last) || !jr_set_max(usable, &most))
@@ -58,7 +58,7 @@ static bool read_cache(struct jr_probe *probe, const struct jr_set *usable,
         ret->level < LEAST_LEVEL ||
         (type != NULL && strcmp(type, "Instruction") == 0) ||
         !jr_set_parse(&shared, &probe->scratch, text, &bad) ||
-        !last_of(&shared, usable, &last) || last < cpu)
+        !last_cpu_of(&shared, usable, &last) || last < cpu)
         return false;
     uint32_t *members =
         jr_arena_array(&probe->scratch, last - cpu + 1, sizeof *members);

@@ -38,8 +38,8 @@ static bool read_cpu_list(struct jr_probe *probe, struct jr_set *ret,
 }
 
 /* The members of a mask as a set. */
-static bool mask_set(struct jr_probe *probe, struct jr_set *ret,
-                     const cpu_set_t *mask, uint32_t room)
+static bool mask_to_set(struct jr_probe *probe, struct jr_set *ret,
+                        const cpu_set_t *mask, uint32_t room)
 {
     size_t size = CPU_ALLOC_SIZE(room);
     size_t count = (size_t)CPU_COUNT_S(size, mask), found = 0;
@@ -64,7 +64,7 @@ static bool own_affinity(struct jr_probe *probe, struct jr_set *ret)
             return false;
         int got = sched_getaffinity(0, CPU_ALLOC_SIZE(room), mask);
         bool grow = got < 0 && errno == EINVAL;
-        bool done = got == 0 && mask_set(probe, ret, mask, room);
+        bool done = got == 0 && mask_to_set(probe, ret, mask, room);
         CPU_FREE(mask);
         if (!grow)
             return done;

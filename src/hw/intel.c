@@ -51,7 +51,7 @@ static const char *intel_bus(struct jr_probe *probe, const char *device)
 /* The tiles of a GPU: `tile0` ... with xe, `gt/gt0` ... of its card with i915.
  * Level Zero shows each as a device, unless ZE_FLAT_DEVICE_HIERARCHY says
  * COMPOSITE. Only data center GPUs have more than one. */
-static size_t tiles_of(struct jr_probe *probe, const char *device)
+static size_t count_tiles(struct jr_probe *probe, const char *device)
 {
     const char *hierarchy = jr_env_get(probe->envp, "ZE_FLAT_DEVICE_HIERARCHY");
     if (hierarchy != NULL && strcmp(hierarchy, "COMPOSITE") == 0)
@@ -81,7 +81,7 @@ static void read_render(struct jr_probe *probe, struct jr_found *found,
         return;
     uint64_t id = jr_probe_hex(probe, "%s/device", device);
     bool big = jr_probe_hex(probe, "%s/class", device) >> 8 == DATA_CENTER;
-    size_t tiles = big ? tiles_of(probe, device) : 1;
+    size_t tiles = big ? count_tiles(probe, device) : 1;
     for (size_t i = 0; i < tiles; i++) {
         struct jr_hw_device *added =
             jr_found_add(probe, found, JR_DEVICE_XPU, bus);

@@ -21,8 +21,8 @@ static uint64_t total_bytes(struct jr_probe *probe)
     return kib << 10;
 }
 
-static uint64_t at_most(struct jr_probe *probe, uint64_t bytes,
-                        const char *folder, const char *file)
+static uint64_t limited_bytes(struct jr_probe *probe, uint64_t bytes,
+                              const char *folder, const char *file)
 {
     const char *text = jr_probe_text(probe, "%s/%s", folder, file);
     uint64_t limit;
@@ -39,10 +39,11 @@ void jr_probe_memory(struct jr_probe *probe)
     for (size_t i = 0; i < group.folders.count; i++) {
         const char *folder = group.folders.items[i];
         if (group.v2) {
-            bytes = at_most(probe, bytes, folder, "memory.max");
-            bytes = at_most(probe, bytes, folder, "memory.high");
+            bytes = limited_bytes(probe, bytes, folder, "memory.max");
+            bytes = limited_bytes(probe, bytes, folder, "memory.high");
         } else {
-            bytes = at_most(probe, bytes, folder, "memory.limit_in_bytes");
+            bytes =
+                limited_bytes(probe, bytes, folder, "memory.limit_in_bytes");
         }
     }
     probe->hw->memory = bytes == NO_LIMIT ? 0 : bytes;

@@ -95,7 +95,7 @@ static void report_unreadable_variable(struct jr_probe *probe,
 }
 
 /* What a use fills, as facts files call it. */
-static const char *fact_of(enum jr_use use)
+static const char *fact_name(enum jr_use use)
 {
     static const char *const words[] = {
         [JR_USE_JOB] = "job",
@@ -134,7 +134,7 @@ static void remember_variable(struct jr_probe *probe,
         .name = row->name,
         .value = jr_arena_strdup(probe->arena, value),
         .meaning = row->meaning,
-        .fact = fact_of(row->use),
+        .fact = fact_name(row->use),
         .trap = row->trap,
     };
     hw->variables_count = (uint32_t)count;

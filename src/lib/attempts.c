@@ -54,7 +54,7 @@ static void complete_killed_attempt(void *data,
     jr_session_write_judgement(session);
 }
 
-static struct jr_run_options options_of(
+static struct jr_run_options make_run_options(
     struct jr_session *session, const struct jr_session_console *console)
 {
     const struct jr_record_facts *record = &session->record;
@@ -306,7 +306,7 @@ int jr_session_attempts(struct jr_session *session,
                         struct jr_error *err)
 {
     jr_session_open_console(session, console);
-    const struct jr_run_options options = options_of(session, console);
+    const struct jr_run_options options = make_run_options(session, console);
     struct jr_pause pause;
     int result;
     jr_pause_open(&pause, session->plan.policy, &options.ignored);

@@ -145,8 +145,8 @@ static bool is_meeting_place_known(const struct jr_session *session)
            jr_spec_where(session->file, "master_addr").line != 0;
 }
 
-static struct jr_engine_job job_of(const struct jr_session *session,
-                                   char *const *command)
+static struct jr_engine_job make_engine_job(const struct jr_session *session,
+                                            char *const *command)
 {
     const struct jr_job *job = &session->resolution.job;
     struct jr_engine_job made = {
@@ -178,7 +178,7 @@ enum jr_status jr_session_render(struct jr_session *session,
         status = jr_session_plan_as(session, session->resolution.job.name, err);
     if (status != JR_STATUS_OK)
         return status;
-    struct jr_engine_job job = job_of(session, command);
+    struct jr_engine_job job = make_engine_job(session, command);
     if (kind == JR_ENGINE_KUBERNETES) {
         job.spec = spec_tree(session, &doc);
         job.arena = &doc.arena;

@@ -24,7 +24,7 @@ static bool is_local_only(const struct jr_session *session)
     return options->local || options->node_rank != NULL || options->check;
 }
 
-static bool is_head(const struct jr_session *session)
+static bool is_controller(const struct jr_session *session)
 {
     const struct jr_hw_scheduler *scheduler = &session->hw.scheduler;
     const struct jr_spec *spec = jr_spec_get(session->file);
@@ -276,7 +276,7 @@ enum jr_status jr_session_recruit(struct jr_session *session,
                                   struct jr_error *err)
 {
     struct jr_error why = {.status = JR_STATUS_LAUNCH};
-    if (session->head != NULL || !is_head(session))
+    if (session->head != NULL || !is_controller(session))
         return JR_STATUS_OK;
     const struct jr_spec *spec = jr_spec_get(session->file);
     const uint32_t nodes = nodes_wanted(session);
@@ -303,7 +303,7 @@ enum jr_status jr_session_recruit(struct jr_session *session,
 }
 
 /* What each node has for its ranks, as only it knows. */
-static int take_seats(struct jr_session *session, struct jr_error *err)
+static int take_allocations(struct jr_session *session, struct jr_error *err)
 {
     struct jr_arena *arena = &session->resolution.arena;
     uint32_t nodes = session->resolution.job.nodes;
@@ -340,7 +340,7 @@ enum jr_status jr_session_brief(struct jr_session *session,
     else
         json_decref(word);
     if (failed == 0)
-        failed = take_seats(session, &why);
+        failed = take_allocations(session, &why);
     if (failed == 0)
         return JR_STATUS_OK;
     (void)jr_error_set(err, why.status, "%s", why.text);

@@ -55,7 +55,7 @@ static void add_worker(struct words *words)
     add_support(words, "python/jobrun/_worker.py");
 }
 
-static const char *what_of(const struct jr_python *python)
+static const char *python_form_name(const struct jr_python *python)
 {
 #define WORD(name, word, help) word,
     static const char *const names[] = {JR_PYTHON_FORMS(WORD)};
@@ -66,7 +66,7 @@ static void add_python_target(struct words *words)
 {
     const struct jr_python *python = words->scopes->job->entrypoint.python;
     add_worker(words);
-    add_argv_template(words, what_of(python));
+    add_argv_template(words, python_form_name(python));
     add_argv_literal(words, python->target);
 }
 
@@ -225,7 +225,7 @@ char **jr_argv_helper(const struct jr_scopes *scopes, struct jr_arena *arena)
     }
     if (job->start_method == JR_START_FORK) {
         add_argv_template(&words, "--load");
-        add_argv_template(&words, what_of(entry->python));
+        add_argv_template(&words, python_form_name(entry->python));
         add_argv_template(&words, entry->python->target);
     }
     return words.argv.items;

@@ -64,7 +64,7 @@ static struct jr_env_row *add_env_row(struct build *build, const char *name)
 }
 
 /* The row of `name`, which is added where there is none. NULL: no memory. */
-static struct jr_env_row *row_of(struct build *build, const char *name)
+static struct jr_env_row *get_or_add_row(struct build *build, const char *name)
 {
     const struct place key = {.name = name};
     struct place *const *slot = tfind(&key, &build->places, compare_row_places);
@@ -76,7 +76,7 @@ static struct jr_env_row *row_of(struct build *build, const char *name)
 static int set_row(struct build *build, const struct jr_template_space *space,
                    const struct jr_variable *variable, struct jr_error *err)
 {
-    struct jr_env_row *row = row_of(build, variable->name);
+    struct jr_env_row *row = get_or_add_row(build, variable->name);
     const char *prefix = jr_arena_printf(build->arena, "%s=", variable->name);
     if (row == NULL || prefix == NULL)
         return 0;
@@ -95,7 +95,7 @@ static void set_own(struct build *build, const char *name, const char *text)
 static void set_literal(struct build *build, const char *name,
                         const char *value)
 {
-    struct jr_env_row *row = row_of(build, name);
+    struct jr_env_row *row = get_or_add_row(build, name);
     const char *item = jr_arena_printf(build->arena, "%s=%s", name, value);
     if (row == NULL || item == NULL)
         return;
@@ -105,7 +105,7 @@ static void set_literal(struct build *build, const char *name,
 
 static void unset_row(struct build *build, const char *name)
 {
-    struct jr_env_row *row = row_of(build, name);
+    struct jr_env_row *row = get_or_add_row(build, name);
     if (row != NULL)
         row->unset = true;
 }
@@ -278,7 +278,8 @@ static bool has_row(const struct jr_environment *env, const char *item)
 }
 
 /* Drop what the rows replace and keep copies of the rest. */
-static void settle_inherited(struct jr_environment *env, struct jr_arena *arena)
+static void finalize_inherited(struct jr_environment *env,
+                               struct jr_arena *arena)
 {
     size_t kept = 0;
     for (size_t i = 0; i < env->inherited.count; i++) {
@@ -289,7 +290,7 @@ static void settle_inherited(struct jr_environment *env, struct jr_arena *arena)
     env->inherited.count = kept;
 }
 
-static void settle_drop(struct build *build)
+static void finalize_drop(struct build *build)
 {
     const struct jr_job *job = build->scopes->job;
     struct jr_environment *env = build->env;
@@ -300,7 +301,7 @@ static void settle_drop(struct build *build)
                          jr_arena_strdup(build->kept, env->rows[i].name));
 }
 
-static void settle_rows(struct jr_environment *env)
+static void finalize_rows(struct jr_environment *env)
 {
     size_t kept = 0;
     for (size_t i = 0; i < env->count; i++)
@@ -334,10 +335,10 @@ enum jr_status jr_environment_init(struct jr_environment *ret,
     for (uint32_t i = 0; i < scopes->job->env_count; i++)
         add_spec_entry(&build, &scopes->job->env[i]);
     tdestroy(build.places, keep_row_place);
-    settle_inherited(ret, arena);
+    finalize_inherited(ret, arena);
     if (scopes->job->setup != NULL)
-        settle_drop(&build);
-    settle_rows(ret);
+        finalize_drop(&build);
+    finalize_rows(ret);
     return build.status;
 }
 

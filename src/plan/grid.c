@@ -8,7 +8,7 @@
 
 /* The distance in ranks between neighbours on `axis`: the product of the faster
  * axes. All else follows from it. */
-static uint32_t stride_of(const struct jr_grid *grid, enum jr_axis axis)
+static uint32_t axis_stride(const struct jr_grid *grid, enum jr_axis axis)
 {
     uint32_t stride = 1;
     for (enum jr_axis faster = 0; faster < axis; faster++)
@@ -18,13 +18,13 @@ static uint32_t stride_of(const struct jr_grid *grid, enum jr_axis axis)
 
 uint32_t jr_grid_world(const struct jr_grid *grid)
 {
-    return stride_of(grid, JR_AXIS_COUNT);
+    return axis_stride(grid, JR_AXIS_COUNT);
 }
 
 uint32_t jr_grid_at(const struct jr_grid *grid, uint32_t rank,
                     enum jr_axis axis)
 {
-    return rank / stride_of(grid, axis) % grid->size[axis];
+    return rank / axis_stride(grid, axis) % grid->size[axis];
 }
 
 uint32_t jr_grid_rank(const struct jr_grid *grid,
@@ -39,7 +39,7 @@ uint32_t jr_grid_rank(const struct jr_grid *grid,
 uint32_t jr_grid_group(const struct jr_grid *grid, uint32_t rank,
                        enum jr_axis axis)
 {
-    uint32_t stride = stride_of(grid, axis);
+    uint32_t stride = axis_stride(grid, axis);
     return rank / (stride * grid->size[axis]) * stride + rank % stride;
 }
 
@@ -51,12 +51,12 @@ uint32_t jr_grid_groups(const struct jr_grid *grid, enum jr_axis axis)
 uint32_t jr_grid_member(const struct jr_grid *grid, enum jr_axis axis,
                         uint32_t group, uint32_t i)
 {
-    uint32_t stride = stride_of(grid, axis);
+    uint32_t stride = axis_stride(grid, axis);
     return group / stride * (stride * grid->size[axis]) + i * stride +
            group % stride;
 }
 
-static int prove_size(const struct jr_grid *grid, struct jr_error *err)
+static int check_mesh_size(const struct jr_grid *grid, struct jr_error *err)
 {
     uint64_t world = 1;
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
@@ -71,7 +71,7 @@ static int prove_size(const struct jr_grid *grid, struct jr_error *err)
     return 0;
 }
 
-static int prove_ranks(const struct jr_grid *grid, struct jr_error *err)
+static int check_mesh_ranks(const struct jr_grid *grid, struct jr_error *err)
 {
     uint32_t world = jr_grid_world(grid);
     for (uint32_t rank = 0; rank < world; rank++) {
@@ -88,8 +88,8 @@ static int prove_ranks(const struct jr_grid *grid, struct jr_error *err)
 /* Every member of every group is a rank seen for the first time, and belongs to
  * that group by its own account; groups x size = world does the rest. `seen` is
  * world zeroes. */
-static int prove_axis(const struct jr_grid *grid, enum jr_axis axis, bool *seen,
-                      struct jr_error *err)
+static int check_mesh_axis(const struct jr_grid *grid, enum jr_axis axis,
+                           bool *seen, struct jr_error *err)
 {
     uint32_t world = jr_grid_world(grid);
     uint32_t groups = jr_grid_groups(grid, axis);
@@ -109,13 +109,13 @@ static int prove_axis(const struct jr_grid *grid, enum jr_axis axis, bool *seen,
 
 int jr_grid_prove(const struct jr_grid *grid, struct jr_error *err)
 {
-    if (prove_size(grid, err) < 0 || prove_ranks(grid, err) < 0)
+    if (check_mesh_size(grid, err) < 0 || check_mesh_ranks(grid, err) < 0)
         return -1;
     for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
         JR_FREE bool *seen = calloc(jr_grid_world(grid), sizeof *seen);
         if (seen == NULL)
             return jr_error_sys(err, JR_STATUS_LAUNCH, "proving the mesh");
-        if (prove_axis(grid, axis, seen, err) < 0)
+        if (check_mesh_axis(grid, axis, seen, err) < 0)
             return -1;
     }
     return 0;

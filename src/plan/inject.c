@@ -23,7 +23,7 @@ struct item {
     bool timed;
 };
 
-static uint32_t column_of(const struct item *item, const char *at)
+static uint32_t injection_column(const struct item *item, const char *at)
 {
     const char *text = item->source->text;
     return 1 + (uint32_t)jr_utf8_points(text, (size_t)(at - text));
@@ -36,9 +36,9 @@ static bool refuse_injection(const struct item *item, const char *from,
     const struct jr_span span = {
         .source = item->source,
         .line = 1,
-        .column = column_of(item, from),
+        .column = injection_column(item, from),
         .end_line = 1,
-        .end_column = column_of(item, to),
+        .end_column = injection_column(item, to),
     };
     struct jr_diag *diag =
         jr_diags_error(item->diags, 510, span, NULL, "%s", text);

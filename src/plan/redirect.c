@@ -27,8 +27,8 @@ static int apply_stream_rule(const struct streams *streams,
     return 0;
 }
 
-static enum jr_sink sink_of(unsigned redirected, unsigned teed,
-                            enum jr_streams stream)
+static enum jr_sink stream_sink(unsigned redirected, unsigned teed,
+                                enum jr_streams stream)
 {
     if (teed & (unsigned)stream)
         return JR_SINK_FILE | JR_SINK_CONSOLE;
@@ -55,8 +55,8 @@ struct jr_sinks *jr_sinks_build(struct jr_arena *arena,
         unsigned teed = job->tee_stated
                             ? tees.of[rank]
                             : (unsigned)JR_STREAM_ALL & ~files.of[rank];
-        sinks[rank].out = sink_of(files.of[rank], teed, JR_STREAM_OUT);
-        sinks[rank].err = sink_of(files.of[rank], teed, JR_STREAM_ERR);
+        sinks[rank].out = stream_sink(files.of[rank], teed, JR_STREAM_OUT);
+        sinks[rank].err = stream_sink(files.of[rank], teed, JR_STREAM_ERR);
     }
     return sinks;
 }

@@ -139,7 +139,7 @@ static bool are_ranks_alike(const struct jr_plan_rank *a,
 }
 
 /* The run that begins with rank `first`. */
-static struct run run_at(const struct jr_plan *plan, uint32_t first)
+static struct run rank_run_at(const struct jr_plan *plan, uint32_t first)
 {
     struct run run = {.plan = plan};
     struct jr_plan_rank next;
@@ -178,7 +178,7 @@ void jr_show_ranks(struct jr_buf *out, const struct jr_plan *plan, bool hint)
     uint32_t next = 0;
     add_table_row(&cells, plan, NULL);
     for (size_t i = 0; i < ROWS_MAX && next < plan->world_size; i++) {
-        struct run run = run_at(plan, next);
+        struct run run = rank_run_at(plan, next);
         run.hint = i == 0 && hint;
         next = run.last.rank + 1;
         add_table_row(&cells, plan, &run);

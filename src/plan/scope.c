@@ -83,7 +83,7 @@ static char **make_lists(const struct jr_scopes *scopes, enum jr_axis axis)
     return lists;
 }
 
-static const char *host_of(const struct jr_scopes *scopes, uint32_t node)
+static const char *node_host(const struct jr_scopes *scopes, uint32_t node)
 {
     const struct jr_job *job = scopes->job;
     const char *host = scopes->options->local ? NULL : job->hosts[node];
@@ -94,7 +94,7 @@ static const char *host_of(const struct jr_scopes *scopes, uint32_t node)
 static char *make_endpoint(const struct jr_scopes *scopes, uint32_t node,
                            uint32_t rank)
 {
-    const char *host = host_of(scopes, node);
+    const char *host = node_host(scopes, node);
     bool bare = strchr(host, ':') != NULL && host[0] != '[';
     return jr_arena_printf(scopes->space.arena, "%s%s%s:%u", bare ? "[" : "",
                            host, bare ? "]" : "",

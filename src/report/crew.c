@@ -22,7 +22,7 @@ static const char *rank_file(struct jr_crew *crew, const json_t *rank,
     return jr_arena_strdup(&crew->arena, jr_json_get_str(value, "file"));
 }
 
-static int by_rank(const void *a, const void *b)
+static int compare_live_ranks(const void *a, const void *b)
 {
     const struct jr_crew_rank *x = a, *y = b;
     return (x->rank > y->rank) - (x->rank < y->rank);
@@ -33,7 +33,8 @@ struct jr_crew_rank *jr_crew_find(const struct jr_crew *crew, int64_t number)
     const struct jr_crew_rank key = {.rank = (uint32_t)number};
     if (number < 0 || number > UINT32_MAX || crew->count == 0)
         return NULL;
-    return bsearch(&key, crew->items, crew->count, sizeof key, by_rank);
+    return bsearch(&key, crew->items, crew->count, sizeof key,
+                   compare_live_ranks);
 }
 
 /* Take the plan anew: paths are another attempt's. */
@@ -56,7 +57,8 @@ static int load_plan(struct jr_crew *crew, struct jr_error *err)
             .err = rank_file(crew, rank, "stderr")};
     }
     if (crew->count > 0)
-        qsort(crew->items, crew->count, sizeof *crew->items, by_rank);
+        qsort(crew->items, crew->count, sizeof *crew->items,
+              compare_live_ranks);
     json_decref(plan);
     return crew->arena.failed
                ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
@@ -147,7 +149,7 @@ void jr_crew_close(struct jr_crew *crew)
 }
 
 /* The parent of a process of the list; 0: it is not there. */
-static pid_t parent_in(const struct jr_proc *all, size_t count, pid_t pid)
+static pid_t find_parent_pid(const struct jr_proc *all, size_t count, pid_t pid)
 {
     for (size_t i = 0; i < count; i++)
         if (all[i].pid == pid)
@@ -160,12 +162,12 @@ bool jr_crew_lives(const struct jr_crew *crew, const struct jr_crew_rank *rank,
 {
     if (rank->pid <= 0 || rank->ended)
         return false;
-    pid_t runner = parent_in(all, count, rank->pid);
-    return runner > 0 && parent_in(all, count, runner) == crew->guard;
+    pid_t runner = find_parent_pid(all, count, rank->pid);
+    return runner > 0 && find_parent_pid(all, count, runner) == crew->guard;
 }
 
 /* The wall time at which a log was last written; 0: it is empty. */
-static uint64_t written_at(const struct jr_crew *crew, const char *path)
+static uint64_t log_written_ns(const struct jr_crew *crew, const char *path)
 {
     struct stat file;
     if (path == NULL ||
@@ -179,8 +181,8 @@ static uint64_t written_at(const struct jr_crew *crew, const char *path)
 const char *jr_crew_latest(const struct jr_crew *crew,
                            const struct jr_crew_rank *rank)
 {
-    uint64_t out = written_at(crew, rank->out);
-    uint64_t err = written_at(crew, rank->err);
+    uint64_t out = log_written_ns(crew, rank->out);
+    uint64_t err = log_written_ns(crew, rank->err);
     if (out == 0 && err == 0)
         return NULL;
     return err > out ? rank->err : rank->out;
@@ -190,7 +192,7 @@ double jr_crew_silence(const struct jr_crew *crew,
                        const struct jr_crew_rank *rank)
 {
     uint64_t now = jr_clock_wall_ns();
-    uint64_t at = written_at(crew, jr_crew_latest(crew, rank));
+    uint64_t at = log_written_ns(crew, jr_crew_latest(crew, rank));
     if (at == 0)
         return -1;
     return at > now ? 0 : (double)((now - at) / 1000000) / 1e3;

@@ -30,7 +30,8 @@ static bool waits_for_child(const json_t *thread)
     return wchan != NULL && strcmp(wchan, "do_wait") == 0;
 }
 
-static const json_t *child_of(const json_t *processes, const json_t *parent)
+static const json_t *find_child_process(const json_t *processes,
+                                        const json_t *parent)
 {
     json_int_t pid = jr_json_get_int(parent, "pid");
     for (size_t i = 1; i < json_array_size(processes); i++) {
@@ -49,7 +50,7 @@ static const json_t *focused_process(const json_t *evidence)
     for (size_t i = 1; i < json_array_size(processes) &&
                        waits_for_child(main_thread(process));
          i++) {
-        const json_t *child = child_of(processes, process);
+        const json_t *child = find_child_process(processes, process);
         if (child == NULL)
             break;
         process = child;
@@ -148,7 +149,7 @@ static bool is_same_text(const json_t *a, const json_t *b, const char *key)
     return json_equal(json_object_get(a, key), json_object_get(b, key)) == 1;
 }
 
-static bool is_alike(const json_t *a, const json_t *b)
+static bool are_threads_alike(const json_t *a, const json_t *b)
 {
     return !has_stack(a) && !has_stack(b) && is_same_text(a, b, "name") &&
            is_same_text(a, b, "state") && is_same_text(a, b, "wchan") &&
@@ -190,7 +191,8 @@ static void print_process(struct jr_buf *out, const json_t *process)
     for (size_t i = 0, next; i < count; i = next) {
         const json_t *thread = json_array_get(threads, i);
         next = i + 1;
-        while (next < count && is_alike(thread, json_array_get(threads, next)))
+        while (next < count &&
+               are_threads_alike(thread, json_array_get(threads, next)))
             next++;
         print_thread(out, thread, next - i - 1);
     }

@@ -100,7 +100,7 @@ static const char *describe_behind(const struct behind *behind,
 }
 
 /* The nearest comes first. */
-static const char *behind_of(struct jr_arena *arena, const json_t *causes)
+static const char *describe_causes(struct jr_arena *arena, const json_t *causes)
 {
     struct behind behind = {.count = 0};
     size_t i;
@@ -140,8 +140,9 @@ static const char *stack_headline(struct jr_arena *arena, const char *stack,
     return line == NULL || line + 1 >= end ? NULL : first_line(arena, line + 1);
 }
 
-/* What behind_of tells, from the text of a traceback, the deepest first. */
-static const char *behind_of_stack(struct jr_arena *arena, const char *stack)
+/* What describe_causes tells, from the text of a traceback, deepest first. */
+static const char *describe_stack_causes(struct jr_arena *arena,
+                                         const char *stack)
 {
     struct behind behind = {.count = 0};
     const char *next;
@@ -153,8 +154,8 @@ static const char *behind_of_stack(struct jr_arena *arena, const char *stack)
 
 /* torch writes {"message": {"message": ..., "extraInfo": {...}}}, or flat
  * {"message": "..."} where it knows no more. */
-static bool from_json(struct jr_exception *ret, struct jr_arena *arena,
-                      const json_t *file)
+static bool read_json_exception(struct jr_exception *ret,
+                                struct jr_arena *arena, const json_t *file)
 {
     const json_t *message = json_object_get(file, "message");
     const json_t *extra = json_object_get(message, "extraInfo");
@@ -168,8 +169,8 @@ static bool from_json(struct jr_exception *ret, struct jr_arena *arena,
     *ret = (struct jr_exception){
         .what = what,
         .where = last_frame(arena, stack),
-        .behind = causes != NULL ? behind_of(arena, causes)
-                                 : behind_of_stack(arena, stack),
+        .behind = causes != NULL ? describe_causes(arena, causes)
+                                 : describe_stack_causes(arena, stack),
         .wall_ns = raised_time(file, extra),
         .pid = jr_json_get_int(file, "pid"),
         .lost_peer = jr_lost_peer_in_error(file),
@@ -203,7 +204,7 @@ enum jr_exception_found jr_exception_read(struct jr_exception *ret,
         text.len == 0)
         return JR_EXCEPTION_NONE;
     json_t *file = jr_json_parse(text.data, text.len, NULL);
-    bool read = from_json(ret, arena, file);
+    bool read = read_json_exception(ret, arena, file);
     json_decref(file);
     return read ? JR_EXCEPTION_READ : JR_EXCEPTION_FOREIGN;
 }

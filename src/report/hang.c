@@ -147,7 +147,7 @@ static void add_duration(struct jr_buf *out, const char *before, uint64_t ms)
 }
 
 /* Which limit was met. */
-static const char *overrun_of(struct jr_judge *judge)
+static const char *describe_overrun(struct jr_judge *judge)
 {
     const struct jr_timeouts *timeouts = &judge->plan->policy->timeouts;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -177,7 +177,7 @@ void jr_hang_find(struct jr_judge *judge)
     if (by != JR_TIMEOUT_RUN)
         find_odd(judge);
     if (judge->report->overrun == NULL)
-        judge->report->overrun = overrun_of(judge);
+        judge->report->overrun = describe_overrun(judge);
 }
 
 /* "silent for 14 s", or nothing. */

@@ -336,7 +336,7 @@ json_t *jr_joined_plan(int fd, const struct jr_parts *found, bool head)
     return joined;
 }
 
-static int by_start(const void *a, const void *b)
+static int compare_stretch_starts(const void *a, const void *b)
 {
     const struct jr_stretch *x = a, *y = b;
     return x->started < y->started ? -1 : x->started > y->started;
@@ -369,7 +369,8 @@ void jr_parts_timeline(struct jr_timeline *ret, int fd)
                             first);
     }
     if (ret->span_count > 1)
-        qsort(ret->spans, ret->span_count, sizeof *ret->spans, by_start);
+        qsort(ret->spans, ret->span_count, sizeof *ret->spans,
+              compare_stretch_starts);
     if (ret->moment_count > 1)
         qsort(ret->moments, ret->moment_count, sizeof *ret->moments,
               compare_moments);

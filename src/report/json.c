@@ -25,7 +25,8 @@ struct search {
     uint32_t *together; /* room for all ranks */
 };
 
-static enum jr_cause_kind kind_of(const struct jr_results_run *run, size_t i)
+static enum jr_cause_kind cause_kind_of(const struct jr_results_run *run,
+                                        size_t i)
 {
     const struct jr_rank_outcome *rank = &run->outcome->ranks[i];
     if (rank->end == JR_END_START || run->report->ranks[i].unstarted)
@@ -135,7 +136,7 @@ static void find_cause(struct search *search)
         report->status == JR_RUN_HUNG || report->status == JR_RUN_TIMED_OUT;
     if (report->causes_count > 0) {
         set_rank(search, report->causes[0]);
-        search->cause->kind = kind_of(search->run, report->causes[0]);
+        search->cause->kind = cause_kind_of(search->run, report->causes[0]);
         for (size_t c = 1; c < report->causes_count; c++)
             add_cause_together(search, report->causes[c]);
     } else if (timed && report->error == NULL) {

@@ -16,8 +16,8 @@
 static const int FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 /* Open it for reading, and look at what it is. */
-static int open_left(int run_fd, const char *path, struct stat *ret,
-                     struct jr_error *err)
+static int open_left_file(int run_fd, const char *path, struct stat *ret,
+                          struct jr_error *err)
 {
     JR_CLOSE int fd = path[0] == '/' ? open(path, FLAGS | O_NOFOLLOW)
                                      : jr_open_beneath(run_fd, path, FLAGS, 0);
@@ -33,14 +33,14 @@ static int open_left(int run_fd, const char *path, struct stat *ret,
 int jr_left_open(int run_fd, const char *path, struct jr_error *err)
 {
     struct stat st;
-    return open_left(run_fd, path, &st, err);
+    return open_left_file(run_fd, path, &st, err);
 }
 
 int jr_left_read(struct jr_buf *ret, int run_fd, const char *path, size_t limit,
                  struct jr_error *err)
 {
     struct stat st;
-    JR_CLOSE int fd = open_left(run_fd, path, &st, err);
+    JR_CLOSE int fd = open_left_file(run_fd, path, &st, err);
     if (fd < 0)
         return -1;
     if ((uint64_t)st.st_size > limit)

@@ -22,7 +22,7 @@
 /* Whether there is a lost run's group to be killed. Where a record does not say
  * in which PID namespace its pid is, the run may live in another one: then a
  * group that has a runner, or anybody whom we cannot see, is not touched. */
-static bool is_sweepable(const struct jr_live *live, const char *run)
+static bool is_clearable(const struct jr_live *live, const char *run)
 {
     if (live->standing != JR_STANDING_LOST || !live->ours ||
         live->cgroup == NULL || !jr_group_is_of(live->cgroup, run))
@@ -30,7 +30,7 @@ static bool is_sweepable(const struct jr_live *live, const char *run)
     return live->placed || !jr_group_may_be_led(live->cgroup);
 }
 
-static unsigned sweep_lost_run(struct jr_buf *out, const char *log_dir,
+static unsigned clear_lost_run(struct jr_buf *out, const char *log_dir,
                                const char *id)
 {
     struct jr_live live;
@@ -40,7 +40,7 @@ static unsigned sweep_lost_run(struct jr_buf *out, const char *log_dir,
     if (jr_live_open(&live, log_dir, id, NULL) != 0)
         return 0;
     (void)snprintf(run, sizeof run, "%.*s", (int)strcspn(id, "/"), id);
-    if (is_sweepable(&live, run))
+    if (is_clearable(&live, run))
         count = jr_group_clear(live.cgroup, WAIT_NS, &left);
     jr_live_close(&live);
     if (count > 0)
@@ -57,7 +57,7 @@ unsigned jr_lost_sweep(struct jr_buf *out, const char *log_dir, const char *id)
     struct jr_strv ids = jr_parts_ids(&arena, log_dir, id);
     unsigned count = 0;
     for (size_t i = 0; i < ids.count; i++)
-        count += sweep_lost_run(out, log_dir, ids.items[i]);
+        count += clear_lost_run(out, log_dir, ids.items[i]);
     jr_arena_release(&arena);
     return count;
 }

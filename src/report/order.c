@@ -34,8 +34,8 @@ static const uint64_t TOGETHER_NS = 100000;
 static const uint64_t GIVES_WAY_NS = UINT64_C(1000000000);
 
 /* `raised_ns`: 0 where it is not known when its exception was raised. */
-static enum jr_failure failure_of(const struct jr_judge *judge, uint32_t i,
-                                  uint64_t raised_ns)
+static enum jr_failure candidate_failure(const struct jr_judge *judge,
+                                         uint32_t i, uint64_t raised_ns)
 {
     const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
     const struct jr_rank_report *report = &judge->report->ranks[i];
@@ -64,7 +64,7 @@ struct jr_candidate jr_order_candidate(const struct jr_judge *judge, uint32_t i,
         .i = i,
         .order = rank->order == 0 ? UINT32_MAX : rank->order,
         .node = jr_plan_of(judge->plan, i)->node_rank,
-        .failure = failure_of(judge, i, raised_ns),
+        .failure = candidate_failure(judge, i, raised_ns),
     };
     if (raised_ns != 0) {
         ret.from = ret.at = raised_ns;
@@ -107,7 +107,8 @@ static int compare_failure_times(const struct jr_candidate *a,
     return (a->i > b->i) - (a->i < b->i);
 }
 
-static int by_kind(const struct jr_candidate *a, const struct jr_candidate *b)
+static int compare_failure_kinds(const struct jr_candidate *a,
+                                 const struct jr_candidate *b)
 {
     if (a->failure != b->failure)
         return a->failure < b->failure ? -1 : 1;
@@ -122,7 +123,7 @@ static int by_kind(const struct jr_candidate *a, const struct jr_candidate *b)
 
 static int compare_failures(const void *a, const void *b)
 {
-    return by_kind(a, b);
+    return compare_failure_kinds(a, b);
 }
 
 /* The one that had begun soonest, of those that lost a peer or of the others;

@@ -100,7 +100,7 @@ json_t *jr_part_json(int fd, uint32_t node, const char *name, bool head)
 }
 
 /* How much a node's standing says of the whole: the least of all counts. */
-static int weight_of(const char *standing)
+static int standing_weight(const char *standing)
 {
     static const char *const words[] = {"running", "elsewhere", "lost"};
     int i = 0;
@@ -134,7 +134,7 @@ static json_t *deciding_record(int fd, const struct jr_parts *parts)
     for (size_t i = 0; i < parts->count; i++) {
         uint32_t node = parts->nodes[i];
         json_t *run = jr_part_json(fd, node, "run.json", false);
-        int weight = weight_of(jr_part_standing(fd, node, run));
+        int weight = standing_weight(jr_part_standing(fd, node, run));
         char part[JR_PART_NAME];
         (void)snprintf(part, sizeof part, JR_NODE_DIR, node);
         const char *before = jr_json_get_str(found, "fingerprint");

@@ -27,7 +27,7 @@ static bool is_text_plain(const struct caught *caught)
     return strlen(caught->text) == caught->len;
 }
 
-static json_t *to_integer(const struct caught *caught)
+static json_t *integer_from_text(const struct caught *caught)
 {
     int64_t value = 0;
     return is_text_plain(caught) && jr_num_i64(caught->text, &value)
@@ -35,10 +35,10 @@ static json_t *to_integer(const struct caught *caught)
                : NULL;
 }
 
-static json_t *to_number(const struct caught *caught)
+static json_t *number_from_text(const struct caught *caught)
 {
     double value = 0;
-    json_t *whole = to_integer(caught);
+    json_t *whole = integer_from_text(caught);
     if (whole != NULL)
         return whole;
     return is_text_plain(caught) && jr_num_double(caught->text, &value)
@@ -46,12 +46,12 @@ static json_t *to_number(const struct caught *caught)
                : NULL;
 }
 
-static json_t *to_string(const struct caught *caught)
+static json_t *string_from_text(const struct caught *caught)
 {
     return json_stringn(caught->text, caught->len);
 }
 
-static json_t *to_boolean(const struct caught *caught)
+static json_t *boolean_from_text(const struct caught *caught)
 {
     if (!is_text_plain(caught))
         return NULL;
@@ -60,7 +60,7 @@ static json_t *to_boolean(const struct caught *caught)
     return strcmp(caught->text, "false") == 0 ? json_false() : NULL;
 }
 
-static json_t *to_json(const struct caught *caught)
+static json_t *json_from_text(const struct caught *caught)
 {
     return jr_json_parse(caught->text, caught->len, NULL);
 }
@@ -71,16 +71,16 @@ struct conversion {
 };
 
 static const struct conversion conversions[] = {
-    [JR_JSON_INTEGER] = {to_integer, "an integer"},
-    [JR_JSON_NUMBER] = {to_number, "a number"},
-    [JR_JSON_STRING] = {to_string, "text"},
-    [JR_JSON_BOOLEAN] = {to_boolean, "true or false"},
-    [JR_JSON_ARRAY] = {to_json, "a JSON array"},
-    [JR_JSON_OBJECT] = {to_json, "a JSON object"},
+    [JR_JSON_INTEGER] = {integer_from_text, "an integer"},
+    [JR_JSON_NUMBER] = {number_from_text, "a number"},
+    [JR_JSON_STRING] = {string_from_text, "text"},
+    [JR_JSON_BOOLEAN] = {boolean_from_text, "true or false"},
+    [JR_JSON_ARRAY] = {json_from_text, "a JSON array"},
+    [JR_JSON_OBJECT] = {json_from_text, "a JSON object"},
 };
 
-static enum jr_json_type type_of(const struct jr_results *wants,
-                                 const char *name)
+static enum jr_json_type field_type(const struct jr_results *wants,
+                                    const char *name)
 {
     for (uint32_t f = 0; f < wants->fields_count; f++)
         if (strcmp(wants->fields[f].name, name) == 0)
@@ -92,7 +92,7 @@ static enum jr_json_type type_of(const struct jr_results *wants,
 static bool convert_caught(struct jr_judge *judge, size_t i, json_t *object,
                            const char *name, const struct caught *caught)
 {
-    enum jr_json_type type = type_of(judge->wants, name);
+    enum jr_json_type type = field_type(judge->wants, name);
     json_t *value = conversions[type].read(caught);
     if (value != NULL)
         return json_object_set_new(object, name, value) == 0;
@@ -106,8 +106,8 @@ static bool convert_caught(struct jr_judge *judge, size_t i, json_t *object,
     return false;
 }
 
-static json_t *to_object(struct jr_judge *judge, size_t i,
-                         const struct jr_scan *scan)
+static json_t *object_from_match(struct jr_judge *judge, size_t i,
+                                 const struct jr_scan *scan)
 {
     json_t *object = json_object();
     bool good = object != NULL;
@@ -198,7 +198,7 @@ static json_t *judge_match(struct jr_judge *judge, size_t i, struct log *log,
         report_no_match(judge, i, log, scan);
     else {
         report->late_match = log->late;
-        return to_object(judge, i, scan);
+        return object_from_match(judge, i, scan);
     }
     return NULL;
 }

@@ -10,7 +10,7 @@
 enum { COMMAND_COLUMN = 62 }; /* where the command begins, if there is room */
 
 /* The rank whose log is looked at first: the first cause, or who differs. */
-static const uint32_t *suspect_of(const struct jr_page *page)
+static const uint32_t *find_suspect_rank(const struct jr_page *page)
 {
     if (page->report->causes_count > 0)
         return page->report->causes;
@@ -18,7 +18,8 @@ static const uint32_t *suspect_of(const struct jr_page *page)
 }
 
 /* Its log; NULL where there is no such rank, or nothing in it. */
-static const char *log_of(const struct jr_page *page, const uint32_t *suspect)
+static const char *find_suspect_log(const struct jr_page *page,
+                                    const uint32_t *suspect)
 {
     if (suspect == NULL || page->outcome->ranks[*suspect].end == JR_END_START)
         return NULL;
@@ -64,8 +65,8 @@ static void offer_more_commands(const struct jr_page *page)
 
 void jr_print_place(const struct jr_page *page)
 {
-    const uint32_t *suspect = suspect_of(page);
-    const char *log = log_of(page, suspect);
+    const uint32_t *suspect = find_suspect_rank(page);
+    const char *log = find_suspect_log(page, suspect);
     bool good = page->report->status == JR_RUN_SUCCEEDED;
     jr_buf_str(page->out, good ? "        " : "  ");
     size_t start = page->out->len;

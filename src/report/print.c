@@ -74,7 +74,7 @@ static void print_earlier(const struct jr_page *page)
 }
 
 /* Ranks that delivered, and did not end by themselves. */
-static void print_lingering(const struct jr_page *page)
+static void print_killed_after_return(const struct jr_page *page)
 {
     JR_BUF_CLEANUP struct jr_buf limit = JR_BUF_INIT;
     jr_num_add_duration(&limit, page->plan->policy->timeouts.exit_ms);
@@ -241,7 +241,7 @@ static void print_body(const struct jr_page *page)
 
 void jr_print_account(const struct jr_page *page)
 {
-    print_lingering(page);
+    print_killed_after_return(page);
     print_patterns(page);
     print_matches(page);
     print_dropped(page);

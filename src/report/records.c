@@ -27,7 +27,7 @@ static const char *record_text(struct jr_arena *arena, const json_t *object,
 }
 
 /* The word of the contract, and no other text that the file may hold. */
-static const char *status_of(const json_t *results)
+static const char *read_status_word(const json_t *results)
 {
     const char *word = jr_json_get_str(results, "status");
     enum jr_run_status status;
@@ -37,12 +37,12 @@ static const char *status_of(const json_t *results)
 }
 
 /* The run as its results tell it. */
-static void from_results(struct jr_record *record, struct jr_arena *arena,
-                         const json_t *results)
+static void fill_from_results(struct jr_record *record, struct jr_arena *arena,
+                              const json_t *results)
 {
     record->finished = true;
     record->name = record_text(arena, results, "name");
-    record->status = status_of(results);
+    record->status = read_status_word(results);
     record->exit_code = (int)jr_json_get_u32(results, "exit_code");
     record->started = jr_json_get_real(results, "started");
     record->seconds = jr_json_get_real(results, "seconds");
@@ -50,8 +50,8 @@ static void from_results(struct jr_record *record, struct jr_arena *arena,
 }
 
 /* The run as it stands without results. */
-static void from_plan(struct jr_record *record, const json_t *run,
-                      const json_t *plan)
+static void fill_from_plan(struct jr_record *record, const json_t *run,
+                           const json_t *plan)
 {
     double now = (double)jr_clock_wall_ns() / 1e9;
     record->status = jr_folder_standing(run);
@@ -81,9 +81,9 @@ static bool read_record(struct jr_record *record, struct jr_arena *arena,
     record->id = jr_arena_strdup(arena, id);
     record->trust = jr_trust_run(dir_fd, fd);
     if (results != NULL)
-        from_results(record, arena, results);
+        fill_from_results(record, arena, results);
     else
-        from_plan(record, run, plan);
+        fill_from_plan(record, run, plan);
     json_decref(plan);
     json_decref(results);
     json_decref(run);
@@ -183,7 +183,8 @@ static int decide_search(const struct search *search, const char *log_dir,
 }
 
 /* The newest run of ours, or else the newest of all. */
-static const struct jr_record *newest_of(const struct jr_records *records)
+static const struct jr_record *newest_own_record(
+    const struct jr_records *records)
 {
     for (size_t i = 0; i < records->count; i++)
         if (jr_trust_is_ours(&records->items[i].trust))
@@ -202,7 +203,7 @@ static int find_newest(char ret_id[static 256], const char *log_dir,
     if (records.count == 0)
         result = jr_error_set(err, JR_STATUS_USAGE, "no runs in %s", log_dir);
     else
-        (void)snprintf(ret_id, 256, "%s", newest_of(&records)->id);
+        (void)snprintf(ret_id, 256, "%s", newest_own_record(&records)->id);
     jr_records_release(&records);
     return result;
 }

@@ -121,7 +121,8 @@ int jr_report_redact(struct jr_report *ret, const struct jr_report *report,
 }
 
 /* What the worker of a rank wrote of its exception is jobrun's word, too. */
-static void hide_error(const struct jr_plan *plan, const char *path, int run_fd)
+static void redact_error_file(const struct jr_plan *plan, const char *path,
+                              int run_fd)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, told = JR_BUF_INIT;
     struct stat st;
@@ -169,7 +170,7 @@ void jr_report_hide_files(struct jr_report *report, const struct jr_plan *plan,
         return;
     for (size_t i = 0; i < report->count; i++)
         if (report->ranks[i].error_file)
-            hide_error(plan, jr_plan_of(plan, i)->error_path, run_fd);
+            redact_error_file(plan, jr_plan_of(plan, i)->error_path, run_fd);
     if (report->causes_count > 0)
         look_at_logs(report, plan, report->causes[0], run_fd);
     if (report->odd_count > 0)

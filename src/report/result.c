@@ -126,7 +126,7 @@ static bool read_result_file(struct jr_judge *judge, size_t i, int fd,
 }
 
 /* The file that the rank wrote, parsed; NULL with the fault noted. */
-static json_t *from_file(struct jr_judge *judge, size_t i)
+static json_t *take_file_result(struct jr_judge *judge, size_t i)
 {
     const char *path = jr_plan_of(judge->plan, i)->result_path;
     const char *name = jr_result_name(path);
@@ -148,8 +148,8 @@ static json_t *from_file(struct jr_judge *judge, size_t i)
     return result;
 }
 
-static json_t *from_stream(struct jr_judge *judge, size_t i, const char *path,
-                           const char *stream)
+static json_t *take_stream_result(struct jr_judge *judge, size_t i,
+                                  const char *path, const char *stream)
 {
     if (path != NULL)
         return jr_pattern_find(judge, i, path);
@@ -213,21 +213,22 @@ void jr_result_find(struct jr_judge *judge, size_t i)
     switch (judge->wants->from) {
     case JR_FROM_FILE:
     case JR_FROM_RETURN: /* the worker writes it to the same file */
-        report->result = rank->result_path == NULL ? NULL : from_file(judge, i);
+        report->result =
+            rank->result_path == NULL ? NULL : take_file_result(judge, i);
         break;
     case JR_FROM_STDOUT:
         report->result =
-            from_stream(judge, i, rank->out_path, "standard output");
+            take_stream_result(judge, i, rank->out_path, "standard output");
         break;
     case JR_FROM_STDERR:
         report->result =
-            from_stream(judge, i, rank->err_path, "standard error");
+            take_stream_result(judge, i, rank->err_path, "standard error");
         break;
     }
 }
 
 /* Files that were read, by what they are. */
-static int by_file(const void *a, const void *b)
+static int compare_seen_files(const void *a, const void *b)
 {
     const struct jr_seen *x = a, *y = b;
     if (x->dev != y->dev)
@@ -281,7 +282,7 @@ void jr_result_part(struct jr_judge *judge)
 {
     struct jr_seen *seen = judge->seen, *end = seen + judge->seen_count;
     if (judge->seen_count > 1)
-        qsort(seen, judge->seen_count, sizeof *seen, by_file);
+        qsort(seen, judge->seen_count, sizeof *seen, compare_seen_files);
     for (struct jr_seen *first = seen, *next; first < end; first = next) {
         for (next = first + 1; next < end && is_same_seen_file(first, next);
              next++)

@@ -40,7 +40,8 @@ void jr_results_get_timeout(struct jr_past *past,
 }
 
 /* The limit, in milliseconds; NULL: there is none. */
-static uint64_t *limit_of(struct jr_timeouts *limits, enum jr_timeout by)
+static uint64_t *limit_for_timeout(struct jr_timeouts *limits,
+                                   enum jr_timeout by)
 {
     switch (by) {
     case JR_TIMEOUT_START:
@@ -62,7 +63,7 @@ void jr_results_put_limit(struct jr_buf *out, const struct jr_results_row *row,
                           const struct jr_results_run *run)
 {
     struct jr_timeouts limits = run->plan->policy->timeouts;
-    const uint64_t *ms = limit_of(&limits, run->outcome->timed_out_by);
+    const uint64_t *ms = limit_for_timeout(&limits, run->outcome->timed_out_by);
     if (ms != NULL)
         jr_json_put_decimal(out, row->key, *ms, 3);
     else
@@ -73,7 +74,8 @@ void jr_results_get_limit(struct jr_past *past,
                           const struct jr_results_row *row, const json_t *value)
 {
     (void)row;
-    uint64_t *ms = limit_of(&past->policy.timeouts, past->outcome.timed_out_by);
+    uint64_t *ms =
+        limit_for_timeout(&past->policy.timeouts, past->outcome.timed_out_by);
     if (ms != NULL)
         *ms = jr_clock_ns_of(json_number_value(value)) / UINT64_C(1000000);
 }
@@ -126,8 +128,8 @@ void jr_results_put_compared(struct jr_buf *out,
     jr_buf_char(out, '}');
 }
 
-static char **names_of(struct jr_arena *arena, const json_t *list,
-                       uint32_t *ret_count)
+static char **read_name_list(struct jr_arena *arena, const json_t *list,
+                             uint32_t *ret_count)
 {
     struct jr_strv names = {0};
     for (size_t i = 0; i < json_array_size(list); i++) {
@@ -149,10 +151,11 @@ void jr_results_get_compared(struct jr_past *past,
     const char *source = jr_json_get_str(value, "source");
     struct jr_results *wants = &past->policy.results;
     wants->stated = value != NULL && !json_is_null(value);
-    wants->equal = names_of(&past->arena, json_object_get(value, "equal"),
-                            &wants->equal_count);
-    wants->distinct = names_of(&past->arena, json_object_get(value, "distinct"),
-                               &wants->distinct_count);
+    wants->equal = read_name_list(&past->arena, json_object_get(value, "equal"),
+                                  &wants->equal_count);
+    wants->distinct =
+        read_name_list(&past->arena, json_object_get(value, "distinct"),
+                       &wants->distinct_count);
     for (uint32_t i = 0; i < past->plan.count; i++)
         past->plan.ranks[i].result_path = source;
 }

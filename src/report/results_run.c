@@ -175,14 +175,15 @@ static void get_attempts(struct jr_past *past, const struct jr_results_row *row,
     jr_earlier_load(&past->report, &past->arena, value);
 }
 
-static void put_alike(struct jr_buf *out, const struct jr_results_row *row,
-                      const struct jr_results_run *run)
+static void put_idle_count(struct jr_buf *out, const struct jr_results_row *row,
+                           const struct jr_results_run *run)
 {
     jr_json_put_int(out, row->key, (json_int_t)run->report->idle);
 }
 
-static void get_alike(struct jr_past *past, const struct jr_results_row *row,
-                      const json_t *value)
+static void get_idle_count(struct jr_past *past,
+                           const struct jr_results_row *row,
+                           const json_t *value)
 {
     (void)row;
     past->report.idle = jr_results_below(value, UINT32_MAX);
@@ -317,8 +318,8 @@ static const struct jr_results_row rows[] = {
      {.text = JR_SCHEMA_ATTEMPTS},
      "Those before it, which failed."},
     {"failed_alike",
-     put_alike,
-     get_alike,
+     put_idle_count,
+     get_idle_count,
      JR_JOIN_MOST,
      0,
      {.text = JR_SHAPE_COUNT},

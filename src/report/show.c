@@ -22,8 +22,8 @@
 
 enum { SHOWN_RANKS = 16 };
 
-static void show_past(struct jr_buf *out, const struct jr_past *past, int fd,
-                      const struct jr_record_view *view)
+static void show_results(struct jr_buf *out, const struct jr_past *past, int fd,
+                         const struct jr_record_view *view)
 {
     struct jr_page page = {
         .out = out,
@@ -177,7 +177,7 @@ int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
     struct jr_error missing = {0};
     if (!run_dir.failed &&
         jr_past_load(&past, fd, name.data, log_dir, id, &missing) == 0) {
-        show_past(out, &past, fd, view);
+        show_results(out, &past, fd, view);
         jr_past_release(&past);
         return 0;
     }
@@ -238,8 +238,8 @@ int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
 }
 
 /* The file of one stream: results say its path, a plan how it goes there. */
-static char *path_of(struct jr_arena *arena, const json_t *rank,
-                     const char *stream)
+static char *log_path(struct jr_arena *arena, const json_t *rank,
+                      const char *stream)
 {
     const json_t *value = json_object_get(rank, stream);
     if (json_is_object(value))
@@ -256,8 +256,8 @@ static void add_rank_log(struct jr_record_logs *logs, const json_t *rank)
         return;
     *log = (struct jr_record_log){
         .rank = (uint32_t)json_integer_value(number),
-        .out = path_of(&logs->arena, rank, "stdout"),
-        .err = path_of(&logs->arena, rank, "stderr"),
+        .out = log_path(&logs->arena, rank, "stdout"),
+        .err = log_path(&logs->arena, rank, "stderr"),
     };
 }
 

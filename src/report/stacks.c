@@ -21,8 +21,8 @@
 static const long INTERVAL_NS = 500000000;
 
 /* What hung left in the folder of its last attempt. */
-static void add_past(json_t *list, const struct jr_past *past, int fd,
-                     const struct jr_set *ranks)
+static void add_saved_stacks(json_t *list, const struct jr_past *past, int fd,
+                             const struct jr_set *ranks)
 {
     for (size_t i = 0; i < past->plan.count; i++) {
         const struct jr_plan_rank *rank = &past->plan.ranks[i];
@@ -36,8 +36,9 @@ static void add_past(json_t *list, const struct jr_past *past, int fd,
     }
 }
 
-static json_t *of_past(const char *log_dir, const char *id,
-                       const struct jr_stacks_view *view, struct jr_error *err)
+static json_t *saved_stacks(const char *log_dir, const char *id,
+                            const struct jr_stacks_view *view,
+                            struct jr_error *err)
 {
     struct jr_past past;
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
@@ -46,7 +47,7 @@ static json_t *of_past(const char *log_dir, const char *id,
         jr_past_load(&past, fd, name.data, log_dir, id, err) != 0)
         return NULL;
     json_t *list = json_array();
-    add_past(list, &past, fd, view->ranks);
+    add_saved_stacks(list, &past, fd, view->ranks);
     jr_past_release(&past);
     return list;
 }
@@ -89,7 +90,8 @@ static json_t *probe_evidence(const struct jr_crew *crew, size_t i,
     return object;
 }
 
-static json_t *of_live(const struct jr_crew *crew, const struct jr_set *ranks)
+static json_t *live_stacks(const struct jr_crew *crew,
+                           const struct jr_set *ranks)
 {
     JR_FREE struct jr_probe *before = calloc(crew->count + 1, sizeof *before);
     JR_FREE struct jr_probe *now = calloc(crew->count + 1, sizeof *now);
@@ -111,9 +113,9 @@ static json_t *of_live(const struct jr_crew *crew, const struct jr_set *ranks)
     return list;
 }
 
-static json_t *stacks_of(const char *log_dir, const char *id,
-                         const struct jr_stacks_view *view,
-                         struct jr_error *err)
+static json_t *collect_stacks(const char *log_dir, const char *id,
+                              const struct jr_stacks_view *view,
+                              struct jr_error *err)
 {
     struct jr_live live;
     struct jr_crew crew;
@@ -123,7 +125,7 @@ static json_t *stacks_of(const char *log_dir, const char *id,
     int32_t guard = live.pid;
     jr_live_close(&live);
     if (standing == JR_STANDING_FINISHED || view->attempt != NULL)
-        return of_past(log_dir, id, view, err);
+        return saved_stacks(log_dir, id, view, err);
     if (standing != JR_STANDING_RUNNING) {
         (void)jr_error_set(err, JR_STATUS_LAUNCH,
                            "run '%s' has no results, and does not run here",
@@ -132,7 +134,7 @@ static json_t *stacks_of(const char *log_dir, const char *id,
     }
     if (jr_crew_open(&crew, log_dir, id, guard, err) != 0)
         return NULL;
-    json_t *list = of_live(&crew, view->ranks);
+    json_t *list = live_stacks(&crew, view->ranks);
     if (list == NULL)
         (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     jr_crew_close(&crew);
@@ -147,7 +149,7 @@ json_t *jr_stacks_of(const char *log_dir, const char *id,
     struct jr_strv ids = jr_parts_ids(&arena, log_dir, id);
     json_t *all = NULL;
     for (size_t i = 0; i < ids.count; i++) {
-        json_t *list = stacks_of(log_dir, ids.items[i], view, err);
+        json_t *list = collect_stacks(log_dir, ids.items[i], view, err);
         if (all == NULL)
             all = list;
         else if (list != NULL)

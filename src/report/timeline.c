@@ -48,7 +48,7 @@ static void start_span(struct reading *reading, uint32_t rank, double at)
     reading->open[rank] = to->span_count;
 }
 
-static double wall_of(const struct jr_event *event)
+static double wall_seconds(const struct jr_event *event)
 {
     return (double)event->wall_ns / 1e9;
 }
@@ -93,7 +93,7 @@ static void add_moment(struct jr_timeline *to, const json_t *line,
     if (moment != NULL)
         *moment = (struct jr_moment){
             .at = at,
-            .wall = wall_of(event),
+            .wall = wall_seconds(event),
             .name = event->name,
             .told = told,
             .text = jr_buf_keep(&text, &to->arena),
@@ -118,7 +118,7 @@ static void add_rank_life(struct reading *reading, const struct jr_event *event,
         span->heard = at;
     if (event->name == JR_EVENT_RANK_ENDED) {
         span->ended = at;
-        span->wall = wall_of(event);
+        span->wall = wall_seconds(event);
     }
 }
 

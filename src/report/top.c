@@ -194,7 +194,7 @@ static double silence_weight(const struct jr_top_row *row)
     return row->lives ? row->silence : -2;
 }
 
-static int by_weight(const void *a, const void *b, void *data)
+static int compare_weights(const void *a, const void *b, void *data)
 {
     const size_t x = *(const size_t *)a, y = *(const size_t *)b;
     const struct jr_top_row *rows = data;
@@ -247,7 +247,7 @@ void jr_top_print(struct jr_buf *out, const struct jr_top *top,
     if (size->lines > 0 && shown + HEADING_LINES > size->lines) {
         size_t room = HEADING_LINES + 1; /* and the line that counts */
         shown = size->lines > room ? size->lines - room : 1;
-        qsort_r(order, top->count, sizeof *order, by_weight, top->rows);
+        qsort_r(order, top->count, sizeof *order, compare_weights, top->rows);
         qsort(order, shown, sizeof *order, compare_indexes_of);
     }
     add_summary(out, top, size->columns);

@@ -33,7 +33,7 @@ struct jr_trust jr_trust_folder(int fd)
 
 /* The folder above: root's is as good as ours, and where everybody may write,
  * the sticky bit keeps what is ours in its place. */
-static struct jr_trust judge_above(int dir_fd)
+static struct jr_trust judge_folder_above(int dir_fd)
 {
     struct stat st = {.st_uid = (uid_t)-1};
     (void)fstat(dir_fd, &st);
@@ -55,7 +55,7 @@ struct jr_trust jr_trust_run(int dir_fd, int run_fd)
                  {"resolved.yaml", JR_TRUST_SPEC}};
     struct jr_trust trust = jr_trust_folder(run_fd);
     if (jr_trust_is_ours(&trust))
-        trust = judge_above(dir_fd);
+        trust = judge_folder_above(dir_fd);
     for (size_t i = 0; i < 2 && jr_trust_is_ours(&trust); i++) {
         struct stat st;
         if (fstatat(run_fd, files[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&

@@ -29,7 +29,7 @@ struct kinship {
     bool all; /* no node is missing */
 };
 
-static void load_kinship(struct kinship *ret, const json_t *nodes)
+static void load_node_facts(struct kinship *ret, const json_t *nodes)
 {
     size_t count = json_array_size(nodes), i = 0;
     const json_t *node = NULL;
@@ -87,8 +87,8 @@ struct trait {
 };
 
 /* Append "nodes 1-2": all that are like `kin`. */
-static void add_alike(struct jr_buf *out, const struct kinship *kinship,
-                      const struct kin *kin, const struct trait *trait)
+static void add_same_nodes(struct jr_buf *out, const struct kinship *kinship,
+                           const struct kin *kin, const struct trait *trait)
 {
     size_t count = 0;
     JR_FREE uint32_t *nodes = calloc(kinship->count, sizeof *nodes);
@@ -116,7 +116,7 @@ static const struct kin *add_kinds(struct jr_buf *out,
     }
     for (size_t k = 0; count > 1 && k < count && k < MOST_KINDS; k++) {
         jr_buf_str(out, k == 0 ? "" : "; ");
-        add_alike(out, kinship, kinds[k], trait);
+        add_same_nodes(out, kinship, kinds[k], trait);
         jr_buf_str(out, ": ");
         trait->add(out, kinds[k]);
     }
@@ -131,7 +131,7 @@ struct ranges {
     size_t count;
 };
 
-static void add_kin_range(struct ranges *to, uint32_t first, uint32_t end)
+static void add_node_range(struct ranges *to, uint32_t first, uint32_t end)
 {
     if (first >= end || to->count++ > MOST_RANGES)
         return;
@@ -144,7 +144,7 @@ static void add_kin_range(struct ranges *to, uint32_t first, uint32_t end)
         jr_buf_printf(&to->text, "%s%u-%u", before, first, end - 1);
 }
 
-static int compare_kin_first(const void *a, const void *b)
+static int compare_first_ranks(const void *a, const void *b)
 {
     const struct kin *x = a, *y = b;
     return (x->first > y->first) - (x->first < y->first);
@@ -160,16 +160,16 @@ static void find_ranges(const struct kinship *kinship, struct ranges *none,
     if (sorted == NULL || count == 0)
         return;
     memcpy(sorted, kinship->items, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, compare_kin_first);
+    qsort(sorted, count, sizeof *sorted, compare_first_ranks);
     for (size_t i = 0; i < count; i++) {
         uint32_t end = sorted[i].first + sorted[i].count;
         if (sorted[i].count == 0 || end < sorted[i].first)
             return;
-        add_kin_range(none, next, sorted[i].first);
-        add_kin_range(twice, sorted[i].first, end < next ? end : next);
+        add_node_range(none, next, sorted[i].first);
+        add_node_range(twice, sorted[i].first, end < next ? end : next);
         next = end > next ? end : next;
     }
-    add_kin_range(none, next, world);
+    add_node_range(none, next, world);
 }
 
 static bool describe_worlds(struct jr_buf *out, const struct kinship *kinship)
@@ -218,7 +218,7 @@ static bool describe_experiments(struct jr_buf *out,
 bool jr_parts_torn(struct jr_buf *ret, const json_t *nodes)
 {
     struct kinship kinship;
-    load_kinship(&kinship, nodes);
+    load_node_facts(&kinship, nodes);
     bool torn = describe_worlds(ret, &kinship);
     if (!torn) {
         jr_buf_clear(ret);
@@ -233,7 +233,7 @@ void jr_parts_unlike(struct jr_buf *out, const json_t *nodes,
 {
     struct kinship kinship;
     JR_BUF_CLEANUP struct jr_buf torn = JR_BUF_INIT, text = JR_BUF_INIT;
-    load_kinship(&kinship, nodes);
+    load_node_facts(&kinship, nodes);
     if (jr_parts_torn(&torn, nodes) && !look->told)
         jr_buf_printf(out, "%s%s\n", look->before, torn.data);
     if (describe_experiments(&text, &kinship, look))

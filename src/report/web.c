@@ -63,7 +63,7 @@ const char *jr_web_state(enum jr_rank_state state)
     return words[state];
 }
 
-static struct jr_page page_of(const struct jr_web *web, struct jr_buf *out)
+static struct jr_page make_page(const struct jr_web *web, struct jr_buf *out)
 {
     const struct jr_past *past = web->past;
     return (struct jr_page){
@@ -129,7 +129,7 @@ static void add_head(const struct jr_web *web)
     const char *name = web->past->plan.name;
     const char *status = jr_run_status_word(web->past->report.status);
     JR_BUF_CLEANUP struct jr_buf verdict = JR_BUF_INIT;
-    struct jr_page page = page_of(web, &verdict);
+    struct jr_page page = make_page(web, &verdict);
     jr_print_headline(&page);
     jr_buf_str(web->out,
                "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
@@ -156,7 +156,7 @@ static void add_account(const struct jr_web *web)
 {
     bool good = web->past->report.status == JR_RUN_SUCCEEDED;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct jr_page page = page_of(web, &text);
+    struct jr_page page = make_page(web, &text);
     jr_print_account(&page);
     jr_web_open(web, "cause", good ? "Outcome" : "Cause");
     jr_buf_str(web->out, "<pre tabindex=\"0\">");
@@ -232,7 +232,7 @@ int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
         out->failed |= web.timeline.arena.failed;
         jr_timeline_release(&web.timeline);
     } else {
-        struct jr_page page = page_of(&web, out);
+        struct jr_page page = make_page(&web, out);
         page.color = look->color;
         jr_print_page(&page);
     }

@@ -157,7 +157,7 @@ struct usage {
     void (*cell)(const struct jr_web *web, uint64_t value);
 };
 
-static double wall_ns_of(const struct jr_rank_outcome *rank)
+static double end_ns_of(const struct jr_rank_outcome *rank)
 {
     return rank->ended_ns > 0 ? (double)rank->ended_ns : NAN;
 }
@@ -208,7 +208,7 @@ static void add_usage(const struct jr_web *web, const struct usage *usage)
 void jr_web_usage(const struct jr_web *web)
 {
     static const struct usage usages[] = {
-        {"time", wall_ns_of, jr_web_seconds},
+        {"time", end_ns_of, jr_web_seconds},
         {"processor time", processor_ns_of, jr_web_seconds},
         {"peak memory", memory_bytes_of, jr_web_bytes},
     };

@@ -26,7 +26,7 @@ struct chart {
     bool again;      /* there were earlier attempts */
 };
 
-static struct chart chart_of(const struct jr_web *web)
+static struct chart make_chart(const struct jr_web *web)
 {
     const struct jr_plan *plan = &web->past->plan;
     struct chart chart = {.web = web, .per_row = 1};
@@ -54,8 +54,8 @@ static double percent_of_width(const struct chart *chart, double at)
 
 /* What became of the rank in this life: the last one is judged, of the earlier
  * ones nothing is known but that the job was started again. */
-static const char *class_of(const struct chart *chart,
-                            const struct jr_stretch *life, uint32_t i)
+static const char *life_class(const struct chart *chart,
+                              const struct jr_stretch *life, uint32_t i)
 {
     return life->last
                ? jr_rank_state_word(chart->web->past->report.ranks[i].state)
@@ -113,7 +113,7 @@ static void add_lives(const struct chart *chart, bool failed)
         uint32_t i = rank_index(chart, life->rank);
         if (i >= web->past->plan.count)
             continue;
-        const char *class = class_of(chart, life, i);
+        const char *class = life_class(chart, life, i);
         if ((strcmp(class, "failed") == 0) == failed)
             add_life_bar(chart, life, class,
                          i / chart->per_row * chart->height);
@@ -234,7 +234,7 @@ static void add_moments(const struct jr_web *web)
 
 void jr_web_time(const struct jr_web *web)
 {
-    struct chart chart = chart_of(web);
+    struct chart chart = make_chart(web);
     if (chart.rows == 0)
         return;
     jr_web_open(web, "timeline", "Timeline");

@@ -54,7 +54,7 @@ static void add_core(struct jr_resolver *r, struct pool *pool,
         (struct core){cpu_numa_node(r, cpus->ranges[0].first), *cpus};
 }
 
-static int by_node(const void *a, const void *b)
+static int compare_core_nodes(const void *a, const void *b)
 {
     const struct core *left = a, *right = b;
     uint32_t x = left->cpus.ranges[0].first, y = right->cpus.ranges[0].first;
@@ -87,7 +87,7 @@ static bool fill_pool(struct jr_resolver *r, struct pool *pool)
         *range = (struct jr_range){cpu, cpu, 1};
         add_core(r, pool, &(struct jr_set){.ranges = range, .count = 1});
     }
-    qsort(pool->cores, pool->count, sizeof *pool->cores, by_node);
+    qsort(pool->cores, pool->count, sizeof *pool->cores, compare_core_nodes);
     return pool->count > 0;
 }
 
@@ -133,7 +133,7 @@ static void slice_of(uint32_t k, uint32_t n, uint32_t size, uint32_t *ret_from,
 }
 
 /* The first core at or beyond a node. */
-static uint32_t first_of(const struct pool *pool, uint32_t node)
+static uint32_t first_cpu_of(const struct pool *pool, uint32_t node)
 {
     uint32_t i = 0;
     while (i < pool->count && pool->cores[i].node < node)
@@ -173,9 +173,9 @@ static void share_of_device(const struct jr_resolver *r,
                             const struct pool *pool, uint32_t rank,
                             uint32_t bounds[2])
 {
-    uint32_t node = device_node(r, rank), first = first_of(pool, node);
+    uint32_t node = device_node(r, rank), first = first_cpu_of(pool, node);
     slice_of(pool->served[node]++, pool->users[node],
-             first_of(pool, node + 1) - first, &bounds[0], &bounds[1]);
+             first_cpu_of(pool, node + 1) - first, &bounds[0], &bounds[1]);
     bounds[0] += first;
     bounds[1] += first;
 }
@@ -191,8 +191,8 @@ static void find_share(struct jr_resolver *r, const struct pool *pool,
     slice_of(rank, ranks, bind == JR_BIND_NUMA ? pool->nodes : pool->count,
              &bounds[0], &bounds[1]);
     if (bind == JR_BIND_NUMA) {
-        bounds[0] = first_of(pool, bounds[0]);
-        bounds[1] = first_of(pool, bounds[1]);
+        bounds[0] = first_cpu_of(pool, bounds[0]);
+        bounds[1] = first_cpu_of(pool, bounds[1]);
     }
 }
 

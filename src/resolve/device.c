@@ -129,7 +129,7 @@ static const char *hiding_variable(const struct jr_hw *hw, enum jr_device kind)
     return hw->environment.visible[kind] != NULL ? name : "the environment";
 }
 
-static enum jr_fired no_device(struct jr_resolver *r, struct jr_cell *out)
+static enum jr_fired choose_cpu(struct jr_resolver *r, struct jr_cell *out)
 {
     bool none = devices_are(r, "none");
     out->origin = JR_ORIGIN_DEFAULT;
@@ -149,7 +149,7 @@ enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out)
 {
     enum jr_device found = JR_DEVICE_CPU;
     if (devices_are(r, "none"))
-        return no_device(r, out);
+        return choose_cpu(r, out);
     if (is_driver_broken(r, JR_DEVICE_CPU))
         return JR_FAILED;
     for (unsigned i = JR_DEVICE_CPU + 1; i < JR_DEVICE_COUNT; i++) {
@@ -160,7 +160,7 @@ enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out)
         found = (enum jr_device)i;
     }
     if (found == JR_DEVICE_CPU)
-        return no_device(r, out);
+        return choose_cpu(r, out);
     r->out->job.device = found;
     out->text = jr_device_name(found);
     out->detail = describe_devices(r, found);
@@ -213,7 +213,7 @@ static bool can_grant_device(struct jr_resolver *r, uint32_t entry)
 
 /* Ranks that see all devices pick by LOCAL_RANK from a list that Ascend's
  * runtime cuts where it does not ascend. */
-static bool in_order(struct jr_resolver *r)
+static bool are_devices_ascending(struct jr_resolver *r)
 {
     const struct jr_spec *spec = r->spec;
     uint32_t last = 0, index = 0;
@@ -236,7 +236,7 @@ static bool in_order(struct jr_resolver *r)
 }
 
 /* Complain about an entry that is a device which another entry named. */
-static bool is_first(struct jr_resolver *r, uint32_t entry)
+static bool is_first_device(struct jr_resolver *r, uint32_t entry)
 {
     const struct jr_spec *spec = r->spec;
     enum jr_device kind = r->out->job.device;
@@ -271,7 +271,7 @@ static enum jr_fired list_stated(struct jr_resolver *r, struct jr_cell *out)
     if (job->own.devices == NULL)
         return JR_FAILED;
     for (uint32_t i = 0; i < spec->devices_count; i++) {
-        granted = can_grant_device(r, i) && is_first(r, i) && granted;
+        granted = can_grant_device(r, i) && is_first_device(r, i) && granted;
         job->devices_by_index |= jr_num_u32(spec->devices[i], &index);
     }
     for (uint32_t i = 0; i < spec->devices_count; i++) {
@@ -283,7 +283,7 @@ static enum jr_fired list_stated(struct jr_resolver *r, struct jr_cell *out)
                 jr_arena_printf(r->arena, "%u", device->index);
     }
     job->own.devices_count = spec->devices_count;
-    granted = in_order(r) && granted;
+    granted = are_devices_ascending(r) && granted;
     return granted ? JR_FIRED : JR_FAILED;
 }
 
@@ -357,7 +357,7 @@ static enum jr_fired list_none(struct jr_resolver *r, struct jr_cell *out)
 }
 
 /* The model that all of the job's devices here are of. */
-static const char *own_model(const struct jr_resolver *r)
+static const char *own_device_model(const struct jr_resolver *r)
 {
     const struct jr_job *job = &r->out->job;
     const char *model = NULL;
@@ -382,7 +382,7 @@ enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out)
     if (fired != JR_FIRED)
         return fired;
     name_instances(r);
-    job->own.device_model = own_model(r);
+    job->own.device_model = own_device_model(r);
     out->number = job->own.devices_count;
     out->fact = true;
     out->text = job->own.devices_count > 0

@@ -9,8 +9,8 @@
 
 #include "banned.h"
 
-static struct jr_node *tree_of(struct jr_arena *arena,
-                               const struct jr_diff_side *side)
+static struct jr_node *resolved_tree_of(struct jr_arena *arena,
+                                        const struct jr_diff_side *side)
 {
     if (side->file == NULL)
         return NULL;
@@ -42,9 +42,9 @@ static const char *node_line(struct jr_arena *arena, const struct jr_node *node)
     return jr_buf_keep(&text, arena);
 }
 
-static const char *origin_of(struct jr_arena *arena,
-                             const struct jr_resolution *resolution,
-                             const struct jr_provenance *row)
+static const char *explain_origin(struct jr_arena *arena,
+                                  const struct jr_resolution *resolution,
+                                  const struct jr_provenance *row)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_explain_from(&text, resolution, row);
@@ -66,8 +66,8 @@ static struct jr_contrast_side field_side(struct jr_arena *arena,
         ret.at = jr_spec_where(side->file, path);
     if (ret.at.line != 0)
         return ret;
-    ret.from =
-        origin == NULL ? "default" : origin_of(arena, side->resolution, origin);
+    ret.from = origin == NULL ? "default"
+                              : explain_origin(arena, side->resolution, origin);
     return ret;
 }
 
@@ -80,8 +80,9 @@ static bool is_side_default(const struct jr_contrast_side *side)
 /* How a spec is put together is no value of it; where records go unless it is
  * stated depends on where one stands; and beside nothing at all, only what is
  * stated is news. */
-static bool is_news(const struct jr_contrast_row *row,
-                    const struct jr_diff_side *a, const struct jr_diff_side *b)
+static bool is_row_shown(const struct jr_contrast_row *row,
+                         const struct jr_diff_side *a,
+                         const struct jr_diff_side *b)
 {
     enum jr_part part = jr_part_of(row->name);
     if (part == JR_PART_SOURCE)
@@ -105,7 +106,7 @@ static void add_field_rows(struct jr_contrast *to,
         row->part = jr_part_word(jr_part_of(change->path));
         row->a = field_side(&to->arena, row->name, change->a, a);
         row->b = field_side(&to->arena, row->name, change->b, b);
-        if (!is_news(row, a, b))
+        if (!is_row_shown(row, a, b))
             to->count--;
     }
 }
@@ -115,8 +116,8 @@ int jr_diff_make(struct jr_contrast *ret, const struct jr_diff_side *a,
 {
     struct jr_contrast diff = JR_CONTRAST_INIT;
     struct jr_changes changes = JR_CHANGES_INIT;
-    const struct jr_node *left = tree_of(&diff.arena, a);
-    const struct jr_node *right = tree_of(&diff.arena, b);
+    const struct jr_node *left = resolved_tree_of(&diff.arena, a);
+    const struct jr_node *right = resolved_tree_of(&diff.arena, b);
     if (!diff.arena.failed)
         jr_changes_find(&changes, left, right);
     add_field_rows(&diff, &changes, a, b);

@@ -16,7 +16,7 @@
 
 #include "banned.h"
 
-static int by_key(const void *a, const void *b)
+static int compare_pair_keys(const void *a, const void *b)
 {
     const struct jr_pair *left = a, *right = b;
     return strcmp(left->key->text, right->key->text);
@@ -44,7 +44,8 @@ static void add_node(struct jr_buf *out, const struct jr_node *node, bool typed)
         type = jr_scalar_type(node);
     if (node->kind == JR_NODE_MAPPING) {
         if (node->count > 0)
-            qsort(node->pairs, node->count, sizeof *node->pairs, by_key);
+            qsort(node->pairs, node->count, sizeof *node->pairs,
+                  compare_pair_keys);
         jr_buf_printf(out, "{%zu", node->count);
         add_pairs(out, node, typed);
     } else if (node->kind == JR_NODE_SEQUENCE) {

@@ -36,7 +36,7 @@ static socklen_t lease_name(struct sockaddr_un *ret, uint32_t port,
 }
 
 /* Who holds a lease: a jobrun listens, so the kernel tells. */
-static struct jr_holder holder_of(uint32_t port, const uid_t *user)
+static struct jr_holder find_lease_holder(uint32_t port, const uid_t *user)
 {
     struct sockaddr_un name;
     socklen_t len = lease_name(&name, port, user);
@@ -83,7 +83,7 @@ static int hold_lease_name(uint32_t port, const uid_t *user)
 }
 
 /* The port of a name that all users have, in a line of /proc/net/unix; 0. */
-static uint32_t leased_in(const char *line)
+static uint32_t is_leased_in(const char *line)
 {
     const char *name = strstr(line, " @" PREFIX);
     uint64_t port = 0;
@@ -104,7 +104,7 @@ static size_t list_leases(uint32_t *ports, size_t most)
     FILE *file = fopen("/proc/net/unix", "re");
     while (file != NULL && count < most &&
            fgets(line, sizeof line, file) != NULL) {
-        uint32_t port = leased_in(line);
+        uint32_t port = is_leased_in(line);
         if (port != 0)
             ports[count++] = port;
     }
@@ -123,18 +123,18 @@ static bool is_squatter(const struct jr_holder *holder)
     if (count <= JR_LEASES_MOST)
         return false;
     for (size_t i = 0; i < count && theirs <= JR_LEASES_MOST; i++)
-        theirs += holder_of(ports[i], NULL).uid == holder->uid;
+        theirs += find_lease_holder(ports[i], NULL).uid == holder->uid;
     return theirs > JR_LEASES_MOST;
 }
 
 /* The name that all users have is a squatter's: ours keeps our own jobs apart.
  * Where that is squatted, too, any socket stands for the lease. */
-static int hold_beside(uint32_t port, struct jr_error *err)
+static int hold_user_lease(uint32_t port, struct jr_error *err)
 {
     const uid_t own = geteuid();
     int fd = hold_lease_name(port, &own);
     if (fd < 0 && errno == EADDRINUSE) {
-        struct jr_holder holder = holder_of(port, &own);
+        struct jr_holder holder = find_lease_holder(port, &own);
         if (holder.uid == own)
             return refuse_port(err, port, "leased by jobrun,", &holder);
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -153,10 +153,10 @@ static int lease_port(uint32_t port, struct jr_error *err)
     if (errno != EADDRINUSE)
         return jr_error_sys(err, JR_STATUS_UNRESOLVED, "cannot lease port %u",
                             port);
-    struct jr_holder holder = holder_of(port, NULL);
+    struct jr_holder holder = find_lease_holder(port, NULL);
     if (holder.uid == geteuid() || !is_squatter(&holder))
         return refuse_port(err, port, "leased by jobrun,", &holder);
-    return hold_beside(port, err);
+    return hold_user_lease(port, err);
 }
 
 /* Bind as rank 0 will; 0, or -1 with errno. A machine without IPv6 is fine. */

@@ -137,7 +137,7 @@ static bool is_text_value(const struct jr_node *mapping, const char *key,
 }
 
 /* What only a function may state, and so has no default in the table. */
-static void drop_of_function(struct jr_node *root)
+static void drop_function_defaults(struct jr_node *root)
 {
     struct jr_node *python = jr_doc_find(root, "entrypoint.python");
     if (is_text_value(python, "smoke_test", "false"))
@@ -172,7 +172,7 @@ static void drop_derived(struct jr_node *root)
 void jr_part_keep_experiment(struct jr_node *root)
 {
     keep_fields(root, jr_field_root());
-    drop_of_function(root);
+    drop_function_defaults(root);
     drop_derived(root);
 }
 

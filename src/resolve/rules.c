@@ -91,7 +91,8 @@ static bool is_rule_ready(const struct jr_resolver *r,
     return !out->known && !out->failed && jr_cells_known(r, rule->needs);
 }
 
-static bool from_facts(const struct jr_resolver *r, const struct jr_cell *cell)
+static bool is_from_facts(const struct jr_resolver *r,
+                          const struct jr_cell *cell)
 {
     bool own = !jr_cell_stated(cell) && cell->origin != JR_ORIGIN_DERIVED &&
                cell->origin != JR_ORIGIN_DEFAULT;
@@ -102,7 +103,7 @@ void jr_rules_show(struct jr_resolver *r, enum jr_field field,
                    const struct jr_cell *out)
 {
     r->cells[field] = *out;
-    r->cells[field].fact = out->fact || from_facts(r, out);
+    r->cells[field].fact = out->fact || is_from_facts(r, out);
 }
 
 /* Try one rule; whether it changed anything. */

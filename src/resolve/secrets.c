@@ -30,7 +30,7 @@ struct found {
 };
 
 /* The longest come first: one may be a part of another. */
-static void sort_in(struct jr_strv *values, struct jr_strv *names)
+static void sort_secret_in(struct jr_strv *values, struct jr_strv *names)
 {
     size_t i = values->count - 1;
     char *value = values->items[i], *name = names->items[i];
@@ -54,7 +54,7 @@ static void add_secret_value(struct found *found, const char *name,
     jr_strv_push(&found->values, arena, jr_arena_strdup(arena, value));
     jr_strv_push(&found->names, arena, jr_arena_strdup(arena, name));
     if (!arena->failed)
-        sort_in(&found->values, &found->names);
+        sort_secret_in(&found->values, &found->names);
 }
 
 /* Where the name of NAME=VALUE, of `len` bytes, is a secret's. */
@@ -115,7 +115,7 @@ static void add_arguments(struct found *found, char *const *args, size_t count)
     }
 }
 
-static bool is_read(const struct jr_resolver *r, const char *value)
+static bool is_secret_read(const struct jr_resolver *r, const char *value)
 {
     const struct jr_strv *hidden = &jr_spec_doc(r->file)->hidden;
     for (size_t i = 0; i < hidden->count; i++)
@@ -147,7 +147,8 @@ static void warn_of_argument(struct jr_resolver *r, const char *name,
     const char *stated = jr_env_get(r->options->environ, name);
     char *const *args = r->out->job.entrypoint.argv;
     uint32_t i = 0, count = r->out->job.entrypoint.argv_count;
-    if (stated == NULL || strcmp(stated, value) != 0 || is_read(r, value))
+    if (stated == NULL || strcmp(stated, value) != 0 ||
+        is_secret_read(r, value))
         return;
     while (i < count && strstr(args[i], value) == NULL)
         i++;

@@ -228,8 +228,8 @@ static enum jr_fired refuse_uncounted(struct jr_resolver *r, const char *what,
 
 /* Nodes that were asked and differ have each their own number, all at least
  * one; a node that lacks it is left to what it says itself. */
-static enum jr_fired take_each(struct jr_resolver *r, struct jr_cell *out,
-                               const struct jr_counts *each)
+static enum jr_fired take_each_size(struct jr_resolver *r, struct jr_cell *out,
+                                    const struct jr_counts *each)
 {
     bool all = each->count > 0 && JR_CELL(r, NODES).known &&
                each->count == JR_CELL(r, NODES).number;
@@ -262,7 +262,7 @@ enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
             return refuse_uncounted(r, "CPUs", "or give their number: 4x0,32c");
         out->detail = jr_arena_printf(r->arena, "%u usable CPUs", out->number);
         out->rule = "CPUs per node: affinity, cpuset and quota";
-        return take_each(r, out, &r->hw->cpus_each);
+        return take_each_size(r, out, &r->hw->cpus_each);
     }
     if (devices->number == 0)
         return refuse_uncounted(
@@ -275,5 +275,5 @@ enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
                 : "or list them in devices");
     out->number = devices->number;
     return jr_devices_listed(r) ? JR_FIRED
-                                : take_each(r, out, &r->hw->devices_each);
+                                : take_each_size(r, out, &r->hw->devices_each);
 }

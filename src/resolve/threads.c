@@ -33,7 +33,7 @@ enum jr_fired jr_rule_threads_env(struct jr_resolver *r, struct jr_cell *out)
 }
 
 /* Why the variable says nothing. */
-static const char *pass_omp(struct jr_resolver *r)
+static const char *explain_ignored_omp(struct jr_resolver *r)
 {
     const char *omp = r->hw->environment.omp_num_threads;
     if (omp == NULL || omp[0] == '\0')
@@ -48,7 +48,7 @@ static const char *pass_omp(struct jr_resolver *r)
 enum jr_fired jr_rule_threads(struct jr_resolver *r, struct jr_cell *out)
 {
     const struct jr_hw_cpus *cpus = &r->hw->cpus;
-    const char *omp = pass_omp(r);
+    const char *omp = explain_ignored_omp(r);
     uint32_t ranks = jr_place_here(r);
     uint32_t cores = cpus->usable_cores ? cpus->usable_cores : cpus->usable;
     uint32_t usable = jr_cpus_within_quota(r->hw, cores);

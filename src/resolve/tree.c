@@ -240,8 +240,8 @@ static void add_command_args(const struct filling *to, char *const *args)
 
 /* A secret is not written down: it has to come from the environment. One that
  * is unset (null) tells nothing. */
-static void hide_variables(struct jr_arena *arena, struct jr_node *env,
-                           const struct jr_spec *spec)
+static void redact_variables(struct jr_arena *arena, struct jr_node *env,
+                             const struct jr_spec *spec)
 {
     for (size_t i = 0; env != NULL && i < env->count; i++) {
         struct jr_pair *pair = &env->pairs[i];
@@ -255,13 +255,14 @@ static void hide_variables(struct jr_arena *arena, struct jr_node *env,
     }
 }
 
-static void hide_secrets(struct jr_arena *arena, struct jr_node *root,
-                         const struct jr_spec *spec)
+static void redact_secrets(struct jr_arena *arena, struct jr_node *root,
+                           const struct jr_spec *spec)
 {
     const struct jr_node *entries = jr_doc_get(root, "per_rank");
-    hide_variables(arena, jr_doc_get(root, "env"), spec);
+    redact_variables(arena, jr_doc_get(root, "env"), spec);
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        hide_variables(arena, jr_doc_get(entries->pairs[i].value, "env"), spec);
+        redact_variables(arena, jr_doc_get(entries->pairs[i].value, "env"),
+                         spec);
 }
 
 /* A scalar whose text a shell reads has it by the shell's own means. */
@@ -344,7 +345,7 @@ struct jr_node *jr_resolved_tree(struct jr_arena *arena,
     struct jr_node *root = fill_tree_values(arena, resolution, file);
     if (root == NULL)
         return NULL;
-    hide_secrets(arena, root, jr_spec_get(file));
+    redact_secrets(arena, root, jr_spec_get(file));
     jr_spec_escape(arena, root);
     if (resolution != NULL && resolution->job.hidden != NULL)
         refer_to_secrets(arena, root, &resolution->job, false);
@@ -353,7 +354,8 @@ struct jr_node *jr_resolved_tree(struct jr_arena *arena,
 }
 
 /* What a node has of its own, unless the spec says it for all. */
-static void leave_own(struct jr_node *root, const struct jr_spec_file *file)
+static void leave_out_own_fields(struct jr_node *root,
+                                 const struct jr_spec_file *file)
 {
     static const char *const own[] = {"devices", "bind", "threads", "hosts"};
     const struct jr_spec *spec = jr_spec_get(file);
@@ -373,7 +375,7 @@ void jr_resolution_emit_for_nodes(struct jr_buf *out,
     if (root != NULL) {
         leave_out_key(root, "node_rank");
         leave_out_key(root, "rank_start");
-        leave_own(root, file);
+        leave_out_own_fields(root, file);
         jr_spec_escape(&arena, root);
         root = complete_node(&arena, root, jr_field_root());
     }

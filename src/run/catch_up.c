@@ -53,7 +53,8 @@ static void add_time(struct jr_times *times, uint64_t end, uint64_t wall_ns)
 }
 
 /* The first that is not over at `at`; NULL: nobody knows. */
-static const struct jr_time *time_at(const struct jr_times *times, uint64_t at)
+static const struct jr_time *find_time_at(const struct jr_times *times,
+                                          uint64_t at)
 {
     for (uint32_t i = 0; times != NULL && i < times->count; i++)
         if (times->items[i].end > at)
@@ -63,7 +64,7 @@ static const struct jr_time *time_at(const struct jr_times *times, uint64_t at)
 
 static const struct jr_time *next_time(const struct jr_follower *stream)
 {
-    return time_at(stream->times, stream->shown.at);
+    return find_time_at(stream->times, stream->shown.at);
 }
 
 /* All streams have come as far as they may: on by a while, of which there are
@@ -143,7 +144,7 @@ static void note_lost(struct jr_follower *stream, const char *why,
 static bool show_piece(struct jr_catch_up *all, struct jr_follower *stream)
 {
     struct jr_shown *shown = &stream->shown;
-    const struct jr_time *time = time_at(stream->times, shown->at);
+    const struct jr_time *time = find_time_at(stream->times, shown->at);
     uint64_t most = all->lines->fold != NULL ? FOLD_PIECE : PIECE;
     if (time != NULL && time->end - shown->at < most)
         most = time->end - shown->at;

@@ -15,13 +15,13 @@
 /* Each step returns 0, or -1 with errno; the table below names its stage. */
 typedef int child_step(const struct jr_child *child);
 
-static int own_table(const struct jr_child *child)
+static int own_descriptor_table(const struct jr_child *child)
 {
     (void)child;
     return close_range(JR_SLOT_END, ~0U, CLOSE_RANGE_UNSHARE);
 }
 
-static int new_session(const struct jr_child *child)
+static int start_new_session(const struct jr_child *child)
 {
     (void)child;
     return setsid() < 0 ? -1 : 0;
@@ -149,12 +149,18 @@ int jr_child_main(void *data)
         enum jr_stage stage;
         child_step *step;
     } steps[] = {
-        {JR_STAGE_CLONE, own_table},        {JR_STAGE_SESSION, new_session},
-        {JR_STAGE_PARENT, die_with_runner}, {JR_STAGE_STDIN, open_stdin},
-        {JR_STAGE_STDOUT, open_stdout},     {JR_STAGE_STDERR, open_stderr},
-        {JR_STAGE_LIMITS, close_others},    {JR_STAGE_LIMITS, set_limits},
-        {JR_STAGE_CPUS, bind_child_cpus},   {JR_STAGE_WORKDIR, enter_workdir},
-        {JR_STAGE_SIGNALS, reset_signals},  {JR_STAGE_EXEC, execute_program},
+        {JR_STAGE_CLONE, own_descriptor_table},
+        {JR_STAGE_SESSION, start_new_session},
+        {JR_STAGE_PARENT, die_with_runner},
+        {JR_STAGE_STDIN, open_stdin},
+        {JR_STAGE_STDOUT, open_stdout},
+        {JR_STAGE_STDERR, open_stderr},
+        {JR_STAGE_LIMITS, close_others},
+        {JR_STAGE_LIMITS, set_limits},
+        {JR_STAGE_CPUS, bind_child_cpus},
+        {JR_STAGE_WORKDIR, enter_workdir},
+        {JR_STAGE_SIGNALS, reset_signals},
+        {JR_STAGE_EXEC, execute_program},
     };
     struct jr_child *child = data;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {

@@ -55,7 +55,7 @@ uint64_t jr_companion_key(const char *boot_id, int64_t pid, uint64_t ticks)
 }
 
 /* One byte of the file, which need not be there: the guard's. */
-static struct flock lock_of(uint64_t key)
+static struct flock make_guard_lock(uint64_t key)
 {
     return (struct flock){.l_type = F_WRLCK,
                           .l_whence = SEEK_SET,
@@ -67,7 +67,7 @@ static struct flock lock_of(uint64_t key)
  * any descriptor of the file, too: there is one, where no start moves it. */
 void jr_companion_hold(int run_fd, uint64_t key)
 {
-    struct flock lock = lock_of(key);
+    struct flock lock = make_guard_lock(key);
     int fd = openat(run_fd, HELD, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     int kept = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
     if (fd >= 0)
@@ -78,7 +78,7 @@ void jr_companion_hold(int run_fd, uint64_t key)
 
 pid_t jr_companion_of(int run_fd, uint64_t key)
 {
-    struct flock lock = lock_of(key);
+    struct flock lock = make_guard_lock(key);
     JR_CLOSE int fd =
         openat(run_fd, HELD, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)

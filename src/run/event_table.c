@@ -148,14 +148,14 @@ const char *jr_event_word(enum jr_event_name name)
 }
 
 /* The first member from `from` on of those in the set; their number: none. */
-static unsigned next_in(uint32_t set, unsigned from)
+static unsigned next_member_in(uint32_t set, unsigned from)
 {
     uint32_t rest = from < 32 ? set >> from : 0;
     return rest == 0 ? JR_SAYS_COUNT : from + (unsigned)__builtin_ctz(rest);
 }
 
-static const void *at_of(const struct jr_event *event,
-                         const struct member *member)
+static const void *member_address(const struct jr_event *event,
+                                  const struct member *member)
 {
     return (const char *)event + member->at;
 }
@@ -222,18 +222,19 @@ void jr_event_put(struct jr_buf *out, const struct jr_event *event)
     jr_buf_u64(out, event->ns);
     jr_buf_str(out, ",\"event\":");
     put_quoted(out, row->word);
-    for (unsigned i = next_in(says, 0); i < JR_SAYS_COUNT;
-         i = next_in(says, i + 1)) {
+    for (unsigned i = next_member_in(says, 0); i < JR_SAYS_COUNT;
+         i = next_member_in(says, i + 1)) {
         jr_buf_char(out, ',');
         put_quoted(out, members[i].key);
         jr_buf_char(out, ':');
-        put_value(out, &members[i], at_of(event, &members[i]));
+        put_value(out, &members[i], member_address(event, &members[i]));
     }
     jr_buf_str(out, "}\n");
 }
 
 /* The value of a word; -1: it is none. */
-static int32_t word_of(const struct member *member, const json_t *value)
+static int32_t find_member_word(const struct member *member,
+                                const json_t *value)
 {
     const char *word = json_string_value(value);
     for (size_t i = 0; word != NULL && i < member->shape.words_count; i++)
@@ -263,7 +264,7 @@ static bool get_u32(void *at, const json_t *value)
 static bool get_event_word(const struct member *member, void *at,
                            const json_t *value)
 {
-    int32_t found = word_of(member, value);
+    int32_t found = find_member_word(member, value);
     if (found >= 0)
         *(uint32_t *)at = (uint32_t)found;
     return found >= 0;
@@ -319,8 +320,8 @@ bool jr_event_of(struct jr_event *ret, const json_t *line)
     ret->name = event_of_name(word);
     ret->wall_ns = time == NULL ? 0 : jr_clock_ns_of(jr_clock_of_rfc3339(time));
     uint32_t may = rows[ret->name].says | rows[ret->name].may | JR_SAYS(NODE);
-    for (unsigned i = next_in(may, 0); i < JR_SAYS_COUNT;
-         i = next_in(may, i + 1)) {
+    for (unsigned i = next_member_in(may, 0); i < JR_SAYS_COUNT;
+         i = next_member_in(may, i + 1)) {
         void *at = (char *)ret + members[i].at;
         if (get_value(&members[i], at, json_object_get(line, members[i].key)))
             ret->says |= UINT32_C(1) << i;
@@ -350,8 +351,8 @@ static json_t *row_schema(const struct row *row)
     uint32_t all = row->says | row->may;
     jr_json_set_str(event, "const", row->word);
     jr_json_set(properties, "event", event);
-    for (unsigned i = next_in(all, 0); i < JR_SAYS_COUNT;
-         i = next_in(all, i + 1))
+    for (unsigned i = next_member_in(all, 0); i < JR_SAYS_COUNT;
+         i = next_member_in(all, i + 1))
         add_event_member(properties,
                          (row->says >> i & 1) != 0 ? required : NULL,
                          (enum jr_event_member)i);

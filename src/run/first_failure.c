@@ -52,7 +52,7 @@ static const size_t MAX_ERROR_FILE = (size_t)4 << 20;
 /* Whether the rank exits already. A /proc of another PID namespace would tell
  * of somebody else: the parent has to be us. A main thread that ended alone is
  * a zombie, too, while the others live. */
-static bool is_exiting(const struct jr_rank_run *rank)
+static bool is_rank_exiting(const struct jr_rank_run *rank)
 {
     struct jr_proc proc;
     return jr_proc_of(&proc, rank->pid) && proc.parent == getpid() &&
@@ -67,7 +67,7 @@ static void note_exiting_ranks(struct jr_runner *runner)
         if (rank->pid == 0 || rank->watch.fd < 0 ||
             rank->outcome->exiting_ns != 0)
             continue;
-        bool exiting = is_exiting(rank);
+        bool exiting = is_rank_exiting(rank);
         uint64_t now = jr_clock_ns();
         if (exiting)
             rank->outcome->exiting_ns = now;

@@ -20,12 +20,13 @@ struct jr_fold_line {
     uint64_t since_ns, wall_ns;
 };
 
-static struct jr_fold_line *line_at(const struct jr_fold *fold, uint64_t place)
+static struct jr_fold_line *queued_line(const struct jr_fold *fold,
+                                        uint64_t place)
 {
     return &fold->lines[place % JR_FOLD_LINES_MOST];
 }
 
-static uint64_t *bits_at(const struct jr_fold *fold, uint64_t place)
+static uint64_t *rank_bits(const struct jr_fold *fold, uint64_t place)
 {
     size_t words = fold->count / BITS + 1;
     return fold->bits + place % JR_FOLD_LINES_MOST * words;
@@ -33,7 +34,7 @@ static uint64_t *bits_at(const struct jr_fold *fold, uint64_t place)
 
 /* FNV-1a, eight bytes at a time: a line's fellows lie in its bucket, and who
  * floods one costs no more than the queue is long. */
-static uint64_t hash_of(const struct jr_fold_input *line)
+static uint64_t hash_line(const struct jr_fold_input *line)
 {
     uint64_t hash = UINT64_C(14695981039346656037) + (uint64_t)line->number;
     size_t at = 0;
@@ -48,8 +49,8 @@ static uint64_t hash_of(const struct jr_fold_input *line)
     return hash ^ hash >> 29;
 }
 
-static bool is_equal(const struct jr_fold_line *held, uint64_t hash,
-                     const struct jr_fold_input *line)
+static bool is_equal_line(const struct jr_fold_line *held, uint64_t hash,
+                          const struct jr_fold_input *line)
 {
     return held->hash == hash && held->len == line->len &&
            held->number == line->number &&
@@ -65,15 +66,15 @@ static uint64_t find_equal_line(const struct jr_fold *fold, uint64_t hash,
     uint64_t from = *line->place > fold->first ? *line->place : fold->first;
     uint64_t found = fold->end;
     uint64_t at = fold->buckets[hash % JR_FOLD_LINES_MOST];
-    for (; at > from; at = line_at(fold, at - 1)->before)
-        if (is_equal(line_at(fold, at - 1), hash, line))
+    for (; at > from; at = queued_line(fold, at - 1)->before)
+        if (is_equal_line(queued_line(fold, at - 1), hash, line))
             found = at - 1;
     return found;
 }
 
-static size_t take_ranks(const struct jr_fold *fold, uint64_t place)
+static size_t list_line_ranks(const struct jr_fold *fold, uint64_t place)
 {
-    const uint64_t *bits = bits_at(fold, place);
+    const uint64_t *bits = rank_bits(fold, place);
     size_t count = 0;
     for (uint32_t word = 0; word <= fold->count / BITS; word++)
         for (uint64_t left = bits[word]; left != 0; left &= left - 1)
@@ -82,16 +83,17 @@ static size_t take_ranks(const struct jr_fold *fold, uint64_t place)
     return count;
 }
 
-static void show_first(struct jr_fold *fold)
+static void show_first_line(struct jr_fold *fold)
 {
-    struct jr_fold_line *line = line_at(fold, fold->first);
+    struct jr_fold_line *line = queued_line(fold, fold->first);
     const struct jr_folded folded = {.text = line->text,
                                      .len = line->len,
                                      .around = line->around,
                                      .number = line->number,
                                      .wall_ns = line->wall_ns,
                                      .ranks = fold->ranks,
-                                     .count = take_ranks(fold, fold->first)};
+                                     .count =
+                                         list_line_ranks(fold, fold->first)};
     fold->show(fold->owner, &folded);
     fold->bytes -= line->len;
     free(line->text);
@@ -99,48 +101,49 @@ static void show_first(struct jr_fold *fold)
     fold->first++;
 }
 
-static bool is_empty(const struct jr_fold *fold)
+static bool is_queue_empty(const struct jr_fold *fold)
 {
     return fold->first == fold->end;
 }
 
-static void await_first(struct jr_fold *fold)
+static void await_first_line(struct jr_fold *fold)
 {
     fold->timer.at =
-        is_empty(fold) ? 0
-                       : line_at(fold, fold->first)->since_ns + JR_FOLD_WAIT_NS;
+        is_queue_empty(fold)
+            ? 0
+            : queued_line(fold, fold->first)->since_ns + JR_FOLD_WAIT_NS;
 }
 
-static bool is_fold_held(const struct jr_fold *fold)
+static bool is_collapse_held(const struct jr_fold *fold)
 {
-    return fold->stands != NULL && !is_empty(fold) &&
-           fold->stands(fold->owner, line_at(fold, fold->first)->number);
+    return fold->stands != NULL && !is_queue_empty(fold) &&
+           fold->stands(fold->owner, queued_line(fold, fold->first)->number);
 }
 
-static void on_fold_time(void *owner)
+static void on_collapse_time(void *owner)
 {
     struct jr_fold *fold = owner;
     uint64_t now = jr_clock_ns();
-    while (!is_empty(fold) && !is_fold_held(fold) &&
-           line_at(fold, fold->first)->since_ns + JR_FOLD_WAIT_NS <= now)
-        show_first(fold);
-    if (!is_fold_held(fold)) /* else jr_fold_resume is called */
-        await_first(fold);
+    while (!is_queue_empty(fold) && !is_collapse_held(fold) &&
+           queued_line(fold, fold->first)->since_ns + JR_FOLD_WAIT_NS <= now)
+        show_first_line(fold);
+    if (!is_collapse_held(fold)) /* else jr_fold_resume is called */
+        await_first_line(fold);
 }
 
 void jr_fold_resume(struct jr_fold *fold)
 {
-    if (is_empty(fold) || fold->timer.at != 0)
+    if (is_queue_empty(fold) || fold->timer.at != 0)
         return;
-    line_at(fold, fold->first)->since_ns = jr_clock_ns();
-    await_first(fold);
+    queued_line(fold, fold->first)->since_ns = jr_clock_ns();
+    await_first_line(fold);
 }
 
 void jr_fold_flush(struct jr_fold *fold)
 {
-    while (!is_empty(fold))
-        show_first(fold);
-    await_first(fold);
+    while (!is_queue_empty(fold))
+        show_first_line(fold);
+    await_first_line(fold);
 }
 
 /* Put it at the end of the queue. Out of memory it is shown alone, in order. */
@@ -163,16 +166,16 @@ static uint64_t append_line(struct jr_fold *fold, uint64_t hash,
     memcpy(text, line->text, line->len);
     uint64_t place = fold->end++;
     uint64_t *bucket = &fold->buckets[hash % JR_FOLD_LINES_MOST];
-    *line_at(fold, place) = (struct jr_fold_line){.text = text,
-                                                  .len = line->len,
-                                                  .around = line->around,
-                                                  .number = line->number,
-                                                  .hash = hash,
-                                                  .before = *bucket,
-                                                  .since_ns = jr_clock_ns(),
-                                                  .wall_ns = line->wall_ns};
+    *queued_line(fold, place) = (struct jr_fold_line){.text = text,
+                                                      .len = line->len,
+                                                      .around = line->around,
+                                                      .number = line->number,
+                                                      .hash = hash,
+                                                      .before = *bucket,
+                                                      .since_ns = jr_clock_ns(),
+                                                      .wall_ns = line->wall_ns};
     *bucket = place + 1;
-    memset(bits_at(fold, place), 0,
+    memset(rank_bits(fold, place), 0,
            (fold->count / BITS + 1) * sizeof *fold->bits);
     fold->bytes += line->len;
     return place;
@@ -180,21 +183,22 @@ static uint64_t append_line(struct jr_fold *fold, uint64_t hash,
 
 void jr_fold_add(struct jr_fold *fold, const struct jr_fold_input *line)
 {
-    uint64_t hash = hash_of(line);
+    uint64_t hash = hash_line(line);
     uint64_t place = find_equal_line(fold, hash, line);
     if (place == fold->end)
         place = append_line(fold, hash, line);
     if (place == fold->end)
         return;
-    bits_at(fold, place)[line->rank / BITS] |= UINT64_C(1) << line->rank % BITS;
-    line_at(fold, place)->joined++;
+    rank_bits(fold, place)[line->rank / BITS] |= UINT64_C(1)
+                                                 << line->rank % BITS;
+    queued_line(fold, place)->joined++;
     *line->place = place + 1;
-    while (!is_empty(fold) &&
-           (line_at(fold, fold->first)->joined >= line->most ||
+    while (!is_queue_empty(fold) &&
+           (queued_line(fold, fold->first)->joined >= line->most ||
             fold->end - fold->first >= JR_FOLD_LINES_MOST ||
             fold->bytes > JR_FOLD_BYTES_MOST))
-        show_first(fold);
-    await_first(fold);
+        show_first_line(fold);
+    await_first_line(fold);
 }
 
 struct jr_fold *jr_fold_new(uint32_t count, struct jr_loop *loop,
@@ -203,7 +207,7 @@ struct jr_fold *jr_fold_new(uint32_t count, struct jr_loop *loop,
     struct jr_fold *fold = calloc(1, sizeof *fold);
     if (fold == NULL)
         return NULL;
-    fold->timer = (struct jr_timer){.due = on_fold_time, .owner = fold};
+    fold->timer = (struct jr_timer){.due = on_collapse_time, .owner = fold};
     fold->count = count;
     fold->show = show;
     fold->owner = owner;

@@ -247,7 +247,7 @@ bool jr_group_may_be_led(const char *path)
 }
 
 /* "populated 1" in cgroup.events: here, or in a group below. */
-static bool is_populated(int events)
+static bool is_group_populated(int events)
 {
     char text[128];
     ssize_t len = pread(events, text, sizeof text - 1, 0);
@@ -258,14 +258,14 @@ static bool is_populated(int events)
 }
 
 /* The kernel tells changes of cgroup.events by POLLPRI. */
-static bool await_empty(const char *group, uint64_t limit_ns)
+static bool await_empty_group(const char *group, uint64_t limit_ns)
 {
     char path[PATH_MAX + 32];
     (void)snprintf(path, sizeof path, "%s/cgroup.events", group);
     JR_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct pollfd events = {.fd = fd, .events = POLLPRI};
     uint64_t until = jr_clock_ns() + limit_ns, now;
-    while (fd >= 0 && is_populated(fd)) {
+    while (fd >= 0 && is_group_populated(fd)) {
         now = jr_clock_ns();
         if (now >= until)
             return false;
@@ -278,7 +278,7 @@ uint32_t jr_group_clear(const char *path, uint64_t limit_ns, bool *ret_left)
 {
     uint32_t count = count_processes(path);
     (void)write_group_control(path, "cgroup.kill", "1");
-    *ret_left = !await_empty(path, limit_ns);
+    *ret_left = !await_empty_group(path, limit_ns);
     remove_tree(AT_FDCWD, path, 0);
     return count;
 }

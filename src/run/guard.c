@@ -276,7 +276,7 @@ static bool await_runner(struct guard *guard, siginfo_t *ret)
 
 /* What the runner could not end, it has named; if it was killed, it is what is
  * left itself. */
-static void name_stuck(const struct guard *guard, siginfo_t *ret)
+static void name_stuck_processes(const struct guard *guard, siginfo_t *ret)
 {
     struct jr_outcome *outcome = &guard->shared->outcome;
     bool finished = guard->shared->finished;
@@ -289,7 +289,7 @@ static void name_stuck(const struct guard *guard, siginfo_t *ret)
 }
 
 /* What it was writing besides. */
-static void tidy_logs(const struct guard *guard)
+static void finish_limited_logs(const struct guard *guard)
 {
     const struct jr_plan *plan = guard->plan;
     for (uint32_t i = 0; i < plan->count; i++) {
@@ -354,7 +354,7 @@ static void finish_outcome(struct guard *guard, siginfo_t *end)
     if (end->si_code == CLD_EXITED)
         return;
     record_loss(guard, end->si_status, &sweep);
-    tidy_logs(guard);
+    finish_limited_logs(guard);
 }
 
 /* Where a rank died of a signal that stops jobrun, too, and jobrun has not got
@@ -436,7 +436,7 @@ static int run_guarded(struct guard *guard, const struct jr_budget *budget,
     if (await_runner(guard, &end))
         finish_outcome(guard, &end);
     else
-        name_stuck(guard, &end);
+        name_stuck_processes(guard, &end);
     if (judge_runner_end(guard, &end, err) != 0)
         return -1;
     receive_share(guard);

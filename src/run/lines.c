@@ -19,8 +19,8 @@ static bool is_terminal(const struct jr_feed *feed)
 }
 
 /* Lines that may need changing are rebuilt; the others go as they lie. */
-static bool is_careful(const struct jr_feed *feed, const char *bytes,
-                       size_t len)
+static bool needs_sanitizing(const struct jr_feed *feed, const char *bytes,
+                             size_t len)
 {
     return is_terminal(feed) || memchr(bytes, '\r', len) != NULL;
 }
@@ -96,8 +96,8 @@ static void show_changed(struct jr_feed *feed, const char *line, size_t len,
     add_changed(&lines->shown, feed, line, len, whole);
 }
 
-static void fold_line(struct jr_feed *feed, const char *line, size_t len,
-                      bool whole)
+static void collapse_line(struct jr_feed *feed, const char *line, size_t len,
+                          bool whole)
 {
     struct jr_lines *lines = feed->lines;
     const struct jr_plan *plan = lines->plan;
@@ -117,7 +117,7 @@ static void fold_line(struct jr_feed *feed, const char *line, size_t len,
                                         .place = &feed->place});
 }
 
-static void show_folded(void *owner, const struct jr_folded *line)
+static void show_collapsed(void *owner, const struct jr_folded *line)
 {
     struct jr_lines *lines = owner;
     const struct jr_plan *plan = lines->plan;
@@ -158,7 +158,7 @@ static void show_feed_line(struct jr_feed *feed, bool careful, const char *line,
                            size_t len, bool whole)
 {
     if (feed->lines->fold != NULL && feed->rank->around[0] != NULL)
-        fold_line(feed, line, len, whole);
+        collapse_line(feed, line, len, whole);
     else if (careful)
         show_changed(feed, line, len, whole);
     else
@@ -203,7 +203,8 @@ static void forget_unfinished(struct jr_feed *feed)
 static void show_rest(struct jr_feed *feed, bool whole)
 {
     if (feed->rest_len > 0)
-        show_unless_hidden(feed, is_careful(feed, feed->rest, feed->rest_len),
+        show_unless_hidden(feed,
+                           needs_sanitizing(feed, feed->rest, feed->rest_len),
                            feed->rest, feed->rest_len, whole);
     flush_shown(feed->lines, feed->number);
     forget_unfinished(feed);
@@ -211,7 +212,7 @@ static void show_rest(struct jr_feed *feed, bool whole)
 
 /* A line that redraws itself is no line to show now and again: on a terminal
  * its state stands below the others until it is finished. */
-static void light_rest(struct jr_feed *feed)
+static void show_rest_in_place(struct jr_feed *feed)
 {
     struct jr_lines *lines = feed->lines;
     size_t len = feed->rest_len;
@@ -237,7 +238,7 @@ static void keep_rest(struct jr_feed *feed, const char *bytes, size_t len)
     bool redrawn =
         feed->rest_len > 0 && memchr(feed->rest, '\r', feed->rest_len) != NULL;
     if (redrawn)
-        light_rest(feed);
+        show_rest_in_place(feed);
     if (feed->rest_len >= LINE_MOST) {
         show_rest(feed, false);
         return;
@@ -265,7 +266,7 @@ static const char *add_lines(struct jr_feed *feed, const char *at,
                              const char *end)
 {
     const char *line = memchr(at, '\n', (size_t)(end - at));
-    bool careful = is_careful(feed, at, (size_t)(end - at));
+    bool careful = needs_sanitizing(feed, at, (size_t)(end - at));
     while (line != NULL && !is_feed_full(feed)) {
         show_unless_hidden(feed, careful, at, (size_t)(line - at), true);
         at = line + 1;
@@ -310,7 +311,7 @@ void jr_feed_note(struct jr_feed *feed, const char *text, size_t len)
 {
     show_rest(feed, true);
     feed->begun = JR_BEGUN_NOTHING;
-    show_feed_line(feed, is_careful(feed, text, len), text, len, true);
+    show_feed_line(feed, needs_sanitizing(feed, text, len), text, len, true);
     flush_shown(feed->lines, feed->number);
 }
 
@@ -368,7 +369,7 @@ int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
         jr_loop_timer(loop, &lines->partial);
     if (!console->collapse || plan->count < 2)
         return 0;
-    lines->fold = jr_fold_new(plan->count, loop, show_folded, lines);
+    lines->fold = jr_fold_new(plan->count, loop, show_collapsed, lines);
     if (lines->fold == NULL)
         return -1;
     lines->fold->stands = is_stream_waiting;

@@ -32,7 +32,7 @@
 
 #define MS UINT64_C(1000000)
 
-static bool is_returning_alive(const struct jr_rank_run *rank)
+static bool is_awaited_alive(const struct jr_rank_run *rank)
 {
     return rank->pid != 0 && rank->watch.fd >= 0;
 }
@@ -43,7 +43,7 @@ static void send_go(const struct jr_rank_run *rank)
 }
 
 /* Let it go, and give it its time. */
-static void release_rank(struct jr_rank_run *rank)
+static void let_rank_exit(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
     uint64_t limit_ms = runner->plan->policy->timeouts.exit_ms;
@@ -67,11 +67,11 @@ void jr_linger_release(struct jr_runner *runner)
                       &(struct jr_event){.name = JR_EVENT_RELEASED});
     for (uint32_t i = 0; i < runner->next; i++)
         if (runner->ranks[i].word == JR_WORD_RETURNED)
-            release_rank(&runner->ranks[i]);
+            let_rank_exit(&runner->ranks[i]);
 }
 
 /* Of several nodes, the others are waited for. */
-static void all_returned(struct jr_runner *runner)
+static void have_all_returned(struct jr_runner *runner)
 {
     if (runner->options->link == NULL)
         jr_linger_release(runner);
@@ -80,7 +80,7 @@ static void all_returned(struct jr_runner *runner)
                       &(struct jr_event){.name = JR_EVENT_ALL_RETURNED});
 }
 
-static void handle_returned(struct jr_rank_run *rank, enum jr_word word)
+static void note_function_end(struct jr_rank_run *rank, enum jr_word word)
 {
     struct jr_runner *runner = rank->runner;
     rank->word = word;
@@ -90,19 +90,19 @@ static void handle_returned(struct jr_rank_run *rank, enum jr_word word)
                                      .rank = rank->plan->rank,
                                      .returned = word == JR_WORD_RETURNED});
     if (word == JR_WORD_FAILED) {
-        release_rank(rank);
+        let_rank_exit(rank);
         jr_linger_release(runner);
         return;
     }
     if (++runner->linger.returned == runner->plan->count)
-        all_returned(runner);
+        have_all_returned(runner);
     if (runner->linger.open)
-        release_rank(rank);
+        let_rank_exit(rank);
 }
 
 /* Whether the process is the rank. A fork's number comes from the helper,
  * which has told it before the rank goes on to say anything. */
-static bool is_rank(struct jr_rank_run *rank, pid_t pid)
+static bool is_rank_itself(struct jr_rank_run *rank, pid_t pid)
 {
     if (rank->pid == 0)
         jr_helper_hear(&rank->runner->helper);
@@ -111,7 +111,7 @@ static bool is_rank(struct jr_rank_run *rank, pid_t pid)
 
 /* Another process than the rank has returned: what a wrapper started, most of
  * the time, and that waits for a byte as the rank would. */
-static void release_other_process(struct jr_rank_run *rank, pid_t other)
+static void let_other_process_exit(struct jr_rank_run *rank, pid_t other)
 {
     if (rank->outcome->returned_by != 0)
         return;
@@ -120,37 +120,37 @@ static void release_other_process(struct jr_rank_run *rank, pid_t other)
 }
 
 /* Of "x 3"; 0 where it is an exception. */
-static int code_of(const char *text)
+static int read_exit_code(const char *text)
 {
     int code = 0;
     return sscanf(text, "x %d", &code) == 1 ? code : 0;
 }
 
-static void handle_control_word(struct jr_rank_run *rank,
-                                const struct jr_control_word *word)
+static void handle_control_status(struct jr_rank_run *rank,
+                                  const struct jr_control_word *word)
 {
     const char *text = word->text;
-    if (*text == 'b' && is_rank(rank, word->from)) {
+    if (*text == 'b' && is_rank_itself(rank, word->from)) {
         jr_fork_stall_reached(rank);
         text++;
     }
     bool returned = *text == 'r';
     if (!returned && *text != 'f' && *text != 'x')
         return;
-    bool own = is_rank(rank, word->from);
+    bool own = is_rank_itself(rank, word->from);
     if (!own && returned)
-        release_other_process(rank, word->from);
+        let_other_process_exit(rank, word->from);
     if (!own || rank->word != JR_WORD_NONE)
         return;
     if (returned)
         jr_pin_returned(rank, text + 1);
     else
-        jr_first_failure_told(rank, code_of(text));
-    handle_returned(rank, returned ? JR_WORD_RETURNED : JR_WORD_FAILED);
+        jr_first_failure_told(rank, read_exit_code(text));
+    note_function_end(rank, returned ? JR_WORD_RETURNED : JR_WORD_FAILED);
 }
 
 /* Returns how many bytes there were. */
-static size_t listen_to(struct jr_rank_run *rank)
+static size_t read_control_status(struct jr_rank_run *rank)
 {
     struct jr_control_word word;
     if (!jr_control_read(&word, rank->control.fd))
@@ -158,14 +158,14 @@ static size_t listen_to(struct jr_rank_run *rank)
     if (word.len == 0)
         jr_loop_close(&rank->control);
     else
-        handle_control_word(rank, &word);
+        handle_control_status(rank, &word);
     return word.len;
 }
 
-static void on_word(void *owner, uint32_t events)
+static void on_control_readable(void *owner, uint32_t events)
 {
     (void)events;
-    (void)listen_to(owner);
+    (void)read_control_status(owner);
 }
 
 /* Kill whose time is up, and wait for the next. */
@@ -175,7 +175,7 @@ static void on_exit_time(void *owner)
     uint64_t now = jr_clock_ns(), next = 0;
     for (uint32_t i = 0; i < runner->next; i++) {
         struct jr_rank_run *rank = &runner->ranks[i];
-        if (rank->leave_by == 0 || !is_returning_alive(rank))
+        if (rank->leave_by == 0 || !is_awaited_alive(rank))
             continue;
         if (rank->leave_by > now) {
             next = next == 0 || rank->leave_by < next ? rank->leave_by : next;
@@ -212,8 +212,8 @@ int jr_linger_add(struct jr_rank_run *rank, int fd)
 {
     if (fd < 0)
         return 0;
-    rank->control =
-        (struct jr_watch){.fd = fd, .ready = on_word, .owner = rank};
+    rank->control = (struct jr_watch){
+        .fd = fd, .ready = on_control_readable, .owner = rank};
     return jr_loop_add(&rank->runner->loop, &rank->control, EPOLLIN);
 }
 
@@ -224,7 +224,7 @@ void jr_linger_ended(struct jr_rank_run *rank)
     size_t left =
         rank->control.fd < 0 ? 0 : jr_control_waiting(rank->control.fd);
     while (rank->control.fd >= 0 && rank->word == JR_WORD_NONE && left > 0) {
-        size_t len = listen_to(rank);
+        size_t len = read_control_status(rank);
         left = len == 0 || len > left ? 0 : left - len;
     }
     jr_loop_close(&rank->control);

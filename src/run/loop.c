@@ -68,7 +68,8 @@ uint64_t jr_loop_resume(struct jr_loop *loop)
 }
 
 /* When a timer is due; 0: not now. */
-static uint64_t due_at(const struct jr_loop *loop, const struct jr_timer *timer)
+static uint64_t timer_due_at(const struct jr_loop *loop,
+                             const struct jr_timer *timer)
 {
     return timer->pauses && loop->paused_ns != 0 ? 0 : timer->at;
 }
@@ -78,7 +79,7 @@ static int next_timeout_ms(const struct jr_loop *loop)
 {
     uint64_t nearest = UINT64_MAX;
     for (unsigned i = 0; i < loop->timer_count; i++) {
-        uint64_t at = due_at(loop, loop->timers[i]);
+        uint64_t at = timer_due_at(loop, loop->timers[i]);
         if (at != 0 && at < nearest)
             nearest = at;
     }
@@ -91,11 +92,11 @@ static int next_timeout_ms(const struct jr_loop *loop)
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
-static void call_due(struct jr_loop *loop)
+static void call_due_timers(struct jr_loop *loop)
 {
     for (unsigned i = 0; i < loop->timer_count; i++) {
         struct jr_timer *timer = loop->timers[i];
-        uint64_t at = due_at(loop, timer);
+        uint64_t at = timer_due_at(loop, timer);
         if (at == 0 || at > jr_clock_ns())
             continue;
         timer->at = 0;
@@ -113,6 +114,6 @@ int jr_loop_turn(struct jr_loop *loop, bool busy)
         if (watch->fd >= 0)
             watch->ready(watch->owner, events[i].events);
     }
-    call_due(loop);
+    call_due_timers(loop);
     return count < 0 ? 0 : count;
 }

@@ -11,16 +11,16 @@
 
 /* Another node stops. Where this one hangs, it stops by itself, once it has
  * its evidence. */
-static void stop_by_order(struct jr_runner *runner)
+static void stop_by_command(struct jr_runner *runner)
 {
     if (!runner->hang.begun)
         jr_stop_begin(runner);
 }
 
-static void obey_order(struct jr_runner *runner, char order)
+static void handle_command(struct jr_runner *runner, char order)
 {
     if (order == JR_ORDER_STOP)
-        stop_by_order(runner);
+        stop_by_command(runner);
     else if (order == JR_ORDER_RELEASE)
         jr_linger_release(runner);
     else if (order == JR_ORDER_FIRST)
@@ -32,7 +32,7 @@ static void obey_order(struct jr_runner *runner, char order)
 }
 
 /* Who gave the orders is gone when they end: so is the job. */
-static void on_orders(void *owner, uint32_t events)
+static void on_commands(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_runner *runner = owner;
@@ -41,7 +41,7 @@ static void on_orders(void *owner, uint32_t events)
     if (len < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     for (ssize_t i = 0; i < len; i++)
-        obey_order(runner, orders[i]);
+        handle_command(runner, orders[i]);
     if (len > 0)
         return;
     jr_loop_remove(&runner->loop, &runner->orders);
@@ -54,7 +54,7 @@ int jr_orders_keep(struct jr_runner *runner)
 {
     const struct jr_run_link *link = runner->options->link;
     runner->orders =
-        (struct jr_watch){.fd = -1, .ready = on_orders, .owner = runner};
+        (struct jr_watch){.fd = -1, .ready = on_commands, .owner = runner};
     if (link == NULL)
         return 0;
     jr_events_open_fd(&runner->events, link->events_fd, JR_SLOT_END);

@@ -123,7 +123,7 @@ const char *jr_start_reason(const struct jr_plan_rank *rank,
 }
 
 /* The signal that a rank ended by, while nobody here had sent it one; 0. */
-static int hit_of(const struct jr_rank_outcome *rank)
+static int outside_signal(const struct jr_rank_outcome *rank)
 {
     if (rank->stopped_with != 0 || rank->killed)
         return 0;
@@ -155,7 +155,7 @@ int jr_outcome_hit(const struct jr_outcome *outcome)
 {
     int hit = 0;
     for (uint32_t i = 0; i < outcome->count && hit == 0; i++)
-        hit = hit_of(&outcome->ranks[i]);
+        hit = outside_signal(&outcome->ranks[i]);
     return hit;
 }
 
@@ -163,7 +163,7 @@ void jr_outcome_share(struct jr_rank_outcome *ranks, uint32_t count, int sig,
                       uint64_t now_ns)
 {
     for (uint32_t i = 0; i < count; i++)
-        if (hit_of(&ranks[i]) == sig &&
+        if (outside_signal(&ranks[i]) == sig &&
             ranks[i].ended_ns + JR_SHARE_NS > now_ns)
             ranks[i].stopped_with = sig;
 }

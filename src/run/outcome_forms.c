@@ -108,7 +108,7 @@ static void put_signal_field(struct jr_buf *out,
     jr_json_put_str(out, field->key, name);
 }
 
-static int signal_by(const json_t *name)
+static int signal_of_name(const json_t *name)
 {
     return json_is_string(name) ? jr_signal_of(json_string_value(name)) : 0;
 }
@@ -117,7 +117,7 @@ static void get_signal_field(struct jr_rank_outcome *ret,
                              const struct jr_outcome_field *field,
                              const json_t *value)
 {
-    jr_outcome_store(ret, field, signal_by(value));
+    jr_outcome_store(ret, field, signal_of_name(value));
 }
 
 /* What jobrun sent it to end it, in that order. */
@@ -143,9 +143,9 @@ static void get_stops_field(struct jr_rank_outcome *ret,
                             const json_t *value)
 {
     (void)field;
-    ret->stopped_with = signal_by(json_array_get(value, 0));
+    ret->stopped_with = signal_of_name(json_array_get(value, 0));
     ret->killed = ret->stopped_with == SIGKILL ||
-                  signal_by(json_array_get(value, 1)) == SIGKILL;
+                  signal_of_name(json_array_get(value, 1)) == SIGKILL;
 }
 
 #define END(name, word)          word,
@@ -202,7 +202,7 @@ static void get_injected_field(struct jr_rank_outcome *ret,
     ret->injection = (enum jr_inject)(found >= 0 ? found : 0);
 }
 
-static bool has_lived(const struct jr_rank_outcome *rank)
+static bool has_rank_lived(const struct jr_rank_outcome *rank)
 {
     return rank->pid != 0 && rank->ended_ns >= rank->started_ns;
 }
@@ -211,7 +211,7 @@ static void put_lifetime_field(struct jr_buf *out,
                                const struct jr_outcome_field *field,
                                const struct jr_rank_outcome *rank)
 {
-    if (has_lived(rank))
+    if (has_rank_lived(rank))
         jr_json_put_decimal(out, field->key,
                             (rank->ended_ns - rank->started_ns) / US, 6);
     else
@@ -222,7 +222,7 @@ static void put_cpu_field(struct jr_buf *out,
                           const struct jr_outcome_field *field,
                           const struct jr_rank_outcome *rank)
 {
-    if (has_lived(rank))
+    if (has_rank_lived(rank))
         jr_json_put_decimal(out, field->key, rank->cpu_ns / US, 6);
     else
         put_null_field(out, field->key);

@@ -46,7 +46,7 @@ static uint64_t mix_digest(uint64_t sum, uint64_t value)
 }
 
 /* Never 0, which stands for none. */
-static uint32_t digest_of(const struct stat *st, bool far)
+static uint32_t digest_of_stat(const struct stat *st, bool far)
 {
     uint64_t sum = mix_digest(0, far ? 0 : st->st_dev);
     sum = mix_digest(sum, far ? 0 : st->st_ino);
@@ -90,7 +90,7 @@ void jr_pin_artifacts(uint32_t ret[static JR_PINNED_ARTIFACTS],
             continue;
         JR_FREE char *path = jr_io_absolute(rank->workdir, rank->artifacts[n]);
         if (path != NULL && stat(path, &st) == 0)
-            digest = digest_of(&st, whose->far);
+            digest = digest_of_stat(&st, whose->far);
         *pin = n < JR_PINNED_ARTIFACTS
                    ? digest
                    : (uint32_t)mix_digest(mix_digest(*pin, n), digest);

@@ -55,7 +55,7 @@ static void apply_injection(struct jr_runner *runner, struct jr_rank_run *rank,
 }
 
 /* What is due now, and when to look again. */
-static void on_due(void *owner)
+static void on_injection_due(void *owner)
 {
     struct jr_runner *runner = owner;
     const struct jr_plan *plan = runner->plan;
@@ -83,7 +83,8 @@ int jr_inject_open(struct jr_runner *runner)
 {
     const struct jr_plan *plan = runner->plan;
     struct jr_injector *injector = &runner->injector;
-    injector->timer = (struct jr_timer){.due = on_due, .owner = runner};
+    injector->timer =
+        (struct jr_timer){.due = on_injection_due, .owner = runner};
     if (plan->injections_count == 0)
         return 0;
     jr_loop_timer(&runner->loop, &injector->timer);

@@ -195,7 +195,7 @@ static void begin_part(struct jr_replay *replay, struct jr_replay_part *part)
             jr_catch_up_step(&part->catch_up, &replay->screen.outputs[i]);
 }
 
-static bool is_busy(const struct jr_replay_part *part)
+static bool is_part_busy(const struct jr_replay_part *part)
 {
     return part->begun && jr_catch_up_is_behind(&part->catch_up);
 }
@@ -205,17 +205,17 @@ static void show_replay_parts(struct jr_replay *replay)
 {
     while (replay->first != NULL && !jr_screen_is_waiting(&replay->screen)) {
         begin_part(replay, replay->first);
-        if (is_busy(replay->first))
+        if (is_part_busy(replay->first))
             return;
         drop_first(replay);
     }
 }
 
-static void on_replay_relief(void *owner, struct jr_output *output)
+static void on_replay_console_room(void *owner, struct jr_output *output)
 {
     struct jr_replay *replay = owner;
     struct jr_replay_part *part = replay->first;
-    if (part != NULL && is_busy(part))
+    if (part != NULL && is_part_busy(part))
         jr_catch_up_step(&part->catch_up, output);
     else
         (void)jr_output_want(output, false);
@@ -277,7 +277,7 @@ static void on_replay_signal(void *owner, uint32_t events)
     jr_replay_hurry(replay);
 }
 
-static size_t backlog_of(const struct jr_replay *replay)
+static size_t count_backlog(const struct jr_replay *replay)
 {
     size_t len = 0;
     for (int i = 0; i < 2; i++)
@@ -291,7 +291,7 @@ static void grant_replay_time(struct jr_replay *replay, size_t before)
 {
     uint64_t now = jr_clock_ns(), at = now + STALL_NS;
     if (!replay->hurried || replay->patience.at == 0 ||
-        backlog_of(replay) == before)
+        count_backlog(replay) == before)
         return;
     replay->patience.at = at < replay->limit_ns ? at : replay->limit_ns;
 }
@@ -323,7 +323,7 @@ void jr_replay_finish(struct jr_replay *replay, const struct jr_policy *policy,
     if (!heard || replay->hurried)
         jr_replay_hurry(replay);
     while (!jr_replay_is_done(replay)) {
-        size_t before = backlog_of(replay);
+        size_t before = count_backlog(replay);
         (void)jr_loop_turn(&replay->loop, false);
         show_replay_parts(replay);
         grant_replay_time(replay, before);
@@ -347,7 +347,7 @@ int jr_replay_open(struct jr_replay *replay, int out_fd, int err_fd, int dir_fd,
         return -1;
     jr_loop_timer(&replay->loop, &replay->patience);
     jr_screen_open(&replay->screen, &replay->loop, out_fd, err_fd);
-    replay->screen.relieved = on_replay_relief;
+    replay->screen.relieved = on_replay_console_room;
     replay->screen.owner = replay;
     return 0;
 }

@@ -77,7 +77,7 @@ static void on_guard_end(void *owner, uint32_t events)
 }
 
 /* What earlier attempts left to show has been shown. */
-static void on_gate(void *owner, uint32_t events)
+static void on_gate_opened(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_runner *runner = owner;
@@ -87,7 +87,7 @@ static void on_gate(void *owner, uint32_t events)
 }
 
 /* Whether a pidfd is there to tell of its end. */
-static bool is_known(const struct jr_runner *runner, pid_t pid)
+static bool is_known_process(const struct jr_runner *runner, pid_t pid)
 {
     if (runner->helper.pid == pid && runner->helper.process.fd >= 0)
         return true;
@@ -114,7 +114,7 @@ static void reap_orphans(struct jr_runner *runner)
     else if (pid == 0 ||
              waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
         return;
-    while (info.si_pid != 0 && !is_known(runner, info.si_pid)) {
+    while (info.si_pid != 0 && !is_known_process(runner, info.si_pid)) {
         (void)waitid(P_PID, (id_t)info.si_pid, &info, WEXITED | WNOHANG);
         info.si_pid = 0;
         (void)waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT);
@@ -259,7 +259,8 @@ static void turn_runner_loop(struct jr_runner *runner)
 
 /* By descent alone at first: to leave the group takes longer than that mostly
  * does, and who stays in it dies with it. */
-static void end_all(const struct jr_runner *runner, struct jr_sweep *ret)
+static void end_all_processes(const struct jr_runner *runner,
+                              struct jr_sweep *ret)
 {
     const struct jr_group *group = runner->options->group;
     bool given_up = runner->stop.given_up;
@@ -277,7 +278,7 @@ static void reap_descendants(struct jr_runner *runner)
 {
     struct jr_outcome *outcome = runner->outcome;
     struct jr_sweep sweep;
-    end_all(runner, &sweep);
+    end_all_processes(runner, &sweep);
     for (uint32_t i = 0; i < sweep.left && i < JR_SWEEP_PIDS; i++) {
         int pidfd = jr_pidfd_open(sweep.left_pids[i]);
         outcome->left_pids[i] =
@@ -344,7 +345,7 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args)
         .shared = args->shared,
         .outcome = &args->shared->outcome,
         .guard = {.fd = -1, .ready = on_guard_end},
-        .gate = {.fd = -1, .ready = on_gate},
+        .gate = {.fd = -1, .ready = on_gate_opened},
         .terminal = args->terminal,
         .proc_fd = -1,
         .done_fd = -1,

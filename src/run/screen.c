@@ -126,7 +126,7 @@ static ssize_t put_once(const struct jr_output *output, const char *bytes,
 }
 
 /* Who reads no more does not miss it. */
-static bool has_left(const struct jr_output *output, int error)
+static bool has_reader_left(const struct jr_output *output, int error)
 {
     return error == EPIPE || error == ECONNRESET || output->terminal;
 }
@@ -144,7 +144,7 @@ static size_t write_now(struct jr_output *output, const char *bytes, size_t len)
             break;
         } else if (errno != EINTR) {
             output->screen->failed = true;
-            if (!has_left(output, errno))
+            if (!has_reader_left(output, errno))
                 output->screen->error = errno;
             close_output(output);
             return len;
@@ -153,7 +153,7 @@ static size_t write_now(struct jr_output *output, const char *bytes, size_t len)
     return done;
 }
 
-static void notify_relief(struct jr_output *output)
+static void notify_console_room(struct jr_output *output)
 {
     struct jr_screen *screen = output->screen;
     if (screen->relieved != NULL)
@@ -172,7 +172,7 @@ static void take_backlog(void *owner, uint32_t events)
         return;
     jr_buf_clear(&output->backlog);
     output->taken = 0;
-    notify_relief(output);
+    notify_console_room(output);
     watch_output(output);
 }
 
@@ -272,6 +272,6 @@ void jr_screen_abandon(struct jr_screen *screen)
             continue;
         screen->failed = true;
         close_output(output);
-        notify_relief(output);
+        notify_console_room(output);
     }
 }

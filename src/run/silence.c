@@ -33,13 +33,13 @@
 #define MS    UINT64_C(1000000)
 #define LOOKS 4 /* at files, within the limit */
 
-static uint64_t limit_ns(const struct jr_runner *runner)
+static uint64_t output_limit_ns(const struct jr_runner *runner)
 {
     return runner->plan->policy->timeouts.silence_ms * MS;
 }
 
 /* Note the files that have another size than before. */
-static void look_at_rank_files(struct jr_runner *runner, uint32_t i)
+static void note_grown_files(struct jr_runner *runner, uint32_t i)
 {
     const struct jr_plan_rank *rank = runner->ranks[i].plan;
     struct jr_silence_sizes *sizes = &runner->silence.sizes[i];
@@ -56,7 +56,7 @@ static void look_at_rank_files(struct jr_runner *runner, uint32_t i)
 }
 
 /* The last sign of life of any rank. */
-static uint64_t last_sign(const struct jr_runner *runner)
+static uint64_t last_output_ns(const struct jr_runner *runner)
 {
     uint64_t last = runner->silence.since_ns;
     for (uint32_t i = 0; i < runner->next; i++) {
@@ -68,17 +68,17 @@ static uint64_t last_sign(const struct jr_runner *runner)
     return last;
 }
 
-static void look_at_all(struct jr_runner *runner)
+static void note_all_grown_files(struct jr_runner *runner)
 {
     if (runner->silence.sizes != NULL)
         for (uint32_t i = 0; i < runner->next; i++)
-            look_at_rank_files(runner, i);
+            note_grown_files(runner, i);
 }
 
 void jr_silence_tell(struct jr_runner *runner)
 {
-    look_at_all(runner);
-    uint64_t now = jr_clock_ns(), last = last_sign(runner);
+    note_all_grown_files(runner);
+    uint64_t now = jr_clock_ns(), last = last_output_ns(runner);
     bool silent = runner->silence.open && !jr_launch_is_due(runner);
     jr_events_add(&runner->events,
                   &(struct jr_event){
@@ -87,7 +87,7 @@ void jr_silence_tell(struct jr_runner *runner)
                   });
 }
 
-static void report_silence(struct jr_runner *runner, uint64_t again_ns)
+static void report_output_timeout(struct jr_runner *runner, uint64_t again_ns)
 {
     if (runner->options->link == NULL) {
         jr_hang_begin(runner, JR_HANG_SILENCE);
@@ -97,17 +97,17 @@ static void report_silence(struct jr_runner *runner, uint64_t again_ns)
     runner->silence.timer.at = again_ns;
 }
 
-static void on_silence_time(void *owner)
+static void on_output_timeout(void *owner)
 {
     struct jr_runner *runner = owner;
     struct jr_silence *silence = &runner->silence;
-    look_at_all(runner);
-    uint64_t now = jr_clock_ns(), limit = limit_ns(runner);
-    uint64_t due = last_sign(runner) + limit;
+    note_all_grown_files(runner);
+    uint64_t now = jr_clock_ns(), limit = output_limit_ns(runner);
+    uint64_t due = last_output_ns(runner) + limit;
     if (jr_launch_is_due(runner))
         due = now + limit;
     if (due <= now) {
-        report_silence(runner, now + limit);
+        report_output_timeout(runner, now + limit);
         return;
     }
     uint64_t look = now + limit / LOOKS;
@@ -129,9 +129,9 @@ static uint32_t count_routes(const struct jr_runner *runner,
 int jr_silence_open(struct jr_runner *runner)
 {
     struct jr_silence *silence = &runner->silence;
-    uint64_t now = jr_clock_ns(), limit = limit_ns(runner);
+    uint64_t now = jr_clock_ns(), limit = output_limit_ns(runner);
     *silence = (struct jr_silence){
-        .timer = {.due = on_silence_time, .owner = runner, .pauses = true},
+        .timer = {.due = on_output_timeout, .owner = runner, .pauses = true},
         .since_ns = now};
     if (limit == 0 || count_routes(runner, JR_ROUTE_INHERIT) > 0)
         return 0;
@@ -149,5 +149,5 @@ int jr_silence_open(struct jr_runner *runner)
 
 void jr_silence_shift(struct jr_runner *runner, uint64_t stood_ns)
 {
-    runner->silence.since_ns = last_sign(runner) + stood_ns;
+    runner->silence.since_ns = last_output_ns(runner) + stood_ns;
 }

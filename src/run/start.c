@@ -88,7 +88,7 @@ static int fill_slot(int slot, int fd)
 
 /* Whatever the caller has where the slots are goes on under another number:
  * it may be what holds a lease. Returns the new number of `fd`. */
-static int move_away(int fd)
+static int move_above_slots(int fd)
 {
     if (fd < JR_SLOT_DIR || fd >= JR_SLOT_END)
         return fd;
@@ -97,13 +97,13 @@ static int move_away(int fd)
 
 static int fill_descriptor_slots(const struct jr_run_options *options)
 {
-    int dir = move_away(options->dir->fd);
-    int out = move_away(options->out_fd);
-    int err = move_away(options->err_fd);
+    int dir = move_above_slots(options->dir->fd);
+    int out = move_above_slots(options->out_fd);
+    int err = move_above_slots(options->err_fd);
     int in = fcntl(options->in_fd, F_GETFD) < 0 ? -1 : options->in_fd;
-    in = move_away(in);
+    in = move_above_slots(in);
     for (int fd = JR_SLOT_DIR; fd < JR_SLOT_END; fd++)
-        (void)move_away(fd);
+        (void)move_above_slots(fd);
     if (fill_slot(JR_SLOT_DIR, dir) != 0 || fill_slot(JR_SLOT_NULL, -1) != 0 ||
         fill_slot(JR_SLOT_OUT, out) != 0 || fill_slot(JR_SLOT_ERR, err) != 0)
         return -1;

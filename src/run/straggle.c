@@ -15,7 +15,7 @@
 
 #define MS UINT64_C(1000000)
 
-static void on_straggle_time(void *owner)
+static void on_first_exit_timeout(void *owner)
 {
     jr_hang_begin(owner, JR_HANG_STRAGGLERS);
 }
@@ -23,7 +23,8 @@ static void on_straggle_time(void *owner)
 void jr_straggle_open(struct jr_runner *runner)
 {
     runner->straggle = (struct jr_straggle){
-        .timer = {.due = on_straggle_time, .owner = runner, .pauses = true}};
+        .timer = {
+            .due = on_first_exit_timeout, .owner = runner, .pauses = true}};
     jr_loop_timer(&runner->loop, &runner->straggle.timer);
 }
 

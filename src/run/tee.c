@@ -146,7 +146,7 @@ static void resume_paused_streams(struct jr_tee *tee)
 
 /* The bytes of the catching up are those of the tee, which reads nothing
  * meanwhile. */
-static void on_tee_relief(void *owner, struct jr_output *output)
+static void on_tee_console_room(void *owner, struct jr_output *output)
 {
     struct jr_tee *tee = owner;
     resume_paused_streams(tee);
@@ -184,7 +184,7 @@ int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup)
                                          .lines = &tee->lines,
                                          .files = &tee->files,
                                          .bytes = tee->bytes};
-    setup->screen->relieved = on_tee_relief;
+    setup->screen->relieved = on_tee_console_room;
     setup->screen->owner = tee;
     return 0;
 }

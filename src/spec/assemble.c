@@ -17,7 +17,7 @@
 
 /* The folder below which parents may lie, without links; malloc'ed, or NULL.
  * One that is not there is as good as any: nothing is read below it. */
-static char *root_of(const struct jr_assembly *assembly)
+static char *find_parents_root(const struct jr_assembly *assembly)
 {
     const char *folder = assembly->file.folder;
     JR_FREE char *top = NULL;
@@ -59,7 +59,7 @@ static int assemble_doc(struct jr_doc *doc, const struct jr_assembly *assembly,
     struct jr_extends extends = {shapes, assembly->options->reader,
                                  assembly->file};
     if (extends.reader == NULL) {
-        root = root_of(assembly);
+        root = find_parents_root(assembly);
         files = jr_reader_of_files(root);
         extends.reader = &files;
         doc->arena.failed |= root == NULL;
@@ -70,7 +70,7 @@ static int assemble_doc(struct jr_doc *doc, const struct jr_assembly *assembly,
 }
 
 /* The globs of `secrets`, as they stand: those of the spec, or the default. */
-static struct jr_strv secrets_of(struct jr_doc *doc)
+static struct jr_strv stated_secret_globs(struct jr_doc *doc)
 {
     struct jr_strv globs = {0};
     struct jr_arena *arena = &doc->arena;
@@ -101,7 +101,7 @@ int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
         return -1;
     if (!doc->dollars)
         return 0;
-    const struct jr_strv secrets = secrets_of(doc);
+    const struct jr_strv secrets = stated_secret_globs(doc);
     const struct jr_fill fill = {
         .shapes = &shapes,
         .environ = options->environ,

@@ -52,8 +52,8 @@ struct finding {
 static bool find_node_path(struct finding *finding, const struct jr_node *node,
                            const struct jr_step *up);
 
-static bool find_in(struct finding *finding, const struct jr_node *node,
-                    const struct jr_step *at)
+static bool find_in_node(struct finding *finding, const struct jr_node *node,
+                         const struct jr_step *at)
 {
     if (node != finding->at)
         return find_node_path(finding, node, at);
@@ -72,9 +72,9 @@ static bool find_node_path(struct finding *finding, const struct jr_node *node,
             .key = list ? NULL : node->pairs[i].key->text,
             .index = i,
         };
-        if (list ? find_in(finding, node->items[i], &at)
-                 : find_in(finding, node->pairs[i].key, &at) ||
-                       find_in(finding, node->pairs[i].value, &at))
+        if (list ? find_in_node(finding, node->items[i], &at)
+                 : find_in_node(finding, node->pairs[i].key, &at) ||
+                       find_in_node(finding, node->pairs[i].value, &at))
             return true;
     }
     return false;

@@ -16,7 +16,7 @@
 #define WORD(name, word, help) word,
 
 /* The kinds of device that a backend drives, as bits. */
-static uint32_t driven_by(const char *backend)
+static uint32_t kinds_driven_by(const char *backend)
 {
 #define DRIVES(name, kinds) [JR_BACKEND_##name] = (kinds),
     static const char *const words[] = {JR_BACKENDS(WORD)};
@@ -67,7 +67,7 @@ static void check_backends(const struct jr_check *check)
         kind++;
     for (size_t i = 0; kind < JR_DEVICE_CUSTOM && i < backends->count; i++) {
         const struct jr_node *backend = backends->pairs[i].value;
-        if ((driven_by(backend->text) & 1u << kind) == 0)
+        if ((kinds_driven_by(backend->text) & 1u << kind) == 0)
             refuse_backend(check, backend, device);
     }
 }

@@ -88,7 +88,7 @@ static void check_smoke(const struct jr_check *check,
 }
 
 /* The boolean that other readers of YAML take a word for, or NULL. */
-static const char *boolean_of(const char *word)
+static const char *old_yaml_boolean(const char *word)
 {
     static const char *const words[][2] = {
         {"yes", "true"}, {"on", "true"}, {"no", "false"}, {"off", "false"}};
@@ -109,7 +109,7 @@ static void warn_of_word(const struct jr_check *check,
                          const struct jr_node *node)
 {
     struct jr_diags *diags = check->lint->diags;
-    const char *boolean = boolean_of(node->text);
+    const char *boolean = old_yaml_boolean(node->text);
     if (!node->plain || node->filled != NULL ||
         jr_scalar_type(node) != JR_SCALAR_STRING ||
         (boolean == NULL && !is_odd_number(node->text)))

@@ -41,7 +41,7 @@ static uint64_t ranks_before(const struct jr_sizes *sizes, uint64_t nodes)
 }
 
 /* Whether a node begins at a rank, as far as that can be known. */
-static bool is_begin(const struct jr_sizes *sizes, uint64_t rank)
+static bool is_node_begin(const struct jr_sizes *sizes, uint64_t rank)
 {
     uint64_t at = 0, value = 0;
     if (sizes->list == NULL)
@@ -89,7 +89,7 @@ static void check_begin(const struct jr_check *check,
                         const struct jr_sizes *sizes,
                         const struct jr_stated *start)
 {
-    if (sizes->local.node == NULL || is_begin(sizes, start->value))
+    if (sizes->local.node == NULL || is_node_begin(sizes, start->value))
         return;
     struct jr_diag *diag =
         jr_check_clash(check, 316, start->node, sizes->local.node,

@@ -20,7 +20,7 @@ static bool does_entry_return(const struct jr_check *check)
 }
 
 /* Where results come from; "" where that is stated, but nobody can tell. */
-static const char *source_of(const struct jr_check *check)
+static const char *result_source(const struct jr_check *check)
 {
     const char *from = jr_check_text(check, "results.from");
     const struct jr_node *stated = jr_check_raw(check, "results.from");
@@ -47,7 +47,7 @@ static const char **group_names(const struct jr_check *check)
     struct jr_regex *regex = NULL;
     struct jr_error err = {0};
     size_t bad;
-    if (pattern == NULL || !is_stream(source_of(check)))
+    if (pattern == NULL || !is_stream(result_source(check)))
         return NULL;
     if (jr_regex_new(&regex, pattern, &bad, &err) != 0) {
         arena->failed |= err.status == JR_STATUS_LAUNCH;
@@ -89,7 +89,7 @@ void jr_check_source(const struct jr_check *check)
 {
     struct jr_diags *diags = check->lint->diags;
     const struct jr_node *results = jr_doc_get(check->tree, "results");
-    const char *from = source_of(check);
+    const char *from = result_source(check);
     if (results == NULL || *from == '\0')
         return;
     const struct jr_node *where = jr_doc_get(results, "from");
@@ -339,7 +339,7 @@ void jr_check_kept(const struct jr_check *check, const struct jr_node *at,
 /* A stream that results are read from has to be kept. */
 void jr_check_capture(const struct jr_check *check)
 {
-    const char *from = source_of(check);
+    const char *from = result_source(check);
     const char *required = jr_check_text(check, "results.required");
     if (is_stream(from) && (required == NULL || strcmp(required, "all") == 0))
         jr_check_kept(check, jr_doc_find(check->tree, "results.from"), from);

@@ -51,7 +51,7 @@ static void refuse_overflow(const struct jr_check *check,
                          product, UINT32_MAX);
 }
 
-static uint64_t sum_of(const struct jr_node *list)
+static uint64_t sum_of_sizes(const struct jr_node *list)
 {
     uint64_t sum = 0, value = 0;
     for (size_t i = 0; i < list->count; i++)
@@ -76,7 +76,7 @@ static struct jr_stated world_of_nodes(const struct jr_check *check,
     struct jr_arena *arena = check->lint->arena;
     struct jr_stated world = {0};
     if (sizes->list != NULL) {
-        world = (struct jr_stated){sizes->list, sum_of(sizes->list)};
+        world = (struct jr_stated){sizes->list, sum_of_sizes(sizes->list)};
         *ret_as = "the sum of local_world_size";
         if (is_literal_list(sizes->list))
             *ret_as = jr_arena_printf(

@@ -16,7 +16,7 @@ enum { DAY = 24 * HOUR, WEEK = 7 * DAY };
 static const double MOST_MS = 1e15;
 
 /* The milliseconds of a unit by any of its names, or 0. */
-static uint32_t unit_of(const char *name, size_t len)
+static uint32_t duration_unit(const char *name, size_t len)
 {
     static const struct {
         const char *names;
@@ -64,7 +64,7 @@ static bool read_words(const char *text, uint64_t *ret_ms)
         size_t len = 0;
         while (isalpha((unsigned char)text[len]))
             len++;
-        uint32_t unit = unit_of(text, len);
+        uint32_t unit = duration_unit(text, len);
         total += number * unit;
         if (unit == 0 || total > MOST_MS)
             return false;

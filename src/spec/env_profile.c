@@ -37,7 +37,7 @@ static bool is_file(const struct jr_node *node)
     return strchr(node->text, '/') != NULL;
 }
 
-static const struct jr_node *profiles_of(const struct jr_node *root)
+static const struct jr_node *stated_profiles(const struct jr_node *root)
 {
     if (root == NULL || root->kind != JR_NODE_MAPPING)
         return NULL;
@@ -48,7 +48,7 @@ static const struct jr_node *profiles_of(const struct jr_node *root)
 
 bool jr_profiles_named(const struct jr_node *root)
 {
-    const struct jr_node *profiles = profiles_of(root);
+    const struct jr_node *profiles = stated_profiles(root);
     for (size_t i = 0; profiles != NULL && i < profiles->count; i++)
         if (is_file(profiles->items[i]))
             return true;
@@ -65,9 +65,10 @@ static struct jr_diag *report_profile(struct work *work, unsigned code,
 }
 
 /* With `what` as it stands in its source, made safe to show. */
-static struct jr_diag *complain_of(struct work *work, unsigned code,
-                                   const struct jr_node *at, const char *before,
-                                   const char *after)
+static struct jr_diag *report_profile_text(struct work *work, unsigned code,
+                                           const struct jr_node *at,
+                                           const char *before,
+                                           const char *after)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&text, "%s'", before);
@@ -85,9 +86,9 @@ static void refuse_unread_profile(struct work *work, const struct jr_node *path,
         return;
     }
     jr_buf_printf(&why, ": %s", err->text);
-    struct jr_diag *diag =
-        complain_of(work, outside ? 119 : 122, path, "cannot read the profile ",
-                    why.failed ? "" : why.data);
+    struct jr_diag *diag = report_profile_text(work, outside ? 119 : 122, path,
+                                               "cannot read the profile ",
+                                               why.failed ? "" : why.data);
     jr_diag_help(work->diags, diag, "%s",
                  outside ? "--root DIR says below which folder files may be "
                            "read"
@@ -139,8 +140,8 @@ static void take_pair(struct work *work, const struct jr_pair *pair)
             add_remove(work, pair->value);
     } else if (strcmp(key, "description") != 0 && !jr_shapes_is_own(key)) {
         const char *near = jr_word_nearest(key, keys);
-        struct jr_diag *diag =
-            complain_of(work, 122, pair->key, "a profile has no field ", "");
+        struct jr_diag *diag = report_profile_text(
+            work, 122, pair->key, "a profile has no field ", "");
         jr_diag_help(work->diags, diag,
                      near != NULL ? "did you mean '%s'?"
                                   : "it has env, env_remove and description; "
@@ -165,8 +166,8 @@ static void compose_profile(struct work *work, const struct jr_reading *reading,
     if (doc.root == NULL)
         return;
     if (doc.root->kind != JR_NODE_MAPPING) {
-        (void)complain_of(work, 122, path, "the profile ",
-                          " is no mapping with env and env_remove");
+        (void)report_profile_text(work, 122, path, "the profile ",
+                                  " is no mapping with env and env_remove");
         return;
     }
     for (size_t i = 0; i < doc.root->count; i++)
@@ -239,7 +240,7 @@ int jr_profiles_merge(struct jr_doc *doc, const struct jr_shapes *shapes,
 {
     struct work work = {
         .doc = doc, .shapes = shapes, .reader = reader, .diags = diags};
-    const struct jr_node *profiles = profiles_of(doc->root);
+    const struct jr_node *profiles = stated_profiles(doc->root);
     for (size_t i = 0; profiles != NULL && i < profiles->count; i++)
         if (is_file(profiles->items[i]))
             take_file(&work, profiles->items[i]);

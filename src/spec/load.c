@@ -130,7 +130,7 @@ char *jr_spec_folder(const char *path)
     return copy == NULL ? NULL : jr_io_absolute(here, dirname(copy));
 }
 
-static int no_folder(struct jr_diags *diags)
+static int refuse_no_folder(struct jr_diags *diags)
 {
     (void)jr_diags_error(diags, 100, (struct jr_span){0}, NULL, "%s",
                          errno == ENOMEM ? "out of memory"
@@ -157,7 +157,7 @@ static int load_path(struct jr_spec_file *file,
 {
     JR_FREE char *folder = jr_spec_folder(source->path);
     if (folder == NULL)
-        return no_folder(diags);
+        return refuse_no_folder(diags);
     JR_FREE char *real = realpath(source->path, NULL);
     bool is_stdin = strcmp(source->path, "-") == 0;
     size_t errors = diags->errors;
@@ -223,7 +223,7 @@ int jr_spec_load(struct jr_spec_file **ret, const struct jr_spec_source *source,
     struct jr_assembly assembly = {.options = options, .here = here};
     *ret = NULL;
     if (here == NULL)
-        return no_folder(diags);
+        return refuse_no_folder(diags);
     if (check_text(diags, "the current folder", here) != 0)
         return -1;
     struct jr_spec_file *file = *ret = new_file(diags);

@@ -37,9 +37,9 @@ static void rename_key(struct migrating *to, const struct jr_migration *row,
         jr_diag_fix(to->diags, diag, key->span, row->key);
 }
 
-static void change_word(const struct migrating *to,
-                        const struct jr_migration *row,
-                        const struct jr_node *value)
+static void change_value_word(const struct migrating *to,
+                              const struct jr_migration *row,
+                              const struct jr_node *value)
 {
     if (value->kind != JR_NODE_SCALAR || strcmp(value->text, row->was) != 0)
         return;
@@ -69,7 +69,7 @@ static void walk_migration(struct migrating *to, const struct jr_migration *row,
         if (row->key != NULL)
             rename_key(to, row, mapping, key);
         if (row->was != NULL)
-            change_word(to, row, value);
+            change_value_word(to, row, value);
     }
 }
 

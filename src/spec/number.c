@@ -45,7 +45,7 @@ static bool suggest_based(struct jr_lint *lint, struct jr_diag *diag,
     return true;
 }
 
-static bool in_range(const struct jr_spec_type *type, const char *text)
+static bool is_in_range(const struct jr_spec_type *type, const char *text)
 {
     uint64_t value;
     return jr_num_u64(text, &value) && value >= type->min && value <= type->max;
@@ -82,7 +82,7 @@ static void suggest_number(struct jr_lint *lint, struct jr_diag *diag,
     if (plain == NULL || strcmp(plain, node->text) == 0)
         return;
     jr_diag_help(lint->diags, diag, "did you mean %s?", plain);
-    if (in_range(type, plain))
+    if (is_in_range(type, plain))
         jr_lint_fix(lint, diag, node, plain);
 }
 
@@ -92,10 +92,10 @@ struct jr_node *jr_read_integer(struct jr_lint *lint,
                                 const struct jr_step *at)
 {
     uint64_t value;
-    if (node->plain && in_range(type, node->text))
+    if (node->plain && is_in_range(type, node->text))
         return jr_lint_scalar(lint, node, node->text, true);
     struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
-    if (in_range(type, node->text))
+    if (is_in_range(type, node->text))
         jr_lint_unquote(lint, diag, node);
     else if (jr_num_u64(node->text, &value) && value > type->max &&
              type->min < type->max)

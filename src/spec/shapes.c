@@ -14,7 +14,7 @@ static bool holds_values(const struct jr_spec_type *type)
     return type->kind == JR_KIND_VALUE;
 }
 
-static struct jr_shape shape_of(const struct jr_spec_type *type)
+static struct jr_shape value_shape(const struct jr_spec_type *type)
 {
     return (struct jr_shape){
         .type = type,
@@ -40,7 +40,7 @@ static struct jr_shape child_of_map(const struct jr_spec_type *type,
     const struct jr_spec_field *field = jr_field_get(type->fields, key);
     if (field == NULL)
         return (struct jr_shape){0};
-    struct jr_shape shape = shape_of(field->type);
+    struct jr_shape shape = value_shape(field->type);
     shape.resolvable = field->need == JR_NEED_RESOLVED;
     shape.awaited = !shape.resolvable;
     return shape;
@@ -58,9 +58,9 @@ static struct jr_shape child_shape(const struct jr_shape *shape,
     bool item =
         key == NULL ? type->kind == JR_KIND_LIST : type->kind == JR_KIND_NAMES;
     if (item)
-        ret = shape_of(type->item);
+        ret = value_shape(type->item);
     if (type->kind == JR_KIND_VALUE)
-        ret = shape_of(type);
+        ret = value_shape(type);
     ret.awaited = type->outside;
     ret.literal |= type->literal;
     return ret;
@@ -68,5 +68,5 @@ static struct jr_shape child_shape(const struct jr_shape *shape,
 
 struct jr_shapes jr_shapes_make(void)
 {
-    return (struct jr_shapes){shape_of(jr_field_root()), child_shape};
+    return (struct jr_shapes){value_shape(jr_field_root()), child_shape};
 }

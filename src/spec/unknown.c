@@ -24,8 +24,8 @@ static const struct jr_spec_group *find_other_group(const char *key)
 }
 
 /* The keys of a mapping that may be suggested, NULL-terminated. */
-static const char *const *keys_of(struct jr_lint *lint,
-                                  const struct jr_spec_field *fields)
+static const char *const *mapping_keys(struct jr_lint *lint,
+                                       const struct jr_spec_field *fields)
 {
     static const char *const none[] = {NULL};
     size_t count = 0, kept = 0;
@@ -174,7 +174,7 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
         describe_field_place(lint, diag, group, key->text);
         return;
     }
-    const char *const *keys = keys_of(lint, unknown->fields);
+    const char *const *keys = mapping_keys(lint, unknown->fields);
     const char *near =
         foreign != NULL ? foreign : jr_word_nearest(key->text, keys);
     if (foreign != NULL)

@@ -106,7 +106,7 @@ bool jr_step_threads_hang(void)
     return probe > 0 && waitpid(probe, &status, 0) == probe && status != 0;
 }
 
-static uint32_t size_of(const char *variable)
+static uint32_t read_pool_size(const char *variable)
 {
     const char *const names[] = {variable, "OMP_NUM_THREADS"};
     for (int i = 0; i < 2; i++) {
@@ -126,7 +126,7 @@ void jr_step_threads_resize(void)
     for (int i = 0; i < POOLS; i++) {
         void (*set)(int);
         void *symbol = dlsym(RTLD_DEFAULT, pools[i].call);
-        uint32_t size = size_of(pools[i].variable);
+        uint32_t size = read_pool_size(pools[i].variable);
         memcpy(&set, &symbol, sizeof set);
         if (symbol != NULL && size > 0)
             set((int)size);
