@@ -127,7 +127,7 @@ char *jr_arena_printf(struct jr_arena *arena, const char *format, ...)
 
 /* Capacities are FIRST_ITEMS and then the powers of two, so that an array is
  * full exactly when its count is one of them. */
-static bool is_full(size_t count)
+static bool is_array_full(size_t count)
 {
     return count == 0 || (count >= FIRST_ITEMS && (count & (count - 1)) == 0);
 }
@@ -151,7 +151,7 @@ void *jr_arena_push(struct jr_arena *arena, void *items, size_t *count,
 {
     unsigned char *array;
     memcpy(&array, items, sizeof array);
-    if (is_full(*count)) {
+    if (is_array_full(*count)) {
         array = *count == 0 ? jr_arena_array(arena, FIRST_ITEMS, size)
                             : double_array(arena, array, *count * size);
         if (array == NULL)

@@ -10,13 +10,13 @@
 #include "banned.h"
 
 /* What XML 1.0 cannot hold even as a reference (its Char production). */
-static bool is_char(uint32_t point)
+static bool is_xml_char(uint32_t point)
 {
     return point >= 0x20 ? point != 0xfffe && point != 0xffff
                          : point == '\n' || point == '\t';
 }
 
-static const char *entity_of(char byte)
+static const char *xml_entity(char byte)
 {
     switch (byte) {
     case '&':
@@ -37,11 +37,11 @@ static void add_xml(struct jr_buf *out, const struct jr_buf *text)
     size_t size;
     for (size_t at = 0; at < text->len; at += size) {
         uint32_t point;
-        const char *here = text->data + at, *entity = entity_of(*here);
+        const char *here = text->data + at, *entity = xml_entity(*here);
         size = jr_utf8_decode(here, text->len - at, &point);
         if (entity != NULL)
             jr_buf_str(out, entity);
-        else if (size != 0 && is_char(point))
+        else if (size != 0 && is_xml_char(point))
             jr_buf_add(out, here, size);
         else
             jr_buf_str(out, "\xef\xbf\xbd");

@@ -6,7 +6,7 @@
 #include "banned.h"
 
 /* Whether a comma list, as "rw,cpu,cpuacct", has a word. */
-static bool has_word(const char *list, const char *word)
+static bool list_has_word(const char *list, const char *word)
 {
     size_t len = strlen(word);
     for (const char *at = list; at != NULL; at = strchr(at, ',')) {
@@ -31,7 +31,7 @@ static const char *own_group(char *text, const char *controller, bool *ret_v2)
         *ret_v2 = strcmp(id, "0") == 0 && list[0] == '\0';
         if (*ret_v2)
             unified = line;
-        else if (controller != NULL && has_word(list, controller))
+        else if (controller != NULL && list_has_word(list, controller))
             return line;
     }
     *ret_v2 = true;
@@ -104,7 +104,7 @@ static void find_mount(struct jr_hierarchy *found, char *mounts,
     for (char *line; (line = strsep(&mounts, "\n")) != NULL;) {
         struct mount mount;
         if (!read_mount(&mount, line) || strcmp(mount.type, type) != 0 ||
-            (controller != NULL && !has_word(mount.options, controller)))
+            (controller != NULL && !list_has_word(mount.options, controller)))
             continue;
         const char *leaf = group_below_mount(mount.root, group);
         if (leaf != NULL || found->point == NULL) {

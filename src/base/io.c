@@ -20,7 +20,7 @@ enum { MIB = 1 << 20, MOST_FACT = MIB, MOST_NAMES = 16 };
  * file that is full from one that is longer. A page at first, for most files
  * are short, and some of /proc take as much memory as is asked for. Returns
  * what read returned. */
-static ssize_t read_some(struct jr_buf *out, int fd, size_t most)
+static ssize_t read_chunk(struct jr_buf *out, int fd, size_t most)
 {
     size_t chunk = out->len < PAGE ? PAGE : CHUNK;
     size_t want = most < chunk ? most + 1 : chunk;
@@ -52,7 +52,7 @@ int jr_io_read_fd(struct jr_buf *ret, int fd, size_t limit,
     struct jr_buf text = JR_BUF_INIT;
     ssize_t got;
     do {
-        got = read_some(&text, fd, limit - text.len);
+        got = read_chunk(&text, fd, limit - text.len);
     } while (got > 0 && text.len <= limit);
     int result = 0;
     if (got < 0)

@@ -112,7 +112,8 @@ static int compare_range_starts(const void *a, const void *b)
 }
 
 /* Whether `range` shares a rank with a range of the set. */
-static bool is_repeated(const struct jr_set *set, const struct jr_range *range)
+static bool is_range_repeated(const struct jr_set *set,
+                              const struct jr_range *range)
 {
     for (size_t i = 0; i < set->count; i++)
         if (ranges_meet(&set->ranges[i], range))
@@ -128,7 +129,7 @@ static bool parse_ranges(struct jr_set *set, struct jr_arena *arena,
         struct jr_range range;
         if (!read_set_range(text, &range))
             return false;
-        if (set->count == MOST_RANGES || is_repeated(set, &range)) {
+        if (set->count == MOST_RANGES || is_range_repeated(set, &range)) {
             *text = start;
             return false;
         }

@@ -87,7 +87,7 @@ static int print_comparison(const struct jr_comparison *comparison,
     return status;
 }
 
-static int diff_two(struct jr_cli *cli, enum jr_diff_format format)
+static int diff_two_sides(struct jr_cli *cli, enum jr_diff_format format)
 {
     const struct jr_session_options options = jr_stage_options(cli);
     struct jr_session *session = NULL;
@@ -118,7 +118,7 @@ int jr_cmd_diff(struct jr_cli *cli)
     if (cli->rev != NULL)
         return jr_diff_tree(cli, (enum jr_diff_format)format);
     if (cli->words_count == 2)
-        return diff_two(cli, (enum jr_diff_format)format);
+        return diff_two_sides(cli, (enum jr_diff_format)format);
     return jr_cli_say(cli, JR_STATUS_USAGE,
                       "which two? (jobrun diff A B: files, REV:FILE or runs; "
                       "jobrun diff --rev REV FOLDER)");

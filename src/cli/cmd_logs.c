@@ -163,7 +163,7 @@ static void show_tail_lines(struct tails *tails, struct tail *tail,
 }
 
 /* Where the last so many lines of a file begin. An unfinished one counts. */
-static uint64_t find_last(int fd, uint64_t lines)
+static uint64_t find_tail_start(int fd, uint64_t lines)
 {
     char bytes[65536];
     off_t end = lseek(fd, 0, SEEK_END);
@@ -199,7 +199,7 @@ static void begin_tail(struct tails *tails, struct tail *tail)
     if (tails->last_lines == 0)
         tail->at = (uint64_t)lseek(tail->fd, 0, SEEK_END);
     else if (tails->last_lines != UINT32_MAX)
-        tail->at = find_last(tail->fd, tails->last_lines);
+        tail->at = find_tail_start(tail->fd, tails->last_lines);
     (void)jr_logfile_find_gap(tail->fd, &tail->gap);
 }
 
@@ -297,13 +297,13 @@ static void watch_log_folder(struct tails *tails, const char *path,
 
 /* Watch the `levels` folders above the path, the outer ones first: what is made
  * in one that is watched tells, and what was made before can be watched. */
-static void watch_above(struct tails *tails, char *path, int levels)
+static void watch_folders_above(struct tails *tails, char *path, int levels)
 {
     char *slash = strrchr(path, '/');
     if (levels == 0 || slash == NULL)
         return;
     *slash = '\0';
-    watch_above(tails, path, levels - 1);
+    watch_folders_above(tails, path, levels - 1);
     watch_log_folder(tails, path, IN_CREATE | IN_MODIFY | IN_MOVED_TO);
     *slash = '/';
 }
@@ -317,7 +317,7 @@ static void watch_tails(struct tails *tails)
         JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
         jr_buf_printf(&path, "%s/%s", tails->run_dir, tails->items[i].path);
         if (!path.failed)
-            watch_above(tails, path.data, 3);
+            watch_folders_above(tails, path.data, 3);
     }
 }
 

@@ -166,7 +166,7 @@ static bool names_input(const struct jr_cli *cli)
 
 /* Fix all before any is checked: the findings of one may lie in another.
  * Returns the exit status, 0 to go on. */
-static int fix_all(struct checks *checks, const struct jr_cli *cli)
+static int fix_found_specs(struct checks *checks, const struct jr_cli *cli)
 {
     bool input = names_input(cli);
     if (input && cli->words_count > 1)
@@ -263,7 +263,7 @@ int jr_cmd_validate(struct jr_cli *cli)
     jr_find_specs(&checks.finds, &checks.arena, cli->words, cli->words_count,
                   cli->environ);
     if (status == 0 && cli->fix)
-        status = fix_all(&checks, cli);
+        status = fix_found_specs(&checks, cli);
     if (status == 0) {
         check_found_specs(&checks);
         status = print_checks(&checks, cli, (enum jr_diag_format)format);

@@ -58,7 +58,7 @@ static struct entry *add_tree_entry(struct tree *tree, const char *path)
 }
 
 /* Whether a path is the word's file, or a spec below its folder. */
-static bool is_meant(const char *path, const char *word)
+static bool is_path_meant(const char *path, const char *word)
 {
     size_t len = strlen(word);
     if (strcmp(path, word) == 0)
@@ -69,18 +69,18 @@ static bool is_meant(const char *path, const char *word)
     return below && jr_find_is_named(slash == NULL ? path : slash + 1);
 }
 
-static void find_before(struct tree *tree, const char *word)
+static void find_specs_before(struct tree *tree, const char *word)
 {
     for (size_t i = 0; i < jr_revision_count(tree->revision); i++) {
         const char *path = jr_revision_path(tree->revision, i);
         struct entry *entry =
-            is_meant(path, word) ? add_tree_entry(tree, path) : NULL;
+            is_path_meant(path, word) ? add_tree_entry(tree, path) : NULL;
         if (entry != NULL)
             entry->before = true;
     }
 }
 
-static void find_now(struct tree *tree, char *word)
+static void find_specs_now(struct tree *tree, char *word)
 {
     struct jr_finds finds = {0};
     if (access(word, F_OK) == 0)
@@ -134,8 +134,8 @@ static int find_changed_specs(struct tree *tree)
             return jr_cli_say(tree->cli, JR_STATUS_USAGE,
                               "'%s' is not in the repository at %s", word[i],
                               jr_revision_top(tree->revision));
-        find_before(tree, path);
-        find_now(tree, word[i]);
+        find_specs_before(tree, path);
+        find_specs_now(tree, word[i]);
     }
     join_entry_versions(tree);
     if (tree->arena.failed)

@@ -59,7 +59,7 @@ static void look_at_line(struct guess *guess, const char *line)
 
 /* The keys of {version: 1, ...}: those behind a brace or a comma that no other
  * bracket is around. */
-static void look_within(struct guess *guess, const char *text)
+static void look_within_braces(struct guess *guess, const char *text)
 {
     int depth = 0;
     for (; *text != '\0'; text++) {
@@ -81,7 +81,7 @@ bool jr_find_reads_like_spec(const char *text)
         if (mark && begun)
             break;
         if (*text == '{' && !begun)
-            look_within(&guess, text);
+            look_within_braces(&guess, text);
         look_at_line(&guess, text);
         begun = begun || (!mark && strchr("#%\r\n", *text) == NULL);
         text += strcspn(text, "\n");

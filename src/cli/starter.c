@@ -178,8 +178,8 @@ static const struct jr_spec_field *enter_starter_key(struct place *place,
 }
 
 /* A line above another one, at its depth, commented out if that is. */
-static void print_above(struct jr_buf *out, const char *line,
-                        const char *before, const char *text)
+static void print_line_above(struct jr_buf *out, const char *line,
+                             const char *before, const char *text)
 {
     size_t mark = strncmp(line, "# ", 2) == 0 ? 2 : 0;
     jr_buf_add(out, line, mark + strspn(line + mark, " "));
@@ -195,9 +195,9 @@ static void print_helped(struct jr_buf *out, const char *line, size_t len,
     size_t column = len + 2 < HELP_COLUMN ? HELP_COLUMN : len + 2;
     bool behind = !missing && column + strlen(field->help) + 2 <= WIDTH;
     if (!behind)
-        print_above(out, line, "", field->help);
+        print_line_above(out, line, "", field->help);
     if (missing)
-        print_above(out, line, "auto: ", field->missing);
+        print_line_above(out, line, "auto: ", field->missing);
     jr_buf_add(out, line, len);
     if (behind) {
         jr_buf_fill(out, ' ', column - len);

@@ -141,7 +141,7 @@ static struct jr_node *expand_alias(struct composer *c,
     return c->stopped ? NULL : jr_node_copy(&c->doc->arena, node);
 }
 
-static bool is_open(const struct composer *c, const struct jr_node *node)
+static bool is_node_open(const struct composer *c, const struct jr_node *node)
 {
     for (size_t i = 0; i < c->depth; i++)
         if (c->open[i] == node)
@@ -159,7 +159,7 @@ static struct jr_node *compose_alias(struct composer *c,
         return NULL;
     }
     const struct jr_node *node = jr_anchors_find(&c->anchors, name);
-    if (node != NULL && !is_open(c, node))
+    if (node != NULL && !is_node_open(c, node))
         return expand_alias(c, node, span);
     if (node == NULL)
         jr_diags_error(c->diags, 111, span, NULL, "unknown alias '*%.*s'",

@@ -73,7 +73,7 @@ static int compare_keys(const void *a, const void *b)
     return (left->pair > right->pair) - (left->pair < right->pair);
 }
 
-static bool is_small(const struct jr_node *mapping)
+static bool is_small_mapping(const struct jr_node *mapping)
 {
     return mapping->kind != JR_NODE_MAPPING || mapping->count <= FEW;
 }
@@ -81,7 +81,7 @@ static bool is_small(const struct jr_node *mapping)
 const struct jr_key *jr_keys_sort(struct jr_arena *arena,
                                   const struct jr_node *mapping)
 {
-    if (is_small(mapping))
+    if (is_small_mapping(mapping))
         return NULL;
     struct jr_key *keys = jr_arena_array(arena, mapping->count, sizeof *keys);
     if (keys == NULL)
@@ -122,7 +122,7 @@ void jr_keys_check(struct jr_diags *diags, struct jr_arena *arena,
 {
     const struct jr_key *sorted = jr_keys_sort(arena, mapping);
     if (sorted == NULL) {
-        if (is_small(mapping))
+        if (is_small_mapping(mapping))
             check_few(diags, mapping);
         return;
     }

@@ -79,7 +79,8 @@ int jr_doc_load(struct jr_doc *ret, const char *name, const char *text,
 }
 
 /* The text with a blank for each code point before byte `from`. */
-static char *blank_before(struct jr_arena *arena, const char *text, size_t from)
+static char *blank_text_before(struct jr_arena *arena, const char *text,
+                               size_t from)
 {
     size_t len = strlen(text), blanks = 0;
     uint32_t point;
@@ -116,7 +117,7 @@ int jr_doc_load_value(struct jr_doc *ret, const char *name, const char *text,
     source->text = jr_arena_strdup(&ret->arena, text);
     source->len = source->text == NULL ? 0 : strlen(text);
     source->option = true;
-    char *value = blank_before(&ret->arena, text, from);
+    char *value = blank_text_before(&ret->arena, text, from);
     if (value != NULL && value[strspn(value, " ")] == '\0')
         ret->root = null_at_end(ret);
     else if (value != NULL)

@@ -14,7 +14,7 @@ static bool is_break(const char *text, uint32_t point)
 }
 
 /* Step over a code point that is not printable ASCII. */
-static void step_any(struct jr_place *place, const struct jr_source *source)
+static void step_other(struct jr_place *place, const struct jr_source *source)
 {
     uint32_t point = 0;
     const char *text = source->text + place->byte;
@@ -40,7 +40,7 @@ static void step_printable(struct jr_place *place,
     while (len < most && text[len] >= ' ' && text[len] <= '~')
         len++;
     if (len == 0) {
-        step_any(place, source);
+        step_other(place, source);
         return;
     }
     place->byte += len;

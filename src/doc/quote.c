@@ -9,7 +9,7 @@
 
 /* A code point that may stand in the text as it is: printable to YAML, and
  * visible to a reader of the file. */
-static bool is_shown(uint32_t point)
+static bool is_point_shown(uint32_t point)
 {
     return jr_utf8_is_shown(point) && point != 0xfffe && point != 0xffff;
 }
@@ -69,7 +69,7 @@ bool jr_quote_needless(const char *text, size_t len, bool flow)
         return false;
     for (size_t i = 0, size; i < len; i += size) {
         size = jr_utf8_decode(text + i, len - i, &point);
-        if (size == 0 || !is_shown(point) || is_indicator(text, i, flow))
+        if (size == 0 || !is_point_shown(point) || is_indicator(text, i, flow))
             return false;
     }
     return true;
@@ -84,7 +84,8 @@ bool jr_quote_literal(const char *text, size_t len)
         return false;
     for (size_t i = 0, size; i < len; i += size) {
         size = jr_utf8_decode(text + i, len - i, &point);
-        if (size == 0 || (!is_shown(point) && point != '\n' && point != '\t'))
+        if (size == 0 ||
+            (!is_point_shown(point) && point != '\n' && point != '\t'))
             return false;
     }
     return true;
@@ -114,7 +115,7 @@ void jr_quote_double(struct jr_buf *out, const char *text, size_t len)
         if (size == 0) {
             jr_buf_str(out, "\xef\xbf\xbd");
             size = 1;
-        } else if (!is_shown(point) || point == '"' || point == '\\') {
+        } else if (!is_point_shown(point) || point == '"' || point == '\\') {
             add_escape(out, point);
         } else {
             jr_buf_add(out, text + i, size);

@@ -60,7 +60,7 @@ const char *jr_reader_name(struct jr_arena *arena, const char *from,
     return kept == NULL ? "" : kept;
 }
 
-static bool is_below(const char *path, const char *root)
+static bool is_path_below(const char *path, const char *root)
 {
     size_t len = strlen(root);
     while (len > 0 && root[len - 1] == '/')
@@ -78,13 +78,13 @@ static const char *parent_folder(struct jr_arena *arena, const char *path)
 
 /* Whether the path, its ".." folded, leads below the root without looking at
  * any file, so that nothing is told of what lies elsewhere. */
-static bool leads_below(const struct jr_reading *reading, const char *root)
+static bool leads_below_root(const struct jr_reading *reading, const char *root)
 {
     JR_FREE char *folder = realpath(reading->from->folder, NULL);
     JR_FREE char *path = NULL;
     if (folder != NULL)
         path = jr_io_absolute(folder, reading->path);
-    return path != NULL && is_below(path, root);
+    return path != NULL && is_path_below(path, root);
 }
 
 static int refuse_outside(struct jr_reading *reading, const char *root,
@@ -119,7 +119,7 @@ static int read_spec_part(const struct jr_reader *reader,
     struct jr_arena *arena = reading->arena;
     JR_FREE char *path = jr_io_absolute(reading->from->folder, reading->path);
     errno = 0;
-    if (path == NULL || !leads_below(reading, root)) {
+    if (path == NULL || !leads_below_root(reading, root)) {
         if (path != NULL && errno != ENOMEM)
             return refuse_outside(reading, root, err);
         errno = ENOMEM;
@@ -133,7 +133,7 @@ static int read_spec_part(const struct jr_reader *reader,
             err->sys = sys;
         return -1;
     }
-    if (!is_below(real, root))
+    if (!is_path_below(real, root))
         return refuse_outside(reading, root, err);
     reading->file = (struct jr_file){
         .id = jr_arena_strdup(arena, real),

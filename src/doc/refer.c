@@ -130,7 +130,7 @@ static void read_env_reference(const struct reference *r)
     }
 }
 
-static bool is_shouted(const char *name)
+static bool is_upper_case_name(const char *name)
 {
     return *name != '\0' && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
                                          "0123456789") == strlen(name);
@@ -160,7 +160,7 @@ static void refuse_unknown(const struct reference *r,
         jr_diag_help(diags, diag, "did you mean ${%.*s%s%s}?",
                      (int)location->name_at, r->inside, near,
                      r->inside + location->name_at + strlen(location->name));
-    else if (location->name != NULL && is_shouted(location->name))
+    else if (location->name != NULL && is_upper_case_name(location->name))
         jr_diag_help(diags, diag, "a variable of the environment is ${env:%s}",
                      location->name);
 }
@@ -179,7 +179,8 @@ static void add_filling_chain(struct jr_buf *out,
 }
 
 /* Whether the scalar is being filled in already: a circle, which is told. */
-static bool is_circle(const struct reference *r, const struct jr_node *node)
+static bool is_reference_circle(const struct reference *r,
+                                const struct jr_node *node)
 {
     const struct jr_filling *filling = r->filling;
     while (filling != NULL && filling->node != node)
@@ -194,8 +195,8 @@ static bool is_circle(const struct reference *r, const struct jr_node *node)
     return true;
 }
 
-static void refuse_missing(const struct reference *r,
-                           const struct jr_location *location)
+static void refuse_missing_value(const struct reference *r,
+                                 const struct jr_location *location)
 {
     struct jr_diags *diags = r->filler->diags;
     struct jr_diag *diag =
@@ -208,8 +209,8 @@ static void refuse_missing(const struct reference *r,
 }
 
 /* Whether a located scalar has a value that can be put in. */
-static bool has_value(const struct reference *r,
-                      const struct jr_location *location)
+static bool has_known_value(const struct reference *r,
+                            const struct jr_location *location)
 {
     const struct jr_node *node = location->node;
     bool outside = !location->shape.resolvable && node->filled == NULL &&
@@ -220,7 +221,7 @@ static bool has_value(const struct reference *r,
     if (unknown || outside)
         r->filling->unknown = true;
     if (missing || (outside && !told))
-        refuse_missing(r, location);
+        refuse_missing_value(r, location);
     return !unknown && !outside && !missing;
 }
 
@@ -252,12 +253,12 @@ static void read_scalar_reference(const struct reference *r,
                             r->shown, list ? "list" : "mapping");
         return;
     }
-    if (is_circle(r, location->node))
+    if (is_reference_circle(r, location->node))
         return;
     struct jr_shape shape =
         jr_shape_of(r->filler->fill->shapes, &location->shape, location->node);
     jr_fill_scalar(r->filler, &filling, &shape);
-    if (has_value(r, location))
+    if (has_known_value(r, location))
         add_scalar(r, location);
 }
 
@@ -281,7 +282,7 @@ static void read_path_reference(const struct reference *r)
         break;
     case JR_LOCATED_UNSTATED:
         location.node = NULL;
-        refuse_missing(r, &location);
+        refuse_missing_value(r, &location);
         break;
     case JR_LOCATED_OWN:
         jr_diag_help(r->filler->diags,

@@ -33,7 +33,7 @@ static const struct tag *find_tag(const char *name)
 }
 
 /* Whether the text is of the type, however it is quoted: `!!int "3"` is 3. */
-static bool has_type(struct jr_node *node, enum jr_scalar_type wanted)
+static bool has_tagged_type(struct jr_node *node, enum jr_scalar_type wanted)
 {
     node->plain = wanted != JR_SCALAR_STRING;
     enum jr_scalar_type type = jr_scalar_type(node);
@@ -56,7 +56,8 @@ void jr_tag_apply(struct jr_diags *diags, struct jr_node *node, const char *tag,
             jr_diags_error(diags, 115, span, NULL, "unknown tag '%.60s'", tag);
         jr_diag_help(diags, diag, "leave it out");
     } else if (found->kind != node->kind ||
-               (node->kind == JR_NODE_SCALAR && !has_type(node, found->type))) {
+               (node->kind == JR_NODE_SCALAR &&
+                !has_tagged_type(node, found->type))) {
         jr_diags_error(diags, 115, span, NULL, "this is not what !!%s says",
                        found->name);
     }

@@ -13,7 +13,7 @@
  * its read end first. */
 enum { ORDERS = JR_AGENT_ENDS, PIPES };
 
-static void close_all(int pipes[PIPES][2])
+static void close_agent_pipes(int pipes[PIPES][2])
 {
     for (int i = 0; i < PIPES; i++)
         for (int j = 0; j < 2; j++)
@@ -21,7 +21,7 @@ static void close_all(int pipes[PIPES][2])
                 (void)close(pipes[i][j]);
 }
 
-static int open_all(int pipes[PIPES][2])
+static int open_agent_pipes(int pipes[PIPES][2])
 {
     for (int i = 0; i < PIPES; i++)
         pipes[i][0] = pipes[i][1] = -1;
@@ -51,7 +51,8 @@ static int take_streams(int pipes[PIPES][2])
 
 /* The outcome does not wait for what the console has still to show: another
  * process does. Returns the exit code. */
-static int show_apart(const struct jr_agent_hooks *hooks, int pipes[PIPES][2])
+static int show_in_other_process(const struct jr_agent_hooks *hooks,
+                                 int pipes[PIPES][2])
 {
     pid_t pid = fork();
     if (pid != 0)
@@ -80,14 +81,15 @@ static _Noreturn void run_ranks(const struct jr_agent_hooks *hooks,
     if (text.failed || jr_io_write_all(pipes[JR_AGENT_END_OUTCOME][1],
                                        text.data, text.len) != 0)
         _exit(1);
-    _exit(hooks->is_behind(hooks->data) ? show_apart(hooks, pipes) : 0);
+    _exit(hooks->is_behind(hooks->data) ? show_in_other_process(hooks, pipes)
+                                        : 0);
 }
 
 int jr_agent_fork(struct jr_agent_run *ret, const struct jr_agent_hooks *hooks)
 {
     int pipes[PIPES][2];
     struct jr_agent_run run = {.pid = -1};
-    if (open_all(pipes) == 0)
+    if (open_agent_pipes(pipes) == 0)
         run.pid = fork();
     if (run.pid == 0)
         run_ranks(hooks, pipes);
@@ -101,7 +103,7 @@ int jr_agent_fork(struct jr_agent_run *ret, const struct jr_agent_hooks *hooks)
         pipes[ORDERS][1] = -1;
         *ret = run;
     }
-    close_all(pipes);
+    close_agent_pipes(pipes);
     errno = error;
     return run.pid > 0 ? 0 : -1;
 }

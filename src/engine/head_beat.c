@@ -32,16 +32,16 @@ void jr_beat_heard(struct jr_head *head, uint32_t node)
 }
 
 /* Whether it should give signs of life. */
-static bool is_listening(const struct jr_node_side *side)
+static bool should_node_beat(const struct jr_node_side *side)
 {
     return side->state >= JR_NODE_MET && side->state <= JR_NODE_RUNS;
 }
 
-static bool is_silent(const struct jr_node_side *side)
+static bool is_node_silent(const struct jr_node_side *side)
 {
     bool patient = side->state == JR_NODE_RUNS && !side->begun;
     unsigned most = patient ? JR_BEATS * JR_BEAT_PATIENCE : JR_BEATS;
-    return is_listening(side) && side->silent >= most;
+    return should_node_beat(side) && side->silent >= most;
 }
 
 static struct silence count_turn(struct jr_head *head)
@@ -49,9 +49,9 @@ static struct silence count_turn(struct jr_head *head)
     struct silence found = {0};
     for (uint32_t i = head->options.nodes; i-- > 0;) {
         struct jr_node_side *side = &head->nodes[i];
-        found.running += is_listening(side);
+        found.running += should_node_beat(side);
         side->silent++;
-        if (is_silent(side)) {
+        if (is_node_silent(side)) {
             found.silent++;
             found.first = i;
         }
@@ -98,7 +98,7 @@ static void mark_silent_lost(struct jr_head *head, const struct silence *found,
         return;
     }
     for (uint32_t i = 0; i < head->options.nodes; i++)
-        if (is_silent(&head->nodes[i])) {
+        if (is_node_silent(&head->nodes[i])) {
             head->nodes[i].state = JR_NODE_LOST;
             jr_head_run_lost(head->run, i, how);
         }

@@ -313,7 +313,7 @@ static void lose_nodes(struct jr_head_run *run)
 }
 
 /* What the attempt before has left to show on its nodes is left there. */
-static void leave_earlier(struct jr_head_run *run, uint32_t attempt)
+static void leave_earlier_attempt(struct jr_head_run *run, uint32_t attempt)
 {
     struct jr_head *head = run->head;
     char line[160];
@@ -334,7 +334,7 @@ static void begin_nodes(struct jr_head_run *run, uint32_t attempt)
 {
     struct jr_head *head = run->head;
     json_t *word = jr_head_word("go");
-    leave_earlier(run, attempt);
+    leave_earlier_attempt(run, attempt);
     for (uint32_t i = 0; i < run->plan->nodes; i++) {
         head->nodes[i].state = JR_NODE_RUNS;
         head->nodes[i].returned = false;

@@ -55,7 +55,7 @@ static void put_hosts(struct jr_buf *out, const struct dialect *dialect,
 }
 
 /* What a launcher tells its processes by itself. */
-static bool is_launchers(const char *variable)
+static bool is_launcher_variable(const char *variable)
 {
     static const char *const globs[] = {"OMPI_*", "PMI_*", "PMIX_*",
                                         "MPI_LOCAL*"};
@@ -70,7 +70,7 @@ static void put_variable(struct jr_buf *out, const struct jr_plan *plan,
                          const char *variable)
 {
     size_t name = strcspn(variable, "=");
-    if (is_launchers(variable))
+    if (is_launcher_variable(variable))
         return;
     jr_buf_char(out, ' ');
     if (!jr_env_matches(plan->secrets, plan->secrets_count, variable, name)) {

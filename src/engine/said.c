@@ -27,7 +27,7 @@ static bool line_names_host(const char *line, const char *host)
 }
 
 /* A task is a node: there is one on each. */
-static bool has_task(const char *line, uint32_t node)
+static bool line_names_task(const char *line, uint32_t node)
 {
     const char *at = strstr(line, ": task ");
     struct jr_arena arena = JR_ARENA_INIT;
@@ -54,5 +54,5 @@ bool jr_srun_lost(const char *line, uint32_t node, const char *host)
         return false;
     const char *failure = strstr(line, "ode failure on ");
     return failure != NULL ? line_names_host(failure, host)
-                           : has_task(line, node);
+                           : line_names_task(line, node);
 }

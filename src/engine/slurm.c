@@ -33,7 +33,7 @@ static const char *const names[] = {
 #undef NAME
 };
 
-static bool is_listed(const char *list, const char *name)
+static bool is_option_listed(const char *list, const char *name)
 {
     size_t len = strlen(name);
     const char *at = list;
@@ -47,7 +47,7 @@ static bool is_listed(const char *list, const char *name)
 }
 
 /* Whether the user says it, in this way or in another. */
-static bool is_given(const struct jr_engine *engine, enum option option)
+static bool is_option_given(const struct jr_engine *engine, enum option option)
 {
     static const char *const instead[] = {
 #define INSTEAD(id, name, list) list,
@@ -57,7 +57,7 @@ static bool is_given(const struct jr_engine *engine, enum option option)
     for (uint32_t i = 0; i < engine->slurm_count; i++) {
         const char *name = engine->slurm[i].name;
         if (strcmp(name, names[option]) == 0 ||
-            is_listed(instead[option], name))
+            is_option_listed(instead[option], name))
             return true;
     }
     return false;
@@ -74,10 +74,10 @@ static void put_sbatch_option(struct jr_buf *out, const char *name,
     jr_buf_char(out, '\n');
 }
 
-static void put_own(struct jr_buf *out, const struct jr_engine_job *job,
-                    enum option option, const char *value)
+static void put_own_option(struct jr_buf *out, const struct jr_engine_job *job,
+                           enum option option, const char *value)
 {
-    if (!is_given(&job->policy->engine, option))
+    if (!is_option_given(&job->policy->engine, option))
         put_sbatch_option(out, names[option], value);
 }
 
@@ -89,7 +89,7 @@ static void put_number_option(struct jr_buf *out,
     jr_buf_printf(&text, "%u", number);
     out->failed |= text.failed;
     if (number > 0 && text.data != NULL)
-        put_own(out, job, option, text.data);
+        put_own_option(out, job, option, text.data);
 }
 
 /* The time that all of the run may take, as D-HH:MM:SS, which sbatch rounds up
@@ -105,13 +105,13 @@ static void put_times(struct jr_buf *out, const struct jr_engine_job *job)
                   (unsigned)(time / 3600 % 24), (unsigned)(time / 60 % 60),
                   (unsigned)(time % 60));
     if (timeouts->run_ms > 0 && !text.failed)
-        put_own(out, job, OPTION_TIME, text.data);
+        put_own_option(out, job, OPTION_TIME, text.data);
     jr_buf_clear(&text);
     uint64_t most = 65535;
     jr_buf_printf(&text, "B:TERM@%" PRIu64,
                   grace + REPORT < most ? grace + REPORT : most);
     if (!text.failed)
-        put_own(out, job, OPTION_SIGNAL, text.data);
+        put_own_option(out, job, OPTION_SIGNAL, text.data);
     out->failed |= text.failed;
 }
 
@@ -126,8 +126,9 @@ static void put_options(struct jr_buf *out, const struct jr_engine_job *job)
         put_number_option(out, job, OPTION_DEVICES, job->ranks);
     put_times(out, job);
     /* a node that fails takes the job with it, which nobody else can restart */
-    put_own(out, job,
-            job->policy->restart.max > 0 ? OPTION_AGAIN : OPTION_REQUEUE, NULL);
+    put_own_option(out, job,
+                   job->policy->restart.max > 0 ? OPTION_AGAIN : OPTION_REQUEUE,
+                   NULL);
     for (uint32_t i = 0; i < engine->slurm_count; i++) {
         const char *value = engine->slurm[i].value;
         if (strcmp(value, "false") != 0)

@@ -157,7 +157,7 @@ static void read_system(struct jr_probe *probe, enum jr_system system)
 
 /* What the launcher did not say, the allocation around it does. It speaks of
  * all its nodes, though, where the launcher may have taken a part of them. */
-static void read_around(struct jr_probe *probe, enum jr_system launcher)
+static void read_outer_system(struct jr_probe *probe, enum jr_system launcher)
 {
     struct jr_hw_scheduler *to = &probe->hw->scheduler;
     struct jr_hw_scheduler inner = *to;
@@ -241,7 +241,7 @@ void jr_probe_scheduler(struct jr_probe *probe)
     to->step = systems[system].kind != JR_SYSTEM_ALLOCATION;
     read_system(probe, system);
     if (systems[system].kind == JR_SYSTEM_LAUNCHER)
-        read_around(probe, system);
+        read_outer_system(probe, system);
     finalize_own_place(probe, system);
     finalize_nodes(probe);
 }

@@ -211,7 +211,7 @@ static bool use_size(struct jr_probe *probe, const char *value)
     return true;
 }
 
-static bool use_here(struct jr_probe *probe, const char *value)
+static bool use_tasks_here(struct jr_probe *probe, const char *value)
 {
     return fill_blank_number(&probe->hw->scheduler.tasks_here, value, INT_MAX);
 }
@@ -237,7 +237,7 @@ static bool use_tasks(struct jr_probe *probe, const char *value)
 }
 
 /* A word, as `auto`, asks for nothing. */
-static bool use_each(struct jr_probe *probe, const char *value)
+static bool use_tasks_per_node(struct jr_probe *probe, const char *value)
 {
     struct jr_hw_scheduler *to = &probe->hw->scheduler;
     uint32_t each;
@@ -271,8 +271,8 @@ bool jr_variable_use(struct jr_probe *probe, const struct jr_variable *row,
         [JR_USE_NOTHING] = use_nothing,   [JR_USE_JOB] = use_job,
         [JR_USE_NODES] = use_nodes,       [JR_USE_INDEX] = use_index,
         [JR_USE_RANK] = use_index,        [JR_USE_SIZE] = use_size,
-        [JR_USE_HERE] = use_here,         [JR_USE_STARTED] = use_started,
-        [JR_USE_TASKS] = use_tasks,       [JR_USE_EACH] = use_each,
+        [JR_USE_HERE] = use_tasks_here,   [JR_USE_STARTED] = use_started,
+        [JR_USE_TASKS] = use_tasks,       [JR_USE_EACH] = use_tasks_per_node,
         [JR_USE_ADDR] = use_addr,         [JR_USE_PORT] = use_port,
         [JR_USE_RESTARTS] = use_restarts, [JR_USE_END] = use_end,
         [JR_USE_LIST] = jr_hosts_list,    [JR_USE_WORDS] = jr_hosts_words,

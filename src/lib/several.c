@@ -38,7 +38,7 @@ static bool is_controller(const struct jr_session *session)
 
 /* As many nodes as the job is for; 0: it is for one, or for more than there
  * are, and both are told elsewhere. */
-static uint32_t nodes_wanted(const struct jr_session *session)
+static uint32_t count_wanted_nodes(const struct jr_session *session)
 {
     const struct jr_resolve_options options = {.args = session->options.args};
     uint32_t nodes = jr_resolve_nodes(session->file, &session->hw, &options);
@@ -46,7 +46,8 @@ static uint32_t nodes_wanted(const struct jr_session *session)
 }
 
 /* What only a rank on this machine could have. */
-static int check_asked(const struct jr_session *session, struct jr_error *err)
+static int check_asked_options(const struct jr_session *session,
+                               struct jr_error *err)
 {
     const struct jr_session_options *options = &session->options;
     bool debug = options->debug_rank != NULL;
@@ -279,7 +280,7 @@ enum jr_status jr_session_recruit(struct jr_session *session,
     if (session->head != NULL || !is_controller(session))
         return JR_STATUS_OK;
     const struct jr_spec *spec = jr_spec_get(session->file);
-    const uint32_t nodes = nodes_wanted(session);
+    const uint32_t nodes = count_wanted_nodes(session);
     const struct jr_strv *hosts = &session->hw.scheduler.hosts;
     const struct jr_head_options options = {
         .program = own_program(session),
@@ -294,7 +295,7 @@ enum jr_status jr_session_recruit(struct jr_session *session,
         return JR_STATUS_OK;
     if (session->options.dry_run)
         warn_of_agents(session, options.nodes);
-    if (check_asked(session, &why) == 0 &&
+    if (check_asked_options(session, &why) == 0 &&
         jr_head_open(&session->head, &options, &why) == 0 &&
         join_facts(session, options.nodes, &why) == 0)
         return JR_STATUS_OK;

@@ -86,7 +86,8 @@ static int set_row(struct build *build, const struct jr_template_space *space,
 }
 
 /* One of jobrun's own: its template is right, as a test makes sure. */
-static void set_own(struct build *build, const char *name, const char *text)
+static void set_own_variable(struct build *build, const char *name,
+                             const char *text)
 {
     const struct jr_variable variable = {.name = name, .text = text};
     (void)set_row(build, &build->tables, &variable, NULL);
@@ -129,7 +130,7 @@ static void add_variable_table(struct build *build,
         if (row->text == NULL)
             unset_row(build, row->name);
         else if (does_row_apply(build, row))
-            set_own(build, row->name, row->text);
+            set_own_variable(build, row->name, row->text);
     }
 }
 
@@ -159,7 +160,7 @@ static void set_of_node(struct build *build, const char *name, const char *text,
                         const char *alike)
 {
     if (build->scopes->job->seats != NULL)
-        set_own(build, name, text);
+        set_own_variable(build, name, text);
     else
         set_literal(build, name, alike != NULL ? alike : "");
 }
@@ -183,11 +184,11 @@ static void add_devices(struct build *build)
         drop_filters(build);
     /* Indices are counted in this order everywhere but in CUDA. */
     if (job->devices_by_index && job->device == JR_DEVICE_CUDA)
-        set_own(build, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+        set_own_variable(build, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     /* Where local ranks see one device each, its index is 0 for all. */
     if (job->device_visibility == JR_VISIBLE_ONE) {
-        set_own(build, "JOBRUN_DEVICE_INDEX", "0");
-        set_own(build, name, "%{device}");
+        set_own_variable(build, "JOBRUN_DEVICE_INDEX", "0");
+        set_own_variable(build, name, "%{device}");
         return;
     }
     set_of_node(build, name, "%{visible}", build->scopes->nodes[0].visible);
@@ -247,8 +248,8 @@ static void add_spec_entry(struct build *build,
     }
 }
 
-static void copy_all(struct jr_strv *to, struct jr_arena *arena,
-                     char *const *items, size_t count)
+static void copy_items(struct jr_strv *to, struct jr_arena *arena,
+                       char *const *items, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         jr_strv_push(to, arena, jr_arena_strdup(arena, items[i]));
@@ -262,8 +263,8 @@ static void inherit_environment(struct build *build)
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         jr_env_unset(inherited, foreign[i]);
     if (job->setup != NULL)
-        copy_all(&build->env->base, build->kept, inherited->items,
-                 inherited->count);
+        copy_items(&build->env->base, build->kept, inherited->items,
+                   inherited->count);
     for (uint32_t i = 0; i < job->env_remove_count; i++)
         jr_env_unset(inherited, job->env_remove[i]);
 }
@@ -294,7 +295,7 @@ static void finalize_drop(struct build *build)
 {
     const struct jr_job *job = build->scopes->job;
     struct jr_environment *env = build->env;
-    copy_all(&env->drop, build->kept, job->env_remove, job->env_remove_count);
+    copy_items(&env->drop, build->kept, job->env_remove, job->env_remove_count);
     for (size_t i = 0; i < env->count; i++)
         if (env->rows[i].unset)
             jr_strv_push(&env->drop, build->kept,

@@ -13,8 +13,8 @@ bool jr_env_row_is(const struct jr_env_row *row, const char *name, size_t len)
 }
 
 /* The row of a rank's own that has the variable's name, or NULL. */
-static const struct jr_env_row *find_more(const struct jr_env_more *more,
-                                          const char *name, size_t len)
+static const struct jr_env_row *find_own_row(const struct jr_env_more *more,
+                                             const char *name, size_t len)
 {
     for (size_t i = 0; more != NULL && i < more->count; i++)
         if (jr_env_row_is(&more->rows[i], name, len))
@@ -23,8 +23,8 @@ static const struct jr_env_row *find_more(const struct jr_env_more *more,
 }
 
 /* Whether it is a variable that the rank has and others have not. */
-static bool is_more(const struct jr_environment *env,
-                    const struct jr_env_row *row)
+static bool is_own_variable(const struct jr_environment *env,
+                            const struct jr_env_row *row)
 {
     for (size_t i = 0; i < env->count; i++)
         if (jr_env_row_is(&env->rows[i], row->name, row->len))
@@ -37,23 +37,24 @@ uint32_t jr_environment_own(const struct jr_environment *env,
 {
     size_t count = env->count;
     for (size_t i = 0; more != NULL && i < more->count; i++)
-        count += is_more(env, &more->rows[i]);
+        count += is_own_variable(env, &more->rows[i]);
     for (size_t i = 0; more != NULL && i < env->count; i++) {
         const struct jr_env_row *row = &env->rows[i];
-        const struct jr_env_row *own = find_more(more, row->name, row->len);
+        const struct jr_env_row *own = find_own_row(more, row->name, row->len);
         count -= own != NULL && own->unset;
     }
     return (uint32_t)count;
 }
 
 /* The variables that the rank has and others have not. */
-static void add_more(const struct jr_environment *env,
-                     const struct jr_env_more *more, struct jr_strv *items,
-                     struct jr_arena *arena, const struct jr_scope *scope)
+static void add_own_variables(const struct jr_environment *env,
+                              const struct jr_env_more *more,
+                              struct jr_strv *items, struct jr_arena *arena,
+                              const struct jr_scope *scope)
 {
     for (size_t i = 0; more != NULL && i < more->count; i++) {
         const struct jr_env_row *row = &more->rows[i];
-        if (is_more(env, row))
+        if (is_own_variable(env, row))
             items->items[items->count++] =
                 jr_stencil_expand(&row->stencil, arena, scope);
     }
@@ -72,17 +73,17 @@ char **jr_environment_expand(const struct jr_environment *env,
         return NULL;
     for (size_t i = 0; i < env->count; i++) {
         const struct jr_env_row *row = &env->rows[i];
-        const struct jr_env_row *own = find_more(more, row->name, row->len);
+        const struct jr_env_row *own = find_own_row(more, row->name, row->len);
         row = own != NULL ? own : row;
         if (!row->unset)
             items.items[items.count++] =
                 jr_stencil_expand(&row->stencil, arena, scope);
     }
-    add_more(env, more, &items, arena, scope);
+    add_own_variables(env, more, &items, arena, scope);
     *ret_own = (uint32_t)items.count;
     for (size_t i = 0; i < env->inherited.count; i++) {
         char *item = env->inherited.items[i];
-        if (find_more(more, item, strcspn(item, "=")) == NULL)
+        if (find_own_row(more, item, strcspn(item, "=")) == NULL)
             items.items[items.count++] = item;
     }
     return items.items;

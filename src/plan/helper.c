@@ -29,7 +29,8 @@ static bool is_variable_common(const struct jr_plan *plan, const size_t *counts,
     return true;
 }
 
-static size_t *count_all(const struct jr_plan *plan, struct jr_arena *arena)
+static size_t *count_rank_variables(const struct jr_plan *plan,
+                                    struct jr_arena *arena)
 {
     size_t *counts = jr_arena_array(arena, plan->count, sizeof *counts);
     for (uint32_t i = 0; counts != NULL && i < plan->count; i++)
@@ -49,7 +50,7 @@ void jr_helper_fill(struct jr_plan *plan, const struct jr_scopes *scopes,
     helper->argv = jr_argv_helper(scopes, arena);
     size_t *counts = NULL;
     if (helper->argv != NULL)
-        counts = count_all(plan, scopes->space.arena);
+        counts = count_rank_variables(plan, scopes->space.arena);
     for (size_t i = 0; counts != NULL && i < counts[0]; i++) {
         if (!is_variable_common(plan, counts, model->env[i], i))
             continue;

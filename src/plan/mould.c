@@ -50,7 +50,7 @@ static enum jr_status compile_argv(struct jr_build *build)
 
 /* A line that several ranks wrote has their set in the place of %{rank}; where
  * there is no such place, behind the whole prefix in brackets. */
-static void compile_around(struct jr_build *build, const char *prefix)
+static void compile_group_prefix(struct jr_build *build, const char *prefix)
 {
     struct jr_mould *mould = &build->mould;
     const struct jr_template_space *space = &mould->scopes.space;
@@ -87,7 +87,7 @@ static enum jr_status compile_templates(struct jr_build *build)
     };
     enum jr_status status = compile_argv(build);
     if (policy->console.collapse)
-        compile_around(build, prefix);
+        compile_group_prefix(build, prefix);
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         struct jr_error err = {0};
         if (compile_source(&sources[i], &mould->scopes.space, &err) < 0)

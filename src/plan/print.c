@@ -58,9 +58,9 @@ static void print_variable(struct jr_buf *out, const struct jr_plan *plan,
 }
 
 /* What a rank does not have in common with all others. */
-static void print_own(struct jr_telling *telling,
-                      const struct jr_plan_rank *model, const bool *common,
-                      uint32_t rank)
+static void print_own_variables(struct jr_telling *telling,
+                                const struct jr_plan_rank *model,
+                                const bool *common, uint32_t rank)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_plan_rank at = jr_plan_rank_at(telling->plan, rank, &arena);
@@ -92,7 +92,7 @@ static void print_plan_env(struct jr_telling *telling,
         if (common[i])
             print_variable(out, plan, model->env[i]);
     for (uint32_t i = 0; i < plan->world_size && !telling->ended; i++)
-        print_own(telling, model, common, i);
+        print_own_variables(telling, model, common, i);
 }
 
 /* A word as a shell would want it; of a text of several lines the first. */

@@ -152,7 +152,7 @@ static size_t last_rank(const struct jr_judge *judge)
     return last;
 }
 
-static bool is_asked(const struct jr_judge *judge, size_t i)
+static bool is_rank_asked(const struct jr_judge *judge, size_t i)
 {
     bool nobody = !judge->required.all && judge->required.count == 0;
     return nobody || jr_judge_required(judge, i);
@@ -169,11 +169,12 @@ static void check_rank_artifacts(struct jr_judge *judge, size_t i, size_t noted,
     if (noted < judge->outcome->count && judge->outcome->ranks[noted].pinned)
         then = &judge->outcome->ranks[noted];
     if (then != NULL)
-        jr_pin_artifacts(now, jr_plan_of(judge->plan, noted),
-                         &(struct jr_pin_whose){.common = judge->common,
-                                                .own = is_asked(judge, noted),
-                                                .jobs = then->job_pinned,
-                                                .far = then->far});
+        jr_pin_artifacts(
+            now, jr_plan_of(judge->plan, noted),
+            &(struct jr_pin_whose){.common = judge->common,
+                                   .own = is_rank_asked(judge, noted),
+                                   .jobs = then->job_pinned,
+                                   .far = then->far});
     for (uint32_t n = 0; n < rank->artifacts_count; n++) {
         uint32_t at = JR_PIN_PLACE(n);
         if (judge->common[n] != jobs)
@@ -197,7 +198,7 @@ static void check_rank_artifacts(struct jr_judge *judge, size_t i, size_t noted,
 void jr_artifact_check(struct jr_judge *judge, size_t i)
 {
     if (judge->wants->artifacts_count == 0 || judge->common == NULL ||
-        !is_asked(judge, i))
+        !is_rank_asked(judge, i))
         return;
     check_rank_artifacts(judge, i, i, false);
     if (judge->plan->first == 0)

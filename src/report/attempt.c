@@ -85,8 +85,8 @@ static bool meets_trigger(const struct view *view, const char *text)
 }
 
 /* The first entry that the attempt meets, or NULL. */
-static const char *first_met(const struct view *view, char *const *entries,
-                             uint32_t count)
+static const char *first_met_entry(const struct view *view,
+                                   char *const *entries, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (meets_trigger(view, entries[i]))
@@ -193,9 +193,10 @@ static void fill_attempt(struct jr_attempt *attempt, const struct view *view)
     attempt->failed = can_restart(view, &attempt->left);
     if (!attempt->failed || spec->max == 0)
         return;
-    attempt->never = first_met(view, spec->never, spec->never_count);
-    attempt->on =
-        spec->on_count == 0 ? "" : first_met(view, spec->on, spec->on_count);
+    attempt->never = first_met_entry(view, spec->never, spec->never_count);
+    attempt->on = spec->on_count == 0
+                      ? ""
+                      : first_met_entry(view, spec->on, spec->on_count);
 }
 
 int jr_history_add(struct jr_history *history, const struct jr_report *report,

@@ -182,7 +182,7 @@ static bool print_tail(const struct jr_page *page, const char *path,
 }
 
 /* What was before a rank that has no process: its helper, and the setup. */
-static void print_beside(const struct jr_page *page, uint32_t node)
+static void print_node_logs(const struct jr_page *page, uint32_t node)
 {
     static const char *const names[] = {JR_HELPER_LOG, JR_SETUP_LOG};
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
@@ -219,8 +219,8 @@ static void print_follower(const struct jr_page *page, size_t i)
 
 /* The ranks beside the cause, those that lost a peer or the others, as a set;
  * `ret` has room for all. */
-static size_t find_together(const struct jr_page *page, bool lost,
-                            uint32_t *ret)
+static size_t find_failed_together(const struct jr_page *page, bool lost,
+                                   uint32_t *ret)
 {
     const struct jr_report *report = page->report;
     size_t count = 0;
@@ -250,13 +250,13 @@ static void print_followers(const struct jr_page *page, uint32_t *places,
     jr_buf_char(page->out, '\n');
 }
 
-static void print_together(const struct jr_page *page)
+static void print_failed_together(const struct jr_page *page)
 {
     JR_BUF_CLEANUP struct jr_buf set = JR_BUF_INIT;
     JR_FREE uint32_t *places = calloc(page->report->count + 1, sizeof *places);
     if (places == NULL)
         return;
-    size_t count = find_together(page, false, places);
+    size_t count = find_failed_together(page, false, places);
     for (size_t c = 0; c < count; c++)
         places[c] = jr_plan_of(page->plan, places[c])->rank;
     if (count > 0) {
@@ -266,7 +266,7 @@ static void print_together(const struct jr_page *page)
                       "which was first\n",
                       set.data);
     }
-    print_followers(page, places, find_together(page, true, places));
+    print_followers(page, places, find_failed_together(page, true, places));
 }
 
 static void print_output(const struct jr_page *page,
@@ -290,7 +290,7 @@ void jr_print_rank(const struct jr_page *page, size_t i)
     print_exception(page, i);
     print_loss(page, i);
     if (page->outcome->ranks[i].pid == 0)
-        print_beside(page, rank->node_rank);
+        print_node_logs(page, rank->node_rank);
     else if (!page->report->ranks[i].unstarted) /* else it has said no more */
         print_output(page, rank, page->report->ranks[i].log_secret);
 }
@@ -298,7 +298,7 @@ void jr_print_rank(const struct jr_page *page, size_t i)
 void jr_print_cause(const struct jr_page *page)
 {
     jr_print_rank(page, page->report->causes[0]);
-    print_together(page);
+    print_failed_together(page);
 }
 
 static bool holds_something(const struct jr_page *page, const char *path)
@@ -330,8 +330,8 @@ static size_t find_crashed(const struct jr_page *page)
 }
 
 /* " (SIGTERM; rank 6 needed SIGKILL; rank 2 died by SIGSEGV)" */
-static void add_stopped(struct jr_buf *out, const struct jr_page *page,
-                        size_t count)
+static void add_stopped_ranks(struct jr_buf *out, const struct jr_page *page,
+                              size_t count)
 {
     (void)count;
     JR_BUF_CLEANUP struct jr_buf killed = JR_BUF_INIT;
@@ -392,7 +392,7 @@ struct kind {
 
 /* The ends in the order in which they are told. */
 static const struct kind kinds[] = {
-    {JR_RANK_STOPPED, "stopped by jobrun", add_stopped},
+    {JR_RANK_STOPPED, "stopped by jobrun", add_stopped_ranks},
     {JR_RANK_AFTER_FIRST_FAILURE, "failed after the first failure",
      add_first_end},
     {JR_RANK_INCOMPLETE, "ended with 0 but did not deliver", add_reason},

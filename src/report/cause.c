@@ -172,7 +172,8 @@ static uint64_t explain_failure(struct jr_judge *judge, uint32_t i)
 
 /* Whether a rank that jobrun stopped was on its way out by then, as it said.
  * Where it is not known when it was told to stop, the others decide. */
-static bool was_leaving(const struct jr_rank_outcome *rank, uint64_t raised_ns)
+static bool was_rank_leaving(const struct jr_rank_outcome *rank,
+                             uint64_t raised_ns)
 {
     uint64_t when = rank->told_ns != 0 ? rank->told_ns : raised_ns;
     return when != 0 && (rank->alive_ns == 0 || when <= rank->alive_ns);
@@ -192,7 +193,8 @@ static size_t collect_candidates(struct jr_judge *judge,
             continue;
         report->lost_peer = rank->lost_peer;
         uint64_t raised_ns = explain_failure(judge, i);
-        if (report->state == JR_RANK_FAILED || was_leaving(rank, raised_ns))
+        if (report->state == JR_RANK_FAILED ||
+            was_rank_leaving(rank, raised_ns))
             candidates[count++] = jr_order_candidate(judge, i, raised_ns);
     }
     return count;

@@ -71,8 +71,8 @@ struct behind {
     size_t count;
 };
 
-static void add_behind(struct behind *behind, struct jr_arena *arena,
-                       const char *line)
+static void add_cause_line(struct behind *behind, struct jr_arena *arena,
+                           const char *line)
 {
     const char **slot = NULL;
     if (line != NULL)
@@ -84,8 +84,8 @@ static void add_behind(struct behind *behind, struct jr_arena *arena,
 
 /* "K: 'lr', from O: gone": from the first one on, or from the last one `back`;
  * NULL for none. */
-static const char *describe_behind(const struct behind *behind,
-                                   struct jr_arena *arena, bool back)
+static const char *describe_cause_lines(const struct behind *behind,
+                                        struct jr_arena *arena, bool back)
 {
     const char *text = NULL;
     size_t i = 0, count = behind->count;
@@ -106,9 +106,9 @@ static const char *describe_causes(struct jr_arena *arena, const json_t *causes)
     size_t i;
     json_t *cause;
     json_array_foreach(causes, i, cause)
-        add_behind(&behind, arena,
-                   first_line(arena, jr_json_get_str(cause, "message")));
-    return describe_behind(&behind, arena, false);
+        add_cause_line(&behind, arena,
+                       first_line(arena, jr_json_get_str(cause, "message")));
+    return describe_cause_lines(&behind, arena, false);
 }
 
 /* Where the next exception of a traceback begins, behind the sentence that
@@ -148,8 +148,8 @@ static const char *describe_stack_causes(struct jr_arena *arena,
     const char *next;
     for (; stack != NULL && (next = next_exception(stack)) != NULL;
          stack = next)
-        add_behind(&behind, arena, stack_headline(arena, stack, next));
-    return describe_behind(&behind, arena, true);
+        add_cause_line(&behind, arena, stack_headline(arena, stack, next));
+    return describe_cause_lines(&behind, arena, true);
 }
 
 /* torch writes {"message": {"message": ..., "extraInfo": {...}}}, or flat

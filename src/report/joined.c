@@ -192,7 +192,7 @@ static const char *common_fingerprint(const struct jr_joining *parts)
 }
 
 /* What the first node that compares compares. */
-static const json_t *first_asked(const struct jr_joining *parts)
+static const json_t *first_compared(const struct jr_joining *parts)
 {
     for (size_t i = 0; i < parts->count; i++)
         if (jr_across_asked(parts->items[i].results))
@@ -289,7 +289,7 @@ json_t *jr_joined_results(int fd, const struct jr_parts *found, bool head)
     json_t *joined = NULL;
     bool over = true, any = false;
     load_all_parts(&parts, fd, found, head);
-    if (head && first_asked(&parts) != NULL) {
+    if (head && first_compared(&parts) != NULL) {
         release_parts(&parts);
         load_all_parts(&parts, fd, found, false);
     }

@@ -64,7 +64,7 @@ unsigned jr_lost_sweep(struct jr_buf *out, const char *log_dir, const char *id)
 
 /* Whether the entry is a run of ours that has no results: cheap, for most have
  * some, and those of strangers are not even opened. */
-static bool is_unfinished(int dir_fd, const struct dirent *entry)
+static bool is_unfinished_run(int dir_fd, const struct dirent *entry)
 {
     struct stat st;
     if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) ||
@@ -87,7 +87,7 @@ void jr_lost_sweep_all(const char *log_dir,
          dir != NULL && looks < MOST_LOOKS && (entry = readdir(dir)) != NULL;
          looks++) {
         struct jr_buf line = JR_BUF_INIT;
-        if (is_unfinished(dirfd(dir), entry) &&
+        if (is_unfinished_run(dirfd(dir), entry) &&
             jr_lost_sweep(&line, log_dir, entry->d_name) > 0 && !line.failed)
             note(data, line.data);
         jr_buf_release(&line);

@@ -83,9 +83,9 @@ struct jr_candidate jr_order_candidate(const struct jr_judge *judge, uint32_t i,
     return ret;
 }
 
-static bool is_before(const struct jr_judge *judge,
-                      const struct jr_candidate *a,
-                      const struct jr_candidate *b)
+static bool is_failure_before(const struct jr_judge *judge,
+                              const struct jr_candidate *a,
+                              const struct jr_candidate *b)
 {
     if (a->node == b->node)
         return a->until < b->from;
@@ -140,7 +140,7 @@ static const struct jr_candidate *find_soonest(
 }
 
 /* The same of all: who lost a peer gives way. */
-static const struct jr_candidate *find_first(
+static const struct jr_candidate *find_first_candidate(
     const struct jr_candidate *candidates, size_t count)
 {
     const struct jr_candidate *own = find_soonest(candidates, count, false);
@@ -157,7 +157,7 @@ static size_t keep_not_after(const struct jr_judge *judge,
 {
     size_t kept = 0;
     for (size_t c = 0; c < count; c++) {
-        if (is_before(judge, first, &candidates[c]))
+        if (is_failure_before(judge, first, &candidates[c]))
             continue;
         struct jr_candidate moved = candidates[kept];
         candidates[kept++] = candidates[c];
@@ -171,7 +171,7 @@ size_t jr_order_find(const struct jr_judge *judge,
 {
     if (count == 0)
         return 0;
-    struct jr_candidate first = *find_first(candidates, count);
+    struct jr_candidate first = *find_first_candidate(candidates, count);
     size_t kept = keep_not_after(judge, candidates, count, &first);
     qsort(candidates, kept, sizeof *candidates, compare_failures);
     /* What it was found by is one of those: the best of them is the cause. */

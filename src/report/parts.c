@@ -29,7 +29,7 @@ static bool read_node_folder(const char *name, uint32_t *ret)
     return strcmp(name, same) == 0;
 }
 
-static bool has_record(int fd, uint32_t node)
+static bool has_node_record(int fd, uint32_t node)
 {
     char path[JR_PART_PATH];
     jr_part_path(path, node, "run.json");
@@ -61,7 +61,7 @@ void jr_parts_find(struct jr_parts *ret, int fd)
     int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = again < 0 ? NULL : fdopendir(again);
     for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;)
-        if (read_node_folder(entry->d_name, &node) && has_record(fd, node))
+        if (read_node_folder(entry->d_name, &node) && has_node_record(fd, node))
             add_node_number(ret, node);
     if (dir != NULL)
         (void)closedir(dir);

@@ -26,13 +26,13 @@ struct prune {
 };
 
 /* What makes a run one, and goes last. */
-static bool is_record(const char *name)
+static bool is_record_name(const char *name)
 {
     return strcmp(name, "run.json") == 0 || strcmp(name, "results.json") == 0;
 }
 
 /* What another prune has removed meanwhile is as good as removed. */
-static int is_gone(void)
+static int is_removed_meanwhile(void)
 {
     return errno == ENOENT ? 0 : -1;
 }
@@ -45,14 +45,14 @@ static int remove_entry(struct prune *prune, int at, const char *name,
 {
     struct stat st;
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return is_gone();
+        return is_removed_meanwhile();
     errno = EPERM;
     if (st.st_uid != prune->user || st.st_dev != prune->device)
         return -1;
     if (S_ISDIR(st.st_mode))
         return remove_folder(prune, at, name, depth + 1);
     if (unlinkat(at, name, 0) != 0)
-        return is_gone();
+        return is_removed_meanwhile();
     if (st.st_nlink == 1)
         prune->pruned->bytes += (uint64_t)st.st_blocks * 512;
     return 0;
@@ -67,7 +67,7 @@ static int empty_folder(struct prune *prune, DIR *dir, int depth)
     while ((entry = readdir(dir)) != NULL) {
         const char *name = entry->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-            (depth <= PART_DEPTH && is_record(name)))
+            (depth <= PART_DEPTH && is_record_name(name)))
             continue;
         if (remove_entry(prune, dirfd(dir), name, depth) != 0 && error == 0)
             error = errno;
@@ -93,7 +93,7 @@ static int remove_folder(struct prune *prune, int at, const char *name,
         if (fd >= 0)
             (void)close(fd);
         errno = error;
-        return is_gone();
+        return is_removed_meanwhile();
     }
     errno = ELOOP;
     int result = depth > MOST_DEPTH ? -1 : empty_folder(prune, dir, depth);
@@ -103,12 +103,12 @@ static int remove_folder(struct prune *prune, int at, const char *name,
     (void)closedir(dir);
     errno = error;
     if (result == 0 && unlinkat(at, name, AT_REMOVEDIR) != 0)
-        result = is_gone();
+        result = is_removed_meanwhile();
     return result;
 }
 
 /* Whether the folder is a run's of ours: its record says its own name. */
-static bool is_ours(int dir_fd, const char *id, struct stat *ret)
+static bool is_own_run_folder(int dir_fd, const char *id, struct stat *ret)
 {
     JR_CLOSE int fd =
         openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -123,7 +123,7 @@ static bool is_ours(int dir_fd, const char *id, struct stat *ret)
 }
 
 /* Whether another prune is removing it, or has: its record goes last. */
-static bool is_going(int dir_fd, const char *id)
+static bool is_being_removed(int dir_fd, const char *id)
 {
     JR_CLOSE int fd =
         openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -139,8 +139,8 @@ static void prune_one(struct jr_pruned *pruned, struct jr_buf *out,
 {
     struct stat st;
     struct prune prune = {.pruned = pruned, .user = geteuid()};
-    if (!is_ours(dir_fd, record->id, &st)) {
-        if (is_going(dir_fd, record->id))
+    if (!is_own_run_folder(dir_fd, record->id, &st)) {
+        if (is_being_removed(dir_fd, record->id))
             return;
         pruned->failed++;
         jr_buf_printf(bad, "jobrun: %s is not a run of yours; it was left\n",
@@ -161,8 +161,8 @@ static void prune_one(struct jr_pruned *pruned, struct jr_buf *out,
 /* A run that is not trusted counts for nothing: else a stranger's would push
  * ours out of the newest that stay. One of ours that everybody may write to is
  * told, for that can be mended. */
-static void leave_alone(struct jr_pruned *pruned, struct jr_buf *bad,
-                        const struct jr_record *record)
+static void count_foreign_run(struct jr_pruned *pruned, struct jr_buf *bad,
+                              const struct jr_record *record)
 {
     pruned->foreign++;
     if (record->trust.verdict != JR_TRUST_OPEN)
@@ -196,7 +196,7 @@ int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
     for (size_t i = 0; i < records.count; i++) {
         const struct jr_record *record = &records.items[i];
         if (!jr_trust_is_ours(&record->trust))
-            leave_alone(&pruned, bad, record);
+            count_foreign_run(&pruned, bad, record);
         else if (!record->finished)
             pruned.unfinished++;
         else if (pruned.kept < options->keep ||

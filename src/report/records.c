@@ -90,7 +90,7 @@ static bool read_record(struct jr_record *record, struct jr_arena *arena,
     return true;
 }
 
-static int newest_first(const void *a, const void *b)
+static int compare_newest_first(const void *a, const void *b)
 {
     const struct jr_record *x = a, *y = b;
     if (x->started != y->started)
@@ -99,7 +99,7 @@ static int newest_first(const void *a, const void *b)
 }
 
 /* Read every folder of LOG_DIR. */
-static void read_all(struct jr_records *records, DIR *dir)
+static void read_all_records(struct jr_records *records, DIR *dir)
 {
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         struct jr_record record = {0}, *slot = NULL;
@@ -119,7 +119,7 @@ int jr_records_list(struct jr_records *ret, const char *log_dir,
     if (dir == NULL && errno != ENOENT)
         return jr_error_sys(err, JR_STATUS_USAGE, "%s", log_dir);
     if (dir != NULL) {
-        read_all(&records, dir);
+        read_all_records(&records, dir);
         (void)closedir(dir);
     }
     if (records.arena.failed) {
@@ -128,7 +128,7 @@ int jr_records_list(struct jr_records *ret, const char *log_dir,
     }
     if (records.count > 0)
         qsort(records.items, records.count, sizeof *records.items,
-              newest_first);
+              compare_newest_first);
     *ret = records;
     return 0;
 }

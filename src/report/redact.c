@@ -87,7 +87,8 @@ static struct jr_rank_report redact_rank(const struct copying *copying,
     return copy;
 }
 
-static void copy_earlier(const struct copying *copying, struct jr_report *ret)
+static void redact_earlier_attempts(const struct copying *copying,
+                                    struct jr_report *ret)
 {
     struct jr_attempt *copies =
         jr_arena_array(copying->arena, ret->earlier_count, sizeof *copies);
@@ -111,7 +112,7 @@ int jr_report_redact(struct jr_report *ret, const struct jr_report *report,
     copy.error = redact_text(&copying, report->error);
     copy.not_again = redact_text(&copying, report->not_again);
     if (copy.earlier_count > 0)
-        copy_earlier(&copying, &copy);
+        redact_earlier_attempts(&copying, &copy);
     if (!copy.arena.failed) {
         *ret = copy;
         return 0;

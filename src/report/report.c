@@ -135,7 +135,7 @@ static void decide_status(struct jr_judge *judge)
         report->exit_code = rank_code(judge);
 }
 
-static void judge_all(struct jr_judge *judge)
+static void judge_all_ranks(struct jr_judge *judge)
 {
     judge->report->logs_incomplete = judge->outcome->console_errno != 0;
     for (size_t i = 0; i < judge->outcome->count; i++)
@@ -165,7 +165,7 @@ int jr_report_make(struct jr_report *ret, const struct jr_plan *plan,
         jr_arena_array(&report.arena, report.count, sizeof *report.ranks);
     int result = jr_judge_init(&judge, err);
     if (result == 0 && report.ranks != NULL)
-        judge_all(&judge);
+        judge_all_ranks(&judge);
     jr_judge_release(&judge);
     if (result == 0 && report.arena.failed)
         result = jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");

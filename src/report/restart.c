@@ -36,7 +36,8 @@ static uint64_t backoff_wait_ms(const struct jr_restart *spec, uint32_t counted)
 }
 
 /* Why the last attempt is not one to start again after; false: it is. */
-static bool is_barred(struct jr_verdict *ret, const struct jr_attempt *last)
+static bool is_restart_barred(struct jr_verdict *ret,
+                              const struct jr_attempt *last)
 {
     size_t size = sizeof ret->why;
     if (!last->failed)
@@ -68,7 +69,7 @@ void jr_restart_decide(struct jr_verdict *ret, const struct jr_restart *spec,
 {
     const struct jr_attempt *last = &history->items[history->count - 1];
     *ret = (struct jr_verdict){0};
-    if (spec->max == 0 || is_barred(ret, last))
+    if (spec->max == 0 || is_restart_barred(ret, last))
         return;
     ret->counted = count_restarts(spec, history);
     if (ret->counted >= spec->max) {

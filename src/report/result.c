@@ -79,8 +79,8 @@ static bool is_old_link(const struct jr_judge *judge, const struct stat *st)
 }
 
 /* Whether the file can be the rank's result, before a byte of it is read. */
-static bool is_fit(struct jr_judge *judge, size_t i, const char *name,
-                   const struct stat *st)
+static bool is_result_fit(struct jr_judge *judge, size_t i, const char *name,
+                          const struct stat *st)
 {
     if (!is_result_kept(judge, i, name, st))
         return false;
@@ -112,7 +112,7 @@ static bool read_result_file(struct jr_judge *judge, size_t i, int fd,
         return REFUSE(judge, i, JR_RESULT_MISSING, "%s could not be read",
                       name);
     jr_judge_see(judge, i, &before);
-    if (!is_fit(judge, i, name, &before))
+    if (!is_result_fit(judge, i, name, &before))
         return false;
     struct jr_pin pin;
     jr_pin_fill(&pin, &before);
@@ -160,7 +160,7 @@ static json_t *take_stream_result(struct jr_judge *judge, size_t i,
 }
 
 /* --inject noresult */
-static bool is_withheld(const struct jr_judge *judge, uint32_t rank)
+static bool is_result_withheld(const struct jr_judge *judge, uint32_t rank)
 {
     const struct jr_plan *plan = judge->plan;
     for (uint32_t k = 0; k < plan->injections_count; k++) {
@@ -203,7 +203,7 @@ void jr_result_find(struct jr_judge *judge, size_t i)
 {
     const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
     struct jr_rank_report *report = &judge->report->ranks[i];
-    if (is_withheld(judge, rank->rank)) {
+    if (is_result_withheld(judge, rank->rank)) {
         jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s is withheld, injected",
                        jr_result_source(judge, i));
         return;

@@ -167,7 +167,7 @@ static void add_rank_table_row(const struct jr_web *web, uint32_t i)
     jr_buf_str(web->out, "</td></tr>\n");
 }
 
-static bool went_wrong(enum jr_rank_state state)
+static bool did_rank_go_wrong(enum jr_rank_state state)
 {
     return state == JR_RANK_FAILED || state == JR_RANK_INCOMPLETE ||
            state == JR_RANK_AFTER_FIRST_FAILURE;
@@ -189,24 +189,24 @@ static void add_rank_table(const struct jr_web *web, bool all,
                   caption);
     uint32_t told = 0;
     for (uint32_t i = 0; i < past->plan.count; i++)
-        if (all ||
-            (went_wrong(past->report.ranks[i].state) && told++ < MOST_TOLD))
+        if (all || (did_rank_go_wrong(past->report.ranks[i].state) &&
+                    told++ < MOST_TOLD))
             add_rank_table_row(web, i);
     jr_buf_str(web->out, "</tbody>\n</table></div>\n");
 }
 
-static uint32_t count_wrong(const struct jr_past *past)
+static uint32_t count_wrong_ranks(const struct jr_past *past)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < past->plan.count; i++)
-        count += went_wrong(past->report.ranks[i].state);
+        count += did_rank_go_wrong(past->report.ranks[i].state);
     return count;
 }
 
 void jr_web_ranks(const struct jr_web *web)
 {
     const struct jr_past *past = web->past;
-    uint32_t wrong = count_wrong(past);
+    uint32_t wrong = count_wrong_ranks(past);
     if (past->plan.count == 0)
         return;
     jr_web_open(web, "ranks", "Ranks");

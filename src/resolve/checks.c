@@ -75,7 +75,7 @@ static void check_hosts(struct jr_resolver *r)
 }
 
 /* The nodes that the scheduler, or the profile, has; 0 when neither says. */
-static uint32_t nodes_here(const struct jr_resolver *r)
+static uint32_t known_node_count(const struct jr_resolver *r)
 {
     const struct jr_hw_scheduler *scheduler = jr_place_allocation(r);
     return scheduler != NULL ? scheduler->nodes : r->hw->nodes;
@@ -83,7 +83,7 @@ static uint32_t nodes_here(const struct jr_resolver *r)
 
 static bool beyond_nodes(const struct jr_resolver *r)
 {
-    uint32_t here = nodes_here(r);
+    uint32_t here = known_node_count(r);
     return !r->options->local && here > 0 && JR_CELL(r, NODES).number > here;
 }
 
@@ -94,7 +94,7 @@ static void check_allocation(struct jr_resolver *r)
     struct jr_diag *diag = jr_rules_refuse(
         r, 423, BIT(NODES), "%s, but %s has %u", jr_cell_say(r, JR_NODES),
         r->hw->scheduler.name != NULL ? "the allocation" : r->hw->origin,
-        nodes_here(r));
+        known_node_count(r));
     jr_diag_help(r->diags, diag,
                  r->options->target != NULL
                      ? "the target's nodes and the spec's have to agree"

@@ -108,8 +108,8 @@ static const char *describe_devices(struct jr_resolver *r, enum jr_device kind)
 }
 
 /* Two vendors in one machine: never pick one. */
-static enum jr_fired refuse_two(struct jr_resolver *r, enum jr_device a,
-                                enum jr_device b)
+static enum jr_fired refuse_two_kinds(struct jr_resolver *r, enum jr_device a,
+                                      enum jr_device b)
 {
     struct jr_diag *diag = jr_rules_refuse(
         r, 410, 0, "two kinds of devices are here: %s (%s) and %s (%s)",
@@ -156,7 +156,7 @@ enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out)
         if (count_usable(r->hw, (enum jr_device)i) == 0)
             continue;
         if (found != JR_DEVICE_CPU)
-            return refuse_two(r, found, (enum jr_device)i);
+            return refuse_two_kinds(r, found, (enum jr_device)i);
         found = (enum jr_device)i;
     }
     if (found == JR_DEVICE_CPU)
@@ -258,7 +258,8 @@ static bool is_first_device(struct jr_resolver *r, uint32_t entry)
 }
 
 /* Indices throughout, unless all entries are UUIDs: CUDA takes no mixture. */
-static enum jr_fired list_stated(struct jr_resolver *r, struct jr_cell *out)
+static enum jr_fired list_stated_devices(struct jr_resolver *r,
+                                         struct jr_cell *out)
 {
     struct jr_job *job = &r->out->job;
     const struct jr_spec *spec = r->spec;
@@ -309,7 +310,8 @@ static void name_instances(struct jr_resolver *r)
     }
 }
 
-static enum jr_fired list_all(struct jr_resolver *r, struct jr_cell *out)
+static enum jr_fired list_all_devices(struct jr_resolver *r,
+                                      struct jr_cell *out)
 {
     struct jr_job *job = &r->out->job;
     uint32_t count = count_usable(r->hw, job->device);
@@ -334,7 +336,7 @@ static enum jr_fired list_all(struct jr_resolver *r, struct jr_cell *out)
     return JR_FIRED;
 }
 
-static enum jr_fired list_none(struct jr_resolver *r, struct jr_cell *out)
+static enum jr_fired list_no_devices(struct jr_resolver *r, struct jr_cell *out)
 {
     const struct jr_spec *spec = r->spec;
     bool cpu = r->out->job.device == JR_DEVICE_CPU;
@@ -376,9 +378,9 @@ enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out)
 {
     struct jr_job *job = &r->out->job;
     if (job->device == JR_DEVICE_CPU || devices_are(r, "none"))
-        return list_none(r, out);
-    enum jr_fired fired =
-        jr_devices_listed(r) ? list_stated(r, out) : list_all(r, out);
+        return list_no_devices(r, out);
+    enum jr_fired fired = jr_devices_listed(r) ? list_stated_devices(r, out)
+                                               : list_all_devices(r, out);
     if (fired != JR_FIRED)
         return fired;
     name_instances(r);

@@ -23,7 +23,7 @@ static uint32_t find_stated_roots(const struct jr_resolver *r, uint32_t fields)
 }
 
 /* Take the lowest field out of a set of bits; JR_FIELD_COUNT when empty. */
-static unsigned take_first(uint32_t *fields)
+static unsigned take_first_field(uint32_t *fields)
 {
     if (*fields == 0)
         return JR_FIELD_COUNT;
@@ -69,7 +69,7 @@ __attribute__((format(printf, 3, 0))) static struct jr_diag *report_at_roots(
     if (r->arena->failed)
         return &r->diags->scratch;
     uint32_t stated = find_stated_roots(r, about->fields), rest = stated;
-    unsigned first = take_first(&rest), second = take_first(&rest);
+    unsigned first = take_first_field(&rest), second = take_first_field(&rest);
     unsigned at = second != JR_FIELD_COUNT ? second : first;
     if ((stated & JR_BIT(JR_RANK_START)) != 0)
         at = JR_RANK_START;
@@ -90,7 +90,7 @@ __attribute__((format(printf, 3, 0))) static struct jr_diag *report_at_roots(
     if (second == JR_FIELD_COUNT && about->fact && path != NULL &&
         target.line != 0)
         jr_diag_relate(r->diags, diag, target, "this target");
-    for (unsigned other; (other = take_first(&stated)) != JR_FIELD_COUNT;)
+    for (unsigned other; (other = take_first_field(&stated)) != JR_FIELD_COUNT;)
         if (other != at)
             jr_diag_relate(r->diags, diag, r->cells[other].span, "stated here");
     return diag;

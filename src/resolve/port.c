@@ -13,7 +13,7 @@
 #define PORT_END   65536u
 
 /* Whether rank 0 of the job listens on this machine, so that ports count. */
-static bool listens_here(const struct jr_resolver *r)
+static bool does_rank0_listen(const struct jr_resolver *r)
 {
     return r->hw->real &&
            (r->options->local || JR_CELL(r, NODE_RANK).number == 0);
@@ -55,7 +55,7 @@ static enum jr_fired lease_stated_port(struct jr_resolver *r,
                                        struct jr_cell *out)
 {
     struct jr_error err = {0};
-    if (!listens_here(r))
+    if (!does_rank0_listen(r))
         return JR_FIRED;
     int *held = r->options->lease;
     bool ours =
@@ -91,8 +91,8 @@ static enum jr_fired any_port(struct jr_resolver *r, struct jr_cell *out)
 
 /* The first free one from 29500 on and before `end`; -1 with why the last, and
  * in *ret_first why the first could not be had. */
-static int lease_first(uint32_t *ret_port, uint32_t end,
-                       struct jr_error *ret_first, struct jr_error *err)
+static int lease_first_port(uint32_t *ret_port, uint32_t end,
+                            struct jr_error *ret_first, struct jr_error *err)
 {
     int fd = -1;
     for (uint32_t port = FIRST_PORT; port < end && fd < 0; port++) {
@@ -113,7 +113,7 @@ static enum jr_fired search_free_port(struct jr_resolver *r,
 {
     struct jr_error first = {0}, err = {0};
     uint32_t end = r->hw->port_low > FIRST_PORT ? r->hw->port_low : PORT_END;
-    int fd = lease_first(&out->number, end, &first, &err);
+    int fd = lease_first_port(&out->number, end, &first, &err);
     r->out->port_choice = JR_PORT_FIRST_FREE;
     r->out->port_end = end;
     if (fd < 0)
@@ -168,7 +168,7 @@ int jr_resolution_renew_port(struct jr_resolution *resolution,
     if (resolution->port_choice == JR_PORT_ANY)
         fd = jr_lease_any(&port, &last);
     else
-        fd = lease_first(&port, resolution->port_end, &first, &last);
+        fd = lease_first_port(&port, resolution->port_end, &first, &last);
     if (fd < 0) {
         if (err != NULL)
             *err = last;

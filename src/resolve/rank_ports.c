@@ -57,7 +57,8 @@ static bool check_hosts_known(struct jr_resolver *r)
 }
 
 /* Take the next free port for each rank; how many were taken. */
-static uint32_t lease_all(struct jr_resolver *r, int *fds, struct jr_error *err)
+static uint32_t lease_rank_ports(struct jr_resolver *r, int *fds,
+                                 struct jr_error *err)
 {
     struct jr_job *job = &r->out->job;
     uint32_t port = job->master_port, taken = 0;
@@ -80,7 +81,7 @@ static bool fill_leased(struct jr_resolver *r)
     int *fds = jr_arena_array(r->arena, world, sizeof *fds);
     if (fds == NULL)
         return false;
-    uint32_t taken = lease_all(r, fds, &err);
+    uint32_t taken = lease_rank_ports(r, fds, &err);
     r->out->rank_leases = fds;
     r->out->rank_leases_count = taken;
     if (!r->options->keep_port)

@@ -10,7 +10,7 @@
 #include "banned.h"
 
 /* What the spec says in full goes through as it is. */
-static void take_stated(struct jr_job *job, const struct jr_spec *spec)
+static void take_stated_fields(struct jr_job *job, const struct jr_spec *spec)
 {
     job->name = spec->name;
     job->entrypoint = spec->entrypoint;
@@ -142,7 +142,7 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
     r.timeouts = r.spec->policy.timeouts;
     enum jr_status status = run_resolver(&r);
     if (status == JR_STATUS_OK && !r.unknown) {
-        take_stated(&ret->job, r.spec);
+        take_stated_fields(&ret->job, r.spec);
         take_args(&r, &ret->job.entrypoint);
         jr_secrets_find(&r);
         take_policy(&r, &ret->job);

@@ -122,7 +122,7 @@ static bool fire_rule(struct jr_resolver *r, const struct jr_rule *rule)
     return true;
 }
 
-static bool fire_first(struct jr_resolver *r)
+static bool fire_first_rule(struct jr_resolver *r)
 {
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (is_rule_ready(r, &rules[i]) && fire_rule(r, &rules[i]))
@@ -132,6 +132,6 @@ static bool fire_first(struct jr_resolver *r)
 
 void jr_rules_run(struct jr_resolver *r)
 {
-    while (fire_first(r))
+    while (fire_first_rule(r))
         continue;
 }

@@ -121,7 +121,7 @@ void jr_catch_up_add(struct jr_catch_up *all, struct jr_follower *stream)
 
 /* What is shown in place of what is not there. */
 
-static void note_gap(struct jr_follower *stream, uint64_t dropped)
+static void note_stream_gap(struct jr_follower *stream, uint64_t dropped)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_logfile_tell_gap(&line, dropped);
@@ -130,8 +130,8 @@ static void note_gap(struct jr_follower *stream, uint64_t dropped)
     stream->shown.at += dropped;
 }
 
-static void note_lost(struct jr_follower *stream, const char *why,
-                      uint64_t bytes)
+static void note_lost_bytes(struct jr_follower *stream, const char *why,
+                            uint64_t bytes)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&line, "[jobrun: %" PRIu64 " bytes are left out here: %s]",
@@ -151,8 +151,8 @@ static bool show_piece(struct jr_catch_up *all, struct jr_follower *stream)
     ssize_t len = jr_logfile_read(all->files, stream->path, &shown->file,
                                   shown->at, all->bytes, most);
     if (len <= 0) {
-        note_lost(stream, "the log has them no more",
-                  shown->file.total - shown->at);
+        note_lost_bytes(stream, "the log has them no more",
+                        shown->file.total - shown->at);
         shown->at = shown->file.total;
         return true;
     }
@@ -163,17 +163,17 @@ static bool show_piece(struct jr_catch_up *all, struct jr_follower *stream)
     return taken == (size_t)len;
 }
 
-static void show_next(struct jr_catch_up *all, struct jr_follower *stream)
+static void show_next_piece(struct jr_catch_up *all, struct jr_follower *stream)
 {
     struct jr_shown *shown = &stream->shown;
     uint64_t gap = jr_logfile_gap(&shown->file, shown->at);
     if (gap > 0)
-        note_gap(stream, gap);
+        note_stream_gap(stream, gap);
     if (shown->at < shown->file.total && !show_piece(all, stream))
         return;
     if (shown->at < shown->file.total || shown->lost == 0)
         return;
-    note_lost(stream, "the console was not read in time", shown->lost);
+    note_lost_bytes(stream, "the console was not read in time", shown->lost);
     shown->lost = 0;
 }
 
@@ -189,7 +189,7 @@ static bool advance_queue(struct jr_catch_up *all, unsigned i)
         shown->at = shown->file.total;
         shown->lost = 0;
     } else if (!early) {
-        show_next(all, stream);
+        show_next_piece(all, stream);
     }
     dequeue_stream(all, i);
     if (shown->at < shown->file.total || shown->lost > 0) {

@@ -87,7 +87,7 @@ static int open_stderr(const struct jr_child *child)
     return open_stream(child, STDERR_FILENO);
 }
 
-static int close_others(const struct jr_child *child)
+static int close_other_descriptors(const struct jr_child *child)
 {
     unsigned first = STDERR_FILENO + 1;
     if (child->extra && dup2(JR_SLOT_EXTRA, (int)first++) < 0)
@@ -155,7 +155,7 @@ int jr_child_main(void *data)
         {JR_STAGE_STDIN, open_stdin},
         {JR_STAGE_STDOUT, open_stdout},
         {JR_STAGE_STDERR, open_stderr},
-        {JR_STAGE_LIMITS, close_others},
+        {JR_STAGE_LIMITS, close_other_descriptors},
         {JR_STAGE_LIMITS, set_limits},
         {JR_STAGE_CPUS, bind_child_cpus},
         {JR_STAGE_WORKDIR, enter_workdir},

@@ -37,8 +37,8 @@ static bool is_variable_named(const char *item, char *const *names)
     return false;
 }
 
-static void keep_shells_own(struct jr_exported *exported,
-                            const struct jr_plan_setup *setup)
+static void keep_shell_variables(struct jr_exported *exported,
+                                 const struct jr_plan_setup *setup)
 {
     for (size_t i = 0; i < sizeof shells_own / sizeof *shells_own; i++) {
         const char *name = shells_own[i];
@@ -68,7 +68,7 @@ int jr_exported_read(struct jr_exported *ret, int fd,
     for (size_t at = 0; at < text.len; at += strlen(text.data + at) + 1)
         jr_strv_push(&exported.base, &exported.arena,
                      jr_arena_strdup(&exported.arena, text.data + at));
-    keep_shells_own(&exported, setup);
+    keep_shell_variables(&exported, setup);
     for (char *const *glob = setup->drop; glob != NULL && *glob != NULL; glob++)
         jr_env_unset(&exported.base, *glob);
     if (exported.arena.failed) {

@@ -228,7 +228,7 @@ static void relay_signal(struct guard *guard)
 }
 
 /* The runner's lines come behind those of the attempts before it. */
-static void replay_earlier(struct guard *guard)
+static void replay_earlier_attempts(struct guard *guard)
 {
     struct jr_replay *earlier = guard->options->replay;
     jr_replay_turn(earlier);
@@ -259,7 +259,7 @@ static bool await_runner(struct guard *guard, siginfo_t *ret)
         if (poll(fds, 5, wait_ms) == 0)
             return false;
         if ((fds[4].revents & POLLIN) != 0)
-            replay_earlier(guard);
+            replay_earlier_attempts(guard);
         if (guard->gate_fd < 0)
             fds[4].fd = -1;
         if ((fds[0].revents & POLLIN) != 0)
@@ -394,7 +394,7 @@ static int judge_runner_end(const struct guard *guard, const siginfo_t *end,
 }
 
 /* Show here and now what the runner has left. */
-static void replay_alone(const struct guard *guard, bool stopped)
+static void replay_by_itself(const struct guard *guard, bool stopped)
 {
     const struct jr_run_options *options = guard->options;
     struct jr_replay replay;
@@ -417,7 +417,7 @@ static void replay_console(const struct guard *guard)
     if (!guard->shared->finished)
         return;
     if (replay == NULL)
-        replay_alone(guard, stopped);
+        replay_by_itself(guard, stopped);
     else
         jr_replay_add(replay, guard->plan, guard->remainder);
     if (replay != NULL && stopped)

@@ -209,8 +209,8 @@ static bool dumps_core(int sig)
 }
 
 /* What the rank is to be sent; 0: nothing. */
-static int signal_for(const struct jr_runner *runner,
-                      const struct jr_plan_rank *rank)
+static int evidence_signal(const struct jr_runner *runner,
+                           const struct jr_plan_rank *rank)
 {
     const char *wish = runner->plan->policy->on_hang.signal;
     const char *handler = jr_env_get(rank->env, "PYTHONFAULTHANDLER");
@@ -228,7 +228,7 @@ static uint32_t ask_ranks(struct jr_runner *runner)
     uint32_t asked = 0;
     for (uint32_t i = 0; i < runner->next; i++) {
         struct jr_rank_run *rank = &runner->ranks[i];
-        int sig = signal_for(runner, rank->plan);
+        int sig = evidence_signal(runner, rank->plan);
         struct rlimit limit;
         if (sig == 0 || !is_hung_rank_alive(rank))
             continue;

@@ -30,7 +30,7 @@ static void record_end(struct jr_runner *runner, const struct jr_rank_run *rank)
                   });
 }
 
-static void rank_ended(struct jr_runner *runner, struct jr_rank_run *rank)
+static void finish_rank(struct jr_runner *runner, struct jr_rank_run *rank)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
     outcome->order = ++runner->ended;
@@ -64,11 +64,11 @@ static void on_exit_of_rank(void *owner, uint32_t events)
     jr_fork_stall_ended(rank);
     jr_inject_ended(runner, rank);
     (void)jr_rank_handle(rank, JR_RANK_ON_EXIT, 0);
-    rank_ended(runner, rank);
+    finish_rank(runner, rank);
 }
 
-static void start_failed(struct jr_runner *runner, struct jr_rank_run *rank,
-                         const struct jr_started *started)
+static void fail_rank_start(struct jr_runner *runner, struct jr_rank_run *rank,
+                            const struct jr_started *started)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
     for (int stream = 0; stream < 2; stream++) {
@@ -94,7 +94,7 @@ static void start_failed(struct jr_runner *runner, struct jr_rank_run *rank,
 }
 
 /* A rank that the loop cannot watch is no rank that could be supervised. */
-static void watch_failed(struct jr_runner *runner, struct jr_rank_run *rank)
+static void fail_rank_watch(struct jr_runner *runner, struct jr_rank_run *rank)
 {
     rank->outcome->log_errno = errno;
     rank->outcome->log_failed = true;
@@ -110,8 +110,8 @@ static void begin_terminal(struct jr_runner *runner)
 }
 
 /* A rank has a process: watch it. */
-static void rank_started(struct jr_runner *runner, struct jr_rank_run *rank,
-                         pid_t pid, int pidfd)
+static void note_rank_started(struct jr_runner *runner,
+                              struct jr_rank_run *rank, pid_t pid, int pidfd)
 {
     rank->pid = pid;
     rank->outcome->pid = jr_isolate_host_pid(runner->proc_fd, pidfd, pid);
@@ -130,10 +130,10 @@ static void rank_started(struct jr_runner *runner, struct jr_rank_run *rank,
                                      .pid = rank->outcome->pid});
     jr_inject_started(runner, rank);
     if (jr_loop_add(&runner->loop, &rank->watch, EPOLLIN) != 0)
-        watch_failed(runner, rank);
+        fail_rank_watch(runner, rank);
 }
 
-static void start_one(struct jr_runner *runner)
+static void start_next_rank(struct jr_runner *runner)
 {
     uint32_t i = runner->next++;
     struct jr_rank_run *rank = &runner->ranks[i];
@@ -144,14 +144,14 @@ static void start_one(struct jr_runner *runner)
     else
         jr_start_spawn(&runner->starter, rank->plan, &started);
     if (started.stage != JR_STAGE_NONE) {
-        start_failed(runner, rank, &started);
+        fail_rank_start(runner, rank, &started);
         return;
     }
     if (started.pid != 0)
-        rank_started(runner, rank, started.pid, started.pidfd);
+        note_rank_started(runner, rank, started.pid, started.pidfd);
     if (jr_linger_add(rank, started.control) != 0 ||
         jr_tee_add(&runner->tee, i, &started, rank->plan, rank->outcome) != 0)
-        watch_failed(runner, rank);
+        fail_rank_watch(runner, rank);
 }
 
 static bool may_start(const struct jr_runner *runner)
@@ -182,7 +182,7 @@ static void on_forked(void *owner, uint32_t i, pid_t pid)
         (void)close(pidfd);
         return;
     }
-    rank_started(runner, rank, pid, pidfd);
+    note_rank_started(runner, rank, pid, pidfd);
     jr_fork_stall_started(rank);
     /* Born too late. */
     if (runner->stop.begun)
@@ -208,7 +208,7 @@ void jr_launch_fail(struct jr_runner *runner, enum jr_stage stage, int error,
         runner->next++;
     (void)snprintf(runner->outcome->start_text,
                    sizeof runner->outcome->start_text, "%s", text);
-    start_failed(runner, &runner->ranks[i], &started);
+    fail_rank_start(runner, &runner->ranks[i], &started);
 }
 
 static void on_helper_threads(void *owner, const char *text)
@@ -257,7 +257,7 @@ bool jr_launch_turn(struct jr_runner *runner)
 {
     bool busy = may_start(runner);
     for (int i = 0; i < STARTS_PER_TURN && may_start(runner); i++)
-        start_one(runner);
+        start_next_rank(runner);
     tend_helper(runner);
     return busy;
 }

@@ -45,7 +45,7 @@ static void enter_pool(struct jr_logfile *file)
     all->newest = file;
 }
 
-static void drop_fd(struct jr_logfiles *all, int *fd)
+static void close_pooled_fd(struct jr_logfiles *all, int *fd)
 {
     if (*fd < 0)
         return;
@@ -54,11 +54,11 @@ static void drop_fd(struct jr_logfiles *all, int *fd)
     all->open--;
 }
 
-static void close_all_of(struct jr_logfile *file)
+static void close_log_files(struct jr_logfile *file)
 {
     leave_pool(file);
-    drop_fd(file->all, &file->fd);
-    drop_fd(file->all, &file->next_fd);
+    close_pooled_fd(file->all, &file->fd);
+    close_pooled_fd(file->all, &file->next_fd);
 }
 
 /* Room for `count` more, which `file` is going to open. */
@@ -67,10 +67,10 @@ static void make_pool_room(struct jr_logfile *file, unsigned count)
     struct jr_logfiles *all = file->all;
     while (all->open + count > all->most && all->oldest != NULL &&
            all->oldest != file)
-        close_all_of(all->oldest);
+        close_log_files(all->oldest);
 }
 
-static int name_next(const char *path, char ret[static PATH_MAX])
+static int name_next_file(const char *path, char ret[static PATH_MAX])
 {
     int len = snprintf(ret, PATH_MAX, "%s%s", path, next_suffix);
     errno = ENAMETOOLONG;
@@ -103,7 +103,7 @@ static int open_pooled(struct jr_logfiles *all, const char *path, int flags,
 }
 
 /* Have what is to be written to open. */
-static int open_again(struct jr_logfile *file)
+static int reopen_log(struct jr_logfile *file)
 {
     char next[PATH_MAX];
     leave_pool(file);
@@ -113,32 +113,32 @@ static int open_again(struct jr_logfile *file)
         return -1;
     if (file->next_cut == 0)
         return 0;
-    if (name_next(file->path, next) != 0)
+    if (name_next_file(file->path, next) != 0)
         return -1;
     return open_pooled(file->all, next, 0, &file->next_fd);
 }
 
 /* The limit. */
 
-static uint64_t head_most(const struct jr_logfile *file)
+static uint64_t most_head_bytes(const struct jr_logfile *file)
 {
     return file->limit / 2 < JR_LOG_HEAD ? file->limit / 2 : JR_LOG_HEAD;
 }
 
 /* The least that is kept of the end; a file has up to twice as much, and the
  * slack of its cuts. */
-static uint64_t tail_least(const struct jr_logfile *file)
+static uint64_t least_tail_bytes(const struct jr_logfile *file)
 {
-    return (file->limit - head_most(file) - 4 * SLACK) / 2;
+    return (file->limit - most_head_bytes(file) - 4 * SLACK) / 2;
 }
 
 /* Where in the stream something happens next: FILE.next begins, or takes
  * FILE's place; for the first time only when FILE may not grow any more. */
 static uint64_t next_step(const struct jr_logfile *file)
 {
-    uint64_t tail = tail_least(file);
+    uint64_t tail = least_tail_bytes(file);
     if (file->next_cut == 0)
-        return file->cut == 0 ? head_most(file) + tail : file->replaced;
+        return file->cut == 0 ? most_head_bytes(file) + tail : file->replaced;
     return file->cut == 0 ? file->limit : file->next_cut + tail;
 }
 
@@ -147,7 +147,7 @@ static uint64_t next_step(const struct jr_logfile *file)
 static int measure_head(struct jr_logfile *file, int from)
 {
     char bytes[SLACK];
-    uint64_t most = head_most(file);
+    uint64_t most = most_head_bytes(file);
     ssize_t len = pread(from, bytes, SLACK, (off_t)(most - SLACK));
     if (len != SLACK) {
         errno = len < 0 ? errno : EIO;
@@ -190,10 +190,10 @@ static int write_marker(struct jr_logfile *file, int from, int to)
 }
 
 /* Begin FILE.next at the place in the stream that has come. */
-static int begin_next(struct jr_logfile *file)
+static int begin_next_file(struct jr_logfile *file)
 {
     char next[PATH_MAX];
-    if (name_next(file->path, next) != 0)
+    if (name_next_file(file->path, next) != 0)
         return -1;
     make_pool_room(file, 2);
     JR_CLOSE int from = open_plain(file->all, file->path, O_RDONLY);
@@ -210,13 +210,13 @@ static int replace_log(struct jr_logfile *file)
 {
     char next[PATH_MAX];
     const char *name, *next_name;
-    if (name_next(file->path, next) != 0)
+    if (name_next_file(file->path, next) != 0)
         return -1;
     JR_CLOSE int above = jr_open_above(file->all->dir_fd, file->path, &name);
     next_name = next + (name - file->path);
     if (above < 0 || renameat(above, next_name, above, name) != 0)
         return -1;
-    drop_fd(file->all, &file->fd);
+    close_pooled_fd(file->all, &file->fd);
     file->fd = jr_steal_fd(&file->next_fd);
     file->cut = file->next_cut;
     file->marker = file->next_marker;
@@ -252,7 +252,7 @@ static int advance_log(struct jr_logfile *file)
     uint64_t step = next_step(file);
     if (file->total >= step + SLACK ||
         (file->total >= step && file->last == '\n'))
-        return begin_next(file);
+        return begin_next_file(file);
     return 0;
 }
 
@@ -268,7 +268,7 @@ void jr_logfile_begin(struct jr_logfile *file, struct jr_logfiles *all,
 
 int jr_logfile_write(struct jr_logfile *file, const char *bytes, size_t len)
 {
-    if (open_again(file) != 0)
+    if (reopen_log(file) != 0)
         return -1;
     while (len > 0) {
         if (advance_log(file) != 0)
@@ -365,7 +365,7 @@ uint64_t jr_logfile_place(int fd, uint64_t limit, uint64_t bytes)
     if (limit == 0 || !jr_logfile_find_gap(fd, &gap))
         return bytes;
     /* A beginning without a newline was given one before the gap's line. */
-    uint64_t head = gap.at > head_most(&file) ? gap.at - 1 : gap.at;
+    uint64_t head = gap.at > most_head_bytes(&file) ? gap.at - 1 : gap.at;
     if (bytes <= head)
         return bytes;
     if (bytes <= head + gap.dropped)
@@ -377,7 +377,7 @@ void jr_logfile_tidy(int dir_fd, const char *path)
 {
     char next[PATH_MAX];
     const char *name;
-    if (name_next(path, next) != 0)
+    if (name_next_file(path, next) != 0)
         return;
     JR_CLOSE int above = jr_open_above(dir_fd, next, &name);
     if (above >= 0)
@@ -390,6 +390,6 @@ void jr_logfile_end(struct jr_logfile *file)
         return;
     if (file->next_cut != 0)
         jr_logfile_tidy(file->all->dir_fd, file->path);
-    close_all_of(file);
+    close_log_files(file);
     *file = (struct jr_logfile)JR_LOGFILE_NONE;
 }

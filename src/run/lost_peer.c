@@ -155,7 +155,7 @@ static bool split_headline(struct piece line, struct piece *ret_name,
     return true;
 }
 
-static bool is_kind(struct piece line)
+static bool is_headline_of_kind(struct piece line)
 {
     struct piece name, rest;
     if (!split_headline(line, &name, &rest))
@@ -175,7 +175,7 @@ static bool is_lost_peer_message(const char *message)
     struct piece rest = {message, message == NULL ? 0 : strlen(message)};
     struct piece line, all = rest;
     return next_line(&rest, &line) &&
-           (is_kind(line) ||
+           (is_headline_of_kind(line) ||
             piece_has_any(all, texts, sizeof texts / sizeof *texts));
 }
 
@@ -184,7 +184,7 @@ static bool is_lost_peer_message(const char *message)
 static bool is_lost_peer_line(struct piece line)
 {
     bool code = piece_begins(line, " ") && !piece_begins(line, "  what()");
-    return !code && (is_kind(line) ||
+    return !code && (is_headline_of_kind(line) ||
                      piece_has_any(line, texts, sizeof texts / sizeof *texts));
 }
 
@@ -219,7 +219,7 @@ bool jr_lost_peer_in_error(const json_t *error)
 }
 
 /* Whether Python links the traceback that follows to the one before. */
-static bool is_link(struct piece line)
+static bool is_traceback_link(struct piece line)
 {
     return piece_begins(line, "The above exception was the direct cause") ||
            piece_begins(line, "During handling of the above exception");
@@ -227,7 +227,7 @@ static bool is_link(struct piece line)
 
 /* Whether a line may stand behind the words of the failure itself: what C++
  * tells of its frames, what is logged on the way out, an empty one. */
-static bool is_aftermath(struct piece line)
+static bool may_follow_failure(struct piece line)
 {
     return line.len == 0 || piece_begins(line, " ") ||
            piece_begins(line, "frame #") || piece_begins(line, "[");
@@ -253,8 +253,8 @@ static const char *find_exception(struct piece rest)
             linked = false;
             after = 0;
         }
-        linked = line.len == 0 ? linked : is_link(line);
-        after += !is_aftermath(line);
+        linked = line.len == 0 ? linked : is_traceback_link(line);
+        after += !may_follow_failure(line);
     }
     return after > MORE_LINES ? NULL : begin;
 }

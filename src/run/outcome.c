@@ -10,7 +10,7 @@
 
 #include "banned.h"
 
-static size_t size_for(uint32_t count)
+static size_t shared_outcome_size(uint32_t count)
 {
     return sizeof(struct jr_shared) +
            (size_t)count * sizeof(struct jr_rank_outcome);
@@ -19,7 +19,7 @@ static size_t size_for(uint32_t count)
 struct jr_shared *jr_shared_new(uint32_t count)
 {
     struct jr_shared *shared =
-        mmap(NULL, size_for(count), PROT_READ | PROT_WRITE,
+        mmap(NULL, shared_outcome_size(count), PROT_READ | PROT_WRITE,
              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return NULL;
@@ -31,7 +31,7 @@ struct jr_shared *jr_shared_new(uint32_t count)
 void jr_shared_free(struct jr_shared *shared)
 {
     if (shared != NULL)
-        (void)munmap(shared, size_for(shared->outcome.count));
+        (void)munmap(shared, shared_outcome_size(shared->outcome.count));
 }
 
 int jr_shared_copy(struct jr_outcome *ret, const struct jr_shared *shared)

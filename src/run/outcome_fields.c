@@ -124,8 +124,8 @@ void jr_outcome_put(struct jr_buf *out, const struct jr_rank_outcome *rank)
 }
 
 /* How a rank ended whose record has no word for it: builds before that word. */
-static enum jr_end end_before(const struct jr_rank_outcome *rank,
-                              const json_t *object)
+static enum jr_end guess_earlier_end(const struct jr_rank_outcome *rank,
+                                     const json_t *object)
 {
     const char *state = jr_json_get_str(object, "state");
     state = state == NULL ? "" : state;
@@ -149,7 +149,7 @@ void jr_outcome_get(struct jr_rank_outcome *ret, const json_t *object)
             field->form->get(ret, field, json_object_get(object, field->key));
     }
     if (json_object_get(object, "end") == NULL)
-        ret->end = end_before(ret, object);
+        ret->end = guess_earlier_end(ret, object);
 }
 
 void jr_outcome_schema(json_t *properties, json_t *required)

@@ -54,7 +54,7 @@ static void drop_streams(struct jr_replay_part *part)
     jr_arena_release(&part->arena);
 }
 
-static void drop_first(struct jr_replay *replay)
+static void drop_first_part(struct jr_replay *replay)
 {
     struct jr_replay_part *part = replay->first;
     replay->first = part->next;
@@ -207,7 +207,7 @@ static void show_replay_parts(struct jr_replay *replay)
         begin_part(replay, replay->first);
         if (is_part_busy(replay->first))
             return;
-        drop_first(replay);
+        drop_first_part(replay);
     }
 }
 
@@ -250,7 +250,7 @@ static void on_impatience(void *owner)
     struct jr_replay *replay = owner;
     end_files(replay);
     while (replay->first != NULL)
-        drop_first(replay);
+        drop_first_part(replay);
     jr_screen_abandon(&replay->screen);
 }
 
@@ -355,7 +355,7 @@ int jr_replay_open(struct jr_replay *replay, int out_fd, int err_fd, int dir_fd,
 void jr_replay_close(struct jr_replay *replay)
 {
     while (replay->first != NULL)
-        drop_first(replay);
+        drop_first_part(replay);
     jr_screen_close(&replay->screen);
     if (replay->loop.epoll_fd >= 0)
         (void)close(replay->loop.epoll_fd);

@@ -125,8 +125,8 @@ struct making {
     const uint32_t *node; /* NULL: the run is one jobrun's */
 };
 
-static int make_whole(struct jr_rundir *dir, const struct making *making,
-                      struct jr_error *err)
+static int make_whole_run_dir(struct jr_rundir *dir,
+                              const struct making *making, struct jr_error *err)
 {
     int tries = making->given ? 1 : ID_TRIES;
     while (mkdirat(dir->log_fd, dir->id, dir->dir_mode) != 0) {
@@ -202,7 +202,7 @@ static int make_run_dir(struct jr_rundir *dir, const struct making *making,
                         struct jr_error *err)
 {
     int failed = making->node != NULL ? make_part(dir, making, err)
-                                      : make_whole(dir, making, err);
+                                      : make_whole_run_dir(dir, making, err);
     if (failed != 0)
         return -1;
     dir->fd = openat(dir->log_fd, dir->path, RUN_FLAGS);
@@ -213,7 +213,8 @@ static int make_run_dir(struct jr_rundir *dir, const struct making *making,
 }
 
 /* Whether `id` is one; it is kept. */
-static int take_id(struct jr_rundir *dir, const char *id, struct jr_error *err)
+static int take_run_id(struct jr_rundir *dir, const char *id,
+                       struct jr_error *err)
 {
     if (strcmp(id, "latest") == 0)
         return jr_error_set(err, JR_STATUS_USAGE,
@@ -232,7 +233,7 @@ static int create_rundir(struct jr_rundir *ret, const char *id,
                          struct jr_error *err)
 {
     struct jr_rundir dir = JR_RUNDIR_INIT;
-    if (take_id(&dir, id, err) != 0)
+    if (take_run_id(&dir, id, err) != 0)
         return -1;
     /* A folder gets its mode at once: under a umask of 0777 it would shut us
      * out before it could be changed. */

@@ -27,8 +27,8 @@ const char *jr_safe_redrawn(const char *line, size_t *len)
     return line + start;
 }
 
-static size_t while_within(const char *text, size_t len, size_t at, char low,
-                           char high)
+static size_t skip_bytes_within(const char *text, size_t len, size_t at,
+                                char low, char high)
 {
     while (at < len && text[at] >= low && text[at] <= high)
         at++;
@@ -56,9 +56,9 @@ static size_t sequence_length(const char *text, size_t len, bool *ret_color)
     if (memchr("]PX^_", text[1], 5) != NULL)
         return string_length(text, len);
     bool control = text[1] == '[';
-    size_t args = control ? while_within(text, len, 2, '0', '?') : 1;
-    size_t at = while_within(text, len, args, ' ', '/');
-    bool plain = while_within(text, args, 2, '0', ';') == args;
+    size_t args = control ? skip_bytes_within(text, len, 2, '0', '?') : 1;
+    size_t at = skip_bytes_within(text, len, args, ' ', '/');
+    bool plain = skip_bytes_within(text, args, 2, '0', ';') == args;
     *ret_color = control && at == args && plain && at < len && text[at] == 'm';
     return at < len ? at + 1 : len;
 }

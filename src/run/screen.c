@@ -109,8 +109,8 @@ void jr_screen_close(struct jr_screen *screen)
 }
 
 /* One attempt: bytes taken, or -1 with errno; EAGAIN when it would block. */
-static ssize_t put_once(const struct jr_output *output, const char *bytes,
-                        size_t len)
+static ssize_t write_once(const struct jr_output *output, const char *bytes,
+                          size_t len)
 {
     int fd = output->watch.fd;
     if (output->kind == JR_OUTPUT_SOCKET)
@@ -137,7 +137,7 @@ static size_t write_now(struct jr_output *output, const char *bytes, size_t len)
 {
     size_t done = 0;
     while (done < len && !output->screen->gated) {
-        ssize_t taken = put_once(output, bytes + done, len - done);
+        ssize_t taken = write_once(output, bytes + done, len - done);
         if (taken >= 0) {
             done += (size_t)taken;
         } else if (errno == EAGAIN) {

@@ -137,7 +137,7 @@ void jr_stop_force(struct jr_runner *runner)
 
 /* The number of a group is not given away as long as the group has a process;
  * later it may be another's, which costs a wait within the grace. */
-static bool has_group(const struct jr_rank_run *rank)
+static bool has_group_left(const struct jr_rank_run *rank)
 {
     return rank->group && rank->pid > 0 && rank->outcome->stopped_with != 0 &&
            kill(-rank->pid, 0) == 0;
@@ -148,9 +148,10 @@ bool jr_stop_waits(struct jr_runner *runner)
     struct jr_stop *stop = &runner->stop;
     if (!stop->begun || stop->forced)
         return false;
-    while (stop->gone < runner->next && !has_group(&runner->ranks[stop->gone]))
+    while (stop->gone < runner->next &&
+           !has_group_left(&runner->ranks[stop->gone]))
         stop->gone++;
-    return stop->gone < runner->next || has_group(&runner->setup.run);
+    return stop->gone < runner->next || has_group_left(&runner->setup.run);
 }
 
 void jr_stop_signal(struct jr_runner *runner, int sig)

@@ -109,7 +109,7 @@ bool jr_sweep_only(pid_t pid)
 }
 
 /* Take the ends that are there. False when there is no child any more. */
-static bool reap_some(struct jr_sweep *sweep)
+static bool reap_ended_children(struct jr_sweep *sweep)
 {
     for (unsigned i = 0; i < PASS_REAPS; i++) {
         siginfo_t info = {0};
@@ -137,12 +137,12 @@ void jr_sweep(struct jr_sweep *ret, uint64_t limit_ns,
 {
     *ret = (struct jr_sweep){0};
     uint64_t until = jr_clock_ns() + limit_ns;
-    while (reap_some(ret)) {
+    while (reap_ended_children(ret)) {
         uint32_t before = ret->killed;
         if (group != NULL)
             jr_group_kill(group);
         visit_children(kill_child, NULL);
-        if (!reap_some(ret))
+        if (!reap_ended_children(ret))
             return;
         if (jr_clock_ns() > until) {
             visit_children(name_child, ret);

@@ -15,7 +15,7 @@
 
 #define READ_SIZE (1U << 20)
 
-static void file_failed(struct jr_stream *stream)
+static void note_failed_file(struct jr_stream *stream)
 {
     stream->outcome->log_errno = errno;
     stream->outcome->log_failed = true;
@@ -55,13 +55,13 @@ static void write_stream_file(struct jr_stream *stream, size_t len)
     if (stream->file.all == NULL)
         return;
     if (jr_logfile_write(&stream->file, stream->tee->bytes, len) != 0)
-        file_failed(stream);
+        note_failed_file(stream);
     else
         stream->outcome->dropped[stream->number] =
             jr_logfile_dropped(&stream->file);
 }
 
-static void note_first(struct jr_stream *stream)
+static void note_first_output(struct jr_stream *stream)
 {
     if (stream->heard)
         return;
@@ -101,7 +101,7 @@ static bool must_rank_wait(const struct jr_stream *stream)
            jr_output_is_full(jr_feed_output(feed));
 }
 
-static bool is_followed(const struct jr_stream *stream)
+static bool is_stream_followed(const struct jr_stream *stream)
 {
     const struct jr_feed *feed = stream->follower.feed;
     return feed != NULL && !jr_output_is_closed(jr_feed_output(feed));
@@ -127,10 +127,10 @@ static void on_readable(void *owner, uint32_t events)
         return;
     }
     stream->total += (uint64_t)len;
-    note_first(stream);
+    note_first_output(stream);
     stream->outcome->heard_ns = jr_clock_ns();
     write_stream_file(stream, (size_t)len);
-    if (is_followed(stream))
+    if (is_stream_followed(stream))
         follow_stream_end(stream, (size_t)len);
 }
 

@@ -36,7 +36,7 @@ static void close_terminal_fd(int *fd)
 }
 
 /* Not where the runner's slots will be. */
-static int move_up(int fd)
+static int move_terminal_fd(int fd)
 {
     int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
     close_terminal_fd(&fd);
@@ -48,16 +48,17 @@ static int reopen_terminal(int fd)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return move_up(open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    return move_terminal_fd(
+        open(path, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 
 static int open_pair(struct jr_terminal *terminal)
 {
-    terminal->master =
-        move_up(posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+    terminal->master = move_terminal_fd(
+        posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
     if (terminal->master < 0 || unlockpt(terminal->master) != 0)
         return -1;
-    terminal->slave = move_up(
+    terminal->slave = move_terminal_fd(
         ioctl(terminal->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
     if (terminal->slave < 0)
         return -1;

@@ -114,7 +114,7 @@ static struct jr_node *bound_streams(struct jr_lint *lint,
 
 /* A path that nobody stated belongs to who runs the job, not to who wrote it.
  */
-static struct jr_node *below_here(struct jr_lint *lint, const char *path)
+static struct jr_node *path_below_here(struct jr_lint *lint, const char *path)
 {
     JR_FREE char *absolute = jr_io_absolute(lint->here, path);
     if (absolute == NULL)
@@ -132,7 +132,7 @@ static struct jr_node *bound_default(struct jr_lint *lint,
     if (field->fallback == NULL)
         return NULL;
     if (field->type->kind != JR_KIND_LIST) {
-        node = field->type->here ? below_here(lint, field->fallback)
+        node = field->type->here ? path_below_here(lint, field->fallback)
                                  : bound_text(lint, field->fallback);
         if (node != NULL)
             node->plain = true;

@@ -154,7 +154,7 @@ static const struct profile profiles[] = {
     PROFILE("megengine", megengine), PROFILE("mpi", mpi)};
 
 /* Whether a profile counts: profiles that are not known are none. */
-static bool is_chosen(const struct jr_check *check, const char *name)
+static bool is_profile_chosen(const struct jr_check *check, const char *name)
 {
     const struct jr_node *chosen = jr_doc_get(check->tree, "env_profiles");
     if (name[0] == '\0')
@@ -171,7 +171,7 @@ static void check_profile_variables(const struct jr_check *check,
 {
     for (size_t i = 0; env != NULL && i < env->count; i++)
         for (size_t j = 0; j < sizeof profiles / sizeof *profiles; j++)
-            if (is_chosen(check, profiles[j].name))
+            if (is_profile_chosen(check, profiles[j].name))
                 refuse_variables(check, &env->pairs[i], profiles[j].variables,
                                  profiles[j].count);
 }

@@ -19,8 +19,8 @@ static const struct jr_pair *entry_form(const struct jr_check *check,
 }
 
 /* Whether a key is no field, so that a form may have been meant by it. */
-static bool has_unknown(const struct jr_node *node,
-                        const struct jr_spec_type *type)
+static bool has_unknown_key(const struct jr_node *node,
+                            const struct jr_spec_type *type)
 {
     for (size_t i = 0; i < node->count; i++)
         if (jr_field_get(type->fields, node->pairs[i].key->text) == NULL)
@@ -45,7 +45,7 @@ static void check_forms(const struct jr_check *check, const char *path,
                                  first->key->text, pair->key->text);
         first = first != NULL ? first : pair;
     }
-    if (first == NULL && !has_unknown(node, type) && !check->lint->base)
+    if (first == NULL && !has_unknown_key(node, type) && !check->lint->base)
         (void)jr_check_clash(check, 201, node, NULL, "'%s' wants one of %s",
                              path, choice);
 }

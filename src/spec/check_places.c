@@ -9,8 +9,8 @@
 #include "banned.h"
 
 /* node_rank and rank_start count from 0 to below the number of `what`. */
-static bool check_below(const struct jr_check *check, const char *path,
-                        const struct jr_known *most, const char *what)
+static bool check_index_below(const struct jr_check *check, const char *path,
+                              const struct jr_known *most, const char *what)
 {
     struct jr_stated index = jr_check_number(check, path);
     if (index.node == NULL || most->node == NULL || index.value < most->value)
@@ -165,8 +165,8 @@ static void check_redirect_ranks(const struct jr_check *check,
 void jr_check_places(const struct jr_check *check)
 {
     const struct jr_sizes sizes = jr_check_known(check);
-    bool node = check_below(check, "node_rank", &sizes.nodes, "node");
-    if (check_below(check, "rank_start", &sizes.world, "rank") && node)
+    bool node = check_index_below(check, "node_rank", &sizes.nodes, "node");
+    if (check_index_below(check, "rank_start", &sizes.world, "rank") && node)
         check_rank_start(check, &sizes);
     check_redirect_ranks(check, &sizes);
 }

@@ -11,9 +11,9 @@
 enum { MOST_RANKS = 1 << 20, MOST_TOLD = 8 };
 
 /* Rank sets name ranks of the world. */
-static void check_beyond(const struct jr_check *check,
-                         const struct jr_known *world,
-                         const struct jr_node *node, const char *path)
+static void check_ranks_beyond(const struct jr_check *check,
+                               const struct jr_known *world,
+                               const struct jr_node *node, const char *path)
 {
     struct jr_set set;
     const char *bad;
@@ -123,10 +123,11 @@ void jr_check_ranks(const struct jr_check *check)
     const struct jr_node *entries = jr_doc_get(check->tree, "per_rank");
     const struct jr_sizes sizes = jr_check_known(check);
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        check_beyond(check, &sizes.world, jr_doc_find(check->tree, paths[i]),
-                     paths[i]);
+        check_ranks_beyond(check, &sizes.world,
+                           jr_doc_find(check->tree, paths[i]), paths[i]);
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        check_beyond(check, &sizes.world, entries->pairs[i].key, "per_rank");
+        check_ranks_beyond(check, &sizes.world, entries->pairs[i].key,
+                           "per_rank");
     if (entries != NULL)
         check_entries(check, entries);
 }

@@ -97,7 +97,7 @@ static const char *find_glob(const struct jr_check *check, const char *name,
     return NULL;
 }
 
-static bool is_match(const char *glob, const char *name)
+static bool is_glob_match(const char *glob, const char *name)
 {
     return jr_env_matches(&(char *){(char *)glob}, 1, name, strlen(name));
 }
@@ -109,7 +109,7 @@ static const char *find_name_glob(const struct jr_check *check,
 {
     bool any = jr_env_matches(check->secrets, check->secrets_count, name,
                               strlen(name));
-    return any ? find_glob(check, name, is_match) : NULL;
+    return any ? find_glob(check, name, is_glob_match) : NULL;
 }
 
 /* For arguments the glob has to match whole words, of which `name` has one

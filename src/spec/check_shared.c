@@ -40,7 +40,8 @@ static void read_path_words(struct path_words *words, const char *path)
 }
 
 /* Whether the spec alone says that several ranks must deliver. */
-static bool are_several(const struct jr_check *check, const char *required)
+static bool must_several_deliver(const struct jr_check *check,
+                                 const char *required)
 {
     struct jr_sizes sizes = jr_check_known(check);
     uint32_t named = 0;
@@ -85,7 +86,7 @@ void jr_check_shared(const struct jr_check *check)
     if (file[0] != '/')
         read_path_words(&words, jr_check_text(check, "workdir"));
     if (!is_path_shared(check, &words) ||
-        !are_several(check, jr_check_text(check, "results.required")))
+        !must_several_deliver(check, jr_check_text(check, "results.required")))
         return;
     struct jr_diag *diag = jr_check_clash(
         check, 329, at, NULL,

@@ -8,7 +8,7 @@
 
 enum { MOST_FOLLOWED = 4096 }; /* local ranks */
 
-static bool is_limited(const struct jr_node *silence)
+static bool is_output_limited(const struct jr_node *silence)
 {
     uint64_t ms = 0;
     return silence != NULL && silence->kind == JR_NODE_SCALAR &&
@@ -26,7 +26,7 @@ void jr_check_silence(const struct jr_check *check)
     const struct jr_node *redirects = jr_doc_get(check->tree, "redirects");
     struct jr_stated local = jr_check_number(check, "local_world_size");
     uint64_t ranks = local.node == NULL ? 1 : local.value;
-    if (tee == NULL || !is_limited(silence))
+    if (tee == NULL || !is_output_limited(silence))
         return;
     for (uint32_t n = 0; n < 2 * ranks && n < MOST_FOLLOWED; n++) {
         if (jr_check_takes(check, tee, words[n % 2], n / 2) ||

@@ -112,7 +112,7 @@ static void check_multiple(const struct jr_check *check,
 }
 
 /* Whether no number that comes of nodes and their ranks was put in. */
-static bool are_literal(const struct sizes *sizes)
+static bool are_sizes_literal(const struct sizes *sizes)
 {
     return is_size_literal(&sizes->nodes) && is_size_literal(&sizes->local) &&
            is_literal_list(sizes->list);
@@ -126,7 +126,7 @@ static void refuse_nodes(const struct jr_check *check,
         check, 312, sizes->known.node, sizes->world.node, "%s is not %s",
         sizes->known_as == NULL ? "" : sizes->known_as,
         describe_size(check, "world_size", &sizes->world));
-    if (are_literal(sizes))
+    if (are_sizes_literal(sizes))
         jr_diag_help(check->lint->diags, diag,
                      "leave world_size out, and it is %" PRIu64,
                      sizes->known.value);

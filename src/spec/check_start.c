@@ -82,9 +82,9 @@ static bool varies_by_rank(const struct jr_node *value)
     return mark != NULL && (mark == value->text || mark[-1] != '%');
 }
 
-static void warn_of_late(const struct jr_check *check,
-                         const struct jr_node *method,
-                         const struct jr_node *env, bool all)
+static void warn_of_late_variables(const struct jr_check *check,
+                                   const struct jr_node *method,
+                                   const struct jr_node *env, bool all)
 {
     for (size_t i = 0; env != NULL && i < env->count; i++) {
         const struct jr_pair *pair = &env->pairs[i];
@@ -132,8 +132,9 @@ void jr_check_start(const struct jr_check *check)
         return;
     if (entry != NULL)
         check_method(check, method, entry);
-    warn_of_late(check, method, jr_doc_get(check->tree, "env"), false);
+    warn_of_late_variables(check, method, jr_doc_get(check->tree, "env"),
+                           false);
     for (size_t i = 0; entries != NULL && i < entries->count; i++)
-        warn_of_late(check, method, jr_doc_get(entries->pairs[i].value, "env"),
-                     true);
+        warn_of_late_variables(
+            check, method, jr_doc_get(entries->pairs[i].value, "env"), true);
 }

@@ -23,7 +23,7 @@ struct work {
 };
 
 /* A word has neither. */
-static bool is_file(const struct jr_node *node)
+static bool is_profile_file(const struct jr_node *node)
 {
     static const char *const ends[] = {".yaml", ".yml"};
     if (node->kind != JR_NODE_SCALAR)
@@ -50,7 +50,7 @@ bool jr_profiles_named(const struct jr_node *root)
 {
     const struct jr_node *profiles = stated_profiles(root);
     for (size_t i = 0; profiles != NULL && i < profiles->count; i++)
-        if (is_file(profiles->items[i]))
+        if (is_profile_file(profiles->items[i]))
             return true;
     return false;
 }
@@ -96,8 +96,8 @@ static void refuse_unread_profile(struct work *work, const struct jr_node *path,
 }
 
 /* Whether a value is of its kind; null states nothing. */
-static bool has_kind(struct work *work, const struct jr_pair *pair,
-                     enum jr_node_kind kind, const char *wants)
+static bool has_value_kind(struct work *work, const struct jr_pair *pair,
+                           enum jr_node_kind kind, const char *wants)
 {
     const struct jr_node *value = pair->value;
     if (value->kind == kind)
@@ -133,10 +133,12 @@ static void take_pair(struct work *work, const struct jr_pair *pair)
     static const char *const keys[] = {ENV, REMOVE, "description", NULL};
     const char *key = pair->key->text;
     if (strcmp(key, ENV) == 0) {
-        if (has_kind(work, pair, JR_NODE_MAPPING, "a mapping of variables"))
+        if (has_value_kind(work, pair, JR_NODE_MAPPING,
+                           "a mapping of variables"))
             add_env(work, pair->value);
     } else if (strcmp(key, REMOVE) == 0) {
-        if (has_kind(work, pair, JR_NODE_SEQUENCE, "a list of names or globs"))
+        if (has_value_kind(work, pair, JR_NODE_SEQUENCE,
+                           "a list of names or globs"))
             add_remove(work, pair->value);
     } else if (strcmp(key, "description") != 0 && !jr_shapes_is_own(key)) {
         const char *near = jr_word_nearest(key, keys);
@@ -206,7 +208,7 @@ static void keep_words(struct work *work, const struct jr_node *profiles)
     words->span = profiles->span;
     words->flow = profiles->flow;
     for (size_t i = 0; i < profiles->count; i++)
-        if (!is_file(profiles->items[i]))
+        if (!is_profile_file(profiles->items[i]))
             jr_node_append(arena, words, profiles->items[i]);
     jr_node_set(arena, work->doc->root, PROFILES, words);
 }
@@ -218,7 +220,7 @@ static bool is_stated(const struct jr_node *node)
 }
 
 /* What is no mapping or list is left for whoever reads the tree to refuse. */
-static void lay_spec_over(struct work *work)
+static void merge_spec_over(struct work *work)
 {
     struct jr_node *root = work->doc->root;
     struct jr_node *env = jr_doc_get(root, ENV);
@@ -242,10 +244,10 @@ int jr_profiles_merge(struct jr_doc *doc, const struct jr_shapes *shapes,
         .doc = doc, .shapes = shapes, .reader = reader, .diags = diags};
     const struct jr_node *profiles = stated_profiles(doc->root);
     for (size_t i = 0; profiles != NULL && i < profiles->count; i++)
-        if (is_file(profiles->items[i]))
+        if (is_profile_file(profiles->items[i]))
             take_file(&work, profiles->items[i]);
     if (profiles != NULL)
         keep_words(&work, profiles);
-    lay_spec_over(&work);
+    merge_spec_over(&work);
     return work.failed || doc->arena.failed ? -1 : 0;
 }

@@ -82,7 +82,7 @@ static struct jr_source *new_implied_source(struct jr_doc *doc,
 
 /* Whether a word is shown in quotes: otherwise it would be taken for several,
  * or for none. */
-static bool is_quoted(const char *word)
+static bool needs_word_quotes(const char *word)
 {
     return *word == '\0' || strpbrk(word, " \t\n'\"") != NULL;
 }
@@ -94,7 +94,7 @@ static char *write_words(struct jr_arena *arena, const struct jr_node *words,
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < words->count; i++) {
-        bool quoted = is_quoted(argv[i]);
+        bool quoted = needs_word_quotes(argv[i]);
         const char *quote = quoted ? "'" : "";
         if (quoted || strstr(argv[i], "%{") != NULL)
             words->items[i]->plain = !quoted;
@@ -110,7 +110,7 @@ static void place_words(struct jr_node *words, char *const *argv,
     struct jr_place place = {0}, first = {0};
     for (size_t i = 0; i < words->count; i++) {
         struct jr_place start = place;
-        size_t size = strlen(argv[i]) + (is_quoted(argv[i]) ? 2 : 0);
+        size_t size = strlen(argv[i]) + (needs_word_quotes(argv[i]) ? 2 : 0);
         jr_place_to_byte(&place, source, place.byte + size);
         words->items[i]->span = jr_place_span(source, start, place);
         words->span = jr_place_span(source, first, place);

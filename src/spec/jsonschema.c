@@ -202,7 +202,7 @@ static json_t *one_form(const struct jr_spec_type *type)
 }
 
 /* Set a key to what says something; takes the value. */
-static void set_full(json_t *schema, const char *key, json_t *value)
+static void set_unless_empty(json_t *schema, const char *key, json_t *value)
 {
     if (json_object_size(value) + json_array_size(value) > 0)
         (void)json_object_set(schema, key, value);
@@ -238,10 +238,10 @@ static json_t *duty_schema(const struct jr_spec_type *type, enum duty duty)
     if (item != NULL)
         (void)json_object_set_new(schema, "additionalProperties",
                                   duty == NO_NULL ? stated_schema(item) : item);
-    set_full(schema, "properties", field_duties(type->fields, duty));
+    set_unless_empty(schema, "properties", field_duties(type->fields, duty));
     if (duty == REQUIRED) {
-        set_full(schema, "required", required_fields(type->fields));
-        set_full(schema, "anyOf", one_form(type));
+        set_unless_empty(schema, "required", required_fields(type->fields));
+        set_unless_empty(schema, "anyOf", one_form(type));
     }
     if (json_object_size(schema) > 0)
         return schema;
@@ -263,7 +263,7 @@ static json_t *within_key_schema(const char *key, json_t *schema)
 }
 
 /* Whether what is run is no function: one of the other forms. */
-static json_t *no_function(void)
+static json_t *no_function_schema(void)
 {
     json_t *script = json_pack("{s:[o,o]}", "anyOf", has_key_schema("script"),
                                has_key_schema("module"));
@@ -284,7 +284,7 @@ static json_t *plain_arguments(void)
     json_t *both = json_pack("{s:{s:o,s:o}}", "properties", "entrypoint", args,
                              "per_rank", entries);
     json_t *entry = json_pack("{s:[s],s:{s:o}}", "required", "entrypoint",
-                              "properties", "entrypoint", no_function());
+                              "properties", "entrypoint", no_function_schema());
     return json_pack("{s:o,s:o}", "if", entry, "then", both);
 }
 

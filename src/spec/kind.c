@@ -21,7 +21,7 @@ struct odd {
 enum { LONGEST = 120 }; /* text that is written anew, and examples */
 
 /* Whether a word means itself in [ ]. */
-static bool is_bare(const char *word, size_t len)
+static bool is_bare_item(const char *word, size_t len)
 {
     static const char marks[] = "._-/=+:";
     if (word[0] == ':' || word[len - 1] == ':' || (len == 1 && word[0] == '-'))
@@ -44,7 +44,7 @@ static const char *suggested_list(struct jr_lint *lint, const char *text,
         size_t len = strcspn(text, ends), word = len;
         while (word > 1 && text[word - 1] == ' ')
             word--;
-        bool bare = is_bare(text, word);
+        bool bare = is_bare_item(text, word);
         if (!bare && strncmp(text, "%{", 2) != 0)
             return NULL;
         const char *quote = bare && !quoted ? "" : "\"";
@@ -128,7 +128,7 @@ static bool suggest_python_form(const struct odd *odd)
     const char *text = odd->node->text;
     size_t len = odd->node->len;
     if (jr_field_get(odd->type->fields, "script") == NULL ||
-        !is_bare(text, len))
+        !is_bare_item(text, len))
         return false;
     const char *form = strchr(text, ':') != NULL ? "function" : "module";
     if (len > 3 && strcmp(text + len - 3, ".py") == 0)

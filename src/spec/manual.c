@@ -166,8 +166,8 @@ static void print_example(struct jr_buf *out, const char *text)
 }
 
 /* Rows of a mapping and, indented further, those of the mappings in it. */
-static void print_below(struct jr_buf *out, const struct jr_spec_field *rows,
-                        size_t indent)
+static void print_rows_below(struct jr_buf *out,
+                             const struct jr_spec_field *rows, size_t indent)
 {
     for (const struct jr_spec_field *row = rows; row->key != NULL; row++) {
         const struct jr_field_section *section = jr_field_section_at(row);
@@ -176,7 +176,7 @@ static void print_below(struct jr_buf *out, const struct jr_spec_field *rows,
             jr_buf_printf(out, "\n%s\n", section->title);
         print_row(out, indent, LIST_COLUMN, row->key, row->help);
         if (below != NULL)
-            print_below(out, below, indent + 2);
+            print_rows_below(out, below, indent + 2);
     }
 }
 
@@ -199,7 +199,7 @@ void jr_field_explain(struct jr_buf *out, const struct jr_spec_field *field)
         print_row(out, 2, LIST_COLUMN, words->word, words->help);
     if (below != NULL) {
         jr_buf_str(out, "\nfields:\n");
-        print_below(out, below, 2);
+        print_rows_below(out, below, 2);
     }
     if (note != NULL)
         print_example(out, note->example);
@@ -208,5 +208,5 @@ void jr_field_explain(struct jr_buf *out, const struct jr_spec_field *field)
 void jr_field_list(struct jr_buf *out)
 {
     jr_buf_str(out, "The fields of a spec:\n");
-    print_below(out, jr_field_root()->fields, 2);
+    print_rows_below(out, jr_field_root()->fields, 2);
 }

@@ -102,7 +102,7 @@ struct jr_diag *jr_lint_error(struct jr_lint *lint, unsigned code,
 
 /* An empty scalar where some text stands: what the document's reader put in the
  * place of a node that it has complained about. */
-static bool is_hole(const struct jr_node *node)
+static bool is_left_empty(const struct jr_node *node)
 {
     return node->kind == JR_NODE_SCALAR && node->plain && node->len == 0 &&
            node->filled == NULL && node->span.end_column > node->span.column;
@@ -113,7 +113,7 @@ struct jr_diag *jr_lint_wrong(struct jr_lint *lint,
                               const struct jr_node *node,
                               const struct jr_step *at)
 {
-    if (is_hole(node))
+    if (is_left_empty(node))
         return &lint->diags->scratch;
     struct jr_buf wants = JR_BUF_INIT;
     jr_field_wants(&wants, type);

@@ -89,8 +89,9 @@ static const struct jr_node *find_restart_cause(const struct jr_check *check,
     return NULL;
 }
 
-static void warn_never(const struct jr_check *check, const struct jr_node *at,
-                       const char *text, const char *help)
+static void warn_of_impossible(const struct jr_check *check,
+                               const struct jr_node *at, const char *text,
+                               const char *help)
 {
     struct jr_diag *diag = jr_diags_warning(check->lint->diags, 325, at->span,
                                             "restart", "%s", text);
@@ -113,11 +114,11 @@ void jr_check_restart(const struct jr_check *check)
     if (seen != NULL)
         jr_check_kept(check, seen, "stderr");
     if (hang != NULL && jr_check_raw(check, "timeouts.silence") == NULL)
-        warn_never(check, hang,
-                   "nothing is taken for a hang without timeouts.silence",
-                   "timeouts: {silence: 10m}");
+        warn_of_impossible(
+            check, hang, "nothing is taken for a hang without timeouts.silence",
+            "timeouts: {silence: 10m}");
     if (jr_check_raw(check, "restart.max") == NULL)
-        warn_never(check, restart->pairs[0].key,
-                   "without 'restart.max' nothing starts again",
-                   "restart: {max: 3}");
+        warn_of_impossible(check, restart->pairs[0].key,
+                           "without 'restart.max' nothing starts again",
+                           "restart: {max: 3}");
 }

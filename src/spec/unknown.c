@@ -67,7 +67,7 @@ static const char *find_meant_field(const struct search *search,
 }
 
 /* Whether another key of this text is that field too, or may be meant so. */
-static bool has_rival(const struct search *search, const char *name)
+static bool has_rival_key(const struct search *search, const char *name)
 {
     const struct jr_node *mapping = search->unknown->mapping;
     const struct jr_node *key = search->unknown->key;
@@ -86,15 +86,15 @@ static bool has_rival(const struct search *search, const char *name)
     return false;
 }
 
-static void rename_sure(struct jr_lint *lint, struct jr_diag *diag,
-                        const struct jr_unknown *unknown,
-                        const char *const *keys)
+static void fix_sure_name(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_unknown *unknown,
+                          const char *const *keys)
 {
     const struct jr_step *up = unknown->at->up;
     const struct search search = {unknown, keys,
                                   up == NULL ? "" : jr_lint_path(lint, up)};
     const char *name = find_meant_field(&search, unknown->key->text);
-    if (name != NULL && !has_rival(&search, name))
+    if (name != NULL && !has_rival_key(&search, name))
         jr_lint_fix_text(lint, diag, unknown->key, name);
 }
 
@@ -184,5 +184,5 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
     else if (at->up == NULL && holds_fields(unknown))
         jr_diag_help(diags, diag,
                      "the fields of a job stand at the top of the spec");
-    rename_sure(lint, diag, unknown, keys);
+    fix_sure_name(lint, diag, unknown, keys);
 }

@@ -162,7 +162,7 @@ const char *const *jr_word_list(struct jr_lint *lint,
 }
 
 /* custom:NAME, for the types that allow it. */
-static bool is_custom(const struct jr_spec_type *type, const char *text)
+static bool is_custom_value(const struct jr_spec_type *type, const char *text)
 {
     static const char prefix[] = "custom:";
     size_t len = sizeof prefix - 1;
@@ -184,7 +184,7 @@ struct jr_node *jr_read_word(struct jr_lint *lint,
         row++;
     bool bare = type->custom && (strcmp(node->text, "custom") == 0 ||
                                  strcmp(node->text, "custom:") == 0);
-    if ((row->word != NULL && !bare) || is_custom(type, node->text))
+    if ((row->word != NULL && !bare) || is_custom_value(type, node->text))
         return jr_lint_scalar(lint, node, node->text, false);
     struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
     if (bare)

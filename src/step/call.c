@@ -163,7 +163,7 @@ static long long file_stamp_ns(const struct timespec *time)
 
 /* Whether the runner has noted a failure, which takes no time; one that is
  * stopped has to be passed by. */
-static bool is_noted(int control)
+static bool is_failure_noted(int control)
 {
     struct pollfd fd = {.fd = control, .events = POLLIN};
     return poll(&fd, 1, NOTED_MS) > 0;
@@ -184,7 +184,7 @@ static void report_step_end(int control, int code, const struct stat *st)
                        file_stamp_ns(&st->st_mtim),
                        file_stamp_ns(&st->st_ctim));
     if (send(control, word, strlen(word), MSG_NOSIGNAL) < 0 ||
-        (code != 0 && !is_noted(control)))
+        (code != 0 && !is_failure_noted(control)))
         return;
     while (read(control, word, 1) < 0 && errno == EINTR)
         continue;
