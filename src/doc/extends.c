@@ -89,8 +89,9 @@ static void refuse_unread_parent(struct family *family,
     struct jr_diag *diag =
         report_extends(family, reading->outside ? 119 : 118, path, message);
     if (reading->outside)
-        jr_diag_help(family->diags, diag,
-                     "--root DIR says below which folder files may be read");
+        jr_diag_help(
+            family->diags, diag,
+            "--root DIR sets the folder below which files may be read");
     else if (err->sys == ENOENT)
         jr_diag_help(family->diags, diag,
                      "paths are relative to the folder of this file");
@@ -133,7 +134,7 @@ static void compose_parent(struct family *family, struct member *member,
     if (doc.root != NULL && doc.root->kind != JR_NODE_MAPPING)
         (void)report_extends(
             family, 118, path,
-            "cannot extend a file that is no mapping of fields");
+            "cannot extend a file that is not a mapping of fields");
     else
         member->root = doc.root;
     family->failed |= family->diags->errors > errors;
@@ -148,11 +149,11 @@ static bool is_within_limits(struct family *family, const struct jr_node *path,
     family->times++;
     const char *passed = NULL;
     if (family->bytes > JR_EXTENDS_MAX_BYTES)
-        passed = "more than 16 MiB are extended in all";
+        passed = "the extended files have more than 16 MiB in total";
     else if (is_new && family->files == JR_EXTENDS_MAX_FILES)
-        passed = "more than 64 files are extended in all";
+        passed = "more than 64 files are extended in total";
     else if (family->times > JR_EXTENDS_MAX_TIMES)
-        passed = "files are extended more than 256 times in all";
+        passed = "files are extended more than 256 times in total";
     family->stopped = passed != NULL;
     if (passed != NULL)
         (void)report_extends(family, 121, path, passed);
@@ -221,10 +222,9 @@ static bool check_paths(struct family *family, const struct jr_node *value)
         (void)report_extends(family, 211, bad,
                              "'extends' wants a path or a list of paths");
     if (filled != NULL)
-        (void)report_extends(
-            family, 211, filled,
-            "'extends' wants paths without ${...}: files are read "
-            "before anything is put in");
+        (void)report_extends(family, 211, filled,
+                             "'extends' wants paths without ${...}: parents "
+                             "are read before references are replaced");
     return bad == NULL && filled == NULL;
 }
 

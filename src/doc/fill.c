@@ -53,7 +53,7 @@ void jr_fill_add(struct jr_filler *filler, struct jr_filling *filling,
     filling->unknown = true;
     if (!filler->stopped)
         (void)jr_fill_error(filler, filling, 226, &all,
-                            "more than 1 MiB is put in by ${...} in all");
+                            "all ${...} together insert more than 1 MiB");
     filler->stopped = true;
 }
 

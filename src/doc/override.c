@@ -89,12 +89,12 @@ static struct jr_node *refuse_step(const struct override *o,
         jr_arena_strndup(o->arena, o->path, (size_t)(start - o->path));
     if (before == NULL || before[0] == '\0')
         return refuse_override(o, start, end,
-                               "the spec is no mapping of fields");
+                               "the spec is not a mapping of fields");
     if (*start == '.')
         return refuse_override(o, start, end, "'%s' has no fields in it",
                                before);
     if (node == NULL || node->kind != JR_NODE_SEQUENCE)
-        return refuse_override(o, start, end, "'%s' is no list", before);
+        return refuse_override(o, start, end, "'%s' is not a list", before);
     return refuse_override(o, start, end, "the next index of '%s' is %zu",
                            before, node->count);
 }
@@ -124,7 +124,7 @@ static struct jr_node *put_override(const struct override *o,
         return jr_merge_replace(o->arena, node, o->value);
     if (!jr_path_next(&at, o->path, &step))
         return refuse_override(o, start, start + strlen(start),
-                               "no path goes on with '%s'", start);
+                               "a path cannot continue with '%s'", start);
     struct jr_node *in = prepare_step(o, shape, node, &step);
     if (in == NULL)
         return refuse_step(o, node, start, at);
@@ -182,9 +182,9 @@ void jr_override(struct jr_doc *doc, const struct jr_shapes *shapes,
         (void)refuse_override(&o, o.path, o.path + len,
                               "--set wants PATH=VALUE");
     else if (comment)
-        (void)refuse_override(
-            &o, o.path, o.path + len,
-            "behind '=' stands a comment: quote a value with '#'");
+        (void)refuse_override(&o, o.path, o.path + len,
+                              "the value after '=' is a comment: quote a value "
+                              "that contains '#'");
     else if (is_too_deep(o.path))
         (void)refuse_override(&o, o.path, o.path + len, "the path is too long");
     else

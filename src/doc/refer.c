@@ -27,7 +27,7 @@ struct reference {
 static void report_malformed(const struct reference *r, const char *help)
 {
     struct jr_diag *diag = jr_fill_error(r->filler, r->filling, 220, &r->at,
-                                         "%s", "this names nothing");
+                                         "%s", "this is not a reference");
     jr_diag_help(r->filler->diags, diag, "%s", help);
 }
 
@@ -51,7 +51,7 @@ static void refuse_unset(const struct reference *r, const char *name,
                                          readable ? "set" : "read here");
     jr_diag_help(r->filler->diags, diag,
                  "%s it, or give a default: ${env:%s:-...}",
-                 readable ? "export" : "--allow-env reads", name);
+                 readable ? "export" : "pass --allow-env for", name);
 }
 
 /* Remember the value of a secret, so that it can be told where it is met. */
@@ -161,7 +161,8 @@ static void refuse_unknown(const struct reference *r,
                      (int)location->name_at, r->inside, near,
                      r->inside + location->name_at + strlen(location->name));
     else if (location->name != NULL && is_upper_case_name(location->name))
-        jr_diag_help(diags, diag, "a variable of the environment is ${env:%s}",
+        jr_diag_help(diags, diag,
+                     "an environment variable is written ${env:%s}",
                      location->name);
 }
 
@@ -201,11 +202,11 @@ static void refuse_missing_value(const struct reference *r,
     struct jr_diags *diags = r->filler->diags;
     struct jr_diag *diag =
         jr_fill_error(r->filler, r->filling, 222, &r->at,
-                      "'%s' is not known when this is read", r->shown);
+                      "'%s' is not known when the spec is read", r->shown);
     if (location->node != NULL)
         jr_diag_relate(diags, diag, location->node->span, "it is MISSING");
     else
-        jr_diag_help(diags, diag, "nothing states it");
+        jr_diag_help(diags, diag, "the spec does not state it");
 }
 
 /* Whether a located scalar has a value that can be put in. */
@@ -249,7 +250,7 @@ static void read_scalar_reference(const struct reference *r,
     if (location->node->kind != JR_NODE_SCALAR) {
         bool list = location->node->kind == JR_NODE_SEQUENCE;
         (void)jr_fill_error(r->filler, r->filling, 224, &r->at,
-                            "'%s' is a %s: only scalars can be put in",
+                            "'%s' is a %s: only scalars can be inserted",
                             r->shown, list ? "list" : "mapping");
         return;
     }
@@ -288,7 +289,7 @@ static void read_path_reference(const struct reference *r)
         jr_diag_help(r->filler->diags,
                      jr_fill_error(r->filler, r->filling, 221, &r->at,
                                    "'%s' is never read", r->shown),
-                     "what is read stands in `vars`");
+                     "put values that are read into `vars`");
         break;
     }
 }
@@ -317,7 +318,7 @@ void jr_fill_reference(struct jr_filler *filler, struct jr_filling *filling,
     };
     if (filling->depth >= JR_FILL_MAX_DEPTH)
         (void)jr_fill_error(filler, filling, 226, &r.at,
-                            "more than 64 values read one another");
+                            "more than 64 values refer to one another");
     else if (strncmp(inside, ENV, strlen(ENV)) == 0)
         read_env_reference(&r);
     else

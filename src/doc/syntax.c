@@ -56,7 +56,7 @@ static const struct rule rules[] = {
     {TOKEN, '%', false, 102, "a value cannot begin with '%'", "quote it", NULL},
     {TAB, ANY, false, 102, "a tab cannot indent", SPACES, NULL},
     {TAB_BLOCK, ANY, false, 102, "a tab cannot indent", SPACES, NULL},
-    {CONTENT, '?', false, 102, "a bare '?' cannot stand inside [ ] or { }",
+    {CONTENT, '?', false, 102, "a bare '?' is not allowed inside [ ] or { }",
      "write auto, or quote it: \"???\"", NULL},
     {CONTENT, END, true, 102, "this is never closed", NULL, NULL},
     {CONTENT, ANY, false, 102, "a value is missing before this", NULL, NULL},
@@ -81,7 +81,7 @@ static const struct rule rules[] = {
      "the sequence begins here"},
     {ITEM, ANY, false, 102, "a '- ' item cannot begin on this line",
      "begin it on a line of its own, or write [a, b]", NULL},
-    {HEADER, ANY, true, 102, "no text can stand on the line of a '|' or '>'",
+    {HEADER, ANY, true, 102, "no text is allowed on the line of a '|' or '>'",
      "begin it on the next line, indented; or quote it", NULL},
     {NAME, ANY, true, 102, "'*' and '&' must be followed by a name",
      "quote a value that begins with one of them", NULL},
@@ -91,8 +91,8 @@ static const struct rule rules[] = {
     {VERSION, ANY, false, 117, "only YAML 1.1 and 1.2 are read", NULL, NULL},
     {DIRECTIVE, ANY, true, 117, "unknown directive",
      "only %YAML and %TAG may begin a line with '%'", NULL},
-    {TWO_YAML, ANY, false, 117, "a second %YAML", NULL, NULL},
-    {TWO_TAG, ANY, false, 117, "this %TAG is there already", NULL, NULL},
+    {TWO_YAML, ANY, false, 117, "a duplicate %YAML", NULL, NULL},
+    {TWO_TAG, ANY, false, 117, "a duplicate %TAG", NULL, NULL},
 };
 
 static const struct rule *find_rule(const char *problem, int byte)
@@ -198,7 +198,7 @@ static bool report_glued(struct jr_diags *diags, const struct rule *rule,
     jr_place_to_byte(&place, source, (size_t)(glued - source->text));
     struct jr_span span = problem_span(place, source);
     struct jr_diag *diag = jr_diags_error(diags, rule->code, span, NULL,
-                                          "a blank is missing behind the ':'");
+                                          "a space is missing after the ':'");
     jr_diag_help(diags, diag, "write `key: value`");
     jr_diag_fix(diags, diag, span, ": ");
     return true;

@@ -58,7 +58,7 @@ void jr_tag_apply(struct jr_diags *diags, struct jr_node *node, const char *tag,
     } else if (found->kind != node->kind ||
                (node->kind == JR_NODE_SCALAR &&
                 !has_tagged_type(node, found->type))) {
-        jr_diags_error(diags, 115, span, NULL, "this is not what !!%s says",
-                       found->name);
+        jr_diags_error(diags, 115, span, NULL,
+                       "this value does not have the type !!%s", found->name);
     }
 }

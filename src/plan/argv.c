@@ -96,8 +96,8 @@ int jr_argv_compile(struct jr_stencils *ret, const struct jr_scopes *scopes,
     bool function = jr_entrypoint_is_function(entry);
     if (needs_support(entry) && scopes->options->support == NULL) {
         jr_error_set(err, JR_STATUS_LAUNCH,
-                     "the files with which jobrun runs Python and libraries "
-                     "are not beside the program: it is not installed whole");
+                     "jobrun is not completely installed: the files with which "
+                     "it runs Python and libraries are not beside the program");
         return -1;
     }
     if (entry->form != JR_FORM_COMMAND)

@@ -140,7 +140,7 @@ static void leave_out_list(struct build *build, const char *name,
 {
     unset_row(build, name);
     jr_diags_warning(build->diags, 504, (struct jr_span){0}, NULL,
-                     "%s is left out: a list of %u ranks does not fit an "
+                     "%s is left out: a list of %u ranks does not fit into an "
                      "environment variable",
                      name, ranks);
 }
@@ -224,7 +224,7 @@ static void add_required(struct build *build, const char *name)
     struct jr_diag *diag = jr_diags_error(
         build->diags, 501, (struct jr_span){0},
         jr_arena_printf(build->arena, "%s.%s", build->path, name),
-        "'%s' must be in the environment and is not", name);
+        "'%s' must be set in the environment, but is not", name);
     jr_diag_help(build->diags, diag, "export %s before you call jobrun", name);
     build->status = JR_STATUS_UNRESOLVED;
 }

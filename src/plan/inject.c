@@ -113,7 +113,7 @@ static bool read_injection_ranks(struct item *item, const char *from,
 {
     const char *text = cut_text(item, from, to);
     if (text == NULL || !read_rank_range(item, text))
-        return refuse_injection(item, from, to, "no rank",
+        return refuse_injection(item, from, to, "not a set of ranks",
                                 "ranks are written as 3, 0-3, 0-7/2 or *");
     if (item->ret.last < item->plan->world_size)
         return true;
@@ -132,7 +132,7 @@ static bool read_code(struct item *item, const char *from, const char *to)
         return refuse_injection(item, from - 1, to, "only exit has a code",
                                 "exit:1=7");
     if (text == NULL || !jr_num_u32(text, &code) || code > LAST_CODE)
-        return refuse_injection(item, from, to, "no exit code",
+        return refuse_injection(item, from, to, "not an exit code",
                                 "a code is from 0 to 255: exit:1=7");
     item->ret.code = (int32_t)code;
     return true;
@@ -144,12 +144,12 @@ static bool read_injection_time(struct item *item, const char *from,
     const char *text = cut_text(item, from, to);
     if (item->ret.what == JR_INJECT_NORESULT)
         return refuse_injection(item, from - 1, to, "noresult has no time",
-                                "what is withheld is withheld at the end");
+                                "the result is withheld when the rank ends");
     item->timed = true;
     if (text != NULL && jr_num_duration(text, &item->ret.after_ms))
         return true;
     return refuse_injection(
-        item, from, to, "no duration",
+        item, from, to, "not a duration",
         "a time after the rank's start is 500ms, 5s or 1m30s");
 }
 
@@ -159,7 +159,7 @@ static bool read_attempt(struct item *item, const char *from, const char *to)
     item->every = text != NULL && strcmp(text, "*") == 0;
     if (item->every || (text != NULL && jr_num_u32(text, &item->attempt)))
         return true;
-    return refuse_injection(item, from, to, "no attempt",
+    return refuse_injection(item, from, to, "not an attempt",
                             "attempts count from 0; #* is all of them");
 }
 
@@ -174,7 +174,8 @@ static bool read_marks(struct item *item, const char *at)
         size_t mark = (size_t)(strchr(marks, *at) - marks);
         const char *to = find_mark_end(item, at + 1, marks);
         if (seen[mark])
-            return refuse_injection(item, at, to, "said twice", "say it once");
+            return refuse_injection(item, at, to, "given twice",
+                                    "give it once");
         seen[mark] = true;
         if (!readers[mark](item, at + 1, to))
             return false;
@@ -182,7 +183,7 @@ static bool read_marks(struct item *item, const char *at)
     }
     if (item->ret.what == JR_INJECT_EXIT && !seen[0])
         return refuse_injection(item, item->text, item->end,
-                                "exit wants a code", "exit:1=7");
+                                "exit needs a code", "exit:1=7");
     return true;
 }
 

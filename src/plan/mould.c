@@ -109,7 +109,7 @@ static enum jr_status make_sinks(struct jr_build *build)
     const char *bad;
     if (jr_set_parse(&mould->console, build->scratch, ranks, &bad))
         return JR_STATUS_OK;
-    jr_error_set(&err, JR_STATUS_INVALID, "'%s' is no set of ranks", ranks);
+    jr_error_set(&err, JR_STATUS_INVALID, "'%s' is not a set of ranks", ranks);
     return jr_build_refuse(build, 506, "console.ranks", &err);
 }
 

@@ -49,7 +49,7 @@ static enum jr_status compile_addition(struct jr_addition *ret,
         if (arena->failed)
             return JR_STATUS_LAUNCH;
         (void)jr_diags_error(diags, 506, (struct jr_span){0}, path,
-                             "'%s' is no set of ranks", entry->ranks);
+                             "'%s' is not a set of ranks", entry->ranks);
         return JR_STATUS_INVALID;
     }
     if (compile_args(ret, entry, scopes, &err) < 0) {

@@ -106,8 +106,8 @@ static void warn_crossing(struct jr_build *build)
         crossing, job->world_size / size, example, example + size - 1,
         find_rank_node(job, example), find_rank_node(job, example + size - 1));
     jr_diag_help(build->diags, diag,
-                 "make local_world_size a multiple of %u: the model axis is "
-                 "the one that talks most",
+                 "make local_world_size a multiple of %u: the model axis "
+                 "communicates the most",
                  size);
 }
 
@@ -117,11 +117,11 @@ static void warn_of_fork(struct jr_build *build)
     if (job->start_method != JR_START_FORK || job->device == JR_DEVICE_CPU ||
         job->entrypoint.form != JR_FORM_PYTHON)
         return;
-    struct jr_diag *diag = jr_diags_warning(
-        build->diags, 509, (struct jr_span){0}, "start_method",
-        "what the entry module imports must not touch the device (%s) before "
-        "the ranks are forked",
-        job->device_name);
+    struct jr_diag *diag =
+        jr_diags_warning(build->diags, 509, (struct jr_span){0}, "start_method",
+                         "the imports of the entry module must not touch the "
+                         "device (%s) before the ranks are forked",
+                         job->device_name);
     jr_diag_help(build->diags, diag,
                  "start_method: forkserver imports only what `preload` names");
 }
@@ -134,8 +134,8 @@ static void warn_of_plan(struct jr_build *build)
     if (job->device_visibility == JR_VISIBLE_ONE && job->own.devices_count > 0)
         jr_diags_warning(build->diags, 505, (struct jr_span){0},
                          "device_visibility",
-                         "LOCAL_RANK is not a device index: each rank sees "
-                         "one device, number JOBRUN_DEVICE_INDEX");
+                         "LOCAL_RANK is not a device index: each rank sees one "
+                         "device, whose index is JOBRUN_DEVICE_INDEX");
 }
 
 static void fill_setup(struct jr_build *build)

@@ -21,7 +21,7 @@ static int apply_stream_rule(const struct streams *streams,
     const char *bad;
     if (!jr_set_parse(&set, streams->arena, rule->ranks, &bad))
         return jr_error_set(err, JR_STATUS_INVALID,
-                            "%s: '%s' is no set of local ranks", field,
+                            "%s: '%s' is not a set of local ranks", field,
                             rule->ranks);
     jr_set_fill(&set, streams->of, streams->count, (unsigned)rule->streams);
     return 0;

@@ -30,8 +30,8 @@ static enum jr_status refuse_shared_result(struct jr_diags *diags,
                        "ranks %u and %u would write the same result file, %s",
                        x->rank, y->rank, x->path);
     jr_diag_help(diags, diag,
-                 "put %%{rank} into results.file; or, where one rank delivers "
-                 "for all, say so: required: \"%u\"",
+                 "put %%{rank} into results.file; or, if one rank delivers for "
+                 "all, name that rank: required: \"%u\"",
                  x->rank);
     return JR_STATUS_INVALID;
 }

@@ -244,8 +244,8 @@ static enum jr_fired refuse_binding(struct jr_resolver *r, struct jr_cell *out,
     if (!r->hw->real) {
         out->detail = jr_arena_printf(r->arena, "%s here", lacks);
         r->out->job.unbound = jr_arena_printf(
-            r->arena, "%s; to which CPUs cannot be told: %s there", out->text,
-            lacks);
+            r->arena, "%s; the CPUs are not known in advance: %s there",
+            out->text, lacks);
         return JR_FIRED;
     }
     jr_rules_show(r, JR_BIND, out);

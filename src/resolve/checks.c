@@ -68,9 +68,10 @@ static void check_hosts(struct jr_resolver *r)
     const struct jr_cell *hosts = &JR_CELL(r, HOSTS);
     if (!jr_cell_stated(hosts) || hosts->number == JR_CELL(r, NODES).number)
         return;
-    struct jr_diag *diag = jr_rules_clash(
-        r, 401, BIT(HOSTS) | BIT(NODES), "%s contradicts hosts, which are %u",
-        jr_cell_say(r, JR_NODES), hosts->number);
+    struct jr_diag *diag =
+        jr_rules_clash(r, 401, BIT(HOSTS) | BIT(NODES),
+                       "%s contradicts hosts, of which there are %u",
+                       jr_cell_say(r, JR_NODES), hosts->number);
     jr_diag_help(r->diags, diag, "hosts has one entry per node");
 }
 
@@ -95,10 +96,11 @@ static void check_allocation(struct jr_resolver *r)
         r, 423, BIT(NODES), "%s, but %s has %u", jr_cell_say(r, JR_NODES),
         r->hw->scheduler.name != NULL ? "the allocation" : r->hw->origin,
         known_node_count(r));
-    jr_diag_help(r->diags, diag,
-                 r->options->target != NULL
-                     ? "the target's nodes and the spec's have to agree"
-                     : "ask for more nodes, or rehearse here with --local");
+    jr_diag_help(
+        r->diags, diag,
+        r->options->target != NULL
+            ? "the target and the spec must have the same number of nodes"
+            : "ask for more nodes, or rehearse here with --local");
 }
 
 /* Several jobruns on this node: each would start all its ranks. */
@@ -115,9 +117,10 @@ static void check_agents(struct jr_resolver *r)
     struct jr_diag *diag =
         jr_rules_refuse(r, 425, 0, "%s started jobrun %u times on this node",
                         scheduler->name, scheduler->tasks_here);
-    jr_diag_help(r->diags, diag,
-                 "start it once per node, as by srun --ntasks-per-node=1 or "
-                 "mpirun --map-by ppr:1:node; it starts the ranks itself");
+    jr_diag_help(
+        r->diags, diag,
+        "start it once per node, for example with srun --ntasks-per-node=1 or "
+        "mpirun --map-by ppr:1:node; it starts the ranks itself");
 }
 
 /* What to do about nodes that do not know which they are. */
@@ -125,20 +128,19 @@ static const char *place_help(const struct jr_resolver *r)
 {
     const struct jr_hw_scheduler *scheduler = &r->hw->scheduler;
     if (!r->hw->real && scheduler->name == NULL)
-        return "say how many such machines there are: nodes, in the facts file";
+        return "state how many such machines there are: `nodes` in the facts "
+               "file";
     if (scheduler->name != NULL && !scheduler->step &&
         strcmp(scheduler->name, "Slurm") == 0)
-        return "run, plan and resolve ask the nodes; here say which one this "
-               "is to be, by --node-rank, or take all ranks together with "
-               "--local";
+        return "run, plan and resolve ask the nodes themselves; here choose "
+               "one with --node-rank, or take all ranks together with --local";
     if (scheduler->name != NULL && !scheduler->step)
-        return "start one jobrun on each node by the scheduler's launcher, as "
-               "srun --ntasks-per-node=1 jobrun SPEC --run-id ID; or all "
-               "nodes' "
-               "ranks here with --local";
-    return "give each node its --node-rank, a --run-id that all have, and "
-           "hosts "
-           "or master_addr; or start all nodes' ranks here with --local";
+        return "start one jobrun on each node with the scheduler's launcher, "
+               "for example srun --ntasks-per-node=1 jobrun SPEC --run-id ID; "
+               "or start the ranks of all nodes here with --local";
+    return "give each node its own --node-rank and the same --run-id, and "
+           "state hosts or master_addr; or start the ranks of all nodes here "
+           "with --local";
 }
 
 static void check_rendezvous(struct jr_resolver *r)
@@ -197,9 +199,9 @@ static void check_listed(struct jr_resolver *r)
         jr_rules_clash(r, 419, BIT(LOCAL) | BIT(DEVICES),
                        "devices lists %u devices, but a node has %s", count,
                        jr_cell_say(r, JR_LOCAL));
-    jr_diag_help(r->diags, diag,
-                 "local rank i gets entry i: leave out those that no rank "
-                 "gets");
+    jr_diag_help(
+        r->diags, diag,
+        "local rank i gets entry i: leave out the entries that no rank uses");
 }
 
 static void check_cpu_count(struct jr_resolver *r)
@@ -212,8 +214,7 @@ static void check_cpu_count(struct jr_resolver *r)
     struct jr_diag *diag =
         jr_rules_warn(r, 405, BIT(LOCAL), "%s on a node with %u usable CPU%s",
                       describe_ranks(r, ranks), cpus, cpus == 1 ? "" : "s");
-    jr_diag_help(r->diags, diag,
-                 "oversubscribe: true says that it is meant so");
+    jr_diag_help(r->diags, diag, "set oversubscribe: true to allow this");
 }
 
 static void check_stream_rule(struct jr_resolver *r, const char *field,

@@ -75,10 +75,10 @@ static bool ask_facts_program(struct reading *r, struct jr_buf *out)
     struct jr_diag *diag = refuse_custom_device(r, why);
     const char *said = last_words(r);
     if (said != NULL)
-        jr_diag_help(r->diags, diag, "it said: %s", said);
+        jr_diag_help(r->diags, diag, "its last output: %s", said);
     else
         jr_diag_help(r->diags, diag,
-                     "run it by hand: it prints facts, and exits with 0");
+                     "run it by hand: it must print facts and exit with 0");
     return false;
 }
 
@@ -87,15 +87,15 @@ static bool is_program_trusted(const struct reading *r, const struct stat *st)
 {
     const char *why = NULL, *help = "";
     if (!S_ISREG(st->st_mode))
-        why = "is no regular file", help = "put a program there";
+        why = "is not a regular file", help = "put a program there";
     else if (access(r->path, X_OK) != 0)
         why = "is not executable", help = "chmod +x, or name it .facts.yaml "
                                           "if it is facts itself";
     else if ((st->st_mode & S_IWOTH) != 0)
-        why = "is a program that anybody may change", help = "chmod o-w";
+        why = "is a program that everybody may write to", help = "chmod o-w";
     else if (st->st_uid != 0 && st->st_uid != geteuid())
-        why = "is a program of another user", help = "copy it, or have it be "
-                                                     "root's";
+        why = "is a program that belongs to another user",
+        help = "copy it, or let root own it";
     if (why != NULL)
         jr_diag_help(r->diags, refuse_custom_device(r, why), "%s", help);
     return why == NULL;
@@ -153,8 +153,8 @@ enum jr_status jr_custom_read(struct jr_hw *hw, struct jr_arena *arena,
         if (has_file)
             jr_diag_help(
                 diags,
-                refuse_custom_device(&r, "is there, and so is .facts.yaml"),
-                "keep one of the two");
+                refuse_custom_device(&r, "exists, and so does .facts.yaml"),
+                "remove one of the two");
         else
             (void)read_program(&r, &own, &program);
     } else if (has_file) {

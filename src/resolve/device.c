@@ -43,8 +43,9 @@ static bool is_driver_broken(struct jr_resolver *r, enum jr_device kind)
         found = true;
         struct jr_diag *diag =
             jr_rules_refuse(r, 411, JR_BIT(JR_DEVICE), "%s", problem->message);
-        jr_diag_help(r->diags, diag, "%s; or go without, by device: cpu",
-                     problem->help != NULL ? problem->help : "mend the driver");
+        jr_diag_help(r->diags, diag, "%s; or use the CPUs: device: cpu",
+                     problem->help != NULL ? problem->help
+                                           : "repair the driver");
     }
     return found;
 }
@@ -112,10 +113,10 @@ static enum jr_fired refuse_two_kinds(struct jr_resolver *r, enum jr_device a,
                                       enum jr_device b)
 {
     struct jr_diag *diag = jr_rules_refuse(
-        r, 410, 0, "two kinds of devices are here: %s (%s) and %s (%s)",
+        r, 410, 0, "there are two kinds of devices: %s (%s) and %s (%s)",
         jr_device_name(a), describe_devices(r, a), jr_device_name(b),
         describe_devices(r, b));
-    jr_diag_help(r->diags, diag, "say which: device: %s or device: %s",
+    jr_diag_help(r->diags, diag, "choose one: device: %s or device: %s",
                  jr_device_name(a), jr_device_name(b));
     return JR_FAILED;
 }
@@ -137,7 +138,7 @@ static enum jr_fired choose_cpu(struct jr_resolver *r, struct jr_cell *out)
     out->rule = none ? "devices is none" : "no accelerator";
     if (!none && r->hw->devices_count > 0)
         out->rule =
-            jr_arena_printf(r->arena, "%s leaves none of %u devices",
+            jr_arena_printf(r->arena, "%s hides all of the %u devices",
                             hiding_variable(r->hw, r->hw->devices[0].kind),
                             r->hw->devices_count);
     out->fact = !none;
@@ -198,7 +199,8 @@ static bool can_grant_device(struct jr_resolver *r, uint32_t entry)
     struct jr_diag *diag = jr_rules_refuse(
         r, 413, JR_BIT(JR_DEVICES), "%s device %s %s",
         jr_cell_value(r, JR_DEVICE), written != NULL ? written : name,
-        device != NULL ? "is not visible to this process" : "is not here");
+        device != NULL ? "is not visible to this process"
+                       : "does not exist here");
     const char *value = r->hw->environment.visible[kind];
     if (device != NULL && value != NULL)
         jr_diag_help(r->diags, diag, "%s=%s hides it",
@@ -206,7 +208,7 @@ static bool can_grant_device(struct jr_resolver *r, uint32_t entry)
     else
         jr_diag_help(r->diags, diag, "%s",
                      kind == JR_DEVICE_CUSTOM
-                         ? "its facts beside the spec list the devices"
+                         ? "the facts beside the spec list the devices"
                          : "jobrun doctor lists the devices");
     return false;
 }
@@ -225,8 +227,8 @@ static bool are_devices_ascending(struct jr_resolver *r)
             continue;
         struct jr_diag *diag = jr_rules_clash(
             r, 418, JR_BIT(JR_DEVICES),
-            "devices do not ascend, and ASCEND_RT_VISIBLE_DEVICES has to: what "
-            "follows a larger index is not seen");
+            "devices are not in ascending order, and Ascend's runtime ignores "
+            "every entry of ASCEND_RT_VISIBLE_DEVICES after a larger index");
         jr_diag_help(r->diags, diag,
                      "list them in ascending order, or state "
                      "device_visibility: one");
@@ -321,8 +323,8 @@ static enum jr_fired list_all_devices(struct jr_resolver *r,
                                                jr_cell_value(r, JR_DEVICE));
         jr_diag_help(r->diags, diag, "%s; or state device: cpu",
                      job->device == JR_DEVICE_CUSTOM
-                         ? "its facts beside the spec list none that is left"
-                         : "jobrun doctor shows what is");
+                         ? "the facts beside the spec list no usable device"
+                         : "jobrun doctor lists the devices");
         return JR_FAILED;
     }
     job->own.devices = jr_arena_array(r->arena, count, sizeof(char *));

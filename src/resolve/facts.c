@@ -364,7 +364,7 @@ static int read_facts_doc(struct jr_hw *ret, struct jr_arena *arena, int got,
         read_mapping(&reader, root, rows, (char *)&hw);
     else
         jr_diags_error(diags, 483, root->span, NULL,
-                       "a facts file is a mapping");
+                       "a facts file must be a mapping");
     if (diags->errors != before || arena->failed ||
         jr_facts_check(&hw, root, diags) != 0)
         return -1;
@@ -382,7 +382,7 @@ int jr_facts_custom(struct jr_hw *ret, struct jr_arena *arena,
         read_mapping(&reader, root, own_rows, (char *)&hw);
     else
         jr_diags_error(diags, 483, root->span, NULL,
-                       "what tells of devices is a mapping");
+                       "the facts about devices must be a mapping");
     if (diags->errors != before || arena->failed ||
         jr_facts_check(&hw, root, diags) != 0)
         return -1;

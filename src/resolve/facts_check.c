@@ -32,12 +32,12 @@ __attribute__((format(printf, 3, 4))) static void report_fact_clash(
     va_start(args, format);
     const char *text = jr_arena_vprintf(&c->scratch, format, args);
     va_end(args);
-    struct jr_diag *diag =
-        jr_diags_error(c->diags, 486, at->span, NULL, "%s",
-                       text == NULL ? "no memory to compare facts" : text);
+    struct jr_diag *diag = jr_diags_error(
+        c->diags, 486, at->span, NULL, "%s",
+        text == NULL ? "out of memory while comparing facts" : text);
     jr_diag_help(c->diags, diag,
-                 "keep what is true; jobrun doctor --format yaml writes the "
-                 "facts of a machine");
+                 "correct the wrong one; jobrun doctor --format yaml writes "
+                 "the facts of a machine");
 }
 
 static void check_device_facts(struct check *c)
@@ -86,7 +86,7 @@ static void check_members(struct check *c, const struct jr_set *usable,
     for (uint32_t cpu = 0; cpu <= last; cpu++)
         if (jr_set_has(&set, cpu) && !jr_set_has(usable, cpu)) {
             report_fact_clash(c, find_fact_node(c, "cpus", key),
-                              "%s has CPU %u, which set has not", key, cpu);
+                              "%s has CPU %u, which is not in set", key, cpu);
             return;
         }
 }
@@ -141,7 +141,7 @@ static void check_port_facts(struct check *c)
 {
     if (c->hw->port_low > c->hw->port_high)
         report_fact_clash(c, find_fact_node(c, "ephemeral_ports", "low"),
-                          "ports from %u to %u are none", c->hw->port_low,
+                          "%u to %u is not a range of ports", c->hw->port_low,
                           c->hw->port_high);
 }
 

@@ -26,11 +26,12 @@ static bool fill_fixed(struct jr_resolver *r)
             job->rank_ports[rank] = fixed_port(r, rank, i);
             if (job->rank_ports[rank] <= LAST_PORT)
                 continue;
-            struct jr_diag *diag = jr_rules_clash(
-                r, 433, JR_BIT(JR_MASTER_PORT),
-                "the paddle profile gives each rank a port of its own, from "
-                "master_port + 1 on, and rank %u has none below 65536",
-                rank);
+            struct jr_diag *diag =
+                jr_rules_clash(r, 433, JR_BIT(JR_MASTER_PORT),
+                               "the paddle profile gives each rank its own "
+                               "port, from master_port + 1 on, and the port of "
+                               "rank %u would be above 65535",
+                               rank);
             jr_diag_help(r->diags, diag, "state a lower master_port");
             return false;
         }
@@ -46,8 +47,8 @@ static bool check_hosts_known(struct jr_resolver *r)
         if (job->hosts[node] == NULL) {
             struct jr_diag *diag = jr_rules_refuse(
                 r, 433, JR_BIT(JR_NODES),
-                "the paddle profile tells every rank the addresses of all, "
-                "and that of node %u is not known",
+                "the paddle profile gives every rank the addresses of all "
+                "ranks, but that of node %u is not known",
                 node);
             jr_diag_help(r->diags, diag,
                          "state hosts, one address per node; or --local");
@@ -90,8 +91,8 @@ static bool fill_leased(struct jr_resolver *r)
         return true;
     struct jr_diag *diag = jr_rules_refuse(
         r, 433, JR_BIT(JR_WORLD_SIZE),
-        "the paddle profile gives each rank a port of its own, and %u of %u "
-        "could be had%s%s",
+        "the paddle profile gives each rank its own port, but only %u of %u "
+        "were available%s%s",
         taken, world, err.text[0] != '\0' ? ": " : "", err.text);
     jr_diag_help(r->diags, diag,
                  "raise the limit on open files (ulimit -n), or state a lower "

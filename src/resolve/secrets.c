@@ -154,13 +154,13 @@ static void warn_of_argument(struct jr_resolver *r, const char *name,
         i++;
     if (i == count)
         return;
-    struct jr_diag *diag = jr_diags_warning(
-        r->diags, 320, place_of_argument(r), "entrypoint",
-        "every user of the machine can read the value of '%s', which stands "
-        "among the arguments",
-        name);
+    struct jr_diag *diag =
+        jr_diags_warning(r->diags, 320, place_of_argument(r), "entrypoint",
+                         "every user of the machine can read the value of "
+                         "'%s', because it is an argument",
+                         name);
     jr_diag_help(r->diags, diag,
-                 "leave it to the program to read it from the environment");
+                 "let the program read it from the environment");
 }
 
 void jr_secrets_find(struct jr_resolver *r)

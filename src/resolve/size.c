@@ -270,8 +270,8 @@ enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
             jr_arena_printf(r->arena, "%s devices",
                             jr_cell_value(r, JR_DEVICE)),
             device == JR_DEVICE_CUSTOM
-                ? "or list them in devices, or put a program that tells them "
-                  "beside the spec, NAME.facts"
+                ? "or list them in devices, or put a program NAME.facts that "
+                  "prints them beside the spec"
                 : "or list them in devices");
     out->number = devices->number;
     return jr_devices_listed(r) ? JR_FIRED

@@ -40,7 +40,7 @@ static const char *explain_ignored_omp(struct jr_resolver *r)
         return "unset";
     struct jr_diag *diag = jr_rules_warn(
         r, 415, 0,
-        "OMP_NUM_THREADS is no positive integer and is ignored: '%s'", omp);
+        "OMP_NUM_THREADS is not a positive integer and is ignored: '%s'", omp);
     jr_diag_help(r->diags, diag, "unset it, or state threads");
     return "unusable";
 }

@@ -40,8 +40,8 @@ static void refuse_backend(const struct jr_check *check,
     const char *said = jr_lint_said(check->lint, backend);
     if (device == jr_doc_get(check->tree, "devices"))
         (void)jr_check_clash(check, 308, backend, device,
-                             "backend %s cannot drive device cpu, which "
-                             "devices none leaves",
+                             "backend %s cannot drive the CPU, and devices: "
+                             "none leaves nothing else",
                              said);
     else
         (void)jr_check_clash(check, 308, backend, device,
@@ -142,8 +142,8 @@ static void check_count(const struct jr_check *check,
                        "devices lists %" PRIu64 " device%s, but %s", count,
                        count == 1 ? "" : "s", jr_check_say_most(check, &sizes));
     jr_diag_help(check->lint->diags, diag,
-                 more ? "local rank i gets entry i: leave out those that no "
-                        "rank gets"
+                 more ? "local rank i gets entry i: leave out the entries that "
+                        "no rank uses"
                       : "list one for each local rank, or let ranks share them "
                         "(oversubscribe: true)");
 }
@@ -162,7 +162,7 @@ static void check_bind(const struct jr_check *check)
         check, 327, bind, cpu ? device : devices, "bind device contradicts %s",
         cpu ? "device cpu" : "devices none");
     jr_diag_help(check->lint->diags, diag,
-                 "bind: core or numa binds ranks to CPUs");
+                 "bind: core and bind: numa bind ranks to CPUs");
 }
 
 void jr_check_devices(const struct jr_check *check)

@@ -83,7 +83,7 @@ static void check_smoke(const struct jr_check *check,
         return;
     struct jr_diag *diag = jr_check_clash(
         check, 321, jr_doc_pair(python, "smoke_test")->key, NULL,
-        "smoke_test has nothing to test: it tries what init made");
+        "smoke_test has nothing to test: it tests what init sets up");
     jr_diag_help(check->lint->diags, diag, "init: torch");
 }
 
@@ -114,18 +114,17 @@ static void warn_of_word(const struct jr_check *check,
         jr_scalar_type(node) != JR_SCALAR_STRING ||
         (boolean == NULL && !is_odd_number(node->text)))
         return;
-    struct jr_diag *diag =
-        jr_diags_warning(diags, 324, node->span, NULL,
-                         "the function gets the string %s: it is no %s here",
-                         jr_lint_quoted(check->lint, node->text, node->len),
-                         boolean != NULL ? "boolean" : "number");
+    struct jr_diag *diag = jr_diags_warning(
+        diags, 324, node->span, NULL,
+        "the function gets the string %s, which is not a %s in a spec",
+        jr_lint_quoted(check->lint, node->text, node->len),
+        boolean != NULL ? "boolean" : "number");
     if (boolean != NULL)
-        jr_diag_help(diags, diag, "write %s, or quotes around the string",
-                     boolean);
+        jr_diag_help(diags, diag, "write %s, or quote the string", boolean);
     else
         jr_diag_help(diags, diag,
-                     "write the number without them, or quotes "
-                     "around the string");
+                     "write the number without leading zeros and underscores, "
+                     "or quote the string");
 }
 
 /* Every scalar below `node`, which may be NULL. */

@@ -97,13 +97,14 @@ static void check_begin(const struct jr_check *check,
                        jr_lint_said(check->lint, start->node));
     if (sizes->list == NULL && sizes->local.told)
         jr_diag_help(check->lint->diags, diag,
-                     "each node has %" PRIu64 " ranks, so it is a multiple of "
-                     "that; or leave it out and state node_rank",
+                     "each node has %" PRIu64
+                     " ranks, so rank_start must be a multiple of that; or "
+                     "leave it out and state node_rank",
                      sizes->local.value);
     else
         jr_diag_help(check->lint->diags, diag,
-                     "it is the number of ranks on the nodes before; or leave "
-                     "it out and state node_rank");
+                     "rank_start is the number of ranks on earlier nodes; or "
+                     "leave it out and state node_rank");
 }
 
 static void check_rank_start(const struct jr_check *check,

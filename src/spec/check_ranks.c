@@ -63,9 +63,10 @@ static void refuse_rank(struct entries *entries, size_t i, uint32_t rank)
     if (++entries->told > MOST_TOLD)
         return;
     if (rank >= MOST_RANKS)
-        (void)jr_check_clash(entries->check, 307, key, NULL,
-                             "'per_rank' names rank %u, and no job has so many",
-                             rank);
+        (void)jr_check_clash(
+            entries->check, 307, key, NULL,
+            "'per_rank' names rank %u, but no job can have that many ranks",
+            rank);
     else
         (void)jr_check_clash(entries->check, 218, key,
                              find_owner(entries, i, rank),
@@ -110,10 +111,9 @@ static void check_entries(const struct jr_check *check,
         for (size_t j = 0; j < set.count; j++)
             claim_entry_ranks(&entries, i, &set.ranges[j]);
         if (set.all && node->count > 1)
-            (void)jr_check_clash(check, 218, key,
-                                 node->pairs[i == 0 ? 1 : 0].key,
-                                 "'per_rank' has an entry for all ranks, and "
-                                 "others");
+            (void)jr_check_clash(
+                check, 218, key, node->pairs[i == 0 ? 1 : 0].key,
+                "'per_rank' has an entry for all ranks, and further entries");
     }
 }
 

@@ -80,8 +80,8 @@ static void check_return(const struct jr_check *check,
         jr_check_clash(check, 304, where, NULL,
                        "only a Python function or a library returns a result");
     jr_diag_help(check->lint->diags, diag,
-                 "a program writes a file, or a line: from: stdout with a "
-                 "pattern");
+                 "a program writes its result to a file (from: file), or "
+                 "prints it (from: stdout, with a pattern)");
 }
 
 /* `pattern` goes with streams, `file` with files, `return` with functions. */
@@ -180,7 +180,7 @@ void jr_check_fields(const struct jr_check *check)
         for (size_t j = 0; type && words && j < words->count; j++)
             if (!fits_type(words->items[j], type->text))
                 (void)jr_check_clash(
-                    check, 305, words->items[j], type, "%s is no %s",
+                    check, 305, words->items[j], type, "%s is not of type %s",
                     jr_lint_shown(check->lint, words->items[j]),
                     jr_lint_said(check->lint, type));
         if (groups != NULL && strcmp(required, "true") == 0 &&
@@ -242,9 +242,10 @@ static void check_entry(const struct jr_check *check, const struct entry *entry,
     if (names == NULL || bsearch(&name, names, count, sizeof *names,
                                  compare_result_names) != NULL)
         return;
-    struct jr_diag *diag = jr_check_clash(
-        check, 306, entry->node, NULL, "'results.%s' names no field: %s",
-        entry->list, jr_lint_quoted(lint, source, strlen(source)));
+    struct jr_diag *diag =
+        jr_check_clash(check, 306, entry->node, NULL,
+                       "'results.%s' names an unknown field: %s", entry->list,
+                       jr_lint_quoted(lint, source, strlen(source)));
     if (count <= MOST_NAMES)
         jr_lint_suggest(lint, diag, entry->node, names);
 }
@@ -330,8 +331,8 @@ void jr_check_kept(const struct jr_check *check, const struct jr_node *at,
             jr_check_takes(check, redirects, word, rank))
             continue;
         (void)jr_check_clash(check, 309, at, tee,
-                             "nothing keeps the %s of local rank %u", stream,
-                             rank);
+                             "the %s of local rank %u is not kept in a file",
+                             stream, rank);
         return;
     }
 }

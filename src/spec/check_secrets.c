@@ -146,8 +146,8 @@ static void warn_at_secret(const struct jr_check *check,
     struct jr_diag *diag =
         jr_diags_warning(lint->diags, 320, span, path, "%s", message);
     jr_diag_help(lint->diags, diag,
-                 "take it from the environment, by ??? in env; or narrow "
-                 "secrets, if it is none");
+                 "take it from the environment (??? in env), or narrow secrets "
+                 "if it is not one");
 }
 
 /* Whether the spec itself states the value, if only by way of another one. */
@@ -171,8 +171,8 @@ static void check_secret_variables(const struct jr_check *check,
         warn_at_secret(
             check, key, jr_arena_printf(arena, "%s.%s", path, key->text),
             jr_arena_printf(arena,
-                            "the value of %s stands in the spec, but %s of "
-                            "`secrets` says that it is secret",
+                            "the spec contains the value of %s, which is a "
+                            "secret by %s of `secrets`",
                             jr_lint_quoted(check->lint, key->text, key->len),
                             glob));
     }
@@ -216,7 +216,7 @@ static void warn_argument(const struct jr_check *check, struct place place,
         check, place.node, place.path,
         jr_arena_printf(lint->arena,
                         "every user of the machine can read the value of %s, "
-                        "but %s of `secrets` says that it is secret",
+                        "which is a secret by %s of `secrets`",
                         jr_lint_quoted(lint, name.text, name.len), glob));
 }
 

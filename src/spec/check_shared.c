@@ -92,6 +92,6 @@ void jr_check_shared(const struct jr_check *check)
         check, 329, at, NULL,
         "'results.file' is the same for several ranks that must deliver");
     jr_diag_help(check->lint->diags, diag,
-                 "put %%{rank} into it; or, where one rank delivers for all, "
-                 "name that: required: 0");
+                 "put %%{rank} into it; or, if one rank delivers for all, name "
+                 "that rank: required: 0");
 }

@@ -34,8 +34,8 @@ void jr_check_silence(const struct jr_check *check)
             continue;
         struct jr_diag *diag = jr_diags_warning(
             check->lint->diags, 326, silence->span, "timeouts.silence",
-            "no hang is found: local rank %u inherits its std%s, which jobrun "
-            "cannot see",
+            "no hang can be detected: local rank %u inherits its std%s, which "
+            "jobrun cannot see",
             n / 2, words[n % 2]);
         jr_diag_relate(check->lint->diags, diag, tee->span, "stated here");
         jr_diag_help(check->lint->diags, diag,

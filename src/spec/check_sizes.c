@@ -104,7 +104,7 @@ static void check_multiple(const struct jr_check *check,
         world % part->value == 0)
         return;
     struct jr_diag *diag = jr_check_clash(
-        check, 312, part->node, sizes->world.node, "%s is no multiple of %s",
+        check, 312, part->node, sizes->world.node, "%s is not a multiple of %s",
         describe_size(check, "world_size", &sizes->world),
         describe_size(check, name, part));
     jr_diag_help(check->lint->diags, diag,

@@ -16,11 +16,10 @@ static void check_method(const struct jr_check *check,
     form = form != NULL ? form : jr_doc_pair(entry, "shell");
     if (form == NULL)
         return;
-    struct jr_diag *diag =
-        jr_check_clash(check, 302, method, form->key,
-                       "start_method %s has nothing to fork from: a %s is a "
-                       "program of its own",
-                       jr_lint_said(check->lint, method), form->key->text);
+    struct jr_diag *diag = jr_check_clash(
+        check, 302, method, form->key,
+        "start_method %s has nothing to fork from: a %s starts a new program",
+        jr_lint_said(check->lint, method), form->key->text);
     jr_diag_help(check->lint->diags, diag, "leave it out, or write spawn");
 }
 
@@ -38,9 +37,9 @@ static void check_preload(const struct jr_check *check,
         return;
     struct jr_diag *diag = NULL;
     if (method == NULL || strcmp(method->text, "spawn") == 0) {
-        diag = jr_check_clash(check, 322, preload->key, method,
-                              "ranks that are spawned have no helper that "
-                              "could preload modules");
+        diag = jr_check_clash(
+            check, 322, preload->key, method,
+            "spawned ranks have no helper that could preload modules");
         jr_diag_help(check->lint->diags, diag, "start_method: forkserver");
     } else if (library != NULL) {
         (void)jr_check_clash(check, 322, preload->key, library->key,
@@ -59,10 +58,11 @@ static void check_barrier(const struct jr_check *check,
     const struct jr_pair *form = jr_doc_pair(entry, "command");
     form = form != NULL ? form : jr_doc_pair(entry, "shell");
     if (form != NULL)
-        (void)jr_check_clash(check, 321, barrier->key, form->key,
-                             "exit_barrier holds ranks of Python and of "
-                             "libraries: a %s does not say that it returned",
-                             form->key->text);
+        (void)jr_check_clash(
+            check, 321, barrier->key, form->key,
+            "exit_barrier works for Python and libraries only: a %s does not "
+            "tell jobrun that it has returned",
+            form->key->text);
 }
 
 /* Whether a library, or Python itself, reads the variable when it is loaded. */
@@ -93,8 +93,8 @@ static void warn_of_late_variables(const struct jr_check *check,
             continue;
         struct jr_diag *diag = jr_diags_warning(
             check->lint->diags, 323, pair->key->span, NULL,
-            "%s differs from rank to rank, and is read before the helper "
-            "forks them",
+            "%s differs between ranks, but it is read before the helper forks "
+            "them",
             jr_lint_quoted(check->lint, pair->key->text, pair->key->len));
         jr_diag_relate(check->lint->diags, diag, method->span, "forked by");
         jr_diag_help(check->lint->diags, diag,
@@ -115,8 +115,8 @@ static void warn_of_singletons(const struct jr_check *check)
             "the mpi profile sets variables only: a program that calls "
             "MPI_Init runs as a world of one in every rank");
         jr_diag_help(check->lint->diags, diag,
-                     "start MPI programs by mpiexec or srun, with what "
-                     "`jobrun render SPEC --engine mpi` prints");
+                     "start MPI programs with mpiexec or srun; `jobrun render "
+                     "SPEC --engine mpi` prints the command");
     }
 }
 

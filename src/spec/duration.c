@@ -158,9 +158,10 @@ static void suggest_duration(struct jr_lint *lint, struct jr_diag *diag,
                      "it needs a unit: %ss, or %sm for minutes, %sh for hours",
                      node->text, node->text, node->text);
     else if (jr_num_double(node->text, &bare) && bare >= 0)
-        jr_diag_help(lint->diags, diag, "whole numbers, each with its unit");
+        jr_diag_help(lint->diags, diag,
+                     "write whole numbers, each with its unit");
     else if (is_endless(node->text))
-        jr_diag_help(lint->diags, diag, "leave it out if there is to be none");
+        jr_diag_help(lint->diags, diag, "leave it out for no limit");
     else if (read_words(node->text, &ms))
         offer_duration(lint, diag, node, words_as_duration(lint, ms));
     else if (!read_duration_clock(node->text, &clock))

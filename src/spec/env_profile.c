@@ -89,10 +89,10 @@ static void refuse_unread_profile(struct work *work, const struct jr_node *path,
     struct jr_diag *diag = report_profile_text(work, outside ? 119 : 122, path,
                                                "cannot read the profile ",
                                                why.failed ? "" : why.data);
-    jr_diag_help(work->diags, diag, "%s",
-                 outside ? "--root DIR says below which folder files may be "
-                           "read"
-                         : "paths are relative to the folder of this file");
+    jr_diag_help(
+        work->diags, diag, "%s",
+        outside ? "--root DIR sets the folder below which files may be read"
+                : "paths are relative to the folder of this file");
 }
 
 /* Whether a value is of its kind; null states nothing. */
@@ -146,8 +146,8 @@ static void take_pair(struct work *work, const struct jr_pair *pair)
             work, 122, pair->key, "a profile has no field ", "");
         jr_diag_help(work->diags, diag,
                      near != NULL ? "did you mean '%s'?"
-                                  : "it has env, env_remove and description; "
-                                    "variables stand below `env`",
+                                  : "a profile has env, env_remove and "
+                                    "description; put variables below `env`",
                      near);
     }
 }
@@ -169,7 +169,7 @@ static void compose_profile(struct work *work, const struct jr_reading *reading,
         return;
     if (doc.root->kind != JR_NODE_MAPPING) {
         (void)report_profile_text(work, 122, path, "the profile ",
-                                  " is no mapping with env and env_remove");
+                                  " is not a mapping with env and env_remove");
         return;
     }
     for (size_t i = 0; i < doc.root->count; i++)
@@ -187,8 +187,8 @@ static void take_file(struct work *work, const struct jr_node *path)
     if (strstr(path->text, "${") != NULL)
         (void)report_profile(
             work, 122, path,
-            "the path of a profile has no ${...}: files are read "
-            "before anything is put in");
+            "the path of a profile cannot contain ${...}: profiles are read "
+            "before references are replaced");
     else if (++work->files > JR_PROFILES_MAX)
         (void)report_profile(work, 122, path, "at most 16 profiles are read");
     else if (work->reader->read(work->reader, &reading, &err) != 0)

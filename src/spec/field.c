@@ -37,7 +37,7 @@ static const struct jr_spec_word word_profile[] = {
     {"torch", "PyTorch, as torchrun sets them"},
     {"paddle", "PaddlePaddle, as its launch sets them"},
     {"megengine", "MegEngine"},
-    {"mpi", "what Open MPI and MPICH tell before MPI_Init"},
+    {"mpi", "what Open MPI and MPICH set before MPI_Init"},
     {0},
 };
 
@@ -127,7 +127,7 @@ TYPE(HANG_SIGNAL, .kind = JR_KIND_TEXT,
                 "ALRM|TERM|XCPU|XFSZ|WINCH|URG|PWR|SYS|"
                 "RTMIN(\\+([1-9]|[12][0-9]|30))?)$")
 TYPE(HANG_WORD, .kind = JR_KIND_TEXT,
-     .wants = "a word, whose only template can be %{pid}",
+     .wants = "a word; the only template in it may be %{pid}",
      .pattern = "^([^%]|%(?!\\{)|%\\{pid\\})*$")
 TYPE(LIMIT_COUNT, .kind = JR_KIND_TEXT, .wants = "a whole number or unlimited",
      .pattern = "^(unlimited|0|[1-9][0-9]{0,17})$")
@@ -149,14 +149,14 @@ TYPE(OPTION, .kind = JR_KIND_TEXT, .wants = "text on one line, or a boolean",
      .pattern = "^(?!(null|Null|NULL|~)$)" ONE_LINE "*$")
 TYPE(SLURM, NAMES_OF(OPTION), .outside = true,
      .wants = "a mapping of options to values",
-     .names = "long options of sbatch, without dashes, but for what the job "
-              "itself decides (nodes, ntasks, array, wrap, ...)",
+     .names = "long options of sbatch, without dashes, except those that the "
+              "job itself decides (nodes, ntasks, array, wrap, ...)",
      .pattern = "^(?!(nodes|ntasks.*|array|job-name|wrap|wait|test-only|"
                 "parsable|help|usage|version)$)[a-z][a-z0-9]*(-[a-z0-9]+)*$")
 TYPE(LINE, .kind = JR_KIND_TEXT, .wants = "text on one line",
      .pattern = "^" ONE_LINE "+$")
 TYPE(LABEL, .kind = JR_KIND_TEXT,
-     .wants = "small letters, digits, '-' and '.', as Kubernetes has names",
+     .wants = "a Kubernetes name: lower-case letters, digits, '-' and '.'",
      .pattern = "^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")
 TYPE(QUANTITY, .kind = JR_KIND_TEXT,
      .wants = "a quantity such as 500m, 16 or 64Gi",
@@ -180,13 +180,12 @@ TYPE(EXTENDS, LIST_OF(TEXT), .lone = true, .literal = true, .early = true,
      .gone = true, .wants = "a path or a list of paths")
 TYPE(TEMPLATES, LIST_OF(TEMPLATE), .wants = "a list of strings")
 TYPE(ARGV, LIST_OF(TEMPLATE), .min = 1, .wants = "a program and its arguments")
-TYPE(VALUE, .kind = JR_KIND_VALUE, .wants = "a value that JSON has too",
+TYPE(VALUE, .kind = JR_KIND_VALUE, .wants = "a value of a JSON type",
      .is_template = true)
 TYPE(ARGUMENT, .kind = JR_KIND_VALUE, .item = &type_TEMPLATE,
-     .wants = "a string; for a function any value that JSON has too",
-     .is_template = true)
+     .wants = "a string; for a function any JSON value", .is_template = true)
 TYPE(ARGS, LIST_OF(ARGUMENT),
-     .wants = "a list of strings; for a function of any values")
+     .wants = "a list of strings; for a function, of JSON values")
 TYPE(KWARGS, NAMES_OF(VALUE), .outside = true,
      .wants = "a mapping of names to values")
 TYPE(MODULES, LIST_OF(MODULE), .wants = "a list of modules")

@@ -72,7 +72,7 @@ static void report_filled_finding(struct jr_lint *lint,
         diag = jr_lint_wrong(lint, type, node, at);
     else
         diag = jr_lint_error(lint, row->number, node->span, at,
-                             "'%s' is wrong once filled in (%s): '%s'",
+                             "'%s' is wrong after substitution (%s): '%s'",
                              jr_lint_path(lint, at), row->title,
                              jr_lint_said(lint, node));
     if (is_good_plain(lint, type, node, at))

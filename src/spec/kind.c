@@ -80,7 +80,7 @@ static bool suggest_list(const struct odd *odd)
                               !odd->node->plain && !has_integers(odd->type));
     if (list == NULL && is_command(odd->type))
         jr_diag_help(odd->lint->diags, odd->diag,
-                     "a line for a shell is one: {shell: ...}");
+                     "for a shell command, write {shell: ...}");
     if (list == NULL)
         return is_command(odd->type);
     jr_diag_help(odd->lint->diags, odd->diag,
@@ -166,8 +166,9 @@ static bool suggest_other_kind(const struct odd *odd)
         return suggest_entries(odd);
     if (node->kind != JR_NODE_SEQUENCE || !odd->type->is_shell)
         return false;
-    jr_diag_help(odd->lint->diags, odd->diag,
-                 "a list of arguments is a `command`; `shell` is one text");
+    jr_diag_help(
+        odd->lint->diags, odd->diag,
+        "`shell` takes one text; use `command` for a list of arguments");
     return true;
 }
 

@@ -217,7 +217,8 @@ static struct jr_node *read_key_name(struct jr_lint *lint,
     }
     if (!type->env || (key->len > 0 && strchr(key->text, '=') == NULL))
         return key;
-    (void)jr_lint_error(lint, 219, key->span, at, "%s is no name of a variable",
+    (void)jr_lint_error(lint, 219, key->span, at,
+                        "%s is not the name of a variable",
                         jr_lint_quoted(lint, key->text, key->len));
     return NULL;
 }

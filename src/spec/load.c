@@ -133,8 +133,9 @@ char *jr_spec_folder(const char *path)
 static int refuse_no_folder(struct jr_diags *diags)
 {
     (void)jr_diags_error(diags, 100, (struct jr_span){0}, NULL, "%s",
-                         errno == ENOMEM ? "out of memory"
-                                         : "the current folder cannot be told");
+                         errno == ENOMEM
+                             ? "out of memory"
+                             : "the current folder cannot be determined");
     return -1;
 }
 
@@ -146,8 +147,8 @@ static int check_text(struct jr_diags *diags, const char *what,
     if (jr_utf8_is_text(text))
         return 0;
     (void)jr_diags_error(diags, 104, (struct jr_span){0}, NULL,
-                         "%s is not UTF-8, as all of a spec has to be: %s",
-                         what, text);
+                         "%s is not UTF-8, which a spec must be: %s", what,
+                         text);
     return -1;
 }
 

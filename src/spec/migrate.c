@@ -30,8 +30,8 @@ static void rename_key(struct migrating *to, const struct jr_migration *row,
     bool taken = jr_doc_get(mapping, row->key) != NULL;
     struct jr_diag *diag = jr_diags_error(
         to->diags, UNKNOWN, key->span, row->field,
-        "'%s' is called '%s' since version %u%s", key->text, row->key,
-        row->from + 1, taken ? ", and that is there already" : "");
+        "'%s' has been called '%s' since version %u%s", key->text, row->key,
+        row->from + 1, taken ? ", and the spec has both" : "");
     to->stuck = to->stuck || taken;
     if (!taken)
         jr_diag_fix(to->diags, diag, key->span, row->key);
@@ -43,9 +43,10 @@ static void change_value_word(const struct migrating *to,
 {
     if (value->kind != JR_NODE_SCALAR || strcmp(value->text, row->was) != 0)
         return;
-    struct jr_diag *diag = jr_diags_error(
-        to->diags, WRONG, value->span, row->field,
-        "'%s' is '%s' since version %u", row->was, row->word, row->from + 1);
+    struct jr_diag *diag =
+        jr_diags_error(to->diags, WRONG, value->span, row->field,
+                       "'%s' has been '%s' since version %u", row->was,
+                       row->word, row->from + 1);
     jr_diag_fix(to->diags, diag, value->span, row->word);
 }
 
@@ -82,17 +83,18 @@ static const struct jr_node *find_version(struct migrating *to,
     if (doc->root->kind == JR_NODE_MAPPING)
         version = jr_doc_get(doc->root, "version");
     if (version == NULL) {
-        (void)jr_diags_error(to->diags, MISSING, doc->root->span, "version",
-                             "'version' is missing: nothing tells which "
-                             "version this spec is");
+        (void)jr_diags_error(
+            to->diags, MISSING, doc->root->span, "version",
+            "'version' is missing, so the version of this spec is unknown");
         return NULL;
     }
     if (version->kind != JR_NODE_SCALAR ||
         jr_scalar_type(version) != JR_SCALAR_INT ||
         !jr_num_u32(version->text, &to->version)) {
-        (void)jr_diags_error(to->diags, WRONG, version->span, "version",
-                             "'version' is no version: the current one is %u",
-                             current);
+        (void)jr_diags_error(
+            to->diags, WRONG, version->span, "version",
+            "'version' is not a version number: the current version is %u",
+            current);
         return NULL;
     }
     if (to->version <= current)

@@ -223,7 +223,7 @@ static void read_redirect_pair(struct reading *reading,
     }
     if (colon != NULL && value->plain && value->len == 0) {
         struct jr_diag *diag =
-            report_redirect(reading, key->span, "a blank behind the colon",
+            report_redirect(reading, key->span, "a space after the colon",
                             quoted_text(reading, key->text));
         const char *fix =
             jr_arena_printf(lint->arena, "%.*s: %s", (int)(colon - key->text),

@@ -55,7 +55,7 @@ struct jr_node *jr_read_trigger(struct jr_lint *lint,
     if (fault.regex) {
         (void)jr_lint_error(lint, 217,
                             jr_lint_part(lint, node, fault.from, fault.to), at,
-                            "'%s' is no regular expression: %s",
+                            "'%s' is not a regular expression: %s",
                             jr_lint_path(lint, at), fault.text);
         return NULL;
     }
@@ -114,11 +114,11 @@ void jr_check_restart(const struct jr_check *check)
     if (seen != NULL)
         jr_check_kept(check, seen, "stderr");
     if (hang != NULL && jr_check_raw(check, "timeouts.silence") == NULL)
-        warn_of_impossible(
-            check, hang, "nothing is taken for a hang without timeouts.silence",
-            "timeouts: {silence: 10m}");
+        warn_of_impossible(check, hang,
+                           "no hang is detected without timeouts.silence",
+                           "timeouts: {silence: 10m}");
     if (jr_check_raw(check, "restart.max") == NULL)
         warn_of_impossible(check, restart->pairs[0].key,
-                           "without 'restart.max' nothing starts again",
+                           "without 'restart.max' nothing is restarted",
                            "restart: {max: 3}");
 }

@@ -67,7 +67,7 @@ static bool check_template_word(struct jr_lint *lint,
         return name != NULL;
     struct jr_span span = jr_lint_part(lint, node, start, start + len + 3);
     struct jr_diag *diag =
-        jr_lint_error(lint, 214, span, at, "unknown per-rank word %s",
+        jr_lint_error(lint, 214, span, at, "unknown per-rank template %s",
                       jr_lint_quoted(lint, name, len));
     const char *near = jr_word_nearest(name, names);
     help_with_template(lint, diag, near);

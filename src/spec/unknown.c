@@ -103,10 +103,10 @@ static void describe_field_place(struct jr_lint *lint, struct jr_diag *diag,
                                  const char *key)
 {
     if (group->path[0] == '\0')
-        jr_diag_help(lint->diags, diag, "'%s' stands at the top of the spec",
+        jr_diag_help(lint->diags, diag, "'%s' belongs at the top of the spec",
                      key);
     else
-        jr_diag_help(lint->diags, diag, "it stands elsewhere: '%s.%s'",
+        jr_diag_help(lint->diags, diag, "it belongs elsewhere: '%s.%s'",
                      group->path, key);
 }
 
@@ -159,7 +159,7 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
     struct jr_diag *diag;
     if (foreign != NULL || needless != NULL)
         diag = jr_lint_error(lint, 204, key->span, at,
-                             "'%s' is another launcher's word", path);
+                             "'%s' is a field of another launcher", path);
     else
         diag =
             jr_lint_error(lint, 203, key->span, at, "unknown field '%s'", path);
@@ -178,11 +178,11 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
     const char *near =
         foreign != NULL ? foreign : jr_word_nearest(key->text, keys);
     if (foreign != NULL)
-        jr_diag_help(diags, diag, "here it is '%s'", near);
+        jr_diag_help(diags, diag, "jobrun calls it '%s'", near);
     else if (near != NULL)
         jr_diag_help(diags, diag, "did you mean '%s'?", near);
     else if (at->up == NULL && holds_fields(unknown))
         jr_diag_help(diags, diag,
-                     "the fields of a job stand at the top of the spec");
+                     "the fields of a job belong at the top of the spec");
     fix_sure_name(lint, diag, unknown, keys);
 }

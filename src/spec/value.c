@@ -127,8 +127,9 @@ struct jr_node *jr_read_path(struct jr_lint *lint,
     if (none || node->len == 0 || node->text[0] == '~') {
         struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
         if (!none && node->len > 0)
-            jr_diag_help(lint->diags, diag,
-                         "only a shell knows ~: write the folder's name");
+            jr_diag_help(
+                lint->diags, diag,
+                "only a shell expands ~: write the path of the folder");
         return NULL;
     }
     if ((type->is_profile && jr_profile_is_shorthand(node->text)) ||
@@ -237,7 +238,7 @@ struct jr_node *jr_read_pattern(struct jr_lint *lint,
     size_t from = bad < node->len ? bad : node->len;
     size_t to = from < node->len ? from + 1 : from;
     (void)jr_lint_error(lint, 217, jr_lint_part(lint, node, from, to), at,
-                        "'%s' is no regular expression: %s",
+                        "'%s' is not a regular expression: %s",
                         jr_lint_path(lint, at), err.text);
     return NULL;
 }

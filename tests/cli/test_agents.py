@@ -482,7 +482,8 @@ class Custom(Agents):
         done = self.expect(
             self.jobrun(self.path, env=self.allocation(2)), 4)
         self.assertIn("node 1", done.stderr)
-        self.assertIn("acme.facts exited with code 3; it said: no such card",
+        self.assertIn("acme.facts exited with code 3; its last output: "
+                      "no such card",
                       done.stderr)
         self.nobody_is_left()
 

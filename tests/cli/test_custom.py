@@ -79,7 +79,7 @@ class Custom(harness.Case):
         self.assertEqual(len(self.plan("-s", "devices=[4, 0]")), 2)
         done = self.jobrun("plan", "job.jobrun.yaml", "-s", "devices=[3]")
         self.assertEqual(done.returncode, 4)
-        self.assertIn("custom:acme device 3 is not here", done.stderr)
+        self.assertIn("custom:acme device 3 does not exist here", done.stderr)
 
     def test_a_program_tells_them(self):
         self.write("f.yaml", FACTS)
@@ -122,22 +122,22 @@ class Custom(harness.Case):
         for text, *told in (
                 ("#!/bin/sh\nexit 3\n", at + "exited with code 3", "by hand"),
                 ("#!/bin/sh\necho no license >&2\nexit 1\n",
-                 at + "exited with code 1", "it said: no license"),
+                 at + "exited with code 1", "its last output: no license"),
                 ("#!/bin/sh\nkill -SEGV $$\n", at + "died by SIGSEGV"),
                 ("#!/nowhere/python\n", at + "exited with code 127",
-                 "it said: No such file"),
+                 "its last output: No such file"),
                 ("no program\n", at + "exited with code 127",
-                 "it said: Exec format error"),
+                 "its last output: Exec format error"),
                 ("#!/bin/sh\nyes\n", at + "said more than 1048576 bytes")):
             self.program(text)
             self.refused(*told)
         self.program("#!/bin/sh\necho\n", 0o644)
         self.refused(at + "is not executable", "chmod +x")
         self.program("#!/bin/sh\necho\n", 0o757)
-        self.refused(at + "is a program that anybody may change")
+        self.refused(at + "is a program that everybody may write to")
         self.program("#!/bin/sh\necho\n")
         self.write("acme.facts.yaml", FACTS)
-        self.refused(at + "is there, and so is .facts.yaml", "keep one")
+        self.refused(at + "exists, and so does .facts.yaml", "remove one")
 
     def test_garbage_is_told_where_it_stands(self):
         name = "output of acme.facts"

@@ -33,10 +33,10 @@ class Wrong(Case):
                 ("kill:0@soon", 8, "500ms, 5s"),
                 ("kill:0@5", 8, "500ms, 5s"),
                 ("kill:0=3", 7, "only exit has a code"),
-                ("exit:0", 1, "exit wants a code"),
+                ("exit:0", 1, "exit needs a code"),
                 ("exit:0=256", 8, "from 0 to 255"),
-                ("exit:0=1=2", 9, "said twice"),
-                ("kill:0@1s@2s", 10, "said twice"),
+                ("exit:0=1=2", 9, "given twice"),
+                ("kill:0@1s@2s", 10, "given twice"),
                 ("kill:0#x", 8, "attempts count from 0"),
                 ("noresult:0", 1, "state `results`"),
                 ("kill:0,", 8, "no such injection")]:

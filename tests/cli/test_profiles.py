@@ -92,7 +92,7 @@ class Profiles(harness.Case):
         done = self.expect(
             self.jobrun("plan", "job.yaml", *ragged, "-s", "hosts=[a, b]",
                         "-s", "master_port=65534"), 3)
-        self.assertIn("rank 1 has none below 65536", done.stderr)
+        self.assertIn("rank 1 would be above 65535", done.stderr)
 
     def test_paddle_names_the_device(self):
         self.write("job.yaml", SPEC.format(profile="paddle").replace(

@@ -101,8 +101,8 @@ class Secrets(harness.Case):
         done = self.expect(self.jobrun("validate", "s.jobrun.yaml",
                                        "--allow-env", "N",
                                        env={"N": "48"}), 3)
-        self.assertIn("world_size ${env:N} is no multiple of local_world_size "
-                      "7", done.stdout)
+        self.assertIn("world_size ${env:N} is not a multiple of "
+                      "local_world_size 7", done.stdout)
         for number in ("48", "49", "42", "56"):
             self.assertNotIn(number, done.stdout)
 
@@ -205,7 +205,7 @@ class Written(harness.Case):
             *HARMLESS.values())
         self.expect_hidden(run, TOKEN, "sk-0123456789")
         self.assertIn("JR0320", done.stderr)
-        self.assertIn("'HF_TOKEN', which stands among the arguments",
+        self.assertIn("'HF_TOKEN', because it is an argument",
                       done.stderr)
         self.assertNotIn(TOKEN, done.stderr)
         record = json.loads((run / "run.json").read_text())

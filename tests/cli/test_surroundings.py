@@ -94,7 +94,7 @@ class Permissions(Case):
                               cwd=odd, capture_output=True,
                               timeout=harness.LIMIT)
         self.assertEqual(done.returncode, 3)
-        self.assertIn(rb'folder is not UTF-8, as all of a spec has to be: ',
+        self.assertIn(rb'folder is not UTF-8, which a spec must be: ',
                       done.stderr)
         self.assertIn(rb'/a "b"\x0a\xff', done.stderr)
         self.assertEqual(os.listdir(odd), [])
@@ -103,8 +103,8 @@ class Permissions(Case):
         done = self.call("-n", "1", "--", "echo", b"a\xff".decode(
             errors="surrogateescape"))
         self.expect(done, 3)
-        self.assertIn(r"an argument is not UTF-8, as all of a spec has to be: "
-                      r"a\xff", done.stderr)
+        self.assertIn(r"an argument is not UTF-8, which a spec must be: a\xff",
+                      done.stderr)
 
 
 class Limits(Case):

@@ -37,8 +37,9 @@ class Targets(harness.Case):
                             0).stdout
                 for on in (str(MACHINES / "dgx-h100.yaml"),
                            str(MACHINES / "numa-gpus" / "expected.yaml"))]
-        self.assertIn("bind      device; to which CPUs cannot be told: not "
-                      "every device has a NUMA node with CPUs there\n", told[0])
+        self.assertIn("bind      device; the CPUs are not known in advance: "
+                      "not every device has a NUMA node with CPUs there\n",
+                      told[0])
         self.assertNotIn("bind ", told[1])
 
     def test_what_fails_names_the_target(self):
@@ -52,7 +53,8 @@ class Targets(harness.Case):
 
     def test_what_no_field_decides_stands_at_the_target(self):
         self.check(f"targets: [1x8, {MACHINES}/two-vendors.yaml, 4x0]\n", 4,
-                   f"3:16: error: on {MACHINES}/two-vendors.yaml: two kinds",
+                   f"3:16: error: on {MACHINES}/two-vendors.yaml: there are "
+                   "two kinds",
                    f"3:{len(str(MACHINES)) + 35}: error: on 4x0: "
                    "local_world_size is MISSING")
 

@@ -198,7 +198,7 @@ class Launch(Launching):
                          ("JobError", "spec", 3))
         self.assertRegex(
             got["message"], "device_type: 'device' wants .*mean 'cuda'.*; "
-            "'timeout' is another launcher's word .*timeouts.run")
+            "'timeout' is a field of another launcher .*timeouts.run")
         self.assertIn("n_gpus: 'local_world_size' wants", got["message"])
         self.assertNotIn("\n", got["message"])
         self.assertIn("JR0211", self.err)

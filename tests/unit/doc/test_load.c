@@ -46,10 +46,10 @@ static void tells_syntax_errors(void)
 {
     static const struct vector vectors[] = {
         {"a: {b: ???}\n",
-         "t:1:8: error: a bare '?' cannot stand inside [ ] or { } [JR0102]\n",
+         "t:1:8: error: a bare '?' is not allowed inside [ ] or { } [JR0102]\n",
          false},
         {"a: [x, ???, b]\n",
-         "t:1:9: error: a bare '?' cannot stand inside [ ] or { } [JR0102]\n",
+         "t:1:9: error: a bare '?' is not allowed inside [ ] or { } [JR0102]\n",
          false},
         {"a:\n\tb: 1\n", "t:2:1: error: a tab cannot indent [JR0102]\n", false},
         {"a: 1\n\tb: 2\n", "t:2:1: error: a tab cannot indent [JR0102]\n",
@@ -89,7 +89,7 @@ static void tells_syntax_errors(void)
          "t:1:5: error: '*' and '&' must be followed by a name [JR0102]\n",
          false},
         {"a: | x\n",
-         "t:1:4: error: no text can stand on the line of a '|' or '>' "
+         "t:1:4: error: no text is allowed on the line of a '|' or '>' "
          "[JR0102]\n",
          false},
         {"  a: 1\n b: 2\n",
@@ -149,9 +149,9 @@ static void tells_what_is_not_offered(void)
          "t:2:4: error: unknown tag 'tag:yaml.org,2002:set' [JR0115]\n",
          true},
         {"a: !!int x\nb: !!map [1]\nc: !x!y 1\n",
-         "t:1:4: error: this is not what !!int says [JR0115]\n"
-         "t:2:4: error: this is not what !!map says [JR0115]\n"
-         "t:3:4: error: unknown tag [JR0115]\n",
+         "t:1:4: error: this value does not have the type !!int "
+         "[JR0115]\nt:2:4: error: this value does not have the type !!map "
+         "[JR0115]\nt:3:4: error: unknown tag [JR0115]\n",
          false},
         {"", "t:1:1: error: the document is empty [JR0116]\n", false},
         {"# only this\n\n", "t:1:1: error: the document is empty [JR0116]\n",

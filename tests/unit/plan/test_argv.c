@@ -254,7 +254,7 @@ static void refuses(void)
     sample_python(&s, &python);
     s.options.support = NULL;
     CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_LAUNCH);
-    CU_ASSERT_TRUE(sample_found(&s, "JR0100", "not installed whole"));
+    CU_ASSERT_TRUE(sample_found(&s, "JR0100", "not completely installed"));
     sample_release(&s);
     sample_python(&s, &python);
     s.argv[0] = TEXT("\"%{rnk}\"");

@@ -51,7 +51,7 @@ static void refuses_a_missing_variable(void)
     JR_ASSERT_TEXT(s.diags.items[0].code, "JR0501");
     JR_ASSERT_TEXT(s.diags.items[0].path, "env.DATA_ROOT");
     JR_ASSERT_TEXT(s.diags.items[0].message,
-                   "'DATA_ROOT' must be in the environment and is not");
+                   "'DATA_ROOT' must be set in the environment, but is not");
     JR_ASSERT_TEXT(s.diags.items[1].path, "env.KEY");
     CU_ASSERT_PTR_NULL(s.plan.ranks);
     sample_release(&s);

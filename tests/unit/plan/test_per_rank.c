@@ -127,7 +127,7 @@ static void refuses(void)
     sample_release(&s);
     sample_of(&s, ranks, 1);
     CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_INVALID);
-    CU_ASSERT_TRUE(sample_found(&s, "JR0506", "no set of ranks"));
+    CU_ASSERT_TRUE(sample_found(&s, "JR0506", "not a set of ranks"));
     sample_release(&s);
 }
 

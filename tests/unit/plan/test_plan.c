@@ -58,13 +58,13 @@ static void refuses_ranks_that_are_none(void)
     s.job.redirects = &rule;
     s.job.redirects_count = 1;
     CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_INVALID);
-    CU_ASSERT_TRUE(
-        sample_found(&s, "JR0506", "redirects: 'x' is no set of local ranks"));
+    CU_ASSERT_TRUE(sample_found(&s, "JR0506",
+                                "redirects: 'x' is not a set of local ranks"));
     sample_release(&s);
     sample_init(&s, 1, 1, 4);
     s.policy.console.ranks = junk;
     CU_ASSERT_EQUAL(sample_build(&s), JR_STATUS_INVALID);
-    CU_ASSERT_TRUE(sample_found(&s, "JR0506", "'x' is no set of ranks"));
+    CU_ASSERT_TRUE(sample_found(&s, "JR0506", "'x' is not a set of ranks"));
     sample_release(&s);
 }
 

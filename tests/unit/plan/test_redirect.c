@@ -70,10 +70,10 @@ static void refuses_what_is_no_set_of_ranks(void)
 {
     static const struct rules bad[] = {
         {.redirects = {{"0", JR_STREAM_ALL}, {"x", JR_STREAM_OUT}},
-         .expected = "redirects: 'x' is no set of local ranks"},
+         .expected = "redirects: 'x' is not a set of local ranks"},
         {.tee = {{"1-", JR_STREAM_ALL}},
          .tee_stated = true,
-         .expected = "tee: '1-' is no set of local ranks"},
+         .expected = "tee: '1-' is not a set of local ranks"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         check(&bad[i], false);

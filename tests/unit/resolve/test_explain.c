@@ -53,7 +53,7 @@ static const struct row rows[] = {
     {"",
      {.on = "1x2:H100,8c", .visible = "", .hidden = 3},
      "device",
-     "cpu|CUDA_VISIBLE_DEVICES leaves none of 2 devices"},
+     "cpu|CUDA_VISIBLE_DEVICES hides all of the 2 devices"},
     {"", {.on = "2x2:H100"}, "node_rank", "0|--on 2x2:H100|first node"},
     {"nodes: 2\n",
      {.real = true, .local = true},

@@ -184,7 +184,7 @@ static void bad_facts_are_positioned(void)
 #define KIND    "'kind' wants a kind of device: cpu cuda rocm xpu hpu npu mlu " \
                 "custom"
     static const char *const vectors[][2] = {
-        {"[1]", "1:1: error: a facts file is a mapping [JR0483]\n"},
+        {"[1]", "1:1: error: a facts file must be a mapping [JR0483]\n"},
         {"cpus: {}", "1:1: error: 'format_version' is missing [JR0484]\n"},
         {"format_version: 2",
          "1:17: error: 'format_version' wants 1, not '2' [JR0483]\n"},
@@ -205,22 +205,21 @@ static void bad_facts_are_positioned(void)
         {V1 "cpus: {usable: {}}",
          "2:16: error: 'usable' wants an integer of at least 0 [JR0483]\n"},
         {V1 "cpus: {quota: half}", "2:15: error: 'quota' wants a number of "
-                                   "CPUs, as 1.5, not 'half' [JR0483]\n"},
+                                   "CPUs such as 1.5, not 'half' [JR0483]\n"},
         {V1 "cpus: {quota: .inf}", "2:15: error: 'quota' wants a number of "
-                                   "CPUs, as 1.5, not '.inf' [JR0483]\n"},
-        {V1 "cpus: {set: 4-}", "2:13: error: 'set' wants CPU numbers, as "
+                                   "CPUs such as 1.5, not '.inf' [JR0483]\n"},
+        {V1 "cpus: {set: 4-}", "2:13: error: 'set' wants CPU numbers such as "
                                "0-3,8, not '4-' [JR0483]\n"},
-        {V1 "cpus: {set: 0-65536}",
-         "2:13: error: 'set' wants CPU numbers, as 0-3,8, not '0-65536' "
-         "[JR0483]\n"},
+        {V1 "cpus: {set: 0-65536}", "2:13: error: 'set' wants CPU numbers such "
+                                    "as 0-3,8, not '0-65536' [JR0483]\n"},
         {V1 "cpus: {set: 0-4294967295}",
-         "2:13: error: 'set' wants CPU numbers, as 0-3,8, not "
+         "2:13: error: 'set' wants CPU numbers such as 0-3,8, not "
          "'0-4294967295' [JR0483]\n"},
         {V1 "cpus: {core_cpus: 0 1-4294967295}",
-         "2:19: error: 'core_cpus' wants sets of CPUs, as 0,4 1,5, not "
-         "'0 1-4294967295' [JR0483]\n"},
-        {V1 "memory: plenty", "2:9: error: 'memory' wants a size, as 64GiB, "
-                              "not 'plenty' [JR0483]\n"},
+         "2:19: error: 'core_cpus' wants sets of CPUs such as 0,4 1,5, not '0 "
+         "1-4294967295' [JR0483]\n"},
+        {V1 "memory: plenty", "2:9: error: 'memory' wants a size such as "
+                              "64GiB, not 'plenty' [JR0483]\n"},
         {V1 "hostname: [a]", "2:11: error: 'hostname' wants a string "
                              "[JR0483]\n"},
         {V1 "devices: {}", "2:10: error: 'devices' wants a list [JR0483]\n"},
@@ -256,10 +255,10 @@ static void bad_facts_are_positioned(void)
         {V1 "cpus: {usable: 4, set: 0-2}",
          "2:24: error: set has 3 CPUs, but usable says 4 [JR0486]\n"},
         {V1 "cpus: {set: 0-3, core_cpus: \"0,1 2,9\"}",
-         "2:29: error: core_cpus has CPU 9, which set has not [JR0486]\n"},
+         "2:29: error: core_cpus has CPU 9, which is not in set [JR0486]\n"},
         {V1 "cpus: {set: 0-3, numa: [{index: 0, cpus: 0-1}, "
             "{index: 1, cpus: 2-4}]}",
-         "2:24: error: numa has CPU 4, which set has not [JR0486]\n"},
+         "2:24: error: numa has CPU 4, which is not in set [JR0486]\n"},
         {V1 "devices: [{kind: cuda, index: 1}, {kind: rocm, index: 1}, "
             "{kind: cuda, index: 1}]",
          "2:59: error: devices 0 and 2 are of one kind, and both have index 1 "
@@ -273,10 +272,10 @@ static void bad_facts_are_positioned(void)
         {V1 "scheduler: {name: S, nodes: 2, hosts: \"n[1-3]\"}",
          "2:39: error: 3 hosts, but 2 nodes [JR0486]\n"},
         {V1 "scheduler: {name: S, nodes: 2, hosts: \"n[1-3\"}",
-         "2:39: error: 'hosts' wants hosts, as n[1-4], not 'n[1-3' "
+         "2:39: error: 'hosts' wants hosts such as n[1-4], not 'n[1-3' "
          "[JR0483]\n"},
         {V1 "ephemeral_ports: {low: 9, high: 3}",
-         "2:24: error: ports from 9 to 3 are none [JR0486]\n"},
+         "2:24: error: 9 to 3 is not a range of ports [JR0486]\n"},
         /* all in one pass */
         {"cpu: 1\nnodes: x\n",
          "1:1: error: unknown fact 'cpu' [JR0482]\n"
@@ -325,7 +324,7 @@ static void targets_are_positioned(void)
         {"2", 1, "t.yaml:3:12: error: x and the number of devices is missing"},
         {"/a/b.yaml", 9,
          "t.yaml:3:11: error: /a/b.yaml: cannot open: No such file"},
-        {path, 5, "1:13: error: a facts file is a mapping"},
+        {path, 5, "1:13: error: a facts file must be a mapping"},
     };
     write_facts("            [1]");
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {

@@ -74,10 +74,10 @@ static void judges_a_command(void)
     CU_ASSERT_EQUAL(load_command(&file, 1, argv, &diags), -1);
     CU_ASSERT_EQUAL(diags.errors, 1);
     jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
-    JR_ASSERT_TEXT(out.data,
-                   "command:9: error[JR0214]: unknown per-rank word 'rnk'\n"
-                   "     | b c' 'x %{rnk}'\n"
-                   "     |         ^^^^^^ help: did you mean '%{rank}'?\n");
+    JR_ASSERT_TEXT(
+        out.data,
+        "command:9: error[JR0214]: unknown per-rank template 'rnk'\n     | b "
+        "c' 'x %{rnk}'\n     |         ^^^^^^ help: did you mean '%{rank}'?\n");
     jr_buf_release(&out);
     jr_diags_release(&diags);
     jr_spec_free(file);

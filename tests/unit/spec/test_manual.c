@@ -156,7 +156,7 @@ static const char *const parts[][2] = {
     {"name", "!MISSING"},
     {"timeouts.stop_grace", "!unit"},
     {"env_profiles", "\n  without it  [torch]\n"},
-    {"env_profiles", "\n  mpi                  what Open MPI and MPICH tell"},
+    {"env_profiles", "\n  mpi                  what Open MPI and MPICH set"},
     {"engine", "\n  mpi                  which MPI starts the ranks"},
     {"restart", "\n  never                causes that end the run"},
     {"signals", "\nexample:\n  signals: {USR1: forward"},

@@ -54,27 +54,25 @@ static const struct {
     const char *before, *after;
 } vectors[] = {
     /* what cannot be done is told, and left */
-    {"nprocs: 4\n", "nprocs: 4\nt:1:1: error: 'version' is missing: nothing "
-                    "tells which version this spec is [JR0201]\n"},
+    {"nprocs: 4\n", "nprocs: 4\nt:1:1: error: 'version' is missing, so the "
+                    "version of this spec is unknown [JR0201]\n"},
     {"version: 3 # new\n",
      "version: 3 # new\nt:1:10: error: version 3 is newer than what this "
      "jobrun understands: version 2 [JR0211]\n"},
-    {"version: [1]\n", "version: [1]\nt:1:10: error: 'version' is no version: "
-                       "the current one is 2 [JR0211]\n"},
-    {"version: \"1\"\n", "version: \"1\"\nt:1:10: error: 'version' is no "
-                         "version: the current one is 2 [JR0211]\n"},
+    {"version: [1]\n", "version: [1]\nt:1:10: error: 'version' is not a "
+                       "version number: the current version is 2 [JR0211]\n"},
+    {"version: \"1\"\n", "version: \"1\"\nt:1:10: error: 'version' is not a "
+                         "version number: the current version is 2 [JR0211]\n"},
     {"version: 99999999999\n",
-     "version: 99999999999\nt:1:10: error: 'version' is no version: the "
-     "current one is 2 [JR0211]\n"},
-    {"- version: 1\n",
-     "- version: 1\nt:1:1: error: 'version' is missing: nothing tells which "
-     "version this spec is [JR0201]\n"},
+     "version: 99999999999\nt:1:10: error: 'version' is not a version number: "
+     "the current version is 2 [JR0211]\n"},
+    {"- version: 1\n", "- version: 1\nt:1:1: error: 'version' is missing, so "
+                       "the version of this spec is unknown [JR0201]\n"},
     {"version: 0\nnprocs: 4\nbackend: NCCL\nworld_size: 8\n",
-     "version: 0\nnprocs: 4\nbackend: NCCL\nworld_size: 8\n"
-     "t:2:1: error: 'nprocs' is called 'world_size' since version 1, and that "
-     "is there already [JR0203]\n"
-     "t:3:10: error: 'NCCL' is 'nccl' since version 1 [JR0211]\n"
-     "t:1:10: error: version 0 is not the current one [JR0211]\n"},
+     "version: 0\nnprocs: 4\nbackend: NCCL\nworld_size: 8\nt:2:1: error: "
+     "'nprocs' has been called 'world_size' since version 1, and the spec has "
+     "both [JR0203]\nt:3:10: error: 'NCCL' has been 'nccl' since version 1 "
+     "[JR0211]\nt:1:10: error: version 0 is not the current one [JR0211]\n"},
     /* the current one stays, whatever is in it */
     {"version: 2\nnprocs: 4\n", "version: 2\nnprocs: 4\n"},
     /* from version to version, with comments and layout */
