@@ -183,9 +183,14 @@
     X(204, "a field of another launcher",                                      \
       "Another launcher uses this name for the field. The message gives\n"     \
       "jobrun's name for it; `jobrun explain FIELD` describes its values.\n"   \
+      "Where the values mean the same, `jobrun validate --fix` writes that\n"  \
+      "name, moves the value into its mapping, and removes a field whose\n"    \
+      "value asks for nothing (`rank: -1`, `join: true`).\n"                   \
       "\n"                                                                     \
       "  before   nproc_per_node: 8\n"                                         \
-      "  after    local_world_size: 8\n")                                      \
+      "           model_parallelism: 2\n"                                      \
+      "  after    local_world_size: 8\n"                                       \
+      "           parallelism: {model: 2}\n")                                      \
     X(206, "must be supplied from outside",                                    \
       "??? on an entry of `vars`, or on a field that jobrun cannot fill from\n"\
       "the hardware, means that the value must be given by --set. For\n"       \

@@ -111,17 +111,28 @@ void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag,
     *end = related;
 }
 
-void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag,
-                 struct jr_span span, const char *text)
+void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag,
+                       const struct jr_fix *fix)
 {
     if (diag == &diags->scratch)
         return;
-    struct jr_fix *fix = jr_arena_alloc(&diags->arena, sizeof *fix);
-    const char *copy = jr_arena_strdup(&diags->arena, text);
-    if (fix == NULL || copy == NULL)
+    struct jr_fix *own = jr_arena_alloc(&diags->arena, sizeof *own);
+    const char *text = jr_arena_strdup(&diags->arena, fix->text);
+    if (own == NULL || text == NULL)
         return;
-    *fix = (struct jr_fix){.span = span, .text = copy};
-    diag->fix = fix;
+    *own = (struct jr_fix){
+        .span = fix->span,
+        .text = text,
+        .field = jr_arena_strdup(&diags->arena, fix->field),
+    };
+    diag->fix = own;
+}
+
+void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag,
+                 struct jr_span span, const char *text)
+{
+    const struct jr_fix fix = {.span = span, .text = text};
+    jr_diag_fix_field(diags, diag, &fix);
 }
 
 static int compare_numbers(uint32_t a, uint32_t b)

@@ -46,6 +46,9 @@ void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag,
                     struct jr_span span, const char *message);
 void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag,
                  struct jr_span span, const char *text);
+/* The same for a fix that moves the finding's field, or leaves it out (""). */
+void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag,
+                       const struct jr_fix *fix);
 
 /* By source, then position, then code; stable. The other sorts only those from
  * `first` on, which is how the findings of one file stay together. */

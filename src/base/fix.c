@@ -33,16 +33,53 @@ static bool is_edit_empty(const struct jr_edit *edit)
            memcmp(fix->span.source->text + edit->from, fix->text, len) == 0;
 }
 
-static bool find_edit(struct jr_edit *edit, struct jr_diag_cursor *cursor)
+static bool find_bytes(struct jr_diag_cursor *cursor, struct jr_span span,
+                       size_t *ret_from, size_t *ret_to)
 {
-    struct jr_span span = edit->diag->fix->span;
-    if (!find_byte(cursor, span, &edit->from))
+    if (!find_byte(cursor, span, ret_from))
         return false;
     span.line = span.end_line;
     span.column = span.end_column;
     struct jr_diag_cursor end = *cursor;
-    return find_byte(&end, span, &edit->to) && edit->to >= edit->from &&
+    return find_byte(&end, span, ret_to) && *ret_to >= *ret_from;
+}
+
+static bool find_edit(struct jr_edit *edit, struct jr_diag_cursor *cursor)
+{
+    return find_bytes(cursor, edit->diag->fix->span, &edit->from, &edit->to) &&
            !is_edit_empty(edit);
+}
+
+bool jr_fix_find(const struct jr_span *span, size_t *ret_from, size_t *ret_to)
+{
+    struct jr_diag_cursor cursor = {0};
+    return find_bytes(&cursor, *span, ret_from, ret_to);
+}
+
+/* The line and the column of a byte. */
+static void find_place(const struct jr_source *source, size_t byte,
+                       uint32_t *ret_line, uint32_t *ret_column)
+{
+    struct jr_diag_cursor cursor = {0}, next = {0};
+    struct jr_span at = {.source = source, .line = 1};
+    uint32_t point;
+    while (jr_diag_find_line(&next, &at) && next.offset <= byte) {
+        cursor = next;
+        at.line++;
+    }
+    *ret_line = cursor.line;
+    *ret_column = 1;
+    for (size_t i = cursor.offset; i < byte; (*ret_column)++)
+        i += jr_utf8_next(source->text + i, byte - i, &point);
+}
+
+struct jr_span jr_fix_span(const struct jr_source *source, size_t from,
+                           size_t to)
+{
+    struct jr_span span = {.source = source};
+    find_place(source, from, &span.line, &span.column);
+    find_place(source, to, &span.end_line, &span.end_column);
+    return span;
 }
 
 /* By position, then by the findings' own order. */
@@ -111,14 +148,36 @@ void jr_fix_apply(struct jr_buf *out, const struct jr_source *source,
     jr_buf_add(out, source->text + at, source->len - at);
 }
 
-void jr_fix_tell(struct jr_buf *out, const struct jr_edit *edit)
+/* "'model_parallelism' -> 'parallelism.model'", "'rank' is left out" */
+static void tell_field(struct jr_buf *out, const struct jr_diag *diag)
+{
+    jr_buf_printf(out, "'%s'", diag->path == NULL ? "" : diag->path);
+    if (diag->fix->field[0] == '\0')
+        jr_buf_str(out, " is left out");
+    else
+        jr_buf_printf(out, " -> '%s'", diag->fix->field);
+}
+
+static void tell_text(struct jr_buf *out, const struct jr_edit *edit)
 {
     const struct jr_fix *fix = edit->diag->fix;
-    jr_diag_place(out, &fix->span);
-    jr_buf_str(out, "fixed: '");
+    jr_buf_char(out, '\'');
     jr_buf_escaped(out, fix->span.source->text + edit->from,
                    edit->to - edit->from);
     jr_buf_str(out, "' -> '");
     jr_buf_safe(out, fix->text);
-    jr_buf_printf(out, "' [%s]\n", edit->diag->code);
+    jr_buf_char(out, '\'');
+}
+
+void jr_fix_tell(struct jr_buf *out, const struct jr_edit *edit)
+{
+    const struct jr_diag *diag = edit->diag;
+    bool moved = diag->fix->field != NULL;
+    jr_diag_place(out, moved ? &diag->span : &diag->fix->span);
+    jr_buf_str(out, "fixed: ");
+    if (moved)
+        tell_field(out, diag);
+    else
+        tell_text(out, edit);
+    jr_buf_printf(out, " [%s]\n", diag->code);
 }

@@ -138,6 +138,9 @@ const char *jr_field_foreign(const char *name);
 /* Why there is no field for what another launcher calls `name`, or NULL. */
 const char *jr_field_needless(const char *name);
 
+/* Whether such a one asks, by this value, for nothing but what jobrun does. */
+bool jr_field_is_idle(const char *name, const char *value);
+
 /* Whether that field means the same by the same values, so that its name is all
  * that differs. */
 bool jr_field_foreign_is_same(const char *name);

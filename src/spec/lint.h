@@ -115,6 +115,11 @@ struct jr_node *jr_lint_scalar(struct jr_lint *lint, const struct jr_node *from,
 void jr_lint_suggest(struct jr_lint *lint, struct jr_diag *diag,
                      const struct jr_node *node, const char *const *words);
 
+/* The word that a text may have been meant for, and whether nothing else can be
+ * meant; NULL for none. */
+const char *jr_lint_near_word(const char *text, const char *const *words,
+                              bool *ret_sure);
+
 /* Give the finding a fix that replaces the scalar `node`, quotes and all (a
  * NULL text is no fix), or its text within them. Neither where that may change
  * more than is wrong: where the source holds something else than its text, or

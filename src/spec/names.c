@@ -31,6 +31,7 @@ static const struct foreign foreigners[] = {
     {"data_parallel", "parallelism.data", true},
     {"data_parallel_backend", "backends.data", true},
     {"data_parallel_size", "parallelism.data", true},
+    {"data_parallelism", "parallelism.data", true},
     {"device_ids", "devices", true},
     {"device_type", "device", false},
     {"dp", "parallelism.data", true},
@@ -66,7 +67,7 @@ static const struct foreign foreigners[] = {
     {"model_parallel", "parallelism.model", true},
     {"model_parallel_backend", "backends.model", true},
     {"model_parallel_size", "parallelism.model", true},
-    {"model_parallelism", "parallelism.model", false},
+    {"model_parallelism", "parallelism.model", true},
     {"mp_start_method", "start_method", true},
     {"n_gpus", "local_world_size", false},
     {"nnodes", "nodes", true},
@@ -97,7 +98,7 @@ static const struct foreign foreigners[] = {
     {"pipeline_parallel", "parallelism.pipeline", true},
     {"pipeline_parallel_backend", "backends.pipeline", true},
     {"pipeline_parallel_size", "parallelism.pipeline", true},
-    {"pipeline_parallelism", "parallelism.pipeline", false},
+    {"pipeline_parallelism", "parallelism.pipeline", true},
     {"port", "master_port", false},
     {"pp", "parallelism.pipeline", true},
     {"pp_size", "parallelism.pipeline", true},
@@ -132,19 +133,23 @@ static const struct foreign foreigners[] = {
     {"xpus", "devices", false},
 };
 
-/* What other launchers have to be told, and jobrun has not. */
+/* What other launchers have to be told, and jobrun has not. `idle` is the value
+ * that asks for nothing but what jobrun does anyway; "" for any. */
 struct needless {
-    const char *name, *why;
+    const char *name, *idle, *why;
 };
 
 static const struct needless needless[] = {
-    {"daemon", "no rank outlives its job"},
-    {"join", "jobrun ends with the job; --detach leaves it running"},
-    {"local_rank", "each rank has its own, in LOCAL_RANK and as %{local_rank}"},
-    {"print_config", "jobrun resolve prints what will be run"},
-    {"rank", "each rank has its own, in RANK and as %{rank}; where this is one "
-             "of several nodes, node_rank says which"},
-    {"use_paddlecloud", "the scheduler is found by itself: see jobrun doctor"},
+    {"daemon", "", "no rank outlives its job"},
+    {"join", "true", "jobrun ends with the job; --detach leaves it running"},
+    {"local_rank", "-1",
+     "each rank has its own, in LOCAL_RANK and as %{local_rank}"},
+    {"print_config", "false", "jobrun resolve prints what will be run"},
+    {"rank", "-1",
+     "each rank has its own, in RANK and as %{rank}; where this is one of "
+     "several nodes, node_rank says which"},
+    {"use_paddlecloud", "false",
+     "the scheduler is found by itself: see jobrun doctor"},
 };
 
 /* The same for values. */
@@ -160,6 +165,8 @@ static const struct foreign words[] = {
     {"str", "string", true},    {"bool", "boolean", true},
     {"double", "number", true}, {"list", "array", true},
     {"dict", "object", true},   {"map", "object", true},
+    {"std.none", "none", true}, {"std.out", "out", true},
+    {"std.err", "err", true},   {"std.all", "all", true},
 };
 
 static const struct foreign *find_foreign_word(const char *word)
@@ -203,12 +210,25 @@ static const struct foreign *find_foreign_name(const char *name)
     return NULL;
 }
 
-const char *jr_field_needless(const char *name)
+static const struct needless *find_needless(const char *name)
 {
     for (size_t i = 0; i < sizeof needless / sizeof *needless; i++)
         if (same_name(needless[i].name, name))
-            return needless[i].why;
+            return &needless[i];
     return NULL;
+}
+
+const char *jr_field_needless(const char *name)
+{
+    const struct needless *row = find_needless(name);
+    return row == NULL ? NULL : row->why;
+}
+
+bool jr_field_is_idle(const char *name, const char *value)
+{
+    const struct needless *row = find_needless(name);
+    return row != NULL &&
+           (*row->idle == '\0' || strcasecmp(row->idle, value) == 0);
 }
 
 const char *jr_field_foreign(const char *name)

@@ -37,6 +37,7 @@ struct rule {
     const char *ranks, *value;
     const char *source; /* of the value, for messages */
     struct jr_span ranks_span, value_span;
+    const struct jr_node *node; /* the scalar that has the value in it */
 };
 
 #define STREAM(name, word, help) word,
@@ -115,6 +116,28 @@ static bool claim_rule_ranks(struct reading *reading, const struct rule *rule,
     return true;
 }
 
+/* Say which streams may have been meant. In a scalar with several rules only
+ * the value is replaced. */
+static void suggest_streams(const struct reading *reading, struct jr_diag *diag,
+                            const struct rule *rule)
+{
+    struct jr_lint *lint = reading->lint;
+    const struct jr_node *node = rule->node;
+    const struct jr_span *span = &rule->value_span;
+    bool sure, own = node->filled == NULL && !node->shared;
+    if (rule->value == node->text) {
+        jr_lint_suggest(lint, diag, node, words);
+        return;
+    }
+    const char *near = jr_lint_near_word(rule->value, words, &sure);
+    if (near == NULL || !own)
+        return;
+    jr_diag_help(lint->diags, diag, "did you mean '%s'?", near);
+    if (sure && span->line == span->end_line &&
+        span->end_column - span->column == strlen(rule->value))
+        jr_diag_fix(lint->diags, diag, *span, near);
+}
+
 static void add_rule(struct reading *reading, const struct rule *rule)
 {
     struct jr_lint *lint = reading->lint;
@@ -127,9 +150,12 @@ static void add_rule(struct reading *reading, const struct rule *rule)
                               "local ranks such as 0, 1-3 or 4-10/2",
                               quoted_text(reading, rule->ranks));
     if (word == NULL)
-        (void)report_redirect(reading, rule->value_span,
-                              "0 or none, 1 or out, 2 or err, 3 or all",
-                              quoted_text(reading, rule->source));
+        suggest_streams(
+            reading,
+            report_redirect(reading, rule->value_span,
+                            "0 or none, 1 or out, 2 or err, 3 or all",
+                            quoted_text(reading, rule->source)),
+            rule);
     if (!ranks || word == NULL)
         return;
     for (size_t i = 0; i < set.count; i++)
@@ -181,6 +207,7 @@ static void read_redirect_item(struct reading *reading,
         .source = colon + 1,
         .ranks_span = span_of_part(node, whole, from, from + middle),
         .value_span = span_of_part(node, whole, from + middle + 1, from + len),
+        .node = node,
     };
     if (rule.ranks != NULL)
         add_rule(reading, &rule);
@@ -238,7 +265,7 @@ static void read_redirect_pair(struct reading *reading,
     if (value->filled != NULL && value->filled->unknown)
         return;
     const struct rule rule = {key->text, value->text, jr_lint_source(value),
-                              key->span, value->span};
+                              key->span, value->span, value};
     add_rule(reading, &rule);
 }
 

@@ -2,6 +2,7 @@
 #include "lint.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "utf8.h"
 #include "word.h"
@@ -76,17 +77,34 @@ static bool is_word_among(const char *word, const char *const *words)
     return *words != NULL;
 }
 
+/* The word that is this one but for case, or NULL. */
+static const char *find_word_but_case(const char *text,
+                                      const char *const *words)
+{
+    while (*words != NULL && strcasecmp(*words, text) != 0)
+        words++;
+    return *words;
+}
+
+const char *jr_lint_near_word(const char *text, const char *const *words,
+                              bool *ret_sure)
+{
+    const char *near = jr_field_foreign_word(text);
+    *ret_sure = jr_field_foreign_word_is_sure(text);
+    if (near != NULL && is_word_among(near, words))
+        return near;
+    near = find_word_but_case(text, words);
+    *ret_sure = near != NULL || jr_word_is_near(text, words);
+    return near != NULL ? near : jr_word_nearest(text, words);
+}
+
 void jr_lint_suggest(struct jr_lint *lint, struct jr_diag *diag,
                      const struct jr_node *node, const char *const *words)
 {
+    bool sure;
     if (diag == &lint->diags->scratch || node->filled != NULL)
         return;
-    const char *near = jr_field_foreign_word(node->text);
-    bool sure = jr_field_foreign_word_is_sure(node->text);
-    if (near == NULL || !is_word_among(near, words)) {
-        near = jr_word_nearest(node->text, words);
-        sure = jr_word_is_near(node->text, words);
-    }
+    const char *near = jr_lint_near_word(node->text, words, &sure);
     if (near == NULL)
         return;
     jr_diag_help(lint->diags, diag, "did you mean '%s'?", near);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "move.h"
 #include "word.h"
 
 #include "banned.h"
@@ -47,7 +48,17 @@ struct search {
     const char *group;       /* the path of the mapping; "" for the spec */
 };
 
-/* The only field of the mapping that a key can be, or NULL. */
+/* Whether the top of the spec has a field for this path, FIELD or FIELD.MEMBER.
+ */
+static bool is_top_field(const char *path)
+{
+    const char *dot = strchr(path, '.');
+    return (dot == NULL || strchr(dot + 1, '.') == NULL) &&
+           jr_field_find(path) != NULL;
+}
+
+/* The only field that a key can be, or NULL: of the mapping, and at the top of
+ * the spec of one of its mappings too, as FIELD.MEMBER. */
 static const char *find_meant_field(const struct search *search,
                                     const char *key)
 {
@@ -59,31 +70,78 @@ static const char *find_meant_field(const struct search *search,
                    : NULL;
     if (!jr_field_foreign_is_same(key))
         return NULL;
-    if (len > 0 && strncmp(path, search->group, len) == 0 && path[len] == '.')
-        path += len + 1;
-    else if (len > 0)
+    if (len == 0)
+        return is_top_field(path) ? path : NULL;
+    if (strncmp(path, search->group, len) != 0 || path[len] != '.')
         return NULL;
+    path += len + 1;
     return jr_field_get(search->unknown->fields, path) == NULL ? NULL : path;
+}
+
+/* What another key of this text is, or may be meant to be; or NULL. */
+static const char *find_other_field(const struct search *search,
+                                    const struct jr_node *other)
+{
+    if (other == search->unknown->key ||
+        other->span.source != search->unknown->key->span.source)
+        return NULL;
+    return jr_field_get(search->unknown->fields, other->text) != NULL
+               ? other->text
+               : find_meant_field(search, other->text);
 }
 
 /* Whether another key of this text is that field too, or may be meant so. */
 static bool has_rival_key(const struct search *search, const char *name)
 {
     const struct jr_node *mapping = search->unknown->mapping;
-    const struct jr_node *key = search->unknown->key;
     if (mapping->count > MOST_KEYS)
         return true;
     for (size_t i = 0; i < mapping->count; i++) {
-        const struct jr_node *other = mapping->pairs[i].key;
-        if (other == key || other->span.source != key->span.source)
-            continue;
-        const char *field = other->text;
-        if (jr_field_get(search->unknown->fields, field) == NULL)
-            field = find_meant_field(search, field);
+        const char *field = find_other_field(search, mapping->pairs[i].key);
         if (field != NULL && strcmp(field, name) == 0)
             return true;
     }
     return false;
+}
+
+static bool is_span_before(const struct jr_span *a, const struct jr_span *b)
+{
+    return a->line != b->line ? a->line < b->line : a->column < b->column;
+}
+
+/* Whether FIELD.MEMBER has to wait for another key: one that becomes FIELD, or
+ * one above it that goes there too. */
+static bool has_to_wait_for_key(const struct search *search, const char *path)
+{
+    const struct jr_node *mapping = search->unknown->mapping;
+    const struct jr_span *span = &search->unknown->key->span;
+    size_t len = strcspn(path, ".");
+    for (size_t i = 0; i < mapping->count; i++) {
+        const struct jr_node *other = mapping->pairs[i].key;
+        const char *field = find_other_field(search, other);
+        if (field == NULL || field == other->text ||
+            strncmp(field, path, len) != 0)
+            continue;
+        if (field[len] == '\0' ||
+            (field[len] == '.' && is_span_before(&other->span, span)))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the text has FIELD.MEMBER already. */
+static bool is_path_stated(const struct search *search, const char *path)
+{
+    const struct jr_node *at = jr_doc_find(search->unknown->mapping, path);
+    return at != NULL && at->span.source == search->unknown->key->span.source;
+}
+
+/* Whether the text puts the value of a key in somewhere, by its name. */
+static bool is_key_referred_to(struct jr_lint *lint, const struct jr_node *key)
+{
+    const char *mark = jr_arena_printf(lint->arena, "${%s", key->text);
+    const char *text = key->span.source->text;
+    return mark == NULL || text == NULL || strstr(text, mark) != NULL;
 }
 
 static void fix_sure_name(struct jr_lint *lint, struct jr_diag *diag,
@@ -94,8 +152,14 @@ static void fix_sure_name(struct jr_lint *lint, struct jr_diag *diag,
     const struct search search = {unknown, keys,
                                   up == NULL ? "" : jr_lint_path(lint, up)};
     const char *name = find_meant_field(&search, unknown->key->text);
-    if (name != NULL && !has_rival_key(&search, name))
+    if (name == NULL || has_rival_key(&search, name) ||
+        is_key_referred_to(lint, unknown->key))
+        return;
+    if (strchr(name, '.') == NULL)
         jr_lint_fix_text(lint, diag, unknown->key, name);
+    else if (!is_path_stated(&search, name) &&
+             !has_to_wait_for_key(&search, name))
+        jr_move_pair(lint, diag, unknown, name);
 }
 
 static void describe_field_place(struct jr_lint *lint, struct jr_diag *diag,
@@ -113,6 +177,23 @@ static void describe_field_place(struct jr_lint *lint, struct jr_diag *diag,
 static const struct jr_node *unknown_key_value(const struct jr_unknown *unknown)
 {
     return jr_doc_get(unknown->mapping, unknown->key->text);
+}
+
+/* Leave out what another launcher has to be told, where its value asks for
+ * nothing else than what jobrun does. */
+static void fix_needless_field(struct jr_lint *lint, struct jr_diag *diag,
+                               const struct jr_unknown *unknown)
+{
+    const struct jr_node *key = unknown->key,
+                         *value = unknown_key_value(unknown);
+    if (value == NULL || value->kind != JR_NODE_SCALAR || !value->plain ||
+        value->filled != NULL || is_key_referred_to(lint, key))
+        return;
+    enum jr_scalar_type type = jr_scalar_type(value);
+    bool idle = type == JR_SCALAR_BOOL || type == JR_SCALAR_INT;
+    if (type == JR_SCALAR_NULL ||
+        (idle && jr_field_is_idle(key->text, value->text)))
+        jr_move_out(lint, diag, unknown);
 }
 
 /* The field that another launcher's word is, here: `cmd` within the entrypoint
@@ -167,6 +248,7 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
         return;
     if (needless != NULL) {
         jr_diag_help(diags, diag, "leave it out: %s", needless);
+        fix_needless_field(lint, diag, unknown);
         return;
     }
     const struct jr_spec_group *group = find_other_group(key->text);

@@ -214,3 +214,68 @@ def smallest_around(spec, path):
     kept = {"version": 1, "entrypoint": ["./train"]}
     kept[path[0]] = copy.deepcopy(spec[path[0]])
     return kept
+
+
+# What configs of ml call a field, with what it is in a spec; None: it is left
+# out, at these values.
+ML = {
+    "world_size": ("world_size",), "master_addr": ("master_addr",),
+    "threads": ("threads",), "init_method": ("init_method",),
+    "launch_method": ("start_method",), "backend": ("backends", "default"),
+    "model_parallelism": ("parallelism", "model"),
+    "pipeline-parallelism": ("parallelism", "pipeline"),
+    "data_parallelism": ("parallelism", "data"),
+    "model_parallel_backend": ("backends", "model"),
+    "pipeline_parallel_backend": ("backends", "pipeline"),
+    "data_parallel_backend": ("backends", "data"),
+    "rank": None, "local_rank": None, "join": None, "daemon": None,
+}
+ML_VALUES = {
+    "world_size": [8], "master_addr": ["127.0.0.1"], "threads": [1],
+    "init_method": ["env://"], "launch_method": ["spawn", "forkserver"],
+    "rank": [-1, None], "local_rank": [-1, None], "join": [True],
+    "daemon": [True, False],
+}
+ML_BLOCKS = [
+    "# a comment", "", "parallelism: {model: 1}", "parallelism: {}",
+    "parallelism:\n    data: 4 # it is there", "parallelism: &p {data: 2}",
+    "backends: gloo", "backends: {default: gloo}", "backends: *b",
+    "x-b: &b {data: mpi}", "tp: 2", "vars: {mp: 2}\nx-mp: ${vars.mp}",
+    "x-mp: ${model_parallelism}", "timeouts:\n  run: 1h", "grace_period: 5s",
+]
+
+
+def ml_line(chance, name):
+    values = ML_VALUES.get(name, [1, 2] if "parallelism" in name else
+                           ["gloo", "mpi", "custom:x", None])
+    text = json.dumps(chance.choice(values))
+    if text.startswith('"') and chance.random() < 0.7 and ":" not in text:
+        text = text.strip('"')
+    key = chance.choice([name] * 5 + [json.dumps(name), "'%s'" % name])
+    return key + chance.choice([": ", ":   "]) + text
+
+
+def ml(seed, count):
+    """Configs of ml in any order, (alone, text) each; alone: no others' fields
+    are among them."""
+    chance = random.Random(seed)
+    for _ in range(count):
+        names = chance.sample(sorted(ML), chance.randint(1, len(ML)))
+        lines = [ml_line(chance, name) for name in names]
+        lines += ["version: 1", "device: cpu", chance.choice(
+            ["entrypoint: [./a]", 'entrypoint: {python: {function: "a:b"}}'])]
+        style = chance.random()
+        if style < 0.3:
+            chance.shuffle(lines)
+            yield True, "{" + chance.choice([", ", ",\n "]).join(lines) + "}\n"
+            continue
+        if style > 0.5:
+            lines += chance.sample(ML_BLOCKS, chance.randint(1, 5))
+        chance.shuffle(lines)
+        lines = [chance.choice(["", "# above\n"]) + line +
+                 chance.choice(["", "  # behind"])
+                 if line and "\n" not in line and chance.random() < 0.4 else line
+                 for line in lines]
+        end = chance.choice(["", "\n", "\n\n"])
+        text = "\n".join(lines) + end
+        yield style <= 0.5, text.replace("\n", chance.choice(["\n", "\n", "\r\n"]))

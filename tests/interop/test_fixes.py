@@ -9,6 +9,7 @@ time finds nothing to do. (There may be more findings: what one hid.)
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,76 @@ class Fixes(unittest.TestCase):
                 fixed += self.batch(folder, texts[first:first + BATCH])
         self.assertGreater(fixed, COUNT // 20)
         print(f"{COUNT} mutants: {fixed} fixes")
+
+
+def flatten(value, path=()):
+    """Each value with the path of keys that leads to it."""
+    if isinstance(value, dict) and value:
+        return {place: item for key, below in value.items()
+                for place, item in flatten(below, path + (key,)).items()}
+    return {path: value}
+
+
+def in_spec(text):
+    """The values of a config of ml, each where a spec has it. `backend` is
+    `backends` while that is one word."""
+    places = {}
+    for path, item in flatten(instance.read(text)).items():
+        path = mutants.ML.get(path[0], path[:1]) and (
+            *mutants.ML.get(path[0], path[:1]), *path[1:])
+        if path is not None:
+            path = path + ("default",) if path == ("backends",) else path
+            path = ("parallelism", "model") if path == ("tp",) else path
+            path = (("timeouts", "stop_grace") if path == ("grace_period",)
+                    else path)
+            places.setdefault(path, []).append(item)
+    return places
+
+
+class Ml(unittest.TestCase):
+    """Configs of ml: nothing is lost, whatever the order, the style and what
+    stands there already; and what is alone in a file is fixed whole."""
+
+    validate = Fixes.validate
+
+    def test_configs(self):
+        for first in range(0, COUNT, BATCH):
+            with tempfile.TemporaryDirectory() as folder:
+                self.batch(folder, list(mutants.ml(SEED + first, BATCH)))
+
+    def batch(self, folder, configs):
+        paths = [pathlib.Path(folder, f"{i:03}.jobrun.yaml")
+                 for i in range(len(configs))]
+        for path, (_, text) in zip(paths, configs):
+            path.write_bytes(text.encode())
+        before, _ = self.validate(folder)
+        after, told = self.validate(folder, "--fix")
+        _, again = self.validate(folder, "--fix")
+        self.assertEqual(again, "")
+        self.assertGreater(told.count(": fixed: '"), len(configs))
+        for path, (alone, text) in zip(paths, configs):
+            new = path.read_bytes().decode()
+            left = after.get(str(path), [])
+            with self.subTest(before=text, after=new):
+                self.check(text, new)
+                self.assertLessEqual(len(left), len(before.get(str(path), [])))
+                self.assertFalse(alone and "JR0204" in left)
+
+    def check(self, text, new):
+        if self.readable(text):
+            self.assertTrue(self.readable(new))
+            self.assertEqual(in_spec(new), in_spec(text))
+        self.assertEqual(sorted(re.findall("#[^\r\n]*", new)),
+                         sorted(re.findall("#[^\r\n]*", text)))
+        self.assertEqual("\r\n" in new, "\r\n" in text and "\n" in new)
+
+    @staticmethod
+    def readable(text):
+        try:
+            instance.read(text)
+            return True
+        except instance.Unreadable:
+            return False
 
 
 if __name__ == "__main__":

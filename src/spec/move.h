@@ -1,0 +1,25 @@
+/*
+ * Fixes that move a pair, or leave it out: `model_parallelism: 2` at the top is
+ * `parallelism: {model: 2}` here, and `rank: -1` is nothing. All else stays as
+ * it is written, comments included.
+ *
+ * Where the text does not tell for sure what to write there is no fix: behind
+ * an anchor or a tag, for a value that takes several lines, and for one that
+ * cannot stand in braces without quotes.
+ */
+#ifndef JR_MOVE_H
+#define JR_MOVE_H
+
+#include "lint.h"
+
+/* Give the finding about a key the fix that moves its pair to `path`, which is
+ * FIELD.MEMBER: into the mapping that is there, beside the one word that is
+ * there, or into a new one. */
+void jr_move_pair(struct jr_lint *lint, struct jr_diag *diag,
+                  const struct jr_unknown *unknown, const char *path);
+
+/* Give it the fix that leaves the pair out, unless it is the only one. */
+void jr_move_out(struct jr_lint *lint, struct jr_diag *diag,
+                 const struct jr_unknown *unknown);
+
+#endif
