@@ -28,7 +28,6 @@ set(JR_LONG_TESTS
   slurm.silence:asan:60
   slurm.mpi:release:60
   fuzz.machines.long:asan:60
-  cli.moving_long:release:60
   starve.specs:release:40
   interop.schema.long:release:40
   interop.hostlist.long:release:30

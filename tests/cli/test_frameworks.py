@@ -1,9 +1,10 @@
 """Ranks of frameworks as they are today, from PyPI: torch with gloo,
 PaddlePaddle under the profile paddle, mpi4py over MPICH under the profile mpi
-and under mpiexec. And the options that they have today: all are on our pages.
+and under mpiexec. And the options that they have today: all are on our pages,
+of which every block is run, by the origin and by jobrun (test_moving.py).
 
 COUNTERPARTS names the folder where they are kept once they were fetched; what
-cannot be fetched is skipped.
+cannot be fetched is skipped, and then all of this ends with 77.
 """
 import json
 import os
@@ -12,31 +13,54 @@ import re
 import shutil
 import subprocess
 import sys
-import venv
 
 import harness
 
-FOLDER = pathlib.Path(os.environ["COUNTERPARTS"]) / "frameworks"
+COUNTERPARTS = pathlib.Path(os.environ["COUNTERPARTS"])
+FOLDER = COUNTERPARTS / "frameworks"
 PYTHON = FOLDER / "bin" / "python"
+# MegEngine has no wheels for later ones, and is of the time of numpy 1.
+MEGENGINE_FOLDER = COUNTERPARTS / "megengine"
+MEGENGINE_PYTHONS = ((3, 8), (3, 9), (3, 10))
+MEGENGINE_BYTES = 4 << 30
+# The last version with the fields of ml, and what its launcher imports.
+MLFAB = ("mlfab==0.0.25", "--no-deps"), \
+    ("omegaconf", "wcwidth", "gitpython", "psutil", "torchvision")
+MLFAB_PYTHON = (3, 11)
 MPICH = "libmpich.so.12"
 LIMIT = 1200  # seconds for a download
 TORCH_BYTES = 12 << 30  # with the libraries of a GPU, which it cannot do without
 HERE = pathlib.Path(__file__).parent
 
 
-def install(*packages, check):
+def make_environment(folder, interpreter):
+    if (folder / "bin" / "python").exists():
+        return
+    subprocess.run([interpreter, "-m", "venv", folder], check=True,
+                   timeout=LIMIT, stdin=subprocess.DEVNULL,
+                   capture_output=True)
+
+
+def install(*packages, check, python=PYTHON):
     """Into the virtual environment, unless `check` can be imported there."""
-    if not PYTHON.exists():
-        venv.create(FOLDER, with_pip=True)
-    if subprocess.run([PYTHON, "-c", "import " + check], capture_output=True,
-                      stdin=subprocess.DEVNULL).returncode == 0:
+    if subprocess.run([python, "-c", "import " + check], capture_output=True,
+                      stdin=subprocess.DEVNULL, timeout=LIMIT
+                      ).returncode == 0:
         return
     try:
-        subprocess.run([PYTHON, "-m", "pip", "install", "-q", *packages],
+        subprocess.run([python, "-m", "pip", "install", "-q",
+                        "--no-cache-dir", *packages],
                        check=True, timeout=LIMIT, capture_output=True)
     except (OSError, subprocess.SubprocessError) as error:
         raise harness.unittest.SkipTest(
             f"cannot install {packages}: {error}") from error
+
+
+def room_for(bytes_wanted):
+    folder = COUNTERPARTS.parent
+    if shutil.disk_usage(folder).free < bytes_wanted:
+        raise harness.unittest.SkipTest(
+            f"no room for {bytes_wanted >> 30} GiB in {folder}")
 
 
 def library(name):
@@ -47,7 +71,18 @@ def library(name):
     return found and found.group(1)
 
 
+def pythons():
+    """The interpreters that are here: {version: path}"""
+    sys.path.insert(0, str(HERE.parent / "python"))
+    from test_versions import pythons as others
+    return {**others(), sys.version_info[:2]: sys.executable}
+
+
 class Frameworks(harness.Case):
+    @classmethod
+    def setUpClass(cls):
+        make_environment(FOLDER, sys.executable)
+
     def job(self, program, spec, *words, env=None):
         self.write("job.py", program)
         self.write("job.yaml", "version: 1\ndevice: cpu\noversubscribe: true\n"
@@ -59,13 +94,13 @@ class Frameworks(harness.Case):
         self.expect(done, 0)
         return [rank["result"] for rank in self.results()["ranks"]]
 
-    def others(self, path, *tests):
+    def others(self, path, *tests, python=PYTHON):
         """Tests of another file, with the interpreter that has the framework;
         none may be left out."""
         done = subprocess.run(
             [sys.executable, HERE / path, "-v", *tests], text=True,
-            stdin=subprocess.DEVNULL, capture_output=True,
-            env={**os.environ, "LONG": "1", "INTERPRETER": str(PYTHON)})
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT,
+            env={**os.environ, "LONG": "1", "INTERPRETER": str(python)})
         self.expect(done, 0)
         self.assertNotIn("skipped", done.stderr)
 
@@ -151,9 +186,8 @@ class Frameworks(harness.Case):
         self.assertEqual(results, [[3, 6]])
 
     def with_torch(self):
-        if shutil.disk_usage(FOLDER.parent.parent).free < TORCH_BYTES and \
-                not FOLDER.exists():
-            self.skipTest("no room for torch and its libraries")
+        if not list(FOLDER.glob("lib/*/site-packages/torch")):
+            room_for(TORCH_BYTES)
         install("torch", "numpy", check="torch")
 
     def test_torch(self):
@@ -162,8 +196,29 @@ class Frameworks(harness.Case):
 
     def test_torchs_pages(self):
         self.with_torch()
-        self.others("test_moving.py", "Moving.test_torchrun", "Moving.test_ml",
+        self.others("test_moving.py", "Moving.test_torchrun",
                     "Moving.test_multiprocessing")
+
+    def test_mls_page(self):
+        self.with_torch()
+        if sys.version_info < MLFAB_PYTHON:
+            self.skipTest("mlfab wants Python %d.%d" % MLFAB_PYTHON)
+        for packages in MLFAB[::-1]:
+            install(*packages, check="mlfab.nn.parallel")
+        self.others("test_moving.py", "Moving.test_ml")
+
+    def test_megengines_page(self):
+        python = MEGENGINE_FOLDER / "bin" / "python"
+        if not python.exists():
+            fitting = [path for version, path in sorted(pythons().items())
+                       if version in MEGENGINE_PYTHONS]
+            if not fitting:
+                self.skipTest("MegEngine wants Python 3.8 to 3.10, and none "
+                              "of them is in PATH or below PYENV_ROOT")
+            room_for(MEGENGINE_BYTES)
+            make_environment(MEGENGINE_FOLDER, fitting[-1])
+        install("megengine", "numpy<2", check="megengine", python=python)
+        self.others("test_moving.py", "Moving.test_megengine", python=python)
 
     def test_torchs_options(self):
         """torchrun's are told, and translated."""
@@ -176,5 +231,12 @@ class Frameworks(harness.Case):
             self.assertNotIn("does not know", done.stdout + done.stderr)
 
 
+def main():
+    result = harness.main(exit=False).result
+    for test, reason in result.skipped:
+        print("SKIPPED:", test, reason, file=sys.stderr)
+    sys.exit(not result.wasSuccessful() or (77 if result.skipped else 0))
+
+
 if __name__ == "__main__":
-    harness.main()
+    main()
