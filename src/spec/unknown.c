@@ -9,7 +9,8 @@
 #include "banned.h"
 
 /* Among more keys than this no rivals are looked for, as each is compared with
- * all fields; then nothing is sure. */
+ * all fields, and no place in the text, which is read anew for each; then
+ * nothing is sure. */
 enum { MOST_KEYS = 64 };
 
 /* The row of another mapping that has this key, for one that stands in the
@@ -187,7 +188,8 @@ static void fix_needless_field(struct jr_lint *lint, struct jr_diag *diag,
     const struct jr_node *key = unknown->key,
                          *value = unknown_key_value(unknown);
     if (value == NULL || value->kind != JR_NODE_SCALAR || !value->plain ||
-        value->filled != NULL || is_key_referred_to(lint, key))
+        value->filled != NULL || unknown->mapping->count > MOST_KEYS ||
+        is_key_referred_to(lint, key))
         return;
     enum jr_scalar_type type = jr_scalar_type(value);
     bool idle = type == JR_SCALAR_BOOL || type == JR_SCALAR_INT;

@@ -207,6 +207,12 @@ class Ml(Case):
                         (text, code),
                         (after.replace("\n", given).encode(), 0), told)
 
+    def test_no_file_takes_long(self):
+        """The text is read for each pair that is moved: of many, none is."""
+        many = "".join(f"rank{'_' * i}: -1\n" for i in range(70))
+        text = (GOOD + many).encode()
+        self.assertEqual(self.fix_text(text)[:2], (text, 3))
+
     def test_a_base_keeps_its_own(self):
         """What a parent states is another file's."""
         self.write("base.jobrun.yaml", "version: 1\ntemplate: true\n"
