@@ -13,10 +13,10 @@
 # A row is NAME:BUILD:SECONDS, about what the test takes by itself.
 set(JR_LONG_TESTS
   slurm.links:release:620 # it waits
+  cli.frameworks:release:300
   python.versions:release:200
   python.torch:release:180
   python.forks:release:180
-  cli.frameworks:release:180
   cli.peers.long.8:release:180
   memcheck.jobrun:release:150
   run.chaos.long:release:120

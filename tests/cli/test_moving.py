@@ -31,7 +31,8 @@ BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.M | re.S)
 KINDS = {"console": r"( needs=\w+)?",
          "python": r" (file=[\w.]+( machines=2)?"
                    r"|before (needs=\w+( gpus=2)?|stand-in=\w+))",
-         "yaml": r" (file=[\w.]+( machines=2)?|before needs=\w+)"}
+         "yaml": r" (file=[\w.]+( machines=2)?"
+                 r"|before needs=\w+ file=[\w.]+)"}
 # What a page's own code prints of a rank, or of all.
 TOLD = re.compile(r"(?:^|\] )(rank \d+ .*|\[\d.*\])$", re.M)
 
@@ -73,7 +74,7 @@ def main():
 
 if __name__ == "__main__":
     config = OmegaConf.create(
-        "".join(line for line in open("before.yaml") if "???" not in line))
+        "".join(line for line in open("config.yaml") if "???" not in line))
     config.world_size = 4
     launch_subprocesses(main, OmegaConf.merge(
         OmegaConf.structured(MultiProcessConfig), config))
@@ -215,9 +216,7 @@ class Moving(harness.Case):
             self.write(words["stand-in"] + ".py", LAUNCHER)
         if "gpus" in words:
             body = MEGENGINE + body
-        self.write("before." + {"python": "py", "yaml": "yaml"}[language], body)
-        if language == "yaml":
-            self.write("before.py", ML)
+        self.write("before.py", ML if language == "yaml" else body)
         output = self.run_line("python3 before.py")
         told = set(TOLD.findall(output))
         self.assertTrue(told, output)
@@ -301,7 +300,7 @@ class Moving(harness.Case):
                     self.assertRegex(body, r"^(\$ .*\n)+$")
                 elif {"machines", "gpus", "stand-in"} & set(words):
                     marked.add((page.name, words.get("file", "before")))
-                elif language == "yaml" and "file" in words:
+                elif language == "yaml" and "before" not in words:
                     self.assertRegex(page.text, r"(?m)^\$ jobrun (run )?%s"
                                      % re.escape(words["file"]), page.name)
         self.assertEqual(marked, set(STAND_INS))
