@@ -17,23 +17,40 @@ if(JR_FUZZ)
   target_compile_options(jr_flags INTERFACE -fsanitize=fuzzer-no-link -O1)
 endif()
 
+# jr_layer_headers(NAME RESULT): the folder from which "NAME/..." can be included.
+function(jr_layer_headers name result)
+  set(headers ${PROJECT_BINARY_DIR}/layers/${name})
+  file(MAKE_DIRECTORY ${headers})
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${name} ${headers}/${name} SYMBOLIC)
+  set(${result} ${headers} PARENT_SCOPE)
+endfunction()
+
 # jr_layer(NAME SOURCES ... SEES LAYER ... USES TARGET ...)
 #
-# SEES are the layers whose headers this one may include; they are not passed
-# on, so an include of a layer that is not listed does not compile. USES are
-# third-party targets that this folder owns.
+# SEES are the layers whose headers this one may include, as "LAYER/NAME.h"; they
+# are not passed on, so an include of a layer that is not listed does not compile:
+# each layer has an include folder of its own, with a link to its sources and
+# nothing else. USES are third-party targets that this folder owns.
 function(jr_layer name)
   cmake_parse_arguments(L "" "" "SOURCES;SEES;USES" ${ARGN})
+  jr_layer_headers(${name} headers)
   add_library(jr_${name} STATIC ${L_SOURCES})
   target_include_directories(jr_${name}
-    PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}
+    PUBLIC ${headers}
     PRIVATE ${PROJECT_SOURCE_DIR}/src/include
             ${PROJECT_BINARY_DIR}/generated)
   target_link_libraries(jr_${name} PRIVATE jr_flags ${L_USES})
   foreach(layer ${L_SEES})
     target_link_libraries(jr_${name} PRIVATE jr_${layer})
   endforeach()
+  set_property(GLOBAL APPEND PROPERTY JR_LAYERS ${name})
 endfunction()
+
+# All layers, for tests and tools: lowest last, as linkers want them.
+add_library(jr_layers INTERFACE)
+target_include_directories(jr_layers INTERFACE
+  ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/include
+  ${PROJECT_BINARY_DIR}/generated)
 
 # jr_c_string(NAME FILE): the text of a file as a C string literal.
 function(jr_c_string name file)
@@ -51,11 +68,12 @@ endif()
 # What cannot be held to its word in valgrind, which knows no pidfd_open(2), no
 # close_range(2) and no openat2(2) (3.19), takes each process for valgrind in
 # /proc, and sees undefined values in what PCRE2 compiles at run time.
-set(JR_NO_MEMCHECK base.beneath git.git git.revision lib.session report.facts report.pattern
-    report.record report.restart run.rank)
+set(JR_NO_MEMCHECK base.beneath vcs.git vcs.revision session.session
+    record.record_facts judge.pattern record.run_record judge.restart
+    run.rank_state)
 
-# jr_unit_test(FOLDER MODULE LAYER ...): tests/unit/FOLDER/test_MODULE.c with
-# CUnit, which sees the headers of the named layers.
+# jr_unit_test(FOLDER MODULE): tests/unit/FOLDER/test_MODULE.c with CUnit, which
+# sees the headers of all layers.
 function(jr_unit_test folder module)
   if(NOT TARGET PkgConfig::CUNIT)
     return()
@@ -63,13 +81,10 @@ function(jr_unit_test folder module)
   set(target unit_${folder}_${module})
   add_executable(${target} test_${module}.c)
   target_include_directories(${target} PRIVATE
-    ${PROJECT_SOURCE_DIR}/tests/unit/support ${PROJECT_SOURCE_DIR}/src/include)
+    ${PROJECT_SOURCE_DIR}/tests/unit/support)
   target_compile_definitions(${target} PRIVATE
     TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}/tests")
-  target_link_libraries(${target} PRIVATE jr_flags PkgConfig::CUNIT)
-  foreach(layer ${ARGN})
-    target_link_libraries(${target} PRIVATE jr_${layer})
-  endforeach()
+  target_link_libraries(${target} PRIVATE jr_flags jr_layers PkgConfig::CUNIT)
   add_test(NAME unit.${folder}.${module} COMMAND ${target})
   set_tests_properties(unit.${folder}.${module} PROPERTIES TIMEOUT 600)
   if(JR_MEMCHECK AND NOT "${folder}.${module}" IN_LIST JR_NO_MEMCHECK)

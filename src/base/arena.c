@@ -1,11 +1,11 @@
-#include "arena.h"
+#include "base/arena.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* With JR_STARVED each request has a block of its own, so that a test can have
  * any one of them fail. */

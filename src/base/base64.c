@@ -1,8 +1,8 @@
-#include "base64.h"
+#include "base/base64.h"
 
 #include <nettle/base64.h>
 
-#include "banned.h"
+#include "base/banned.h"
 
 void jr_base64_add(struct jr_buf *out, const void *bytes, size_t len)
 {

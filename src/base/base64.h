@@ -2,7 +2,7 @@
 #ifndef JR_BASE64_H
 #define JR_BASE64_H
 
-#include "buf.h"
+#include "base/buf.h"
 
 /* Append the text of `len` bytes: four characters for every three of them. */
 void jr_base64_add(struct jr_buf *out, const void *bytes, size_t len);

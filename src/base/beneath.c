@@ -1,4 +1,4 @@
-#include "beneath.h"
+#include "base/beneath.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* Open the folder `name` of `at` as a place to go on from. */
 static int enter_folder(int at, const char *name)

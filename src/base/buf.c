@@ -1,14 +1,14 @@
-#include "buf.h"
+#include "base/buf.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
-#include "utf8.h"
+#include "base/arena.h"
+#include "base/utf8.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum { FIRST_CAP = 64, PRINT_ROOM = 63 };
 

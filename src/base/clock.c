@@ -1,10 +1,10 @@
-#include "clock.h"
+#include "base/clock.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <time.h>
 
-#include "banned.h"
+#include "base/banned.h"
 
 static uint64_t read_system_clock(clockid_t clock)
 {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 /* Nanoseconds of CLOCK_MONOTONIC; of CLOCK_REALTIME since the epoch. */
 uint64_t jr_clock_ns(void);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* Append to a text that is `len` bytes long. */
 static void append_error_text(struct jr_error *err, size_t len,

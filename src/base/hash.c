@@ -1,9 +1,9 @@
-#include "hash.h"
+#include "base/hash.h"
 
 #include <nettle/base16.h>
 #include <nettle/sha2.h>
 
-#include "banned.h"
+#include "base/banned.h"
 
 _Static_assert(JR_HASH_SIZE == BASE16_ENCODE_LENGTH(SHA256_DIGEST_SIZE) + 1,
                "the digest in hex, and a NUL");

@@ -1,4 +1,4 @@
-#include "io.h"
+#include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum { PAGE = 4096, CHUNK = 64 * 1024 };
 enum { MIB = 1 << 20, MOST_FACT = MIB, MOST_NAMES = 16 };

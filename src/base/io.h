@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "buf.h"
+#include "base/buf.h"
 #include <jobrun/error.h>
 
 /* Read a regular file (at `dir_fd`, AT_FDCWD allowed) of at most `limit` bytes.

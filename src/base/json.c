@@ -1,4 +1,4 @@
-#include "json.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <float.h>
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "utf8.h"
+#include "base/utf8.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* Append `text` with U+FFFD for every byte that is not UTF-8. */
 static void add_utf8(struct jr_buf *out, const char *text, size_t len)

@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "buf.h"
+#include "base/buf.h"
 #include <jobrun/error.h>
 
 /* A new string, or null for NULL text. Bytes that are not UTF-8 are replaced by

@@ -1,8 +1,8 @@
-#include "json_shape.h"
+#include "base/json_shape.h"
 
 #include <string.h>
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* One of the words. A list of words that ends with null has that for null. */
 static json_t *words_schema(const struct jr_json_shape *shape)

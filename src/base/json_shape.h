@@ -5,7 +5,7 @@
 #ifndef JR_JSON_SHAPE_H
 #define JR_JSON_SHAPE_H
 
-#include "json.h"
+#include "base/json.h"
 
 struct jr_json_shape {
     const char *text;         /* JSON Schema, an object; NULL: one of `words` */

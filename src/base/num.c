@@ -1,4 +1,4 @@
-#include "num.h"
+#include "base/num.h"
 
 #include <float.h>
 #include <locale.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "banned.h"
+#include "base/banned.h"
 
 static bool is_digit(char byte)
 {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 /* The digits at *text, stepped over, up to whatever follows them. */
 bool jr_num_digits(const char **text, uint64_t *ret);

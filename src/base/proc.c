@@ -1,4 +1,4 @@
-#include "proc.h"
+#include "base/proc.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "num.h"
-#include "pidfd.h"
+#include "base/cleanup.h"
+#include "base/num.h"
+#include "base/pidfd.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* PF_EXITING and PF_SIGNALED, which the kernel has kept where they are since
  * they exist. A signal that is fatal to a process stands as SIGKILL in each of

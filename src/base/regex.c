@@ -1,4 +1,4 @@
-#include "regex.h"
+#include "base/regex.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum {
     MOST_PATTERN = 4096,    /* bytes */

@@ -1,11 +1,11 @@
-#include "strv.h"
+#include "base/strv.h"
 
 #include <fnmatch.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 void jr_strv_push(struct jr_strv *strv, struct jr_arena *arena, char *item)
 {

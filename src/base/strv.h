@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "arena.h"
+#include "base/arena.h"
 
 struct jr_strv {
     char **items; /* NULL-terminated once anything was added */

@@ -1,8 +1,8 @@
-#include "user.h"
+#include "base/user.h"
 
 #include <pwd.h>
 
-#include "banned.h"
+#include "base/banned.h"
 
 void jr_user_print(struct jr_buf *out, uid_t user)
 {

@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 /* Append the name of a user with its number, "bob (uid 1001)"; only the number
  * where it has no name (getpwuid_r(3)). */

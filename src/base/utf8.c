@@ -1,8 +1,8 @@
-#include "utf8.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

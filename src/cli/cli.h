@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "buf.h"
-#include "diag.h"
-#include "strv.h"
+#include "base/buf.h"
+#include "base/strv.h"
+#include "diag/diag.h"
 
 struct jr_session;
 

@@ -1,9 +1,9 @@
 /* jobrun agent: one node's end of a job on several, started by jobrun itself.
  */
-#include "cli.h"
-#include "several.h"
+#include "cli/cli.h"
+#include "session/multinode_session.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 int jr_cmd_agent(struct jr_cli *cli)
 {

@@ -1,12 +1,12 @@
 /* jobrun completion: a shell's script, or what the script asks for. */
 #include <string.h>
 
-#include "cli.h"
-#include "complete.h"
+#include "cli/cli.h"
+#include "cli/complete.h"
+#include "cli/placeholders.h"
 #include "scripts.h"
-#include "values.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 static const char *completion_script(const char *shell)
 {

@@ -1,11 +1,11 @@
 /* jobrun diff: two specs, or two runs, side by side. */
-#include "comparison.h"
-#include "diff_tree.h"
-#include "record.h"
-#include "session.h"
-#include "stage.h"
+#include "cli/comparison.h"
+#include "cli/diff_tree.h"
+#include "cli/stage.h"
+#include "record/run_record.h"
+#include "session/session.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 static int diff_runs(struct jr_comparison *comparison, const struct jr_cli *cli)
 {

@@ -1,11 +1,11 @@
 /* jobrun doctor: the facts that the resolver sees, for people or as the file
  * that --on reads. */
-#include "session.h"
-#include "health.h"
-#include "stage.h"
-#include "table.h"
+#include "base/text_table.h"
+#include "cli/stage.h"
+#include "host/health.h"
+#include "session/session.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define GIB (1024.0 * 1024.0 * 1024.0)
 

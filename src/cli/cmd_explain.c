@@ -6,12 +6,12 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli.h"
-#include "manual.h"
-#include "num.h"
-#include "word.h"
+#include "base/did_you_mean.h"
+#include "base/num.h"
+#include "cli/cli.h"
+#include "spec/manual.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* How much of a word that is nothing is repeated. */
 enum { MAX_WORD = 64 };

@@ -18,18 +18,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "beneath.h"
-#include "cleanup.h"
-#include "cli.h"
-#include "folder.h"
-#include "io.h"
-#include "live.h"
-#include "logfile.h"
-#include "record.h"
-#include "safe.h"
-#include "set.h"
+#include "base/beneath.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/rank_set.h"
+#include "cli/cli.h"
+#include "output/log_file.h"
+#include "output/sanitize.h"
+#include "record/live_run.h"
+#include "record/record_folder.h"
+#include "record/run_record.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum {
     LINE_MOST = 64 * 1024, /* a longer one is shown in pieces */

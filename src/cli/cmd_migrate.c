@@ -1,10 +1,10 @@
 /* jobrun migrate: bring specs up to the current version of the language. */
-#include "doc.h"
-#include "find.h"
-#include "fix_file.h"
-#include "migrate.h"
+#include "cli/find_specs.h"
+#include "cli/fix_file.h"
+#include "doc/doc.h"
+#include "spec/migrate.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* A step of a file from its version towards the current one. */
 static bool migrate_step(struct jr_fixing *fixing)

@@ -5,12 +5,12 @@
  */
 #include <string.h>
 
-#include "cli.h"
-#include "load.h"
-#include "starter.h"
-#include "translate.h"
+#include "cli/cli.h"
+#include "cli/starter_specs.h"
+#include "cli/translate/translate.h"
+#include "spec/load.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 static int print_starter(const struct jr_cli *cli)
 {

@@ -1,7 +1,7 @@
 /* jobrun plan: the value that `run` would execute, printed. */
-#include "stage.h"
+#include "cli/stage.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 static int make_plan(struct jr_session *session, const struct jr_cli *cli)
 {

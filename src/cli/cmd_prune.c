@@ -1,11 +1,11 @@
 /* jobrun prune: old runs that have finished. */
 #include <inttypes.h>
 
-#include "cli.h"
-#include "num.h"
-#include "prune.h"
+#include "base/num.h"
+#include "cli/cli.h"
+#include "record/prune.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum { KEEP = 50 }; /* runs, where nothing was said */
 

@@ -4,12 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io.h"
-#include "render.h"
-#include "stage.h"
-#include "start.h"
+#include "base/io.h"
+#include "cli/stage.h"
+#include "session/render_session.h"
+#include "spawn/start.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* A path as it is read from any folder. */
 static void push_path(struct jr_strv *words, struct jr_cli *cli,

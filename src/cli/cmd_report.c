@@ -3,12 +3,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "cli.h"
-#include "io.h"
-#include "record.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/cli.h"
+#include "record/run_record.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* Append how to get from the folder `from` to `to`, both absolute and folded:
  * "../runs/ID". */

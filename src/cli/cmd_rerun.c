@@ -5,16 +5,16 @@
  */
 #include <string.h>
 
-#include "cleanup.h"
-#include "doc.h"
-#include "dollars.h"
-#include "part.h"
-#include "quote.h"
-#include "record.h"
-#include "stage.h"
-#include "strv.h"
+#include "base/cleanup.h"
+#include "base/strv.h"
+#include "cli/stage.h"
+#include "doc/doc.h"
+#include "doc/interpolation.h"
+#include "doc/quote.h"
+#include "record/run_record.h"
+#include "resolve/field_part.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* The run that is repeated. */
 struct original {

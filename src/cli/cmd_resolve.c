@@ -1,8 +1,8 @@
 /* jobrun resolve: the spec with every MISSING field filled, or where each
  * value came from. */
-#include "stage.h"
+#include "cli/stage.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 int jr_cmd_resolve(struct jr_cli *cli)
 {

@@ -1,7 +1,7 @@
 /* jobrun run: launch a spec, or the command behind "--". */
-#include "stage.h"
+#include "cli/stage.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 int jr_cmd_run(struct jr_cli *cli)
 {

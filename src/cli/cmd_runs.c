@@ -1,12 +1,12 @@
 /* jobrun runs: what runs there are, from their folders alone. */
-#include "cli.h"
-#include "cleanup.h"
-#include "clock.h"
-#include "folder.h"
-#include "record.h"
-#include "set.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/rank_set.h"
+#include "cli/cli.h"
+#include "record/record_folder.h"
+#include "record/run_record.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 const char *jr_cli_log_dir(const struct jr_cli *cli)
 {

@@ -1,8 +1,8 @@
 /* jobrun schema: the JSON Schema of the spec. */
-#include "cli.h"
-#include "schema.h"
+#include "cli/cli.h"
+#include "spec/schema.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 int jr_cmd_schema(struct jr_cli *cli)
 {

@@ -1,9 +1,9 @@
 /* jobrun show: how a run went, and what its ranks are doing. */
-#include "cli.h"
-#include "record.h"
-#include "stacks.h"
+#include "cli/cli.h"
+#include "record/run_record.h"
+#include "report/stacks.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 static void stacks_json(struct jr_buf *out, const char *id, json_t *stacks)
 {

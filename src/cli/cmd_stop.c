@@ -7,18 +7,18 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "cli.h"
-#include "clock.h"
-#include "live.h"
-#include "lost.h"
-#include "num.h"
-#include "parts.h"
-#include "pidfd.h"
-#include "record.h"
-#include "strv.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/num.h"
+#include "base/pidfd.h"
+#include "base/strv.h"
+#include "cli/cli.h"
+#include "record/live_run.h"
+#include "record/lost_runs.h"
+#include "record/multinode.h"
+#include "record/run_record.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define LEAVE_MS 1000 /* for a jobrun that has its results to end */
 #define EXPIRED  124  /* the exit status of timeout(1) */

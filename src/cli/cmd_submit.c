@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "io.h"
-#include "stage.h"
+#include "base/io.h"
+#include "cli/stage.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* What goes to sbatch and comes from it; -1: not open. */
 struct sbatch {

@@ -12,13 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "cli.h"
-#include "io.h"
-#include "live.h"
-#include "top.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/cli.h"
+#include "record/live_run.h"
+#include "report/top.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum {
     FIRST_MS = 500, /* before the first table: to see how time is spent */

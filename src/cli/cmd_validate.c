@@ -9,16 +9,16 @@
 #include <malloc.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "cli.h"
-#include "doc.h"
-#include "find.h"
-#include "fix_file.h"
-#include "io.h"
-#include "stage.h"
-#include "target.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/check_target.h"
+#include "cli/cli.h"
+#include "cli/find_specs.h"
+#include "cli/fix_file.h"
+#include "cli/stage.h"
+#include "doc/doc.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* The code of what cannot be read at all. */
 enum { UNREADABLE = 101 };

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum when { AUTO, ALWAYS, NEVER, UNKNOWN };
 

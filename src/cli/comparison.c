@@ -1,11 +1,11 @@
-#include "comparison.h"
+#include "cli/comparison.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "diff.h"
+#include "resolve/spec_diff.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* Resolve a side, unless it is a run, which was. */
 static enum jr_status resolve_side(struct jr_side *side, const struct jr_hw *hw,

@@ -4,8 +4,8 @@
 #ifndef JR_COMPARISON_H
 #define JR_COMPARISON_H
 
-#include "contrast.h"
-#include "side.h"
+#include "base/diff_table.h"
+#include "cli/diff_side.h"
 
 struct jr_comparison {
     struct jr_side a, b;

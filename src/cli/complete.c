@@ -1,14 +1,14 @@
-#include "complete.h"
+#include "cli/complete.h"
 
 #include <string.h>
 
-#include "cli.h"
-#include "manual.h"
-#include "options.h"
-#include "record.h"
-#include "values.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/placeholders.h"
+#include "record/run_record.h"
+#include "spec/manual.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* The line up to its last word, and that word. */
 struct line {

@@ -2,7 +2,7 @@
 #ifndef JR_COMPLETE_H
 #define JR_COMPLETE_H
 
-#include "buf.h"
+#include "base/buf.h"
 
 /* Append what the last of `words` could become, one candidate a line: the word,
  * and behind a tab what it is. `words` is a command line without its first

@@ -1,4 +1,4 @@
-#include "detach.h"
+#include "cli/detach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -6,10 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "io.h"
+#include "base/cleanup.h"
+#include "base/io.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define CONSOLE "console.log"
 

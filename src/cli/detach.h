@@ -6,8 +6,8 @@
 #ifndef JR_DETACH_H
 #define JR_DETACH_H
 
-#include "cli.h"
-#include "rundir.h"
+#include "cli/cli.h"
+#include "store/run_folder.h"
 
 struct jr_detach {
     int fd; /* to the process that was called; -1: not detached */

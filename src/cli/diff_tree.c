@@ -1,16 +1,16 @@
-#include "diff_tree.h"
+#include "cli/diff_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "comparison.h"
-#include "find.h"
-#include "io.h"
-#include "rev_reader.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/comparison.h"
+#include "cli/find_specs.h"
+#include "cli/rev_reader.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* A spec then or now. */
 struct entry {

@@ -4,7 +4,7 @@
 #ifndef JR_DIFF_TREE_H
 #define JR_DIFF_TREE_H
 
-#include "cli.h"
+#include "cli/cli.h"
 
 enum jr_diff_format { JR_DIFF_TEXT, JR_DIFF_JSON, JR_DIFF_MARKDOWN };
 

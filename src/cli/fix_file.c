@@ -1,4 +1,4 @@
-#include "fix_file.h"
+#include "cli/fix_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -6,13 +6,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cleanup.h"
-#include "doc.h"
-#include "fix.h"
-#include "io.h"
-#include "stage.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/stage.h"
+#include "diag/fix.h"
+#include "doc/doc.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* A fix may uncover others: none that is known takes more passes. */
 enum { MOST_PASSES = 10 };

@@ -7,7 +7,7 @@
 #ifndef JR_FIX_FILE_H
 #define JR_FIX_FILE_H
 
-#include "cli.h"
+#include "cli/cli.h"
 
 struct jr_doc;
 

@@ -1,13 +1,13 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "cli.h"
-#include "options.h"
-#include "translate.h"
-#include "usage.h"
-#include "values.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/placeholders.h"
+#include "cli/translate/translate.h"
+#include "cli/verb_help.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum { OPTION_COLUMN = 26, VERB_COLUMN = 14 };
 

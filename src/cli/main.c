@@ -5,10 +5,10 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 #include "version.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* Fill 0, 1 and 2 where they are closed, so that no file of ours becomes
  * somebody's standard output. True when `fd` was closed. */

@@ -4,12 +4,12 @@
 #include <unistd.h>
 #include <stdlib.h>
 
-#include "cli.h"
-#include "num.h"
-#include "options.h"
-#include "word.h"
+#include "base/did_you_mean.h"
+#include "base/num.h"
+#include "cli/cli.h"
+#include "cli/options.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define FLAG(letter, name, member, verbs, help)                                \
     {                                                                          \

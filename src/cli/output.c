@@ -5,12 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "cli.h"
-#include "io.h"
-#include "session.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/cli.h"
+#include "session/session.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 bool jr_cli_write(const struct jr_cli *cli, const char *text, size_t len,
                   int *ret_status)

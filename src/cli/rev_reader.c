@@ -1,12 +1,12 @@
-#include "rev_reader.h"
+#include "cli/rev_reader.h"
 
 #include <string.h>
 
-#include "cleanup.h"
-#include "doc.h"
-#include "io.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "doc/doc.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* The finding that a file cannot be read. */
 enum { UNREADABLE = 101 };

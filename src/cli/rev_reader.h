@@ -5,9 +5,9 @@
 #ifndef JR_REV_READER_H
 #define JR_REV_READER_H
 
-#include "load.h"
-#include "reader.h"
-#include "revision.h"
+#include "doc/source_reader.h"
+#include "spec/load.h"
+#include "vcs/revision.h"
 
 /* A reader of the files below the top of the work tree. Borrows. */
 struct jr_reader jr_rev_reader(struct jr_revision *revision);

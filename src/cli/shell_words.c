@@ -1,10 +1,10 @@
-#include "shell_words.h"
+#include "cli/shell_words.h"
 
 #include <string.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* The word that is being read. */
 struct reading {

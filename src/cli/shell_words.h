@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "arena.h"
+#include "base/arena.h"
 #include <jobrun/error.h>
 
 struct jr_shell_word {

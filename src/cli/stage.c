@@ -1,14 +1,14 @@
-#include "stage.h"
+#include "cli/stage.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "detach.h"
-#include "hold.h"
-#include "session.h"
-#include "several.h"
+#include "cli/detach.h"
+#include "cli/hold_signals.h"
+#include "session/multinode_session.h"
+#include "session/session.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 struct jr_spec_options jr_stage_checked(const struct jr_cli *cli)
 {

@@ -8,8 +8,8 @@
 
 #include <jobrun/jobrun.h>
 
-#include "cli.h"
-#include "load.h"
+#include "cli/cli.h"
+#include "spec/load.h"
 
 /* How `validate` reads specs: without an environment but for --allow-env. */
 struct jr_spec_options jr_stage_checked(const struct jr_cli *cli);

@@ -1,8 +1,8 @@
 #include <string.h>
 
-#include "cli.h"
+#include "cli/cli.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define SPEC "SPEC"
 #define RUN_HELP                                                               \

@@ -1,9 +1,9 @@
-#include "anchor.h"
+#include "doc/anchor.h"
 
 #include <search.h>
 #include <string.h>
 
-#include "banned.h"
+#include "base/banned.h"
 
 struct anchor {
     const char *name;

@@ -2,7 +2,7 @@
 #ifndef JR_ANCHOR_H
 #define JR_ANCHOR_H
 
-#include "doc.h"
+#include "doc/doc.h"
 
 /* Zeroed: empty. */
 struct jr_anchors {

@@ -5,19 +5,19 @@
  * after it is never looked at. The one exception is its list of %TAG
  * directives, which is searched for each new one; see check_directives.
  */
-#include "compose.h"
+#include "doc/compose.h"
 
 #include <string.h>
 #include <yaml.h>
 
-#include "anchor.h"
-#include "key.h"
-#include "place.h"
-#include "syntax.h"
-#include "tag.h"
-#include "tree.h"
+#include "doc/anchor.h"
+#include "doc/key.h"
+#include "doc/place.h"
+#include "doc/syntax_error.h"
+#include "doc/tag.h"
+#include "doc/tree.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum { MAX_DIRECTIVES = 64, MAX_SHOWN = 60 };
 

@@ -2,7 +2,7 @@
 #ifndef JR_COMPOSE_H
 #define JR_COMPOSE_H
 
-#include "doc.h"
+#include "doc/doc.h"
 
 /* Set doc->root from `text`: that of doc->source, or one of as many code points
  * in its place. Findings go to `diags`; the root stays NULL when there is

@@ -5,8 +5,8 @@
  *   text --jr_doc_load--> jr_doc --jr_doc_get/find--> jr_node
  *                            `--jr_doc_emit--> text
  *
- * Several documents become one tree by extends.h, override.h and fill.h, in
- * this order.
+ * Several documents become one tree by extends.h, override.h and interpolate.h,
+ * in this order.
  *
  * The composer works on libyaml's events, so aliases are expanded under limits
  * before memory is spent: bytes, depth, nodes, alias expansions, one document.
@@ -19,10 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "arena.h"
-#include "buf.h"
-#include "diag.h"
-#include "strv.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/strv.h"
+#include "diag/diag.h"
 
 #define JR_DOC_MAX_BYTES   (1u << 20)
 #define JR_DOC_MAX_DEPTH   64u

@@ -5,13 +5,13 @@
  * 1.1 could take it for anything else. (1e3 is a float to YAML 1.2 and to us,
  * and a string to PyYAML: there is no spelling that keeps its text for both.)
  */
-#include "doc.h"
+#include "doc/doc.h"
 
 #include <string.h>
 
-#include "quote.h"
+#include "doc/quote.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum {
     STEP = 2,

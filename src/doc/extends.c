@@ -1,12 +1,12 @@
-#include "extends.h"
+#include "doc/extends.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "merge.h"
-#include "tree.h"
+#include "doc/merge.h"
+#include "doc/tree.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define EXTENDS  "extends"
 #define TEMPLATE "template"

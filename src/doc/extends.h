@@ -10,8 +10,8 @@
 #ifndef JR_EXTENDS_H
 #define JR_EXTENDS_H
 
-#include "reader.h"
-#include "shape.h"
+#include "doc/shape.h"
+#include "doc/source_reader.h"
 
 /* Files in all, the top one included; how often they are referred to, and the
  * bytes that are read for it. */

@@ -1,11 +1,11 @@
-#include "key.h"
+#include "doc/key.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "utf8.h"
+#include "base/utf8.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum { MAX_SHOWN = 60, FEW = 16 };
 

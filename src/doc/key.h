@@ -2,7 +2,7 @@
 #ifndef JR_KEY_H
 #define JR_KEY_H
 
-#include "doc.h"
+#include "doc/doc.h"
 
 /* Whether a node can be a key: a scalar, and not the merge key. If not, that is
  * a finding. */

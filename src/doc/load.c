@@ -1,16 +1,16 @@
-#include "doc.h"
+#include "doc/doc.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "compose.h"
-#include "io.h"
-#include "point.h"
-#include "utf8.h"
+#include "base/io.h"
+#include "base/utf8.h"
+#include "doc/compose.h"
+#include "doc/node_path.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define BOM "\xef\xbb\xbf"
 

@@ -1,12 +1,12 @@
-#include "locate.h"
+#include "doc/locate.h"
 
 #include <search.h>
 #include <string.h>
 
-#include "key.h"
-#include "tree.h"
+#include "doc/key.h"
+#include "doc/tree.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* The sorted keys of a mapping. */
 struct index {

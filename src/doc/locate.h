@@ -2,7 +2,7 @@
 #ifndef JR_LOCATE_H
 #define JR_LOCATE_H
 
-#include "shape.h"
+#include "doc/shape.h"
 
 /* Where one looks: lookups in large mappings are remembered. */
 struct jr_locator {

@@ -1,11 +1,11 @@
-#include "merge.h"
+#include "doc/merge.h"
 
 #include <string.h>
 
-#include "key.h"
-#include "tree.h"
+#include "doc/key.h"
+#include "doc/tree.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* The header alone: what is in it is shared. */
 struct jr_node *jr_merge_replace(struct jr_arena *arena, struct jr_node *base,

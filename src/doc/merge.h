@@ -13,7 +13,7 @@
 #ifndef JR_MERGE_H
 #define JR_MERGE_H
 
-#include "shape.h"
+#include "doc/shape.h"
 
 struct jr_merger {
     struct jr_arena *arena; /* of what is new */

@@ -1,8 +1,8 @@
 #include <string.h>
 
-#include "tree.h"
+#include "doc/tree.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 static struct jr_node *new_node(struct jr_arena *arena, enum jr_node_kind kind)
 {

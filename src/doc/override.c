@@ -1,13 +1,13 @@
-#include "override.h"
+#include "doc/override.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-#include "merge.h"
-#include "point.h"
-#include "tree.h"
+#include "doc/merge.h"
+#include "doc/node_path.h"
+#include "doc/tree.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define NAME "--set"
 

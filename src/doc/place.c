@@ -1,8 +1,8 @@
-#include "place.h"
+#include "doc/place.h"
 
-#include "utf8.h"
+#include "base/utf8.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* Whether the code point at `text` ends a line: as libyaml and the excerpts of
  * diagnostics see it, so that both name the same line. */

@@ -1,11 +1,11 @@
-#include "quote.h"
+#include "doc/quote.h"
 
 #include <string.h>
 #include <strings.h>
 
-#include "utf8.h"
+#include "base/utf8.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* A code point that may stand in the text as it is: printable to YAML, and
  * visible to a reader of the file. */

@@ -2,7 +2,7 @@
 #ifndef JR_QUOTE_H
 #define JR_QUOTE_H
 
-#include "doc.h"
+#include "doc/doc.h"
 
 /* Whether `text` reads back as the same string without quotes, to YAML 1.2 and
  * 1.1 readers alike; `flow`: inside [ ]. */

@@ -4,11 +4,11 @@
  * and 8 to the other. Here they are strings, so that a field that wants an
  * integer refuses them instead of guessing.
  */
-#include "doc.h"
+#include "doc/doc.h"
 
 #include <string.h>
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define DIGITS "0123456789"
 

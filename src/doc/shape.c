@@ -1,10 +1,10 @@
-#include "shape.h"
+#include "doc/shape.h"
 
 #include <string.h>
 
-#include "tree.h"
+#include "doc/tree.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 bool jr_shape_is_missing(const struct jr_shape *shape,
                          const struct jr_node *node)

@@ -5,7 +5,7 @@
 #ifndef JR_SHAPE_H
 #define JR_SHAPE_H
 
-#include "doc.h"
+#include "doc/doc.h"
 
 /* What is known of a value at some place of the tree. */
 struct jr_shape {

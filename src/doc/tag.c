@@ -1,8 +1,8 @@
-#include "tag.h"
+#include "doc/tag.h"
 
 #include <string.h>
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define CORE "tag:yaml.org,2002:"
 

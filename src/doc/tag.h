@@ -2,7 +2,7 @@
 #ifndef JR_TAG_H
 #define JR_TAG_H
 
-#include "doc.h"
+#include "doc/doc.h"
 
 /* Let `tag` (as libyaml resolves it; NULL for none) say what `node` is: !!str
  * makes any scalar a string, the others state a type that the text must have.

@@ -1,8 +1,8 @@
 /* What this folder needs of the tree beyond doc.h. */
-#ifndef JR_DOC_TREE_H
-#define JR_DOC_TREE_H
+#ifndef JR_TREE_H
+#define JR_TREE_H
 
-#include "doc.h"
+#include "doc/doc.h"
 
 /* Give a scalar another text, copied; NULL is none. Without memory it keeps the
  * one that it has. */

@@ -1,13 +1,13 @@
-#include "argv.h"
+#include "plan/argv.h"
 
 #include <string.h>
 
-#include "job.h"
-#include "json.h"
-#include "plan.h"
-#include "strv.h"
+#include "base/json.h"
+#include "base/strv.h"
+#include "plan/planner.h"
+#include "resolve/job.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* An argv in the making: the templates of its words. */
 struct words {

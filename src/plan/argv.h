@@ -9,7 +9,7 @@
 #ifndef JR_ARGV_H
 #define JR_ARGV_H
 
-#include "scope.h"
+#include "plan/template_scope.h"
 
 struct jr_rank_entry;
 

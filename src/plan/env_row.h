@@ -1,11 +1,12 @@
-/* A variable that jobrun sets: what env.c decides, and env_rank.c expands. */
+/* A variable that jobrun sets: what rank_env.c decides, and rank_env_build.c
+ * expands. */
 #ifndef JR_ENV_ROW_H
 #define JR_ENV_ROW_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "template.h"
+#include "plan/text_template.h"
 
 struct jr_env_row {
     const char *name;

@@ -1,12 +1,12 @@
-#include "per_rank.h"
+#include "plan/per_rank.h"
 
 #include <string.h>
 
-#include "argv.h"
-#include "job.h"
-#include "strv.h"
+#include "base/strv.h"
+#include "plan/argv.h"
+#include "resolve/job.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 static int compile_args(struct jr_addition *ret,
                         const struct jr_rank_entry *entry,

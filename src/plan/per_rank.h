@@ -7,8 +7,8 @@
 
 #include <jobrun/plan.h>
 
-#include "env.h"
-#include "set.h"
+#include "base/rank_set.h"
+#include "plan/rank_env.h"
 
 /* One entry, compiled. */
 struct jr_addition {

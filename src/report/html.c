@@ -1,10 +1,10 @@
-#include "html.h"
+#include "report/html.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 
-#include "banned.h"
+#include "base/banned.h"
 
 void jr_html_escape(struct jr_buf *out, const char *text, size_t len)
 {

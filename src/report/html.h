@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 /* Append text of our own making: & < > " ' as references. */
 void jr_html_escape(struct jr_buf *out, const char *text, size_t len);

@@ -1,24 +1,24 @@
-#include "record.h"
+#include "record/run_record.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "clock.h"
-#include "crew.h"
-#include "event_table.h"
-#include "folder.h"
-#include "left.h"
-#include "live_results.h"
-#include "parts.h"
-#include "past.h"
-#include "print.h"
-#include "proc.h"
-#include "rundir.h"
-#include "strv.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/proc.h"
+#include "base/strv.h"
+#include "judge/read_left.h"
+#include "record/live_ranks.h"
+#include "record/live_results.h"
+#include "record/load_results.h"
+#include "record/multinode.h"
+#include "record/record_folder.h"
+#include "report/summary.h"
+#include "store/event_table.h"
+#include "store/run_folder.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum { SHOWN_RANKS = 16 };
 

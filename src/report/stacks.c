@@ -1,22 +1,22 @@
-#include "stacks.h"
+#include "report/stacks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "clock.h"
-#include "crew.h"
-#include "doing.h"
-#include "folder.h"
-#include "live.h"
-#include "parts.h"
-#include "past.h"
-#include "probe.h"
-#include "strv.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/strv.h"
+#include "judge/thread_state.h"
+#include "record/live_ranks.h"
+#include "record/live_run.h"
+#include "record/load_results.h"
+#include "record/multinode.h"
+#include "record/record_folder.h"
+#include "run/process_probe.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 static const long INTERVAL_NS = 500000000;
 

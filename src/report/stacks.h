@@ -2,9 +2,9 @@
 #ifndef JR_STACKS_H
 #define JR_STACKS_H
 
-#include "buf.h"
-#include "json.h"
-#include "set.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/rank_set.h"
 
 /* Of whom. */
 struct jr_stacks_view {

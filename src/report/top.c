@@ -1,4 +1,4 @@
-#include "top.h"
+#include "report/top.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,13 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "clock.h"
-#include "left.h"
-#include "safe.h"
-#include "utf8.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "judge/read_left.h"
+#include "output/sanitize.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum { FAMILY = 64, HEADING_LINES = 2, LAST_LINE_MOST = 4096 };
 

@@ -6,7 +6,7 @@
 #ifndef JR_TOP_H
 #define JR_TOP_H
 
-#include "crew.h"
+#include "record/live_ranks.h"
 
 struct jr_top_row;
 

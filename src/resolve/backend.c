@@ -1,10 +1,10 @@
-#include "rules.h"
+#include "resolve/rules.h"
 
 #include <string.h>
 
 #include <jobrun/contract.h>
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define TRAITS(name, vendor, visibility, backend)                              \
     [JR_DEVICE_##name] = {vendor, visibility, backend},

@@ -1,10 +1,10 @@
-#include "explain.h"
+#include "resolve/explain.h"
 
-#include "hide.h"
-#include "json.h"
-#include "table.h"
+#include "base/json.h"
+#include "base/redact.h"
+#include "base/text_table.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 const char *jr_explain_origin(const struct jr_resolution *resolution,
                               enum jr_origin origin)

@@ -2,7 +2,7 @@
 #ifndef JR_EXPLAIN_H
 #define JR_EXPLAIN_H
 
-#include "resolve.h"
+#include "resolve/resolve.h"
 
 /* "derived"; for what the hardware said, what it is called: "--on 2x8". */
 const char *jr_explain_origin(const struct jr_resolution *resolution,

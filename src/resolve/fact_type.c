@@ -1,16 +1,16 @@
-#include "fact_type.h"
+#include "resolve/fact_type.h"
 
 #include <string.h>
 
 #include <jobrun/types.h>
 
-#include "doc.h"
-#include "hostlist.h"
-#include "hw.h"
-#include "num.h"
-#include "set.h"
+#include "base/num.h"
+#include "base/rank_set.h"
+#include "doc/doc.h"
+#include "host/host.h"
+#include "host/scheduler/hostlist.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define WORD(name, word, help) word,
 static const char *const kinds[] = {JR_DEVICES(WORD) NULL};

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "arena.h"
+#include "base/arena.h"
 
 enum jr_fact {
     JR_FACT_VERSION, /* of the format: 1; no member */

@@ -1,13 +1,13 @@
-#include "facts.h"
+#include "resolve/facts.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "doc.h"
-#include "fact_type.h"
-#include "word.h"
+#include "base/did_you_mean.h"
+#include "doc/doc.h"
+#include "resolve/fact_type.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* A key of the file. It is a scalar of a type, a mapping of `rows`, or, where
  * `size` says how large an item is, a list of such mappings. */

@@ -3,8 +3,8 @@
 #ifndef JR_FACTS_H
 #define JR_FACTS_H
 
-#include "doc.h"
-#include "resolve.h"
+#include "doc/doc.h"
+#include "resolve/resolve.h"
 
 /* Read the facts file at `path` strictly into *ret, which has its defaults;
  * `arena` owns the text and the facts. Returns 0, or -1 with the mistakes in

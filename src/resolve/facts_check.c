@@ -2,10 +2,10 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "facts.h"
-#include "set.h"
+#include "base/rank_set.h"
+#include "resolve/facts.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 struct check {
     const struct jr_hw *hw;

@@ -5,16 +5,16 @@
  * function, where 1 and "1" are two things, what is no string as =LENGTH:TEXT.
  * The tree is a copy of the resolver's own: changing it in place is fine.
  */
-#include "fingerprint.h"
+#include "resolve/fingerprint.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "hash.h"
-#include "part.h"
-#include "tree.h"
+#include "base/hash.h"
+#include "resolve/field_part.h"
+#include "resolve/resolved_tree.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 static int compare_pair_keys(const void *a, const void *b)
 {

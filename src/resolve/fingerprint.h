@@ -1,7 +1,7 @@
 #ifndef JR_FINGERPRINT_H
 #define JR_FINGERPRINT_H
 
-#include "resolve.h"
+#include "resolve/resolve.h"
 
 /* Set job.fingerprint: SHA-256, in hex, over the resolved spec in a canonical
  * form without what does not change the experiment. Two runs with the same one

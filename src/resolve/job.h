@@ -10,7 +10,7 @@
 #include <jobrun/error.h>
 #include <jobrun/types.h>
 
-#include "arena.h"
+#include "base/arena.h"
 
 /* The source of a value, best first. */
 #define JR_ORIGINS(X)                                                          \
@@ -68,7 +68,7 @@ struct jr_job {
     char **secrets;
     uint32_t secrets_count;
     char *const *hidden;       /* values of secrets that are not to be told,
-                                  NULL-terminated; NULL: none. See secrets.c */
+                                  NULL-terminated; NULL: none. See secret_values.c */
     char *const *hidden_names; /* the variable of each */
 
     uint32_t world_size;
@@ -93,7 +93,7 @@ struct jr_job {
                                profile does not tell enough; NULL: all is known */
     struct jr_seats own;    /* of the node that this was resolved for */
     struct jr_seats *seats; /* of each node; NULL: all are taken to be like this
-                               one. See seats.h */
+                               one. See node_resources.h */
     uint32_t axis_size[JR_AXIS_COUNT];
     const char *axis_backend[JR_AXIS_COUNT];
     const char *backend; /* the default one */

@@ -1,12 +1,12 @@
-#include "rules.h"
+#include "resolve/rules.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "lease.h"
+#include "base/cleanup.h"
+#include "resolve/port_lease.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* The port that launchers have used since torch.distributed.launch. */
 #define FIRST_PORT 29500u

@@ -1,11 +1,11 @@
-#include "rules.h"
+#include "resolve/rules.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-#include "lease.h"
+#include "resolve/port_lease.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum { LAST_PORT = 65535 };
 

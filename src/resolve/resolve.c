@@ -1,13 +1,13 @@
-#include "rules.h"
+#include "resolve/rules.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "doc.h"
-#include "fingerprint.h"
-#include "json.h"
+#include "base/json.h"
+#include "doc/doc.h"
+#include "resolve/fingerprint.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* What the spec says in full goes through as it is. */
 static void take_stated_fields(struct jr_job *job, const struct jr_spec *spec)

@@ -9,10 +9,10 @@
 #ifndef JR_RESOLVE_H
 #define JR_RESOLVE_H
 
-#include "buf.h"
-#include "diag.h"
-#include "hw.h"
-#include "job.h"
+#include "base/buf.h"
+#include "diag/diag.h"
+#include "host/host.h"
+#include "resolve/job.h"
 
 struct jr_spec_file;
 

@@ -1,6 +1,6 @@
-#include "rules.h"
+#include "resolve/rules.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define WORLD JR_BIT(JR_WORLD_SIZE)
 #define LOCAL JR_BIT(JR_LOCAL)

@@ -12,10 +12,10 @@
 
 #include <jobrun/spec.h>
 
-#include "device.h"
-#include "finding.h"
-#include "load.h"
-#include "resolve.h"
+#include "resolve/device_kind.h"
+#include "resolve/findings.h"
+#include "resolve/resolve.h"
+#include "spec/load.h"
 
 /* Identifier, dotted path, how a stated value is read (NUMBER and TEXT from the
  * member named last; RULE by a rule of its own); in the field table's order. */
@@ -101,11 +101,11 @@ void jr_rules_run(struct jr_resolver *r);
 void jr_rules_show(struct jr_resolver *r, enum jr_field field,
                    const struct jr_cell *out);
 
-/* Look for contradictions among the filled cells: checks.c. */
+/* Look for contradictions among the filled cells: agreement.c. */
 void jr_checks_run(struct jr_resolver *r);
 
-/* Cells: cell.c. Messages tell values by what the source says: what ${...} put
- * into them may be a secret. */
+/* Cells: field_value.c. Messages tell values by what the source says: what
+ * ${...} put into them may be a secret. */
 
 /* Whether all of `fields` (bits) are known; whether any is a fact's. */
 bool jr_cells_known(const struct jr_resolver *r, uint32_t fields);
@@ -133,7 +133,7 @@ const char *jr_cell_list(struct jr_resolver *r, char *const *items,
 /* Write resolution->provenance. */
 void jr_provenance_fill(struct jr_resolver *r);
 
-/* Rules on sizes: size.c. */
+/* Rules on sizes: world_size.c. */
 enum jr_fired jr_rule_one(struct jr_resolver *r, struct jr_cell *out);
 enum jr_fired jr_rule_world_of_mesh(struct jr_resolver *r, struct jr_cell *);
 enum jr_fired jr_rule_data(struct jr_resolver *r, struct jr_cell *out);
@@ -146,7 +146,7 @@ enum jr_fired jr_rule_local_of_world(struct jr_resolver *r, struct jr_cell *);
 enum jr_fired jr_rule_local_scheduled(struct jr_resolver *, struct jr_cell *);
 enum jr_fired jr_rule_local_of_devices(struct jr_resolver *, struct jr_cell *);
 
-/* Rules on nodes and addresses: place.c. */
+/* Rules on nodes and addresses: node_rank.c. */
 enum jr_fired jr_rule_hosts_stated(struct jr_resolver *r, struct jr_cell *);
 enum jr_fired jr_rule_nodes_of_hosts(struct jr_resolver *r, struct jr_cell *);
 enum jr_fired jr_rule_nodes_scheduled(struct jr_resolver *, struct jr_cell *);
@@ -169,19 +169,19 @@ uint32_t jr_place_local(const struct jr_resolver *r, uint32_t node);
  * that is; of nodes that are taken to be alike the most; all with --local. */
 uint32_t jr_place_here(const struct jr_resolver *r);
 
-/* Rules on the allocation's time: allowance.c. They fire only where it is what
+/* Rules on the allocation's time: time_limit.c. They fire only where it is what
  * decides. */
 enum jr_fired jr_rule_run(struct jr_resolver *r, struct jr_cell *out);
 enum jr_fired jr_rule_stop_grace(struct jr_resolver *r, struct jr_cell *out);
 
-/* Rules on devices: device.c. */
+/* Rules on devices: device_kind.c. */
 enum jr_fired jr_rule_device_stated(struct jr_resolver *r, struct jr_cell *);
 enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out);
 enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out);
 /* Whether the spec names devices one by one, for all nodes alike. */
 bool jr_devices_listed(const struct jr_resolver *r);
 
-/* Binding: bind.c. Fills the job's slots. */
+/* Binding: cpu_binding.c. Fills the job's slots. */
 enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_cell *out);
 
 /* CPUs, and the rules on threads: threads.c. */
@@ -198,7 +198,7 @@ enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_cell *out);
 enum jr_fired jr_rule_backend_axis(struct jr_resolver *r, struct jr_cell *);
 void jr_check_backends(struct jr_resolver *r);
 
-/* Find the values that are not to be told: secrets.c. */
+/* Find the values that are not to be told: secret_values.c. */
 void jr_secrets_find(struct jr_resolver *r);
 
 /* Give each rank a port of its own where a profile wants that, once all cells

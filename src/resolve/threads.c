@@ -1,10 +1,10 @@
-#include "rules.h"
+#include "resolve/rules.h"
 
 #include <string.h>
 
-#include "num.h"
+#include "base/num.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 uint32_t jr_cpus_within_quota(const struct jr_hw *hw, uint32_t usable)
 {

@@ -1,4 +1,4 @@
-#include "companion.h"
+#include "run/companion.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,11 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "pidfd.h"
-#include "runner.h"
+#include "base/cleanup.h"
+#include "base/pidfd.h"
+#include "run/runner.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* The draft of the results: it is there from the run's begin to its end. */
 #define HELD ".results.json"

@@ -3,7 +3,7 @@
  * signals, and, when the runner is gone, end and reap what is left; so there is
  * little that could go wrong with it.
  */
-#include "guard.h"
+#include "run/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,20 +15,20 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "companion.h"
-#include "group.h"
-#include "isolate.h"
-#include "logfile.h"
-#include "pidfd.h"
-#include "replay.h"
-#include "rundir.h"
-#include "runner.h"
-#include "signals.h"
-#include "sweep.h"
-#include "terminal.h"
+#include "base/clock.h"
+#include "base/pidfd.h"
+#include "eventloop/signals.h"
+#include "output/log_file.h"
+#include "output/replay.h"
+#include "run/companion.h"
+#include "run/runner.h"
+#include "spawn/cgroup_tree.h"
+#include "spawn/isolation.h"
+#include "spawn/reap_descendants.h"
+#include "spawn/terminal.h"
+#include "store/run_folder.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 struct guard {
     const struct jr_plan *plan;

@@ -9,7 +9,7 @@
 #ifndef JR_GUARD_H
 #define JR_GUARD_H
 
-#include "run_options.h"
+#include "spawn/run_options.h"
 
 /* Run the plan to its end: returns 0 and an outcome for whatever happened to
  * the ranks, or -1 when the run itself could not begin. The caller should have

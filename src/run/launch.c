@@ -1,4 +1,4 @@
-#include "launch.h"
+#include "run/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,12 +7,12 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "isolate.h"
-#include "pidfd.h"
-#include "runner.h"
+#include "base/clock.h"
+#include "base/pidfd.h"
+#include "run/runner.h"
+#include "spawn/isolation.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define STARTS_PER_TURN 16 /* between two looks at everything else */
 

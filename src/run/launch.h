@@ -5,7 +5,7 @@
 #ifndef JR_LAUNCH_H
 #define JR_LAUNCH_H
 
-#include "start.h"
+#include "spawn/start.h"
 
 struct jr_runner;
 

@@ -1,4 +1,4 @@
-#include "runner.h"
+#include "run/runner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,17 +10,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "companion.h"
-#include "group.h"
-#include "isolate.h"
-#include "pidfd.h"
-#include "rundir.h"
-#include "signals.h"
-#include "suspend.h"
-#include "sweep.h"
+#include "base/clock.h"
+#include "base/pidfd.h"
+#include "eventloop/signals.h"
+#include "run/companion.h"
+#include "run/policies/suspend.h"
+#include "spawn/cgroup_tree.h"
+#include "spawn/isolation.h"
+#include "spawn/reap_descendants.h"
+#include "store/run_folder.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define DESCENT_NS 50000000 /* for a sweep without the group */
 

@@ -1,19 +1,19 @@
-#include "assemble.h"
+#include "spec/assemble.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "env_profile.h"
-#include "extends.h"
-#include "field.h"
-#include "fill.h"
-#include "io.h"
-#include "override.h"
-#include "shapes.h"
-#include "strv.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/strv.h"
+#include "doc/extends.h"
+#include "doc/interpolate.h"
+#include "doc/override.h"
+#include "spec/env_profile.h"
+#include "spec/field.h"
+#include "spec/merge_shapes.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* The folder below which parents may lie, without links; malloc'ed, or NULL.
  * One that is not there is as good as any: nothing is read below it. */

@@ -3,8 +3,8 @@
 #ifndef JR_ASSEMBLE_H
 #define JR_ASSEMBLE_H
 
-#include "load.h"
-#include "reader.h"
+#include "doc/source_reader.h"
+#include "spec/load.h"
 
 struct jr_assembly {
     const struct jr_spec_options *options;

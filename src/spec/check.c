@@ -1,4 +1,4 @@
-#include "check.h"
+#include "spec/check.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,9 +7,9 @@
 #include <jobrun/contract.h>
 #include <jobrun/types.h>
 
-#include "num.h"
+#include "base/num.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 struct jr_stated jr_check_number(const struct jr_check *check, const char *path)
 {

@@ -3,7 +3,7 @@
 #ifndef JR_CHECK_H
 #define JR_CHECK_H
 
-#include "lint.h"
+#include "spec/lint.h"
 
 /* What the rules look at. Fields that were wrong are not in `tree`, so no rule
  * complains about them again. */
@@ -31,7 +31,7 @@ jr_check_rule jr_check_source, jr_check_fields;       /* check_results.c */
 jr_check_rule jr_check_comparisons, jr_check_capture; /* check_results.c */
 jr_check_rule jr_check_shared;                        /* check_shared.c */
 jr_check_rule jr_check_secrets;                       /* check_secrets.c */
-jr_check_rule jr_check_restart;                       /* restart.c */
+jr_check_rule jr_check_restart;                       /* check_restart.c */
 jr_check_rule jr_check_silence;                       /* check_silence.c */
 
 /* Complain at `at` where nothing keeps the stream, stdout or stderr, of some

@@ -1,6 +1,6 @@
 /* The devices of a spec: their kind, their backends, and the list of them held
  * against the ranks that are to have them. */
-#include "check.h"
+#include "spec/check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include <jobrun/contract.h>
 #include <jobrun/types.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define WORD(name, word, help) word,
 

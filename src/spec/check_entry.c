@@ -3,10 +3,10 @@
 
 #include <jobrun/types.h>
 
-#include "call.h"
-#include "check.h"
+#include "spec/check.h"
+#include "spec/entry_arguments.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* The pair of a form that a mapping states. */
 static const struct jr_pair *entry_form(const struct jr_check *check,

@@ -3,14 +3,14 @@
  * it states in two ways is taken from the first of them here: that the two do
  * not agree is told by check_sizes.c.
  */
-#include "check.h"
+#include "spec/check.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "num.h"
+#include "base/num.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 static bool is_missing_word(const struct jr_node *node)
 {

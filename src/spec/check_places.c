@@ -1,12 +1,12 @@
 /* Which of the nodes, of the ranks, and of a node's ranks a spec names: the
  * spec alone may decide that there is none of that number. */
-#include "check.h"
+#include "spec/check.h"
 
 #include <inttypes.h>
 
-#include "num.h"
+#include "base/num.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* node_rank and rank_start count from 0 to below the number of `what`. */
 static bool check_index_below(const struct jr_check *check, const char *path,

@@ -1,11 +1,11 @@
-#include "check.h"
+#include "spec/check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* More ranks than this are taken for a mistake; and so many are told. */
 enum { MOST_RANKS = 1 << 20, MOST_TOLD = 8 };

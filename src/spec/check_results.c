@@ -1,14 +1,14 @@
-#include "check.h"
+#include "spec/check.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "call.h"
-#include "exact.h"
-#include "num.h"
-#include "regex.h"
+#include "base/exact_number.h"
+#include "base/num.h"
+#include "base/regex.h"
+#include "spec/entry_arguments.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* Suggestions are looked for among so many names, and streams of so many local
  * ranks are followed: beyond it a spec is no longer one that a person wrote. */

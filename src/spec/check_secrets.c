@@ -7,11 +7,11 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "check.h"
-#include "num.h"
-#include "strv.h"
+#include "base/num.h"
+#include "base/strv.h"
+#include "spec/check.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* A stretch of text: an argument, or a word of shell text. */
 struct word {

@@ -1,13 +1,13 @@
 /* Ranks that must deliver, each to a file of its own: a path that is the same
  * for all of them, or for all of a node, cannot be that. Which ranks share one
- * that differs in some way is known with the plan (plan/share.c). */
-#include "check.h"
+ * that differs in some way is known with the plan (plan/cpu_share.c). */
+#include "spec/check.h"
 
 #include <string.h>
 
-#include "set.h"
+#include "base/rank_set.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* What a path says of the rank. */
 struct path_words {

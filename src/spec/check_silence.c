@@ -1,10 +1,10 @@
 /* What `timeouts.silence` can hear. */
 #include <string.h>
 
-#include "check.h"
-#include "num.h"
+#include "base/num.h"
+#include "spec/check.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum { MOST_FOLLOWED = 4096 }; /* local ranks */
 

@@ -6,13 +6,13 @@
  * Each side may be stated, in part or whole; what can be known of one is held
  * against the others. What cannot be known yet is the resolver's.
  */
-#include "check.h"
+#include "spec/check.h"
 
 #include <inttypes.h>
 
-#include "num.h"
+#include "base/num.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 struct sizes {
     struct jr_stated world, nodes, local, model, pipeline, data;

@@ -3,9 +3,9 @@
 
 #include <jobrun/types.h>
 
-#include "check.h"
+#include "spec/check.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* There is nothing to fork from where a program is started anew. */
 static void check_method(const struct jr_check *check,

@@ -1,12 +1,12 @@
-#include "env_profile.h"
+#include "spec/env_profile.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "shapes.h"
-#include "word.h"
+#include "base/did_you_mean.h"
+#include "spec/merge_shapes.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define PROFILES "env_profiles"
 #define ENV      "env"

@@ -13,8 +13,8 @@
 #ifndef JR_ENV_PROFILE_H
 #define JR_ENV_PROFILE_H
 
-#include "merge.h"
-#include "reader.h"
+#include "doc/merge.h"
+#include "doc/source_reader.h"
 
 /* How many files there may be. */
 #define JR_PROFILES_MAX 16u

@@ -1,13 +1,13 @@
-#include "field.h"
+#include "spec/field.h"
 
 #include <string.h>
 
 #include <jobrun/types.h>
 
-#include "fields.h"
-#include "trigger.h"
+#include "base/restart_trigger.h"
+#include "spec/fields.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define WORD(name, word, help) {word, help},
 

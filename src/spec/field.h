@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "buf.h"
-#include "strv.h"
+#include "base/buf.h"
+#include "base/strv.h"
 
 enum jr_spec_kind {
     JR_KIND_INTEGER,
@@ -25,7 +25,7 @@ enum jr_spec_kind {
     JR_KIND_DURATION,
     JR_KIND_RANKS,
     JR_KIND_PATTERN,
-    JR_KIND_TRIGGER, /* a cause: see trigger.h */
+    JR_KIND_TRIGGER, /* a cause: see restart_trigger.h */
     JR_KIND_SCALAR,  /* as it stands */
     JR_KIND_LIST,    /* of `item` */
     JR_KIND_MAP,     /* of `fields` */

@@ -7,7 +7,7 @@
  *   type     a row of field.c's types: what a value may be
  *   need     REQUIRED, OPTIONAL, or RESOLVED: then null, `auto` and ??? mean
  *            MISSING, and the resolver fills it
- *   bind     where the value goes in the struct (bind.c); SKIP: nowhere
+ *   bind     where the value goes in the struct (cyaml_bind.c); SKIP: nowhere
  *   default  what an absent field reads as, written as in a spec; NULL: nothing
  *   unit     of a number; NULL: none
  *   part     what it is about (JR_PARTS of field.h): of EXPERIMENT the

@@ -1,14 +1,14 @@
-#include "schema.h"
+#include "spec/schema.h"
 
 #include <string.h>
 
-#include "field.h"
-#include "json.h"
-#include "manual.h"
-#include "sample.h"
-#include "schema_part.h"
+#include "base/json.h"
+#include "spec/field.h"
+#include "spec/manual.h"
+#include "spec/sample.h"
+#include "spec/schema_part.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 static json_t *value_schema(const struct jr_spec_type *type);
 

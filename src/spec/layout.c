@@ -1,10 +1,10 @@
-#include "layout.h"
+#include "spec/layout.h"
 
 #include <string.h>
 
-#include "fix.h"
+#include "diag/fix.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum { STEP = 2 };
 

@@ -7,7 +7,7 @@
 #ifndef JR_LAYOUT_H
 #define JR_LAYOUT_H
 
-#include "doc.h"
+#include "doc/doc.h"
 
 /* The bytes of a pair whose value is a scalar on the line of its key. */
 struct jr_spot {

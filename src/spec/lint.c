@@ -1,13 +1,13 @@
-#include "lint.h"
+#include "spec/lint.h"
 
 #include <string.h>
 
-#include "call.h"
-#include "num.h"
-#include "regex.h"
-#include "shapes.h"
+#include "base/num.h"
+#include "base/regex.h"
+#include "spec/entry_arguments.h"
+#include "spec/merge_shapes.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 static bool is_null_node(const struct jr_node *node)
 {

@@ -3,24 +3,24 @@
  * tree in normal form. Private to this folder.
  *
  *   jr_lint_value    a node of any type      lint.c (mappings, lists)
- *   jr_lint_unknown  a key that is no field  unknown.c
- *   jr_lint_filled   a scalar with ${...}    filled.c
- *   jr_read_value    a function's argument   call.c
- *   jr_read_*        a scalar of one kind    value.c number.c duration.c
- *   jr_read_streams  redirects and tee       redirect.c
- *   jr_read_trigger  a cause of a restart    restart.c
- *   jr_lint_error    a mistake at a node     point.c
- *   jr_lint_suggest  what may be meant       suggest.c kind.c
+ *   jr_lint_unknown  a key that is no field  lint_unknown.c
+ *   jr_lint_filled   a scalar with ${...}    lint_interpolated.c
+ *   jr_read_value    a function's argument   entry_arguments.c
+ *   jr_read_*        a scalar of one kind    lint_value.c lint_number.c
+ * lint_duration.c jr_read_streams  redirects and tee       lint_redirect.c
+ *   jr_read_trigger  a cause of a restart    check_restart.c
+ *   jr_lint_error    a mistake at a node     lint_position.c
+ *   jr_lint_suggest  what may be meant       lint_suggest.c lint_kind.c
  *
  * A reader returns the node's normal form, or NULL after it has complained.
  */
 #ifndef JR_LINT_H
 #define JR_LINT_H
 
-#include "doc.h"
-#include "field.h"
-#include "point.h"
-#include "set.h"
+#include "base/rank_set.h"
+#include "doc/doc.h"
+#include "doc/node_path.h"
+#include "spec/field.h"
 
 struct jr_regex;
 
@@ -59,7 +59,7 @@ struct jr_node *jr_lint_value(struct jr_lint *lint,
  * was nothing to remove. */
 bool jr_lint_is_removed(const struct jr_lint *lint, const struct jr_node *node);
 
-/* point.c */
+/* lint_position.c */
 
 struct jr_diag *jr_lint_error(struct jr_lint *lint, unsigned code,
                               struct jr_span span, const struct jr_step *at,
@@ -108,7 +108,7 @@ struct jr_span jr_lint_part(const struct jr_lint *lint,
 struct jr_node *jr_lint_scalar(struct jr_lint *lint, const struct jr_node *from,
                                const char *text, bool plain);
 
-/* suggest.c */
+/* lint_suggest.c */
 
 /* "help: did you mean 'X'?" when `words` holds a near one, with the fix where
  * it is the only one. */
@@ -137,12 +137,12 @@ void jr_lint_unquote(struct jr_lint *lint, struct jr_diag *diag,
 /* Whether a text is a word that needs no quotes anywhere. */
 bool jr_lint_is_bare(const char *text);
 
-/* kind.c: help for a value of another kind than is wanted. */
+/* lint_kind.c: help for a value of another kind than is wanted. */
 void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
                           const struct jr_spec_type *type,
                           const struct jr_node *node, const struct jr_step *at);
 
-/* unknown.c */
+/* lint_unknown.c */
 
 /* A key that none of the fields of its mapping has. */
 struct jr_unknown {
@@ -160,7 +160,7 @@ typedef struct jr_node *jr_reader(struct jr_lint *lint,
                                   const struct jr_node *node,
                                   const struct jr_step *at);
 
-/* filled.c */
+/* lint_interpolated.c */
 
 /* Read a scalar that something was put into. What is wrong with it is told by
  * its source text, never by the value. */
@@ -172,15 +172,16 @@ struct jr_node *jr_lint_filled(struct jr_lint *lint,
 /* The reader of nodes of this kind that nothing was put into; NULL for none. */
 jr_reader *jr_lint_reader(enum jr_spec_kind kind);
 
-jr_reader jr_read_integer, jr_read_number, jr_read_boolean; /* number.c */
-jr_reader jr_read_text, jr_read_path, jr_read_word;         /* value.c */
+jr_reader jr_read_integer, jr_read_number, jr_read_boolean; /* lint_number.c */
+jr_reader jr_read_text, jr_read_path, jr_read_word;         /* lint_value.c */
 jr_reader jr_read_ranks, jr_read_pattern, jr_read_scalar;
-jr_reader jr_read_duration; /* duration.c */
-jr_reader jr_read_trigger;  /* restart.c */
-jr_reader jr_read_streams;  /* redirect.c: any node */
-jr_reader jr_read_value;    /* call.c: any node */
+jr_reader jr_read_duration; /* lint_duration.c */
+jr_reader jr_read_trigger;  /* check_restart.c */
+jr_reader jr_read_streams;  /* lint_redirect.c: any node */
+jr_reader jr_read_value;    /* entry_arguments.c: any node */
 
-/* Complain about what a template gets wrong; whether it is good. template.c */
+/* Complain about what a template gets wrong; whether it is good.
+ * lint_template.c */
 bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,
                       const struct jr_step *at);
 
@@ -188,7 +189,7 @@ bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,
  * absolute. */
 bool jr_template_is_absolute(const char *text);
 
-/* The canonical text of a rank set: "0-3,8,10-14/2". value.c */
+/* The canonical text of a rank set: "0-3,8,10-14/2". lint_value.c */
 const char *jr_ranks_text(struct jr_lint *lint, const struct jr_set *set);
 
 /* The text of a type's words, NULL-terminated, for suggestions. */

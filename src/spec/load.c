@@ -1,4 +1,4 @@
-#include "load.h"
+#include "spec/load.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -6,16 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "assemble.h"
-#include "bind.h"
-#include "check.h"
-#include "cleanup.h"
-#include "file.h"
-#include "implied.h"
-#include "io.h"
-#include "utf8.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/utf8.h"
+#include "spec/assemble.h"
+#include "spec/check.h"
+#include "spec/cyaml_bind.h"
+#include "spec/defaults.h"
+#include "spec/spec_file.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 static struct jr_spec_file *new_file(struct jr_diags *diags)
 {

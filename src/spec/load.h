@@ -8,13 +8,13 @@
  * The loaded value keeps the tree, so that later stages can point at the text
  * that a value came from.
  */
-#ifndef JR_SPEC_LOAD_H
-#define JR_SPEC_LOAD_H
+#ifndef JR_LOAD_H
+#define JR_LOAD_H
 
 #include <jobrun/spec.h>
 
-#include "arena.h"
-#include "diag.h"
+#include "base/arena.h"
+#include "diag/diag.h"
 
 struct jr_doc;
 struct jr_node;

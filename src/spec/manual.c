@@ -1,10 +1,10 @@
-#include "manual.h"
+#include "spec/manual.h"
 
 #include <string.h>
 
-#include "notes.h"
+#include "spec/notes.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum { FACT_COLUMN = 14, LIST_COLUMN = 23 };
 

@@ -5,8 +5,8 @@
 #ifndef JR_MANUAL_H
 #define JR_MANUAL_H
 
-#include "arena.h"
-#include "field.h"
+#include "base/arena.h"
+#include "spec/field.h"
 
 /* Fields of the top that belong together: from the one with key `first` to
  * before that of the next section. */

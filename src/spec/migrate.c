@@ -1,12 +1,12 @@
-#include "migrate.h"
+#include "spec/migrate.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "doc.h"
-#include "num.h"
+#include "base/num.h"
+#include "doc/doc.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum { MISSING = 201, UNKNOWN = 203, WRONG = 211 };
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "diag.h"
+#include "diag/diag.h"
 
 struct jr_doc;
 

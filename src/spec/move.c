@@ -1,11 +1,11 @@
-#include "move.h"
+#include "spec/move.h"
 
 #include <string.h>
 
-#include "fix.h"
-#include "layout.h"
+#include "diag/fix.h"
+#include "spec/layout.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 enum { MOST_PIECES = 3 };
 

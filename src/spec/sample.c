@@ -1,12 +1,12 @@
-#include "sample.h"
+#include "spec/sample.h"
 
 #include <string.h>
 
-#include "call.h"
-#include "doc.h"
-#include "manual.h"
+#include "doc/doc.h"
+#include "spec/entry_arguments.h"
+#include "spec/manual.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* The node at a path of rows, in which a star stands for the first name. */
 static const struct jr_node *find_sample_node(const struct jr_node *node,

@@ -2,8 +2,8 @@
 #ifndef JR_SAMPLE_H
 #define JR_SAMPLE_H
 
-#include "field.h"
-#include "json.h"
+#include "base/json.h"
+#include "spec/field.h"
 
 /* The value that the example of a field gives it; NULL where there is none, and
  * without memory. */

@@ -2,7 +2,7 @@
 #ifndef JR_SCHEMA_H
 #define JR_SCHEMA_H
 
-#include "buf.h"
+#include "base/buf.h"
 
 /* Append the schema (draft-07 keywords) with a final newline. */
 void jr_spec_schema(struct jr_buf *out);

@@ -1,13 +1,13 @@
-#include "schema_part.h"
+#include "spec/schema_part.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include <jobrun/types.h>
 
-#include "regex.h"
+#include "base/regex.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 json_t *jr_schema_either(json_t *a, json_t *b)
 {

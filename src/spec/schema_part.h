@@ -7,8 +7,8 @@
 #ifndef JR_SCHEMA_PART_H
 #define JR_SCHEMA_PART_H
 
-#include "field.h"
-#include "json.h"
+#include "base/json.h"
+#include "spec/field.h"
 
 /* Ranks as patterns, of which nothing overlaps or runs backwards in a set. */
 #define JR_SCHEMA_RANK   "(0|[1-9][0-9]*)"

@@ -6,8 +6,8 @@
  */
 #include <stdio.h>
 
-#include "hw.h"
-#include "resolve.h"
+#include "host/host.h"
+#include "resolve/resolve.h"
 
 int main(int argc, char **argv, char **envp)
 {

@@ -6,9 +6,9 @@
  */
 #include "fuzz.h"
 
-#include "doc.h"
-#include "load.h"
-#include "reader.h"
+#include "doc/doc.h"
+#include "doc/source_reader.h"
+#include "spec/load.h"
 
 enum { PARTS = 4, MOST_SETS = 8 };
 

@@ -5,9 +5,9 @@
  */
 #include "fuzz.h"
 
-#include "doc.h"
-#include "fix.h"
-#include "load.h"
+#include "diag/fix.h"
+#include "doc/doc.h"
+#include "spec/load.h"
 
 /* How many findings the YAML itself has; there is a tree. */
 static size_t read_yaml(const char *text, size_t len)

@@ -6,9 +6,9 @@
  */
 #include "fuzz.h"
 
-#include "buf.h"
-#include "hostlist.h"
-#include "scheduler.h"
+#include "base/buf.h"
+#include "host/scheduler/hostlist.h"
+#include "host/scheduler/scheduler.h"
 
 enum { COMPARED = 256 };
 

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "num.h"
-#include "word.h"
+#include "base/did_you_mean.h"
+#include "base/num.h"
 
 static void check_u64(const char *text)
 {

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "doc.h"
-#include "resolve.h"
+#include "doc/doc.h"
+#include "resolve/resolve.h"
 
 struct facts {
     struct jr_hw hw;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record.h"
+#include "record/run_record.h"
 
 enum { FILES = 5 };
 static const char *const whole[FILES] = {"results.json", "run.json",

@@ -5,10 +5,10 @@
  */
 #include "fuzz.h"
 
-#include "doc.h"
-#include "job.h"
-#include "load.h"
-#include "redirect.h"
+#include "doc/doc.h"
+#include "plan/log_paths.h"
+#include "resolve/job.h"
+#include "spec/load.h"
 
 enum { RANKS = 64, MOST_ITEMS = 256 };
 

@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "regex.h"
+#include "base/regex.h"
 
 enum { MOST_FOUND = 16 };
 

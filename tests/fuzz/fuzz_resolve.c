@@ -4,11 +4,11 @@
  */
 #include "fuzz.h"
 
-#include "doc.h"
-#include "json.h"
-#include "load.h"
-#include "plan.h"
-#include "resolve.h"
+#include "base/json.h"
+#include "doc/doc.h"
+#include "plan/planner.h"
+#include "resolve/resolve.h"
+#include "spec/load.h"
 
 /* Larger worlds are for the benchmark. */
 enum { MOST_RANKS = 64 };

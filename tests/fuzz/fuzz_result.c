@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report.h"
+#include "judge/judgement.h"
 
 enum { RANKS = 2, PARTS = 3 };
 

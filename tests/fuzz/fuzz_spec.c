@@ -5,8 +5,8 @@
  */
 #include "fuzz.h"
 
-#include "doc.h"
-#include "load.h"
+#include "doc/doc.h"
+#include "spec/load.h"
 
 struct loaded {
     struct jr_diags diags;

@@ -4,9 +4,9 @@
  */
 #include "fuzz.h"
 
-#include "doc.h"
-#include "lint.h"
-#include "template.h"
+#include "doc/doc.h"
+#include "plan/text_template.h"
+#include "spec/lint.h"
 
 #define WORD(name, word, help) word,
 static const char *const words[] = {JR_TEMPLATE_NAMES(WORD)

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "health.h"
-#include "resolve.h"
+#include "host/health.h"
+#include "resolve/resolve.h"
 
 #define LIMIT_S 20 /* for one machine: it is read in milliseconds */
 

@@ -17,9 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "doc.h"
-#include "load.h"
-#include "schema.h"
+#include "doc/doc.h"
+#include "spec/load.h"
+#include "spec/schema.h"
 
 enum { MOST = 32 }; /* of an option that may be repeated */
 

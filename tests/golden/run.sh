@@ -63,13 +63,13 @@ for dir in "$source"/ok/*/; do
 done
 
 for code in $(sed -n 's/^ *X(\([123][0-9][0-9]\),.*/\1/p' \
-        "$source/../../src/base/codes.h"); do
+        "$source/../../src/diag/codes.h"); do
     [ "$code" = 100 ] || grep -q "\[JR0$code\]" "$source"/*/*/expected.txt ||
         fail "no case provokes JR0$code"
 done
 
 for code in $(sed -n 's/^ *X(\([4-9][0-9][0-9]\),.*/\1/p' \
-        "$source/../../src/base/codes.h"); do
+        "$source/../../src/diag/codes.h"); do
     grep -rqs "JR0$code" "$source/../unit" "$source/../schedulers" \
         "$source/../machines" "$source/../cli" ||
         fail "no test of what is resolved or run expects JR0$code"

@@ -32,13 +32,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "group.h"
-#include "guard.h"
-#include "num.h"
-#include "outcome.h"
-#include "rundir.h"
-#include "signals.h"
-#include "strv.h"
+#include "base/num.h"
+#include "base/strv.h"
+#include "eventloop/signals.h"
+#include "run/guard.h"
+#include "spawn/cgroup_tree.h"
+#include "store/outcome.h"
+#include "store/run_folder.h"
 
 struct setup {
     uint32_t ranks, quiet, missing, nofile, hard, fsize, repeat, returns,

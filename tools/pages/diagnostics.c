@@ -1,7 +1,7 @@
-#include "diag.h"
+#include "diag/diag.h"
 #include "pages.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 /* What the first two digits of a code stand for. */
 static const char *group_title(unsigned group)

@@ -11,7 +11,7 @@
 
 #include "pages.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 struct entry {
     const char *name;

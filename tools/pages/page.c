@@ -5,7 +5,7 @@
 
 #include "version.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 #define ORIGIN                                                                 \
     "Made from the tables in src; write it anew with: cmake --build build "    \

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "buf.h"
+#include "base/buf.h"
 
 enum page_form { PAGE_MARKDOWN, PAGE_ROFF, PAGE_SCHEMA };
 

@@ -1,12 +1,12 @@
 #include <jobrun/error.h>
 
-#include "cli.h"
-#include "options.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/placeholders.h"
+#include "cli/verb_help.h"
 #include "pages.h"
-#include "usage.h"
-#include "values.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 static const char description[] =
     "jobrun reads the spec of a distributed job, fills in missing values from "

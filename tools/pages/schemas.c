@@ -1,8 +1,8 @@
-#include "event_table.h"
-#include "schemas.h"
 #include "pages.h"
+#include "record/schemas.h"
+#include "store/event_table.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 void page_of_results(struct page *page)
 {

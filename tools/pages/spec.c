@@ -4,10 +4,10 @@
 #include <jobrun/contract.h>
 #include <jobrun/types.h>
 
-#include "manual.h"
 #include "pages.h"
+#include "spec/manual.h"
 
-#include "banned.h"
+#include "base/banned.h"
 
 static const char intro[] =
     "A spec says what the ranks of a job run, on which hardware, and which "

@@ -127,6 +127,6 @@ struct jr_diag {
 #define JR_DIAG_FORMAT_ENUM(name, word, help) JR_DIAG_##name,
 enum jr_diag_format { JR_DIAG_FORMATS(JR_DIAG_FORMAT_ENUM) };
 
-struct jr_diags; /* a growing list: see base/diag.h */
+struct jr_diags; /* a growing list: see diag/diag.h */
 
 #endif

@@ -387,7 +387,7 @@ struct jr_restart {
     uint32_t max;        /* restarts, within the window */
     uint64_t backoff_ms; /* before the first; twice as long before each next */
     uint64_t window_ms;  /* 0: the whole run */
-    char **on;           /* causes, as base/trigger.h reads them; none: any */
+    char **on; /* causes, as base/restart_trigger.h reads them; none: any */
     uint32_t on_count;
     char **never; /* wins over `on` */
     uint32_t never_count;

@@ -1,4 +1,4 @@
-#include "io.h"
+#include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 
 #include "unit.h"
 

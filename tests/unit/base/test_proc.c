@@ -1,4 +1,4 @@
-#include "proc.h"
+#include "base/proc.h"
 #include "unit.h"
 
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "regex.h"
+#include "base/regex.h"
 
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-#include "strv.h"
+#include "base/strv.h"
 
 #include <fnmatch.h>
 

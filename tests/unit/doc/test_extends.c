@@ -1,5 +1,5 @@
 /* Documents that build on others, read from a table. */
-#include "extends.h"
+#include "doc/extends.h"
 #include "toy.h"
 
 struct page {

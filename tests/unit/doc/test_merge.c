@@ -1,5 +1,5 @@
 /* One tree laid over another. */
-#include "merge.h"
+#include "doc/merge.h"
 #include "toy.h"
 
 static const struct {

@@ -1,5 +1,5 @@
 /* Values from the command line. */
-#include "override.h"
+#include "doc/override.h"
 #include "toy.h"
 
 static const char sample[] = "size: 8\nback: x\nentry: [a, b]\nlist: [1, 2]\n"

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "buf.h"
-#include "diag.h"
-#include "doc.h"
+#include "base/buf.h"
+#include "diag/diag.h"
+#include "doc/doc.h"
 
 struct loaded {
     struct jr_doc doc;

@@ -11,8 +11,8 @@
 #ifndef JR_SAMPLE_H
 #define JR_SAMPLE_H
 
-#include "job.h"
-#include "plan.h"
+#include "plan/planner.h"
+#include "resolve/job.h"
 #include "unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))

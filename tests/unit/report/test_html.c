@@ -1,9 +1,9 @@
-#include "html.h"
+#include "report/html.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "fake.h"
+#include "fake_run.h"
 
 static void holds(struct jr_buf *out, const char *expected)
 {

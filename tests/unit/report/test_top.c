@@ -1,4 +1,4 @@
-#include "top.h"
+#include "report/top.h"
 
 #include <signal.h>
 #include <sys/prctl.h>

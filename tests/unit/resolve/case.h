@@ -14,8 +14,8 @@
 
 #include <jobrun/spec.h>
 
-#include "load.h"
-#include "resolve.h"
+#include "resolve/resolve.h"
+#include "spec/load.h"
 
 /* Lines 1 and 2 of every spec: vectors begin on line 3. */
 #define SPEC_HEAD "version: 1\nentrypoint: [./train]\n"

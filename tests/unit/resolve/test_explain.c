@@ -1,7 +1,7 @@
 #include "unit.h"
 
+#include "base/json.h"
 #include "case.h"
-#include "json.h"
 
 static void explain(struct jr_buf *out, const char *spec,
                     const struct facts *facts, bool json)

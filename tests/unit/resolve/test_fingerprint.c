@@ -1,9 +1,9 @@
 #include "unit.h"
 
 #include "case.h"
-#include "doc.h"
-#include "field.h"
-#include "part.h"
+#include "doc/doc.h"
+#include "resolve/field_part.h"
+#include "spec/field.h"
 
 #define HEAD    "version: 1\n"
 #define ENTRY   "entrypoint: [./train]\n"

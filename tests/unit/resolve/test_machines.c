@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "case.h"
-#include "io.h"
 
 #define MACHINES TEST_SOURCE_DIR "/machines"
 #define GOLDEN   MACHINES "/resolved.txt"

@@ -10,9 +10,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
+#include "base/io.h"
+#include "base/strv.h"
 #include "case.h"
-#include "io.h"
-#include "strv.h"
 
 #define SCHEDULERS TEST_SOURCE_DIR "/schedulers"
 

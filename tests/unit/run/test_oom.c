@@ -1,4 +1,4 @@
-#include "oom.h"
+#include "run/policies/oom.h"
 
 #include "scratch.h"
 

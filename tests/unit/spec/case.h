@@ -2,8 +2,8 @@
 #ifndef JR_TEST_SPEC_CASE_H
 #define JR_TEST_SPEC_CASE_H
 
-#include "doc.h"
-#include "load.h"
+#include "doc/doc.h"
+#include "spec/load.h"
 #include "unit.h"
 
 #define HEAD "version: 1\nentrypoint: [./train]\n"

@@ -1,6 +1,6 @@
 /* Specs that are put together: from parents, --set, and what ${...} reads. */
 #include "case.h"
-#include "reader.h"
+#include "doc/source_reader.h"
 
 #define TEXT_OF(text) ((char[]){text})
 

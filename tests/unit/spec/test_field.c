@@ -1,8 +1,8 @@
 /* The field table, and what is printed from it. */
-#include "buf.h"
-#include "field.h"
-#include "json.h"
-#include "schema.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "spec/field.h"
+#include "spec/schema.h"
 #include "unit.h"
 
 /* Every row says what people need to know. */

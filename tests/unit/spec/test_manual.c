@@ -1,10 +1,10 @@
 /* What people are told about fields. */
-#include "buf.h"
-#include "diag.h"
-#include "field.h"
-#include "load.h"
-#include "manual.h"
-#include "reader.h"
+#include "base/buf.h"
+#include "diag/diag.h"
+#include "doc/source_reader.h"
+#include "spec/field.h"
+#include "spec/load.h"
+#include "spec/manual.h"
 #include "unit.h"
 
 #define QUESTION_MARKS                                                         \

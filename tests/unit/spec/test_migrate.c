@@ -1,8 +1,8 @@
 #include "unit.h"
 
-#include "doc.h"
-#include "fix.h"
-#include "migrate.h"
+#include "diag/fix.h"
+#include "doc/doc.h"
+#include "spec/migrate.h"
 
 /* Languages that never were: 0 and 1 before version 2. */
 static const struct jr_migration steps[] = {

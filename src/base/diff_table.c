@@ -1,0 +1,234 @@
+#include "base/diff_table.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/text_table.h"
+#include "base/utf8.h"
+
+#include "base/banned.h"
+
+enum {
+    GAP = 2,            /* between the columns of a table for people */
+    MOST = 40,          /* columns of a value in a table for people */
+    MOST_COMMENT = 160, /* the same in a comment */
+    BEFORE = 8          /* bytes that stay before a difference */
+};
+
+void jr_contrast_release(struct jr_contrast *contrast)
+{
+    jr_arena_release(&contrast->arena);
+    *contrast = JR_CONTRAST_INIT;
+}
+
+struct jr_contrast_row *jr_contrast_add(struct jr_contrast *contrast,
+                                        const char *name)
+{
+    struct jr_contrast_row *row = jr_arena_push(
+        &contrast->arena, &contrast->rows, &contrast->count, sizeof *row);
+    if (row != NULL)
+        row->name = jr_arena_strdup(&contrast->arena, name);
+    return row;
+}
+
+bool jr_contrast_differs(const struct jr_contrast_row *row)
+{
+    if (row->a.value == NULL || row->b.value == NULL)
+        return row->a.value != row->b.value;
+    return strcmp(row->a.value, row->b.value) != 0;
+}
+
+/* How many bytes of the text are no wider than `most` columns. */
+static size_t fitting_bytes(const char *text, size_t most)
+{
+    size_t len = strlen(text), at = 0;
+    for (size_t width = 0; at < len;) {
+        uint32_t point;
+        size_t size = jr_utf8_next(text + at, len - at, &point);
+        width += jr_utf8_width(point);
+        if (width > most)
+            break;
+        at += size;
+    }
+    return at;
+}
+
+/* Where to begin showing a long value: shortly before it differs. */
+static size_t first_shown(const char *value, const char *other)
+{
+    size_t same = 0;
+    while (other != NULL && value[same] != '\0' && value[same] == other[same])
+        same++;
+    return same <= BEFORE ? 0
+                          : jr_utf8_cut(value, strlen(value), same - BEFORE);
+}
+
+/* What is shown of a value that stands against another one. */
+static void add_value_excerpt(struct jr_buf *out, const char *value,
+                              const char *other, size_t most)
+{
+    size_t start = 0;
+    if (fitting_bytes(value, most) < strlen(value))
+        start = first_shown(value, other);
+    size_t len = fitting_bytes(value + start, most);
+    if (start > 0)
+        jr_buf_str(out, "...");
+    jr_buf_add(out, value + start, len);
+    if (value[start + len] != '\0')
+        jr_buf_str(out, "...");
+}
+
+static void add_side_origin(struct jr_buf *out,
+                            const struct jr_contrast_side *side)
+{
+    if (side->value != NULL && side->at.line != 0 && side->at.source != NULL)
+        jr_buf_printf(out, "%s:%u", side->at.source->name, side->at.line);
+    else if (side->value != NULL && side->from != NULL)
+        jr_buf_str(out, side->from);
+}
+
+static void add_side_value(struct jr_buf *out,
+                           const struct jr_contrast_side *side,
+                           const struct jr_contrast_side *other, size_t most)
+{
+    if (side->value == NULL)
+        jr_buf_char(out, '-');
+    else
+        add_value_excerpt(out, side->value, other->value, most);
+}
+
+static void add_side_cell(struct jr_buf *cells,
+                          const struct jr_contrast_side *side,
+                          const struct jr_contrast_side *other)
+{
+    JR_BUF_CLEANUP struct jr_buf value = JR_BUF_INIT, from = JR_BUF_INIT;
+    add_side_value(&value, side, other, MOST);
+    add_side_origin(&from, side);
+    jr_buf_char(cells, '\t');
+    jr_buf_escaped(cells, value.data, value.len);
+    jr_buf_char(cells, '\t');
+    jr_buf_escaped(cells, from.data, from.len);
+    cells->failed = cells->failed || value.failed || from.failed;
+}
+
+void jr_contrast_text(struct jr_buf *out, const struct jr_contrast *contrast,
+                      const char *title)
+{
+    JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
+    if (contrast->count == 0)
+        return;
+    jr_buf_printf(&cells, "%s\tA\t\tB\t\n", title);
+    for (size_t i = 0; i < contrast->count; i++) {
+        const struct jr_contrast_row *row = &contrast->rows[i];
+        jr_buf_safe(&cells, row->name);
+        add_side_cell(&cells, &row->a, &row->b);
+        add_side_cell(&cells, &row->b, &row->a);
+        jr_buf_char(&cells, '\n');
+    }
+    jr_table_add(out, &cells, GAP);
+}
+
+/* In a code span nothing is markup but a backtick, and in a table the bar. */
+static bool is_plain_markdown(const char *text)
+{
+    size_t len = strlen(text);
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] < ' ' || strchr("`|\\", text[i]) != NULL)
+            return false;
+    return len > 0 && text[0] != ' ' && text[len - 1] != ' ';
+}
+
+/* Every ASCII character but letters and digits as a reference. */
+static void add_references(struct jr_buf *out, const struct jr_buf *text)
+{
+    for (size_t i = 0; i < text->len; i++) {
+        unsigned char byte = (unsigned char)text->data[i];
+        if (byte < 0x80 && !isalnum(byte))
+            jr_buf_printf(out, "&#%u;", byte);
+        else
+            jr_buf_char(out, (char)byte);
+    }
+}
+
+void jr_contrast_code(struct jr_buf *out, const char *text)
+{
+    JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
+    jr_buf_safe(&shown, text);
+    if (shown.len > 0 && is_plain_markdown(shown.data)) {
+        jr_buf_printf(out, "`%s`", shown.data);
+    } else {
+        jr_buf_str(out, "<code>");
+        add_references(out, &shown);
+        jr_buf_str(out, "</code>");
+    }
+    out->failed = out->failed || shown.failed;
+}
+
+static void add_comment(struct jr_buf *out, const struct jr_contrast_side *side,
+                        const struct jr_contrast_side *other)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (side->value == NULL) {
+        jr_buf_str(out, " |");
+        return;
+    }
+    jr_buf_char(out, ' ');
+    add_side_value(&text, side, other, MOST_COMMENT);
+    jr_contrast_code(out, text.len == 0 ? "" : text.data);
+    jr_buf_clear(&text);
+    add_side_origin(&text, side);
+    if (text.len > 0) {
+        jr_buf_str(out, " ");
+        jr_contrast_code(out, text.data);
+    }
+    out->failed = out->failed || text.failed;
+    jr_buf_str(out, " |");
+}
+
+void jr_contrast_markdown(struct jr_buf *out,
+                          const struct jr_contrast *contrast, const char *title)
+{
+    if (contrast->count == 0)
+        return;
+    jr_buf_printf(out, "| %s | A | B |\n|---|---|---|\n", title);
+    for (size_t i = 0; i < contrast->count; i++) {
+        const struct jr_contrast_row *row = &contrast->rows[i];
+        jr_buf_str(out, "| ");
+        jr_contrast_code(out, row->name);
+        jr_buf_str(out, " |");
+        add_comment(out, &row->a, &row->b);
+        add_comment(out, &row->b, &row->a);
+        jr_buf_char(out, '\n');
+    }
+}
+
+static json_t *diff_side_json(const struct jr_contrast_side *side)
+{
+    if (side->value == NULL)
+        return json_null();
+    json_t *object = json_object();
+    bool placed = side->at.line != 0 && side->at.source != NULL;
+    jr_json_set_str(object, "value", side->value);
+    jr_json_set_str(object, "from", side->from);
+    jr_json_set_str(object, "file", placed ? side->at.source->name : NULL);
+    jr_json_set(object, "line",
+                placed ? json_integer(side->at.line) : json_null());
+    jr_json_set(object, "column",
+                placed ? json_integer(side->at.column) : json_null());
+    return object;
+}
+
+json_t *jr_contrast_json(const struct jr_contrast *contrast)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < contrast->count; i++) {
+        const struct jr_contrast_row *row = &contrast->rows[i];
+        json_t *object = json_object();
+        jr_json_set_str(object, "field", row->name);
+        jr_json_set_str(object, "part", row->part);
+        jr_json_set(object, "a", diff_side_json(&row->a));
+        jr_json_set(object, "b", diff_side_json(&row->b));
+        jr_json_append(list, object);
+    }
+    return list;
+}

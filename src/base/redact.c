@@ -1,0 +1,158 @@
+#include "base/redact.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "base/num.h"
+
+#include "base/banned.h"
+
+enum { SHORTEST = 4 };
+
+/* The value as it stands in a string of JSON. */
+static void add_json_inner(struct jr_buf *out, const char *value)
+{
+    JR_BUF_CLEANUP struct jr_buf quoted = JR_BUF_INIT;
+    jr_json_quote(&quoted, value);
+    if (!quoted.failed && quoted.len > 2)
+        jr_buf_add(out, quoted.data + 1, quoted.len - 2);
+    out->failed |= quoted.failed;
+}
+
+/* The value as it stands in the output. */
+static void write_value(struct jr_buf *out, const char *value, bool json)
+{
+    if (json)
+        add_json_inner(out, value);
+    else
+        jr_buf_escaped(out, value, strlen(value));
+}
+
+/* Where one of the texts stands next; NULL: nowhere. In JSON a string that is a
+ * key is none. */
+static const char *find_secret_text(const char *at, const char *end,
+                                    const struct jr_buf *what, bool json)
+{
+    const char *begin = at;
+    for (; (at = memmem(at, (size_t)(end - at), what->data, what->len)) != NULL;
+         at++) {
+        const char *behind = at + what->len;
+        bool key = json && at > begin && at[-1] == '"' && end - behind > 1 &&
+                   behind[0] == '"' && behind[1] == ':';
+        if (!key)
+            return at;
+    }
+    return NULL;
+}
+
+/* What is put in the place of a value. */
+struct place {
+    const char *text;
+    bool json;
+};
+
+static void replace_secret(struct jr_buf *out, size_t from,
+                           const struct jr_buf *what, struct place place)
+{
+    JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
+    if (out->len == from || what->len == 0)
+        return;
+    const char *at = out->data + from, *end = out->data + out->len;
+    const char *found = find_secret_text(at, end, what, place.json);
+    if (found == NULL)
+        return;
+    for (; found != NULL; found = find_secret_text(at, end, what, place.json)) {
+        jr_buf_add(&tail, at, (size_t)(found - at));
+        jr_buf_str(&tail, place.text);
+        at = found + what->len;
+    }
+    jr_buf_add(&tail, at, (size_t)(end - at));
+    out->len = from;
+    jr_buf_add(out, tail.data, tail.len);
+    out->failed |= tail.failed;
+}
+
+static void redact_value(struct jr_buf *out, size_t from, const char *value,
+                         bool json)
+{
+    JR_BUF_CLEANUP struct jr_buf what = JR_BUF_INIT;
+    write_value(&what, value, json);
+    if (what.failed)
+        out->failed = true;
+    else
+        replace_secret(out, from, &what, (struct place){JR_REDACTED, json});
+}
+
+/* A function's arguments are JSON to begin with, so a value in them is not what
+ * it is elsewhere. */
+void jr_hide(struct jr_buf *out, size_t from, char *const *values, bool json)
+{
+    for (; values != NULL && *values != NULL && !out->failed; values++) {
+        JR_BUF_CLEANUP struct jr_buf inner = JR_BUF_INIT;
+        if (strlen(*values) < SHORTEST)
+            continue;
+        redact_value(out, from, *values, json);
+        add_json_inner(&inner, *values);
+        if (inner.failed)
+            out->failed = true;
+        else if (strcmp(inner.data, *values) != 0)
+            redact_value(out, from, inner.data, json);
+    }
+}
+
+void jr_hide_refer(struct jr_buf *out, size_t from, char *const *values,
+                   char *const *names)
+{
+    for (size_t i = 0; values != NULL && values[i] != NULL && !out->failed;
+         i++) {
+        JR_BUF_CLEANUP struct jr_buf what = JR_BUF_INIT, name = JR_BUF_INIT;
+        jr_buf_str(&what, values[i]);
+        jr_buf_printf(&name, "${env:%s}", names[i]);
+        out->failed |= what.failed || name.failed;
+        if (!out->failed && what.len >= SHORTEST)
+            replace_secret(out, from, &what, (struct place){name.data, false});
+    }
+}
+
+static bool holds_any_value(const char *text, char *const *values)
+{
+    for (; values != NULL && *values != NULL; values++)
+        if (strlen(*values) >= SHORTEST && strstr(text, *values) != NULL)
+            return true;
+    return false;
+}
+
+const char *jr_hide_copy(struct jr_arena *arena, const char *text,
+                         char *const *values)
+{
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+    if (text == NULL || !holds_any_value(text, values))
+        return text;
+    jr_buf_str(&out, text);
+    for (; *values != NULL && !out.failed; values++) {
+        JR_BUF_CLEANUP struct jr_buf what = JR_BUF_INIT;
+        jr_buf_str(&what, *values);
+        out.failed |= what.failed;
+        if (!what.failed && what.len >= SHORTEST)
+            replace_secret(&out, 0, &what, (struct place){JR_REDACTED, false});
+    }
+    return jr_buf_keep(&out, arena);
+}
+
+/* "/etc/key", "~/key", "../key"; what has signs of base64 is no path. */
+static bool is_value_path(const char *value)
+{
+    static const char *const starts[] = {"/", "~/", "./", "../"};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(value, starts[i], strlen(starts[i])) == 0)
+            return strpbrk(value, "+=") == NULL;
+    return false;
+}
+
+bool jr_hide_is_telling(const char *value, size_t least)
+{
+    double number;
+    return strlen(value) >= least && !jr_num_double(value, &number) &&
+           strcasecmp(value, "true") != 0 && strcasecmp(value, "false") != 0 &&
+           !is_value_path(value);
+}

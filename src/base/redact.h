@@ -1,0 +1,31 @@
+/* Values of secrets stand in arguments, variables, paths, results and messages,
+ * and there they have to stand. Told they are not, wherever they are met. */
+#ifndef JR_REDACT_H
+#define JR_REDACT_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+#define JR_REDACTED "<redacted>"
+
+/* Put JR_REDACTED in the place of every one of `values` (NULL-terminated; NULL:
+ * none) that was appended from byte `from` on, as JSON has it or as people are
+ * shown it. Values of less than four bytes are too common to be told apart, and
+ * the keys of JSON are its writer's. */
+void jr_hide(struct jr_buf *out, size_t from, char *const *values, bool json);
+
+/* The same with a reference, ${env:NAME}, in the place of each, for a text as
+ * it stands; `names` has as many entries. */
+void jr_hide_refer(struct jr_buf *out, size_t from, char *const *values,
+                   char *const *names);
+
+/* `text` itself where it holds none of `values`, else a copy in `arena` with
+ * JR_REDACTED in their places. NULL is NULL. */
+const char *jr_hide_copy(struct jr_arena *arena, const char *text,
+                         char *const *values);
+
+/* Whether a value is so much its own that whoever reads it elsewhere reads the
+ * secret: at least `least` bytes, and no number, boolean or path. */
+bool jr_hide_is_telling(const char *value, size_t least);
+
+#endif

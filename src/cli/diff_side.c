@@ -1,0 +1,154 @@
+#include "cli/diff_side.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cli/rev_reader.h"
+#include "doc/doc.h"
+#include "record/run_record.h"
+
+#include "base/banned.h"
+
+void jr_side_release(struct jr_side *side)
+{
+    jr_resolution_release(&side->resolution);
+    jr_spec_free(side->file);
+    *side = (struct jr_side)JR_SIDE_INIT;
+}
+
+bool jr_side_is_template(const struct jr_side *side)
+{
+    return side->file != NULL && jr_spec_get(side->file) == NULL;
+}
+
+int jr_side_load_file(struct jr_side *ret, const char *path, char *const *envp,
+                      struct jr_diags *diags)
+{
+    const struct jr_spec_source source = {.path = path};
+    const struct jr_spec_options options = {.validate = true, .environ = envp};
+    ret->name = path;
+    return jr_spec_load(&ret->file, &source, &options, diags);
+}
+
+/* What a run was: its resolved.yaml. */
+static int load_run(struct jr_side *ret, const struct jr_cli *cli,
+                    struct jr_diags *diags)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_record_origin origin;
+    struct jr_error err = {0};
+    int status = JR_STATUS_OK;
+    jr_cli_say_whose(cli, ret->run);
+    if (jr_record_origin(&origin, &arena, jr_cli_log_dir(cli), ret->run,
+                         &err) != 0) {
+        status = jr_cli_say(cli, JR_STATUS_USAGE, "%s", err.text);
+    } else {
+        const char *path =
+            jr_arena_printf(&arena, "%s/resolved.yaml", origin.run_dir);
+        if (path == NULL || jr_side_load_file(ret, path, NULL, diags) != 0)
+            status = JR_STATUS_INVALID;
+        else if (origin.fingerprint != NULL)
+            (void)snprintf(ret->fingerprint, sizeof ret->fingerprint, "%s",
+                           origin.fingerprint);
+    }
+    ret->name = ret->run;
+    jr_arena_release(&arena);
+    return status;
+}
+
+/* The path of a file of a revision: from the top, or, with a dot in front, from
+ * the current folder, as git has it. */
+static char *revision_path(const struct jr_revision *revision, const char *path,
+                           const char *here)
+{
+    const char *top = jr_revision_top(revision);
+    bool dotted = strncmp(path, "./", 2) == 0 || strncmp(path, "../", 3) == 0;
+    char *full = jr_io_absolute(dotted ? here : top, path);
+    size_t len = strlen(top);
+    if (full == NULL || strncmp(full, top, len) != 0 || full[len] != '/')
+        return full;
+    (void)memmove(full, full + len + 1, strlen(full + len));
+    return full;
+}
+
+static int load_file_at_revision(struct jr_side *ret, const struct jr_cli *cli,
+                                 struct jr_revision *revision, const char *path,
+                                 struct jr_diags *diags)
+{
+    JR_FREE char *here = getcwd(NULL, 0);
+    JR_FREE char *full =
+        here == NULL ? NULL : revision_path(revision, path, here);
+    if (full == NULL)
+        return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+    if (!jr_revision_has(revision, full))
+        return jr_cli_say(cli, JR_STATUS_INVALID,
+                          "there is no file '%s' at %s (paths are from the "
+                          "top; ./FILE is from here)",
+                          full, jr_revision_name(revision));
+    return jr_rev_load(&ret->file, revision, full, cli->environ, diags) != 0
+               ? JR_STATUS_INVALID
+               : JR_STATUS_OK;
+}
+
+/* "REV:FILE". */
+static int load_revision(struct jr_side *ret, const struct jr_cli *cli,
+                         const char *word, struct jr_diags *diags)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_revision *revision = NULL;
+    struct jr_error err = {0};
+    const char *colon = strchr(word, ':');
+    JR_FREE char *here = getcwd(NULL, 0);
+    const char *rev = jr_arena_strndup(&arena, word, (size_t)(colon - word));
+    int status;
+    ret->name = word;
+    if (here == NULL || rev == NULL)
+        status = jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
+    else if (jr_revision_open(&revision, here, rev, cli->environ, &err) != 0)
+        status = jr_cli_say(cli, (int)err.status, "%s", err.text);
+    else
+        status = load_file_at_revision(ret, cli, revision, colon + 1, diags);
+    jr_revision_close(revision);
+    jr_arena_release(&arena);
+    return status;
+}
+
+static int find_side_run(struct jr_side *ret, const struct jr_cli *cli,
+                         const char *word)
+{
+    struct jr_error err = {0};
+    bool run = strchr(word, '/') == NULL || strstr(word, "/node_") != NULL;
+    if (run && jr_record_find(ret->run, jr_cli_log_dir(cli), word, &err) == 0)
+        return 0;
+    return jr_cli_say(cli, JR_STATUS_USAGE,
+                      "'%s' is no file, no REV:FILE and no run in %s%s%s", word,
+                      jr_cli_log_dir(cli), err.text[0] != '\0' ? ": " : "",
+                      err.text);
+}
+
+static int load_named_side(struct jr_side *ret, const struct jr_cli *cli,
+                           const char *word, struct jr_diags *diags)
+{
+    if (strcmp(word, "-") == 0 || access(word, F_OK) == 0)
+        return jr_side_load_file(ret, word, cli->environ, diags) != 0
+                   ? JR_STATUS_INVALID
+                   : JR_STATUS_OK;
+    if (strchr(word, ':') != NULL)
+        return load_revision(ret, cli, word, diags);
+    int status = find_side_run(ret, cli, word);
+    return status != 0 ? status : load_run(ret, cli, diags);
+}
+
+int jr_side_load(struct jr_side *ret, const struct jr_cli *cli,
+                 const char *word, struct jr_diags *diags)
+{
+    int status = load_named_side(ret, cli, word, diags);
+    if (status == 0 && jr_side_is_template(ret))
+        return jr_cli_say(cli, JR_STATUS_INVALID,
+                          "%s is a template: there is nothing to resolve",
+                          word);
+    return status;
+}

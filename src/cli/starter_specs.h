@@ -1,0 +1,35 @@
+/* Commented specs to begin with. */
+#ifndef JR_STARTER_SPECS_H
+#define JR_STARTER_SPECS_H
+
+#include "base/buf.h"
+
+/* What tells an editor with a YAML language server how specs look. */
+#define JR_MODELINE                                                            \
+    "# yaml-language-server: $schema=jobspec-v1.schema.json\n"                 \
+    "# (jobrun schema > jobspec-v1.schema.json, for editors)\n"
+
+/* Their names; the first is the default. */
+#define JR_STARTERS(X)                                                         \
+    X(minimal, "a line of shell on as many ranks as fit")                      \
+    X(torch, "a PyTorch script on the devices of one machine")                 \
+    X(python, "a Python function whose results are checked")                   \
+    X(mpi, "a C program that needs no MPI launcher")                           \
+    X(slurm, "one job on the nodes of a Slurm allocation")                     \
+    X(mesh, "model, pipeline and data parallel ranks")
+
+struct jr_starter {
+    const char *word, *help;
+    const char *text; /* YAML; a "#?" at the end of a line stands for the help
+                         of the field on it */
+};
+
+/* NULL-worded at the end. */
+extern const struct jr_starter jr_starters[];
+
+/* The starter of that name; NULL is the default. NULL where there is none. */
+const struct jr_starter *jr_starter_find(const char *word);
+
+void jr_starter_print(struct jr_buf *out, const struct jr_starter *starter);
+
+#endif

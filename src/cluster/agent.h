@@ -1,0 +1,55 @@
+/*
+ * The agent: what a head (controller.h) has on a node. It is one task of srun:
+ * it tells the node's facts, hears the plan, and for each attempt forks a
+ * process that runs the node's ranks as any jobrun would; it hands on what they
+ * print, what happens to them and what became of them. It decides nothing.
+ *
+ * When its input ends, or its orders do, the ranks are stopped with their
+ * grace; that holds when head, srun or the agent itself are killed. Where they
+ * are cut off, their silence tells (heartbeat.h).
+ */
+#ifndef JR_AGENT_H
+#define JR_AGENT_H
+
+#include <jobrun/run.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+
+/* The ends of the pipes between an agent and the process that runs the ranks;
+ * the latter's. Its standard output and error are the console. */
+struct jr_agent_ends {
+    int events_fd; /* see jr_run_options */
+    int orders_fd;
+};
+
+/* What the agent is for; all return 0, or -1 with `err`, whose status is what
+ * the head's exit status becomes. */
+struct jr_agent_hooks {
+    void *data;
+    /* Append the facts of this node. */
+    int (*tell)(void *data, struct jr_buf *out, struct jr_error *err);
+    /* A port that rank 0 could listen at, held until the next offer or attempt;
+     * 0: none. */
+    uint32_t (*offer)(void *data);
+    /* Hold the resolved spec against this node (message.h: spec), and append
+     * what its ranks will have of it. */
+    int (*resolve)(void *data, const json_t *spec, struct jr_buf *seats,
+                   struct jr_error *err);
+    /* Make ready for an attempt (message.h: go). */
+    int (*prepare)(void *data, const json_t *go, struct jr_error *err);
+    /* In the forked process: run the ranks to their end. */
+    int (*run)(void *data, const struct jr_agent_ends *ends,
+               struct jr_outcome *ret, struct jr_error *err);
+    /* After that: whether the console has still lines to show; and show them,
+     * however long it takes. */
+    bool (*is_behind)(void *data);
+    void (*show)(void *data);
+};
+
+/* Serve a head at descriptors 0 and 1, as node `node`, until the input ends.
+ * Returns 0, or -1 where that cannot be begun. */
+int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
+                   const char *host, struct jr_error *err);
+
+#endif

@@ -1,0 +1,76 @@
+/* What the files of the agent share: agent.c serves, agent_messages.c does what
+ * the head says, agent_send.c tells it, agent_ranks.c has the process that runs
+ * the ranks. Not for other layers. */
+#ifndef JR_AGENT_PARTS_H
+#define JR_AGENT_PARTS_H
+
+#include "cluster/agent_run.h"
+#include "cluster/heartbeat.h"
+#include "cluster/message.h"
+#include "eventloop/loop.h"
+
+#define JR_AGENT_PIECE (64U << 10) /* bytes that are read at once */
+
+struct jr_agent;
+
+/* A pipe from the process that runs the ranks. */
+struct jr_agent_source {
+    struct jr_watch watch;
+    struct jr_agent *agent;
+    enum jr_flow type;
+    bool paused;
+};
+
+struct jr_agent {
+    const struct jr_agent_hooks *hooks;
+    uint32_t node;
+    const char *host;
+    struct jr_loop loop;
+    struct jr_watch in, out, signals;
+    struct jr_inlet inlet;
+    struct jr_buf outbox;
+    size_t sent;      /* bytes of it */
+    bool out_watched; /* srun does not take it */
+    struct jr_agent_source sources[JR_AGENT_ENDS];
+    pid_t pid;       /* of the process that runs the ranks; 0: none */
+    int orders_fd;   /* what it hears orders from; -1 */
+    bool held;       /* the head's console is full */
+    bool behind;     /* a process shows what is left of the last run */
+    bool leaving;    /* the input has ended */
+    bool forsaken;   /* the head is gone, and nobody hears what is said */
+    bool beats;      /* heartbeat.h: the head gives signs of life */
+    bool away;       /* and none now */
+    unsigned silent; /* turns since it said something */
+    struct jr_timer turn;
+    char *bytes;
+};
+
+/* The ranks hear that their orders have ended; what becomes of them is still
+ * said, for the head may hear it. */
+void jr_agent_leave(struct jr_agent *agent);
+
+/* The same where nobody hears it: agent_send.c. */
+void jr_agent_forsake(struct jr_agent *agent);
+
+/* Say a word of jr_frame_word, which is taken over; why this node cannot do
+ * what it is to do; and what is in the outbox. agent_send.c. */
+void jr_agent_say(struct jr_agent *agent, json_t *word);
+void jr_agent_refuse(struct jr_agent *agent, const struct jr_error *why);
+void jr_agent_send(struct jr_agent *agent);
+void jr_agent_on_room(void *owner, uint32_t events);
+
+/* Console pipes rest while nobody takes what they hold. */
+void jr_agent_pace(struct jr_agent *agent);
+
+/* Show no more of the last run. agent_ranks.c. */
+void jr_agent_end_showing(struct jr_agent *agent);
+
+/* Fork the process that runs the ranks, and hand on what comes from it, to its
+ * end. Returns 0, or -1 with `err`. agent_ranks.c. */
+int jr_agent_start(struct jr_agent *agent, const json_t *go,
+                   struct jr_error *err);
+
+/* Do what the head says at descriptor 0, until that ends. agent_messages.c. */
+void jr_agent_on_input(void *owner, uint32_t events);
+
+#endif

@@ -1,0 +1,152 @@
+/* The process that runs the ranks, from its fork to its end: what comes from it
+ * goes to the head. */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cluster/agent_parts.h"
+
+#include "base/banned.h"
+
+static void close_agent_fd(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+void jr_agent_leave(struct jr_agent *agent)
+{
+    close_agent_fd(&agent->orders_fd);
+    agent->leaving = true;
+    jr_agent_end_showing(agent);
+}
+
+static void end_source(struct jr_agent_source *source)
+{
+    struct jr_agent *agent = source->agent;
+    if (!source->paused)
+        jr_loop_remove(&agent->loop, &source->watch);
+    close_agent_fd(&source->watch.fd);
+}
+
+/* What is in the console's pipes is all that there is, whoever has them. */
+static void end_console(struct jr_agent *agent)
+{
+    struct jr_agent_source *sources = agent->sources;
+    for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR; i++) {
+        ssize_t len;
+        while (sources[i].watch.fd >= 0 &&
+               (len = read(sources[i].watch.fd, agent->bytes, JR_AGENT_PIECE)) >
+                   0)
+            jr_frame_bytes(&agent->outbox, agent->node, sources[i].type,
+                           agent->bytes, (size_t)len);
+        if (sources[i].watch.fd >= 0)
+            end_source(&sources[i]);
+    }
+}
+
+/* Who shows ends by that nobody takes it. */
+void jr_agent_end_showing(struct jr_agent *agent)
+{
+    for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR && agent->behind; i++)
+        if (agent->sources[i].watch.fd >= 0)
+            end_source(&agent->sources[i]);
+    agent->behind = false;
+}
+
+/* All is shown, once the process that does it has closed its pipes. */
+static void check_console_shown(struct jr_agent *agent)
+{
+    struct jr_agent_source *sources = agent->sources;
+    if (!agent->behind || sources[JR_AGENT_END_OUT].watch.fd >= 0 ||
+        sources[JR_AGENT_END_ERR].watch.fd >= 0)
+        return;
+    agent->behind = false;
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        continue;
+    jr_agent_say(agent, jr_frame_word(agent->node, "shown"));
+}
+
+static void finish_node_run(struct jr_agent *agent)
+{
+    const struct jr_agent_hooks *hooks = agent->hooks;
+    int status = 0;
+    while (waitpid(agent->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    agent->pid = 0;
+    close_agent_fd(&agent->orders_fd);
+    agent->behind = !agent->leaving && WIFEXITED(status) &&
+                    WEXITSTATUS(status) == JR_AGENT_BEHIND;
+    if (!agent->behind)
+        end_console(agent);
+    json_t *word = jr_frame_word(agent->node, "done");
+    jr_json_set_int(word, "signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    jr_json_set_bool(word, "behind", agent->behind);
+    jr_json_set_int(word, "port", hooks->offer(hooks->data));
+    jr_agent_say(agent, word);
+}
+
+/* Both processes of the run have the events' pipe, and the one that tells the
+ * outcome its own. Once they have ended, so have all others. */
+static void end_run(struct jr_agent *agent)
+{
+    struct jr_agent_source *sources = agent->sources;
+    if (agent->pid == 0 || sources[JR_AGENT_END_EVENT].watch.fd >= 0 ||
+        sources[JR_AGENT_END_OUTCOME].watch.fd >= 0)
+        return;
+    finish_node_run(agent);
+    check_console_shown(agent);
+}
+
+static void on_bytes(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_agent_source *source = owner;
+    struct jr_agent *agent = source->agent;
+    ssize_t len = read(source->watch.fd, agent->bytes, JR_AGENT_PIECE);
+    if (len < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (len <= 0)
+        end_source(source);
+    else
+        jr_frame_bytes(&agent->outbox, agent->node, source->type, agent->bytes,
+                       (size_t)len);
+    if (agent->pid != 0)
+        end_run(agent);
+    else
+        check_console_shown(agent);
+    jr_agent_send(agent);
+}
+
+int jr_agent_start(struct jr_agent *agent, const json_t *go,
+                   struct jr_error *err)
+{
+    static const enum jr_flow types[] = {
+        [JR_AGENT_END_OUT] = JR_FLOW_OUT,
+        [JR_AGENT_END_ERR] = JR_FLOW_ERR,
+        [JR_AGENT_END_EVENT] = JR_FLOW_EVENT,
+        [JR_AGENT_END_OUTCOME] = JR_FLOW_OUTCOME,
+    };
+    const struct jr_agent_hooks *hooks = agent->hooks;
+    struct jr_agent_run run;
+    jr_agent_end_showing(agent);
+    if (hooks->prepare(hooks->data, go, err) != 0)
+        return -1;
+    if (jr_agent_fork(&run, hooks) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "could not fork the run");
+    agent->pid = run.pid;
+    agent->orders_fd = run.orders_fd;
+    for (int i = 0; i < JR_AGENT_ENDS; i++) {
+        struct jr_agent_source *source = &agent->sources[i];
+        *source = (struct jr_agent_source){
+            .watch = {run.fds[i], on_bytes, source},
+            .agent = agent,
+            .type = types[i],
+        };
+        if (jr_loop_add(&agent->loop, &source->watch, EPOLLIN) != 0)
+            end_source(source);
+    }
+    return 0;
+}

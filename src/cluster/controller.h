@@ -1,0 +1,86 @@
+/*
+ * The head of a job on several nodes: it has srun start an agent on each
+ * (agent.h), and speaks with all of them through srun's standard streams
+ * (message.h). So there is no port and no file between them, and an agent whose
+ * head is gone hears that its input has ended.
+ *
+ * The head waits for events, and for signs of life (heartbeat.h). Policies are
+ * those of the runner on each node; the head hands on what one node's means to
+ * the others: the first that begins to stop its ranks stops all.
+ */
+#ifndef JR_CONTROLLER_H
+#define JR_CONTROLLER_H
+
+#include <signal.h>
+
+#include <jobrun/plan.h>
+#include <jobrun/run.h>
+
+#include "base/json.h"
+
+struct jr_head;
+struct jr_run_options;
+
+struct jr_head_options {
+    const char *program; /* jobrun, as nodes find it */
+    uint32_t nodes;
+    char *const *hosts; /* as the scheduler lists them, for nodes of which
+                           nothing was heard yet; NULL: not known */
+    char *const *envp;
+    uint64_t start_ms; /* for all nodes to answer; 0: five minutes */
+    void (*note)(void *data, const char *line); /* what srun says; NULL */
+    void *data;
+};
+
+/* What a node said of itself. */
+struct jr_head_node {
+    const char *host;
+    const char *facts; /* YAML, as --on reads it */
+    size_t facts_len;
+    const char *seats; /* what its ranks have of it; from jr_head_brief on */
+    size_t seats_len;
+    uint32_t port;   /* that it holds for rank 0 to listen at; 0: none */
+    int64_t skew_ns; /* its wall clock less ours */
+};
+
+/* Start the agents and hear all of them. -1 with `err`: a node could not, or
+ * was not heard of in time, or there are more agents than nodes. What was
+ * started has ended then. Options are borrowed until jr_head_close. */
+int jr_head_open(struct jr_head **ret, const struct jr_head_options *options,
+                 struct jr_error *err);
+
+/* Valid until the next call. */
+struct jr_head_node jr_head_node(const struct jr_head *head, uint32_t node);
+
+/* Append "node 1 (gpu02)"; its number alone where nobody knows its host. */
+void jr_head_name(struct jr_buf *out, const struct jr_head *head,
+                  uint32_t node);
+
+/* Hand the resolved spec (message.h), which is taken over, to all nodes, and
+ * wait for every one to be ready for it. -1 with what the first that is not
+ * says. */
+int jr_head_brief(struct jr_head *head, json_t *spec, struct jr_error *err);
+
+/* A node that cannot take part in another attempt, in words; NULL: all can.
+ * Valid until jr_head_close. */
+const char *jr_head_lacks(const struct jr_head *head);
+
+/* Run an attempt: to its end on every node, whatever happens. 0 with the
+ * outcome of all ranks of `plan`, which has all of the world; or -1 where it
+ * could not begin on a node. Of the options: dir, out_fd, err_fd, ignored. */
+int jr_head_run(struct jr_head *head, struct jr_outcome *ret,
+                const struct jr_plan *plan,
+                const struct jr_run_options *options, uint32_t attempt,
+                struct jr_error *err);
+
+/* Show what runs have left, on whatever node, however long the console takes,
+ * or until one of the signals that `policy` and `ignored` mean by a stop, which
+ * are blocked; a second or so where the run was `stopped` itself. Returns
+ * whether all was shown. */
+bool jr_head_show_rest(struct jr_head *head, const struct jr_policy *policy,
+                       const sigset_t *ignored, bool stopped);
+
+/* Let the agents go, and wait for srun to end. NULL is allowed. */
+void jr_head_close(struct jr_head *head);
+
+#endif

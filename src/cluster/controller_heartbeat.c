@@ -1,0 +1,133 @@
+#include "cluster/heartbeat.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "cluster/controller_parts.h"
+
+#include "base/banned.h"
+
+/* The nodes that are at work, and those of them that are silent. */
+struct silence {
+    uint32_t running, silent;
+    uint32_t first; /* that is silent */
+};
+
+void jr_beat_begin(struct jr_head *head)
+{
+    uint64_t now = jr_clock_ns();
+    for (uint32_t i = 0; i < head->options.nodes; i++) {
+        head->nodes[i].silent = 0;
+        head->nodes[i].going = head->nodes[i].begun = false;
+        head->nodes[i].heard_ns = now;
+    }
+    head->beat.at = now + JR_BEAT_NS;
+}
+
+void jr_beat_heard(struct jr_head *head, uint32_t node)
+{
+    head->nodes[node].silent = 0;
+    head->nodes[node].begun = head->nodes[node].going;
+    head->nodes[node].heard_ns = jr_clock_ns();
+}
+
+/* Whether it should give signs of life. */
+static bool should_node_beat(const struct jr_node_side *side)
+{
+    return side->state >= JR_NODE_MET && side->state <= JR_NODE_RUNS;
+}
+
+static bool is_node_silent(const struct jr_node_side *side)
+{
+    bool patient = side->state == JR_NODE_RUNS && !side->begun;
+    unsigned most = patient ? JR_BEATS * JR_BEAT_PATIENCE : JR_BEATS;
+    return should_node_beat(side) && side->silent >= most;
+}
+
+static struct silence count_turn(struct jr_head *head)
+{
+    struct silence found = {0};
+    for (uint32_t i = head->options.nodes; i-- > 0;) {
+        struct jr_node_side *side = &head->nodes[i];
+        found.running += should_node_beat(side);
+        side->silent++;
+        if (is_node_silent(side)) {
+            found.silent++;
+            found.first = i;
+        }
+    }
+    return found;
+}
+
+static void describe_silence(struct jr_buf *out, const struct jr_head *head,
+                             const struct silence *found)
+{
+    const struct jr_node_side *side = &head->nodes[found->first];
+    uint64_t silent_ns = jr_clock_ns() - side->heard_ns;
+    bool all = found->silent == found->running && found->running > 1;
+    char since[32];
+    jr_clock_rfc3339(since, jr_clock_wall_ns() - silent_ns);
+    jr_buf_str(out, "nothing was heard of ");
+    if (all)
+        jr_buf_str(out, "any node");
+    else
+        jr_head_name(out, head, found->first);
+    if (!all && found->silent > 1)
+        jr_buf_printf(out, ", nor of %u other%s,", found->silent - 1,
+                      found->silent > 2 ? "s" : "");
+    jr_buf_printf(out, " since %s, for ", since);
+    jr_clock_human(out, silent_ns);
+    if (all)
+        jr_buf_printf(out, ": this machine is cut off, or srun (pid %d) hangs",
+                      (int)head->srun.pid);
+    else
+        jr_buf_printf(out,
+                      ": it is down, cut off or stopped; see `scontrol "
+                      "show node %s`",
+                      side->host);
+}
+
+/* Before there is a run, a node that is lost is the end. */
+static void mark_silent_lost(struct jr_head *head, const struct silence *found,
+                             const char *how)
+{
+    if (head->run == NULL) {
+        head->gone = true;
+        head->gone_node = found->first;
+        (void)snprintf(head->said, sizeof head->said, "%s", how);
+        return;
+    }
+    for (uint32_t i = 0; i < head->options.nodes; i++)
+        if (is_node_silent(&head->nodes[i])) {
+            head->nodes[i].state = JR_NODE_LOST;
+            jr_head_run_lost(head->run, i, how);
+        }
+}
+
+static void on_heartbeat_silence(struct jr_head *head,
+                                 const struct silence *found)
+{
+    struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
+    describe_silence(&how, head, found);
+    mark_silent_lost(head, found, how.failed ? "" : how.data);
+    if (!how.failed && head->run != NULL &&
+        !head->run->stopped) /* else the report tells it */
+        jr_head_run_noise(head->run, 1, how.data, how.len);
+}
+
+void jr_beat_due(void *owner)
+{
+    struct jr_head *head = owner;
+    bool unasked = head->run != NULL && head->run->plan->policy->on_failure ==
+                                            JR_ON_FAILURE_CONTINUE;
+    if (head->run != NULL && head->run->lost && !unasked)
+        return; /* nothing may be said, and all are told to stop */
+    const struct silence found = count_turn(head);
+    if (found.silent > 0)
+        on_heartbeat_silence(head, &found);
+    if (found.silent > 0 && !unasked)
+        return;
+    if (!unasked)
+        jr_head_tell(head, jr_head_word("beat"));
+    head->beat.at = jr_clock_ns() + JR_BEAT_NS;
+}

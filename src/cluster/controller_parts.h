@@ -1,0 +1,173 @@
+/* What the files of the head share: controller.c meets the agents and lets them
+ * go, controller_srun.c speaks with them through srun, controller_messages.c
+ * takes what they say, controller_wait.c waits for all of them;
+ * controller_run.c runs an attempt, controller_events.c takes what happens on
+ * the nodes. Not for other layers. */
+#ifndef JR_CONTROLLER_PARTS_H
+#define JR_CONTROLLER_PARTS_H
+
+#include "cluster/controller.h"
+#include "cluster/heartbeat.h"
+#include "cluster/message.h"
+#include "cluster/srun.h"
+#include "eventloop/loop.h"
+#include "eventloop/signals.h"
+#include "output/console.h"
+#include "store/events.h"
+
+#define JR_HEAD_PIECE (64U << 10) /* bytes that are read at once */
+
+/* How far a node has come. Beyond JR_NODE_RUNS nothing is awaited of it. */
+enum jr_node_state {
+    JR_NODE_SILENT,
+    JR_NODE_MET,   /* said hello */
+    JR_NODE_READY, /* has the spec */
+    JR_NODE_RUNS,
+    JR_NODE_DONE,
+    JR_NODE_REFUSED,
+    JR_NODE_LOST
+};
+
+struct jr_node_side {
+    enum jr_node_state state;
+    char *host; /* NULL: not known yet */
+    uint32_t port;
+    int64_t skew_ns;   /* its wall clock less ours */
+    int64_t offset_ns; /* its monotonic clock less ours */
+    uint64_t blur_ns;  /* how exactly that is known */
+    bool returned;     /* all its ranks have, or nobody waits for them */
+    bool asked;        /* for how long its ranks have been silent */
+    bool behind;       /* its run is over, and not all of it is shown */
+    int signal;        /* its run's own process died of it */
+    bool going;        /* it has heard that an attempt begins */
+    bool begun;        /* and has made ready for it: it says more */
+    unsigned silent;   /* heartbeat.h: turns since something was heard of it */
+    uint64_t heard_ns; /* when that was */
+    struct jr_buf streams[JR_FLOW_COUNT];
+};
+
+struct jr_head_run;
+
+struct jr_head {
+    struct jr_head_options options;
+    struct jr_srun srun;
+    struct jr_loop loop;
+    struct jr_watch out, err; /* srun's */
+    struct jr_watch in, process;
+    struct jr_inlet out_lines, err_lines;
+    struct jr_buf outbox; /* what srun has not taken yet */
+    size_t sent;
+    bool in_watched;
+    struct jr_timer patience, beat;
+    bool late;               /* it is over */
+    bool gone;               /* an agent is, before it was to go */
+    uint32_t gone_node;      /* whose */
+    bool ended;              /* srun is gone, and all it had is read */
+    int status;              /* of waitpid(2), then */
+    char said[512];          /* the last that srun said */
+    struct jr_error refusal; /* the first of a node */
+    bool refused;
+    struct jr_node_side *nodes;
+    struct jr_head_run *run; /* NULL: none goes on */
+    struct jr_screen screen; /* from the first run on, which is `screened` */
+    bool screened;
+    bool held; /* it is full, and agents send nothing for it */
+    bool cut;  /* nor is anything wanted for it any more */
+    char *bytes;
+    uint64_t heard_bytes, told_bytes;
+};
+
+/* Start srun, and end it: the agents hear that their input has ended, and after
+ * a while srun is killed. -1 with `err`. controller_srun.c. */
+int jr_head_connect(struct jr_head *head, struct jr_error *err);
+void jr_head_disconnect(struct jr_head *head);
+
+/* Take a frame of an agent; and what srun has said last (`said`), as far as it
+ * is about tasks and nodes. controller_messages.c. */
+void jr_head_hear(struct jr_head *head, const json_t *frame);
+void jr_head_heed(struct jr_head *head);
+
+/* A word of the head, {"t":type}, to which more may be set; the caller's. */
+json_t *jr_head_word(const char *type);
+
+/* Tell all agents; `word` is taken over. */
+void jr_head_tell(struct jr_head *head, json_t *word);
+
+/* Say no more: the agents hear that their input has ended. */
+void jr_head_hush(struct jr_head *head);
+
+/* One turn of the loop. */
+void jr_head_turn(struct jr_head *head);
+
+/* Wait, within timeouts.start, until all nodes are in `state`. -1 with which is
+ * not, and why; `what` is what it did not do: "answer". controller_wait.c. */
+int jr_head_await(struct jr_head *head, enum jr_node_state state,
+                  const char *what, struct jr_error *err);
+
+/* The console, of all runs: have it; take the whole lines of a stream of a
+ * node; show bytes that end a line. controller_console.c. */
+void jr_head_screen(struct jr_head *head, int out_fd, int err_fd);
+void jr_head_take_lines(struct jr_head *head, uint32_t node, enum jr_flow type);
+void jr_head_show(struct jr_head *head, int stream, const char *bytes,
+                  size_t len);
+
+/* Whether any node has said hello. */
+bool jr_head_has_met(const struct jr_head *head);
+
+/* How srun, which is gone, came to its end; append it. controller_wait.c. */
+void jr_head_end(struct jr_buf *out, const struct jr_head *head);
+
+/* Whether a node is still in a state before `state`. */
+bool jr_head_awaits(const struct jr_head *head, enum jr_node_state state);
+
+/* An attempt that goes on. */
+struct jr_head_run {
+    struct jr_head *head;
+    const struct jr_plan *plan;
+    const struct jr_run_options *options;
+    struct jr_outcome *outcome;
+    struct jr_watch signals;
+    struct jr_signals uses;
+    struct jr_events events;
+    uint64_t go_ns;
+    uint32_t *first;  /* rank of each node, and one more */
+    uint32_t running; /* nodes */
+    bool asking;      /* nodes are asked about their silence */
+    bool spoken;      /* one of them has been silent for less than the limit */
+    bool stopped, released, ended_well, lost;
+    int result;
+    struct jr_error *err;
+};
+
+/* All nodes are to stop their ranks; who does not in time is given up. Once an
+ * agent is gone, srun would end all others at the next word to it: that there
+ * will be none is a stop, too. */
+void jr_head_run_stop(struct jr_head_run *run);
+
+/* The exit barrier: all ranks of a node have returned, or nobody waits for
+ * them; and it is open. */
+void jr_head_run_returned(struct jr_head_run *run, uint32_t node);
+void jr_head_run_release(struct jr_head_run *run);
+
+/* Our time of a node's; 0 stays 0. */
+uint64_t jr_head_run_ns(const struct jr_node_side *side, uint64_t ns);
+
+/* Whether all nodes have told of their silence, and what follows: to be looked
+ * at again when one that was asked has nothing more to say. */
+void jr_head_run_silence(struct jr_head_run *run);
+
+/* A line of the events of a node: controller_events.c. */
+void jr_head_run_event(struct jr_head_run *run, uint32_t node, const char *line,
+                       size_t len);
+
+/* What a run does with what comes meanwhile. */
+void jr_head_run_stream(struct jr_head_run *run, uint32_t node,
+                        enum jr_flow type);
+void jr_head_run_begun(struct jr_head_run *run, uint32_t node,
+                       const json_t *word);
+void jr_head_run_over(struct jr_head_run *run, uint32_t node);
+void jr_head_run_lost(struct jr_head_run *run, uint32_t node, const char *how);
+void jr_head_run_noise(struct jr_head_run *run, int stream, const char *line,
+                       size_t len);
+
+#endif

@@ -1,0 +1,429 @@
+/*
+ * An attempt on all nodes: the word to begin, what comes meanwhile, and one
+ * outcome of all ranks.
+ *
+ * Times come by each node's own clock. How that stands to ours is known from
+ * the word that it has begun, which was said between our saying "go" and our
+ * hearing it; half of that time is how far off it can be (`blur_ns`). What two
+ * nodes did within their blur cannot be told apart.
+ *
+ * A node whose run stops its ranks, for whatever reason of its own, stops all:
+ * the others hear it at once. A node that is not heard of any more is lost, and
+ * so are its ranks.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cluster/controller_parts.h"
+#include "cluster/outcome_message.h"
+#include "eventloop/signals.h"
+#include "spawn/run_options.h"
+#include "store/events.h"
+#include "store/outcome.h"
+#include "store/run_folder.h"
+
+#include "base/banned.h"
+
+#define MOST_PIDS (sizeof((struct jr_outcome *)0)->left_pids / sizeof(int32_t))
+
+#define MS       UINT64_C(1000000)
+#define SLACK_NS (UINT64_C(25) * 1000000000) /* for SIGKILL, and to say so */
+
+void jr_head_run_stop(struct jr_head_run *run)
+{
+    const struct jr_policy *policy = run->plan->policy;
+    uint64_t most_ms = policy->timeouts.stop_grace_ms + policy->on_hang.wait_ms;
+    if (run->lost)
+        jr_head_hush(run->head);
+    if (run->stopped)
+        return;
+    run->stopped = true;
+    if (!run->lost)
+        jr_head_tell(run->head, jr_head_word("stop"));
+    run->head->late = false;
+    run->head->patience.at = jr_clock_ns() + most_ms * MS + SLACK_NS;
+}
+
+void jr_head_run_release(struct jr_head_run *run)
+{
+    if (!run->released)
+        jr_head_tell(run->head, jr_head_word("release"));
+    run->released = true;
+}
+
+void jr_head_run_returned(struct jr_head_run *run, uint32_t node)
+{
+    bool all = true;
+    run->head->nodes[node].returned = true;
+    for (uint32_t i = 0; i < run->plan->nodes; i++)
+        all = all && run->head->nodes[i].returned;
+    if (all)
+        jr_head_run_release(run);
+}
+
+uint64_t jr_head_run_ns(const struct jr_node_side *side, uint64_t ns)
+{
+    return ns == 0 ? 0 : ns - (uint64_t)side->offset_ns;
+}
+
+void jr_head_run_noise(struct jr_head_run *run, int stream, const char *line,
+                       size_t len)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_escaped(&text, line, len);
+    jr_buf_char(&text, '\n');
+    if (!text.failed)
+        jr_head_show(run->head, stream, text.data, text.len);
+}
+
+/* Take the whole lines of the events. */
+static void take_events(struct jr_head_run *run, uint32_t node)
+{
+    struct jr_buf *stream = &run->head->nodes[node].streams[JR_FLOW_EVENT];
+    const char *end =
+        stream->len == 0 ? NULL : memrchr(stream->data, '\n', stream->len);
+    if (end == NULL)
+        return;
+    size_t len = (size_t)(end + 1 - stream->data);
+    for (const char *line = stream->data; line <= end;) {
+        const char *stop = memchr(line, '\n', (size_t)(end + 1 - line));
+        jr_head_run_event(run, node, line, (size_t)(stop - line));
+        line = stop + 1;
+    }
+    memmove(stream->data, stream->data + len, stream->len - len);
+    stream->len -= len;
+}
+
+void jr_head_run_stream(struct jr_head_run *run, uint32_t node,
+                        enum jr_flow type)
+{
+    if (type == JR_FLOW_EVENT)
+        take_events(run, node);
+}
+
+/* Nodes. */
+
+void jr_head_run_begun(struct jr_head_run *run, uint32_t node,
+                       const json_t *word)
+{
+    struct jr_node_side *side = &run->head->nodes[node];
+    uint64_t now = jr_clock_ns();
+    uint64_t middle = run->go_ns + (now - run->go_ns) / 2;
+    side->going = true;
+    jr_buf_clear(&side->streams[JR_FLOW_OUT]); /* lines of earlier attempts */
+    jr_buf_clear(&side->streams[JR_FLOW_ERR]);
+    side->offset_ns = jr_clock_ahead(jr_json_get_int(word, "at"), middle);
+    side->blur_ns = (now - run->go_ns) / 2;
+    if (side->blur_ns > run->outcome->blur_ns)
+        run->outcome->blur_ns = side->blur_ns;
+}
+
+/* Take over what a node says of itself and of its ranks. */
+static void merge_node_outcome(struct jr_head_run *run, uint32_t node,
+                               const struct jr_outcome *part)
+{
+    struct jr_outcome *all = run->outcome;
+    const struct jr_node_side *side = &run->head->nodes[node];
+    bool bad = part->timed_out_by != JR_TIMEOUT_NONE ||
+               part->stop_signal != 0 || part->runner_signal != 0;
+    for (uint32_t i = 0; i < part->count; i++) {
+        struct jr_rank_outcome *rank = &part->ranks[i];
+        rank->started_ns = jr_head_run_ns(side, rank->started_ns);
+        rank->ended_ns = jr_head_run_ns(side, rank->ended_ns);
+        rank->alive_ns = jr_head_run_ns(side, rank->alive_ns);
+        rank->exiting_ns = jr_head_run_ns(side, rank->exiting_ns);
+        rank->told_ns = jr_head_run_ns(side, rank->told_ns);
+        rank->heard_ns = jr_head_run_ns(side, rank->heard_ns);
+        rank->skew_ns = side->skew_ns;
+        bad = bad || rank->end == JR_END_START ||
+              (!jr_outcome_is_well(rank) &&
+               run->plan->policy->on_failure == JR_ON_FAILURE_STOP);
+    }
+    if (all->timed_out_by == JR_TIMEOUT_NONE)
+        all->timed_out_by = part->timed_out_by;
+    all->pattern_limits += part->pattern_limits;
+    if (all->stop_signal == 0)
+        all->stop_signal = part->stop_signal;
+    if (all->runner_signal == 0)
+        all->runner_signal = part->runner_signal;
+    if (all->start_text[0] == '\0')
+        memcpy(all->start_text, part->start_text, sizeof all->start_text);
+    for (uint32_t i = 0; i < part->left && all->left + i < MOST_PIDS; i++)
+        all->left_pids[all->left + i] = part->left_pids[i];
+    all->left += part->left;
+    if (bad)
+        jr_head_run_stop(run);
+}
+
+/* Its ranks are gone, whatever they were about to say. */
+static void lose_ranks(struct jr_head_run *run, uint32_t node, enum jr_end end)
+{
+    for (uint32_t i = run->first[node]; i < run->first[node + 1]; i++) {
+        struct jr_rank_outcome *rank = &run->outcome->ranks[i];
+        if (rank->end != JR_END_NONE)
+            continue;
+        rank->end = end;
+        rank->ended_ns = jr_clock_ns();
+        if (end == JR_END_NONE && rank->pid != 0) {
+            rank->killed = true;
+            rank->stopped_with = SIGKILL;
+        }
+    }
+}
+
+/* What it died of, and no word of what became of the ranks. */
+static void lose_run(struct jr_head_run *run, uint32_t node, int sig)
+{
+    run->outcome->runner_signal = sig;
+    lose_ranks(run, node, JR_END_NONE);
+    jr_head_run_stop(run);
+}
+
+static void lose_node(struct jr_head_run *run, uint32_t node, enum jr_end end,
+                      const char *how)
+{
+    struct jr_outcome *outcome = run->outcome;
+    jr_events_add(&run->events,
+                  &(struct jr_event){.name = JR_EVENT_NODE_LOST, .node = node});
+    jr_events_flush(&run->events);
+    lose_ranks(run, node, end);
+    if (outcome->lost_text[0] == '\0')
+        (void)snprintf(outcome->lost_text, sizeof outcome->lost_text, "%s",
+                       how);
+}
+
+void jr_head_run_lost(struct jr_head_run *run, uint32_t node, const char *how)
+{
+    run->lost = true;
+    lose_node(run, node, JR_END_LOST, how);
+    jr_head_run_returned(run, node);
+    jr_head_run_silence(run);
+    if (run->plan->policy->on_failure == JR_ON_FAILURE_STOP)
+        jr_head_run_stop(run);
+}
+
+static void could_not_begin(struct jr_head_run *run, uint32_t node,
+                            const char *text)
+{
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_head_name(&name, run->head, node);
+    if (run->result == 0)
+        (void)jr_error_set(run->err, JR_STATUS_LAUNCH, "%s: %s",
+                           name.failed ? "a node" : name.data, text);
+    run->result = -1;
+    jr_head_run_stop(run);
+}
+
+void jr_head_run_over(struct jr_head_run *run, uint32_t node)
+{
+    struct jr_node_side *side = &run->head->nodes[node];
+    struct jr_buf *text = &side->streams[JR_FLOW_OUTCOME];
+    uint32_t count = run->first[node + 1] - run->first[node];
+    struct jr_outcome part = {.ranks = run->outcome->ranks + run->first[node]};
+    struct jr_error why = {0};
+    if (side->signal != 0)
+        lose_run(run, node, side->signal);
+    else if (jr_tally_read(&part, count, text->data, text->len, &why) == 0)
+        merge_node_outcome(run, node, &part);
+    else
+        could_not_begin(run, node, why.text);
+    jr_buf_clear(text);
+    jr_head_run_returned(run, node);
+    jr_head_run_silence(run);
+}
+
+/* Signals. */
+
+static void on_controller_signal(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_head_run *run = owner;
+    pid_t pid;
+    int sig = jr_signal_read(run->signals.fd, &pid);
+    enum jr_signal_use use = run->uses.use[sig];
+    if (use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
+        return;
+    json_t *word = jr_head_word("signal");
+    jr_json_set_int(word, "signal", sig);
+    jr_head_tell(run->head, word);
+    if (use == JR_SIGNAL_SUSPEND) {
+        jr_head_tell(run->head, jr_head_word("away"));
+        (void)kill(getpid(), SIGSTOP);
+    }
+    if (use != JR_SIGNAL_STOP)
+        return;
+    if (run->outcome->stop_signal == 0)
+        run->outcome->stop_signal = sig;
+    jr_head_run_stop(run);
+}
+
+static int watch_controller_signals(struct jr_head_run *run, sigset_t *ret_mask)
+{
+    sigset_t set;
+    jr_signals_make(&run->uses, run->plan->policy, &run->options->ignored);
+    jr_signals_set(&run->uses, &set);
+    (void)sigprocmask(SIG_BLOCK, &set, ret_mask);
+    run->signals =
+        (struct jr_watch){signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+                          on_controller_signal, run};
+    return run->signals.fd < 0
+               ? -1
+               : jr_loop_add(&run->head->loop, &run->signals, EPOLLIN);
+}
+
+/* From begin to end. */
+
+/* Where each node's ranks begin. */
+static int find_ranks(struct jr_head_run *run)
+{
+    const struct jr_plan *plan = run->plan;
+    run->first = calloc((size_t)plan->nodes + 1, sizeof *run->first);
+    if (run->first == NULL)
+        return -1;
+    for (uint32_t i = 0; i < plan->world_size; i++)
+        run->first[plan->ranks[i].node_rank + 1]++;
+    for (uint32_t node = 0; node < plan->nodes; node++)
+        run->first[node + 1] += run->first[node];
+    return 0;
+}
+
+/* srun is gone, or nobody waits any more: if it had not lost a node before,
+ * it has lost all that were at work. */
+static void lose_nodes(struct jr_head_run *run)
+{
+    struct jr_head *head = run->head;
+    struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (head->ended)
+        jr_head_end(&how, head);
+    else
+        jr_buf_str(&how, "it was told to stop its ranks, and has not said that "
+                         "it did");
+    for (uint32_t i = 0; i < run->plan->nodes; i++)
+        if (head->nodes[i].state == JR_NODE_RUNS) {
+            head->nodes[i].state = JR_NODE_LOST;
+            lose_node(run, i, run->lost ? JR_END_NONE : JR_END_LOST,
+                      how.failed ? "" : how.data);
+        }
+}
+
+/* What the attempt before has left to show on its nodes is left there. */
+static void leave_earlier_attempt(struct jr_head_run *run, uint32_t attempt)
+{
+    struct jr_head *head = run->head;
+    char line[160];
+    bool behind = false;
+    for (uint32_t i = 0; i < run->plan->nodes; i++) {
+        behind = behind || head->nodes[i].behind;
+        head->nodes[i].behind = false;
+    }
+    (void)snprintf(line, sizeof line,
+                   "jobrun: the console had not shown all of attempt %u when "
+                   "the next began: jobrun logs --attempt %u has it",
+                   attempt - 1, attempt - 1);
+    if (behind)
+        jr_head_run_noise(run, 1, line, strlen(line));
+}
+
+static void begin_nodes(struct jr_head_run *run, uint32_t attempt)
+{
+    struct jr_head *head = run->head;
+    json_t *word = jr_head_word("go");
+    leave_earlier_attempt(run, attempt);
+    for (uint32_t i = 0; i < run->plan->nodes; i++) {
+        head->nodes[i].state = JR_NODE_RUNS;
+        head->nodes[i].returned = false;
+        head->nodes[i].signal = 0;
+    }
+    jr_json_set_int(word, "attempt", attempt);
+    jr_json_set_int(word, "port", run->plan->master_port);
+    jr_json_set_str(word, "run_id", run->plan->run_id);
+    run->go_ns = jr_clock_ns();
+    jr_json_set_bool(word, "beats",
+                     run->plan->policy->on_failure == JR_ON_FAILURE_STOP);
+    jr_head_tell(head, word);
+    jr_beat_begin(head);
+}
+
+static void follow_nodes(struct jr_head_run *run)
+{
+    struct jr_head *head = run->head;
+    while (!head->ended && !head->late && jr_head_awaits(head, JR_NODE_DONE)) {
+        jr_head_turn(head);
+        if (head->refused && run->result == 0) {
+            run->result = -1;
+            if (run->err != NULL)
+                *run->err = head->refusal;
+            jr_head_run_stop(run);
+        }
+    }
+    lose_nodes(run);
+    head->patience.at = head->beat.at = 0;
+}
+
+static void finalize_outcome(struct jr_head_run *run)
+{
+    struct jr_outcome *outcome = run->outcome;
+    outcome->ended_ns = jr_clock_ns();
+    outcome->ended_wall_ns = jr_clock_wall_ns();
+    outcome->console_failed = run->head->screen.failed;
+    outcome->console_errno = run->head->screen.error;
+    jr_events_add(&run->events,
+                  &(struct jr_event){.name = JR_EVENT_AGENTS,
+                                     .nodes = run->plan->nodes,
+                                     .heard = run->head->heard_bytes,
+                                     .told = run->head->told_bytes});
+}
+
+static void close_run(struct jr_head_run *run, const sigset_t *mask)
+{
+    run->head->run = NULL;
+    jr_events_close(&run->events);
+    if (run->signals.fd >= 0) {
+        jr_loop_remove(&run->head->loop, &run->signals);
+        (void)close(run->signals.fd);
+    }
+    free(run->first);
+    (void)sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
+int jr_head_run(struct jr_head *head, struct jr_outcome *ret,
+                const struct jr_plan *plan,
+                const struct jr_run_options *options, uint32_t attempt,
+                struct jr_error *err)
+{
+    struct jr_outcome outcome = {0};
+    struct jr_head_run run = {
+        .head = head,
+        .plan = plan,
+        .options = options,
+        .outcome = &outcome,
+        .signals = {.fd = -1},
+        .events = {.fd = -1},
+        .err = err,
+    };
+    sigset_t mask;
+    if (jr_outcome_none(&outcome, plan) != 0)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    jr_head_screen(head, options->out_fd, options->err_fd);
+    head->run = &run;
+    if (watch_controller_signals(&run, &mask) != 0 || find_ranks(&run) != 0) {
+        run.result = jr_error_sys(err, JR_STATUS_LAUNCH, "could not begin");
+    } else {
+        jr_events_open(&run.events, options->dir->fd, options->dir->file_mode);
+        begin_nodes(&run, attempt);
+        follow_nodes(&run);
+        finalize_outcome(&run);
+    }
+    close_run(&run, &mask);
+    if (run.result == 0)
+        *ret = outcome;
+    else
+        jr_outcome_release(&outcome);
+    return run.result;
+}

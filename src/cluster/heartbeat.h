@@ -1,0 +1,45 @@
+/*
+ * Signs of life between head and agents, from the spec on to the end of the
+ * ranks. Of a node that is cut off srun says nothing before Slurm has given it
+ * up (SlurmdTimeout), and of a slurmstepd that is gone nothing at all. Before
+ * all agents have said hello there are none: until then srun may hold back what
+ * is said to the first of them.
+ *
+ * Each JR_BEAT_NS the head says `beat` and every agent answers. A node of which
+ * nothing was heard for JR_BEATS turns is lost. A file system that hangs is no
+ * reason: an agent needs none but to make ready for an attempt, which may take
+ * JR_BEAT_PATIENCE times as long. So may the head, who writes to the console
+ * and to events.jsonl: an agent who hears nothing for that long takes it for
+ * lost and stops its ranks, which is for a node that is cut off for good.
+ *
+ * Under `on_failure: continue` ranks go on without a head, and once a node is
+ * lost nothing may be said to the others. So there the head says nothing from
+ * the beginning, and agents give their signs unasked.
+ *
+ * What is counted are one's own turns, and not time: one who was stopped, or
+ * whose machine slept, has had a single turn, and has heard before it what came
+ * meanwhile. A head that is suspended says `away` first.
+ */
+#ifndef JR_HEARTBEAT_H
+#define JR_HEARTBEAT_H
+
+#include <stdint.h>
+
+#define JR_BEAT_NS       (UINT64_C(10) * 1000000000)
+#define JR_BEATS         6u
+#define JR_BEAT_PATIENCE 10u
+
+struct jr_head;
+struct jr_head_run;
+struct jr_agent;
+
+/* The head: it begins to wait; a node said something; a turn is over. */
+void jr_beat_begin(struct jr_head *head);
+void jr_beat_heard(struct jr_head *head, uint32_t node);
+void jr_beat_due(void *head);
+
+/* An agent: a run begins, the head has said something; a turn is over. */
+void jr_beat_listen(struct jr_agent *agent);
+void jr_beat_unheard(void *agent);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * The line by which Slurm starts an agent on each node of an allocation: one
+ * task a node, all its CPUs, shared with whatever else runs in the job; no
+ * binding, which is the ranks' own affair, and no MPI, which is theirs too.
+ */
+#ifndef JR_SRUN_H
+#define JR_SRUN_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/strv.h"
+#include <jobrun/error.h>
+
+struct jr_srun {
+    pid_t pid;
+    int in_fd;          /* what all agents read; ours are not blocking */
+    int out_fd, err_fd; /* what they and srun write */
+};
+
+/* Start `program agent` on `nodes` nodes, in a session of its own, so that no
+ * terminal's signal reaches it; `envp` is jobrun's. Returns 0, or -1. */
+int jr_srun_start(struct jr_srun *ret, const char *program, uint32_t nodes,
+                  char *const *envp, struct jr_error *err);
+
+/* The words, and the environment: `envp` without what would change how srun
+ * starts tasks or hands on what they print. In `arena`. */
+char **jr_srun_words(struct jr_arena *arena, const char *program,
+                     uint32_t nodes);
+char **jr_srun_environment(struct jr_arena *arena, char *const *envp);
+
+/* Whether a line that srun printed says that a node is lost, or the task on it,
+ * which is an agent that does not end by itself before its input does. `host`
+ * is the node's name; NULL: not known yet. srun_errors.c. */
+bool jr_srun_lost(const char *line, uint32_t node, const char *host);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * A list of findings: add while walking, then sort and render.
+ *
+ * The list owns copies of everything but the sources, which must outlive it.
+ */
+#ifndef JR_DIAG_H
+#define JR_DIAG_H
+
+#include <jobrun/error.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+struct jr_diags {
+    struct jr_arena arena;
+    struct jr_diag *items;
+    size_t count;
+    size_t errors, warnings; /* those that were not kept included */
+    struct jr_diag scratch;  /* see jr_diags_error */
+};
+
+#define JR_DIAGS_INIT ((struct jr_diags){0})
+
+void jr_diags_release(struct jr_diags *diags);
+
+/* Add a finding with a formatted message and return it, for help and related.
+ * `code` is the number behind JR, of codes.h; strings are copied. What comes
+ * after 1,000 findings is counted but not kept. Never NULL: a finding that is
+ * not kept is the scratch one inside `diags`, and so it is without memory, when
+ * the arena is marked failed too. Valid until the next addition. What had
+ * memory for the slot only says that there was none. */
+struct jr_diag *jr_diags_error(struct jr_diags *diags, unsigned code,
+                               struct jr_span span, const char *path,
+                               const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+struct jr_diag *jr_diags_warning(struct jr_diags *diags, unsigned code,
+                                 struct jr_span span, const char *path,
+                                 const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* Fill in the rest of a finding that the two calls above returned. */
+void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag,
+                  const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag,
+                    struct jr_span span, const char *message);
+void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag,
+                 struct jr_span span, const char *text);
+/* The same for a fix that moves the finding's field, or leaves it out (""). */
+void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag,
+                       const struct jr_fix *fix);
+
+/* By source, then position, then code; stable. The other sorts only those from
+ * `first` on, which is how the findings of one file stay together. */
+void jr_diags_sort(struct jr_diags *diags);
+void jr_diags_sort_from(struct jr_diags *diags, size_t first);
+
+/* Take out those from `first` on that an earlier file has too: the same words
+ * at the same place. Returns how many. */
+size_t jr_diags_fold(struct jr_diags *diags, size_t first);
+
+/* Append "3 errors and 1 warning". */
+void jr_diags_count(struct jr_buf *out, const struct jr_diags *diags);
+
+/* A file that was checked. Its own findings may point into other files. */
+struct jr_checked {
+    const char *name;
+    size_t first, count;     /* into the list */
+    size_t errors, warnings; /* those that were not kept included */
+    size_t folded;           /* of them, told with an earlier file */
+};
+
+/* What is told, and how. */
+struct jr_diag_report {
+    const struct jr_diags *diags;
+    const struct jr_checked *files; /* NULL: no summary, no test cases */
+    size_t files_count;
+    /* Absolute folders. The forms for CI services name files as they are seen
+     * from `root`, usually the top of a checkout; other relative names are
+     * relative to `cwd`. NULL: names stay as they are written. */
+    const char *root, *cwd;
+    bool strict; /* a warning makes a file invalid too */
+    bool color;  /* SGR sequences, in HUMAN only */
+};
+
+/* Whether nothing was found that makes a file invalid. */
+bool jr_diag_report_valid(const struct jr_diag_report *report);
+
+/* Append the report. HUMAN quotes the source line with a caret span (tabs and
+ * wide characters aligned; control bytes escaped; long lines cut around the
+ * caret), tells the related positions, and ends with a summary; JSON is the
+ * object of the contract. The time is linear in the findings and their texts,
+ * provided that the findings of a file are sorted. */
+void jr_diags_report(struct jr_buf *out, const struct jr_diag_report *report,
+                     enum jr_diag_format format);
+
+/* The same for a list alone. */
+void jr_diags_render(struct jr_buf *out, const struct jr_diags *diags,
+                     enum jr_diag_format format, bool color);
+
+/* What `explain` prints about a code ("JR0203"): title, then a paragraph, a
+ * blank line and an example; or NULL when there is no such code. */
+struct jr_code {
+    unsigned number;
+    const char *title;
+    const char *text;
+};
+const struct jr_code *jr_code_find(const char *code);
+const struct jr_code *jr_code_table(size_t *ret_count);
+
+#endif

@@ -1,0 +1,183 @@
+#include "diag/fix.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "diag/diag_text.h"
+
+#include "base/banned.h"
+
+/* The byte at a line and column: false where the text has none. The cursor
+ * moves on, so that positions in order cost one pass. */
+static bool find_byte(struct jr_diag_cursor *cursor, struct jr_span at,
+                      size_t *ret)
+{
+    uint32_t point, column = 1;
+    if (!jr_diag_find_line(cursor, &at))
+        return false;
+    const char *line = at.source->text + cursor->offset;
+    size_t byte = 0;
+    for (; column < at.column && byte < cursor->size; column++)
+        byte += jr_utf8_next(line + byte, cursor->size - byte, &point);
+    *ret = cursor->offset + byte;
+    return column == at.column;
+}
+
+/* Whether the text is what it shall be: no reading would ever be the last. */
+static bool is_edit_empty(const struct jr_edit *edit)
+{
+    const struct jr_fix *fix = edit->diag->fix;
+    size_t len = strlen(fix->text);
+    return edit->to - edit->from == len &&
+           memcmp(fix->span.source->text + edit->from, fix->text, len) == 0;
+}
+
+static bool find_bytes(struct jr_diag_cursor *cursor, struct jr_span span,
+                       size_t *ret_from, size_t *ret_to)
+{
+    if (!find_byte(cursor, span, ret_from))
+        return false;
+    span.line = span.end_line;
+    span.column = span.end_column;
+    struct jr_diag_cursor end = *cursor;
+    return find_byte(&end, span, ret_to) && *ret_to >= *ret_from;
+}
+
+static bool find_edit(struct jr_edit *edit, struct jr_diag_cursor *cursor)
+{
+    return find_bytes(cursor, edit->diag->fix->span, &edit->from, &edit->to) &&
+           !is_edit_empty(edit);
+}
+
+bool jr_fix_find(const struct jr_span *span, size_t *ret_from, size_t *ret_to)
+{
+    struct jr_diag_cursor cursor = {0};
+    return find_bytes(&cursor, *span, ret_from, ret_to);
+}
+
+/* The line and the column of a byte. */
+static void find_place(const struct jr_source *source, size_t byte,
+                       uint32_t *ret_line, uint32_t *ret_column)
+{
+    struct jr_diag_cursor cursor = {0}, next = {0};
+    struct jr_span at = {.source = source, .line = 1};
+    uint32_t point;
+    while (jr_diag_find_line(&next, &at) && next.offset <= byte) {
+        cursor = next;
+        at.line++;
+    }
+    *ret_line = cursor.line;
+    *ret_column = 1;
+    for (size_t i = cursor.offset; i < byte; (*ret_column)++)
+        i += jr_utf8_next(source->text + i, byte - i, &point);
+}
+
+struct jr_span jr_fix_span(const struct jr_source *source, size_t from,
+                           size_t to)
+{
+    struct jr_span span = {.source = source};
+    find_place(source, from, &span.line, &span.column);
+    find_place(source, to, &span.end_line, &span.end_column);
+    return span;
+}
+
+/* By position, then by the findings' own order. */
+static int compare_edits(const void *left, const void *right)
+{
+    const struct jr_diag *a = ((const struct jr_edit *)left)->diag;
+    const struct jr_diag *b = ((const struct jr_edit *)right)->diag;
+    const struct jr_span *at = &a->fix->span, *bt = &b->fix->span;
+    if (at->line != bt->line)
+        return at->line < bt->line ? -1 : 1;
+    if (at->column != bt->column)
+        return at->column < bt->column ? -1 : 1;
+    return a < b ? -1 : 1;
+}
+
+/* Whether an edit may follow the one before it: two at one place would have an
+ * order that nobody stated. */
+static bool may_edit_follow(const struct jr_edit *before,
+                            const struct jr_edit *edit)
+{
+    return edit->from >= before->to && edit->from != before->from;
+}
+
+/* The fixes that lie in the source, in the order of the text. */
+static size_t collect_edits(struct jr_edit *edits,
+                            const struct jr_source *source,
+                            const struct jr_diags *diags)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < diags->count; i++) {
+        const struct jr_fix *fix = diags->items[i].fix;
+        if (fix != NULL && fix->text != NULL && fix->span.source == source)
+            edits[count++].diag = &diags->items[i];
+    }
+    qsort(edits, count, sizeof *edits, compare_edits);
+    return count;
+}
+
+struct jr_edit *jr_fix_choose(struct jr_arena *arena,
+                              const struct jr_source *source,
+                              const struct jr_diags *diags, size_t *ret_count)
+{
+    struct jr_edit *edits = jr_arena_array(arena, diags->count, sizeof *edits);
+    struct jr_diag_cursor cursor = {0};
+    size_t count = edits == NULL ? 0 : collect_edits(edits, source, diags);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct jr_edit edit = edits[i];
+        if (find_edit(&edit, &cursor) &&
+            (kept == 0 || may_edit_follow(&edits[kept - 1], &edit)))
+            edits[kept++] = edit;
+    }
+    *ret_count = kept;
+    return kept == 0 ? NULL : edits;
+}
+
+void jr_fix_apply(struct jr_buf *out, const struct jr_source *source,
+                  const struct jr_edit *edits, size_t count)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        jr_buf_add(out, source->text + at, edits[i].from - at);
+        jr_buf_str(out, edits[i].diag->fix->text);
+        at = edits[i].to;
+    }
+    jr_buf_add(out, source->text + at, source->len - at);
+}
+
+/* "'model_parallelism' -> 'parallelism.model'", "'rank' is left out" */
+static void tell_field(struct jr_buf *out, const struct jr_diag *diag)
+{
+    jr_buf_printf(out, "'%s'", diag->path == NULL ? "" : diag->path);
+    if (diag->fix->field[0] == '\0')
+        jr_buf_str(out, " is left out");
+    else
+        jr_buf_printf(out, " -> '%s'", diag->fix->field);
+}
+
+static void tell_text(struct jr_buf *out, const struct jr_edit *edit)
+{
+    const struct jr_fix *fix = edit->diag->fix;
+    jr_buf_char(out, '\'');
+    jr_buf_escaped(out, fix->span.source->text + edit->from,
+                   edit->to - edit->from);
+    jr_buf_str(out, "' -> '");
+    jr_buf_safe(out, fix->text);
+    jr_buf_char(out, '\'');
+}
+
+void jr_fix_tell(struct jr_buf *out, const struct jr_edit *edit)
+{
+    const struct jr_diag *diag = edit->diag;
+    bool moved = diag->fix->field != NULL;
+    jr_diag_place(out, moved ? &diag->span : &diag->fix->span);
+    jr_buf_str(out, "fixed: ");
+    if (moved)
+        tell_field(out, diag);
+    else
+        tell_text(out, edit);
+    jr_buf_printf(out, " [%s]\n", diag->code);
+}

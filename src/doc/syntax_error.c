@@ -1,0 +1,247 @@
+#include "doc/syntax_error.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+#include "doc/doc.h"
+#include "doc/place.h"
+
+#include "base/banned.h"
+
+enum { ANY = -2, END = -1 };
+
+/* What a problem of libyaml 0.2.5 means to a person. */
+struct rule {
+    const char *problem; /* libyaml's words */
+    int byte;            /* what stands there: a byte, END or ANY */
+    bool at_context;     /* point at where the construct began instead */
+    unsigned code;
+    const char *message;
+    const char *help;    /* NULL for none */
+    const char *related; /* what began where libyaml's context is, or NULL */
+};
+
+#define TOKEN     "found character that cannot start any token"
+#define TAB       "found a tab character that violates indentation"
+#define TAB_BLOCK "found a tab character where an indentation space is expected"
+#define CONTENT   "did not find expected node content"
+#define BRACKET   "did not find expected ',' or ']'"
+#define BRACE     "did not find expected ',' or '}'"
+#define END_QUOTE "found unexpected end of stream"
+#define DOC_QUOTE "found unexpected document indicator"
+#define ESCAPE    "found unknown escape character"
+#define COLON     "mapping values are not allowed in this context"
+#define NO_COLON  "could not find expected ':'"
+#define NO_KEY    "did not find expected key"
+#define NO_ITEM   "did not find expected '-' indicator"
+#define ITEM      "block sequence entries are not allowed in this context"
+#define HEADER    "did not find expected comment or line break"
+#define NAME      "did not find expected alphabetic or numeric character"
+#define BEHIND    "did not find expected <document start>"
+#define HANDLE    "found undefined tag handle"
+#define VERSION   "found incompatible YAML document"
+#define DIRECTIVE "found unknown directive name"
+#define TWO_YAML  "found duplicate %YAML directive"
+#define TWO_TAG   "found duplicate %TAG directive"
+
+#define SPACES      "indent with spaces"
+#define OPEN_QUOTE  "the quote that opens here is never closed"
+#define QUOTE_COLON "quote a value that contains ': '; check the indentation"
+
+/* The first row that fits. */
+static const struct rule rules[] = {
+    {TOKEN, '\t', false, 102, "a tab cannot indent", SPACES, NULL},
+    {TOKEN, '@', false, 102, "a value cannot begin with '@'", "quote it", NULL},
+    {TOKEN, '`', false, 102, "a value cannot begin with '`'", "quote it", NULL},
+    {TOKEN, '%', false, 102, "a value cannot begin with '%'", "quote it", NULL},
+    {TAB, ANY, false, 102, "a tab cannot indent", SPACES, NULL},
+    {TAB_BLOCK, ANY, false, 102, "a tab cannot indent", SPACES, NULL},
+    {CONTENT, '?', false, 102, "a bare '?' is not allowed inside [ ] or { }",
+     "write auto, or quote it: \"???\"", NULL},
+    {CONTENT, END, true, 102, "this is never closed", NULL, NULL},
+    {CONTENT, ANY, false, 102, "a value is missing before this", NULL, NULL},
+    {BRACKET, END, true, 102, "this '[' is never closed", NULL, NULL},
+    {BRACKET, ANY, false, 102, "a ',' or ']' is missing before this", NULL,
+     "this '[' is open"},
+    {BRACE, END, true, 102, "this '{' is never closed", NULL, NULL},
+    {BRACE, ANY, false, 102, "a ',' or '}' is missing before this", NULL,
+     "this '{' is open"},
+    {END_QUOTE, ANY, true, 102, OPEN_QUOTE, NULL, NULL},
+    {DOC_QUOTE, ANY, true, 102, OPEN_QUOTE, NULL, NULL},
+    {ESCAPE, ANY, false, 102, "unknown escape in a double-quoted string",
+     "double the backslash, or use single quotes", NULL},
+    {COLON, ANY, false, 102, "a ':' is not expected here", QUOTE_COLON, NULL},
+    {NO_COLON, ANY, true, 102, "a ':' is missing on this line",
+     "write `key: value`", NULL},
+    {NO_KEY, ANY, false, 102, "this does not belong to the mapping around it",
+     "check its indentation, and the quotes before it",
+     "the mapping begins here"},
+    {NO_ITEM, ANY, false, 102, "this does not belong to the sequence before it",
+     "begin each item with '- ', all in one column",
+     "the sequence begins here"},
+    {ITEM, ANY, false, 102, "a '- ' item cannot begin on this line",
+     "begin it on a line of its own, or write [a, b]", NULL},
+    {HEADER, ANY, true, 102, "no text is allowed on the line of a '|' or '>'",
+     "begin it on the next line, indented; or quote it", NULL},
+    {NAME, ANY, true, 102, "'*' and '&' must be followed by a name",
+     "quote a value that begins with one of them", NULL},
+    {BEHIND, ANY, false, 102, "the document has ended before this",
+     "check the indentation", NULL},
+    {HANDLE, ANY, false, 115, "unknown tag", "leave it out", NULL},
+    {VERSION, ANY, false, 117, "only YAML 1.1 and 1.2 are read", NULL, NULL},
+    {DIRECTIVE, ANY, true, 117, "unknown directive",
+     "only %YAML and %TAG may begin a line with '%'", NULL},
+    {TWO_YAML, ANY, false, 117, "a duplicate %YAML", NULL, NULL},
+    {TWO_TAG, ANY, false, 117, "a duplicate %TAG", NULL, NULL},
+};
+
+static const struct rule *find_rule(const char *problem, int byte)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (strcmp(rules[i].problem, problem) == 0 &&
+            (rules[i].byte == ANY || rules[i].byte == byte))
+            return &rules[i];
+    return NULL;
+}
+
+/* The span of what stands at `start`: one code point, or a run of '?'. */
+static struct jr_span problem_span(struct jr_place start,
+                                   const struct jr_source *source)
+{
+    struct jr_place end = start;
+    int byte = jr_place_peek(&start, source);
+    if (byte >= 0 && byte != '\n' && byte != '\r')
+        jr_place_to_index(&end, source, end.index + 1);
+    while (byte == '?' && jr_place_peek(&end, source) == '?')
+        jr_place_to_index(&end, source, end.index + 1);
+    return jr_place_span(source, start, end);
+}
+
+/* The byte where what the reader stumbled over begins: of a sequence that is
+ * cut off, libyaml tells the byte that is none of it. */
+static size_t begin_of_bad(const struct jr_source *source, size_t at)
+{
+    enum { LONGEST = 4, LEAD = 0xc0, TAIL = 0x80 };
+    uint32_t point;
+    for (size_t back = 1; back < LONGEST && back <= at; back++) {
+        const char *text = source->text + at - back;
+        unsigned byte = (unsigned char)*text;
+        if (byte >= LEAD &&
+            jr_utf8_decode(text, source->len - (at - back), &point) == 0)
+            return at - back;
+        if ((byte & LEAD) != TAIL)
+            break;
+    }
+    return at;
+}
+
+/* The reader has no mark, only an offset in bytes. */
+static void report_encoding(struct jr_diags *diags, const yaml_parser_t *parser,
+                            const struct jr_source *source)
+{
+    struct jr_place at = {0};
+    uint32_t point;
+    jr_place_to_byte(&at, source, begin_of_bad(source, parser->problem_offset));
+    struct jr_span span = problem_span(at, source);
+    struct jr_diag *diag;
+    if (jr_utf8_decode(source->text + at.byte, source->len - at.byte, &point) !=
+        0) {
+        diag = jr_diags_error(diags, 105, span, NULL,
+                              "the control character U+%04X is not allowed",
+                              point);
+        if (point != 0)
+            jr_diag_help(diags, diag,
+                         "in a double-quoted string, write \\u%04x", point);
+        return;
+    }
+    diag = jr_diags_error(diags, 104, span, NULL, "byte 0x%02x is not UTF-8",
+                          (unsigned)jr_place_peek(&at, source) & 0xff);
+    jr_diag_help(diags, diag, "save the file in UTF-8");
+}
+
+/* The colon of a line such as `world_size:4`, which is no key for want of a
+ * blank: of the line that `at` is on, or the one above it. NULL: there is none.
+ */
+static const char *find_glued(const struct jr_source *source, size_t at,
+                              bool above)
+{
+    static const char key[] = "abcdefghijklmnopqrstuvwxyz"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    const char *text = source->text, *start = text + at;
+    for (int i = 0; i < 1 + above; i++) {
+        while (start > text && start[-1] != '\n')
+            start--;
+        if (i < above && start > text)
+            start--;
+    }
+    const char *line = start + strspn(start, " -"), *colon = line;
+    colon += strspn(line, key);
+    return colon > line && *colon == ':' && strchr(" \t\r\n", colon[1]) == NULL
+               ? colon
+               : NULL;
+}
+
+/* Tell of a missing blank, if that is the matter. */
+static bool report_glued(struct jr_diags *diags, const struct rule *rule,
+                         const struct jr_source *source,
+                         const struct jr_place *problem,
+                         const struct jr_place *context)
+{
+    bool colon = strcmp(rule->problem, COLON) == 0;
+    struct jr_place place = {0};
+    const char *glued = NULL;
+    if (colon || strcmp(rule->problem, NO_COLON) == 0)
+        glued =
+            find_glued(source, colon ? problem->byte : context->byte, colon);
+    if (glued == NULL)
+        return false;
+    jr_place_to_byte(&place, source, (size_t)(glued - source->text));
+    struct jr_span span = problem_span(place, source);
+    struct jr_diag *diag = jr_diags_error(diags, rule->code, span, NULL,
+                                          "a space is missing after the ':'");
+    jr_diag_help(diags, diag, "write `key: value`");
+    jr_diag_fix(diags, diag, span, ": ");
+    return true;
+}
+
+/* A problem that has no rule is told in libyaml's own words. */
+static void report_problem(struct jr_diags *diags, const yaml_parser_t *parser,
+                           const struct jr_source *source)
+{
+    struct jr_place problem = {0}, context = {0};
+    jr_place_to_index(&problem, source, parser->problem_mark.index);
+    jr_place_to_index(&context, source, parser->context_mark.index);
+    const struct rule *rule =
+        find_rule(parser->problem, jr_place_peek(&problem, source));
+    if (rule == NULL) {
+        const char *context_text = parser->context;
+        jr_diags_error(diags, 102, problem_span(problem, source), NULL,
+                       "%s%s%s", parser->problem,
+                       context_text == NULL ? "" : " ",
+                       context_text == NULL ? "" : context_text);
+        return;
+    }
+    if (report_glued(diags, rule, source, &problem, &context))
+        return;
+    bool at_context = rule->at_context && parser->context != NULL;
+    struct jr_diag *diag = jr_diags_error(
+        diags, rule->code, problem_span(at_context ? context : problem, source),
+        NULL, "%s", rule->message);
+    if (rule->help != NULL)
+        jr_diag_help(diags, diag, "%s", rule->help);
+    if (rule->related != NULL && parser->context != NULL)
+        jr_diag_relate(diags, diag, problem_span(context, source),
+                       rule->related);
+}
+
+void jr_syntax_report(struct jr_diags *diags, const yaml_parser_t *parser,
+                      const struct jr_source *source)
+{
+    if (parser->error == YAML_READER_ERROR)
+        report_encoding(diags, parser, source);
+    else if (parser->error == YAML_MEMORY_ERROR || parser->problem == NULL)
+        jr_diags_error(diags, 100, (struct jr_span){.source = source}, NULL,
+                       "out of memory");
+    else
+        report_problem(diags, parser, source);
+}

@@ -1,0 +1,119 @@
+#include "eventloop/loop.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#include "base/banned.h"
+
+int jr_loop_open(struct jr_loop *loop)
+{
+    *loop = (struct jr_loop){.epoll_fd = epoll_create1(EPOLL_CLOEXEC)};
+    return loop->epoll_fd < 0 ? -1 : 0;
+}
+
+static int control_epoll(struct jr_loop *loop, int what, struct jr_watch *watch,
+                         uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.ptr = watch};
+    return epoll_ctl(loop->epoll_fd, what, watch->fd, &event);
+}
+
+int jr_loop_add(struct jr_loop *loop, struct jr_watch *watch, uint32_t events)
+{
+    return control_epoll(loop, EPOLL_CTL_ADD, watch, events);
+}
+
+int jr_loop_change(struct jr_loop *loop, struct jr_watch *watch,
+                   uint32_t events)
+{
+    return control_epoll(loop, EPOLL_CTL_MOD, watch, events);
+}
+
+void jr_loop_remove(struct jr_loop *loop, struct jr_watch *watch)
+{
+    (void)control_epoll(loop, EPOLL_CTL_DEL, watch, 0);
+}
+
+void jr_loop_close(struct jr_watch *watch)
+{
+    if (watch->fd >= 0)
+        (void)close(watch->fd);
+    watch->fd = -1;
+}
+
+void jr_loop_timer(struct jr_loop *loop, struct jr_timer *timer)
+{
+    if (loop->timer_count < JR_LOOP_TIMERS)
+        loop->timers[loop->timer_count++] = timer;
+}
+
+void jr_loop_pause(struct jr_loop *loop)
+{
+    if (loop->paused_ns == 0)
+        loop->paused_ns = jr_clock_ns();
+}
+
+uint64_t jr_loop_resume(struct jr_loop *loop)
+{
+    uint64_t stood = loop->paused_ns == 0 ? 0 : jr_clock_ns() - loop->paused_ns;
+    for (unsigned i = 0; i < loop->timer_count; i++)
+        if (loop->timers[i]->pauses && loop->timers[i]->at != 0)
+            loop->timers[i]->at += stood;
+    loop->paused_ns = 0;
+    return stood;
+}
+
+/* When a timer is due; 0: not now. */
+static uint64_t timer_due_at(const struct jr_loop *loop,
+                             const struct jr_timer *timer)
+{
+    return timer->pauses && loop->paused_ns != 0 ? 0 : timer->at;
+}
+
+/* Milliseconds until the nearest deadline, rounded up; -1: there is none. */
+static int next_timeout_ms(const struct jr_loop *loop)
+{
+    uint64_t nearest = UINT64_MAX;
+    for (unsigned i = 0; i < loop->timer_count; i++) {
+        uint64_t at = timer_due_at(loop, loop->timers[i]);
+        if (at != 0 && at < nearest)
+            nearest = at;
+    }
+    if (nearest == UINT64_MAX)
+        return -1;
+    uint64_t now = jr_clock_ns();
+    if (nearest <= now)
+        return 0;
+    uint64_t ms = (nearest - now + 999999) / 1000000;
+    return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+static void call_due_timers(struct jr_loop *loop)
+{
+    for (unsigned i = 0; i < loop->timer_count; i++) {
+        struct jr_timer *timer = loop->timers[i];
+        uint64_t at = timer_due_at(loop, timer);
+        if (at == 0 || at > jr_clock_ns())
+            continue;
+        timer->at = 0;
+        timer->due(timer->owner);
+    }
+}
+
+int jr_loop_turn(struct jr_loop *loop, bool busy)
+{
+    struct epoll_event events[JR_LOOP_BATCH];
+    int count = epoll_wait(loop->epoll_fd, events, JR_LOOP_BATCH,
+                           busy ? 0 : next_timeout_ms(loop));
+    for (int i = 0; i < count; i++) {
+        struct jr_watch *watch = events[i].data.ptr;
+        if (watch->fd >= 0)
+            watch->ready(watch->owner, events[i].events);
+    }
+    call_due_timers(loop);
+    return count < 0 ? 0 : count;
+}

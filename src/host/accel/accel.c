@@ -1,0 +1,196 @@
+#include "host/accel/accel.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "host/accel/visible.h"
+
+#include "base/banned.h"
+
+#define DIGITS "0123456789"
+
+static const char *below_root(struct jr_probe *probe, const char *path)
+{
+    return jr_arena_printf(&probe->scratch, "%s%s", probe->root, path);
+}
+
+bool jr_probe_exists(struct jr_probe *probe, const char *path)
+{
+    const char *full = below_root(probe, path);
+    return full != NULL && access(full, F_OK) == 0;
+}
+
+__attribute__((format(printf, 2, 0))) static int node_error(
+    struct jr_probe *probe, const char *format, va_list args)
+{
+    const char *path = jr_arena_vprintf(&probe->scratch, format, args);
+    const char *full = path == NULL ? NULL : below_root(probe, path);
+    return full == NULL || access(full, R_OK) == 0 ? 0 : errno;
+}
+
+int jr_node_error(struct jr_probe *probe, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int error = node_error(probe, format, args);
+    va_end(args);
+    return error;
+}
+
+bool jr_found_usable(struct jr_probe *probe, struct jr_found *found,
+                     const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int error = node_error(probe, format, args);
+    va_end(args);
+    found->missing += error == ENOENT;
+    found->denied += error != 0 && error != ENOENT;
+    return error == 0;
+}
+
+static int numa_node(struct jr_probe *probe, const char *bus)
+{
+    const char *text =
+        jr_probe_text(probe, "/sys/bus/pci/devices/%s/numa_node", bus);
+    uint32_t node;
+    return text != NULL && jr_num_u32(text, &node) && node < 1u << 16
+               ? (int)node
+               : -1;
+}
+
+struct jr_hw_device *jr_found_add(struct jr_probe *probe,
+                                  struct jr_found *found, enum jr_device kind,
+                                  const char *bus)
+{
+    struct jr_hw_device *device = jr_arena_push(
+        &probe->scratch, &found->devices, &found->count, sizeof *device);
+    if (device == NULL)
+        return NULL;
+    *device = (struct jr_hw_device){
+        .kind = kind,
+        .index = (uint32_t)found->count - 1,
+        .bus = jr_arena_strdup(probe->arena, bus),
+        .numa_node = bus == NULL ? -1 : numa_node(probe, bus),
+    };
+    return device;
+}
+
+/* By the number at the end where the rest is the same; else by length and then
+ * by letters, which is right for DOMAIN:BUS:DEVICE.FUNCTION in hexadecimal
+ * digits of fixed width, but for a domain beyond four. */
+static int compare_device_names(const struct dirent **a,
+                                const struct dirent **b)
+{
+    size_t a_len = strlen((*a)->d_name), b_len = strlen((*b)->d_name);
+    if (a_len != b_len)
+        return a_len < b_len ? -1 : 1;
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+struct jr_strv jr_names_list(struct jr_probe *probe, const char *folder,
+                             const char *part)
+{
+    struct jr_strv names = {0};
+    struct dirent **entries = NULL;
+    const char *path = below_root(probe, folder);
+    int count =
+        path == NULL ? 0 : scandir(path, &entries, NULL, compare_device_names);
+    for (int i = 0; i < count; i++) {
+        if (strstr(entries[i]->d_name, part) != NULL)
+            jr_strv_push(&names, &probe->scratch,
+                         jr_arena_strdup(&probe->scratch, entries[i]->d_name));
+        free(entries[i]);
+    }
+    free(entries);
+    return names;
+}
+
+bool jr_name_number(uint32_t *ret, const char *name, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return strncmp(name, prefix, len) == 0 && jr_num_u32(name + len, ret);
+}
+
+uint64_t jr_probe_hex(struct jr_probe *probe, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *path = jr_arena_vprintf(&probe->scratch, format, args);
+    va_end(args);
+    const char *text = path == NULL ? NULL : jr_probe_text(probe, "%s", path);
+    return text == NULL ? 0 : strtoull(text, NULL, 16);
+}
+
+/* Into hw, the visible ones first. */
+static void keep_devices(struct jr_probe *probe, enum jr_device kind,
+                         const struct jr_found *found)
+{
+    struct jr_hw *hw = probe->hw;
+    size_t kept = hw->devices_count;
+    uint32_t count = (uint32_t)found->count;
+    uint32_t *order = jr_arena_array(&probe->scratch, count, sizeof *order);
+    if (order == NULL)
+        return;
+    uint32_t visible =
+        kind == JR_DEVICE_CUSTOM
+            ? jr_visible_custom(order, found->devices, count,
+                                hw->environment.visible[kind])
+            : jr_visible(order, found->devices, count, kind, probe->envp);
+    for (uint32_t i = 0; i < visible; i++)
+        found->devices[order[i]].visible = true;
+    for (uint32_t i = 0; i < visible + count; i++) {
+        uint32_t at = i < visible ? order[i] : i - visible;
+        if (i >= visible && found->devices[at].visible)
+            continue;
+        struct jr_hw_device *slot =
+            jr_arena_push(probe->arena, &hw->devices, &kept, sizeof *slot);
+        if (slot != NULL)
+            *slot = found->devices[at];
+    }
+    hw->devices_count = (uint32_t)kept;
+}
+
+void jr_probe_accelerators(struct jr_probe *probe)
+{
+    static const struct {
+        enum jr_device kind;
+        void (*read)(struct jr_probe *probe, struct jr_found *found);
+    } vendors[] = {
+        {JR_DEVICE_CUDA, jr_nvidia_read}, {JR_DEVICE_ROCM, jr_amd_read},
+        {JR_DEVICE_XPU, jr_intel_read},   {JR_DEVICE_HPU, jr_gaudi_read},
+        {JR_DEVICE_NPU, jr_ascend_read},  {JR_DEVICE_MLU, jr_cambricon_read},
+    };
+    for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; i++) {
+        struct jr_found found = {0};
+        vendors[i].read(probe, &found);
+        if (found.count > 0)
+            keep_devices(probe, vendors[i].kind, &found);
+    }
+}
+
+void jr_hw_add_custom(struct jr_hw *hw, struct jr_arena *arena,
+                      const struct jr_hw *from, char *const *envp)
+{
+    struct jr_probe probe = {
+        .hw = hw, .arena = arena, .root = "", .envp = envp};
+    struct jr_found found = {.devices = from->devices,
+                             .count = from->devices_count};
+    hw->custom_counted = true;
+    hw->custom_variable = from->custom_variable;
+    if (from->custom_variable != NULL)
+        hw->environment.visible[JR_DEVICE_CUSTOM] =
+            jr_arena_strdup(arena, jr_env_get(envp, from->custom_variable));
+    for (size_t i = 0; i < found.count; i++) {
+        found.devices[i].kind = JR_DEVICE_CUSTOM;
+        found.devices[i].visible = false;
+    }
+    keep_devices(&probe, JR_DEVICE_CUSTOM, &found);
+    arena->failed |= probe.scratch.failed;
+    jr_arena_release(&probe.scratch);
+}

@@ -1,0 +1,67 @@
+/*
+ * Accelerators: a reader per vendor, and what the readers share. Each lists the
+ * devices of its kind that this process may open, in the order of their
+ * indices; accel.c has the table of readers and applies the visibility
+ * variables.
+ */
+#ifndef JR_ACCEL_H
+#define JR_ACCEL_H
+
+#include "base/strv.h"
+#include "host/reader.h"
+
+/* The devices of one kind, and how many of them cannot be used. In scratch. */
+struct jr_found {
+    struct jr_hw_device *devices;
+    size_t count;
+    size_t missing; /* no device node: nobody made it */
+    size_t denied;  /* a node that this process may not open */
+};
+
+void jr_nvidia_read(struct jr_probe *probe, struct jr_found *found);
+void jr_amd_read(struct jr_probe *probe, struct jr_found *found);
+void jr_intel_read(struct jr_probe *probe, struct jr_found *found);
+void jr_gaudi_read(struct jr_probe *probe, struct jr_found *found);
+void jr_ascend_read(struct jr_probe *probe, struct jr_found *found);
+void jr_cambricon_read(struct jr_probe *probe, struct jr_found *found);
+
+/* Ask NVIDIA's library for what only people want to know of GPUs that were
+ * found: their memory. What it does not tell stays unknown. */
+void jr_nvidia_complete(struct jr_probe *probe);
+
+/* Append a device of the next index, visible to nobody yet, with the NUMA node
+ * of its bus (NULL: unknown). NULL without memory. */
+struct jr_hw_device *jr_found_add(struct jr_probe *probe,
+                                  struct jr_found *found, enum jr_device kind,
+                                  const char *bus);
+
+/* 0, or why a device node cannot be used. Reading is asked for, and not just
+ * being there: that asks the device controller of the process's cgroup too,
+ * which is how Slurm hands out GPUs, without waking the device up. */
+int jr_node_error(struct jr_probe *probe, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Whether the device's node can be used; if not, it is counted by the reason.
+ */
+bool jr_found_usable(struct jr_probe *probe, struct jr_found *found,
+                     const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Whether something is there, below the root. */
+bool jr_probe_exists(struct jr_probe *probe, const char *path);
+
+/* The names in a folder, below the root, that have `part` in them, in the order
+ * of their numbers (card2 before card10; bus addresses by domain first). Empty
+ * where there is no folder. In scratch. */
+struct jr_strv jr_names_list(struct jr_probe *probe, const char *folder,
+                             const char *part);
+
+/* The number that a name ends with, `card2`; false where it has none, or does
+ * not begin with `prefix`. */
+bool jr_name_number(uint32_t *ret, const char *name, const char *prefix);
+
+/* A hexadecimal number of a file, with or without 0x; 0 when unreadable. */
+uint64_t jr_probe_hex(struct jr_probe *probe, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,273 @@
+/* CPUs, cores and NUMA nodes by sysfs, affinity and control groups, and by no
+ * library: every run needs the number of cores (for `threads`), and hwloc 2.9
+ * takes 5 ms and more to load a topology of 2 CPUs, filters or not, which is
+ * more than all of a small run; it knows no quota, and finds a recorded machine
+ * by an environment variable only. What it would spare is the 80 lines from
+ * read_siblings to read_numa. tests/interop/test_topology.py holds them to it.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/rank_set.h"
+#include "host/accel/accel.h"
+#include "host/cgroup.h"
+#include "host/reader.h"
+
+#include "base/banned.h"
+
+/* CPU numbers, ascending. */
+struct cpus {
+    uint32_t *numbers;
+    size_t count;
+};
+
+/* A kernel list, "0-3,8". False when it names no CPU. */
+static bool read_cpu_list(struct jr_probe *probe, struct jr_set *ret,
+                          const char *text)
+{
+    const char *bad;
+    uint32_t max;
+    struct jr_set set;
+    if (text == NULL || !jr_set_parse(&set, &probe->scratch, text, &bad) ||
+        !jr_set_max(&set, &max) || max >= JR_HW_CPUS_MAX)
+        return false;
+    *ret = set;
+    return true;
+}
+
+/* The members of a mask as a set. */
+static bool mask_to_set(struct jr_probe *probe, struct jr_set *ret,
+                        const cpu_set_t *mask, uint32_t room)
+{
+    size_t size = CPU_ALLOC_SIZE(room);
+    size_t count = (size_t)CPU_COUNT_S(size, mask), found = 0;
+    uint32_t *numbers = jr_arena_array(&probe->scratch, count, sizeof *numbers);
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (numbers == NULL)
+        return false;
+    for (uint32_t cpu = 0; found < count; cpu++)
+        if (CPU_ISSET_S(cpu, size, mask))
+            numbers[found++] = cpu;
+    jr_set_print(&text, numbers, count);
+    return read_cpu_list(probe, ret, text.data);
+}
+
+/* sched_getaffinity(2) refuses a mask smaller than the kernel's own with
+ * EINVAL, so it grows until it fits. */
+static bool own_affinity(struct jr_probe *probe, struct jr_set *ret)
+{
+    for (uint32_t room = CPU_SETSIZE; room <= JR_HW_CPUS_MAX; room *= 2) {
+        cpu_set_t *mask = CPU_ALLOC(room);
+        if (mask == NULL)
+            return false;
+        int got = sched_getaffinity(0, CPU_ALLOC_SIZE(room), mask);
+        bool grow = got < 0 && errno == EINVAL;
+        bool done = got == 0 && mask_to_set(probe, ret, mask, room);
+        CPU_FREE(mask);
+        if (!grow)
+            return done;
+    }
+    return false;
+}
+
+static bool read_affinity(struct jr_probe *probe, struct jr_set *ret)
+{
+    if (probe->hw->real)
+        return own_affinity(probe, ret);
+    return read_cpu_list(probe, ret, jr_probe_text(probe, "/affinity"));
+}
+
+/* The nearest group that states the CPUs in effect speaks for all above it. */
+static bool read_cpuset(struct jr_probe *probe, struct jr_set *ret)
+{
+    struct jr_cgroup group = jr_cgroup_find(probe, "cpuset");
+    static const char *const files[][2] = {
+        {"cpuset.effective_cpus", "cpuset.cpus"}, /* version 1 */
+        {"cpuset.cpus.effective", "cpuset.cpus"}, /* version 2 */
+    };
+    for (size_t i = 0; i < 2 * group.folders.count; i++) {
+        const char *text = jr_probe_text(
+            probe, "%s/%s", group.folders.items[i / 2], files[group.v2][i % 2]);
+        if (read_cpu_list(probe, ret, text))
+            return true;
+    }
+    return false;
+}
+
+static struct cpus intersect_cpus(struct jr_probe *probe,
+                                  const struct jr_set *sets, size_t sets_count)
+{
+    struct cpus cpus = {0};
+    uint32_t max = 0;
+    if (!jr_set_max(&sets[0], &max))
+        return cpus;
+    cpus.numbers =
+        jr_arena_array(&probe->scratch, max + 1, sizeof *cpus.numbers);
+    for (uint32_t cpu = 0; cpus.numbers != NULL && cpu <= max; cpu++) {
+        size_t in = 0;
+        while (in < sets_count && jr_set_has(&sets[in], cpu))
+            in++;
+        if (in == sets_count)
+            cpus.numbers[cpus.count++] = cpu;
+    }
+    return cpus;
+}
+
+/* The CPUs that share a core with this one; core_cpus_list replaced
+ * thread_siblings_list in Linux 5.1. */
+static bool read_siblings(struct jr_probe *probe, struct jr_set *ret,
+                          uint32_t cpu)
+{
+    static const char *const files[] = {"core_cpus_list",
+                                        "thread_siblings_list"};
+    for (size_t i = 0; i < 2; i++)
+        if (read_cpu_list(probe, ret,
+                          jr_probe_text(probe,
+                                        "/sys/devices/system/cpu/cpu%u/"
+                                        "topology/%s",
+                                        cpu, files[i])))
+            return true;
+    return false;
+}
+
+/* Print those of the CPUs that are in a set, and return how many they are. */
+static size_t print_members(struct jr_probe *probe, struct jr_buf *out,
+                            const struct cpus *cpus, const struct jr_set *set)
+{
+    size_t count = 0;
+    uint32_t *members =
+        jr_arena_array(&probe->scratch, cpus->count, sizeof *members);
+    for (size_t i = 0; members != NULL && i < cpus->count; i++)
+        if (jr_set_has(set, cpus->numbers[i]))
+            members[count++] = cpus->numbers[i];
+    if (members != NULL)
+        jr_set_print(out, members, count);
+    return count;
+}
+
+/* The usable CPUs that share a core with this one, itself among them; a CPU
+ * without a known topology is a core of its own. */
+static void list_core(struct jr_probe *probe, const struct cpus *cpus,
+                      uint32_t cpu, bool *counted)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct jr_range alone = {cpu, cpu, 1};
+    struct jr_set siblings = {.ranges = &alone, .count = 1};
+    if (!read_siblings(probe, &siblings, cpu) || !jr_set_has(&siblings, cpu))
+        siblings = (struct jr_set){.ranges = &alone, .count = 1};
+    for (size_t i = 0; i < cpus->count; i++)
+        if (jr_set_has(&siblings, cpus->numbers[i]))
+            counted[cpus->numbers[i]] = true;
+    (void)print_members(probe, &text, cpus, &siblings);
+    jr_strv_push(&probe->hw->cpus.cores, probe->arena,
+                 jr_buf_keep(&text, probe->arena));
+}
+
+/* A core counts once, for the first of its CPUs that is usable. */
+static void read_cores(struct jr_probe *probe, const struct cpus *cpus)
+{
+    struct jr_hw_cpus *facts = &probe->hw->cpus;
+    bool *counted =
+        jr_arena_array(&probe->scratch, JR_HW_CPUS_MAX, sizeof *counted);
+    for (size_t i = 0; counted != NULL && i < cpus->count; i++)
+        if (!counted[cpus->numbers[i]])
+            list_core(probe, cpus, cpus->numbers[i], counted);
+    facts->usable_cores = (uint32_t)facts->cores.count;
+    if (facts->cores.count == cpus->count)
+        facts->cores = (struct jr_strv){0};
+}
+
+/* Nodes by sysfs, less those without a CPU for this process. */
+static void read_numa(struct jr_probe *probe, const struct cpus *cpus)
+{
+    struct jr_hw_cpus *facts = &probe->hw->cpus;
+    struct jr_strv names =
+        jr_names_list(probe, "/sys/devices/system/node", "node");
+    size_t count = 0;
+    for (size_t i = 0; i < names.count; i++) {
+        JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+        struct jr_set set;
+        uint32_t index;
+        if (!jr_name_number(&index, names.items[i], "node") ||
+            !read_cpu_list(probe, &set,
+                           jr_probe_text(probe,
+                                         "/sys/devices/system/node/%s/"
+                                         "cpulist",
+                                         names.items[i])) ||
+            print_members(probe, &text, cpus, &set) == 0)
+            continue;
+        struct jr_hw_numa *node =
+            jr_arena_push(probe->arena, &facts->numa, &count, sizeof *node);
+        if (node != NULL)
+            *node =
+                (struct jr_hw_numa){index, jr_buf_keep(&text, probe->arena)};
+    }
+    facts->numa_count = (uint32_t)count;
+}
+
+static void read_cpu_set(struct jr_probe *probe)
+{
+    struct jr_hw_cpus *facts = &probe->hw->cpus;
+    struct jr_set sets[3]; /* the CPUs that are online come first */
+    bool has_affinity = read_affinity(probe, &sets[1]);
+    bool has_online =
+        read_cpu_list(probe, &sets[0],
+                      jr_probe_text(probe, "/sys/devices/system/cpu/online"));
+    if (!has_online && !has_affinity)
+        return;
+    if (!has_online)
+        sets[0] = sets[1];
+    if (!has_affinity)
+        sets[1] = sets[0];
+    size_t sets_count = read_cpuset(probe, &sets[2]) ? 3 : 2;
+    struct cpus online = intersect_cpus(probe, sets, 1);
+    struct cpus usable = intersect_cpus(probe, sets, sets_count);
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    jr_set_print(&text, usable.numbers, usable.count);
+    facts->online = (uint32_t)online.count;
+    facts->usable = (uint32_t)usable.count;
+    read_cores(probe, &usable);
+    read_numa(probe, &usable);
+    if (usable.count > 0)
+        facts->set = jr_buf_keep(&text, probe->arena);
+}
+
+/* The quota of one group in CPUs, 0 for none: "QUOTA PERIOD" in cpu.max, or a
+ * file for each, in microseconds. */
+static double read_quota(struct jr_probe *probe, bool v2, const char *folder)
+{
+    char *period = jr_probe_text(
+        probe, v2 ? "%s/cpu.max" : "%s/cpu.cfs_period_us", folder);
+    char *quota = v2 ? strsep(&period, " ")
+                     : jr_probe_text(probe, "%s/cpu.cfs_quota_us", folder);
+    uint64_t used, length;
+    if (quota == NULL || period == NULL || !jr_num_u64(quota, &used) ||
+        !jr_num_u64(period, &length) || length == 0)
+        return 0;
+    return (double)used / (double)length;
+}
+
+/* Every group up to the root binds; the tightest counts. */
+static void read_quotas(struct jr_probe *probe)
+{
+    struct jr_hw_cpus *facts = &probe->hw->cpus;
+    struct jr_cgroup group = jr_cgroup_find(probe, "cpu");
+    const char *file = group.v2 ? "cpu.max" : "cpu.cfs_quota_us";
+    for (size_t i = 0; i < group.folders.count; i++) {
+        const char *folder = group.folders.items[i];
+        double quota = read_quota(probe, group.v2, folder);
+        if (quota <= 0 || (facts->quota > 0 && facts->quota <= quota))
+            continue;
+        facts->quota = quota;
+        facts->quota_from =
+            jr_arena_printf(probe->arena, "%s/%s", folder, file);
+    }
+}
+
+void jr_probe_cpus(struct jr_probe *probe)
+{
+    read_cpu_set(probe);
+    read_quotas(probe);
+}

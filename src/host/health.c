@@ -1,0 +1,233 @@
+#include "host/health.h"
+
+#include <string.h>
+#include <sys/timex.h>
+
+#include "base/num.h"
+#include "host/accel/accel.h"
+
+#include "base/banned.h"
+
+#define GIB (1024.0 * 1024.0 * 1024.0)
+
+struct exam {
+    struct jr_probe *probe; /* root NULL: no files */
+    const struct jr_hw *hw;
+    struct jr_hw_finding *findings;
+    size_t count;
+};
+
+static void add_health_finding(struct exam *to, const char *message,
+                               const char *help)
+{
+    struct jr_hw_finding *slot = jr_arena_push(to->probe->arena, &to->findings,
+                                               &to->count, sizeof *slot);
+    if (slot != NULL)
+        *slot = (struct jr_hw_finding){message, help};
+}
+
+static void check_problems(struct exam *to)
+{
+    const struct jr_hw *hw = to->hw;
+    for (uint32_t i = 0; i < hw->problems_count; i++)
+        add_health_finding(to, hw->problems[i].message, hw->problems[i].help);
+    if (hw->scheduler.problem != NULL)
+        add_health_finding(to, hw->scheduler.problem, hw->scheduler.help);
+    if (hw->scheduler.step && hw->scheduler.tasks_here > 1)
+        add_health_finding(
+            to, "the launcher has started more than one process on this node",
+            "start jobrun once per node; it starts the ranks itself");
+}
+
+/* Each vendor is usable, and so the spec has to choose. */
+static void check_vendors(struct exam *to)
+{
+    unsigned kinds = 0;
+    for (uint32_t i = 0; i < to->hw->devices_count; i++)
+        if (to->hw->devices[i].visible)
+            kinds |= 1u << to->hw->devices[i].kind;
+    if ((kinds & (kinds - 1)) != 0)
+        add_health_finding(
+            to, "devices of more than one vendor are here",
+            "state device in the spec, or hide one kind by its variable");
+}
+
+static void check_quota(struct exam *to)
+{
+    const struct jr_hw_cpus *cpus = &to->hw->cpus;
+    if (cpus->quota <= 0 || cpus->quota >= (double)cpus->usable)
+        return;
+    add_health_finding(
+        to,
+        jr_arena_printf(to->probe->arena,
+                        "%u CPUs may be used, but only %g at a time: what is "
+                        "beyond the quota of %s is stopped for a while, with "
+                        "all that wait for it",
+                        cpus->usable, cpus->quota,
+                        cpus->quota_from ? cpus->quota_from : "a group"),
+        "jobrun counts by the quota; programs that count CPUs themselves "
+        "start too many threads, unless OMP_NUM_THREADS is obeyed");
+}
+
+static void check_port_range(struct exam *to)
+{
+    if (to->hw->port_low > 29500)
+        return;
+    add_health_finding(
+        to,
+        jr_arena_printf(to->probe->arena,
+                        "the kernel gives ports from %u on to outgoing "
+                        "connections, 29500 among them",
+                        to->hw->port_low),
+        "set net.ipv4.ip_local_port_range to begin at 32768, or reserve the "
+        "port by net.ipv4.ip_local_reserved_ports");
+}
+
+/* A limit by /proc/self/limits, whose columns are `name  soft  hard  unit`;
+ * UINT64_MAX: unlimited, or unknown. */
+static uint64_t process_limit_of(struct jr_probe *probe, const char *name,
+                                 bool hard)
+{
+    char *text = jr_probe_text(probe, "/proc/self/limits");
+    size_t len = strlen(name);
+    uint64_t value;
+    for (char *line; (line = strsep(&text, "\n")) != NULL;) {
+        if (strncmp(line, name, len) != 0)
+            continue;
+        line += len;
+        line += strspn(line, " ");
+        char *soft = strsep(&line, " ");
+        if (line == NULL)
+            break;
+        line += strspn(line, " ");
+        char *most = strsep(&line, " ");
+        return jr_num_u64(hard ? most : soft, &value) ? value : UINT64_MAX;
+    }
+    return UINT64_MAX;
+}
+
+static void check_limits(struct exam *to)
+{
+    struct jr_arena *arena = to->probe->arena;
+    uint64_t files = process_limit_of(to->probe, "Max open files", true);
+    uint64_t locked = process_limit_of(to->probe, "Max locked memory", false);
+    struct jr_strv fabric =
+        jr_names_list(to->probe, "/sys/class/infiniband", "_");
+    if (files < JR_NOFILE_LEAST)
+        add_health_finding(
+            to,
+            jr_arena_printf(arena, "a process may open %llu files at most",
+                            (unsigned long long)files),
+            "raise the hard limit of nofile: ulimit -Hn, or LimitNOFILE of "
+            "the service that started this");
+    if (fabric.count > 0 && locked != UINT64_MAX)
+        add_health_finding(
+            to,
+            jr_arena_printf(arena,
+                            "there is InfiniBand (%s), but only %llu KiB of "
+                            "memory may be locked, which RDMA needs",
+                            fabric.items[0], (unsigned long long)locked / 1024),
+            "ulimit -l unlimited; under Slurm, LimitMEMLOCK of slurmd, and "
+            "PropagateResourceLimitsExcept=MEMLOCK");
+}
+
+/* Bytes as mount(8) writes them, `65536k`; 0 where it is no such size. */
+static uint64_t read_mount_size(const char *text)
+{
+    static const char units[] = "kmg";
+    uint64_t value;
+    if (!jr_num_digits(&text, &value))
+        return 0;
+    const char *unit =
+        *text == '\0' || *text == ',' ? NULL : strchr(units, *text);
+    return unit == NULL ? value : value << (10 * (unit - units + 1));
+}
+
+/* The size of /dev/shm by /proc/self/mountinfo: half of the memory, unless the
+ * mount says otherwise (tmpfs(5)); 0: it is not there. */
+static uint64_t shm_size(struct jr_probe *probe)
+{
+    char *text = jr_probe_text(probe, "/proc/self/mountinfo");
+    uint64_t size = text == NULL ? UINT64_MAX : 0;
+    for (char *line; (line = strsep(&text, "\n")) != NULL;) {
+        const char *options = strstr(line, " - tmpfs ");
+        if (strstr(line, " /dev/shm ") == NULL || options == NULL)
+            continue;
+        const char *stated = strstr(options, "size=");
+        size = stated != NULL ? read_mount_size(stated + 5) : UINT64_MAX;
+    }
+    return size;
+}
+
+static void check_shm(struct exam *to)
+{
+    uint64_t size = shm_size(to->probe);
+    if (size >= JR_SHM_LEAST)
+        return;
+    add_health_finding(
+        to,
+        size == 0 ? "/dev/shm is not mounted, through which processes of a "
+                    "node exchange data"
+                  : jr_arena_printf(to->probe->arena,
+                                    "/dev/shm holds %.2f GiB, which is little "
+                                    "for NCCL and for data loaders",
+                                    (double)size / GIB),
+        "docker run --shm-size=8g, or --ipc=host; in Kubernetes an emptyDir "
+        "of medium Memory at /dev/shm");
+}
+
+/* Set, and by no launcher that jobrun knows. */
+static void check_stale(struct exam *to)
+{
+    static const char *const names[] = {"RANK", "WORLD_SIZE", "LOCAL_RANK",
+                                        "MASTER_ADDR"};
+    const char *set = NULL;
+    struct jr_probe *probe = to->probe;
+    if (to->hw->scheduler.name != NULL ||
+        jr_env_get(probe->envp, "JOBRUN_RANK_DIR") != NULL)
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (jr_env_get(probe->envp, names[i]) != NULL)
+            set = jr_arena_printf(&probe->scratch, "%s%s%s",
+                                  set != NULL ? set : "",
+                                  set != NULL ? " " : "", names[i]);
+    if (set != NULL)
+        add_health_finding(
+            to,
+            jr_arena_printf(probe->arena,
+                            "set, but by no launcher that is there: %s", set),
+            "jobrun ignores them: whether they count processes or pods is not "
+            "known. Unset them, or state nodes and node_rank");
+}
+
+/* What several nodes write has no order without it. */
+static void check_clock_sync(struct exam *to)
+{
+    struct timex now = {.modes = 0};
+    if (!to->hw->real || adjtimex(&now) < 0 || (now.status & STA_UNSYNC) == 0)
+        return;
+    add_health_finding(
+        to, "the clock is not synchronised, as far as the kernel knows",
+        "on several nodes, run chrony or ntpd; on one node it does not matter");
+}
+
+uint32_t jr_hw_examine(struct jr_hw_finding **ret, struct jr_arena *arena,
+                       const struct jr_hw *hw, const char *root,
+                       char *const *envp)
+{
+    static void (*const of_facts[])(struct exam *) = {
+        check_problems, check_vendors, check_quota, check_port_range};
+    static void (*const of_files[])(struct exam *) = {
+        check_limits, check_shm, check_stale, check_clock_sync};
+    struct jr_probe probe = {.arena = arena, .root = root, .envp = envp};
+    struct exam exam = {.probe = &probe, .hw = hw};
+    for (size_t i = 0; i < sizeof of_facts / sizeof of_facts[0]; i++)
+        of_facts[i](&exam);
+    for (size_t i = 0; root != NULL && i < sizeof of_files / sizeof of_files[0];
+         i++)
+        of_files[i](&exam);
+    arena->failed = arena->failed || probe.scratch.failed;
+    jr_arena_release(&probe.scratch);
+    *ret = exam.findings;
+    return (uint32_t)exam.count;
+}

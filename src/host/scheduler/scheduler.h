@@ -1,0 +1,123 @@
+/*
+ * Schedulers and launchers: one row per system, one row per variable. What is
+ * read from them is jr_hw_scheduler; `doctor` prints the rows that are set.
+ *
+ * An ALLOCATION says which nodes a job has. A LAUNCHER has started this very
+ * process, one of several, and is believed about which. SELF systems do both:
+ * they start the command on every node. Of each kind the first one in the table
+ * that is there counts: what starts processes inside of something else comes
+ * before it.
+ */
+#ifndef JR_SCHEDULER_H
+#define JR_SCHEDULER_H
+
+#include "host/reader.h"
+
+/* Identifier, name, kind, and up to three variables that are set together only
+ * there (NULL: the ones before are enough). Of a LAUNCHER one of them says
+ * which process this is: a size without a rank is what a shell has kept.
+ * Markers are never RANK or WORLD_SIZE: they are left behind in shells, and
+ * count pods here and processes there. */
+#define JR_SYSTEMS(X)                                                          \
+    X(TORCHRUN, "torchrun", LAUNCHER, "TORCHELASTIC_RUN_ID",                   \
+      "GROUP_WORLD_SIZE", "GROUP_RANK")                                        \
+    X(OPENMPI, "Open MPI", LAUNCHER, "OMPI_COMM_WORLD_SIZE",                   \
+      "OMPI_COMM_WORLD_RANK", NULL)                                            \
+    X(HYDRA, "MPICH", LAUNCHER, "MPI_LOCALNRANKS", "PMI_SIZE", "PMI_RANK")     \
+    X(PALS, "PALS", LAUNCHER, "PALS_RANKID", "PMI_SIZE", NULL)                 \
+    X(JSM, "jsrun", LAUNCHER, "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE",      \
+      NULL)                                                                    \
+    X(FLUX, "Flux", LAUNCHER, "FLUX_JOB_ID", "FLUX_TASK_RANK", NULL)           \
+    X(SLURM_STEP, "srun", LAUNCHER, "SLURM_JOB_ID", "SLURM_STEP_ID",           \
+      "SLURM_NODEID")                                                          \
+    X(PBS_TASK, "pbsdsh", LAUNCHER, "PBS_JOBID", "PBS_TASKNUM", NULL)          \
+    X(LSF_TASK, "blaunch", LAUNCHER, "LSB_JOBID", "LSF_PM_TASKID", NULL)       \
+    X(SGE_TASK, "qrsh", LAUNCHER, "JOB_ID", "PE_TASK_ID", NULL)                \
+    X(KUBEFLOW, "Kubeflow", SELF, "PET_NNODES", "PET_NODE_RANK", NULL)         \
+    X(VOLCANO, "Volcano", SELF, "VC_TASK_INDEX", NULL, NULL)                   \
+    X(AWS_BATCH, "AWS Batch", SELF, "AWS_BATCH_JOB_NUM_NODES",                 \
+      "AWS_BATCH_JOB_NODE_INDEX", NULL)                                        \
+    X(SAGEMAKER, "SageMaker", SELF, "SM_CURRENT_HOST", "SM_HOSTS", NULL)       \
+    X(KUBERNETES, "Kubernetes", SELF, "JOB_COMPLETION_INDEX", NULL, NULL)      \
+    X(SLURM, "Slurm", ALLOCATION, "SLURM_JOB_ID", NULL, NULL)                  \
+    X(PBS, "PBS", ALLOCATION, "PBS_JOBID", NULL, NULL)                         \
+    X(LSF, "LSF", ALLOCATION, "LSB_JOBID", NULL, NULL)                         \
+    X(SGE, "Grid Engine", ALLOCATION, "JOB_ID", "SGE_TASK_ID", NULL)
+
+enum jr_system_kind {
+    JR_SYSTEM_LAUNCHER,
+    JR_SYSTEM_SELF,
+    JR_SYSTEM_ALLOCATION
+};
+
+#define JR_SYSTEM_ENUM(id, name, kind, first, second, third) JR_SYSTEM_##id,
+enum jr_system { JR_SYSTEMS(JR_SYSTEM_ENUM) JR_SYSTEM_COUNT };
+
+/* What is done with a variable. Where two rows of a system fill the same
+ * member, the first one that is set does. */
+enum jr_use {
+    JR_USE_NOTHING,  /* told by doctor, and not read */
+    JR_USE_JOB,      /* text: job_id */
+    JR_USE_NODES,    /* number */
+    JR_USE_INDEX,    /* number: node_rank */
+    JR_USE_RANK,     /* number: node_rank where each node has one task */
+    JR_USE_SIZE,     /* number: nodes where each node has one task */
+    JR_USE_HERE,     /* number: tasks on this node */
+    JR_USE_STARTED,  /* 2(x3),1: tasks on every node; this one's are HERE */
+    JR_USE_TASKS,    /* the same, of what the user asked for */
+    JR_USE_EACH,     /* number: the same for all nodes */
+    JR_USE_ADDR,     /* text */
+    JR_USE_PORT,     /* number */
+    JR_USE_RESTARTS, /* number */
+    JR_USE_END,      /* seconds since 1970 */
+    JR_USE_LIST,     /* hosts: n[1-2] */
+    JR_USE_WORDS,    /* hosts: h1 h1 h2, once per slot */
+    JR_USE_PAIRS,    /* hosts: h1 4 h2 4, with slots */
+    JR_USE_LINES,    /* hosts: the path of a file with a host per slot */
+    JR_USE_TABLE,    /* hosts: the path of a file of HOST SLOTS ... lines */
+    JR_USE_JSON      /* hosts: ["h1", "h2"] */
+};
+
+/* A row of the table of variables. */
+struct jr_variable {
+    enum jr_system system;
+    const char *name;
+    enum jr_use use;
+    const char *meaning; /* for people */
+    const char *trap;    /* what it does not mean; NULL: no trap */
+};
+
+/* All rows, by system. */
+const struct jr_variable *jr_variables(size_t *ret_count);
+
+/* Use a row's value: fill the member of hw->scheduler that it is for, if that
+ * is blank. False when the value cannot be read. variables.c. */
+bool jr_variable_use(struct jr_probe *probe, const struct jr_variable *row,
+                     const char *value);
+
+/* The uses LIST to JSON: fill hosts, and where slots are told, how many each
+ * has. False when the value, or the file that it names, cannot be read.
+ * hosts.c. */
+bool jr_hosts_list(struct jr_probe *probe, const char *value);
+bool jr_hosts_words(struct jr_probe *probe, const char *value);
+bool jr_hosts_pairs(struct jr_probe *probe, const char *value);
+bool jr_hosts_lines(struct jr_probe *probe, const char *path);
+bool jr_hosts_table(struct jr_probe *probe, const char *path);
+bool jr_hosts_json(struct jr_probe *probe, const char *value);
+
+/* The position of `name` in the hosts: the only one that is called so, in full
+ * or up to the first dot; -1 when there is none, or more. hosts.c. */
+int jr_hosts_find(const struct jr_hw_scheduler *scheduler, const char *name);
+
+/* What systems say in ways of their own: host_files.c. */
+void jr_volcano_settle(struct jr_probe *probe);
+void jr_aws_batch_settle(struct jr_probe *probe);
+void jr_sagemaker_settle(struct jr_probe *probe);
+void jr_slurm_settle(struct jr_probe *probe);
+
+/* Record what is wrong with the scheduler's word, both texts borrowed; the
+ * first problem counts. */
+void jr_scheduler_problem(struct jr_probe *probe, const char *message,
+                          const char *help);
+
+#endif

@@ -1,0 +1,221 @@
+/*
+ * Artifacts: files that a job promises beside its results. A promise is kept
+ * by a regular file that is not empty and is not the one that stood there
+ * before the start: another device, inode, size or time of its last change (not
+ * of its status: chmod makes nothing new). They are demanded of
+ * the ranks that must deliver; where `required` is none, of every rank.
+ *
+ * A result file outside the run folder can be yesterday's too, and is
+ * remembered in the same way.
+ */
+#include "judge/judge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "run/policies/pin_results.h"
+
+#include "base/banned.h"
+
+/* What stood at the paths before the start, rank by rank: the result file
+ * first, then the artifacts. A zero st_mode: nothing. */
+struct jr_artifacts {
+    struct jr_arena arena;
+    struct stat **ranks;
+};
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool is_same_artifact(const struct stat *a, const struct stat *b)
+{
+    return a->st_mode != 0 && b->st_mode != 0 && a->st_dev == b->st_dev &&
+           a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           same_time(&a->st_mtim, &b->st_mtim);
+}
+
+/* stat(2) of a rank's path. Returns 0, or -1 with errno and zeroes. */
+static int stat_path(struct stat *ret, const char *workdir, const char *path)
+{
+    JR_FREE char *absolute = jr_io_absolute(workdir, path);
+    if (absolute != NULL && stat(absolute, ret) == 0)
+        return 0;
+    *ret = (struct stat){0};
+    return -1;
+}
+
+static struct stat *stat_rank(struct jr_arena *arena,
+                              const struct jr_plan_rank *rank)
+{
+    struct stat *stats =
+        jr_arena_array(arena, rank->artifacts_count + 1, sizeof *stats);
+    if (stats == NULL)
+        return NULL;
+    if (rank->result_path != NULL && rank->result_path[0] == '/')
+        (void)stat_path(&stats[0], rank->workdir, rank->result_path);
+    for (uint32_t n = 0; n < rank->artifacts_count; n++)
+        (void)stat_path(&stats[n + 1], rank->workdir, rank->artifacts[n]);
+    return stats;
+}
+
+int jr_artifacts_before(struct jr_artifacts **ret, const struct jr_plan *plan,
+                        struct jr_error *err)
+{
+    struct jr_artifacts *before = calloc(1, sizeof *before);
+    if (before != NULL)
+        before->ranks =
+            jr_arena_array(&before->arena, plan->count, sizeof(struct stat *));
+    for (size_t i = 0;
+         before != NULL && !before->arena.failed && i < plan->count; i++)
+        before->ranks[i] = stat_rank(&before->arena, jr_plan_of(plan, i));
+    if (before == NULL || before->arena.failed) {
+        jr_artifacts_free(before);
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    }
+    *ret = before;
+    return 0;
+}
+
+void jr_artifacts_free(struct jr_artifacts *before)
+{
+    if (before != NULL)
+        jr_arena_release(&before->arena);
+    free(before);
+}
+
+/* One artifact on its way through the checks. */
+struct artifact {
+    const char *path;          /* as the spec says it */
+    const char *whose;         /* what follows the path in reasons */
+    const struct stat *before; /* NULL: nothing is remembered */
+    bool kept;                 /* it is what was there when the rank ended */
+    bool late;                 /* and then there was none */
+};
+
+static void check_artifact_kind(struct jr_judge *judge, size_t i,
+                                const struct artifact *artifact,
+                                const struct stat *st)
+{
+    const char *path = artifact->path, *whose = artifact->whose;
+    if (!S_ISREG(st->st_mode))
+        jr_judge_fault(judge, i, JR_RESULT_MISSING,
+                       "artifact %s%s is not a regular file", path, whose);
+    else if (st->st_size == 0)
+        jr_judge_fault(judge, i, JR_RESULT_EMPTY, "artifact %s%s is empty",
+                       path, whose);
+    else if (artifact->before != NULL && is_same_artifact(st, artifact->before))
+        jr_judge_fault(judge, i, JR_RESULT_STALE,
+                       "artifact %s%s is the one from before the start", path,
+                       whose);
+    else if (artifact->late)
+        jr_judge_fault(judge, i, JR_RESULT_MISSING,
+                       "artifact %s%s was not there when the rank ended: what "
+                       "was written later does not count",
+                       path, whose);
+    else if (!artifact->kept)
+        jr_judge_fault(judge, i, JR_RESULT_CHANGED,
+                       "artifact %s%s was changed after the rank had ended",
+                       path, whose);
+}
+
+static void check_artifact(struct jr_judge *judge, size_t i,
+                           const struct artifact *artifact)
+{
+    const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
+    struct stat st;
+    if (stat_path(&st, rank->workdir, artifact->path) == 0)
+        check_artifact_kind(judge, i, artifact, &st);
+    else
+        jr_judge_fault(judge, i, JR_RESULT_MISSING,
+                       errno == ENOENT ? "artifact %s%s was not written"
+                                       : "artifact %s%s could not be read",
+                       artifact->path, artifact->whose);
+}
+
+/* The rank that ended last of those with which the job's artifacts are noted;
+ * `count`: there is none. */
+static size_t last_rank(const struct jr_judge *judge)
+{
+    const struct jr_outcome *run = judge->outcome;
+    size_t last = run->count;
+    for (size_t i = 0; i < run->count; i++)
+        if (run->ranks[i].job_pinned &&
+            (last == run->count ||
+             run->ranks[i].ended_ns > run->ranks[last].ended_ns))
+            last = i;
+    return last;
+}
+
+static bool is_rank_asked(const struct jr_judge *judge, size_t i)
+{
+    bool nobody = !judge->required.all && judge->required.count == 0;
+    return nobody || jr_judge_required(judge, i);
+}
+
+/* Hold the artifacts of rank `i`, its own or the job's, to what is noted with
+ * the rank `noted`; its number is `count` where nothing is. */
+static void check_rank_artifacts(struct jr_judge *judge, size_t i, size_t noted,
+                                 bool jobs)
+{
+    const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
+    const struct jr_rank_outcome *then = NULL;
+    uint32_t now[JR_PINNED_ARTIFACTS] = {0};
+    if (noted < judge->outcome->count && judge->outcome->ranks[noted].pinned)
+        then = &judge->outcome->ranks[noted];
+    if (then != NULL)
+        jr_pin_artifacts(
+            now, jr_plan_of(judge->plan, noted),
+            &(struct jr_pin_whose){.common = judge->common,
+                                   .own = is_rank_asked(judge, noted),
+                                   .jobs = then->job_pinned,
+                                   .far = then->far});
+    for (uint32_t n = 0; n < rank->artifacts_count; n++) {
+        uint32_t at = JR_PIN_PLACE(n);
+        if (judge->common[n] != jobs)
+            continue;
+        check_artifact(
+            judge, i,
+            &(struct artifact){
+                .path = rank->artifacts[n],
+                .whose = jobs ? " of the job, which any rank may make," : "",
+                .before = judge->before == NULL
+                              ? NULL
+                              : &judge->before->ranks[i][n + 1],
+                .kept = then == NULL || then->artifacts[at] == now[at],
+                .late = then != NULL && then->artifacts[at] == 0 &&
+                        rank->artifacts_count <= JR_PINNED_ARTIFACTS});
+    }
+}
+
+/* Of nodes that were started by hand, each knows its own ranks only: the job's
+ * artifacts are looked for where its first rank is. */
+void jr_artifact_check(struct jr_judge *judge, size_t i)
+{
+    if (judge->wants->artifacts_count == 0 || judge->common == NULL ||
+        !is_rank_asked(judge, i))
+        return;
+    check_rank_artifacts(judge, i, i, false);
+    if (judge->plan->first == 0)
+        check_rank_artifacts(judge, i, judge->last_rank, true);
+}
+
+void jr_artifact_open(struct jr_judge *judge)
+{
+    judge->common = jr_pin_common(&judge->report->arena, judge->plan);
+    judge->last_rank = last_rank(judge);
+}
+
+bool jr_artifact_stale_result(const struct jr_judge *judge, size_t i,
+                              const struct stat *now)
+{
+    const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
+    if (judge->before == NULL || rank->result_path[0] != '/')
+        return false;
+    return is_same_artifact(now, &judge->before->ranks[i][0]);
+}

@@ -1,0 +1,263 @@
+/*
+ * How each rank ended, and the cause. Every rank that failed by itself is a
+ * candidate for it (failure_order.c). A rank that jobrun stopped is one only
+ * where it was on its way out before the stop: it had raised its exception, or
+ * told that it exits, and another one, drawn after it, was reaped first.
+ */
+#include "judge/failure_order.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/did_you_mean.h"
+#include "base/strv.h"
+#include "judge/exception.h"
+#include "judge/words.h"
+#include "store/outcome.h"
+
+#include "base/banned.h"
+
+/* Of a folder with more files, not all are compared with a name. */
+enum { LOOKED_AT = 10000 };
+
+/* Whether jobrun ended the rank: by its stop signal, or by the SIGKILL that
+ * all ranks get when their runner dies. */
+static bool was_rank_stopped(const struct jr_rank_outcome *rank,
+                             bool runner_died)
+{
+    if (rank->stopped_with != 0 || rank->killed || rank->end == JR_END_NONE)
+        return true;
+    return runner_died && rank->end == JR_END_SIGNALED &&
+           rank->signal == SIGKILL;
+}
+
+static enum jr_rank_state rank_state_of(const struct jr_rank_outcome *rank,
+                                        bool runner_died)
+{
+    if (rank->end == JR_END_START || rank->end == JR_END_LOST)
+        return JR_RANK_FAILED;
+    if (rank->pid == 0)
+        return JR_RANK_NOT_STARTED;
+    if (rank->lingered)
+        return rank->returned ? JR_RANK_SUCCEEDED : JR_RANK_FAILED;
+    if (was_rank_stopped(rank, runner_died))
+        return JR_RANK_STOPPED;
+    if (rank->end == JR_END_EXITED && rank->exit_code == 0)
+        return JR_RANK_SUCCEEDED;
+    return JR_RANK_FAILED;
+}
+
+/* The exception's time as the outcome's clock would have told it; 0 when it
+ * states none, or one outside of what its rank lived before it told of it. */
+static uint64_t exception_time(const struct jr_judge *judge, uint32_t i,
+                               uint64_t wall_ns)
+{
+    const struct jr_outcome *run = judge->outcome;
+    const struct jr_rank_outcome *rank = &run->ranks[i];
+    uint64_t end = rank->told_ns != 0 ? rank->told_ns : rank->ended_ns;
+    wall_ns -= (uint64_t)rank->skew_ns;
+    if (wall_ns < run->started_wall_ns || wall_ns > INT64_MAX)
+        return 0;
+    uint64_t when = run->started_ns + (wall_ns - run->started_wall_ns);
+    return when >= rank->started_ns && when < end ? when : 0;
+}
+
+/* A file of the folder that is called nearly so; NULL: none. */
+static const char *nearest_file(struct jr_arena *arena, const char *folder,
+                                const char *name)
+{
+    struct jr_strv names = {0};
+    struct dirent *entry;
+    DIR *dir = opendir(folder);
+    while (dir != NULL && names.count < LOOKED_AT &&
+           (entry = readdir(dir)) != NULL)
+        if (entry->d_type != DT_DIR && strcmp(entry->d_name, name) != 0)
+            jr_strv_push(&names, arena, jr_arena_strdup(arena, entry->d_name));
+    if (dir != NULL)
+        (void)closedir(dir);
+    return names.count == 0 || arena->failed
+               ? NULL
+               : jr_word_nearest(name, (const char *const *)names.items);
+}
+
+/* Where the program that is not there was looked for, or which one was meant:
+ * " in /exp", "; did you mean './train'?" */
+static const char *suggest_program(struct jr_arena *arena,
+                                   const struct jr_plan_rank *plan)
+{
+    const char *program = plan->argv[0], *slash = strrchr(program, '/');
+    const char *base = *program == '/' ? "" : plan->workdir;
+    if (slash == NULL) {
+        const char *path = jr_arena_printf(arena, "%s/%s", base, program);
+        bool here = path != NULL && access(path, X_OK) == 0;
+        return here ? jr_arena_printf(arena, "; did you mean './%s'?", program)
+                    : "";
+    }
+    int upto = (int)(slash + 1 - program);
+    const char *folder = jr_arena_printf(arena, "%s/%.*s", base, upto, program);
+    const char *near =
+        folder == NULL ? NULL : nearest_file(arena, folder, slash + 1);
+    if (near != NULL)
+        return jr_arena_printf(arena, "; did you mean '%.*s%s'?", upto, program,
+                               near);
+    return *base == '\0' ? "" : jr_arena_printf(arena, " in %s", base);
+}
+
+/* "could not execute './trian': No such file or directory" */
+static const char *start_error(struct jr_arena *arena,
+                               const struct jr_plan_rank *plan,
+                               const struct jr_rank_outcome *rank,
+                               const char *more)
+{
+#define TEXT(name, word, text) text,
+    static const char *const texts[] = {JR_STAGES(TEXT)};
+#undef TEXT
+    const char *cause = jr_start_reason(plan, rank);
+    const char *text = texts[rank->stage];
+    if (rank->stage == JR_STAGE_EXEC)
+        return jr_arena_printf(
+            arena, "%s '%s': %s%s", text, plan->argv[0], cause,
+            rank->start_errno == ENOENT ? suggest_program(arena, plan) : "");
+    if (rank->stage == JR_STAGE_WORKDIR)
+        return jr_arena_printf(arena, "%s '%s': %s", text, plan->workdir,
+                               cause);
+    if (*more != '\0')
+        cause = more;
+    else if (rank->start_errno == 0)
+        return text;
+    return jr_arena_printf(arena, "%s: %s", text, cause);
+}
+
+/* Why a rank failed, in its own words or the kernel's. Returns when it raised
+ * its exception; 0: it did not, or did not say. */
+static uint64_t explain_failure(struct jr_judge *judge, uint32_t i)
+{
+    const struct jr_plan_rank *plan = jr_plan_of(judge->plan, i);
+    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
+    struct jr_rank_report *report = &judge->report->ranks[i];
+    struct jr_arena *arena = &judge->report->arena;
+    struct jr_exception exception = {0};
+    if (rank->end == JR_END_START) {
+        report->error =
+            start_error(arena, plan, rank, judge->outcome->start_text);
+        return 0;
+    }
+    if (rank->end == JR_END_LOST) {
+        if (judge->outcome->lost_text[0] != '\0')
+            report->error = jr_arena_strdup(arena, judge->outcome->lost_text);
+        return 0;
+    }
+    enum jr_exception_found found =
+        jr_exception_read(&exception, arena, judge->run_fd, plan->error_path);
+    report->error_foreign = found == JR_EXCEPTION_FOREIGN;
+    report->error_strange =
+        found == JR_EXCEPTION_READ &&
+        !jr_exception_is_own(&exception, rank, judge->plan->returns);
+    if (report->error_strange)
+        return 0;
+    if (found == JR_EXCEPTION_READ) {
+        report->error = exception.what;
+        report->where = exception.where;
+        report->behind = exception.behind;
+        report->error_file = true;
+        report->lost_peer |= exception.lost_peer;
+        report->unstarted = jr_exception_is_start(&exception, rank);
+    }
+    return exception_time(judge, i, exception.wall_ns);
+}
+
+/* Whether a rank that jobrun stopped was on its way out by then, as it said.
+ * Where it is not known when it was told to stop, the others decide. */
+static bool was_rank_leaving(const struct jr_rank_outcome *rank,
+                             uint64_t raised_ns)
+{
+    uint64_t when = rank->told_ns != 0 ? rank->told_ns : raised_ns;
+    return when != 0 && (rank->alive_ns == 0 || when <= rank->alive_ns);
+}
+
+/* Sort out the ranks; returns the number of candidates, of which those that
+ * jobrun stopped may yet be none. */
+static size_t collect_candidates(struct jr_judge *judge,
+                                 struct jr_candidate *candidates)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < judge->outcome->count; i++) {
+        const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
+        struct jr_rank_report *report = &judge->report->ranks[i];
+        report->state = rank_state_of(rank, jr_outcome_lost(judge->outcome));
+        if (report->state != JR_RANK_FAILED && report->state != JR_RANK_STOPPED)
+            continue;
+        report->lost_peer = rank->lost_peer;
+        uint64_t raised_ns = explain_failure(judge, i);
+        if (report->state == JR_RANK_FAILED ||
+            was_rank_leaving(rank, raised_ns))
+            candidates[count++] = jr_order_candidate(judge, i, raised_ns);
+    }
+    return count;
+}
+
+/* Whether it failed by itself, or was on its way out before its stop; or, where
+ * that is not known, before the first that failed by itself. */
+static bool failed_by_itself(const struct jr_judge *judge,
+                             const struct jr_candidate *candidate,
+                             uint64_t first_ns)
+{
+    const struct jr_rank_outcome *rank = &judge->outcome->ranks[candidate->i];
+    if (judge->report->ranks[candidate->i].state == JR_RANK_FAILED)
+        return true;
+    return first_ns != 0 && (rank->alive_ns != 0 || candidate->at < first_ns);
+}
+
+/* Drop the stopped ranks that are none; returns how many are left. */
+static size_t drop_stopped_candidates(const struct jr_judge *judge,
+                                      struct jr_candidate *candidates,
+                                      size_t count)
+{
+    uint64_t first_ns = 0;
+    for (size_t c = 0; c < count; c++)
+        if (judge->report->ranks[candidates[c].i].state == JR_RANK_FAILED &&
+            (first_ns == 0 || candidates[c].at < first_ns))
+            first_ns = candidates[c].at;
+    size_t kept = 0;
+    for (size_t c = 0; c < count; c++)
+        if (failed_by_itself(judge, &candidates[c], first_ns))
+            candidates[kept++] = candidates[c];
+    return kept;
+}
+
+/* What died in another way than by what jobrun sent it did not just stop. */
+static void report_crashes(struct jr_judge *judge)
+{
+    struct jr_report *report = judge->report;
+    for (size_t i = 0; report->causes_count > 0 && i < report->count; i++)
+        if (report->ranks[i].state == JR_RANK_STOPPED &&
+            jr_words_crashed(&judge->outcome->ranks[i]))
+            report->ranks[i].state = JR_RANK_AFTER_FIRST_FAILURE;
+}
+
+void jr_cause_find(struct jr_judge *judge)
+{
+    struct jr_report *report = judge->report;
+    struct jr_candidate *candidates = jr_arena_array(
+        &report->arena, judge->outcome->count, sizeof *candidates);
+    report->causes = jr_arena_array(&report->arena, judge->outcome->count,
+                                    sizeof *report->causes);
+    if (candidates == NULL || report->causes == NULL)
+        return;
+    size_t count = drop_stopped_candidates(
+        judge, candidates, collect_candidates(judge, candidates));
+    size_t together = jr_order_find(judge, candidates, count);
+    for (size_t c = 0; c < count; c++) {
+        bool cause = c < together;
+        struct jr_rank_report *rank = &report->ranks[candidates[c].i];
+        if (cause)
+            report->causes[report->causes_count++] = candidates[c].i;
+        rank->follows = cause && candidates[c].failure > candidates[0].failure;
+        rank->state = cause ? JR_RANK_FAILED : JR_RANK_AFTER_FIRST_FAILURE;
+    }
+    report_crashes(judge);
+}

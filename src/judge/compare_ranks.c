@@ -1,0 +1,262 @@
+#include "judge/judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "judge/words.h"
+
+#include "base/banned.h"
+
+/* One rank's value of the field: its canonical text, so that equal values have
+ * equal texts. */
+struct entry {
+    char *text;
+    size_t i;
+};
+
+/* Ranks with the same value: entries first .. first + count. */
+struct group {
+    size_t first, count;
+};
+
+/* All ranks' values of one field, sorted by value, then rank. */
+struct column {
+    struct jr_judge *judge;
+    const char *field;
+    struct entry *entries;
+    size_t count;
+    struct group *groups;
+    size_t groups_count;
+};
+
+static json_t *canonical_json(const json_t *value);
+
+static json_t *canonical_array(const json_t *array)
+{
+    json_t *copy = json_array(), *item = NULL;
+    size_t at = 0;
+    json_array_foreach(array, at, item)
+        jr_json_append(copy, canonical_json(item));
+    return copy;
+}
+
+static json_t *canonical_object(json_t *object)
+{
+    json_t *copy = json_object(), *item = NULL;
+    const char *key = NULL;
+    json_object_foreach(object, key, item)
+        jr_json_set(copy, key, canonical_json(item));
+    return copy;
+}
+
+/* A copy in which 1.0 is 1, so that both print the same. */
+static json_t *canonical_json(const json_t *value)
+{
+    const double exact = 9007199254740992.0; /* 2^53 */
+    double real = json_real_value(value);
+    if (json_is_real(value) && real >= -exact && real <= exact &&
+        (double)(json_int_t)real == real)
+        return json_integer((json_int_t)real);
+    if (json_is_array(value))
+        return canonical_array(value);
+    if (json_is_object(value))
+        return canonical_object((json_t *)value);
+    return json_deep_copy(value);
+}
+
+static char *canonical_text(const json_t *value)
+{
+    json_t *copy = canonical_json(value);
+    char *text =
+        json_dumps(copy, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+    json_decref(copy);
+    return text;
+}
+
+bool jr_judge_equal(const json_t *a, const json_t *b)
+{
+    if (json_equal(a, b))
+        return true;
+    JR_FREE char *x = canonical_text(a);
+    JR_FREE char *y = canonical_text(b);
+    return x != NULL && y != NULL && strcmp(x, y) == 0;
+}
+
+static int compare_entry_values(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    int order = strcmp(x->text, y->text);
+    return order != 0 ? order : (x->i > y->i) - (x->i < y->i);
+}
+
+/* Whether rank `i` has delivered, and nothing is wrong with it so far. */
+static bool has_delivered(const struct jr_judge *judge, size_t i)
+{
+    const struct jr_rank_report *rank = &judge->report->ranks[i];
+    return rank->result != NULL && rank->result_error == JR_RESULT_NONE;
+}
+
+static void collect_values(struct column *column)
+{
+    struct jr_judge *judge = column->judge;
+    for (size_t i = 0; i < judge->report->count; i++) {
+        if (!has_delivered(judge, i))
+            continue;
+        const json_t *value =
+            json_object_get(judge->report->ranks[i].result, column->field);
+        if (value == NULL) {
+            jr_judge_fault(judge, i, JR_RESULT_FIELD,
+                           "%s has no '%s' to compare",
+                           jr_result_source(judge, i), column->field);
+            continue;
+        }
+        char *text = canonical_text(value);
+        if (text == NULL)
+            judge->report->arena.failed = true;
+        else
+            column->entries[column->count++] = (struct entry){text, i};
+    }
+}
+
+static void divide_into_groups(struct column *column)
+{
+    for (size_t at = 0; at < column->count; at++) {
+        const char *text = column->entries[at].text;
+        if (at == 0 || strcmp(text, column->entries[at - 1].text) != 0)
+            column->groups[column->groups_count++].first = at;
+        column->groups[column->groups_count - 1].count++;
+    }
+}
+
+/* Append " on ranks 0-2": who has the value of the group. */
+static void print_holders(struct jr_buf *out, const struct column *column,
+                          const struct group *group)
+{
+    JR_FREE uint32_t *ranks = calloc(group->count, sizeof *ranks);
+    if (ranks == NULL)
+        return;
+    for (size_t n = 0; n < group->count; n++) {
+        size_t i = column->entries[group->first + n].i;
+        ranks[n] = jr_plan_of(column->judge->plan, i)->rank;
+    }
+    jr_buf_str(out, " on ");
+    jr_words_ranks(out, ranks, group->count);
+}
+
+static void print_value(struct jr_buf *out, const struct column *column,
+                        const struct group *group)
+{
+    size_t i = column->entries[group->first].i;
+    const json_t *result = column->judge->report->ranks[i].result;
+    jr_judge_quote(out, json_object_get(result, column->field));
+}
+
+static void fault_group(const struct column *column, const struct group *group,
+                        enum jr_result_error error, const char *why)
+{
+    for (size_t n = 0; n < group->count; n++) {
+        size_t i = column->entries[group->first + n].i;
+        jr_judge_fault(column->judge, i, error, "%s: '%s' is %s",
+                       jr_result_source(column->judge, i), column->field, why);
+    }
+}
+
+/* The largest group but for `other`, the first of them in a tie. */
+static size_t largest_group(const struct column *column, size_t other)
+{
+    size_t best = other == 0 ? 1 : 0;
+    for (size_t g = best + 1; g < column->groups_count; g++)
+        if (g != other && column->groups[g].count > column->groups[best].count)
+            best = g;
+    return best;
+}
+
+/* Most ranks are right: those with another value are named, against what the
+ * most have. In a tie nobody can be believed, and all are named. */
+static void demand_equal(struct column *column)
+{
+    if (column->groups_count < 2)
+        return;
+    size_t first = largest_group(column, column->groups_count);
+    size_t second = largest_group(column, first);
+    bool tie = column->groups[first].count == column->groups[second].count;
+    for (size_t g = 0; g < column->groups_count; g++) {
+        if (g == first && !tie)
+            continue;
+        const struct group *believed =
+            &column->groups[g == first ? second : first];
+        JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
+        print_value(&why, column, &column->groups[g]);
+        jr_buf_str(&why, ", but ");
+        print_value(&why, column, believed);
+        print_holders(&why, column, believed);
+        fault_group(column, &column->groups[g], JR_RESULT_UNEQUAL, why.data);
+    }
+}
+
+static void demand_distinct(struct column *column)
+{
+    for (size_t g = 0; g < column->groups_count; g++) {
+        if (column->groups[g].count < 2)
+            continue;
+        JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
+        print_value(&why, column, &column->groups[g]);
+        print_holders(&why, column, &column->groups[g]);
+        jr_buf_str(&why, ", not distinct");
+        fault_group(column, &column->groups[g], JR_RESULT_FIELD, why.data);
+    }
+}
+
+static void compare_field(struct jr_judge *judge, const char *field,
+                          void (*demand)(struct column *column))
+{
+    size_t count = judge->report->count + 1;
+    struct column column = {
+        .judge = judge,
+        .field = field,
+        .entries = calloc(count, sizeof *column.entries),
+        .groups = calloc(count, sizeof *column.groups),
+    };
+    if (column.entries != NULL && column.groups != NULL) {
+        collect_values(&column);
+        qsort(column.entries, column.count, sizeof *column.entries,
+              compare_entry_values);
+        divide_into_groups(&column);
+        demand(&column);
+    } else {
+        judge->report->arena.failed = true;
+    }
+    for (size_t at = 0; at < column.count; at++)
+        free(column.entries[at].text);
+    free(column.entries);
+    free(column.groups);
+}
+
+void jr_compare(struct jr_judge *judge)
+{
+    const struct jr_results *wants = judge->wants;
+    judge->comparing = true;
+    for (uint32_t f = 0; f < wants->equal_count; f++)
+        compare_field(judge, wants->equal[f], demand_equal);
+    for (uint32_t f = 0; f < wants->distinct_count; f++)
+        compare_field(judge, wants->distinct[f], demand_distinct);
+    judge->comparing = false;
+}
+
+void jr_compare_again(struct jr_judge *judge)
+{
+    for (size_t i = 0; i < judge->report->count; i++) {
+        struct jr_rank_report *rank = &judge->report->ranks[i];
+        if (rank->state != JR_RANK_INCOMPLETE || !rank->differs)
+            continue;
+        rank->state = JR_RANK_SUCCEEDED;
+        rank->differs = false;
+        rank->result_error = JR_RESULT_NONE;
+        rank->reason = NULL;
+    }
+    jr_compare(judge);
+    for (size_t i = 0; i < judge->report->count; i++)
+        if (judge->report->ranks[i].result_error != JR_RESULT_NONE)
+            judge->report->ranks[i].state = JR_RANK_INCOMPLETE;
+}

@@ -1,0 +1,30 @@
+/* What is told of a run that met one of its timeouts; see hang_report.c. */
+#ifndef JR_HANG_REPORT_H
+#define JR_HANG_REPORT_H
+
+#include "judge/judge.h"
+
+/* Ranks that were doing the same. */
+struct jr_hang_group {
+    const char *doing;
+    uint32_t *ranks; /* indices into the report's */
+    size_t count;
+    double
+        silence; /* the longest of them, in seconds; -1: they wrote nothing */
+    struct jr_hang_group *next;
+};
+
+/* Fill `overrun`, if it is not there, `hang` and `odd` of the report: which
+ * limit was met, what the ranks were doing, and who differs. Nothing where no
+ * limit was met. Of the judge it takes report, plan, outcome and run_fd. */
+void jr_hang_find(struct jr_judge *judge);
+
+/* In one sentence, for results.json: the limit, and after "; " who differs. */
+void jr_hang_message(struct jr_buf *out, const struct jr_report *report,
+                     const struct jr_plan *plan);
+
+/* "ranks 0-2 in recv, silent for 14 s". */
+void jr_hang_group_text(struct jr_buf *out, const struct jr_plan *plan,
+                        const struct jr_hang_group *group);
+
+#endif

@@ -1,0 +1,129 @@
+#include "judge/judge.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+
+#include "base/banned.h"
+
+static const uint64_t DEFAULT_LIMIT = UINT64_C(256) << 20;
+
+/* One field's pattern and allowed values. */
+static int init_field(struct jr_judge *judge, uint32_t f, struct jr_error *err)
+{
+    const struct jr_result_field *field = &judge->wants->fields[f];
+    size_t offset = 0;
+    if (field->pattern != NULL &&
+        jr_regex_new(&judge->field_pattern[f], field->pattern, &offset, err) !=
+            0)
+        return jr_error_wrap(err, "pattern of field '%s'", field->name);
+    if (field->enums_count == 0)
+        return 0;
+    judge->field_enums[f] = json_array();
+    for (uint32_t n = 0; n < field->enums_count; n++) {
+        const char *text = field->enums[n];
+        json_t *value = jr_json_parse(text, strlen(text), err);
+        if (json_array_append_new(judge->field_enums[f], value) != 0)
+            return jr_error_wrap(err, "enum of field '%s'", field->name);
+    }
+    return 0;
+}
+
+struct jr_regex *jr_judge_regex(const char *pattern, struct jr_error *err)
+{
+    const char *head = strncmp(pattern, "(*", 2) == 0 ? "" : "(?m)";
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_regex *regex = NULL;
+    size_t offset = 0;
+    jr_buf_printf(&text, "%s%s", head, pattern);
+    if (text.failed)
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    else
+        (void)jr_regex_new(&regex, text.data, &offset, err);
+    return regex;
+}
+
+static int init_pattern(struct jr_judge *judge, struct jr_error *err)
+{
+    const char *pattern = judge->wants->pattern;
+    if (pattern == NULL)
+        return 0;
+    judge->pattern = jr_judge_regex(pattern, err);
+    return judge->pattern != NULL ? 0 : jr_error_wrap(err, "results.pattern");
+}
+
+/* A run of the past states no limit, and is not read again. */
+static void init_limit(struct jr_judge *judge)
+{
+    judge->limit_text = judge->wants->limit;
+    if (judge->limit_text == NULL ||
+        !jr_num_size(judge->limit_text, &judge->limit)) {
+        judge->limit = DEFAULT_LIMIT;
+        judge->limit_text = "256MiB";
+    }
+}
+
+void jr_judge_see(struct jr_judge *judge, size_t i, const struct stat *st)
+{
+    judge->seen[judge->seen_count++] =
+        (struct jr_seen){st->st_dev, st->st_ino, i};
+}
+
+int jr_judge_init(struct jr_judge *judge, struct jr_error *err)
+{
+    struct jr_arena *arena = &judge->report->arena;
+    uint32_t fields = judge->wants->fields_count;
+    const char *required = judge->wants->required, *bad = NULL;
+    judge->field_pattern =
+        jr_arena_array(arena, fields, sizeof(struct jr_regex *));
+    judge->field_enums = jr_arena_array(arena, fields, sizeof(json_t *));
+    judge->seen =
+        jr_arena_array(arena, judge->report->count, sizeof(struct jr_seen));
+    init_limit(judge);
+    if (judge->field_pattern == NULL || judge->field_enums == NULL ||
+        judge->seen == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    if (!jr_set_parse(&judge->required, arena,
+                      required == NULL ? "all" : required, &bad))
+        return jr_error_set(err, JR_STATUS_INVALID,
+                            "results.required: '%s' is no rank set", required);
+    for (uint32_t f = 0; f < fields; f++)
+        if (init_field(judge, f, err) != 0)
+            return -1;
+    return init_pattern(judge, err);
+}
+
+void jr_judge_release(struct jr_judge *judge)
+{
+    jr_regex_free(judge->pattern);
+    for (uint32_t f = 0; f < judge->wants->fields_count; f++) {
+        if (judge->field_pattern != NULL)
+            jr_regex_free(judge->field_pattern[f]);
+        if (judge->field_enums != NULL)
+            json_decref(judge->field_enums[f]);
+    }
+}
+
+bool jr_judge_required(const struct jr_judge *judge, size_t i)
+{
+    return judge->wants->stated &&
+           jr_set_has(&judge->required, jr_plan_of(judge->plan, i)->rank);
+}
+
+void jr_judge_fault(struct jr_judge *judge, size_t i,
+                    enum jr_result_error error, const char *format, ...)
+{
+    struct jr_rank_report *rank = &judge->report->ranks[i];
+    if (!judge->wants->stated || rank->result_error != JR_RESULT_NONE)
+        return;
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    rank->result_error = error;
+    rank->differs = judge->comparing;
+    rank->reason = jr_arena_strdup(&judge->report->arena, text);
+}

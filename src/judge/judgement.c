@@ -1,0 +1,193 @@
+#include "judge/judgement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge/hang_report.h"
+#include "judge/judge.h"
+#include "judge/words.h"
+#include "store/outcome.h"
+
+#include "base/banned.h"
+
+/* Hold the ranks that ended well to the spec. */
+static void judge_results(struct jr_judge *judge)
+{
+    struct jr_report *report = judge->report;
+    jr_artifact_open(judge);
+    for (size_t i = 0; i < report->count; i++) {
+        if (report->ranks[i].state != JR_RANK_SUCCEEDED)
+            continue;
+        jr_result_find(judge, i);
+        jr_judge_fields(judge, i);
+        jr_artifact_check(judge, i);
+    }
+    jr_result_part(judge);
+    jr_compare(judge);
+    for (size_t i = 0; i < report->count; i++)
+        if (report->ranks[i].result_error != JR_RESULT_NONE)
+            report->ranks[i].state = JR_RANK_INCOMPLETE;
+}
+
+static bool any_rank(const struct jr_judge *judge, enum jr_rank_state state)
+{
+    for (size_t i = 0; i < judge->report->count; i++)
+        if (judge->report->ranks[i].state == state)
+            return true;
+    return false;
+}
+
+static bool was_run_stopped(const struct jr_judge *judge)
+{
+    return judge->outcome->stop_signal != 0;
+}
+
+static bool was_not_launched(const struct jr_judge *judge)
+{
+    if (jr_outcome_lost(judge->outcome))
+        return true;
+    for (size_t i = 0; i < judge->report->count; i++)
+        if (judge->outcome->ranks[i].end == JR_END_START ||
+            (judge->report->ranks[i].unstarted &&
+             judge->report->ranks[i].state == JR_RANK_FAILED))
+            return true;
+    return false;
+}
+
+static bool was_timed_out(const struct jr_judge *judge)
+{
+    return judge->outcome->timed_out_by == JR_TIMEOUT_RUN ||
+           judge->outcome->timed_out_by == JR_TIMEOUT_AFTER_FIRST_EXIT;
+}
+
+static bool was_hung(const struct jr_judge *judge)
+{
+    return judge->outcome->timed_out_by == JR_TIMEOUT_SILENCE;
+}
+
+static bool has_failed(const struct jr_judge *judge)
+{
+    return judge->report->causes_count > 0;
+}
+
+/* Nobody failed and nobody was told to stop, and still a rank is missing. */
+static bool was_lost(const struct jr_judge *judge)
+{
+    return any_rank(judge, JR_RANK_NOT_STARTED) ||
+           any_rank(judge, JR_RANK_STOPPED);
+}
+
+static bool is_incomplete(const struct jr_judge *judge)
+{
+    return any_rank(judge, JR_RANK_INCOMPLETE);
+}
+
+static bool lacks_logs(const struct jr_judge *judge)
+{
+    return judge->report->logs_incomplete;
+}
+
+struct rule {
+    bool (*applies)(const struct jr_judge *judge);
+    enum jr_run_status status;
+    enum jr_status code;
+};
+
+/* The first that applies decides. */
+static const struct rule rules[] = {
+    {was_run_stopped, JR_RUN_STOPPED, JR_STATUS_OK}, /* 128 + the signal */
+    {was_not_launched, JR_RUN_LAUNCH_FAILED, JR_STATUS_LAUNCH},
+    {was_hung, JR_RUN_HUNG, JR_STATUS_TIMEOUT},
+    {was_timed_out, JR_RUN_TIMED_OUT, JR_STATUS_TIMEOUT},
+    {has_failed, JR_RUN_FAILED, JR_STATUS_FAILED},
+    {was_lost, JR_RUN_LAUNCH_FAILED, JR_STATUS_LAUNCH},
+    {is_incomplete, JR_RUN_INCOMPLETE, JR_STATUS_INCOMPLETE},
+    {lacks_logs, JR_RUN_INCOMPLETE, JR_STATUS_LAUNCH},
+};
+
+/* The root cause's own exit code, as a shell would tell it. */
+static int rank_code(const struct jr_judge *judge)
+{
+    const struct jr_rank_outcome *rank =
+        &judge->outcome->ranks[judge->report->causes[0]];
+    if (jr_words_cut_short(rank) != 0)
+        return rank->told_code;
+    if (rank->end == JR_END_SIGNALED)
+        return 128 + rank->signal;
+    return rank->exit_code != 0 ? rank->exit_code : JR_STATUS_FAILED;
+}
+
+static void decide_status(struct jr_judge *judge)
+{
+    struct jr_report *report = judge->report;
+    const struct rule *rule = rules,
+                      *end = rules + sizeof rules / sizeof *rules;
+    while (rule < end && !rule->applies(judge))
+        rule++;
+    if (rule == end)
+        return;
+    report->status = rule->status;
+    report->exit_code = (int)rule->code;
+    if (rule->status == JR_RUN_STOPPED)
+        report->exit_code = 128 + judge->outcome->stop_signal;
+    if (rule->code == JR_STATUS_FAILED &&
+        judge->plan->policy->exit_status == JR_EXIT_STATUS_RANK)
+        report->exit_code = rank_code(judge);
+}
+
+static void judge_all_ranks(struct jr_judge *judge)
+{
+    judge->report->logs_incomplete = judge->outcome->console_errno != 0;
+    for (size_t i = 0; i < judge->outcome->count; i++)
+        if (judge->outcome->ranks[i].log_failed)
+            judge->report->logs_incomplete = true;
+    jr_cause_find(judge);
+    jr_hang_find(judge);
+    judge_results(judge);
+    decide_status(judge);
+}
+
+int jr_report_make(struct jr_report *ret, const struct jr_plan *plan,
+                   const struct jr_outcome *outcome,
+                   const struct jr_artifacts *before, int run_fd,
+                   struct jr_error *err)
+{
+    struct jr_report report = {.count = outcome->count};
+    struct jr_judge judge = {
+        .report = &report,
+        .plan = plan,
+        .outcome = outcome,
+        .before = before,
+        .wants = &plan->policy->results,
+        .run_fd = run_fd,
+    };
+    report.ranks =
+        jr_arena_array(&report.arena, report.count, sizeof *report.ranks);
+    int result = jr_judge_init(&judge, err);
+    if (result == 0 && report.ranks != NULL)
+        judge_all_ranks(&judge);
+    jr_judge_release(&judge);
+    if (result == 0 && report.arena.failed)
+        result = jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    if (result == 0)
+        *ret = report;
+    else
+        jr_report_release(&report);
+    return result;
+}
+
+size_t jr_report_first(const struct jr_report *report, enum jr_rank_state state)
+{
+    size_t i = 0;
+    while (i < report->count && report->ranks[i].state != state)
+        i++;
+    return i;
+}
+
+void jr_report_release(struct jr_report *report)
+{
+    for (size_t i = 0; report->ranks != NULL && i < report->count; i++)
+        json_decref(report->ranks[i].result);
+    jr_arena_release(&report->arena);
+    *report = (struct jr_report){0};
+}

@@ -1,0 +1,116 @@
+/*
+ * Judging a run: results found and checked, the root cause, one exit status;
+ * and telling it, to people and to programs.
+ */
+#ifndef JR_JUDGEMENT_H
+#define JR_JUDGEMENT_H
+
+#include <jobrun/plan.h>
+#include <jobrun/run.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+
+struct jr_rank_report {
+    enum jr_rank_state state;
+    json_t *result; /* owned; NULL: none */
+    enum jr_result_error result_error;
+    bool differs;       /* that was found by comparing it with others' */
+    const char *reason; /* "result.json: 'accuracy' is 0.41, less than 0.9" */
+    uint32_t pattern_limits; /* lines that took results.pattern too many steps
+                              */
+    bool late_match;    /* more that matches it came after the rank's end */
+    const char *error;  /* its exception, or why it could not start; NULL */
+    const char *where;  /* of the exception: "train.py:88 in step"; NULL */
+    const char *behind; /* what the exception was raised from; NULL */
+    bool error_file;    /* its error.json is there and says so */
+    bool error_foreign; /* that is torn, or not jobrun's or torch's */
+    bool log_secret;    /* the last lines of its logs hold one */
+    bool error_strange; /* that is of another process than the rank */
+    bool follows;       /* together with the cause, and of a kind that comes
+                           after it */
+    bool lost_peer;     /* it failed in a way that only a lost peer causes */
+    bool unstarted;     /* its entrypoint could not be called: no code of the
+                           user's ran */
+};
+
+struct jr_hang_group;
+
+struct jr_report {
+    struct jr_arena arena;
+    enum jr_run_status status;
+    int exit_code;
+    const char *error; /* why the run could not begin; NULL: it began */
+    const struct jr_attempt *earlier; /* attempts before this one; restart.h */
+    size_t earlier_count;
+    size_t idle;           /* attempts in a row that failed like it at once */
+    const char *not_again; /* why it was not started again; NULL: nobody asks */
+    bool logs_incomplete;  /* a log file, or the console, is not whole */
+    uint32_t *causes; /* indices into ranks: the root cause, and what failed
+                         together with it */
+    size_t causes_count;
+    const char *overrun; /* which of `timeouts` ended it, in words; NULL */
+    struct jr_hang_group *hang; /* what hung ranks did, the fewest first;
+                                   NULL */
+    uint32_t *odd; /* indices into ranks: who differs from the others then */
+    size_t odd_count;
+    bool odd_silent;              /* only by having been silent longer */
+    struct jr_rank_report *ranks; /* outcome->count of them */
+    size_t count;
+};
+
+/* The first rank in `state`, which stands for all of them; `count`: none is. */
+size_t jr_report_first(const struct jr_report *report,
+                       enum jr_rank_state state);
+
+/* When the whole run began, its first attempt; monotonic and wall time. */
+uint64_t jr_report_began_ns(const struct jr_report *report,
+                            const struct jr_outcome *outcome);
+uint64_t jr_report_began_wall_ns(const struct jr_report *report,
+                                 const struct jr_outcome *outcome);
+
+/* Artifacts as they stood before the start, to tell a stale one. */
+struct jr_artifacts;
+int jr_artifacts_before(struct jr_artifacts **ret, const struct jr_plan *plan,
+                        struct jr_error *err);
+void jr_artifacts_free(struct jr_artifacts *before);
+
+/* Judge the outcome. `run_fd` is the run folder. */
+int jr_report_make(struct jr_report *ret, const struct jr_plan *plan,
+                   const struct jr_outcome *outcome,
+                   const struct jr_artifacts *before, int run_fd,
+                   struct jr_error *err);
+
+/* A copy that has none of the values of `hidden` (NULL-terminated; NULL: there
+ * are none) in anything that ranks said or delivered. It borrows the rest, and
+ * is released as the report is. -1 without memory. */
+int jr_report_redact(struct jr_report *ret, const struct jr_report *report,
+                     char *const *hidden);
+
+/* Hide the plan's secrets in the error files of ranks, and find out whether the
+ * lines that are quoted of their logs, which are the ranks' own, hold any. */
+void jr_report_hide_files(struct jr_report *report, const struct jr_plan *plan,
+                          int run_fd);
+
+void jr_report_release(struct jr_report *report);
+
+/* Append results.json of the contract, one rank a line. `drain` gets what `out`
+ * has become, in between and at the end; NULL: nobody does. */
+void jr_report_json(struct jr_buf *out, const struct jr_report *report,
+                    const struct jr_plan *plan,
+                    const struct jr_outcome *outcome,
+                    const struct jr_drain *drain);
+
+/* Append its root cause alone: an object, or null. */
+void jr_report_json_cause(struct jr_buf *out, const struct jr_report *report,
+                          const struct jr_plan *plan,
+                          const struct jr_outcome *outcome);
+
+/* The few lines that a person reads at the end. `run_fd` is for the last lines
+ * of stderr. */
+void jr_report_print(struct jr_buf *out, const struct jr_report *report,
+                     const struct jr_plan *plan,
+                     const struct jr_outcome *outcome, int run_fd, bool color);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * Reading what ranks left behind. A path that is not absolute lies beneath the
+ * run folder and no component of it may be a link; nothing but a regular file
+ * is opened, and opening never blocks.
+ */
+#ifndef JR_READ_LEFT_H
+#define JR_READ_LEFT_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include <jobrun/error.h>
+
+/* A descriptor for reading, or -1 with `err` (its `sys` is ENOENT when there is
+ * no such file). */
+int jr_left_open(int run_fd, const char *path, struct jr_error *err);
+
+/* The whole file, at most `limit` bytes: a larger one is refused by its size,
+ * before anything is read. */
+int jr_left_read(struct jr_buf *ret, int run_fd, const char *path, size_t limit,
+                 struct jr_error *err);
+
+/* The last lines, at most `lines` of them out of the last 16 KiB, as they
+ * stand in the file but without the final newline. Nothing on any error, and of
+ * a file outside the run folder. */
+void jr_left_tail(struct jr_buf *ret, int run_fd, const char *path,
+                  unsigned lines);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * Whether a job starts again: a pure function of the spec's `restart` and of
+ * the attempts so far.
+ *
+ *   1. Only what failed starts again: a rank that failed or did not deliver, a
+ *      hang, a timeout. A run that was told to stop, that jobrun itself failed
+ *      at, that left processes behind, which the next attempt would meet, or
+ *      that is one node's part of several, whose jobruns do not know of each
+ *      other, ends.
+ *   2. A cause that `never` names ends the run; else it has to be one of `on`,
+ *      where that names any.
+ *   3. `max` restarts are allowed: in all, or within the last `window`, counted
+ *      from when each next attempt began.
+ *   4. The wait before it is `backoff`, doubled for each restart that counts
+ *      under 3, up to five minutes, or to `backoff` where that is longer.
+ *
+ * Attempts that fail the same way at once, one after the other, are told as no
+ * progress. That ends nothing: `max` does.
+ */
+#ifndef JR_RESTART_H
+#define JR_RESTART_H
+
+#include "judge/judgement.h"
+
+/* What became of one attempt. Strings are the history's. */
+struct jr_attempt {
+    uint32_t number;
+    enum jr_run_status status;
+    int exit_code;
+    bool failed;       /* in a way that could start again: see 1 */
+    const char *left;  /* why not, where it failed otherwise; NULL */
+    const char *on;    /* the entry of `on` that it meets, "" where there are
+                          none; NULL: it meets none */
+    const char *never; /* the entry of `never` that it meets; NULL: none */
+    const char *cause; /* "rank 3 exited with code 1" */
+    const char *how;   /* the part of it that says how: "exited with code 1" */
+    uint64_t started_ns, ended_ns; /* monotonic */
+    uint64_t started_wall_ns;
+    uint64_t lived_ns; /* until the first rank had failed */
+    uint64_t wait_ms;  /* before the next attempt */
+};
+
+struct jr_history {
+    struct jr_arena arena;
+    struct jr_attempt *items; /* oldest first */
+    size_t count;
+};
+
+struct jr_verdict {
+    bool again;
+    uint64_t wait_ms; /* before the next attempt */
+    uint32_t counted; /* restarts that count under 3, the next one not */
+    char why[160];    /* why it does not start again; empty where nobody asks:
+                         without `max`, or when it succeeded */
+};
+
+/* What comes after the last of the attempts; `history` has at least one. */
+void jr_restart_decide(struct jr_verdict *ret, const struct jr_restart *spec,
+                       const struct jr_history *history);
+
+/* How many attempts at the end of the history failed the same way at once; 1
+ * where the last one is alone, 0 where it did not fail at once. */
+size_t jr_restart_idle(const struct jr_history *history);
+
+/* Append what became of an attempt, as the next one sees it; restart_cause.c.
+ * -1 without memory. */
+int jr_history_add(struct jr_history *history, const struct jr_report *report,
+                   const struct jr_plan *plan, const struct jr_outcome *outcome,
+                   int run_fd);
+void jr_history_release(struct jr_history *history);
+
+#endif

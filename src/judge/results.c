@@ -1,0 +1,294 @@
+#include "judge/judge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "judge/read_left.h"
+#include "run/policies/pin_results.h"
+
+#include "base/banned.h"
+
+const char *jr_result_name(const char *path)
+{
+    const char *slash = path[0] == '/' ? NULL : strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+const char *jr_result_source(const struct jr_judge *judge, size_t i)
+{
+    const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
+    const char *path = rank->result_path;
+    if (judge->wants->from == JR_FROM_STDOUT)
+        path = rank->out_path;
+    if (judge->wants->from == JR_FROM_STDERR)
+        path = rank->err_path;
+    return path == NULL ? "the result" : jr_result_name(path);
+}
+
+static void report_unreadable(struct jr_judge *judge, size_t i,
+                              const char *name, const struct jr_error *err)
+{
+    if (!jr_judge_required(judge, i))
+        return;
+    if (err->sys == ENOENT || err->sys == ENOTDIR)
+        jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s was not written", name);
+    else if (err->sys == ELOOP)
+        jr_judge_fault(judge, i, JR_RESULT_MISSING,
+                       "%s is a symbolic link, which is not followed", name);
+    else
+        jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s: %s", name, err->text);
+}
+
+/* Note a fault of a rank that must deliver; another's is no result, and that is
+ * all. Always false. */
+#define REFUSE(judge, i, ...)                                                  \
+    (jr_judge_required(judge, i) ? jr_judge_fault(judge, i, __VA_ARGS__)       \
+                                 : (void)0,                                    \
+     false)
+
+/* Whether it is what the rank had delivered when it ended. */
+static bool is_result_kept(struct jr_judge *judge, size_t i, const char *name,
+                           const struct stat *st)
+{
+    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
+    const char *when = judge->plan->returns ? "returned" : "ended";
+    if (!rank->pinned || !jr_judge_required(judge, i) ||
+        jr_pin_is(&rank->result, st, rank->far))
+        return true;
+    if (!rank->result.there)
+        return REFUSE(judge, i, JR_RESULT_MISSING,
+                      "%s was not there when the rank ended: what was written "
+                      "later does not count",
+                      name);
+    return REFUSE(judge, i, JR_RESULT_CHANGED,
+                  "%s was changed after the rank had %s (%" PRIu64
+                  " bytes then, %lld now)",
+                  name, when, rank->result.size, (long long)st->st_size);
+}
+
+/* A link that was made to what some earlier run, or attempt, has left. */
+static bool is_old_link(const struct jr_judge *judge, const struct stat *st)
+{
+    uint64_t began = judge->outcome->started_wall_ns / 1000000000;
+    return st->st_nlink > 1 && (uint64_t)st->st_mtim.tv_sec < began;
+}
+
+/* Whether the file can be the rank's result, before a byte of it is read. */
+static bool is_result_fit(struct jr_judge *judge, size_t i, const char *name,
+                          const struct stat *st)
+{
+    if (!is_result_kept(judge, i, name, st))
+        return false;
+    if (jr_artifact_stale_result(judge, i, st))
+        return REFUSE(judge, i, JR_RESULT_STALE,
+                      "%s is the one from before the start", name);
+    if (is_old_link(judge, st))
+        return REFUSE(judge, i, JR_RESULT_STALE,
+                      "%s is a link to a file from before the start", name);
+    if (st->st_size == 0)
+        return REFUSE(judge, i, JR_RESULT_EMPTY, "%s is empty", name);
+    if ((uint64_t)st->st_size <= judge->limit)
+        return true;
+    return REFUSE(
+        judge, i, JR_RESULT_TOO_LARGE,
+        "%s has %lld bytes, more than results.limit (%s) allows; what "
+        "is that large goes into a file of `artifacts`",
+        name, (long long)st->st_size, judge->limit_text);
+}
+
+/* Read all of it once; what it was before, it has to be afterwards. */
+static bool read_result_file(struct jr_judge *judge, size_t i, int fd,
+                             struct jr_buf *ret)
+{
+    const char *name = jr_result_name(jr_plan_of(judge->plan, i)->result_path);
+    struct jr_error err = {0};
+    struct stat before, after;
+    if (fstat(fd, &before) != 0)
+        return REFUSE(judge, i, JR_RESULT_MISSING, "%s could not be read",
+                      name);
+    jr_judge_see(judge, i, &before);
+    if (!is_result_fit(judge, i, name, &before))
+        return false;
+    struct jr_pin pin;
+    jr_pin_fill(&pin, &before);
+    int failed = jr_io_read_fd(ret, fd, (size_t)before.st_size, &err);
+    if (fstat(fd, &after) != 0 || !jr_pin_is(&pin, &after, false))
+        return REFUSE(judge, i, JR_RESULT_CHANGED,
+                      "%s was changed while it was read", name);
+    if (failed == 0)
+        return true;
+    return REFUSE(judge, i, JR_RESULT_MISSING, "%s: %s", name, err.text);
+}
+
+/* The file that the rank wrote, parsed; NULL with the fault noted. */
+static json_t *take_file_result(struct jr_judge *judge, size_t i)
+{
+    const char *path = jr_plan_of(judge->plan, i)->result_path;
+    const char *name = jr_result_name(path);
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct jr_error err = {0};
+    JR_CLOSE int fd = jr_left_open(judge->run_fd, path, &err);
+    if (fd < 0) {
+        report_unreadable(judge, i, name, &err);
+        return NULL;
+    }
+    if (!read_result_file(judge, i, fd, &text))
+        return NULL;
+    json_t *result = jr_json_parse(text.data, text.len, &err);
+    if (result == NULL && err.sys == ERANGE)
+        jr_judge_fault(judge, i, JR_RESULT_NOT_JSON, "%s: %s", name, err.text);
+    else if (result == NULL)
+        jr_judge_fault(judge, i, JR_RESULT_NOT_JSON, "%s is not JSON: %s", name,
+                       err.text);
+    return result;
+}
+
+static json_t *take_stream_result(struct jr_judge *judge, size_t i,
+                                  const char *path, const char *stream)
+{
+    if (path != NULL)
+        return jr_pattern_find(judge, i, path);
+    if (jr_judge_required(judge, i))
+        jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s was not captured",
+                       stream);
+    return NULL;
+}
+
+/* --inject noresult */
+static bool is_result_withheld(const struct jr_judge *judge, uint32_t rank)
+{
+    const struct jr_plan *plan = judge->plan;
+    for (uint32_t k = 0; k < plan->injections_count; k++) {
+        const struct jr_injection *row = &plan->injections[k];
+        if (row->what == JR_INJECT_NORESULT && rank >= row->first &&
+            rank <= row->last && (rank - row->first) % row->step == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What a function or a step leaves behind is its result only if it returned,
+ * in the rank's own process. */
+static bool has_returned(struct jr_judge *judge, size_t i)
+{
+    const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
+    bool library = judge->plan->form == JR_FORM_LIBRARY;
+    const char *what = library ? "step" : "function";
+    if (!judge->plan->returns || rank->returned)
+        return true;
+    if (!jr_judge_required(judge, i))
+        return false;
+    if (rank->returned_by != 0)
+        jr_judge_fault(judge, i, JR_RESULT_MISSING,
+                       "its %s returned in process %d, which is not the one "
+                       "that jobrun started: a wrapper has to exec what it "
+                       "starts, and a fork is not the rank",
+                       what, (int)rank->returned_by);
+    else
+        jr_judge_fault(judge, i, JR_RESULT_MISSING,
+                       "its %s did not return: the process ended before that "
+                       "(%s)",
+                       what,
+                       library ? "exit, _exit or exec"
+                               : "sys.exit, os._exit or exec");
+    return false;
+}
+
+void jr_result_find(struct jr_judge *judge, size_t i)
+{
+    const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
+    struct jr_rank_report *report = &judge->report->ranks[i];
+    if (is_result_withheld(judge, rank->rank)) {
+        jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s is withheld, injected",
+                       jr_result_source(judge, i));
+        return;
+    }
+    if (!has_returned(judge, i))
+        return;
+    switch (judge->wants->from) {
+    case JR_FROM_FILE:
+    case JR_FROM_RETURN: /* the worker writes it to the same file */
+        report->result =
+            rank->result_path == NULL ? NULL : take_file_result(judge, i);
+        break;
+    case JR_FROM_STDOUT:
+        report->result =
+            take_stream_result(judge, i, rank->out_path, "standard output");
+        break;
+    case JR_FROM_STDERR:
+        report->result =
+            take_stream_result(judge, i, rank->err_path, "standard error");
+        break;
+    }
+}
+
+/* Files that were read, by what they are. */
+static int compare_seen_files(const void *a, const void *b)
+{
+    const struct jr_seen *x = a, *y = b;
+    if (x->dev != y->dev)
+        return x->dev < y->dev ? -1 : 1;
+    if (x->ino != y->ino)
+        return x->ino < y->ino ? -1 : 1;
+    return (x->i > y->i) - (x->i < y->i);
+}
+
+static bool is_same_seen_file(const struct jr_seen *a, const struct jr_seen *b)
+{
+    return a->dev == b->dev && a->ino == b->ino;
+}
+
+/* Of those that have the file, one that says so by another path; NULL. */
+static const struct jr_seen *find_other_path(const struct jr_judge *judge,
+                                             const struct jr_seen *file,
+                                             const struct jr_seen *first,
+                                             const struct jr_seen *end)
+{
+    const char *path = jr_plan_of(judge->plan, file->i)->result_path;
+    for (; first < end; first++)
+        if (strcmp(jr_plan_of(judge->plan, first->i)->result_path, path) != 0)
+            return first;
+    return NULL;
+}
+
+/* The file is that of another rank, too. Under one path it is the result of who
+ * must deliver; by a link nobody knows whose it is. */
+static void refuse_shared_file(struct jr_judge *judge,
+                               const struct jr_seen *file,
+                               const struct jr_seen *first,
+                               const struct jr_seen *end)
+{
+    struct jr_rank_report *report = &judge->report->ranks[file->i];
+    const struct jr_seen *other = find_other_path(judge, file, first, end);
+    bool required = jr_judge_required(judge, file->i);
+    if (required && other != NULL)
+        jr_judge_fault(judge, file->i, JR_RESULT_MISSING,
+                       "%s is the file of rank %u, too: a link to another's "
+                       "result is none",
+                       jr_result_source(judge, file->i),
+                       jr_plan_of(judge->plan, other->i)->rank);
+    if (required)
+        return;
+    json_decref(report->result);
+    report->result = NULL;
+}
+
+void jr_result_part(struct jr_judge *judge)
+{
+    struct jr_seen *seen = judge->seen, *end = seen + judge->seen_count;
+    if (judge->seen_count > 1)
+        qsort(seen, judge->seen_count, sizeof *seen, compare_seen_files);
+    for (struct jr_seen *first = seen, *next; first < end; first = next) {
+        for (next = first + 1; next < end && is_same_seen_file(first, next);
+             next++)
+            continue;
+        for (struct jr_seen *file = first; file < next && next - first > 1;
+             file++)
+            refuse_shared_file(judge, file, first, next);
+    }
+}

@@ -1,0 +1,158 @@
+#include "judge/words.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/rank_set.h"
+#include "base/signal_name.h"
+#include "judge/judge.h"
+#include "store/outcome.h"
+
+#include "base/banned.h"
+
+static bool find_table_word(const char *const *table, size_t count,
+                            const char *word, size_t *ret)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(table[i], word) != 0)
+            continue;
+        *ret = i;
+        return true;
+    }
+    return false;
+}
+
+/* Both ways between enum jr_TYPE and its words. */
+#define WORD(name, word) word,
+#define DEFINE_WORDS(type, WORDS)                                              \
+    static const char *const type##_words[] = {WORDS(WORD)};                   \
+    const char *jr_##type##_word(enum jr_##type value)                         \
+    {                                                                          \
+        return type##_words[value];                                            \
+    }                                                                          \
+    bool jr_##type##_of(const char *word, enum jr_##type *ret)                 \
+    {                                                                          \
+        size_t i, count = sizeof type##_words / sizeof *type##_words;          \
+        if (!find_table_word(type##_words, count, word, &i))                   \
+            return false;                                                      \
+        *ret = (enum jr_##type)i;                                              \
+        return true;                                                           \
+    }
+
+DEFINE_WORDS(run_status, JR_RUN_STATUSES)
+DEFINE_WORDS(rank_state, JR_RANK_STATES)
+DEFINE_WORDS(result_error, JR_RESULT_ERRORS)
+DEFINE_WORDS(cause_kind, JR_CAUSE_KINDS)
+
+static void signaled(struct jr_buf *out, const struct jr_rank_outcome *rank)
+{
+    char name[JR_SIGNAL_NAME];
+    jr_signal_name(name, rank->signal);
+    bool ours = rank->killed || rank->stopped_with == SIGKILL;
+    if (rank->injected && rank->oom)
+        jr_buf_str(out, "was killed as if for want of memory");
+    else if (rank->injected && rank->signal == SIGKILL && !ours)
+        jr_buf_str(out, "was killed by SIGKILL");
+    else if (rank->oom)
+        jr_buf_str(out, "was OOM-killed: the kernel had no memory for it");
+    else if (rank->signal == SIGKILL && !ours)
+        jr_buf_str(out, "was killed by SIGKILL, sender unknown");
+    else
+        jr_buf_printf(out, "died by %s%s", name,
+                      rank->core_dumped ? " (core dumped)" : "");
+}
+
+bool jr_words_crashed(const struct jr_rank_outcome *rank)
+{
+    return rank->end == JR_END_SIGNALED && rank->stopped_with != 0 &&
+           rank->signal != rank->stopped_with &&
+           !(rank->killed && rank->signal == SIGKILL);
+}
+
+int jr_words_cut_short(const struct jr_rank_outcome *rank)
+{
+    bool stopped = rank->stopped_with != 0 && rank->end == JR_END_SIGNALED;
+    return stopped && !jr_words_crashed(rank) ? rank->told_code : 0;
+}
+
+void jr_words_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
+{
+    switch (rank->end) {
+    case JR_END_NONE:
+        jr_buf_str(out, rank->pid == 0 ? "was not started"
+                                       : "was ended with its runner");
+        break;
+    case JR_END_START:
+        jr_buf_str(out, "could not start");
+        break;
+    case JR_END_EXITED:
+        jr_buf_printf(out, "exited with code %d", (int)rank->exit_code);
+        break;
+    case JR_END_SIGNALED:
+        if (jr_words_cut_short(rank) != 0)
+            jr_buf_printf(out, "was exiting with code %d when it was stopped",
+                          (int)rank->told_code);
+        else
+            signaled(out, rank);
+        break;
+    case JR_END_LOST:
+        jr_buf_str(out, "was lost with its node");
+        break;
+    }
+    if (rank->injected && rank->stopped_with == 0)
+        jr_buf_str(out, ", injected");
+}
+
+void jr_words_lost(struct jr_buf *out, const struct jr_outcome *outcome)
+{
+    char name[JR_SIGNAL_NAME];
+    int sig = jr_outcome_lost_by(outcome);
+    jr_signal_name(name, sig);
+    if (outcome->guard_pid != 0)
+        jr_buf_printf(out, "jobrun's guard (pid %d) was killed",
+                      (int)outcome->guard_pid);
+    else if (sig != 0)
+        jr_buf_str(out, "jobrun's runner was killed");
+    if (sig != 0)
+        jr_buf_printf(out, " by %s", name);
+}
+
+void jr_words_ranks(struct jr_buf *out, const uint32_t *ranks, size_t count)
+{
+    jr_buf_str(out, count == 1 ? "rank " : "ranks ");
+    jr_set_print(out, ranks, count);
+}
+
+const char *jr_words_axis(int axis)
+{
+#define AXIS(name, word, help) word,
+    static const char *const axes[] = {JR_AXES(AXIS)};
+    return axes[axis];
+}
+
+const char *jr_words_host(const struct jr_plan *plan, uint32_t node,
+                          const struct utsname *here)
+{
+    const char *host =
+        plan->hosts == NULL || node >= plan->nodes ? NULL : plan->hosts[node];
+    return host != NULL ? host : here->nodename;
+}
+
+void jr_words_log_dir(struct jr_buf *out, const char *run_dir)
+{
+    const char *slash = strrchr(run_dir, '/');
+    size_t len = slash == NULL ? 0 : (size_t)(slash - run_dir);
+    if (len == 0 || (len == 4 && memcmp(run_dir, "runs", len) == 0))
+        return;
+    jr_buf_str(out, " --log-dir '");
+    jr_buf_escaped(out, run_dir, len);
+    jr_buf_char(out, '\'');
+}
+
+double jr_words_wall(uint64_t ns)
+{
+    uint64_t milliseconds = ns / 1000000;
+    return (double)milliseconds / 1e3;
+}

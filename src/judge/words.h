@@ -1,0 +1,51 @@
+/* Words and short sentences that several renderings share. */
+#ifndef JR_WORDS_H
+#define JR_WORDS_H
+
+#include <sys/utsname.h>
+
+#include "judge/judgement.h"
+
+/* The value for a word of jobrun/run.h; false, and *ret untouched, when it is
+ * none. */
+bool jr_run_status_of(const char *word, enum jr_run_status *ret);
+bool jr_rank_state_of(const char *word, enum jr_rank_state *ret);
+bool jr_result_error_of(const char *word, enum jr_result_error *ret);
+bool jr_cause_kind_of(const char *word, enum jr_cause_kind *ret);
+
+/* How a rank ended, to follow its number: "exited with code 1", "died by
+ * SIGSEGV (core dumped)", "was killed by SIGKILL, sender unknown". A rank that
+ * could not start is told by its report's `error`. */
+void jr_words_end(struct jr_buf *out, const struct jr_rank_outcome *rank);
+
+/* Which of jobrun's own processes was killed: "jobrun's guard (pid 4711) was
+ * killed by SIGKILL". Nothing where none was. */
+void jr_words_lost(struct jr_buf *out, const struct jr_outcome *outcome);
+
+/* Whether a rank that jobrun told to stop died by another signal than it was
+ * sent. */
+bool jr_words_crashed(const struct jr_rank_outcome *rank);
+
+/* The code that a rank was about to exit with when jobrun's stop ended it; 0:
+ * that is not how it ended. */
+int jr_words_cut_short(const struct jr_rank_outcome *rank);
+
+/* "rank 3" or "ranks 0-2,5", with the ranks ascending. */
+void jr_words_ranks(struct jr_buf *out, const uint32_t *ranks, size_t count);
+
+/* The option that a command needs to find the run of the folder LOG_DIR/ID;
+ * nothing where that is where commands look by themselves. */
+void jr_words_log_dir(struct jr_buf *out, const char *run_dir);
+
+/* "model", "pipeline", "data", by enum jr_axis. */
+const char *jr_words_axis(int axis);
+
+/* The host of a node; where the plan does not know it, the machine `here`. */
+const char *jr_words_host(const struct jr_plan *plan, uint32_t node,
+                          const struct utsname *here);
+
+/* Wall time as seconds since the epoch, to the millisecond: what 15 digits
+ * hold, so that it is written as it is read. */
+double jr_words_wall(uint64_t ns);
+
+#endif

@@ -1,0 +1,239 @@
+#include "output/catch_up.h"
+
+#include <inttypes.h>
+
+#include "base/clock.h"
+
+#include "base/banned.h"
+
+#define WHILES   256
+#define WHILE_NS UINT64_C(100000000)
+#define PIECE    (256U << 10)
+#define FOLD_PIECE                                                             \
+    (8U << 10) /* lines of all ranks are to meet in the queue                  \
+                */
+
+static unsigned output_index(const struct jr_catch_up *all,
+                             const struct jr_output *output)
+{
+    return output == &all->screen->outputs[0] ? 0 : 1;
+}
+
+static void enqueue_stream(struct jr_catch_up *all, struct jr_follower *stream)
+{
+    unsigned i = output_index(all, jr_feed_output(stream->feed));
+    stream->next = NULL;
+    if (all->queues[i].last == NULL)
+        all->queues[i].first = stream;
+    else
+        all->queues[i].last->next = stream;
+    all->queues[i].last = stream;
+    all->queues[i].count++;
+}
+
+static void dequeue_stream(struct jr_catch_up *all, unsigned i)
+{
+    struct jr_follower *stream = all->queues[i].first;
+    all->queues[i].first = stream->next;
+    if (stream->next == NULL)
+        all->queues[i].last = NULL;
+    all->queues[i].count--;
+}
+
+/* The times. */
+
+static void add_time(struct jr_times *times, uint64_t end, uint64_t wall_ns)
+{
+    if (times->count == JR_TIMES_MOST) {
+        for (uint32_t i = 0; i < JR_TIMES_MOST / 2; i++)
+            times->items[i] = times->items[2 * i + 1];
+        times->count /= 2;
+    }
+    times->items[times->count++] = (struct jr_time){end, wall_ns};
+}
+
+/* The first that is not over at `at`; NULL: nobody knows. */
+static const struct jr_time *find_time_at(const struct jr_times *times,
+                                          uint64_t at)
+{
+    for (uint32_t i = 0; times != NULL && i < times->count; i++)
+        if (times->items[i].end > at)
+            return &times->items[i];
+    return NULL;
+}
+
+static const struct jr_time *next_time(const struct jr_follower *stream)
+{
+    return find_time_at(stream->times, stream->shown.at);
+}
+
+/* All streams have come as far as they may: on by a while, of which there are
+ * so few in all that looking for the next costs little. */
+static void extend_until(struct jr_catch_up_queue *queue)
+{
+    uint64_t oldest = UINT64_MAX, newest = 0;
+    for (const struct jr_follower *stream = queue->first; stream != NULL;
+         stream = stream->next) {
+        const struct jr_time *time = next_time(stream);
+        if (time == NULL)
+            continue;
+        const struct jr_times *times = stream->times;
+        uint64_t last = times->items[times->count - 1].wall_ns;
+        oldest = time->wall_ns < oldest ? time->wall_ns : oldest;
+        newest = last > newest ? last : newest;
+    }
+    uint64_t step = newest > oldest ? (newest - oldest) / WHILES : 0;
+    queue->until_ns = oldest + (step > WHILE_NS ? step : WHILE_NS);
+}
+
+/* Whether the first of a queue has to wait for the others. */
+static bool is_queue_early(struct jr_catch_up_queue *queue)
+{
+    const struct jr_time *time = next_time(queue->first);
+    if (time == NULL || time->wall_ns <= queue->until_ns) {
+        queue->skipped = 0;
+        return false;
+    }
+    if (++queue->skipped < queue->count)
+        return true;
+    extend_until(queue);
+    queue->skipped = 0;
+    return time->wall_ns > queue->until_ns;
+}
+
+void jr_catch_up_came(struct jr_follower *stream, size_t lost)
+{
+    struct jr_shown *shown = &stream->shown;
+    shown->lost += lost;
+    if (stream->times != NULL)
+        add_time(stream->times, shown->file.total, jr_clock_wall_ns());
+}
+
+void jr_catch_up_add(struct jr_catch_up *all, struct jr_follower *stream)
+{
+    stream->shown.behind = true;
+    jr_feed_hold(stream->feed, true);
+    if (stream->times != NULL)
+        stream->times->count = 0;
+    enqueue_stream(all, stream);
+    (void)jr_output_want(jr_feed_output(stream->feed), true);
+}
+
+/* What is shown in place of what is not there. */
+
+static void note_stream_gap(struct jr_follower *stream, uint64_t dropped)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_logfile_tell_gap(&line, dropped);
+    if (!line.failed)
+        jr_feed_note(stream->feed, line.data, line.len - 1);
+    stream->shown.at += dropped;
+}
+
+static void note_lost_bytes(struct jr_follower *stream, const char *why,
+                            uint64_t bytes)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&line, "[jobrun: %" PRIu64 " bytes are left out here: %s]",
+                  bytes, why);
+    if (!line.failed)
+        jr_feed_note(stream->feed, line.data, line.len);
+}
+
+/* Show a piece of the file. False where the console takes no more. */
+static bool show_piece(struct jr_catch_up *all, struct jr_follower *stream)
+{
+    struct jr_shown *shown = &stream->shown;
+    const struct jr_time *time = find_time_at(stream->times, shown->at);
+    uint64_t most = all->lines->fold != NULL ? FOLD_PIECE : PIECE;
+    if (time != NULL && time->end - shown->at < most)
+        most = time->end - shown->at;
+    ssize_t len = jr_logfile_read(all->files, stream->path, &shown->file,
+                                  shown->at, all->bytes, most);
+    if (len <= 0) {
+        note_lost_bytes(stream, "the log has them no more",
+                        shown->file.total - shown->at);
+        shown->at = shown->file.total;
+        return true;
+    }
+    all->lines->wall_ns = time == NULL ? 0 : time->wall_ns;
+    size_t taken = jr_feed_add(stream->feed, all->bytes, (size_t)len);
+    all->lines->wall_ns = 0;
+    shown->at += taken;
+    return taken == (size_t)len;
+}
+
+static void show_next_piece(struct jr_catch_up *all, struct jr_follower *stream)
+{
+    struct jr_shown *shown = &stream->shown;
+    uint64_t gap = jr_logfile_gap(&shown->file, shown->at);
+    if (gap > 0)
+        note_stream_gap(stream, gap);
+    if (shown->at < shown->file.total && !show_piece(all, stream))
+        return;
+    if (shown->at < shown->file.total || shown->lost == 0)
+        return;
+    note_lost_bytes(stream, "the console was not read in time", shown->lost);
+    shown->lost = 0;
+}
+
+/* The first of a queue: on to its next piece, or out of the queue. Returns
+ * whether there was one. */
+static bool advance_queue(struct jr_catch_up *all, unsigned i)
+{
+    struct jr_follower *stream = all->queues[i].first;
+    struct jr_shown *shown = &stream->shown;
+    bool closed = jr_output_is_closed(&all->screen->outputs[i]);
+    bool early = !closed && is_queue_early(&all->queues[i]);
+    if (closed) {
+        shown->at = shown->file.total;
+        shown->lost = 0;
+    } else if (!early) {
+        show_next_piece(all, stream);
+    }
+    dequeue_stream(all, i);
+    if (shown->at < shown->file.total || shown->lost > 0) {
+        enqueue_stream(all, stream);
+        return !early;
+    }
+    shown->behind = false;
+    jr_feed_hold(stream->feed, false);
+    if (stream->ended)
+        jr_feed_end(stream->feed);
+    return true;
+}
+
+void jr_catch_up_step(struct jr_catch_up *all, struct jr_output *output)
+{
+    unsigned i = output_index(all, output);
+    bool watched = jr_output_want(output, all->queues[i].first != NULL);
+    uint32_t most = JR_CATCH_UP_STEP / PIECE;
+    if (all->lines->fold != NULL)
+        most = JR_CATCH_UP_STEP / FOLD_PIECE;
+    while (all->queues[i].first != NULL && (most > 0 || !watched) &&
+           !jr_output_is_waiting(output)) {
+        if (advance_queue(all, i) && most > 0)
+            most--;
+    }
+    (void)jr_output_want(output, all->queues[i].first != NULL);
+    if (all->lines->fold != NULL)
+        jr_fold_resume(all->lines->fold);
+}
+
+bool jr_catch_up_is_behind(const struct jr_catch_up *all)
+{
+    return all->queues[0].first != NULL || all->queues[1].first != NULL;
+}
+
+void jr_catch_up_leave(struct jr_catch_up *all)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        for (struct jr_follower *stream = all->queues[i].first; stream != NULL;
+             stream = stream->next) {
+            stream->shown.at -= stream->feed->rest_bytes;
+            stream->shown.begun = stream->feed->begun;
+        }
+        all->queues[i] = (struct jr_catch_up_queue){0};
+        (void)jr_output_want(&all->screen->outputs[i], false);
+    }
+}

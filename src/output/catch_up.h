@@ -1,0 +1,79 @@
+/*
+ * A console that is behind, and catches up from the files.
+ *
+ * A stream of which the console takes no more is put into the queue of the
+ * output that its lines go to. From then on its bytes go into its file only,
+ * and what is known of it is how far the console has come, and, more coarsely
+ * the longer it takes, when what came. When the output has room, pieces of the
+ * files are read and shown, of all streams up to the same time and then further
+ * on, until the console has had all that there is. So a console that nobody
+ * reads holds no rank, and costs no memory but for a record of each stream.
+ *
+ * What the files do not have is told in its place: what log_limit left out, and
+ * what came while there was no file to keep it.
+ */
+#ifndef JR_CATCH_UP_H
+#define JR_CATCH_UP_H
+
+#include "output/line_writer.h"
+#include "output/log_file.h"
+
+/* When bytes came: up to `end` of the stream, by `wall_ns`. Where there is no
+ * room for more, every other one is forgotten. */
+#define JR_TIMES_MOST 256
+struct jr_times {
+    uint32_t count;
+    struct jr_time {
+        uint64_t end, wall_ns;
+    } items[JR_TIMES_MOST];
+};
+
+/* How far the console has come with a stream. */
+struct jr_shown {
+    struct jr_logfile_span file; /* what the file has of the stream */
+    uint64_t at;                 /* up to here it was shown */
+    uint64_t lost; /* bytes behind those of the file, which nobody kept */
+    enum jr_begun begun;
+    bool behind; /* there is more to show */
+};
+
+struct jr_follower {
+    struct jr_feed *feed;
+    const char *path; /* of the file */
+    struct jr_shown shown;
+    struct jr_times *times; /* of what is not shown; NULL: without */
+    bool ended;             /* nothing more will come */
+    struct jr_follower *next;
+};
+
+struct jr_catch_up {
+    struct jr_screen *screen;
+    struct jr_lines *lines;
+    const struct jr_logfiles *files;
+    char *bytes; /* room for JR_CATCH_UP_STEP */
+    struct jr_catch_up_queue {
+        struct jr_follower *first, *last;
+        uint32_t count, skipped; /* streams; those in a row beyond `until_ns` */
+        uint64_t until_ns;       /* wall time: what came later has to wait */
+    } queues[2];                 /* by output of the screen */
+};
+
+#define JR_CATCH_UP_STEP (1U << 20) /* bytes that are shown in a turn */
+
+/* The stream is behind: it waits until its output has room. */
+void jr_catch_up_add(struct jr_catch_up *all, struct jr_follower *stream);
+
+/* Bytes came into its file, or are lost, while it is behind. */
+void jr_catch_up_came(struct jr_follower *stream, size_t lost);
+
+/* The output has room: go on. */
+void jr_catch_up_step(struct jr_catch_up *all, struct jr_output *output);
+
+/* Whether any stream is behind. */
+bool jr_catch_up_is_behind(const struct jr_catch_up *all);
+
+/* Leave the streams that are behind where they are: what is unfinished in
+ * memory is to be read again. */
+void jr_catch_up_leave(struct jr_catch_up *all);
+
+#endif

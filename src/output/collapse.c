@@ -1,0 +1,236 @@
+#include "output/collapse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#include "base/banned.h"
+
+#define BITS 64
+
+struct jr_fold_line {
+    char *text; /* malloc'ed */
+    size_t len;
+    const char *const *around;
+    int number;
+    uint32_t joined; /* ranks */
+    uint64_t hash;
+    uint64_t before; /* place + 1 of the one before it in its bucket; 0 */
+    uint64_t since_ns, wall_ns;
+};
+
+static struct jr_fold_line *queued_line(const struct jr_fold *fold,
+                                        uint64_t place)
+{
+    return &fold->lines[place % JR_FOLD_LINES_MOST];
+}
+
+static uint64_t *rank_bits(const struct jr_fold *fold, uint64_t place)
+{
+    size_t words = fold->count / BITS + 1;
+    return fold->bits + place % JR_FOLD_LINES_MOST * words;
+}
+
+/* FNV-1a, eight bytes at a time: a line's fellows lie in its bucket, and who
+ * floods one costs no more than the queue is long. */
+static uint64_t hash_line(const struct jr_fold_input *line)
+{
+    uint64_t hash = UINT64_C(14695981039346656037) + (uint64_t)line->number;
+    size_t at = 0;
+    for (; at + sizeof hash <= line->len; at += sizeof hash) {
+        uint64_t word;
+        memcpy(&word, line->text + at, sizeof word);
+        hash = (hash ^ word) * UINT64_C(1099511628211);
+        hash ^= hash >> 32;
+    }
+    for (; at < line->len; at++)
+        hash = (hash ^ (unsigned char)line->text[at]) * UINT64_C(1099511628211);
+    return hash ^ hash >> 29;
+}
+
+static bool is_equal_line(const struct jr_fold_line *held, uint64_t hash,
+                          const struct jr_fold_input *line)
+{
+    return held->hash == hash && held->len == line->len &&
+           held->number == line->number &&
+           strcmp(held->around[0], line->around[0]) == 0 &&
+           strcmp(held->around[1], line->around[1]) == 0 &&
+           memcmp(held->text, line->text, line->len) == 0;
+}
+
+/* The first that it can join; `end` when there is none. */
+static uint64_t find_equal_line(const struct jr_fold *fold, uint64_t hash,
+                                const struct jr_fold_input *line)
+{
+    uint64_t from = *line->place > fold->first ? *line->place : fold->first;
+    uint64_t found = fold->end;
+    uint64_t at = fold->buckets[hash % JR_FOLD_LINES_MOST];
+    for (; at > from; at = queued_line(fold, at - 1)->before)
+        if (is_equal_line(queued_line(fold, at - 1), hash, line))
+            found = at - 1;
+    return found;
+}
+
+static size_t list_line_ranks(const struct jr_fold *fold, uint64_t place)
+{
+    const uint64_t *bits = rank_bits(fold, place);
+    size_t count = 0;
+    for (uint32_t word = 0; word <= fold->count / BITS; word++)
+        for (uint64_t left = bits[word]; left != 0; left &= left - 1)
+            fold->ranks[count++] =
+                word * BITS + (uint32_t)__builtin_ctzll(left);
+    return count;
+}
+
+static void show_first_line(struct jr_fold *fold)
+{
+    struct jr_fold_line *line = queued_line(fold, fold->first);
+    const struct jr_folded folded = {.text = line->text,
+                                     .len = line->len,
+                                     .around = line->around,
+                                     .number = line->number,
+                                     .wall_ns = line->wall_ns,
+                                     .ranks = fold->ranks,
+                                     .count =
+                                         list_line_ranks(fold, fold->first)};
+    fold->show(fold->owner, &folded);
+    fold->bytes -= line->len;
+    free(line->text);
+    line->text = NULL;
+    fold->first++;
+}
+
+static bool is_queue_empty(const struct jr_fold *fold)
+{
+    return fold->first == fold->end;
+}
+
+static void await_first_line(struct jr_fold *fold)
+{
+    fold->timer.at =
+        is_queue_empty(fold)
+            ? 0
+            : queued_line(fold, fold->first)->since_ns + JR_FOLD_WAIT_NS;
+}
+
+static bool is_collapse_held(const struct jr_fold *fold)
+{
+    return fold->stands != NULL && !is_queue_empty(fold) &&
+           fold->stands(fold->owner, queued_line(fold, fold->first)->number);
+}
+
+static void on_collapse_time(void *owner)
+{
+    struct jr_fold *fold = owner;
+    uint64_t now = jr_clock_ns();
+    while (!is_queue_empty(fold) && !is_collapse_held(fold) &&
+           queued_line(fold, fold->first)->since_ns + JR_FOLD_WAIT_NS <= now)
+        show_first_line(fold);
+    if (!is_collapse_held(fold)) /* else jr_fold_resume is called */
+        await_first_line(fold);
+}
+
+void jr_fold_resume(struct jr_fold *fold)
+{
+    if (is_queue_empty(fold) || fold->timer.at != 0)
+        return;
+    queued_line(fold, fold->first)->since_ns = jr_clock_ns();
+    await_first_line(fold);
+}
+
+void jr_fold_flush(struct jr_fold *fold)
+{
+    while (!is_queue_empty(fold))
+        show_first_line(fold);
+    await_first_line(fold);
+}
+
+/* Put it at the end of the queue. Out of memory it is shown alone, in order. */
+static uint64_t append_line(struct jr_fold *fold, uint64_t hash,
+                            const struct jr_fold_input *line)
+{
+    char *text = malloc(line->len + 1);
+    if (text == NULL) {
+        const struct jr_folded alone = {.text = line->text,
+                                        .len = line->len,
+                                        .around = line->around,
+                                        .number = line->number,
+                                        .wall_ns = line->wall_ns,
+                                        .ranks = &line->rank,
+                                        .count = 1};
+        jr_fold_flush(fold);
+        fold->show(fold->owner, &alone);
+        return fold->end;
+    }
+    memcpy(text, line->text, line->len);
+    uint64_t place = fold->end++;
+    uint64_t *bucket = &fold->buckets[hash % JR_FOLD_LINES_MOST];
+    *queued_line(fold, place) = (struct jr_fold_line){.text = text,
+                                                      .len = line->len,
+                                                      .around = line->around,
+                                                      .number = line->number,
+                                                      .hash = hash,
+                                                      .before = *bucket,
+                                                      .since_ns = jr_clock_ns(),
+                                                      .wall_ns = line->wall_ns};
+    *bucket = place + 1;
+    memset(rank_bits(fold, place), 0,
+           (fold->count / BITS + 1) * sizeof *fold->bits);
+    fold->bytes += line->len;
+    return place;
+}
+
+void jr_fold_add(struct jr_fold *fold, const struct jr_fold_input *line)
+{
+    uint64_t hash = hash_line(line);
+    uint64_t place = find_equal_line(fold, hash, line);
+    if (place == fold->end)
+        place = append_line(fold, hash, line);
+    if (place == fold->end)
+        return;
+    rank_bits(fold, place)[line->rank / BITS] |= UINT64_C(1)
+                                                 << line->rank % BITS;
+    queued_line(fold, place)->joined++;
+    *line->place = place + 1;
+    while (!is_queue_empty(fold) &&
+           (queued_line(fold, fold->first)->joined >= line->most ||
+            fold->end - fold->first >= JR_FOLD_LINES_MOST ||
+            fold->bytes > JR_FOLD_BYTES_MOST))
+        show_first_line(fold);
+    await_first_line(fold);
+}
+
+struct jr_fold *jr_fold_new(uint32_t count, struct jr_loop *loop,
+                            jr_fold_show *show, void *owner)
+{
+    struct jr_fold *fold = calloc(1, sizeof *fold);
+    if (fold == NULL)
+        return NULL;
+    fold->timer = (struct jr_timer){.due = on_collapse_time, .owner = fold};
+    fold->count = count;
+    fold->show = show;
+    fold->owner = owner;
+    fold->lines = calloc(JR_FOLD_LINES_MOST, sizeof *fold->lines);
+    fold->bits =
+        calloc(JR_FOLD_LINES_MOST * (count / BITS + 1), sizeof *fold->bits);
+    fold->ranks = calloc((size_t)count + 1, sizeof *fold->ranks);
+    if (fold->lines == NULL || fold->bits == NULL || fold->ranks == NULL) {
+        jr_fold_free(fold);
+        return NULL;
+    }
+    if (loop != NULL)
+        jr_loop_timer(loop, &fold->timer);
+    return fold;
+}
+
+void jr_fold_free(struct jr_fold *fold)
+{
+    if (fold == NULL)
+        return;
+    jr_fold_flush(fold);
+    free(fold->lines);
+    free(fold->bits);
+    free(fold->ranks);
+    free(fold);
+}

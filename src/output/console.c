@@ -1,0 +1,277 @@
+#include "output/console.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+
+#include "base/banned.h"
+
+#define BACKLOG_MOST (1U << 20) /* bytes; readers pause beyond it */
+#define ERASE        "\r\033[K"
+
+/* A description of our own, so that O_NONBLOCK does not reach whoever shares
+ * the caller's. Returns -1 where that is not allowed (another user's tty). */
+static int reopen_output(int fd)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+static void open_output(struct jr_output *output, int fd)
+{
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return;
+    output->watch.fd = fd;
+    output->terminal = isatty(fd) == 1;
+    if (S_ISSOCK(st.st_mode)) {
+        output->kind = JR_OUTPUT_SOCKET;
+    } else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
+        int own = reopen_output(fd);
+        output->kind = own < 0 ? JR_OUTPUT_SHARED : JR_OUTPUT_OPEN;
+        output->watch.fd = own < 0 ? fd : own;
+    } else {
+        output->kind = JR_OUTPUT_FILE;
+    }
+}
+
+static bool is_same_open_file(int a, int b)
+{
+    struct stat first, second;
+    return a >= 0 && b >= 0 && fstat(a, &first) == 0 &&
+           fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+static void take_backlog(void *owner, uint32_t events);
+
+void jr_screen_open(struct jr_screen *screen, struct jr_loop *loop, int out_fd,
+                    int err_fd)
+{
+    *screen = (struct jr_screen){.loop = loop};
+    for (int i = 0; i < 2; i++) {
+        struct jr_output *output = &screen->outputs[i];
+        output->screen = screen;
+        output->watch =
+            (struct jr_watch){.fd = -1, .ready = take_backlog, .owner = output};
+        screen->streams[i] = output;
+    }
+    open_output(&screen->outputs[0], out_fd);
+    if (is_same_open_file(out_fd, err_fd))
+        screen->streams[1] = &screen->outputs[0];
+    else
+        open_output(&screen->outputs[1], err_fd);
+}
+
+/* Watch for room as long as there is something that waits for it. A file, of
+ * which there always is, cannot be watched, and need not. */
+static void watch_output(struct jr_output *output)
+{
+    bool wanted = output->kind != JR_OUTPUT_CLOSED && !output->screen->gated &&
+                  (output->wanted || output->backlog.len > 0);
+    if (wanted == output->watched)
+        return;
+    if (wanted)
+        wanted =
+            jr_loop_add(output->screen->loop, &output->watch, EPOLLOUT) == 0;
+    else
+        jr_loop_remove(output->screen->loop, &output->watch);
+    output->watched = wanted;
+}
+
+static void close_output(struct jr_output *output)
+{
+    jr_buf_release(&output->backlog);
+    output->taken = 0;
+    output->wanted = false;
+    watch_output(output);
+    if (output->kind == JR_OUTPUT_OPEN)
+        (void)close(output->watch.fd);
+    output->watch.fd = -1;
+    output->kind = JR_OUTPUT_CLOSED;
+}
+
+void jr_screen_close(struct jr_screen *screen)
+{
+    for (int i = 0; i < 2; i++)
+        close_output(&screen->outputs[i]);
+}
+
+/* One attempt: bytes taken, or -1 with errno; EAGAIN when it would block. */
+static ssize_t write_once(const struct jr_output *output, const char *bytes,
+                          size_t len)
+{
+    int fd = output->watch.fd;
+    if (output->kind == JR_OUTPUT_SOCKET)
+        return send(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (output->kind != JR_OUTPUT_SHARED)
+        return write(fd, bytes, len);
+    struct pollfd room = {.fd = fd, .events = POLLOUT};
+    if (poll(&room, 1, 0) <= 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return write(fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
+}
+
+/* Who reads no more does not miss it. */
+static bool has_reader_left(const struct jr_output *output, int error)
+{
+    return error == EPIPE || error == ECONNRESET || output->terminal;
+}
+
+/* Write what can be written now. Returns the bytes that are done; the reader
+ * being gone counts as all of them. */
+static size_t write_now(struct jr_output *output, const char *bytes, size_t len)
+{
+    size_t done = 0;
+    while (done < len && !output->screen->gated) {
+        ssize_t taken = write_once(output, bytes + done, len - done);
+        if (taken >= 0) {
+            done += (size_t)taken;
+        } else if (errno == EAGAIN) {
+            break;
+        } else if (errno != EINTR) {
+            output->screen->failed = true;
+            if (!has_reader_left(output, errno))
+                output->screen->error = errno;
+            close_output(output);
+            return len;
+        }
+    }
+    return done;
+}
+
+static void notify_console_room(struct jr_output *output)
+{
+    struct jr_screen *screen = output->screen;
+    if (screen->relieved != NULL)
+        screen->relieved(screen->owner, output);
+}
+
+static void take_backlog(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_output *output = owner;
+    size_t left = output->backlog.len - output->taken;
+    if (left > 0)
+        output->taken +=
+            write_now(output, output->backlog.data + output->taken, left);
+    if (output->taken < output->backlog.len)
+        return;
+    jr_buf_clear(&output->backlog);
+    output->taken = 0;
+    notify_console_room(output);
+    watch_output(output);
+}
+
+static void write_output(struct jr_output *output, const char *bytes,
+                         size_t len)
+{
+    if (output->kind == JR_OUTPUT_CLOSED)
+        return;
+    bool waiting = output->backlog.len > 0;
+    size_t done = waiting ? 0 : write_now(output, bytes, len);
+    jr_buf_add(&output->backlog, bytes + done, len - done);
+    watch_output(output);
+}
+
+void jr_screen_write(struct jr_screen *screen, int stream, const char *bytes,
+                     size_t len)
+{
+    jr_screen_light(screen, "");
+    write_output(screen->streams[stream], bytes, len);
+}
+
+/* The bytes of `text` that fit into `columns`. */
+static size_t fit_columns(const char *text, unsigned columns)
+{
+    size_t len = strlen(text), at = 0;
+    unsigned used = 0;
+    while (at < len) {
+        uint32_t point = 0;
+        size_t size = jr_utf8_decode(text + at, len - at, &point);
+        unsigned width = size == 0 ? 1 : jr_utf8_width(point);
+        if (used + width > columns)
+            break;
+        used += width;
+        at += size == 0 ? 1 : size;
+    }
+    return at;
+}
+
+void jr_screen_light(struct jr_screen *screen, const char *text)
+{
+    struct jr_output *output = screen->streams[1];
+    bool erase = text[0] == '\0';
+    /* Behind a backlog a temporary line would only be late. */
+    if (!output->terminal || (erase && screen->lit == NULL) ||
+        (!erase && (output->backlog.len > 0 || screen->gated)))
+        return;
+    struct winsize size = {0};
+    (void)ioctl(output->watch.fd, TIOCGWINSZ, &size);
+    unsigned columns = size.ws_col > 1 ? size.ws_col - 1U : 79;
+    struct jr_buf line = JR_BUF_INIT;
+    jr_buf_str(&line, ERASE);
+    jr_buf_add(&line, text, fit_columns(text, columns));
+    write_output(output, line.data, line.len);
+    jr_buf_release(&line);
+    screen->lit = erase ? NULL : output;
+}
+
+bool jr_output_is_full(const struct jr_output *output)
+{
+    return output->backlog.len - output->taken > BACKLOG_MOST;
+}
+
+bool jr_output_is_waiting(const struct jr_output *output)
+{
+    return output->backlog.len > 0;
+}
+
+bool jr_output_is_closed(const struct jr_output *output)
+{
+    return output->kind == JR_OUTPUT_CLOSED;
+}
+
+bool jr_output_want(struct jr_output *output, bool wanted)
+{
+    output->wanted = wanted;
+    watch_output(output);
+    return output->watched;
+}
+
+bool jr_screen_is_waiting(const struct jr_screen *screen)
+{
+    return screen->outputs[0].backlog.len + screen->outputs[1].backlog.len > 0;
+}
+
+void jr_screen_open_gate(struct jr_screen *screen)
+{
+    screen->gated = false;
+    for (int i = 0; i < 2; i++)
+        take_backlog(&screen->outputs[i], 0);
+}
+
+void jr_screen_abandon(struct jr_screen *screen)
+{
+    for (int i = 0; i < 2; i++) {
+        struct jr_output *output = &screen->outputs[i];
+        if (output->backlog.len == 0 && !output->wanted)
+            continue;
+        screen->failed = true;
+        close_output(output);
+        notify_console_room(output);
+    }
+}

@@ -1,0 +1,81 @@
+/*
+ * The console: two outputs that whole lines go to, one temporary line below
+ * them on a terminal, and a bounded backlog where the reader is slow. Nothing
+ * here blocks, so that a stopped terminal cannot keep jobrun from its work.
+ */
+#ifndef JR_CONSOLE_H
+#define JR_CONSOLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "eventloop/loop.h"
+
+/* How an output is written to without blocking. */
+enum jr_output_kind {
+    JR_OUTPUT_CLOSED, /* nobody there: what is written is dropped */
+    JR_OUTPUT_FILE,   /* never blocks for long */
+    JR_OUTPUT_OPEN,   /* our own description, O_NONBLOCK */
+    JR_OUTPUT_SOCKET, /* by MSG_DONTWAIT */
+    JR_OUTPUT_SHARED  /* cannot be reopened: asked before each small write */
+};
+
+struct jr_output {
+    struct jr_watch watch;
+    enum jr_output_kind kind;
+    bool terminal;
+    struct jr_buf backlog; /* what the reader did not take yet */
+    size_t taken;          /* bytes of it that it did */
+    bool wanted;           /* somebody waits for room, backlog or not */
+    bool watched;
+    struct jr_screen *screen;
+};
+
+struct jr_screen {
+    struct jr_loop *loop;
+    struct jr_output outputs[2];
+    struct jr_output *streams[2]; /* both the same where both are one file */
+    bool failed;                  /* not all was shown */
+    bool gated;                   /* somebody else writes there: all waits */
+    int error;                    /* why not, where somebody may still look:
+                                     errno of a full disk; 0 */
+    struct jr_output *lit;        /* where the temporary line stands */
+    /* An output has no backlog any more, and would take more. */
+    void (*relieved)(void *owner, struct jr_output *output);
+    void *owner;
+};
+
+/* `out_fd` and `err_fd` stay the caller's; -1: closed. */
+void jr_screen_open(struct jr_screen *screen, struct jr_loop *loop, int out_fd,
+                    int err_fd);
+void jr_screen_close(struct jr_screen *screen);
+
+/* Show bytes, which end a line, on the output of `stream` (0 or 1). */
+void jr_screen_write(struct jr_screen *screen, int stream, const char *bytes,
+                     size_t len);
+
+/* Draw, or with "" erase, the temporary line on the terminal of standard
+ * error. `text` is plain and is cut to the terminal's width. */
+void jr_screen_light(struct jr_screen *screen, const char *text);
+
+/* Whether so much waits for an output that no more had better come; whether any
+ * does; whether its reader is gone, so that nothing need come. */
+bool jr_output_is_full(const struct jr_output *output);
+bool jr_output_is_waiting(const struct jr_output *output);
+bool jr_output_is_closed(const struct jr_output *output);
+
+/* Whether `relieved` is to be called, again and again, while there is room.
+ * False where it will not be: of a file, of which there always is. */
+bool jr_output_want(struct jr_output *output, bool wanted);
+
+/* Whether anything waits for any output. */
+bool jr_screen_is_waiting(const struct jr_screen *screen);
+
+/* Nobody else writes there any more. */
+void jr_screen_open_gate(struct jr_screen *screen);
+
+/* Drop what waits, and the output that it waited for with it. */
+void jr_screen_abandon(struct jr_screen *screen);
+
+#endif

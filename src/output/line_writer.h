@@ -1,0 +1,88 @@
+/*
+ * The ranks' bytes as lines on the console: whole, with a prefix, made safe for
+ * a terminal; those that are filtered out left out, equal ones of several ranks
+ * folded into one.
+ */
+#ifndef JR_LINE_WRITER_H
+#define JR_LINE_WRITER_H
+
+#include <jobrun/plan.h>
+
+#include "output/collapse.h"
+#include "output/console.h"
+#include "output/filter.h"
+
+/* What was decided about the line that a stream is in the middle of. */
+enum jr_begun { JR_BEGUN_NOTHING, JR_BEGUN_SHOWN, JR_BEGUN_HIDDEN };
+
+/* One stream of one rank. */
+struct jr_feed {
+    struct jr_lines *lines; /* NULL: it is not shown */
+    const struct jr_plan_rank *rank;
+    size_t prefix_len;
+    int number; /* 0 standard output, 1 standard error */
+    bool held;  /* more of it waits elsewhere */
+    bool waits; /* it takes no more while the console is full */
+    char *rest; /* the line that is not finished yet; malloc'ed or NULL */
+    size_t rest_len, rest_cap;
+    uint64_t rest_bytes; /* of the stream that it stands for */
+    uint64_t rest_since; /* when its first byte came; 0: nothing to show */
+    enum jr_begun begun;
+    uint64_t place; /* see jr_fold_add */
+};
+
+struct jr_lines {
+    struct jr_screen *screen;
+    const struct jr_plan *plan;
+    struct jr_filter filter;
+    struct jr_fold *fold; /* NULL: lines are not folded */
+    struct jr_timer partial;
+    uint64_t partial_ns;
+    bool timestamps, color;
+    bool late; /* streams that have ended may have lines in common with others
+                  that have not */
+    struct jr_buf shown; /* lines on their way to the screen */
+    struct jr_buf line;  /* one that is going to be folded */
+    char stamp[34];
+    uint64_t wall_ns;      /* when what is added came; 0: now */
+    bool full[2];          /* the console, by stream */
+    struct jr_feed *feeds; /* 2 per rank, and 2 of the setup */
+    uint32_t feed_count;
+    uint32_t open[2]; /* feeds that are open, by stream */
+};
+
+/* `loop` NULL: for what came long ago, of which nothing is shown for the time
+ * that it has waited. Returns 0, or -1 with errno; close it in both cases. */
+int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
+                  struct jr_screen *screen, const struct jr_plan *plan,
+                  bool color);
+
+/* Begin the stream `number` of `rank`, the plan's number `i`; plan->count is
+ * its setup, whose lines are not folded (it has nothing around its number). */
+struct jr_feed *jr_lines_feed(struct jr_lines *lines, uint32_t i,
+                              const struct jr_plan_rank *rank, int number);
+
+/* What the stream wrote. Returns how many bytes were taken: all, but of one
+ * that waits, whose lines are to come again once the console has room. */
+size_t jr_feed_add(struct jr_feed *feed, const char *bytes, size_t len);
+
+/* More of it waits elsewhere, so that an unfinished line says nothing; or does
+ * no more. */
+void jr_feed_hold(struct jr_feed *feed, bool held);
+
+/* A line of jobrun's own among those of the stream, without its newline. */
+void jr_feed_note(struct jr_feed *feed, const char *text, size_t len);
+
+/* Where its lines go. */
+static inline struct jr_output *jr_feed_output(const struct jr_feed *feed)
+{
+    return feed->lines->screen->streams[feed->number];
+}
+
+/* The stream's end. */
+void jr_feed_end(struct jr_feed *feed);
+
+/* Show what waits, and free. */
+void jr_lines_close(struct jr_lines *lines);
+
+#endif

@@ -1,0 +1,395 @@
+#include "output/log_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/beneath.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#include "base/banned.h"
+
+#define SLACK       4096 /* how far a cut is moved to stand at a newline */
+#define MARKER_MOST 128
+
+static const char next_suffix[] = ".next";
+static const char marker_begin[] = "[jobrun: log_limit: ";
+static const char marker_end[] = " bytes left out here]\n";
+
+/* The pool of descriptors. */
+
+static void leave_pool(struct jr_logfile *file)
+{
+    struct jr_logfiles *all = file->all;
+    if (file->newer == NULL && all->newest != file)
+        return;
+    *(file->newer == NULL ? &all->newest : &file->newer->older) = file->older;
+    *(file->older == NULL ? &all->oldest : &file->older->newer) = file->newer;
+    file->newer = file->older = NULL;
+}
+
+static void enter_pool(struct jr_logfile *file)
+{
+    struct jr_logfiles *all = file->all;
+    file->older = all->newest;
+    file->newer = NULL;
+    *(all->newest == NULL ? &all->oldest : &all->newest->newer) = file;
+    all->newest = file;
+}
+
+static void close_pooled_fd(struct jr_logfiles *all, int *fd)
+{
+    if (*fd < 0)
+        return;
+    (void)close(*fd);
+    *fd = -1;
+    all->open--;
+}
+
+static void close_log_files(struct jr_logfile *file)
+{
+    leave_pool(file);
+    close_pooled_fd(file->all, &file->fd);
+    close_pooled_fd(file->all, &file->next_fd);
+}
+
+/* Room for `count` more, which `file` is going to open. */
+static void make_pool_room(struct jr_logfile *file, unsigned count)
+{
+    struct jr_logfiles *all = file->all;
+    while (all->open + count > all->most && all->oldest != NULL &&
+           all->oldest != file)
+        close_log_files(all->oldest);
+}
+
+static int name_next_file(const char *path, char ret[static PATH_MAX])
+{
+    int len = snprintf(ret, PATH_MAX, "%s%s", path, next_suffix);
+    errno = ENAMETOOLONG;
+    return len < PATH_MAX ? 0 : -1;
+}
+
+/* A rank could have put anything there since: what would block, or is no plain
+ * file, is refused. */
+static int open_plain(const struct jr_logfiles *all, const char *path,
+                      int flags)
+{
+    struct stat st;
+    JR_CLOSE int fd =
+        jr_open_beneath(all->dir_fd, path,
+                        flags | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, all->mode);
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return -1;
+    errno = EINVAL;
+    return S_ISREG(st.st_mode) ? jr_steal_fd(&fd) : -1;
+}
+
+static int open_pooled(struct jr_logfiles *all, const char *path, int flags,
+                       int *ret_fd)
+{
+    if (*ret_fd >= 0)
+        return 0;
+    *ret_fd = open_plain(all, path, O_WRONLY | O_APPEND | flags);
+    all->open += *ret_fd >= 0;
+    return *ret_fd < 0 ? -1 : 0;
+}
+
+/* Have what is to be written to open. */
+static int reopen_log(struct jr_logfile *file)
+{
+    char next[PATH_MAX];
+    leave_pool(file);
+    enter_pool(file);
+    make_pool_room(file, 2);
+    if (open_pooled(file->all, file->path, O_CREAT, &file->fd) != 0)
+        return -1;
+    if (file->next_cut == 0)
+        return 0;
+    if (name_next_file(file->path, next) != 0)
+        return -1;
+    return open_pooled(file->all, next, 0, &file->next_fd);
+}
+
+/* The limit. */
+
+static uint64_t most_head_bytes(const struct jr_logfile *file)
+{
+    return file->limit / 2 < JR_LOG_HEAD ? file->limit / 2 : JR_LOG_HEAD;
+}
+
+/* The least that is kept of the end; a file has up to twice as much, and the
+ * slack of its cuts. */
+static uint64_t least_tail_bytes(const struct jr_logfile *file)
+{
+    return (file->limit - most_head_bytes(file) - 4 * SLACK) / 2;
+}
+
+/* Where in the stream something happens next: FILE.next begins, or takes
+ * FILE's place; for the first time only when FILE may not grow any more. */
+static uint64_t next_step(const struct jr_logfile *file)
+{
+    uint64_t tail = least_tail_bytes(file);
+    if (file->next_cut == 0)
+        return file->cut == 0 ? most_head_bytes(file) + tail : file->replaced;
+    return file->cut == 0 ? file->limit : file->next_cut + tail;
+}
+
+/* The bytes of the beginning up to its last newline, of which there should be
+ * one near the end. */
+static int measure_head(struct jr_logfile *file, int from)
+{
+    char bytes[SLACK];
+    uint64_t most = most_head_bytes(file);
+    ssize_t len = pread(from, bytes, SLACK, (off_t)(most - SLACK));
+    if (len != SLACK) {
+        errno = len < 0 ? errno : EIO;
+        return -1;
+    }
+    const char *newline = memrchr(bytes, '\n', SLACK);
+    file->head = most;
+    if (newline != NULL)
+        file->head -= (uint64_t)(bytes + SLACK - 1 - newline);
+    return 0;
+}
+
+static int copy_head(const struct jr_logfile *file, int from, int to)
+{
+    char bytes[64U << 10];
+    for (uint64_t at = 0; at < file->head;) {
+        uint64_t left = file->head - at;
+        ssize_t len = pread(
+            from, bytes, left < sizeof bytes ? left : sizeof bytes, (off_t)at);
+        if (len <= 0) {
+            errno = len < 0 ? errno : EIO;
+            return -1;
+        }
+        if (jr_io_write_all(to, bytes, (size_t)len) != 0)
+            return -1;
+        at += (uint64_t)len;
+    }
+    return 0;
+}
+
+static int write_marker(struct jr_logfile *file, int from, int to)
+{
+    char text[MARKER_MOST], last = '\n';
+    (void)pread(from, &last, 1, (off_t)file->head - 1);
+    int len = snprintf(text, sizeof text, "%s%s%" PRIu64 "%s",
+                       last == '\n' ? "" : "\n", marker_begin,
+                       file->total - file->head, marker_end);
+    file->next_marker = (uint64_t)len;
+    return jr_io_write_all(to, text, (size_t)len);
+}
+
+/* Begin FILE.next at the place in the stream that has come. */
+static int begin_next_file(struct jr_logfile *file)
+{
+    char next[PATH_MAX];
+    if (name_next_file(file->path, next) != 0)
+        return -1;
+    make_pool_room(file, 2);
+    JR_CLOSE int from = open_plain(file->all, file->path, O_RDONLY);
+    if (from < 0 || (file->head == 0 && measure_head(file, from) != 0) ||
+        open_pooled(file->all, next, O_CREAT | O_EXCL, &file->next_fd) != 0)
+        return -1;
+    file->next_cut = file->total;
+    if (copy_head(file, from, file->next_fd) != 0)
+        return -1;
+    return write_marker(file, from, file->next_fd);
+}
+
+static int replace_log(struct jr_logfile *file)
+{
+    char next[PATH_MAX];
+    const char *name, *next_name;
+    if (name_next_file(file->path, next) != 0)
+        return -1;
+    JR_CLOSE int above = jr_open_above(file->all->dir_fd, file->path, &name);
+    next_name = next + (name - file->path);
+    if (above < 0 || renameat(above, next_name, above, name) != 0)
+        return -1;
+    close_pooled_fd(file->all, &file->fd);
+    file->fd = jr_steal_fd(&file->next_fd);
+    file->cut = file->next_cut;
+    file->marker = file->next_marker;
+    file->next_cut = 0;
+    file->replaced = file->total;
+    return 0;
+}
+
+/* How much of what came is written before the next step is looked at. Beyond
+ * one it is the rest of a line. */
+static size_t piece_size(const struct jr_logfile *file, const char *bytes,
+                         size_t len)
+{
+    if (file->limit == 0)
+        return len;
+    uint64_t step = next_step(file);
+    if (file->total < step)
+        return step - file->total < len ? step - file->total : len;
+    uint64_t left = step + SLACK - file->total;
+    const char *newline = memchr(bytes, '\n', left < len ? left : len);
+    if (newline != NULL)
+        return (size_t)(newline - bytes) + 1;
+    return left < len ? left : len;
+}
+
+/* Before a piece. */
+static int advance_log(struct jr_logfile *file)
+{
+    if (file->limit == 0 || file->total < next_step(file))
+        return 0;
+    if (file->next_cut != 0 && replace_log(file) != 0)
+        return -1;
+    uint64_t step = next_step(file);
+    if (file->total >= step + SLACK ||
+        (file->total >= step && file->last == '\n'))
+        return begin_next_file(file);
+    return 0;
+}
+
+void jr_logfile_begin(struct jr_logfile *file, struct jr_logfiles *all,
+                      const char *path, int fd, uint64_t limit)
+{
+    *file = (struct jr_logfile){
+        .all = all, .path = path, .limit = limit, .fd = fd, .next_fd = -1};
+    all->open++;
+    enter_pool(file);
+    make_pool_room(file, 0);
+}
+
+int jr_logfile_write(struct jr_logfile *file, const char *bytes, size_t len)
+{
+    if (reopen_log(file) != 0)
+        return -1;
+    while (len > 0) {
+        if (advance_log(file) != 0)
+            return -1;
+        size_t size = piece_size(file, bytes, len);
+        if (jr_io_write_all(file->fd, bytes, size) != 0)
+            return -1;
+        if (file->next_cut != 0 &&
+            jr_io_write_all(file->next_fd, bytes, size) != 0)
+            return -1;
+        file->total += size;
+        file->last = bytes[size - 1];
+        bytes += size;
+        len -= size;
+    }
+    return 0;
+}
+
+uint64_t jr_logfile_dropped(const struct jr_logfile *file)
+{
+    return file->cut == 0 ? 0 : file->cut - file->head;
+}
+
+struct jr_logfile_span jr_logfile_span(const struct jr_logfile *file)
+{
+    return (struct jr_logfile_span){file->total, file->head, file->cut,
+                                    file->marker};
+}
+
+uint64_t jr_logfile_gap(const struct jr_logfile_span *span, uint64_t at)
+{
+    return at >= span->head && at < span->cut ? span->cut - at : 0;
+}
+
+ssize_t jr_logfile_read(const struct jr_logfiles *all, const char *path,
+                        const struct jr_logfile_span *span, uint64_t at,
+                        void *bytes, size_t len)
+{
+    bool before = span->cut != 0 && at < span->head;
+    uint64_t left = (before ? span->head : span->total) - at;
+    if (span->cut != 0 && !before)
+        at = span->head + span->marker + (at - span->cut);
+    JR_CLOSE int fd = open_plain(all, path, O_RDONLY);
+    return fd < 0
+               ? -1
+               : pread(fd, bytes, left < len ? (size_t)left : len, (off_t)at);
+}
+
+void jr_logfile_tell_gap(struct jr_buf *out, uint64_t dropped)
+{
+    jr_buf_printf(out, "%s%" PRIu64 "%s", marker_begin, dropped, marker_end);
+}
+
+/* A line that begins at `line`, in a text that ends with NUL. */
+static bool read_marker(const char *line, struct jr_logfile_gap *ret)
+{
+    size_t begin = sizeof marker_begin - 1, end = sizeof marker_end - 1;
+    char *after;
+    if (strncmp(line, marker_begin, begin) != 0)
+        return false;
+    ret->dropped = strtoull(line + begin, &after, 10);
+    if (after == line + begin || strncmp(after, marker_end, end) != 0)
+        return false;
+    ret->len = (uint64_t)(after + end - line);
+    return true;
+}
+
+bool jr_logfile_find_gap(int fd, struct jr_logfile_gap *ret)
+{
+    const size_t most = JR_LOG_HEAD + SLACK;
+    char *text = malloc(most + 1);
+    bool found = false;
+    *ret = (struct jr_logfile_gap){0};
+    ssize_t len = text == NULL ? -1 : pread(fd, text, most, 0);
+    const char *line = len > 0 ? text : NULL;
+    if (len > 0)
+        text[len] = '\0';
+    while (line != NULL && !found) {
+        ret->at = (uint64_t)(line - text);
+        found = read_marker(line, ret);
+        line = memchr(line, '\n', (size_t)(text + len - line));
+        line = line == NULL ? NULL : line + 1;
+    }
+    free(text);
+    if (!found)
+        *ret = (struct jr_logfile_gap){0};
+    return found;
+}
+
+uint64_t jr_logfile_place(int fd, uint64_t limit, uint64_t bytes)
+{
+    const struct jr_logfile file = {.limit = limit};
+    struct jr_logfile_gap gap;
+    if (limit == 0 || !jr_logfile_find_gap(fd, &gap))
+        return bytes;
+    /* A beginning without a newline was given one before the gap's line. */
+    uint64_t head = gap.at > most_head_bytes(&file) ? gap.at - 1 : gap.at;
+    if (bytes <= head)
+        return bytes;
+    if (bytes <= head + gap.dropped)
+        return gap.at;
+    return gap.at + gap.len + (bytes - head - gap.dropped);
+}
+
+void jr_logfile_tidy(int dir_fd, const char *path)
+{
+    char next[PATH_MAX];
+    const char *name;
+    if (name_next_file(path, next) != 0)
+        return;
+    JR_CLOSE int above = jr_open_above(dir_fd, next, &name);
+    if (above >= 0)
+        (void)unlinkat(above, name, 0);
+}
+
+void jr_logfile_end(struct jr_logfile *file)
+{
+    if (file->all == NULL)
+        return;
+    if (file->next_cut != 0)
+        jr_logfile_tidy(file->all->dir_fd, file->path);
+    close_log_files(file);
+    *file = (struct jr_logfile)JR_LOGFILE_NONE;
+}

@@ -1,0 +1,113 @@
+/*
+ * The log files of the streams that the runner moves: exactly the rank's bytes,
+ * but for `log_limit`.
+ *
+ * With a limit the file keeps the stream's beginning, 1 MiB or half of the
+ * limit, and its end. When there is more, a second file FILE.next is written
+ * besides: the beginning, a line that says how much is left out, and what comes
+ * from then on. Once that has enough of the end, it takes the first one's place
+ * by rename(2). So whoever looks finds a file that makes sense, however jobrun
+ * may have ended, no byte is written more than twice, and nothing is held in
+ * memory. Where there are newlines, the cuts are at them.
+ *
+ * Descriptors are borrowed: more than `most` are never open; what was written
+ * to least recently is closed, and opened again when it is written to.
+ */
+#ifndef JR_LOG_FILE_H
+#define JR_LOG_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The least limit: below it there is no room for the cuts. */
+#define JR_LOG_LIMIT_LEAST (64U << 10)
+#define JR_LOG_HEAD        (1U << 20)
+
+struct jr_logfile;
+
+/* What the files share. */
+struct jr_logfiles {
+    int dir_fd; /* paths are beneath it */
+    mode_t mode;
+    unsigned most, open;
+    struct jr_logfile *newest, *oldest; /* of those that are open */
+};
+
+struct jr_logfile {
+    struct jr_logfiles *all; /* NULL: there is no file */
+    const char *path;
+    uint64_t limit;  /* bytes of it; 0: none */
+    int fd, next_fd; /* -1: closed at the moment */
+    struct jr_logfile *newer, *older;
+    uint64_t total;    /* bytes that came */
+    uint64_t cut;      /* where in the stream the file goes on after its gap */
+    uint64_t replaced; /* where in the stream FILE was last replaced */
+    uint64_t next_cut; /* the same of FILE.next; 0: there is none */
+    uint64_t head;     /* bytes of the beginning that are kept, once cut */
+    uint64_t marker, next_marker; /* bytes of what tells of the gap there */
+    char last;                    /* byte that came */
+};
+
+#define JR_LOGFILE_NONE                                                        \
+    {                                                                          \
+        .fd = -1, .next_fd = -1                                                \
+    }
+
+/* Begin with `fd`, which was opened for appending to the empty file `path`
+ * (borrowed) and is taken over. `limit` is 0, or JR_LOG_LIMIT_LEAST at least.
+ */
+void jr_logfile_begin(struct jr_logfile *file, struct jr_logfiles *all,
+                      const char *path, int fd, uint64_t limit);
+
+/* Append. Returns 0, or -1 with errno. */
+int jr_logfile_write(struct jr_logfile *file, const char *bytes, size_t len);
+
+/* How many bytes the file lacks for the limit's sake. */
+uint64_t jr_logfile_dropped(const struct jr_logfile *file);
+
+/* Where a file has what of its stream: `total` bytes came; where `cut` is not
+ * 0, those from `head` to there are left out, and a line of `marker` bytes
+ * stands for them. */
+struct jr_logfile_span {
+    uint64_t total, head, cut, marker;
+};
+struct jr_logfile_span jr_logfile_span(const struct jr_logfile *file);
+
+/* How many bytes of the stream are left out from `at` on; 0: none. */
+uint64_t jr_logfile_gap(const struct jr_logfile_span *span, uint64_t at);
+
+/* Read up to `len` bytes of the stream from `at` on, where there is no gap,
+ * from the file `path`. Returns how many, 0 where they are not there, or -1
+ * with errno. */
+ssize_t jr_logfile_read(const struct jr_logfiles *all, const char *path,
+                        const struct jr_logfile_span *span, uint64_t at,
+                        void *bytes, size_t len);
+
+/* Append the line that stands for `dropped` bytes. */
+struct jr_buf;
+void jr_logfile_tell_gap(struct jr_buf *out, uint64_t dropped);
+
+/* The line of a file that tells what is left out there, for readers: `len`
+ * bytes at `at` stand for `dropped` of the stream. */
+struct jr_logfile_gap {
+    uint64_t at, len, dropped;
+};
+
+/* Find it in the file `fd`. False where there is none: *ret is all zeros. */
+bool jr_logfile_find_gap(int fd, struct jr_logfile_gap *ret);
+
+/* Where in the file `fd`, whose limit is `limit` (0: none), the first `bytes`
+ * of the stream end; in the gap it is the gap's beginning. */
+uint64_t jr_logfile_place(int fd, uint64_t limit, uint64_t bytes);
+
+/* Remove the FILE.next of `path` that a runner left which was killed: all that
+ * it holds is in FILE. */
+void jr_logfile_tidy(int dir_fd, const char *path);
+
+/* Close. A file that was never begun, or has ended, is none: nothing happens.
+ */
+void jr_logfile_end(struct jr_logfile *file);
+
+#endif

@@ -1,0 +1,304 @@
+#include "output/tee.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+#include "store/run_folder.h"
+
+#include "base/banned.h"
+
+#define READ_SIZE (1U << 20)
+
+static void note_failed_file(struct jr_stream *stream)
+{
+    stream->outcome->log_errno = errno;
+    stream->outcome->log_failed = true;
+    jr_events_add(stream->tee->events,
+                  &(struct jr_event){.name = JR_EVENT_LOG_FAILED,
+                                     .rank = stream->rank->rank,
+                                     .stream = (uint32_t)stream->number + 1,
+                                     .error = errno});
+    jr_logfile_end(&stream->file);
+}
+
+static void close_stream(struct jr_stream *stream)
+{
+    struct jr_tee *tee = stream->tee;
+    if (stream->watch.fd < 0)
+        return;
+    jr_loop_close(&stream->watch);
+    stream->follower.ended = true;
+    if (stream->follower.feed != NULL && !stream->follower.shown.behind)
+        jr_feed_end(stream->follower.feed);
+    jr_logfile_end(&stream->file);
+    tee->open--;
+}
+
+static void pause_stream(struct jr_stream *stream)
+{
+    struct jr_tee *tee = stream->tee;
+    jr_loop_remove(tee->loop, &stream->watch);
+    jr_feed_hold(stream->follower.feed, true);
+    stream->next_paused = tee->paused;
+    tee->paused = stream;
+}
+
+/* What was read just now. */
+static void write_stream_file(struct jr_stream *stream, size_t len)
+{
+    if (stream->file.all == NULL)
+        return;
+    if (jr_logfile_write(&stream->file, stream->tee->bytes, len) != 0)
+        note_failed_file(stream);
+    else
+        stream->outcome->dropped[stream->number] =
+            jr_logfile_dropped(&stream->file);
+}
+
+static void note_first_output(struct jr_stream *stream)
+{
+    if (stream->heard)
+        return;
+    stream->heard = true;
+    jr_events_add(stream->tee->events,
+                  &(struct jr_event){.name = JR_EVENT_FIRST_OUTPUT,
+                                     .rank = stream->rank->rank,
+                                     .stream = (uint32_t)stream->number + 1});
+}
+
+/* What was read just now goes to the console, or waits in the file for it;
+ * where that has failed, or is another stream's as well, it is lost to it. */
+static void follow_stream_end(struct jr_stream *stream, size_t len)
+{
+    struct jr_follower *follower = &stream->follower;
+    struct jr_shown *shown = &follower->shown;
+    bool kept = stream->alone && stream->file.all != NULL;
+    if (kept)
+        shown->file = jr_logfile_span(&stream->file);
+    size_t taken = shown->behind
+                       ? 0
+                       : jr_feed_add(follower->feed, stream->tee->bytes, len);
+    if (kept)
+        shown->at += taken;
+    if (taken == len)
+        return;
+    if (!shown->behind)
+        jr_catch_up_add(&stream->tee->catch_up, follower);
+    jr_catch_up_came(follower, kept ? 0 : len - taken);
+}
+
+/* Whether the rank has to wait for the console. */
+static bool must_rank_wait(const struct jr_stream *stream)
+{
+    const struct jr_feed *feed = stream->follower.feed;
+    return feed != NULL && !feed->waits && !stream->tee->draining &&
+           jr_output_is_full(jr_feed_output(feed));
+}
+
+static bool is_stream_followed(const struct jr_stream *stream)
+{
+    const struct jr_feed *feed = stream->follower.feed;
+    return feed != NULL && !jr_output_is_closed(jr_feed_output(feed));
+}
+
+static void on_readable(void *owner, uint32_t events)
+{
+    struct jr_stream *stream = owner;
+    struct jr_tee *tee = stream->tee;
+    if (must_rank_wait(stream)) {
+        pause_stream(stream);
+        return;
+    }
+    if ((events & EPOLLIN) == 0) { /* all ends are closed, and it is empty */
+        close_stream(stream);
+        return;
+    }
+    ssize_t len = read(stream->watch.fd, tee->bytes, READ_SIZE);
+    if (len < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    if (len <= 0) {
+        close_stream(stream);
+        return;
+    }
+    stream->total += (uint64_t)len;
+    note_first_output(stream);
+    stream->outcome->heard_ns = jr_clock_ns();
+    write_stream_file(stream, (size_t)len);
+    if (is_stream_followed(stream))
+        follow_stream_end(stream, (size_t)len);
+}
+
+static void resume_paused_streams(struct jr_tee *tee)
+{
+    while (tee->paused != NULL) {
+        struct jr_stream *stream = tee->paused;
+        tee->paused = stream->next_paused;
+        jr_feed_hold(stream->follower.feed, false);
+        (void)jr_loop_add(tee->loop, &stream->watch, EPOLLIN);
+    }
+}
+
+/* The bytes of the catching up are those of the tee, which reads nothing
+ * meanwhile. */
+static void on_tee_console_room(void *owner, struct jr_output *output)
+{
+    struct jr_tee *tee = owner;
+    resume_paused_streams(tee);
+    if (tee->draining)
+        (void)jr_output_want(output, false);
+    else
+        jr_catch_up_step(&tee->catch_up, output);
+}
+
+int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup)
+{
+    const struct jr_plan *plan = setup->plan;
+    const char *limit = plan->policy->log_limit;
+    *tee = (struct jr_tee){.loop = setup->loop,
+                           .screen = setup->screen,
+                           .events = setup->events,
+                           .options = setup->options,
+                           .remainder = setup->remainder,
+                           .files = {.dir_fd = JR_SLOT_DIR,
+                                     .mode = setup->options->dir->file_mode,
+                                     .most = setup->files},
+                           .stream_count = 2 * plan->count + 2,
+                           .bytes = malloc(READ_SIZE),
+                           .streams = calloc(2 * (size_t)plan->count + 2,
+                                             sizeof(struct jr_stream))};
+    if (limit != NULL)
+        (void)jr_num_size(limit, &tee->limit);
+    if (tee->bytes == NULL || tee->streams == NULL ||
+        jr_lines_open(&tee->lines, setup->loop, setup->screen, plan,
+                      setup->options->color) != 0)
+        return -1;
+    for (uint32_t i = 0; i < tee->stream_count; i++)
+        tee->streams[i].watch.fd = -1;
+    tee->catch_up = (struct jr_catch_up){.screen = setup->screen,
+                                         .lines = &tee->lines,
+                                         .files = &tee->files,
+                                         .bytes = tee->bytes};
+    setup->screen->relieved = on_tee_console_room;
+    setup->screen->owner = tee;
+    return 0;
+}
+
+static void add_follower(struct jr_stream *stream, struct jr_tee *tee,
+                         uint32_t i, const char *path)
+{
+    const struct jr_plan_rank *rank = stream->rank;
+    uint32_t at = 2 * i + (uint32_t)stream->number;
+    stream->follower = (struct jr_follower){
+        .feed = jr_lines_feed(&tee->lines, i, rank, stream->number),
+        .path = path};
+    stream->follower.feed->waits = stream->file.all != NULL;
+    stream->alone =
+        stream->file.all != NULL && strcmp(rank->out_path, rank->err_path) != 0;
+    stream->follower.times = &tee->remainder->times[at];
+}
+
+static int add_stream(struct jr_stream *stream, struct jr_tee *tee, uint32_t i,
+                      const struct jr_started *started)
+{
+    int number = stream->number;
+    const char *path =
+        number == 0 ? stream->rank->out_path : stream->rank->err_path;
+    stream->tee = tee;
+    stream->watch = (struct jr_watch){
+        .fd = started->pipes[number], .ready = on_readable, .owner = stream};
+    if (started->files[number] >= 0)
+        jr_logfile_begin(&stream->file, &tee->files, path,
+                         started->files[number],
+                         stream->rank->limited ? tee->limit : 0);
+    if (jr_start_is_shown(stream->rank, number, tee->options))
+        add_follower(stream, tee, i, path);
+    tee->open++;
+    return jr_loop_add(tee->loop, &stream->watch, EPOLLIN);
+}
+
+int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
+               const struct jr_plan_rank *rank, struct jr_rank_outcome *outcome)
+{
+    int failed = 0;
+    for (int number = 0; number < 2; number++) {
+        struct jr_stream *stream = &tee->streams[2 * i + (uint32_t)number];
+        if (started->pipes[number] < 0)
+            continue;
+        *stream = (struct jr_stream){.file = JR_LOGFILE_NONE,
+                                     .number = number,
+                                     .rank = rank,
+                                     .outcome = outcome};
+        failed |= add_stream(stream, tee, i, started);
+    }
+    return failed;
+}
+
+void jr_tee_pull(struct jr_tee *tee, uint32_t i, int number)
+{
+    struct jr_stream *stream = &tee->streams[2 * i + (uint32_t)number];
+    int left = 0, now = 0;
+    if (stream->watch.fd < 0 || ioctl(stream->watch.fd, FIONREAD, &left) != 0)
+        return;
+    /* What others write meanwhile is not waited for. */
+    while (left > 0 && stream->watch.fd >= 0 && !must_rank_wait(stream) &&
+           ioctl(stream->watch.fd, FIONREAD, &now) == 0 && now > 0) {
+        left -= now;
+        on_readable(stream, EPOLLIN);
+    }
+}
+
+uint64_t jr_tee_bytes(const struct jr_tee *tee, uint32_t i, int number)
+{
+    const struct jr_stream *stream = &tee->streams[2 * i + (uint32_t)number];
+    int waiting = 0;
+    if (stream->watch.fd < 0 ||
+        ioctl(stream->watch.fd, FIONREAD, &waiting) != 0)
+        waiting = 0;
+    return stream->total + (uint64_t)waiting;
+}
+
+/* What the console has not shown; it stays in its files. */
+static void leave_remainder(struct jr_tee *tee)
+{
+    struct jr_remainder *remainder = tee->remainder;
+    jr_catch_up_leave(&tee->catch_up);
+    for (uint32_t i = 0; i < tee->stream_count; i++)
+        if (tee->streams[i].follower.shown.behind)
+            remainder->streams[i] = tee->streams[i].follower.shown;
+    if (tee->lines.fold != NULL)
+        jr_fold_flush(tee->lines.fold);
+    jr_remainder_keep(remainder, tee->screen);
+}
+
+void jr_tee_drain(struct jr_tee *tee)
+{
+    tee->draining = true;
+    (void)jr_output_want(&tee->screen->outputs[0], false);
+    (void)jr_output_want(&tee->screen->outputs[1], false);
+    resume_paused_streams(tee);
+    while (tee->open > 0 && jr_loop_turn(tee->loop, true) > 0)
+        continue;
+    for (uint32_t i = 0; i < tee->stream_count && tee->open > 0; i++)
+        if (tee->streams[i].watch.fd >= 0)
+            close_stream(&tee->streams[i]);
+    leave_remainder(tee);
+    jr_tee_close(tee);
+}
+
+void jr_tee_close(struct jr_tee *tee)
+{
+    for (uint32_t i = 0; i < tee->stream_count && tee->open > 0; i++)
+        if (tee->streams[i].watch.fd >= 0)
+            close_stream(&tee->streams[i]);
+    jr_lines_close(&tee->lines);
+    free(tee->streams);
+    free(tee->bytes);
+    tee->streams = NULL;
+    tee->bytes = NULL;
+}

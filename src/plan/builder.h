@@ -1,0 +1,58 @@
+/*
+ * The plan in the making: what its files share. planner.c puts the parts
+ * together; compile_template.c compiles what the job says, once; instantiate.c
+ * casts the ranks: all of them, or each one of a sketch when it is asked for.
+ */
+#ifndef JR_BUILDER_H
+#define JR_BUILDER_H
+
+#include "base/rank_set.h"
+#include "plan/log_paths.h"
+#include "plan/per_rank.h"
+#include "plan/planner.h"
+#include "plan/rank_env.h"
+#include "plan/template_scope.h"
+#include "resolve/job.h"
+
+/* What the ranks are made from. */
+struct jr_mould {
+    struct jr_scopes scopes;
+    struct jr_environment env;
+    struct jr_additions additions;
+    struct jr_stencils argv, artifacts;
+    struct jr_stencil workdir, prefix;
+    struct jr_stencil around[2]; /* the prefix before and behind the ranks */
+    struct jr_stencil result;    /* results.file; no pieces: the default */
+    struct jr_sinks *sinks;      /* by local rank */
+    struct jr_set console;
+};
+
+struct jr_build {
+    struct jr_plan *plan;
+    struct jr_arena *arena;   /* of the plan */
+    struct jr_arena *scratch; /* of the mould; of a sketch the plan's too */
+    const struct jr_job *job;
+    struct jr_plan_options options;
+    struct jr_diags *diags;
+    struct jr_mould mould;
+    uint32_t node, node_first; /* the node that was asked for last, and its
+                                  first rank */
+};
+
+/* A finding about the spec as a whole: its field, but no position. Returns the
+ * status of `err`; without memory, JR_STATUS_LAUNCH and no finding. */
+enum jr_status jr_build_refuse(struct jr_build *build, unsigned code,
+                               const char *path, const struct jr_error *err);
+
+/* Make the mould. All that can be wrong is told at once; the first failure is
+ * the status. */
+enum jr_status jr_build_mould(struct jr_build *build);
+
+/* Fill plan->ranks, all of the world, from the mould; the rest of the plan is
+ * there. Memory failure is that of one of the arenas. */
+void jr_build_ranks(struct jr_build *build);
+
+/* Whether no two ranks can have the same result file, whatever the ranks. */
+bool jr_build_results_differ(const struct jr_build *build);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * The variables that jobrun sets, as tables of name and template: those that
+ * are always there, and those of each profile (contract.h).
+ */
+#ifndef JR_ENV_TABLE_H
+#define JR_ENV_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* When a row applies. */
+enum jr_when {
+    JR_ALWAYS,
+    JR_UNLESS_SET, /* a default for what the rank would otherwise not have */
+    JR_IF_SET,     /* a correction of what the rank would otherwise inherit */
+};
+
+struct jr_variable {
+    const char *name;
+    const char *text; /* a template; NULL: the variable is unset */
+    enum jr_when when;
+    uint32_t kinds; /* the kinds of device that it is for, as bits; 0: all */
+};
+
+struct jr_variables {
+    const char *name; /* of the profile */
+    const struct jr_variable *rows;
+    size_t count;
+};
+
+/* What every rank gets. */
+const struct jr_variables *jr_variables_always(void);
+
+/* What a profile adds; NULL: there is no such profile. */
+const struct jr_variables *jr_variables_of(const char *profile);
+
+#endif

@@ -1,0 +1,223 @@
+#include "plan/builder.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "resolve/node_resources.h"
+
+#include "base/banned.h"
+
+/* One rank in the making, and where: what it gets, and texts on the way. */
+struct cast {
+    struct jr_build *build;
+    const char *own_dir; /* see jr_plan */
+    struct jr_arena *arena, *scratch;
+};
+
+/* What a rank has of its node, as far as that is known. CPUs are known of nodes
+ * that have told theirs, of this machine, and of nodes with as many ranks,
+ * which are taken to be like it. */
+static void fill_resources(const struct jr_job *job, struct jr_plan_rank *rank)
+{
+    const struct jr_seats *seats = jr_seats_of(job, rank->node_rank);
+    uint32_t local = job->local_world_sizes[rank->node_rank];
+    if (seats->devices_count > 0)
+        rank->device = seats->devices[rank->local_rank % seats->devices_count];
+    if (rank->device != NULL)
+        rank->device_model = seats->device_model;
+    rank->threads = seats->threads;
+    if (seats->slots_count == job->world_size)
+        rank->cpus = seats->slots[rank->rank];
+    else if (seats->slots_count == local)
+        rank->cpus = seats->slots[rank->local_rank];
+}
+
+/* What the command line says of its streams. */
+static void fill_streams(const struct jr_build *build,
+                         struct jr_plan_rank *rank)
+{
+    const uint32_t *debug = build->options.debug_rank;
+    const uint32_t *reads = build->options.stdin_rank;
+    if (reads != NULL && *reads == rank->rank)
+        rank->input = JR_INPUT_STDIN;
+    if (debug == NULL)
+        return;
+    bool chosen = *debug == rank->rank;
+    rank->out = rank->err = chosen ? JR_SINK_INHERIT : JR_SINK_FILE;
+    rank->on_console = false;
+    if (chosen)
+        rank->input = JR_INPUT_TERMINAL;
+}
+
+static void fill_place(const struct jr_build *build, struct jr_plan_rank *rank)
+{
+    const struct jr_grid *grid = &build->mould.scopes.grid;
+    const struct jr_sinks *sinks = &build->mould.sinks[rank->local_rank];
+    for (enum jr_axis axis = 0; axis < JR_AXIS_COUNT; axis++) {
+        rank->at[axis] = jr_grid_at(grid, rank->rank, axis);
+        rank->group[axis] = jr_grid_group(grid, rank->rank, axis);
+    }
+    fill_resources(build->job, rank);
+    rank->out = sinks->out;
+    rank->err = sinks->err;
+    rank->on_console = jr_set_has(&build->mould.console, rank->rank);
+    fill_streams(build, rank);
+}
+
+/* results.file is relative to the working directory, and may say
+ * %{rank_dir}. */
+static const char *stated_result(const struct cast *cast,
+                                 const struct jr_plan_rank *rank,
+                                 const struct jr_scope *scope)
+{
+    const char *file =
+        jr_stencil_expand(&cast->build->mould.result, cast->scratch, scope);
+    if (file == NULL || rank->workdir == NULL)
+        return NULL;
+    JR_FREE char *path = jr_io_absolute(rank->workdir, file);
+    if (path == NULL)
+        cast->arena->failed = true;
+    return jr_arena_strdup(cast->arena, path);
+}
+
+/* Everything below the run folder, and the words that name it. */
+static void fill_paths(const struct cast *cast, struct jr_plan_rank *rank,
+                       struct jr_scope *scope)
+{
+    struct jr_build *build = cast->build;
+    struct jr_arena *arena = cast->arena, *scratch = cast->scratch;
+    const char *own_dir = cast->own_dir;
+    rank->dir = jr_arena_printf(arena, "attempt_%u/%u", build->options.attempt,
+                                rank->rank);
+    if (rank->out & JR_SINK_FILE)
+        rank->out_path = jr_arena_printf(arena, "%s/stdout.log", rank->dir);
+    if (rank->err & JR_SINK_FILE)
+        rank->err_path = jr_arena_printf(arena, "%s/stderr.log", rank->dir);
+    rank->limited = build->job->policy->log_limit != NULL;
+    rank->error_path = jr_arena_printf(arena, "%s/error.json", rank->dir);
+    scope->text[JR_TEMPLATE_RANK_DIR] =
+        jr_arena_printf(scratch, "%s/%s", own_dir, rank->dir);
+    scope->text[JR_TEMPLATE_ERROR_FILE] =
+        jr_arena_printf(scratch, "%s/%s", own_dir, rank->error_path);
+    rank->workdir = jr_stencil_expand(&build->mould.workdir, arena, scope);
+    if (build->mould.result.count > 0) {
+        rank->result_path = stated_result(cast, rank, scope);
+        scope->text[JR_TEMPLATE_RESULT_FILE] = rank->result_path;
+        return;
+    }
+    rank->result_path = jr_arena_printf(arena, "%s/result.json", rank->dir);
+    scope->text[JR_TEMPLATE_RESULT_FILE] =
+        jr_arena_printf(scratch, "%s/%s", own_dir, rank->result_path);
+}
+
+/* The prefix as a console may have it: a newline in it would tear lines, an
+ * escape would move the cursor. Tabs pass. */
+static const char *shown_prefix(const struct cast *cast,
+                                const struct jr_stencil *prefix,
+                                const struct jr_scope *scope)
+{
+    const char *text = prefix->count == 0
+                           ? NULL
+                           : jr_stencil_expand(prefix, cast->scratch, scope);
+    JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
+    while (text != NULL && *text != '\0') {
+        size_t len = strcspn(text, "\t");
+        jr_buf_escaped(&shown, text, len);
+        text += len;
+        if (*text == '\t')
+            jr_buf_char(&shown, *text++);
+    }
+    return jr_buf_keep(&shown, cast->arena);
+}
+
+static void fill_rank(const struct cast *cast, struct jr_plan_rank *rank)
+{
+    struct jr_mould *mould = &cast->build->mould;
+    struct jr_arena *arena = cast->arena;
+    struct jr_scope scope;
+    fill_place(cast->build, rank);
+    jr_scopes_pick(&mould->scopes, rank, &scope);
+    scope.lasting = cast->build->arena;
+    fill_paths(cast, rank, &scope);
+    struct jr_addition *addition =
+        jr_additions_find(&mould->additions, rank->rank);
+    rank->argv = jr_stencils_expand(&mould->argv, arena, &scope);
+    if (addition != NULL)
+        rank->argv = jr_addition_argv(addition, arena, rank->argv, &scope);
+    rank->drop = addition == NULL ? NULL : addition->drop;
+    rank->env = jr_environment_expand(&mould->env,
+                                      addition == NULL ? NULL : &addition->env,
+                                      arena, &scope, &rank->env_own);
+    rank->prefix = shown_prefix(cast, &mould->prefix, &scope);
+    for (int i = 0; i < 2; i++)
+        rank->around[i] = shown_prefix(cast, &mould->around[i], &scope);
+    rank->artifacts = jr_stencils_expand(&mould->artifacts, arena, &scope);
+    rank->artifacts_count = (uint32_t)mould->artifacts.count;
+}
+
+/* Find the node of a rank, from the one that was asked for last on. */
+static void find_node_from_last(struct jr_build *build,
+                                struct jr_plan_rank *rank)
+{
+    const uint32_t *sizes = build->job->local_world_sizes;
+    if (rank->rank < build->node_first)
+        build->node = build->node_first = 0;
+    while (rank->rank - build->node_first >= sizes[build->node])
+        build->node_first += sizes[build->node++];
+    rank->node_rank = build->node;
+    rank->local_rank = rank->rank - build->node_first;
+}
+
+void jr_build_ranks(struct jr_build *build)
+{
+    struct jr_plan *plan = build->plan;
+    const struct cast cast = {build, plan->own_dir, build->arena,
+                              build->scratch};
+    plan->ranks =
+        jr_arena_array(build->arena, plan->world_size, sizeof *plan->ranks);
+    for (uint32_t i = 0; i < plan->world_size; i++) {
+        if (build->arena->failed || build->scratch->failed)
+            return;
+        plan->ranks[i].rank = i;
+        find_node_from_last(build, &plan->ranks[i]);
+        fill_rank(&cast, &plan->ranks[i]);
+    }
+}
+
+bool jr_build_results_differ(const struct jr_build *build)
+{
+    const char *file = build->job->policy->results.file;
+    return strstr(file, "..") == NULL &&
+           build->mould.workdir.domain == JR_DOMAIN_JOB &&
+           jr_stencil_is_distinct(&build->mould.result);
+}
+
+void jr_plan_place(const struct jr_plan *plan, uint32_t rank,
+                   struct jr_plan_rank *ret)
+{
+    if (plan->ranks != NULL) {
+        *ret = plan->ranks[rank];
+        return;
+    }
+    struct jr_mould *mould = &plan->build->mould;
+    const struct jr_addition *addition =
+        jr_additions_find(&mould->additions, rank);
+    *ret = (struct jr_plan_rank){.rank = rank};
+    find_node_from_last(plan->build, ret);
+    fill_place(plan->build, ret);
+    ret->env_own = jr_environment_own(&mould->env,
+                                      addition == NULL ? NULL : &addition->env);
+}
+
+struct jr_plan_rank jr_plan_rank_at(const struct jr_plan *plan, uint32_t rank,
+                                    struct jr_arena *arena)
+{
+    struct jr_plan_rank made = {.rank = rank};
+    const struct cast cast = {plan->build, plan->own_dir, arena, arena};
+    if (plan->ranks != NULL)
+        return plan->ranks[rank];
+    find_node_from_last(plan->build, &made);
+    fill_rank(&cast, &made);
+    return made;
+}

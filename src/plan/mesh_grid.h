@@ -1,0 +1,33 @@
+/*
+ * The mesh as a value: rank <-> coordinates <-> groups. Layout
+ * [data][pipeline][model], model fastest. Pure arithmetic.
+ */
+#ifndef JR_MESH_GRID_H
+#define JR_MESH_GRID_H
+
+#include <jobrun/error.h>
+#include <jobrun/types.h>
+
+struct jr_grid {
+    uint32_t size[JR_AXIS_COUNT];
+};
+
+uint32_t jr_grid_world(const struct jr_grid *grid);
+/* The coordinate of `rank` on `axis`. */
+uint32_t jr_grid_at(const struct jr_grid *grid, uint32_t rank,
+                    enum jr_axis axis);
+uint32_t jr_grid_rank(const struct jr_grid *grid,
+                      const uint32_t at[JR_AXIS_COUNT]);
+/* The index of the group of `rank` along `axis`; the number of groups; and
+ * member `i` (0 .. size of the axis) of group `group`. */
+uint32_t jr_grid_group(const struct jr_grid *grid, uint32_t rank,
+                       enum jr_axis axis);
+uint32_t jr_grid_groups(const struct jr_grid *grid, enum jr_axis axis);
+uint32_t jr_grid_member(const struct jr_grid *grid, enum jr_axis axis,
+                        uint32_t group, uint32_t i);
+
+/* Prove, by enumeration, that the groups of every axis partition the world and
+ * that each rank is a member of its own groups. O(world). */
+int jr_grid_prove(const struct jr_grid *grid, struct jr_error *err);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * From a job to a plan: pure, but for the environment that it is given.
+ */
+#ifndef JR_PLANNER_H
+#define JR_PLANNER_H
+
+#include <jobrun/plan.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "diag/diag.h"
+
+struct jr_job;
+
+struct jr_plan_options {
+    const char *run_id;
+    const char *own;      /* of the run folder what is this jobrun's: "node_1";
+                             NULL: all of it */
+    char *const *environ; /* jobrun's own environment, NULL-terminated */
+    bool local;           /* every node's ranks on this machine */
+    bool whole;           /* every node's ranks, wherever they run */
+    uint32_t attempt;
+    const uint32_t *debug_rank; /* it gets a terminal, the others write to files
+                                   only; NULL: none */
+    const uint32_t *stdin_rank; /* it gets jobrun's standard input */
+    const char *inject;         /* --inject; NULL: none */
+    bool sketch;         /* for printing only: no rank is kept in memory, unless
+                            a helper has to be planned from what they share */
+    const char *support; /* absolute: the folder with python/jobrun and
+                            jobrun-step; NULL: there is none, and Python and
+                            libraries cannot be planned */
+};
+
+/* Build the plan in `arena`; it borrows from the job, but nothing from the
+ * options, unless it is a sketch: that needs them, and `arena` at its place, as
+ * long as it is printed. Warnings (a model group that crosses a node,
+ * LOCAL_RANK no device index, a list of members too long for the environment)
+ * go to `diags`, as do errors: an environment variable that must be there and
+ * is not (JR_STATUS_UNRESOLVED), a template or a rank set that is none
+ * (JR_STATUS_INVALID). Without memory JR_STATUS_LAUNCH, and no finding. *ret is
+ * set on JR_STATUS_OK only. */
+enum jr_status jr_plan_build(struct jr_plan *ret, struct jr_arena *arena,
+                             const struct jr_job *job,
+                             const struct jr_plan_options *options,
+                             struct jr_diags *diags);
+
+/* What is known of a rank without its texts: place, device, CPUs, streams, and
+ * how many variables it has. */
+void jr_plan_place(const struct jr_plan *plan, uint32_t rank,
+                   struct jr_plan_rank *ret);
+
+/* A rank whole; that of a sketch is made in `arena`, whose failure is that of
+ * memory. Asking for ranks in their order is cheapest. */
+struct jr_plan_rank jr_plan_rank_at(const struct jr_plan *plan, uint32_t rank,
+                                    struct jr_arena *arena);
+
+/* Append the plan for people: the mesh, its groups with their proof, and a row
+ * per rank (per run of like ranks beyond 64). `env` adds the variables that
+ * jobrun sets: once those that all ranks share, then each rank's own. `drain`
+ * gets what `out` has become, in between; NULL: nobody does. */
+void jr_plan_print(struct jr_buf *out, const struct jr_plan *plan, bool env,
+                   const struct jr_drain *drain);
+
+/* Append the plan as the JSON of the contract, one rank a line: see
+ * schemas/plan-v1.schema.json. `env` has what jobrun sets, not what the rank
+ * inherits; values of secrets are "<redacted>"; a list of members of more than
+ * 1 KiB is left to mesh.groups. `drain` as above. */
+void jr_plan_json(struct jr_buf *out, const struct jr_plan *plan,
+                  const struct jr_drain *drain);
+
+#endif

@@ -1,0 +1,90 @@
+/* The environment of one rank, from the rows of all and those of its own. */
+#include "plan/rank_env.h"
+
+#include <string.h>
+
+#include "plan/env_row.h"
+
+#include "base/banned.h"
+
+bool jr_env_row_is(const struct jr_env_row *row, const char *name, size_t len)
+{
+    return row->len == len && memcmp(row->name, name, len) == 0;
+}
+
+/* The row of a rank's own that has the variable's name, or NULL. */
+static const struct jr_env_row *find_own_row(const struct jr_env_more *more,
+                                             const char *name, size_t len)
+{
+    for (size_t i = 0; more != NULL && i < more->count; i++)
+        if (jr_env_row_is(&more->rows[i], name, len))
+            return &more->rows[i];
+    return NULL;
+}
+
+/* Whether it is a variable that the rank has and others have not. */
+static bool is_own_variable(const struct jr_environment *env,
+                            const struct jr_env_row *row)
+{
+    for (size_t i = 0; i < env->count; i++)
+        if (jr_env_row_is(&env->rows[i], row->name, row->len))
+            return false;
+    return !row->unset;
+}
+
+uint32_t jr_environment_own(const struct jr_environment *env,
+                            const struct jr_env_more *more)
+{
+    size_t count = env->count;
+    for (size_t i = 0; more != NULL && i < more->count; i++)
+        count += is_own_variable(env, &more->rows[i]);
+    for (size_t i = 0; more != NULL && i < env->count; i++) {
+        const struct jr_env_row *row = &env->rows[i];
+        const struct jr_env_row *own = find_own_row(more, row->name, row->len);
+        count -= own != NULL && own->unset;
+    }
+    return (uint32_t)count;
+}
+
+/* The variables that the rank has and others have not. */
+static void add_own_variables(const struct jr_environment *env,
+                              const struct jr_env_more *more,
+                              struct jr_strv *items, struct jr_arena *arena,
+                              const struct jr_scope *scope)
+{
+    for (size_t i = 0; more != NULL && i < more->count; i++) {
+        const struct jr_env_row *row = &more->rows[i];
+        if (is_own_variable(env, row))
+            items->items[items->count++] =
+                jr_stencil_expand(&row->stencil, arena, scope);
+    }
+}
+
+char **jr_environment_expand(const struct jr_environment *env,
+                             const struct jr_env_more *more,
+                             struct jr_arena *arena,
+                             const struct jr_scope *scope, uint32_t *ret_own)
+{
+    size_t most = env->count + env->inherited.count + 1;
+    most += more == NULL ? 0 : more->count;
+    struct jr_strv items = {jr_arena_array(arena, most, sizeof *items.items),
+                            0};
+    if (items.items == NULL)
+        return NULL;
+    for (size_t i = 0; i < env->count; i++) {
+        const struct jr_env_row *row = &env->rows[i];
+        const struct jr_env_row *own = find_own_row(more, row->name, row->len);
+        row = own != NULL ? own : row;
+        if (!row->unset)
+            items.items[items.count++] =
+                jr_stencil_expand(&row->stencil, arena, scope);
+    }
+    add_own_variables(env, more, &items, arena, scope);
+    *ret_own = (uint32_t)items.count;
+    for (size_t i = 0; i < env->inherited.count; i++) {
+        char *item = env->inherited.items[i];
+        if (find_own_row(more, item, strcspn(item, "=")) == NULL)
+            items.items[items.count++] = item;
+    }
+    return items.items;
+}

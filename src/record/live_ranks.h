@@ -1,0 +1,58 @@
+/*
+ * The ranks of a run that goes on, seen from outside: who they are by the run's
+ * plan, and their processes by its events.
+ */
+#ifndef JR_LIVE_RANKS_H
+#define JR_LIVE_RANKS_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/proc.h"
+#include <jobrun/error.h>
+
+struct jr_crew_rank {
+    uint32_t rank;
+    int32_t pid; /* 0: it was not started, or not here */
+    bool ended;
+    int exit_code, signal; /* ended; signal 0: it exited with the code */
+    const char *out, *err; /* log files in the run folder; NULL: none */
+};
+
+struct jr_crew {
+    struct jr_arena arena;
+    struct jr_crew_rank *items; /* by rank */
+    size_t count;
+    int run_fd, events_fd;
+    struct jr_buf rest; /* of the events: a line without its end so far */
+    int32_t guard;      /* the run's jobrun */
+};
+
+/* Read the plan and the events so far of the run whose jobrun is the process
+ * `guard`, which the caller has found to be that (jr_live_open). */
+int jr_crew_open(struct jr_crew *ret, const char *log_dir, const char *id,
+                 int32_t guard, struct jr_error *err);
+void jr_crew_close(struct jr_crew *crew);
+
+/* Read what has been added to the events; a run that started again has a new
+ * plan. */
+void jr_crew_update(struct jr_crew *crew);
+
+/* The rank with that number; NULL: none has it. */
+struct jr_crew_rank *jr_crew_find(const struct jr_crew *crew, int64_t number);
+
+/* Whether the rank has a process, in the list that jr_proc_all made, that is
+ * what the events said: a number alone might be another process by now. Ranks
+ * are children of the runner, and that is one of jobrun. */
+bool jr_crew_lives(const struct jr_crew *crew, const struct jr_crew_rank *rank,
+                   const struct jr_proc *all, size_t count);
+
+/* The log of it that was written last; NULL: both are empty. */
+const char *jr_crew_latest(const struct jr_crew *crew,
+                           const struct jr_crew_rank *rank);
+
+/* For how many seconds its logs have not been written to, by the wall clock;
+ * -1: they hold nothing. */
+double jr_crew_silence(const struct jr_crew *crew,
+                       const struct jr_crew_rank *rank);
+
+#endif

@@ -1,0 +1,125 @@
+#include "record/live_run.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/pidfd.h"
+#include "judge/words.h"
+#include "record/record_folder.h"
+#include "record/run_record.h"
+
+#include "base/banned.h"
+
+static const char *live_text(struct jr_live *live, const json_t *run,
+                             const char *key)
+{
+    const char *text = jr_json_get_str(run, key);
+    return text == NULL ? NULL : jr_arena_strdup(&live->arena, text);
+}
+
+static enum jr_standing live_standing(const json_t *run)
+{
+    const char *word = jr_folder_standing(run);
+    if (strcmp(word, "running") == 0)
+        return JR_STANDING_RUNNING;
+    return strcmp(word, "elsewhere") == 0 ? JR_STANDING_ELSEWHERE
+                                          : JR_STANDING_LOST;
+}
+
+/* Whoever ran it is gone; its other process may be about to say so. */
+static void look_for_companion(struct jr_live *live, int fd, const json_t *run)
+{
+    pid_t pid = jr_folder_companion(fd, run);
+    JR_CLOSE int pidfd = pid > 0 ? jr_pidfd_open(pid) : -1;
+    if (pid < 0)
+        live->standing = JR_STANDING_ELSEWHERE;
+    if (pidfd < 0 ||
+        jr_folder_companion(fd, run) != pid) /* it has ended by now */
+        return;
+    live->standing = JR_STANDING_RUNNING;
+    live->pidfd = jr_steal_fd(&pidfd);
+}
+
+/* False when there are no results. */
+static bool is_finished(struct jr_live *live, int fd)
+{
+    json_t *results = jr_folder_head(fd, "results.json");
+    const char *word = jr_json_get_str(results, "status");
+    enum jr_run_status status;
+    bool known = word != NULL && jr_run_status_of(word, &status);
+    live->exit_code = (int)jr_json_get_int(results, "exit_code");
+    live->status = known ? jr_run_status_word(status) : "unknown";
+    bool finished = results != NULL;
+    json_decref(results);
+    return finished;
+}
+
+static void read_live_record(struct jr_live *live, int fd, const json_t *run)
+{
+    live->pid = (int32_t)jr_json_get_int(run, "pid");
+    live->host = live_text(live, run, "host");
+    live->user = live_text(live, run, "user");
+    live->cgroup = live_text(live, run, "cgroup");
+    live->part = live_text(live, run, "part");
+    const char *me = jr_record_user(&live->arena);
+    live->ours = jr_trust_is_ours(&live->trust) && me != NULL &&
+                 live->user != NULL && strcmp(me, live->user) == 0;
+    live->contained = jr_folder_is_contained(run);
+    live->placed = json_is_integer(json_object_get(run, "pid_namespace"));
+    JR_CLOSE int pidfd = live->pid > 0 ? jr_pidfd_open(live->pid) : -1;
+    live->standing = live_standing(run); /* of what the pidfd holds */
+    if (live->standing == JR_STANDING_RUNNING)
+        live->pidfd = jr_steal_fd(&pidfd);
+    else if (live->standing == JR_STANDING_LOST)
+        look_for_companion(live, fd, run);
+    /* Last: what ended while we looked has its results by now. */
+    if (is_finished(live, fd))
+        live->standing = JR_STANDING_FINISHED;
+}
+
+/* Of a run in parts, the one that was looked at has ended meanwhile, and others
+ * may go on. */
+static bool has_moved_on(const struct jr_live *live, int fd)
+{
+    JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
+    if (live->part == NULL || live->standing != JR_STANDING_LOST)
+        return false;
+    jr_buf_printf(&path, "%s/results.json", live->part);
+    return !path.failed &&
+           faccessat(fd, path.data, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
+                 struct jr_error *err)
+{
+    struct jr_live live = {.pidfd = -1};
+    struct jr_trust trust;
+    JR_CLOSE int fd = jr_folder_enter(&trust, log_dir, id, err);
+    if (fd < 0)
+        return -1;
+    do {
+        json_t *run = jr_folder_json(fd, "run.json", err);
+        jr_live_close(&live);
+        if (run == NULL)
+            return -1;
+        live.trust = trust;
+        read_live_record(&live, fd, run);
+        json_decref(run);
+    } while (has_moved_on(&live, fd));
+    if (live.arena.failed) {
+        jr_live_close(&live);
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    }
+    *ret = live;
+    return 0;
+}
+
+void jr_live_close(struct jr_live *live)
+{
+    if (live->pidfd >= 0)
+        (void)close(live->pidfd);
+    jr_arena_release(&live->arena);
+    *live = (struct jr_live){.pidfd = -1};
+}

@@ -1,0 +1,46 @@
+/*
+ * A run seen from outside, by another jobrun: whether it goes on, and the
+ * process to wait for or to signal.
+ */
+#ifndef JR_LIVE_RUN_H
+#define JR_LIVE_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "record/record_trust.h"
+#include <jobrun/error.h>
+
+enum jr_standing {
+    JR_STANDING_FINISHED, /* it has results */
+    JR_STANDING_RUNNING,
+    JR_STANDING_LOST,     /* its jobrun is gone and left no results */
+    JR_STANDING_ELSEWHERE /* it has none, and its pid is another host's, or
+                             another PID namespace's */
+};
+
+struct jr_live {
+    struct jr_arena arena;
+    enum jr_standing standing;
+    int pidfd; /* readable once its jobrun has ended: RUNNING, or FINISHED
+                  while that still shows what its console did not take; else -1
+                */
+    int32_t pid;
+    struct jr_trust trust; /* whether to act by what the folder says */
+    bool ours;      /* it is trusted, and the run of the user that we act as */
+    bool contained; /* ELSEWHERE: on this host, in another PID namespace */
+    bool placed;    /* the record says in which PID namespace its pid is */
+    const char *status;               /* FINISHED: a word of the contract */
+    int exit_code;                    /* FINISHED */
+    const char *host, *user, *cgroup; /* NULL: unknown */
+    const char *part; /* of a run in parts, the one that this is about */
+};
+
+/* How the run stands: by host, boot, pid and start time, whose process is held
+ * by a pidfd before it is looked at (pidfd_open(2)). */
+int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
+                 struct jr_error *err);
+void jr_live_close(struct jr_live *live);
+
+#endif

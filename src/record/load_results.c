@@ -1,0 +1,180 @@
+#include "record/load_results.h"
+
+#include <string.h>
+
+#include "judge/exception.h"
+#include "judge/hang_report.h"
+#include "record/record_folder.h"
+#include "record/results_table.h"
+#include "store/outcome.h"
+
+#include "base/banned.h"
+
+static void load_rank(struct jr_past *past, size_t i, const json_t *object)
+{
+    struct jr_plan_rank *rank = &past->plan.ranks[i];
+    jr_results_get_rank(past, i, object);
+    if (rank->dir == NULL)
+        rank->dir = jr_arena_printf(&past->arena, "attempt_%u/%u",
+                                    past->plan.attempt, rank->rank);
+}
+
+static void load_exception(struct jr_past *past, size_t i, int fd)
+{
+    struct jr_exception exception = {0};
+    if (past->report.ranks[i].error_file &&
+        jr_exception_read(&exception, &past->arena, fd,
+                          past->plan.ranks[i].error_path) ==
+            JR_EXCEPTION_READ) {
+        past->report.ranks[i].where = exception.where;
+        past->report.ranks[i].behind = exception.behind;
+        past->report.ranks[i].unstarted =
+            jr_exception_is_start(&exception, &past->outcome.ranks[i]);
+    }
+}
+
+static void add_loaded_cause(struct jr_past *past, int64_t rank, int fd)
+{
+    struct jr_report *report = &past->report;
+    for (uint32_t i = 0; i < past->plan.count; i++) {
+        if (past->plan.ranks[i].rank != rank ||
+            report->causes_count >= past->plan.count)
+            continue;
+        report->causes[report->causes_count++] = i;
+        load_exception(past, i, fd);
+        return;
+    }
+}
+
+/* The ranks that are the cause, and those together with it. */
+static void load_ranks(struct jr_past *past,
+                       const struct jr_results_cause *cause, int fd)
+{
+    add_loaded_cause(past, cause->rank, fd);
+    if (past->report.causes_count > 0 && cause->kind == JR_CAUSE_OOM)
+        past->outcome.ranks[past->report.causes[0]].oom = true;
+    for (size_t n = 0; n < cause->together_count; n++)
+        add_loaded_cause(past, cause->together[n], fd);
+    if (past->report.causes_count > 0 ||
+        past->report.status != JR_RUN_LAUNCH_FAILED)
+        return;
+    /* A build before jobrun_killed said no more than the signal. */
+    if (!jr_outcome_lost(&past->outcome))
+        past->outcome.runner_signal = cause->signal;
+    if (!jr_outcome_lost(&past->outcome))
+        past->report.error = cause->message;
+}
+
+/* A build before timed_out_by left it to the message which limit was met, so
+ * that is told as it stands. What the ranks were doing is there where it was
+ * looked at, whichever it was. */
+static void load_time_before(struct jr_past *past,
+                             const struct jr_results_cause *cause)
+{
+    struct jr_outcome *outcome = &past->outcome;
+    bool timed =
+        cause->kind == JR_CAUSE_HANG || cause->kind == JR_CAUSE_TIMEOUT;
+    outcome->timed_out_by = past->report.status == JR_RUN_HUNG
+                                ? JR_TIMEOUT_SILENCE
+                                : JR_TIMEOUT_AFTER_FIRST_EXIT;
+    past->report.overrun =
+        timed ? cause->message : "longer than its timeouts allow";
+}
+
+/* The root cause; that of an incomplete run is in the ranks' own words. */
+static void load_cause(struct jr_past *past, int fd)
+{
+    struct jr_results_cause cause;
+    jr_results_get_cause(&cause, &past->arena,
+                         json_object_get(past->json, "root_cause"));
+    enum jr_timeout by = past->outcome.timed_out_by;
+    if ((by == JR_TIMEOUT_NONE || by == JR_TIMEOUT_START) &&
+        (past->report.status == JR_RUN_HUNG ||
+         past->report.status == JR_RUN_TIMED_OUT))
+        load_time_before(past, &cause);
+    switch (cause.kind) {
+    case JR_CAUSE_NONE:
+    case JR_CAUSE_HANG:
+    case JR_CAUSE_TIMEOUT:
+        break;
+    case JR_CAUSE_RESULT:
+        past->report.error = cause.rank < 0 ? cause.message : NULL;
+        break;
+    case JR_CAUSE_EXIT:
+    case JR_CAUSE_SIGNAL:
+    case JR_CAUSE_OOM:
+    case JR_CAUSE_START:
+    case JR_CAUSE_LOST_NODE:
+        load_ranks(past, &cause, fd);
+        break;
+    }
+}
+
+/* Room for the ranks in all three values. */
+static bool make_rank_room(struct jr_past *past, size_t count)
+{
+    struct jr_arena *arena = &past->arena;
+    past->plan.count = (uint32_t)count;
+    past->outcome.count = (uint32_t)count;
+    past->report.count = count;
+    past->plan.policy = &past->policy;
+    past->plan.ranks = jr_arena_array(arena, count, sizeof *past->plan.ranks);
+    past->outcome.ranks =
+        jr_arena_array(arena, count, sizeof *past->outcome.ranks);
+    past->report.causes =
+        jr_arena_array(arena, count, sizeof *past->report.causes);
+    past->report.ranks =
+        jr_arena_array(arena, count, sizeof *past->report.ranks);
+    return !arena->failed;
+}
+
+/* What the ranks of a run that met a timeout were doing. */
+static void load_hang(struct jr_past *past, int fd)
+{
+    struct jr_judge judge = {.report = &past->report,
+                             .plan = &past->plan,
+                             .outcome = &past->outcome,
+                             .run_fd = fd};
+    jr_hang_find(&judge);
+}
+
+int jr_past_read(struct jr_past *ret, json_t *results, struct jr_error *err)
+{
+    const json_t *ranks = json_object_get(results, "ranks");
+    size_t count = json_array_size(ranks);
+    *ret = (struct jr_past){.json = results};
+    if (!json_is_array(ranks) || !make_rank_room(ret, count)) {
+        jr_past_release(ret);
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "results.json is not what jobrun writes");
+    }
+    jr_results_get_run(ret, results);
+    for (size_t i = 0; i < count; i++)
+        load_rank(ret, i, json_array_get(ranks, i));
+    if (ret->hosts_count >= ret->plan.nodes)
+        ret->plan.hosts = ret->hosts;
+    return 0;
+}
+
+int jr_past_load(struct jr_past *ret, int fd, const char *name,
+                 const char *log_dir, const char *id, struct jr_error *err)
+{
+    json_t *json = jr_folder_json(fd, name, err);
+    if (json == NULL || jr_past_read(ret, json, err) != 0)
+        return -1;
+    ret->id = id;
+    ret->plan.own_dir = jr_arena_printf(&ret->arena, "%s/%s", log_dir, id);
+    ret->plan.run_dir = jr_arena_printf(&ret->arena, "%s/%.*s", log_dir,
+                                        (int)strcspn(id, "/"), id);
+    load_cause(ret, fd);
+    load_hang(ret, fd);
+    return 0;
+}
+
+void jr_past_release(struct jr_past *past)
+{
+    jr_report_release(&past->report);
+    json_decref(past->json);
+    jr_arena_release(&past->arena);
+    *past = (struct jr_past){0};
+}

@@ -1,0 +1,36 @@
+/*
+ * A run of the past: results.json read back into the values that it was made
+ * of, so that what is told of a run later is told by the same code.
+ *
+ * What the file does not keep is missing: the environment, and of the policy
+ * all but what was compared.
+ */
+#ifndef JR_LOAD_RESULTS_H
+#define JR_LOAD_RESULTS_H
+
+#include "judge/judgement.h"
+
+struct jr_past {
+    struct jr_arena arena;
+    struct jr_policy policy;
+    struct jr_plan plan;
+    struct jr_outcome outcome;
+    struct jr_report report;
+    char **hosts; /* by node */
+    size_t hosts_count;
+    json_t *json;   /* what the strings are in */
+    const char *id; /* by which commands find it: "exp1", "exp1/node_0" */
+};
+
+/* Read the results `name` in the run folder `fd`, which is LOG_DIR/ID. Fails
+ * when they are not there or not what jobrun writes. `id` is borrowed. */
+int jr_past_load(struct jr_past *ret, int fd, const char *name,
+                 const char *log_dir, const char *id, struct jr_error *err);
+
+/* The same of results that have been read, which are taken over: without what
+ * other files of the folder say, and its paths. */
+int jr_past_read(struct jr_past *ret, json_t *results, struct jr_error *err);
+
+void jr_past_release(struct jr_past *past);
+
+#endif

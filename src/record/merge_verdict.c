@@ -1,0 +1,140 @@
+/*
+ * One verdict for several. The node whose failure was the first decides, with
+ * its root cause; a node whose jobrun is gone decides where none failed: when
+ * that was, nobody knows. Then come nodes that did not deliver, and nodes that
+ * are not here.
+ */
+#include "record/merge_nodes.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+
+/* When its ranks' end began, by its wall clock; 0: unknown. */
+static double ended_at(const struct jr_timeline *timeline, const json_t *rank)
+{
+    for (size_t i = 0; json_is_integer(rank) && i < timeline->span_count; i++)
+        if (timeline->spans[i].rank == json_integer_value(rank) &&
+            timeline->spans[i].last && timeline->spans[i].ended >= 0)
+            return timeline->spans[i].wall;
+    for (size_t i = 0; i < timeline->moment_count; i++)
+        if ((jr_event_kind(timeline->moments[i].name) & JR_EVENT_IS_END) != 0)
+            return timeline->moments[i].wall;
+    return 0;
+}
+
+/* The wall time at which a part failed, by its own clock. */
+static double failed_at(const struct jr_joining *parts,
+                        const struct jr_part *part)
+{
+    const json_t *cause = json_object_get(part->results, "root_cause");
+    struct jr_timeline timeline = {0};
+    char path[JR_PART_PATH];
+    jr_part_path(path, part->node, "events.jsonl");
+    jr_timeline_add(&timeline, parts->fd, path, 0);
+    double wall = ended_at(&timeline, json_object_get(cause, "rank"));
+    jr_timeline_release(&timeline);
+    return wall > 0 ? wall : jr_json_get_real(part->results, "finished");
+}
+
+int jr_part_weight(const struct jr_part *part)
+{
+    if (part->results == NULL)
+        return strcmp(part->standing, "lost") == 0 ? 2 : 0;
+    if (part->status == JR_RUN_SUCCEEDED)
+        return 0;
+    return part->status == JR_RUN_INCOMPLETE ? 1 : 3;
+}
+
+const struct jr_part *jr_joined_decider(const struct jr_joining *parts)
+{
+    const struct jr_part *found = NULL;
+    double first = -1;
+    for (size_t i = 0; i < parts->count; i++) {
+        const struct jr_part *part = &parts->items[i];
+        int weight = jr_part_weight(part),
+            best = found ? jr_part_weight(found) : 0;
+        if (weight < best || weight == 0 || (weight == best && weight < 3))
+            continue;
+        if (weight > best) {
+            found = part;
+            first = -1;
+            continue;
+        }
+        if (first < 0)
+            first = failed_at(parts, found);
+        double at = failed_at(parts, part);
+        if (at < first) {
+            found = part;
+            first = at;
+        }
+    }
+    return found;
+}
+
+/* A root cause that no rank is. */
+static json_t *cause_json(const char *kind, const struct jr_buf *message)
+{
+    json_t *cause = json_object();
+    jr_json_set_null(cause, "rank");
+    jr_json_set_null(cause, "host");
+    jr_json_set_str(cause, "kind", kind);
+    jr_json_set_null(cause, "exit_code");
+    jr_json_set_null(cause, "signal");
+    jr_json_set(cause, "message", jr_json_buf(message));
+    jr_json_set(cause, "together", json_array());
+    return cause;
+}
+
+static json_t *cause_of_lost(const struct jr_part *part)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    const char *host = jr_json_get_str(part->run, "host");
+    jr_buf_printf(&text,
+                  "the jobrun of node %u (pid %u on %s) is gone and left no "
+                  "results",
+                  part->node, jr_json_get_u32(part->run, "pid"),
+                  host == NULL ? "?" : host);
+    json_t *cause = cause_json("lost_node", &text);
+    jr_json_set_str(cause, "host", host);
+    return cause;
+}
+
+static json_t *cause_of_absent(const struct jr_joining *parts)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    size_t absent = parts->nodes - parts->count;
+    jr_buf_printf(&text,
+                  "what is here did well, but %zu of %u nodes %s not here",
+                  absent, parts->nodes, absent == 1 ? "is" : "are");
+    return cause_json("result", &text);
+}
+
+void jr_joined_verdict(json_t *head, const struct jr_joining *parts,
+                       const struct jr_part *decider, const json_t *nodes)
+{
+    struct jr_buf torn JR_BUF_CLEANUP = JR_BUF_INIT;
+    enum jr_run_status status = JR_RUN_SUCCEEDED;
+    json_int_t code = 0;
+    json_t *cause = NULL;
+    if (decider != NULL && decider->results != NULL) {
+        status = decider->status;
+        code = jr_json_get_u32(decider->results, "exit_code");
+        cause = json_incref(json_object_get(decider->results, "root_cause"));
+    } else if (decider != NULL) {
+        status = JR_RUN_LAUNCH_FAILED;
+        code = JR_STATUS_LAUNCH;
+        cause = cause_of_lost(decider);
+    } else if (jr_parts_torn(&torn, nodes)) {
+        status = JR_RUN_INCOMPLETE;
+        code = JR_STATUS_INCOMPLETE;
+        cause = cause_json("result", &torn);
+    } else if (parts->count < parts->nodes) {
+        status = JR_RUN_INCOMPLETE;
+        code = JR_STATUS_INCOMPLETE;
+        cause = cause_of_absent(parts);
+    }
+    jr_json_set_str(head, "status", jr_run_status_word(status));
+    jr_json_set_int(head, "exit_code", code);
+    jr_json_set(head, "root_cause", cause == NULL ? json_null() : cause);
+}

@@ -1,0 +1,213 @@
+#include "record/prune.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "record/multinode.h"
+#include "record/record_folder.h"
+#include "record/run_record.h"
+
+#include "base/banned.h"
+
+#define MOST_DEPTH 64
+#define PART_DEPTH 1 /* of the records of a run in parts */
+
+/* A removal under way. */
+struct prune {
+    struct jr_pruned *pruned;
+    dev_t device; /* of the run folder */
+    uid_t user;
+};
+
+/* What makes a run one, and goes last. */
+static bool is_record_name(const char *name)
+{
+    return strcmp(name, "run.json") == 0 || strcmp(name, "results.json") == 0;
+}
+
+/* What another prune has removed meanwhile is as good as removed. */
+static int is_removed_meanwhile(void)
+{
+    return errno == ENOENT ? 0 : -1;
+}
+
+static int remove_folder(struct prune *prune, int at, const char *name,
+                         int depth);
+
+static int remove_entry(struct prune *prune, int at, const char *name,
+                        int depth)
+{
+    struct stat st;
+    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return is_removed_meanwhile();
+    errno = EPERM;
+    if (st.st_uid != prune->user || st.st_dev != prune->device)
+        return -1;
+    if (S_ISDIR(st.st_mode))
+        return remove_folder(prune, at, name, depth + 1);
+    if (unlinkat(at, name, 0) != 0)
+        return is_removed_meanwhile();
+    if (st.st_nlink == 1)
+        prune->pruned->bytes += (uint64_t)st.st_blocks * 512;
+    return 0;
+}
+
+/* All entries but, where it can be, the record. Goes on past what stays;
+ * returns -1 with the errno of the first that does. */
+static int empty_folder(struct prune *prune, DIR *dir, int depth)
+{
+    const struct dirent *entry;
+    int error = 0;
+    while ((entry = readdir(dir)) != NULL) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+            (depth <= PART_DEPTH && is_record_name(name)))
+            continue;
+        if (remove_entry(prune, dirfd(dir), name, depth) != 0 && error == 0)
+            error = errno;
+    }
+    errno = error;
+    return error == 0 ? 0 : -1;
+}
+
+static int remove_record(struct prune *prune, int fd)
+{
+    if (remove_entry(prune, fd, "results.json", 0) != 0)
+        return -1;
+    return remove_entry(prune, fd, "run.json", 0);
+}
+
+static int remove_folder(struct prune *prune, int at, const char *name,
+                         int depth)
+{
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (dir == NULL) {
+        int error = errno;
+        if (fd >= 0)
+            (void)close(fd);
+        errno = error;
+        return is_removed_meanwhile();
+    }
+    errno = ELOOP;
+    int result = depth > MOST_DEPTH ? -1 : empty_folder(prune, dir, depth);
+    if (result == 0 && depth <= PART_DEPTH)
+        result = remove_record(prune, fd);
+    int error = errno;
+    (void)closedir(dir);
+    errno = error;
+    if (result == 0 && unlinkat(at, name, AT_REMOVEDIR) != 0)
+        result = is_removed_meanwhile();
+    return result;
+}
+
+/* Whether the folder is a run's of ours: its record says its own name. */
+static bool is_own_run_folder(int dir_fd, const char *id, struct stat *ret)
+{
+    JR_CLOSE int fd =
+        openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, ret) != 0 || ret->st_uid != geteuid())
+        return false;
+    json_t *run = jr_folder_json(fd, "run.json", NULL);
+    const char *named = jr_json_get_str(run, "run_id");
+    bool ours = named != NULL && strcmp(named, id) == 0 &&
+                json_is_integer(json_object_get(run, "format_version"));
+    json_decref(run);
+    return ours;
+}
+
+/* Whether another prune is removing it, or has: its record goes last. */
+static bool is_being_removed(int dir_fd, const char *id)
+{
+    JR_CLOSE int fd =
+        openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT;
+    return faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
+           errno == ENOENT && !jr_parts_are(fd);
+}
+
+static void prune_one(struct jr_pruned *pruned, struct jr_buf *out,
+                      struct jr_buf *bad, int dir_fd,
+                      const struct jr_record *record, bool dry)
+{
+    struct stat st;
+    struct prune prune = {.pruned = pruned, .user = geteuid()};
+    if (!is_own_run_folder(dir_fd, record->id, &st)) {
+        if (is_being_removed(dir_fd, record->id))
+            return;
+        pruned->failed++;
+        jr_buf_printf(bad, "jobrun: %s is not a run of yours; it was left\n",
+                      record->id);
+        return;
+    }
+    prune.device = st.st_dev;
+    if (!dry && remove_folder(&prune, dir_fd, record->id, 0) != 0) {
+        pruned->failed++;
+        jr_buf_printf(bad, "jobrun: %s could not be removed: %s\n", record->id,
+                      strerror(errno));
+        return;
+    }
+    pruned->removed++;
+    jr_buf_printf(out, "%s\n", record->id);
+}
+
+/* A run that is not trusted counts for nothing: else a stranger's would push
+ * ours out of the newest that stay. One of ours that everybody may write to is
+ * told, for that can be mended. */
+static void count_foreign_run(struct jr_pruned *pruned, struct jr_buf *bad,
+                              const struct jr_record *record)
+{
+    pruned->foreign++;
+    if (record->trust.verdict != JR_TRUST_OPEN)
+        return;
+    jr_buf_printf(bad, "jobrun: %s ", record->id);
+    jr_trust_explain(bad, &record->trust);
+    jr_buf_str(bad, "; it was left alone (chmod o-w)\n");
+}
+
+/* A link that leads nowhere any more helps nobody. */
+static void drop_latest(int dir_fd)
+{
+    struct stat st;
+    if (fstatat(dir_fd, "latest", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISLNK(st.st_mode) && faccessat(dir_fd, "latest", F_OK, 0) != 0)
+        (void)unlinkat(dir_fd, "latest", 0);
+}
+
+int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
+                     struct jr_buf *bad, const char *log_dir,
+                     const struct jr_prune_options *options,
+                     struct jr_error *err)
+{
+    struct jr_records records = JR_RECORDS_INIT;
+    struct jr_pruned pruned = {0};
+    double now = (double)jr_clock_wall_ns() / 1e9;
+    double limit = now - (double)options->older_ms / 1e3;
+    JR_CLOSE int dir = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (jr_records_list(&records, log_dir, err) != 0)
+        return -1;
+    for (size_t i = 0; i < records.count; i++) {
+        const struct jr_record *record = &records.items[i];
+        if (!jr_trust_is_ours(&record->trust))
+            count_foreign_run(&pruned, bad, record);
+        else if (!record->finished)
+            pruned.unfinished++;
+        else if (pruned.kept < options->keep ||
+                 (options->older_ms > 0 && record->started > limit))
+            pruned.kept++;
+        else
+            prune_one(&pruned, out, bad, dir, record, options->dry);
+    }
+    if (!options->dry && pruned.removed > 0)
+        drop_latest(dir);
+    jr_records_release(&records);
+    *ret = pruned;
+    return 0;
+}

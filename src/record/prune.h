@@ -1,0 +1,36 @@
+/* Removing old runs: finished ones that bear jobrun's record, and nothing
+ * else. */
+#ifndef JR_PRUNE_H
+#define JR_PRUNE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include <jobrun/error.h>
+
+struct jr_prune_options {
+    uint32_t keep;     /* the newest so many stay */
+    uint64_t older_ms; /* what began later than so long ago stays; 0: none */
+    bool dry;          /* only say what would be removed */
+};
+
+struct jr_pruned {
+    uint32_t removed, kept;
+    uint32_t unfinished; /* running or lost: left alone */
+    uint32_t foreign;    /* not ours, or writable for everybody: left alone */
+    uint32_t failed;     /* could not be removed, or not wholly */
+    uint64_t bytes;      /* that were removed */
+};
+
+/* Remove runs of LOG_DIR. `out` gets a line for each that is removed or would
+ * be, `bad` one for each that could not be. A folder is removed beneath its
+ * descriptor: links in it are removed and never followed, another file system
+ * mounted in it and what belongs to another user stay, and the record goes
+ * last, so that a removal that was cut short can be repeated. */
+int jr_records_prune(struct jr_pruned *ret, struct jr_buf *out,
+                     struct jr_buf *bad, const char *log_dir,
+                     const struct jr_prune_options *options,
+                     struct jr_error *err);
+
+#endif

@@ -1,0 +1,248 @@
+#include "record/run_record.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/proc.h"
+#include "base/redact.h"
+#include "base/strv.h"
+#include "judge/judge.h"
+#include "judge/words.h"
+#include "record/record_folder.h"
+#include "version.h"
+
+#include "base/banned.h"
+
+enum { FORMAT_VERSION = 1, MOST_CMDLINE = 8 << 20, MOST_OS = 64 << 10 };
+enum { MOST_ARGV = 768 << 10 }; /* so that run.json stays below 1 MiB */
+
+static bool is_secret_word(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!isalnum((unsigned char)text[i]) && text[i] != '_' &&
+            text[i] != '-')
+            return false;
+    return len > 0;
+}
+
+/* `-s env.API_KEY=abc`, `--token=abc`: an argument whose name, behind its last
+ * dot or first dashes, is a secret's keeps the name only. */
+static char *redact_argument(struct jr_arena *arena, const struct jr_plan *plan,
+                             const char *argument)
+{
+    size_t len = strcspn(argument, "=");
+    const char *dot = memrchr(argument, '.', len);
+    const char *name = dot != NULL ? dot + 1 : argument + strspn(argument, "-");
+    if (argument[len] == '\0' || name > argument + len ||
+        !is_secret_word(name, (size_t)(argument + len - name)) ||
+        !jr_env_matches(plan->secrets, plan->secrets_count, name,
+                        (size_t)(argument + len - name)))
+        return jr_arena_strdup(arena,
+                               jr_hide_copy(arena, argument, plan->hidden));
+    return jr_arena_printf(arena, "%.*s=" JR_REDACTED, (int)len, argument);
+}
+
+/* What the text takes in JSON at most, where a control byte is six. */
+static size_t json_size(const char *text)
+{
+    size_t size = 4; /* the quotes, and what parts it from the next */
+    for (; *text != '\0'; text++)
+        size += (unsigned char)*text < ' ' ? 6 : 3;
+    return size;
+}
+
+/* The arguments that run.json has room for, and how many there are beyond. */
+static void add_argv(struct jr_strv *argv, struct jr_arena *arena,
+                     const struct jr_plan *plan, const struct jr_buf *text)
+{
+    size_t size = 0, more = 0;
+    for (size_t at = 0; at < text->len; at += strlen(text->data + at) + 1) {
+        size += json_size(text->data + at);
+        if (size <= MOST_ARGV)
+            jr_strv_push(argv, arena,
+                         redact_argument(arena, plan, text->data + at));
+        else
+            more++;
+    }
+    if (more > 0)
+        jr_strv_push(argv, arena,
+                     jr_arena_printf(arena, "... and %zu more", more));
+}
+
+/* The command line as the kernel keeps it. */
+static char **read_argv(struct jr_arena *arena, const struct jr_plan *plan)
+{
+    struct jr_strv argv = {0};
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    char *empty = NULL;
+    if (jr_io_read_file(&text, AT_FDCWD, "/proc/self/cmdline", MOST_CMDLINE,
+                        NULL) == 0)
+        add_argv(&argv, arena, plan, &text);
+    if (argv.items == NULL)
+        jr_strv_copy(&argv, arena, &empty);
+    return argv.items;
+}
+
+char *jr_record_user(struct jr_arena *arena)
+{
+    struct passwd entry, *found = NULL;
+    char text[4096];
+    if (getpwuid_r(geteuid(), &entry, text, sizeof text, &found) != 0 ||
+        found == NULL)
+        return jr_arena_printf(arena, "%u", (unsigned)geteuid());
+    return jr_arena_strdup(arena, found->pw_name);
+}
+
+static const char *read_cwd(struct jr_arena *arena)
+{
+    JR_FREE char *cwd = getcwd(NULL, 0);
+    return jr_arena_strdup(arena, cwd);
+}
+
+/* PRETTY_NAME of os-release(5), without its quotes. */
+static const char *read_os(struct jr_arena *arena)
+{
+    static const char key[] = "PRETTY_NAME=";
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (jr_io_read_file(&text, AT_FDCWD, "/etc/os-release", MOST_OS, NULL) != 0)
+        return NULL;
+    const char *line = text.data;
+    while (line != NULL && strncmp(line, key, sizeof key - 1) != 0) {
+        line = strchr(line, '\n');
+        line = line == NULL ? NULL : line + 1;
+    }
+    if (line == NULL)
+        return NULL;
+    const char *name = line + sizeof key - 1;
+    name += strspn(name, "\"'");
+    return jr_arena_strndup(arena, name, strcspn(name, "\"'\n"));
+}
+
+int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
+                         const struct jr_plan *plan, struct jr_error *err)
+{
+    struct utsname here = {0};
+    JR_BUF_CLEANUP struct jr_buf boot_id = JR_BUF_INIT;
+    (void)uname(&here);
+    (void)jr_io_fact(&boot_id, "", "/proc/sys/kernel/random/boot_id");
+    struct jr_record_facts facts = {
+        .run_id = plan->run_id,
+        .version = JR_VERSION,
+        .host = jr_arena_strdup(arena, here.nodename),
+        .user = jr_record_user(arena),
+        .os = read_os(arena),
+        .kernel = jr_arena_strdup(arena, here.release),
+        .arch = jr_arena_strdup(arena, here.machine),
+        .boot_id = jr_arena_strdup(arena, boot_id.data),
+        .cwd = read_cwd(arena),
+        .pid = getpid(),
+        .pid_namespace = jr_proc_namespace(),
+        .start_ticks = jr_folder_ticks(getpid()),
+        .argv = read_argv(arena, plan),
+        .fingerprint = plan->fingerprint,
+        .world_size = plan->world_size,
+        .nodes = plan->nodes,
+        .first_rank = plan->first,
+        .ranks = plan->count,
+        .started_ns = jr_clock_wall_ns(),
+    };
+    if (arena->failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    *ret = facts;
+    return 0;
+}
+
+void jr_record_facts_finish(struct jr_record_facts *facts,
+                            const struct jr_report *report,
+                            const struct jr_outcome *outcome)
+{
+    facts->started_ns = jr_report_began_wall_ns(report, outcome);
+    facts->finished_ns = outcome->ended_wall_ns;
+    facts->status = jr_run_status_word(report->status);
+    facts->exit_code = report->exit_code;
+}
+
+static json_t *git_json(const struct jr_record_facts *facts)
+{
+    json_t *git = json_object();
+    jr_json_set_str(git, "commit", facts->commit);
+    if (facts->dirty == NULL)
+        jr_json_set_null(git, "dirty");
+    else
+        jr_json_set_bool(git, "dirty", *facts->dirty);
+    return git;
+}
+
+static json_t *argv_json(char *const *argv)
+{
+    json_t *array = json_array();
+    for (; argv != NULL && *argv != NULL; argv++)
+        jr_json_append(array, jr_json_str(*argv));
+    return array;
+}
+
+/* How large the run is, and what of it is this jobrun's. */
+static void add_record_shape(json_t *run, const struct jr_record_facts *facts)
+{
+    json_t *ranks = json_object();
+    jr_json_set_int(ranks, "first", facts->first_rank);
+    jr_json_set_int(ranks, "count", facts->ranks);
+    jr_json_set_int(run, "world_size", facts->world_size);
+    jr_json_set_int(run, "nodes", facts->nodes);
+    jr_json_set(run, "ranks", ranks);
+}
+
+static void add_times(json_t *run, const struct jr_record_facts *facts)
+{
+    jr_json_set_real(run, "started", jr_words_wall(facts->started_ns));
+    if (facts->finished_ns == 0) {
+        jr_json_set_null(run, "finished");
+        jr_json_set_null(run, "status");
+        jr_json_set_null(run, "exit_code");
+        return;
+    }
+    jr_json_set_real(run, "finished", jr_words_wall(facts->finished_ns));
+    jr_json_set_str(run, "status", facts->status);
+    jr_json_set_int(run, "exit_code", facts->exit_code);
+}
+
+void jr_record_run_json(struct jr_buf *out, const struct jr_record_facts *facts)
+{
+    json_t *run = json_object();
+    jr_json_set_int(run, "format_version", FORMAT_VERSION);
+    jr_json_set_str(run, "run_id", facts->run_id);
+    jr_json_set_str(run, "version", facts->version);
+    jr_json_set_str(run, "host", facts->host);
+    jr_json_set_str(run, "user", facts->user);
+    jr_json_set_str(run, "os", facts->os);
+    jr_json_set_str(run, "kernel", facts->kernel);
+    jr_json_set_str(run, "arch", facts->arch);
+    jr_json_set_int(run, "pid", facts->pid);
+    if (facts->pid_namespace == 0)
+        jr_json_set_null(run, "pid_namespace");
+    else
+        jr_json_set_int(run, "pid_namespace", (int64_t)facts->pid_namespace);
+    jr_json_set_int(run, "start_ticks", (int64_t)facts->start_ticks);
+    jr_json_set_str(run, "boot_id", facts->boot_id);
+    jr_json_set(run, "argv", argv_json(facts->argv));
+    jr_json_set_str(run, "cwd", facts->cwd);
+    jr_json_set(run, "git", git_json(facts));
+    jr_json_set_str(run, "fingerprint", facts->fingerprint);
+    jr_json_set_str(run, "spec", facts->spec);
+    jr_json_set_str(run, "rerun_of", facts->rerun_of);
+    jr_json_set_bool(run, "local", facts->local);
+    jr_json_set_int(run, "attempt", facts->attempt);
+    add_record_shape(run, facts);
+    add_times(run, facts);
+    jr_json_set_str(run, "cgroup", facts->cgroup);
+    jr_json_print(out, run, 2);
+    jr_buf_char(out, '\n');
+    json_decref(run);
+}

@@ -1,0 +1,161 @@
+/* What of the spec's policy results.json has: the limit that was met, and the
+ * fields that were compared. */
+#include "record/results_table.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/strv.h"
+#include "judge/judge.h"
+
+#include "base/banned.h"
+
+#define WORD(name, word) word,
+const char *const jr_results_timeouts[] = {JR_RUN_TIMEOUTS(WORD)};
+
+uint32_t jr_results_below(const json_t *value, uint32_t end)
+{
+    json_int_t number = json_integer_value(value);
+    return number >= 0 && number < (json_int_t)end ? (uint32_t)number : 0;
+}
+
+void jr_results_put_timeout(struct jr_buf *out,
+                            const struct jr_results_row *row,
+                            const struct jr_results_run *run)
+{
+    enum jr_timeout by = run->outcome->timed_out_by;
+    jr_json_put_str(out, row->key,
+                    by == JR_TIMEOUT_NONE ? NULL : jr_results_timeouts[by - 1]);
+}
+
+void jr_results_get_timeout(struct jr_past *past,
+                            const struct jr_results_row *row,
+                            const json_t *value)
+{
+    (void)row;
+    const char *word = json_string_value(value);
+    for (int by = 1; word != NULL && by <= JR_RESULTS_TIMEOUTS; by++)
+        if (strcmp(jr_results_timeouts[by - 1], word) == 0)
+            past->outcome.timed_out_by = (enum jr_timeout)by;
+}
+
+/* The limit, in milliseconds; NULL: there is none. */
+static uint64_t *limit_for_timeout(struct jr_timeouts *limits,
+                                   enum jr_timeout by)
+{
+    switch (by) {
+    case JR_TIMEOUT_START:
+        return &limits->start_ms;
+    case JR_TIMEOUT_RUN:
+        return &limits->run_ms;
+    case JR_TIMEOUT_SILENCE:
+        return &limits->silence_ms;
+    case JR_TIMEOUT_AFTER_FIRST_EXIT:
+        return &limits->after_first_exit_ms;
+    case JR_TIMEOUT_NONE:
+    case JR_TIMEOUT_EXIT:
+        break;
+    }
+    return NULL;
+}
+
+void jr_results_put_limit(struct jr_buf *out, const struct jr_results_row *row,
+                          const struct jr_results_run *run)
+{
+    struct jr_timeouts limits = run->plan->policy->timeouts;
+    const uint64_t *ms = limit_for_timeout(&limits, run->outcome->timed_out_by);
+    if (ms != NULL)
+        jr_json_put_decimal(out, row->key, *ms, 3);
+    else
+        jr_json_put_str(out, row->key, NULL);
+}
+
+void jr_results_get_limit(struct jr_past *past,
+                          const struct jr_results_row *row, const json_t *value)
+{
+    (void)row;
+    uint64_t *ms =
+        limit_for_timeout(&past->policy.timeouts, past->outcome.timed_out_by);
+    if (ms != NULL)
+        *ms = jr_clock_ns_of(json_number_value(value)) / UINT64_C(1000000);
+}
+
+/* What reasons call the place that every rank delivers to; NULL: it has not
+ * the same name for all. */
+static const char *common_source(const struct jr_judge *judge)
+{
+    const char *name = NULL;
+    for (uint32_t i = 0; i < judge->outcome->count; i++) {
+        const char *source = jr_result_source(judge, i);
+        if (name != NULL && strcmp(source, name) != 0)
+            return NULL;
+        name = source;
+    }
+    return name;
+}
+
+static void put_names(struct jr_buf *out, const char *key, char *const *names,
+                      uint32_t count)
+{
+    jr_json_key(out, key);
+    jr_buf_char(out, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        jr_buf_str(out, i == 0 ? "" : ", ");
+        jr_json_quote(out, names[i]);
+    }
+    jr_buf_char(out, ']');
+}
+
+/* The fields that were compared over the ranks: those of several nodes that had
+ * a jobrun each are compared again by what joins them (compare_nodes.c). */
+void jr_results_put_compared(struct jr_buf *out,
+                             const struct jr_results_row *row,
+                             const struct jr_results_run *run)
+{
+    const struct jr_judge judge = {.plan = run->plan,
+                                   .outcome = run->outcome,
+                                   .wants = &run->plan->policy->results};
+    const struct jr_results *wants = judge.wants;
+    if (wants->equal_count + wants->distinct_count == 0) {
+        jr_json_put_str(out, row->key, NULL);
+        return;
+    }
+    jr_json_key(out, row->key);
+    jr_buf_char(out, '{');
+    jr_json_put_str(out, "source", common_source(&judge));
+    put_names(out, "equal", wants->equal, wants->equal_count);
+    put_names(out, "distinct", wants->distinct, wants->distinct_count);
+    jr_buf_char(out, '}');
+}
+
+static char **read_name_list(struct jr_arena *arena, const json_t *list,
+                             uint32_t *ret_count)
+{
+    struct jr_strv names = {0};
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        if (name != NULL)
+            jr_strv_push(&names, arena, jr_arena_strdup(arena, name));
+    }
+    *ret_count = (uint32_t)names.count;
+    return names.items;
+}
+
+/* What was compared, and what reasons call the place where it was found: a
+ * path whose last component that is. */
+void jr_results_get_compared(struct jr_past *past,
+                             const struct jr_results_row *row,
+                             const json_t *value)
+{
+    (void)row;
+    const char *source = jr_json_get_str(value, "source");
+    struct jr_results *wants = &past->policy.results;
+    wants->stated = value != NULL && !json_is_null(value);
+    wants->equal = read_name_list(&past->arena, json_object_get(value, "equal"),
+                                  &wants->equal_count);
+    wants->distinct =
+        read_name_list(&past->arena, json_object_get(value, "distinct"),
+                       &wants->distinct_count);
+    for (uint32_t i = 0; i < past->plan.count; i++)
+        past->plan.ranks[i].result_path = source;
+}

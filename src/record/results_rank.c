@@ -1,0 +1,405 @@
+/* A rank in results.json: who it was, what became of its process
+ * (store/outcome_codec.c), and what it delivered. */
+#include "record/results_table.h"
+
+#include <string.h>
+
+#include "judge/words.h"
+#include "store/outcome_codec.h"
+
+#include "base/banned.h"
+
+/* No run has more ranks, so none has more nodes or a longer axis. */
+enum { MOST_RANKS = 1 << 20 };
+
+struct row {
+    const char *key;
+    void (*put)(struct jr_buf *out, const struct row *row,
+                const struct jr_results_rank *rank);
+    void (*get)(struct jr_past *past, const struct row *row, size_t i,
+                const json_t *value);
+    size_t at; /* the member of the plan's rank */
+    struct jr_json_shape shape;
+    const char *help;
+};
+
+static void *rank_member(void *base, const struct row *row)
+{
+    return (char *)base + row->at;
+}
+
+static const void *const_rank_member(const void *base, const struct row *row)
+{
+    return (const char *)base + row->at;
+}
+
+static void put_rank_number(struct jr_buf *out, const struct row *row,
+                            const struct jr_results_rank *rank)
+{
+    const uint32_t *number = const_rank_member(rank->plan, row);
+    jr_json_put_int(out, row->key, *number);
+}
+
+static void get_rank_number(struct jr_past *past, const struct row *row,
+                            size_t i, const json_t *value)
+{
+    uint32_t *number = rank_member(&past->plan.ranks[i], row);
+    *number = jr_results_below(value, UINT32_MAX);
+}
+
+static void get_node(struct jr_past *past, const struct row *row, size_t i,
+                     const json_t *value)
+{
+    (void)row;
+    uint32_t node = jr_results_below(value, MOST_RANKS);
+    past->plan.ranks[i].node_rank = node;
+    if (node >= past->plan.nodes)
+        past->plan.nodes = node + 1;
+}
+
+static void put_plan_text(struct jr_buf *out, const struct row *row,
+                          const struct jr_results_rank *rank)
+{
+    const char *const *text = const_rank_member(rank->plan, row);
+    jr_json_put_str(out, row->key, *text);
+}
+
+static void get_plan_text(struct jr_past *past, const struct row *row, size_t i,
+                          const json_t *value)
+{
+    const char **text = rank_member(&past->plan.ranks[i], row);
+    *text = json_string_value(value);
+}
+
+static void put_rank_host(struct jr_buf *out, const struct row *row,
+                          const struct jr_results_rank *rank)
+{
+    jr_json_put_str(out, row->key, rank->host);
+}
+
+static void get_rank_host(struct jr_past *past, const struct row *row, size_t i,
+                          const json_t *value)
+{
+    (void)row;
+    uint32_t node = past->plan.ranks[i].node_rank;
+    while (past->hosts_count <= node)
+        if (jr_arena_push(&past->arena, &past->hosts, &past->hosts_count,
+                          sizeof *past->hosts) == NULL)
+            return;
+    past->hosts[node] = jr_arena_strdup(&past->arena, json_string_value(value));
+}
+
+static void put_coordinates(struct jr_buf *out, const struct row *row,
+                            const struct jr_results_rank *rank)
+{
+    jr_json_key(out, row->key);
+    jr_buf_char(out, '{');
+    for (int axis = 0; axis < JR_AXIS_COUNT; axis++)
+        jr_json_put_int(out, jr_words_axis(axis), rank->plan->at[axis]);
+    jr_buf_char(out, '}');
+}
+
+static void get_coordinates(struct jr_past *past, const struct row *row,
+                            size_t i, const json_t *value)
+{
+    (void)row;
+    struct jr_plan *plan = &past->plan;
+    for (int axis = 0; axis < JR_AXIS_COUNT; axis++) {
+        uint32_t at = jr_results_below(
+            json_object_get(value, jr_words_axis(axis)), MOST_RANKS);
+        plan->ranks[i].at[axis] = at;
+        if (at >= plan->axis_size[axis])
+            plan->axis_size[axis] = at + 1;
+    }
+}
+
+static void put_state(struct jr_buf *out, const struct row *row,
+                      const struct jr_results_rank *rank)
+{
+    jr_json_put_str(out, row->key, jr_rank_state_word(rank->report->state));
+}
+
+static void get_state(struct jr_past *past, const struct row *row, size_t i,
+                      const json_t *value)
+{
+    (void)row;
+    if (json_is_string(value))
+        (void)jr_rank_state_of(json_string_value(value),
+                               &past->report.ranks[i].state);
+}
+
+static void put_error_file(struct jr_buf *out, const struct row *row,
+                           const struct jr_results_rank *rank)
+{
+    jr_json_put_str(out, row->key,
+                    rank->report->error_file ? rank->plan->error_path : NULL);
+}
+
+static void get_error_file(struct jr_past *past, const struct row *row,
+                           size_t i, const json_t *value)
+{
+    (void)row;
+    past->plan.ranks[i].error_path = json_string_value(value);
+    past->report.ranks[i].error_file = json_is_string(value);
+}
+
+static void put_error(struct jr_buf *out, const struct row *row,
+                      const struct jr_results_rank *rank)
+{
+    const char *reason = rank->report->reason;
+    jr_json_put_str(out, row->key,
+                    reason != NULL ? reason : rank->report->error);
+}
+
+static void get_error(struct jr_past *past, const struct row *row, size_t i,
+                      const json_t *value)
+{
+    (void)row;
+    past->report.ranks[i].error = json_string_value(value);
+}
+
+static void put_lost_peer(struct jr_buf *out, const struct row *row,
+                          const struct jr_results_rank *rank)
+{
+    jr_json_put_bool(out, row->key, rank->report->lost_peer);
+}
+
+static void get_lost_peer(struct jr_past *past, const struct row *row, size_t i,
+                          const json_t *value)
+{
+    (void)row;
+    past->report.ranks[i].lost_peer = json_is_true(value);
+}
+
+static void put_result(struct jr_buf *out, const struct row *row,
+                       const struct jr_results_rank *rank)
+{
+    jr_json_key(out, row->key);
+    if (rank->report->result != NULL)
+        jr_json_print(out, rank->report->result, 0);
+    else
+        jr_buf_str(out, "null");
+}
+
+static void get_result(struct jr_past *past, const struct row *row, size_t i,
+                       const json_t *value)
+{
+    (void)row;
+    if (value != NULL && !json_is_null(value))
+        past->report.ranks[i].result = json_incref((json_t *)value);
+}
+
+static void put_result_error(struct jr_buf *out, const struct row *row,
+                             const struct jr_results_rank *rank)
+{
+    enum jr_result_error error = rank->report->result_error;
+    jr_json_put_str(out, row->key,
+                    error == JR_RESULT_NONE ? NULL
+                                            : jr_result_error_word(error));
+}
+
+/* What is wrong with a result is a reason, not the rank's own error. */
+static void get_result_error(struct jr_past *past, const struct row *row,
+                             size_t i, const json_t *value)
+{
+    (void)row;
+    struct jr_rank_report *rank = &past->report.ranks[i];
+    if (!json_is_string(value) ||
+        !jr_result_error_of(json_string_value(value), &rank->result_error))
+        return;
+    rank->reason = rank->error;
+    rank->error = NULL;
+}
+
+static void put_differs(struct jr_buf *out, const struct row *row,
+                        const struct jr_results_rank *rank)
+{
+    jr_json_put_bool(out, row->key, rank->report->differs);
+}
+
+static void get_differs(struct jr_past *past, const struct row *row, size_t i,
+                        const json_t *value)
+{
+    (void)row;
+    past->report.ranks[i].differs = json_is_true(value);
+}
+
+static void put_log_secret(struct jr_buf *out, const struct row *row,
+                           const struct jr_results_rank *rank)
+{
+    jr_json_put_bool(out, row->key, rank->report->log_secret);
+}
+
+static void get_log_secret(struct jr_past *past, const struct row *row,
+                           size_t i, const json_t *value)
+{
+    (void)row;
+    past->report.ranks[i].log_secret = json_is_true(value);
+}
+
+#define WORD(name, word) word,
+static const char *const states[] = {JR_RANK_STATES(WORD)};
+static const char *const errors[] = {JR_RESULT_ERRORS(WORD)};
+
+#define PLAN(member) offsetof(struct jr_plan_rank, member)
+#define TEXT_OR_NULL                                                           \
+    {                                                                          \
+        .text = JR_SHAPE_TEXT, .null = true                                    \
+    }
+#define PATH_OR_NULL                                                           \
+    {                                                                          \
+        .text = JR_SHAPE_TEXT, .null = true, .path = true                      \
+    }
+#define COORDINATES                                                            \
+    "{\"type\": \"object\","                                                   \
+    " \"required\": [\"model\", \"pipeline\", \"data\"],"                      \
+    " \"properties\": {\"model\": " JR_SHAPE_COUNT                             \
+    ", \"pipeline\": " JR_SHAPE_COUNT ", \"data\": " JR_SHAPE_COUNT "}}"
+
+/* Who it is. The host of a node is read where the node is known. */
+static const struct row identity[] = {
+    {"rank",
+     put_rank_number,
+     get_rank_number,
+     PLAN(rank),
+     {.text = JR_SHAPE_COUNT},
+     "Its number in the world."},
+    {"local_rank",
+     put_rank_number,
+     get_rank_number,
+     PLAN(local_rank),
+     {.text = JR_SHAPE_COUNT},
+     "Its number on its node."},
+    {"node_rank",
+     put_rank_number,
+     get_node,
+     PLAN(node_rank),
+     {.text = JR_SHAPE_COUNT},
+     NULL},
+    {"host", put_rank_host, get_rank_host, 0, TEXT_OR_NULL, NULL},
+    {"device", put_plan_text, get_plan_text, PLAN(device), TEXT_OR_NULL,
+     "Index or UUID of its device."},
+    {"coordinates",
+     put_coordinates,
+     get_coordinates,
+     0,
+     {.text = COORDINATES},
+     "Its place in the mesh."},
+    {"state",
+     put_state,
+     get_state,
+     0,
+     {.words = states, .words_count = sizeof states / sizeof *states},
+     "failed: the root cause, or together with it. stopped: by jobrun."},
+};
+
+/* What it left. An error is read before the word for what it is. */
+static const struct row delivery[] = {
+    {"stdout", put_plan_text, get_plan_text, PLAN(out_path), PATH_OR_NULL,
+     "Its log, relative to the run folder; null: not captured."},
+    {"stderr", put_plan_text, get_plan_text, PLAN(err_path), PATH_OR_NULL,
+     NULL},
+    {"error_file", put_error_file, get_error_file, 0, PATH_OR_NULL,
+     "What its uncaught exception left."},
+    {"error", put_error, get_error, 0, TEXT_OR_NULL,
+     "Why it failed or did not deliver, in a line."},
+    {"lost_peer",
+     put_lost_peer,
+     get_lost_peer,
+     0,
+     {.text = JR_SHAPE_FLAG},
+     "Whether it failed in a way that only the loss of a peer causes, such as "
+     "a connection that was reset."},
+    {"result",
+     put_result,
+     get_result,
+     0,
+     {.text = "{}"},
+     "What it delivered: any JSON; null: nothing."},
+    {"result_error", put_result_error, get_result_error, 0,
+     JR_SHAPE_WORDS(errors), "Why that does not count; null: it does."},
+    {"differs",
+     put_differs,
+     get_differs,
+     0,
+     {.text = JR_SHAPE_FLAG},
+     "Whether result_error was found by comparing the ranks' results, rather "
+     "than by this one's alone."},
+    {"log_secret",
+     put_log_secret,
+     get_log_secret,
+     0,
+     {.text = JR_SHAPE_FLAG, .optional = true},
+     "Whether the last lines of its logs hold the value of a secret; then no "
+     "report quotes them."},
+};
+
+/* Of a run that is joined from parts. */
+static const struct row folder = {
+    "folder",
+    NULL,
+    get_plan_text,
+    PLAN(dir),
+    {.text = JR_SHAPE_TEXT, .optional = true},
+    "Of a run joined from parts: the rank's folder in the run's."};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+void jr_results_put_rank(struct jr_buf *out, const struct jr_results_rank *rank)
+{
+    jr_buf_char(out, '{');
+    for (size_t i = 0; i < COUNT(identity); i++)
+        identity[i].put(out, &identity[i], rank);
+    jr_outcome_put(out, rank->outcome);
+    for (size_t i = 0; i < COUNT(delivery); i++)
+        delivery[i].put(out, &delivery[i], rank);
+    jr_buf_char(out, '}');
+}
+
+static void get_rank_member(struct jr_past *past, const struct row *row,
+                            size_t i, const json_t *object)
+{
+    row->get(past, row, i, json_object_get(object, row->key));
+}
+
+void jr_results_get_rank(struct jr_past *past, size_t i, const json_t *object)
+{
+    for (size_t n = 0; n < COUNT(identity); n++)
+        get_rank_member(past, &identity[n], i, object);
+    jr_outcome_get(&past->outcome.ranks[i], object);
+    for (size_t n = 0; n < COUNT(delivery); n++)
+        get_rank_member(past, &delivery[n], i, object);
+    get_rank_member(past, &folder, i, object);
+}
+
+const char *jr_results_path(size_t i)
+{
+    for (size_t n = 0; n < COUNT(delivery); n++)
+        if (delivery[n].shape.path && i-- == 0)
+            return delivery[n].key;
+    return NULL;
+}
+
+static void add_rank_rows(json_t *properties, json_t *required,
+                          const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        jr_json_shape_add(properties, rows[i].shape.optional ? NULL : required,
+                          rows[i].key,
+                          jr_json_shape_schema(&rows[i].shape, rows[i].help));
+}
+
+json_t *jr_results_rank_schema(void)
+{
+    json_t *schema = json_object();
+    json_t *properties = json_object(), *required = json_array();
+    add_rank_rows(properties, required, identity, COUNT(identity));
+    jr_outcome_schema(properties, required);
+    add_rank_rows(properties, required, delivery, COUNT(delivery));
+    add_rank_rows(properties, required, &folder, 1);
+    jr_json_set_str(schema, "description", "One rank.");
+    jr_json_set_str(schema, "type", "object");
+    jr_json_set(schema, "required", required);
+    jr_json_set(schema, "properties", properties);
+    return schema;
+}

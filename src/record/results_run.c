@@ -1,0 +1,410 @@
+/* The run in results.json: every key but `ranks`, one a line. */
+#include "record/results_table.h"
+
+#include "base/clock.h"
+#include "judge/words.h"
+#include "record/earlier_attempts.h"
+#include "record/schemas.h"
+
+#include "base/banned.h"
+
+enum { FORMAT_VERSION = 1, EXIT_CODES = 256 };
+
+#define US UINT64_C(1000) /* in nanoseconds */
+#define MS UINT64_C(1000000)
+
+static uint64_t json_duration_ns(const json_t *value)
+{
+    return jr_clock_ns_of(json_number_value(value));
+}
+
+static const void *plan_member(const struct jr_plan *plan,
+                               const struct jr_results_row *row)
+{
+    return (const char *)plan + row->at;
+}
+
+static void *plan_member_to_set(struct jr_plan *plan,
+                                const struct jr_results_row *row)
+{
+    return (char *)plan + row->at;
+}
+
+static void put_version(struct jr_buf *out, const struct jr_results_row *row,
+                        const struct jr_results_run *run)
+{
+    (void)run;
+    jr_json_put_int(out, row->key, FORMAT_VERSION);
+}
+
+static void put_text(struct jr_buf *out, const struct jr_results_row *row,
+                     const struct jr_results_run *run)
+{
+    jr_json_put_str(out, row->key,
+                    *(const char *const *)plan_member(run->plan, row));
+}
+
+static void get_text(struct jr_past *past, const struct jr_results_row *row,
+                     const json_t *value)
+{
+    const char **text = plan_member_to_set(&past->plan, row);
+    *text = json_string_value(value);
+}
+
+static void put_run_number(struct jr_buf *out, const struct jr_results_row *row,
+                           const struct jr_results_run *run)
+{
+    jr_json_put_int(out, row->key,
+                    *(const uint32_t *)plan_member(run->plan, row));
+}
+
+static void get_run_number(struct jr_past *past,
+                           const struct jr_results_row *row,
+                           const json_t *value)
+{
+    uint32_t *number = plan_member_to_set(&past->plan, row);
+    *number = jr_results_below(value, UINT32_MAX);
+}
+
+static void put_status(struct jr_buf *out, const struct jr_results_row *row,
+                       const struct jr_results_run *run)
+{
+    jr_json_put_str(out, row->key, jr_run_status_word(run->report->status));
+}
+
+static void get_status(struct jr_past *past, const struct jr_results_row *row,
+                       const json_t *value)
+{
+    (void)row;
+    if (json_is_string(value))
+        (void)jr_run_status_of(json_string_value(value), &past->report.status);
+}
+
+static void put_run_exit_code(struct jr_buf *out,
+                              const struct jr_results_row *row,
+                              const struct jr_results_run *run)
+{
+    jr_json_put_int(out, row->key, run->report->exit_code);
+}
+
+static void get_run_exit_code(struct jr_past *past,
+                              const struct jr_results_row *row,
+                              const json_t *value)
+{
+    (void)row;
+    past->report.exit_code = (int)jr_results_below(value, EXIT_CODES);
+    if (past->report.status == JR_RUN_STOPPED)
+        past->outcome.stop_signal = past->report.exit_code - 128;
+}
+
+static void put_started(struct jr_buf *out, const struct jr_results_row *row,
+                        const struct jr_results_run *run)
+{
+    uint64_t ns = jr_report_began_wall_ns(run->report, run->outcome);
+    jr_json_put_decimal(out, row->key, ns / MS, 3);
+}
+
+static void get_started(struct jr_past *past, const struct jr_results_row *row,
+                        const json_t *value)
+{
+    (void)row;
+    past->outcome.started_wall_ns = json_duration_ns(value);
+}
+
+static void put_finished(struct jr_buf *out, const struct jr_results_row *row,
+                         const struct jr_results_run *run)
+{
+    jr_json_put_decimal(out, row->key, run->outcome->ended_wall_ns / MS, 3);
+}
+
+static void get_finished(struct jr_past *past, const struct jr_results_row *row,
+                         const json_t *value)
+{
+    (void)row;
+    past->outcome.ended_wall_ns = json_duration_ns(value);
+}
+
+static void put_run_seconds(struct jr_buf *out,
+                            const struct jr_results_row *row,
+                            const struct jr_results_run *run)
+{
+    uint64_t began_ns = jr_report_began_ns(run->report, run->outcome);
+    jr_json_put_decimal(out, row->key, (run->outcome->ended_ns - began_ns) / US,
+                        6);
+}
+
+static void get_run_seconds(struct jr_past *past,
+                            const struct jr_results_row *row,
+                            const json_t *value)
+{
+    (void)row;
+    past->outcome.ended_ns = json_duration_ns(value);
+}
+
+static void put_left(struct jr_buf *out, const struct jr_results_row *row,
+                     const struct jr_results_run *run)
+{
+    jr_json_put_int(out, row->key, run->outcome->left);
+}
+
+static void get_left(struct jr_past *past, const struct jr_results_row *row,
+                     const json_t *value)
+{
+    (void)row;
+    past->outcome.left = jr_results_below(value, UINT32_MAX);
+}
+
+static void put_cause(struct jr_buf *out, const struct jr_results_row *row,
+                      const struct jr_results_run *run)
+{
+    jr_json_key(out, row->key);
+    jr_results_find_cause(out, run);
+}
+
+static void put_attempts(struct jr_buf *out, const struct jr_results_row *row,
+                         const struct jr_results_run *run)
+{
+    jr_json_key(out, row->key);
+    jr_earlier_json(out, run->report);
+}
+
+static void get_attempts(struct jr_past *past, const struct jr_results_row *row,
+                         const json_t *value)
+{
+    (void)row;
+    jr_earlier_load(&past->report, &past->arena, value);
+}
+
+static void put_idle_count(struct jr_buf *out, const struct jr_results_row *row,
+                           const struct jr_results_run *run)
+{
+    jr_json_put_int(out, row->key, (json_int_t)run->report->idle);
+}
+
+static void get_idle_count(struct jr_past *past,
+                           const struct jr_results_row *row,
+                           const json_t *value)
+{
+    (void)row;
+    past->report.idle = jr_results_below(value, UINT32_MAX);
+}
+
+static void put_not_again(struct jr_buf *out, const struct jr_results_row *row,
+                          const struct jr_results_run *run)
+{
+    jr_json_put_str(out, row->key, run->report->not_again);
+}
+
+static void get_not_again(struct jr_past *past,
+                          const struct jr_results_row *row, const json_t *value)
+{
+    (void)row;
+    past->report.not_again = json_string_value(value);
+}
+
+#define TEXT                                                                   \
+    {                                                                          \
+        .text = JR_SHAPE_TEXT                                                  \
+    }
+#define COUNT                                                                  \
+    {                                                                          \
+        .text = JR_SHAPE_COUNT                                                 \
+    }
+#define TIME                                                                   \
+    {                                                                          \
+        .text = "{\"type\": \"number\"}"                                       \
+    }
+#define TEXT_OR_NULL                                                           \
+    {                                                                          \
+        .text = JR_SHAPE_TEXT, .null = true                                    \
+    }
+
+#define WORD(name, word) word,
+static const char *const statuses[] = {JR_RUN_STATUSES(WORD)};
+
+/* A key is read after those that it depends on. */
+static const struct jr_results_row rows[] = {
+    {"format_version",
+     put_version,
+     NULL,
+     JR_JOIN_ANY,
+     0,
+     {.text = "{\"const\": 1}"},
+     NULL},
+    {"run_id", put_text, get_text, JR_JOIN_ANY,
+     offsetof(struct jr_plan, run_id), TEXT, NULL},
+    {"name", put_text, get_text, JR_JOIN_ANY, offsetof(struct jr_plan, name),
+     TEXT, NULL},
+    {"fingerprint", put_text, get_text, JR_JOIN_OWN,
+     offsetof(struct jr_plan, fingerprint), TEXT_OR_NULL,
+     "SHA-256 over what makes the experiment; null where nodes that had a "
+     "jobrun each did not run the same."},
+    {"status",
+     put_status,
+     get_status,
+     JR_JOIN_OWN,
+     0,
+     {.words = statuses, .words_count = sizeof statuses / sizeof *statuses},
+     NULL},
+    {"exit_code",
+     put_run_exit_code,
+     get_run_exit_code,
+     JR_JOIN_OWN,
+     0,
+     {.text = JR_SHAPE_CODE},
+     NULL},
+    {"attempt", put_run_number, get_run_number, JR_JOIN_MOST,
+     offsetof(struct jr_plan, attempt), COUNT,
+     "The last one, which all that is told here is of, but for the times of "
+     "the run."},
+    {"started", put_started, get_started, JR_JOIN_LEAST, 0, TIME,
+     "Since the epoch."},
+    {"finished", put_finished, get_finished, JR_JOIN_MOST, 0, TIME, NULL},
+    {"seconds",
+     put_run_seconds,
+     get_run_seconds,
+     JR_JOIN_OWN,
+     0,
+     {.text = JR_SHAPE_SECONDS},
+     NULL},
+    {"world_size",
+     put_run_number,
+     get_run_number,
+     JR_JOIN_OWN,
+     offsetof(struct jr_plan, world_size),
+     {.text = "{\"type\": \"integer\", \"minimum\": 1}"},
+     NULL},
+    {"processes_left", put_left, get_left, JR_JOIN_SUM, 0, COUNT,
+     "That could not be ended."},
+    {"timed_out_by",
+     jr_results_put_timeout,
+     jr_results_get_timeout,
+     JR_JOIN_DECIDER,
+     0,
+     {.words = jr_results_timeouts,
+      .words_count = JR_RESULTS_TIMEOUTS,
+      .null = true},
+     "The field of `timeouts` that ended it; null: none did."},
+    {"timeout_seconds",
+     jr_results_put_limit,
+     jr_results_get_limit,
+     JR_JOIN_DECIDER,
+     0,
+     {.text = JR_SHAPE_SECONDS, .null = true},
+     "What that field was set to."},
+    {"root_cause",
+     put_cause,
+     NULL,
+     JR_JOIN_OWN,
+     0,
+     {.text = JR_SCHEMA_CAUSE},
+     NULL},
+    {"jobrun_killed",
+     jr_results_put_killed,
+     jr_results_get_killed,
+     JR_JOIN_FIRST,
+     0,
+     {.text = JR_SCHEMA_KILLED},
+     "The process of jobrun's two that was killed, after which the other one "
+     "ended the run; null: neither was."},
+    {"inject", put_text, get_text, JR_JOIN_ANY,
+     offsetof(struct jr_plan, inject), TEXT_OR_NULL,
+     "The failures that were rehearsed; null: none was ordered."},
+    {"attempts",
+     put_attempts,
+     get_attempts,
+     JR_JOIN_OWN,
+     0,
+     {.text = JR_SCHEMA_ATTEMPTS},
+     "Those before it, which failed."},
+    {"failed_alike",
+     put_idle_count,
+     get_idle_count,
+     JR_JOIN_MOST,
+     0,
+     {.text = JR_SHAPE_COUNT},
+     "How many of the last attempts failed the same way at once; more than 1 "
+     "is no progress."},
+    {"not_restarted", put_not_again, get_not_again, JR_JOIN_OWN, 0,
+     TEXT_OR_NULL,
+     "Why there was no further attempt; null: it did well, was stopped, or "
+     "`restart` asks for none."},
+    {"compared",
+     jr_results_put_compared,
+     jr_results_get_compared,
+     JR_JOIN_FIRST,
+     0,
+     {.text = JR_SCHEMA_COMPARED},
+     "The fields that `equal` and `distinct` name; null: none."},
+    {"nodes",
+     NULL,
+     NULL,
+     JR_JOIN_OWN,
+     0,
+     {.text = JR_SCHEMA_NODES, .optional = true},
+     "Only of a run whose nodes had a jobrun each, which is joined from their "
+     "parts: how each node ended."},
+};
+
+#define ROWS (sizeof rows / sizeof *rows)
+
+void jr_results_put_run(struct jr_buf *out, const struct jr_results_run *run)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        if (rows[i].put == NULL)
+            continue;
+        jr_buf_str(out, i == 0 ? "{\n  " : ",\n  ");
+        rows[i].put(out, &rows[i], run);
+    }
+}
+
+const struct jr_results_row *jr_results_rows(size_t *ret_count)
+{
+    *ret_count = ROWS;
+    return rows;
+}
+
+void jr_results_get_run(struct jr_past *past, const json_t *object)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (rows[i].get != NULL)
+            rows[i].get(past, &rows[i], json_object_get(object, rows[i].key));
+}
+
+/* The rest of the schema: what is no plain value of its own. */
+static void add_schema_parts(json_t *properties, json_t *required,
+                             json_t *schema)
+{
+    static const struct jr_json_shape list = {
+        .text = "{\"type\": \"array\", \"items\": {\"$ref\": "
+                "\"#/$defs/rank\"}}"};
+    json_t *parts = json_object();
+    jr_json_set(properties, "root_cause", jr_results_cause_schema());
+    jr_json_shape_add(properties, required, "ranks",
+                      jr_json_shape_schema(&list, NULL));
+    jr_json_set(parts, "rank", jr_results_rank_schema());
+    jr_json_set(schema, "required", required);
+    jr_json_set(schema, "properties", properties);
+    jr_json_set(schema, "$defs", parts);
+}
+
+void jr_schema_results(struct jr_buf *out)
+{
+    json_t *schema = json_object();
+    json_t *properties = json_object(), *required = json_array();
+    jr_json_set_str(schema, "$schema",
+                    "https://json-schema.org/draft/2020-12/schema");
+    jr_json_set_str(schema, "title", "Results of a jobrun run, version 1");
+    jr_json_set_str(schema, "description",
+                    "results.json of a run folder. A reader ignores keys that "
+                    "it does not know; times are seconds.");
+    jr_json_set_str(schema, "type", "object");
+    for (size_t i = 0; i < ROWS; i++)
+        jr_json_shape_add(properties, rows[i].shape.optional ? NULL : required,
+                          rows[i].key,
+                          jr_json_shape_schema(&rows[i].shape, rows[i].help));
+    add_schema_parts(properties, required, schema);
+    jr_json_print(out, schema, 2);
+    jr_buf_char(out, '\n');
+    json_decref(schema);
+}

@@ -1,0 +1,126 @@
+/*
+ * results.json, key by key: tables whose rows say how each is written from a
+ * judged run, how it is read back into one, and what it may be. A new key is a
+ * new row: in results_run.c of the run, in results_rank.c of a rank, in
+ * results_cause.c of the root cause, and of what a rank's process did in
+ * store/outcome_codec.c.
+ */
+#ifndef JR_RESULTS_TABLE_H
+#define JR_RESULTS_TABLE_H
+
+#include "base/json_shape.h"
+#include "record/load_results.h"
+
+/* What one rank's object is made of. */
+struct jr_results_rank {
+    const struct jr_plan_rank *plan;
+    const struct jr_rank_outcome *outcome;
+    const struct jr_rank_report *report;
+    const char *host;
+};
+
+/* What all of it is made of. */
+struct jr_results_run {
+    const struct jr_report *report;
+    const struct jr_plan *plan;
+    const struct jr_outcome *outcome;
+};
+
+/* The root cause. */
+struct jr_results_cause {
+    enum jr_cause_kind kind; /* NONE: nothing went wrong */
+    const char *host;        /* NULL: none */
+    int64_t rank;            /* -1: no rank, but jobrun itself or time */
+    int32_t exit_code;       /* -1: none */
+    int32_t signal;          /* 0: none */
+    const char *message;
+    const uint32_t *together; /* ranks that cannot be told apart from it */
+    size_t together_count;
+};
+
+/* results_rank.c: append a rank's object; read it into all three values at `i`,
+ * whose strings are the object's; and the schema of it. */
+void jr_results_put_rank(struct jr_buf *out,
+                         const struct jr_results_rank *rank);
+void jr_results_get_rank(struct jr_past *past, size_t i, const json_t *object);
+json_t *jr_results_rank_schema(void);
+
+/* The keys whose values are paths in the run folder; NULL behind the last. */
+const char *jr_results_path(size_t i);
+
+/* results_run.c: append the keys before `ranks`, one a line; read them. */
+void jr_results_put_run(struct jr_buf *out, const struct jr_results_run *run);
+void jr_results_get_run(struct jr_past *past, const json_t *object);
+const struct jr_results_row *jr_results_rows(size_t *ret_count);
+
+/* results_cause.c: append the object, or null; read it: `together` is of
+ * `arena`, the strings are the object's. */
+void jr_results_put_cause(struct jr_buf *out,
+                          const struct jr_results_cause *cause);
+void jr_results_get_cause(struct jr_results_cause *ret, struct jr_arena *arena,
+                          const json_t *object);
+json_t *jr_results_cause_schema(void);
+
+/* results_json.c: append the root cause of a judged run. */
+void jr_results_find_cause(struct jr_buf *out,
+                           const struct jr_results_run *run);
+
+/* The words of an enum whose 0 is nothing, as a shape that may be null. */
+#define JR_SHAPE_WORDS(array)                                                  \
+    {                                                                          \
+        .words = (array) + 1,                                                  \
+        .words_count = sizeof(array) / sizeof *(array)-1, .null = true         \
+    }
+
+struct jr_results_row;
+
+typedef void jr_results_put(struct jr_buf *out,
+                            const struct jr_results_row *row,
+                            const struct jr_results_run *run);
+typedef void jr_results_get(struct jr_past *past,
+                            const struct jr_results_row *row,
+                            const json_t *value);
+
+/* What the key says of a run whose nodes had a jobrun each, out of what it says
+ * of each node. */
+enum jr_results_join {
+    JR_JOIN_OWN,     /* merge_nodes.c makes it; null until then */
+    JR_JOIN_ANY,     /* what the node says that decided, else the first */
+    JR_JOIN_DECIDER, /* what the node says that decided; null: none did */
+    JR_JOIN_FIRST,   /* the first that is not null */
+    JR_JOIN_SUM,
+    JR_JOIN_MOST, /* the largest number */
+    JR_JOIN_LEAST
+};
+
+/* A key of the run. */
+struct jr_results_row {
+    const char *key;
+    jr_results_put *put; /* NULL: it is not written here */
+    jr_results_get *get; /* NULL: nobody reads it */
+    enum jr_results_join join;
+    size_t at; /* of a plain member of the plan */
+    struct jr_json_shape shape;
+    const char *help;
+};
+
+/* results_cause.c: which of jobrun's own two processes was killed. */
+jr_results_put jr_results_put_killed;
+jr_results_get jr_results_get_killed;
+
+/* results_policy.c: the timeout that ended the run and its limit, and what was
+ * compared over the ranks. */
+jr_results_put jr_results_put_timeout, jr_results_put_limit,
+    jr_results_put_compared;
+jr_results_get jr_results_get_timeout, jr_results_get_limit,
+    jr_results_get_compared;
+
+/* The words of the timeouts that end a run, from START on. */
+enum { JR_RESULTS_TIMEOUTS = JR_TIMEOUT_EXIT - JR_TIMEOUT_START };
+extern const char *const jr_results_timeouts[JR_RESULTS_TIMEOUTS];
+
+/* A number below `end`; 0 when it is none. What is counted up to, or used as an
+ * index, comes from here: a file may say anything. */
+uint32_t jr_results_below(const json_t *value, uint32_t end);
+
+#endif

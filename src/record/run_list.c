@@ -1,0 +1,293 @@
+#include "record/run_record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/strv.h"
+#include "judge/words.h"
+#include "record/multinode.h"
+#include "record/record_folder.h"
+#include "store/run_folder.h"
+
+#include "base/banned.h"
+
+enum { MOST_CANDIDATES = 8 };
+
+static const char *record_text(struct jr_arena *arena, const json_t *object,
+                               const char *key)
+{
+    return jr_arena_strdup(arena, jr_json_get_str(object, key));
+}
+
+/* The word of the contract, and no other text that the file may hold. */
+static const char *read_status_word(const json_t *results)
+{
+    const char *word = jr_json_get_str(results, "status");
+    enum jr_run_status status;
+    if (word == NULL || !jr_run_status_of(word, &status))
+        return "unknown";
+    return jr_run_status_word(status);
+}
+
+/* The run as its results tell it. */
+static void fill_from_results(struct jr_record *record, struct jr_arena *arena,
+                              const json_t *results)
+{
+    record->finished = true;
+    record->name = record_text(arena, results, "name");
+    record->status = read_status_word(results);
+    record->exit_code = (int)jr_json_get_u32(results, "exit_code");
+    record->started = jr_json_get_real(results, "started");
+    record->seconds = jr_json_get_real(results, "seconds");
+    record->world_size = jr_json_get_u32(results, "world_size");
+}
+
+/* The run as it stands without results. */
+static void fill_from_plan(struct jr_record *record, const json_t *run,
+                           const json_t *plan)
+{
+    double now = (double)jr_clock_wall_ns() / 1e9;
+    record->status = jr_folder_standing(run);
+    record->started = jr_json_get_real(run, "started");
+    record->seconds = record->started < now ? now - record->started : 0;
+    record->world_size = jr_json_get_u32(plan, "world_size");
+}
+
+/* Open the folder `id`; -1 when that is no run's name or no folder. */
+static int open_run(int dir_fd, const char *id)
+{
+    if (!jr_rundir_is_id(id))
+        return -1;
+    return openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Read one folder; false when it is no run's. */
+static bool read_record(struct jr_record *record, struct jr_arena *arena,
+                        int dir_fd, const char *id)
+{
+    JR_CLOSE int fd = open_run(dir_fd, id);
+    json_t *run = fd < 0 ? NULL : jr_folder_json(fd, "run.json", NULL);
+    if (run == NULL)
+        return false;
+    json_t *results = jr_folder_head(fd, "results.json");
+    json_t *plan = results != NULL ? NULL : jr_folder_head(fd, "plan.json");
+    record->id = jr_arena_strdup(arena, id);
+    record->trust = jr_trust_run(dir_fd, fd);
+    if (results != NULL)
+        fill_from_results(record, arena, results);
+    else
+        fill_from_plan(record, run, plan);
+    json_decref(plan);
+    json_decref(results);
+    json_decref(run);
+    return true;
+}
+
+static int compare_newest_first(const void *a, const void *b)
+{
+    const struct jr_record *x = a, *y = b;
+    if (x->started != y->started)
+        return x->started < y->started ? 1 : -1;
+    return strcmp(y->id, x->id);
+}
+
+/* Read every folder of LOG_DIR. */
+static void read_all_records(struct jr_records *records, DIR *dir)
+{
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        struct jr_record record = {0}, *slot = NULL;
+        if (read_record(&record, &records->arena, dirfd(dir), entry->d_name))
+            slot = jr_arena_push(&records->arena, &records->items,
+                                 &records->count, sizeof record);
+        if (slot != NULL)
+            *slot = record;
+    }
+}
+
+int jr_records_list(struct jr_records *ret, const char *log_dir,
+                    struct jr_error *err)
+{
+    struct jr_records records = JR_RECORDS_INIT;
+    DIR *dir = opendir(log_dir);
+    if (dir == NULL && errno != ENOENT)
+        return jr_error_sys(err, JR_STATUS_USAGE, "%s", log_dir);
+    if (dir != NULL) {
+        read_all_records(&records, dir);
+        (void)closedir(dir);
+    }
+    if (records.arena.failed) {
+        jr_records_release(&records);
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    }
+    if (records.count > 0)
+        qsort(records.items, records.count, sizeof *records.items,
+              compare_newest_first);
+    *ret = records;
+    return 0;
+}
+
+void jr_records_release(struct jr_records *records)
+{
+    jr_arena_release(&records->arena);
+    *records = (struct jr_records)JR_RECORDS_INIT;
+}
+
+static bool is_run(int dir_fd, const char *id)
+{
+    JR_CLOSE int fd = open_run(dir_fd, id);
+    return fd >= 0 &&
+           (faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+            jr_parts_are(fd));
+}
+
+/* A search for the runs that a word may mean. */
+struct search {
+    const char *run;
+    bool exact;
+    char id[256]; /* the one that is meant, so far */
+    size_t count;
+    struct jr_buf names;
+};
+
+static void consider_run(struct search *search, int dir_fd, const char *id)
+{
+    if (search->exact || strncmp(id, search->run, strlen(search->run)) != 0 ||
+        !is_run(dir_fd, id))
+        return;
+    search->exact = strcmp(id, search->run) == 0;
+    (void)snprintf(search->id, sizeof search->id, "%s", id);
+    if (search->count++ < MOST_CANDIDATES)
+        jr_buf_printf(&search->names, "%s%s", search->names.len > 0 ? ", " : "",
+                      id);
+}
+
+static int decide_search(const struct search *search, const char *log_dir,
+                         struct jr_error *err)
+{
+    if (search->exact || search->count == 1)
+        return 0;
+    if (search->count == 0)
+        return jr_error_set(err, JR_STATUS_USAGE, "no run '%s' in %s",
+                            search->run, log_dir);
+    return jr_error_set(err, JR_STATUS_USAGE, "'%s' can be %zu runs: %s%s",
+                        search->run, search->count,
+                        search->names.data == NULL ? "" : search->names.data,
+                        search->count > MOST_CANDIDATES ? ", ..." : "");
+}
+
+/* The newest run of ours, or else the newest of all. */
+static const struct jr_record *newest_own_record(
+    const struct jr_records *records)
+{
+    for (size_t i = 0; i < records->count; i++)
+        if (jr_trust_is_ours(&records->items[i].trust))
+            return &records->items[i];
+    return &records->items[0];
+}
+
+/* The newest run, where LOG_DIR has no usable link to it. */
+static int find_newest(char ret_id[static 256], const char *log_dir,
+                       struct jr_error *err)
+{
+    struct jr_records records = JR_RECORDS_INIT;
+    if (jr_records_list(&records, log_dir, err) != 0)
+        return -1;
+    int result = 0;
+    if (records.count == 0)
+        result = jr_error_set(err, JR_STATUS_USAGE, "no runs in %s", log_dir);
+    else
+        (void)snprintf(ret_id, 256, "%s", newest_own_record(&records)->id);
+    jr_records_release(&records);
+    return result;
+}
+
+/* Whether the link is one that jobrun made: where everybody may write, anybody
+ * could point it at a run that was not meant. */
+static bool is_our_link(int dir_fd)
+{
+    struct stat link, dir;
+    if (fstatat(dir_fd, "latest", &link, AT_SYMLINK_NOFOLLOW) != 0 ||
+        fstat(dir_fd, &dir) != 0)
+        return false;
+    return link.st_uid == geteuid() || link.st_uid == dir.st_uid;
+}
+
+static int find_latest(char ret_id[static 256], int dir_fd, const char *log_dir,
+                       struct jr_error *err)
+{
+    char target[256];
+    ssize_t len = -1;
+    if (is_our_link(dir_fd))
+        len = readlinkat(dir_fd, "latest", target, sizeof target - 1);
+    if (len > 0) {
+        target[len] = '\0';
+        if (is_run(dir_fd, target)) {
+            (void)memcpy(ret_id, target, (size_t)len + 1);
+            return 0;
+        }
+    }
+    return find_newest(ret_id, log_dir, err);
+}
+
+/* Add the part of the run that was meant, "/node_1". */
+static int find_part(char id[static 256], const char *log_dir, const char *part,
+                     struct jr_error *err)
+{
+    size_t len = strlen(id);
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_strv ids = jr_parts_ids(&arena, log_dir, id);
+    bool found = false;
+    for (size_t i = 0; i < ids.count && !found; i++)
+        found = strcmp(ids.items[i] + len, part) == 0;
+    jr_arena_release(&arena);
+    if (!found)
+        return jr_error_set(err, JR_STATUS_USAGE, "run '%s' in %s has no '%s'",
+                            id, log_dir, part + 1);
+    (void)snprintf(id + len, 256 - len, "%s", part);
+    return 0;
+}
+
+static int find_recorded_run(char ret_id[static 256], const char *log_dir,
+                             const char *run, struct jr_error *err)
+{
+    DIR *dir = opendir(log_dir);
+    if (dir == NULL)
+        return jr_error_sys(err, JR_STATUS_USAGE, "%s", log_dir);
+    struct search search = {.run = run};
+    int result = 0;
+    if (strcmp(run, "latest") == 0) {
+        result = find_latest(ret_id, dirfd(dir), log_dir, err);
+    } else {
+        struct dirent *entry = NULL;
+        while ((entry = readdir(dir)) != NULL)
+            consider_run(&search, dirfd(dir), entry->d_name);
+        result = decide_search(&search, log_dir, err);
+        if (result == 0)
+            (void)memcpy(ret_id, search.id, sizeof search.id);
+    }
+    jr_buf_release(&search.names);
+    (void)closedir(dir);
+    return result;
+}
+
+int jr_record_find(char ret_id[static 256], const char *log_dir,
+                   const char *run, struct jr_error *err)
+{
+    const char *part = strchr(run, '/');
+    JR_FREE char *whole =
+        strndup(run, part == NULL ? strlen(run) : (size_t)(part - run));
+    if (whole == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    if (part == run)
+        return jr_error_set(err, JR_STATUS_USAGE, "'%s' names no run", run);
+    if (find_recorded_run(ret_id, log_dir, whole, err) != 0)
+        return -1;
+    return part == NULL ? 0 : find_part(ret_id, log_dir, part, err);
+}

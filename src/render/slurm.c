@@ -1,0 +1,158 @@
+/*
+ * A batch script. jobrun takes the place of the script's shell, so that the
+ * signal before the limit reaches it; on several nodes it starts an agent on
+ * each by itself.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/render.h"
+
+#include "base/banned.h"
+
+enum {
+    REPORT = 30, /* seconds for jobrun itself, once its ranks have ended */
+    START = 60   /* seconds around the ranks' own time */
+};
+
+/* Own options, and those of the user that stand in place of each. */
+#define OPTIONS(X)                                                             \
+    X(CPUS, "cpus-per-task", "exclusive cpus-per-gpu")                         \
+    X(DEVICES, "gpus-per-node", "gpus gpus-per-task gres tres-per-node")       \
+    X(TIME, "time", "")                                                        \
+    X(SIGNAL, "signal", "")                                                    \
+    X(REQUEUE, "no-requeue", "requeue")                                        \
+    X(AGAIN, "requeue", "no-requeue")
+
+#define OPTION_ENUM(id, name, instead) OPTION_##id,
+enum option { OPTIONS(OPTION_ENUM) OPTION_COUNT };
+
+static const char *const names[] = {
+#define NAME(id, name, instead) name,
+    OPTIONS(NAME)
+#undef NAME
+};
+
+static bool is_option_listed(const char *list, const char *name)
+{
+    size_t len = strlen(name);
+    const char *at = list;
+    while ((at = strstr(at, name)) != NULL) {
+        if ((at == list || at[-1] == ' ') &&
+            (at[len] == ' ' || at[len] == '\0'))
+            return true;
+        at += len;
+    }
+    return false;
+}
+
+/* Whether the user says it, in this way or in another. */
+static bool is_option_given(const struct jr_engine *engine, enum option option)
+{
+    static const char *const instead[] = {
+#define INSTEAD(id, name, list) list,
+        OPTIONS(INSTEAD)
+#undef INSTEAD
+    };
+    for (uint32_t i = 0; i < engine->slurm_count; i++) {
+        const char *name = engine->slurm[i].name;
+        if (strcmp(name, names[option]) == 0 ||
+            is_option_listed(instead[option], name))
+            return true;
+    }
+    return false;
+}
+
+static void put_sbatch_option(struct jr_buf *out, const char *name,
+                              const char *value)
+{
+    jr_buf_printf(out, "#SBATCH --%s", name);
+    if (value != NULL) {
+        jr_buf_char(out, '=');
+        jr_engine_word(out, value);
+    }
+    jr_buf_char(out, '\n');
+}
+
+static void put_own_option(struct jr_buf *out, const struct jr_engine_job *job,
+                           enum option option, const char *value)
+{
+    if (!is_option_given(&job->policy->engine, option))
+        put_sbatch_option(out, names[option], value);
+}
+
+static void put_number_option(struct jr_buf *out,
+                              const struct jr_engine_job *job,
+                              enum option option, uint32_t number)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&text, "%u", number);
+    out->failed |= text.failed;
+    if (number > 0 && text.data != NULL)
+        put_own_option(out, job, option, text.data);
+}
+
+/* The time that all of the run may take, as D-HH:MM:SS, which sbatch rounds up
+ * to minutes; and the signal after which jobrun has the time to stop it. */
+static void put_times(struct jr_buf *out, const struct jr_engine_job *job)
+{
+    const struct jr_timeouts *timeouts = &job->policy->timeouts;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    uint64_t grace = (timeouts->stop_grace_ms + 999) / 1000;
+    uint64_t time = (timeouts->start_ms + timeouts->run_ms + 999) / 1000 +
+                    grace + REPORT + START;
+    jr_buf_printf(&text, "%" PRIu64 "-%02u:%02u:%02u", time / 86400,
+                  (unsigned)(time / 3600 % 24), (unsigned)(time / 60 % 60),
+                  (unsigned)(time % 60));
+    if (timeouts->run_ms > 0 && !text.failed)
+        put_own_option(out, job, OPTION_TIME, text.data);
+    jr_buf_clear(&text);
+    uint64_t most = 65535;
+    jr_buf_printf(&text, "B:TERM@%" PRIu64,
+                  grace + REPORT < most ? grace + REPORT : most);
+    if (!text.failed)
+        put_own_option(out, job, OPTION_SIGNAL, text.data);
+    out->failed |= text.failed;
+}
+
+static void put_options(struct jr_buf *out, const struct jr_engine_job *job)
+{
+    const struct jr_engine *engine = &job->policy->engine;
+    put_sbatch_option(out, "job-name", job->name);
+    jr_buf_printf(out, "#SBATCH --nodes=%u\n#SBATCH --ntasks-per-node=1\n",
+                  job->nodes);
+    put_number_option(out, job, OPTION_CPUS, job->cpus);
+    if (job->device != JR_DEVICE_CPU)
+        put_number_option(out, job, OPTION_DEVICES, job->ranks);
+    put_times(out, job);
+    /* a node that fails takes the job with it, which nobody else can restart */
+    put_own_option(out, job,
+                   job->policy->restart.max > 0 ? OPTION_AGAIN : OPTION_REQUEUE,
+                   NULL);
+    for (uint32_t i = 0; i < engine->slurm_count; i++) {
+        const char *value = engine->slurm[i].value;
+        if (strcmp(value, "false") != 0)
+            put_sbatch_option(out, engine->slurm[i].name,
+                              strcmp(value, "true") == 0 ? NULL : value);
+    }
+}
+
+static void put_command(struct jr_buf *out, const struct jr_engine_job *job)
+{
+    jr_buf_str(out, "\nexec");
+    for (char *const *word = job->command; *word != NULL; word++) {
+        jr_buf_char(out, ' ');
+        jr_engine_word(out, *word);
+    }
+    jr_buf_char(out, '\n');
+}
+
+int jr_slurm_render(struct jr_buf *out, const struct jr_engine_job *job,
+                    struct jr_error *err)
+{
+    (void)err;
+    jr_buf_str(out, "#!/bin/sh\n");
+    put_options(out, job);
+    put_command(out, job);
+    return 0;
+}

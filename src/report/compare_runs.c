@@ -1,0 +1,253 @@
+#include "record/run_record.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "judge/read_left.h"
+#include "record/load_results.h"
+#include "record/record_folder.h"
+#include "report/summary.h"
+
+#include "base/banned.h"
+
+enum { MOST_SPEC = 1 << 20 }; /* as the reader of specs has it */
+
+/* One of two runs. */
+struct run {
+    json_t *record;      /* run.json */
+    struct jr_past past; /* its results; a NULL `json`: none yet */
+};
+
+static int load_run_sides(struct run *run, const char *log_dir, const char *id,
+                          struct jr_error *err)
+{
+    JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
+    struct jr_error none = {0};
+    run->record = fd < 0 ? NULL : jr_folder_json(fd, "run.json", err);
+    if (run->record == NULL)
+        return -1;
+    (void)jr_past_load(&run->past, fd, "results.json", log_dir, id, &none);
+    return 0;
+}
+
+static void release_run_side(struct run *run)
+{
+    json_decref(run->record);
+    if (run->past.json != NULL)
+        jr_past_release(&run->past);
+}
+
+/* Writers of one value; they append nothing where there is none. */
+typedef void writer(struct jr_buf *out, const struct run *run);
+
+static void add_status(struct jr_buf *out, const struct run *run)
+{
+    const char *status = jr_json_get_str(run->past.json, "status");
+    jr_buf_str(out, status != NULL ? status : jr_folder_standing(run->record));
+}
+
+static void add_exit_code(struct jr_buf *out, const struct run *run)
+{
+    if (run->past.json != NULL)
+        jr_buf_printf(out, "%d", run->past.report.exit_code);
+}
+
+static void add_run_cause(struct jr_buf *out, const struct run *run)
+{
+    const json_t *cause = json_object_get(run->past.json, "root_cause");
+    const char *message = jr_json_get_str(cause, "message");
+    const json_t *rank = json_object_get(cause, "rank");
+    if (message != NULL && json_is_integer(rank))
+        jr_buf_printf(out, "rank %lld ", (long long)json_integer_value(rank));
+    jr_buf_str(out, message != NULL ? message : "");
+}
+
+static void add_started(struct jr_buf *out, const struct run *run)
+{
+    double started = jr_json_get_real(run->record, "started");
+    char text[32];
+    if (started <= 0 || started > 1e10)
+        return;
+    jr_clock_rfc3339(text, jr_clock_ns_of(started));
+    jr_buf_str(out, text);
+}
+
+static void add_took(struct jr_buf *out, const struct run *run)
+{
+    if (run->past.json != NULL)
+        jr_clock_human(out, run->past.outcome.ended_ns);
+}
+
+static void add_memory(struct jr_buf *out, const struct run *run)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < run->past.outcome.count; i++)
+        if (run->past.outcome.ranks[i].max_rss_bytes > most)
+            most = run->past.outcome.ranks[i].max_rss_bytes;
+    if (most > 0)
+        jr_buf_printf(out, "%.1f MiB", (double)most / (1 << 20));
+}
+
+static void add_host(struct jr_buf *out, const struct run *run)
+{
+    const char *text = jr_json_get_str(run->record, "host");
+    jr_buf_str(out, text != NULL ? text : "");
+}
+
+static void add_version(struct jr_buf *out, const struct run *run)
+{
+    const char *text = jr_json_get_str(run->record, "version");
+    jr_buf_str(out, text != NULL ? text : "");
+}
+
+static void add_run_commit(struct jr_buf *out, const struct run *run)
+{
+    const json_t *git = json_object_get(run->record, "git");
+    const char *commit = jr_json_get_str(git, "commit");
+    if (commit == NULL)
+        return;
+    jr_buf_printf(out, "%.12s%s", commit,
+                  jr_json_get_bool(git, "dirty") ? " (dirty)" : "");
+}
+
+struct kind {
+    const char *name, *part;
+    writer *add;
+    bool always; /* else only where the two differ */
+};
+
+static const struct kind kinds[] = {
+    {"status", "outcome", add_status, true},
+    {"exit_code", "outcome", add_exit_code, false},
+    {"root_cause", "outcome", add_run_cause, false},
+    {"started", "time", add_started, true},
+    {"took", "time", add_took, true},
+    {"peak memory", "circumstance", add_memory, true},
+    {"host", "circumstance", add_host, false},
+    {"jobrun", "circumstance", add_version, false},
+    {"git commit", "circumstance", add_run_commit, false},
+};
+
+static const char *keep_contrast_text(struct jr_contrast *to,
+                                      struct jr_buf *text)
+{
+    const char *copy =
+        text->len == 0 ? NULL : jr_arena_strdup(&to->arena, text->data);
+    to->arena.failed = to->arena.failed || text->failed;
+    jr_buf_clear(text);
+    return copy;
+}
+
+static void add_kind_rows(struct jr_contrast *to, const struct run *runs)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct jr_contrast_row *row = jr_contrast_add(to, kinds[i].name);
+        if (row == NULL)
+            return;
+        row->part = kinds[i].part;
+        kinds[i].add(&text, &runs[0]);
+        row->a.value = keep_contrast_text(to, &text);
+        kinds[i].add(&text, &runs[1]);
+        row->b.value = keep_contrast_text(to, &text);
+        if (!kinds[i].always && !jr_contrast_differs(row))
+            to->count--;
+    }
+}
+
+static void add_result_field(struct jr_contrast *to, const struct run *runs,
+                             const char *name)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    jr_buf_printf(&text, "results.%s", name);
+    struct jr_contrast_row *row =
+        text.failed ? NULL : jr_contrast_add(to, text.data);
+    if (row == NULL)
+        return;
+    jr_buf_clear(&text);
+    row->part = "result";
+    jr_print_field(&text, &runs[0].past.report, name);
+    row->a.value = keep_contrast_text(to, &text);
+    jr_print_field(&text, &runs[1].past.report, name);
+    row->b.value = keep_contrast_text(to, &text);
+}
+
+static void add_result_fields(struct jr_contrast *to, const struct run *runs)
+{
+    json_t *a = jr_print_first_result(&runs[0].past.report);
+    json_t *b = jr_print_first_result(&runs[1].past.report);
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_object_foreach(a, name, value)
+        add_result_field(to, runs, name);
+    json_object_foreach(b, name, value)
+        if (json_object_get(a, name) == NULL)
+            add_result_field(to, runs, name);
+}
+
+int jr_record_contrast(struct jr_contrast *ret, const char *log_dir,
+                       const char *const ids[static 2], struct jr_error *err)
+{
+    struct run runs[2] = {0};
+    struct jr_contrast contrast = JR_CONTRAST_INIT;
+    int failed = load_run_sides(&runs[0], log_dir, ids[0], err) != 0 ||
+                 load_run_sides(&runs[1], log_dir, ids[1], err) != 0;
+    if (!failed) {
+        add_kind_rows(&contrast, runs);
+        add_result_fields(&contrast, runs);
+        failed = contrast.arena.failed;
+        if (failed)
+            (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    }
+    release_run_side(&runs[0]);
+    release_run_side(&runs[1]);
+    if (failed) {
+        jr_contrast_release(&contrast);
+        return -1;
+    }
+    *ret = contrast;
+    return 0;
+}
+
+/* What is in the run's folder, or that of one of its parts. */
+static void load_spec(struct jr_record_origin *ret, struct jr_arena *arena,
+                      const char *log_dir, const char *id)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    JR_CLOSE int fd = jr_folder_enter(&ret->trust, log_dir, id, NULL);
+    if (fd >= 0 &&
+        jr_left_read(&text, fd, "resolved.yaml", MOST_SPEC, NULL) == 0)
+        ret->spec = jr_arena_strndup(arena, text.data, text.len);
+}
+
+int jr_record_origin(struct jr_record_origin *ret, struct jr_arena *arena,
+                     const char *log_dir, const char *id, struct jr_error *err)
+{
+    JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
+    json_t *run = fd < 0 ? NULL : jr_folder_json(fd, "run.json", err);
+    if (run == NULL)
+        return -1;
+    JR_FREE char *here = getcwd(NULL, 0);
+    JR_FREE char *folder = here == NULL ? NULL : jr_io_absolute(here, log_dir);
+    const char *part = jr_json_get_str(run, "part");
+    const char *whole = jr_arena_printf(
+        arena, "%s%s%s", id, part == NULL ? "" : "/", part == NULL ? "" : part);
+    *ret = (struct jr_record_origin){
+        .log_dir = jr_arena_strdup(arena, folder),
+        .fingerprint =
+            jr_arena_strdup(arena, jr_json_get_str(run, "fingerprint")),
+        .local = jr_json_get_bool(run, "local")};
+    if (folder != NULL && whole != NULL) {
+        ret->run_dir = jr_arena_printf(arena, "%s/%s", folder, whole);
+        load_spec(ret, arena, log_dir, whole);
+    }
+    json_decref(run);
+    if (ret->run_dir == NULL || arena->failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    return 0;
+}

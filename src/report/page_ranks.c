@@ -1,0 +1,227 @@
+#include "report/page.h"
+
+#include <string.h>
+
+#include "judge/words.h"
+
+#include "base/banned.h"
+
+enum {
+    MOST_OPEN = 32, /* ranks that are shown without being asked for */
+    MOST_PLACES = 128,
+    MOST_TOLD = 50 /* of those that went wrong, where there are more */
+};
+
+static void add_square(const struct jr_web *web, uint32_t i, const char *tag)
+{
+    enum jr_rank_state state = web->past->report.ranks[i].state;
+    jr_buf_printf(web->out, "<%s class=\"%s\" title=\"%s\">%u%s</%s>", tag,
+                  jr_rank_state_word(state), jr_web_state(state),
+                  web->past->plan.ranks[i].rank,
+                  state == JR_RANK_FAILED ? " ✕" : "", tag);
+}
+
+/* A row of the mesh: the ranks that differ on the model axis alone. */
+static void add_mesh_row(const struct jr_web *web, uint32_t from, uint32_t to)
+{
+    const struct jr_plan *plan = &web->past->plan;
+    const struct jr_plan_rank *rank = &plan->ranks[from];
+    jr_buf_str(web->out, "<tr><th scope=\"row\">");
+    const char *before = "";
+    for (int axis = JR_AXIS_DATA; axis > JR_AXIS_MODEL; axis--) {
+        if (plan->axis_size[axis] < 2)
+            continue;
+        jr_buf_printf(web->out, "%s%s %u", before, jr_words_axis(axis),
+                      rank->at[axis]);
+        before = ", ";
+    }
+    jr_buf_str(web->out, "</th>");
+    for (uint32_t i = from; i < to; i++)
+        add_square(web, i, "td");
+    jr_buf_str(web->out, "</tr>\n");
+}
+
+static void add_grid(const struct jr_web *web)
+{
+    const struct jr_plan *plan = &web->past->plan;
+    uint32_t model = plan->axis_size[JR_AXIS_MODEL];
+    jr_buf_str(web->out, "<div class=\"wide\"><table class=\"mesh\">\n<caption>"
+                         "Ranks by their place, coloured by what became of "
+                         "them</caption>\n<thead><tr><td></td>");
+    for (uint32_t m = 0; m < model; m++)
+        jr_buf_printf(web->out, "<th scope=\"col\">model %u</th>", m);
+    jr_buf_str(web->out, "</tr></thead>\n<tbody>\n");
+    for (uint32_t i = 0; i < plan->count;) {
+        uint32_t from = i++;
+        while (i < plan->count && i - from < model &&
+               plan->ranks[i].at[JR_AXIS_MODEL] != 0)
+            i++;
+        add_mesh_row(web, from, i);
+    }
+    jr_buf_str(web->out, "</tbody>\n</table></div>\n");
+}
+
+/* One axis: the place says nothing, the number of a rank is its place. */
+static void add_rank_cells(const struct jr_web *web)
+{
+    jr_buf_str(web->out, "<ul class=\"cells\">");
+    for (uint32_t i = 0; i < web->past->plan.count; i++)
+        add_square(web, i, "li");
+    jr_buf_str(web->out, "</ul>\n");
+}
+
+void jr_web_mesh(const struct jr_web *web)
+{
+    const struct jr_plan *plan = &web->past->plan;
+    if (plan->count < 2)
+        return;
+    bool folded = plan->count > MOST_PLACES;
+    jr_web_open(web, "mesh", "Mesh");
+    if (folded)
+        jr_buf_printf(web->out,
+                      "<details><summary>The places of %u ranks"
+                      "</summary>\n",
+                      plan->count);
+    if (plan->axis_size[JR_AXIS_MODEL] > 1 ||
+        plan->axis_size[JR_AXIS_PIPELINE] > 1)
+        add_grid(web);
+    else
+        add_rank_cells(web);
+    if (folded)
+        jr_buf_str(web->out, "</details>\n");
+    jr_web_close(web);
+}
+
+static void add_end_cell(const struct jr_web *web, uint32_t i)
+{
+    const struct jr_rank_report *verdict = &web->past->report.ranks[i];
+    JR_BUF_CLEANUP struct jr_buf end = JR_BUF_INIT;
+    jr_words_end(&end, &web->past->outcome.ranks[i]);
+    const char *why =
+        verdict->reason != NULL ? verdict->reason : verdict->error;
+    jr_buf_str(web->out, "<td>");
+    jr_html_text(web->out, end.data);
+    if (why != NULL) {
+        jr_buf_str(web->out, "<br><small>");
+        jr_html_text(web->out, why);
+        jr_buf_str(web->out, "</small>");
+    }
+    jr_buf_str(web->out, "</td>");
+}
+
+static void add_where(const struct jr_web *web, uint32_t i)
+{
+    const struct jr_plan *plan = &web->past->plan;
+    const struct jr_plan_rank *rank = &plan->ranks[i];
+    const char *host =
+        plan->hosts == NULL ? NULL : plan->hosts[rank->node_rank];
+    jr_buf_printf(web->out, "<td>node %u", rank->node_rank);
+    if (host != NULL) {
+        jr_buf_str(web->out, " (");
+        jr_html_text(web->out, host);
+        jr_buf_char(web->out, ')');
+    }
+    jr_buf_printf(web->out, ", local %u", rank->local_rank);
+    if (rank->device != NULL) {
+        jr_buf_str(web->out, ", device ");
+        jr_html_text(web->out, rank->device);
+    }
+    jr_buf_str(web->out, "</td>");
+}
+
+/* A log beneath the run folder can be followed; one elsewhere is named. */
+static void add_log_link(const struct jr_web *web, const char *path,
+                         const char *label)
+{
+    if (path == NULL)
+        return;
+    if (*path != '/')
+        jr_html_link(web->out, web->base, path, label);
+    else
+        jr_html_text(web->out, path);
+    jr_buf_char(web->out, ' ');
+}
+
+static void add_rank_table_row(const struct jr_web *web, uint32_t i)
+{
+    const struct jr_plan_rank *rank = &web->past->plan.ranks[i];
+    const struct jr_rank_outcome *end = &web->past->outcome.ranks[i];
+    const struct jr_rank_report *verdict = &web->past->report.ranks[i];
+    jr_buf_printf(web->out,
+                  "<tr><th scope=\"row\">%u</th><td><i class=\"%s\"></i>%s"
+                  "</td>",
+                  rank->rank, jr_rank_state_word(verdict->state),
+                  jr_web_state(verdict->state));
+    add_end_cell(web, i);
+    add_where(web, i);
+    jr_web_seconds(web, end->ended_ns);
+    jr_web_seconds(web, end->cpu_ns);
+    jr_web_bytes(web, end->max_rss_bytes);
+    jr_buf_str(web->out, "<td>");
+    if (end->pid != 0) {
+        add_log_link(web, rank->out_path, "stdout");
+        add_log_link(web, rank->err_path, "stderr");
+    }
+    if (verdict->error_file)
+        add_log_link(web, rank->error_path, "error");
+    jr_buf_str(web->out, "</td></tr>\n");
+}
+
+static bool did_rank_go_wrong(enum jr_rank_state state)
+{
+    return state == JR_RANK_FAILED || state == JR_RANK_INCOMPLETE ||
+           state == JR_RANK_AFTER_FIRST_FAILURE;
+}
+
+/* A table of all ranks, or of those that went wrong. */
+static void add_rank_table(const struct jr_web *web, bool all,
+                           const char *caption)
+{
+    const struct jr_past *past = web->past;
+    jr_buf_printf(web->out,
+                  "<div class=\"wide\"><table>\n<caption>%s</caption>\n<thead>"
+                  "<tr><th scope=\"col\">rank</th><th scope=\"col\">state</th>"
+                  "<th scope=\"col\">how it ended</th><th scope=\"col\">where"
+                  "</th><th scope=\"col\" class=\"n\">time</th>"
+                  "<th scope=\"col\" class=\"n\">processor</th>"
+                  "<th scope=\"col\" class=\"n\">peak memory</th>"
+                  "<th scope=\"col\">logs</th></tr></thead>\n<tbody>\n",
+                  caption);
+    uint32_t told = 0;
+    for (uint32_t i = 0; i < past->plan.count; i++)
+        if (all || (did_rank_go_wrong(past->report.ranks[i].state) &&
+                    told++ < MOST_TOLD))
+            add_rank_table_row(web, i);
+    jr_buf_str(web->out, "</tbody>\n</table></div>\n");
+}
+
+static uint32_t count_wrong_ranks(const struct jr_past *past)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < past->plan.count; i++)
+        count += did_rank_go_wrong(past->report.ranks[i].state);
+    return count;
+}
+
+void jr_web_ranks(const struct jr_web *web)
+{
+    const struct jr_past *past = web->past;
+    uint32_t wrong = count_wrong_ranks(past);
+    if (past->plan.count == 0)
+        return;
+    jr_web_open(web, "ranks", "Ranks");
+    if (past->plan.count <= MOST_OPEN) {
+        add_rank_table(web, true, "All ranks");
+    } else {
+        if (wrong > 0)
+            add_rank_table(web, false,
+                           wrong > MOST_TOLD
+                               ? "The first 50 ranks that went wrong"
+                               : "The ranks that went wrong");
+        jr_buf_printf(web->out, "<details><summary>All %u ranks</summary>\n",
+                      past->plan.count);
+        add_rank_table(web, true, "All ranks");
+        jr_buf_str(web->out, "</details>\n");
+    }
+    jr_web_close(web);
+}

@@ -1,0 +1,286 @@
+#include "report/summary.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+#include "judge/hang_report.h"
+#include "judge/judge.h"
+#include "judge/restart.h"
+#include "judge/words.h"
+#include "record/multinode.h"
+
+#include "base/banned.h"
+
+enum { MOST_REASONS = 10, MOST_ATTEMPTS = 8 };
+
+static void print_reasons(const struct jr_page *page)
+{
+    const struct jr_report *report = page->report;
+    size_t shown = 0, all = jr_print_count(page, JR_RANK_INCOMPLETE);
+    for (size_t i = 0; i < report->count && shown < MOST_REASONS; i++) {
+        if (report->ranks[i].state != JR_RANK_INCOMPLETE)
+            continue;
+        jr_buf_printf(page->out, "  rank %-4u ",
+                      jr_plan_of(page->plan, i)->rank);
+        jr_print_text(page, report->ranks[i].reason);
+        jr_buf_char(page->out, '\n');
+        shown++;
+    }
+    JR_BUF_CLEANUP struct jr_buf set = JR_BUF_INIT;
+    if (shown < all && jr_print_ranks(&set, page, JR_RANK_INCOMPLETE) > 0)
+        jr_buf_printf(page->out, "  and %zu more; in all %s\n", all - shown,
+                      set.data);
+}
+
+static void add_errno(const struct jr_page *page, const char *what, int error)
+{
+    const char *cause = strerrordesc_np(error);
+    jr_buf_printf(page->out, "%s%s\n", what,
+                  cause == NULL ? "it could not be written" : cause);
+}
+
+/* Which logs are not whole, and why. */
+static void print_log_errors(const struct jr_page *page)
+{
+    const struct jr_outcome *run = page->outcome;
+    size_t count = 0, first = 0;
+    for (size_t i = run->count; i-- > 0;) {
+        if (!run->ranks[i].log_failed)
+            continue;
+        first = i;
+        count++;
+    }
+    if (count == 0)
+        return;
+    jr_buf_printf(page->out, "  the logs of rank %u",
+                  jr_plan_of(page->plan, first)->rank);
+    if (count > 1)
+        jr_buf_printf(page->out, " and %zu more", count - 1);
+    add_errno(page, " are not whole: ", run->ranks[first].log_errno);
+}
+
+/* A run that jobrun ended, with the rank that failed before that. */
+static void print_earlier(const struct jr_page *page)
+{
+    if (page->report->status != JR_RUN_STOPPED &&
+        page->report->status != JR_RUN_TIMED_OUT &&
+        page->report->status != JR_RUN_HUNG)
+        return;
+    jr_buf_str(page->out, "  before it:  ");
+    jr_print_end(page);
+    jr_buf_char(page->out, '\n');
+}
+
+/* Ranks that delivered, and did not end by themselves. */
+static void print_killed_after_return(const struct jr_page *page)
+{
+    JR_BUF_CLEANUP struct jr_buf limit = JR_BUF_INIT;
+    jr_num_add_duration(&limit, page->plan->policy->timeouts.exit_ms);
+    for (size_t i = 0; i < page->report->count; i++) {
+        const struct jr_rank_outcome *rank = &page->outcome->ranks[i];
+        if (rank->lingered && rank->returned)
+            jr_buf_printf(
+                page->out,
+                "  warning: rank %u delivered, but did not end within "
+                "%s (timeouts.exit), and was killed: has it threads "
+                "that are no daemons?\n",
+                jr_plan_of(page->plan, i)->rank, limit.data);
+    }
+}
+
+/* What log_limit left out, by the streams of all ranks. */
+static void print_dropped(const struct jr_page *page)
+{
+    uint64_t bytes = 0;
+    unsigned streams = 0;
+    for (size_t i = 0; i < 2 * (size_t)page->outcome->count; i++) {
+        uint64_t dropped = page->outcome->ranks[i / 2].dropped[i % 2];
+        bytes += dropped;
+        streams += dropped > 0;
+    }
+    if (streams > 0)
+        jr_buf_printf(page->out,
+                      "  log_limit: %" PRIu64 " bytes left out of the middle "
+                      "of %u log%s; beginning and end are there\n",
+                      bytes, streams, streams == 1 ? "" : "s");
+}
+
+/* What became of results.pattern besides its result. */
+static void print_matches(const struct jr_page *page)
+{
+    const struct jr_report *report = page->report;
+    size_t late = 0, limited = 0, last = 0;
+    uint64_t lines = 0;
+    for (size_t i = report->count; i-- > 0;) {
+        lines += report->ranks[i].pattern_limits;
+        limited += report->ranks[i].pattern_limits > 0;
+        late += report->ranks[i].late_match;
+        last = report->ranks[i].late_match ? i : last;
+    }
+    if (limited > 0)
+        jr_buf_printf(page->out,
+                      "  warning: results.pattern took too many steps for "
+                      "%" PRIu64 " lines of %zu rank%s, which did not count as "
+                      "matches\n",
+                      lines, limited, limited == 1 ? "" : "s");
+    if (late > 0)
+        jr_buf_printf(page->out,
+                      "  warning: more that matches results.pattern came after "
+                      "the end of rank %u%s, from a process that it had "
+                      "started: it does not count\n",
+                      jr_plan_of(page->plan, last)->rank,
+                      late == 1 ? "" : " and of others");
+}
+
+static void print_patterns(const struct jr_page *page)
+{
+    if (page->outcome->pattern_limits > 0)
+        jr_buf_printf(page->out,
+                      "  warning: console.show or console.hide took too many "
+                      "steps for %u lines, which did not count as matches; the "
+                      "files have all\n",
+                      page->outcome->pattern_limits);
+}
+
+/* What hung ranks were doing. */
+static void print_hang(const struct jr_page *page)
+{
+    enum { MOST_GROUPS = 6 };
+    const struct jr_report *report = page->report;
+    const char *label = "doing:";
+    size_t left = 0;
+    if (report->odd_count > 0)
+        jr_print_rank(page, report->odd[0]);
+    if (report->odd_silent)
+        jr_buf_printf(page->out, "  it fell silent before the others\n");
+    for (const struct jr_hang_group *group = report->hang; group != NULL;
+         group = group->next) {
+        if (left++ >= MOST_GROUPS)
+            continue;
+        jr_buf_printf(page->out, "  %-12s", label);
+        jr_hang_group_text(page->out, page->plan, group);
+        jr_buf_char(page->out, '\n');
+        label = "";
+    }
+    if (left > MOST_GROUPS)
+        jr_buf_printf(page->out, "              and %zu more kinds\n",
+                      left - MOST_GROUPS);
+    if (report->hang != NULL)
+        jr_buf_printf(page->out,
+                      "  evidence:   hang.json in the ranks' folders   "
+                      "(jobrun show %s --stacks)\n",
+                      page->run);
+}
+
+static void print_attempt(const struct jr_page *page, const char *indent,
+                          const struct jr_attempt *attempt)
+{
+    jr_buf_printf(page->out, "%sattempt %u   ", indent, attempt->number);
+    jr_print_text(page, attempt->cause);
+    jr_buf_str(page->out, ", after ");
+    jr_clock_human(page->out, attempt->ended_ns - attempt->started_ns);
+    jr_buf_char(page->out, '\n');
+}
+
+/* A line for each attempt before the one that decided, whether there was
+ * progress, what was rehearsed, and why it ended. */
+static void print_attempts(const struct jr_page *page, const char *indent)
+{
+    const struct jr_report *report = page->report;
+    size_t first = report->earlier_count > MOST_ATTEMPTS
+                       ? report->earlier_count - MOST_ATTEMPTS
+                       : 0;
+    if (first > 0)
+        jr_buf_printf(page->out,
+                      "%s%zu earlier attempts failed, of which the "
+                      "last %d:\n",
+                      indent, report->earlier_count, MOST_ATTEMPTS);
+    for (size_t i = first; i < report->earlier_count; i++)
+        print_attempt(page, indent, &report->earlier[i]);
+    if (report->idle > 1)
+        jr_buf_printf(page->out,
+                      "%sno progress: the last %zu attempts failed the same "
+                      "way, at once\n",
+                      indent, report->idle);
+    if (page->plan->inject != NULL) {
+        jr_buf_printf(page->out, "%srehearsed with --inject '", indent);
+        jr_print_text(page, page->plan->inject);
+        jr_buf_str(page->out, "'\n");
+    }
+    if (report->not_again == NULL)
+        return;
+    jr_buf_printf(page->out, "%snot started again: ", indent);
+    jr_print_text(page, report->not_again);
+    jr_buf_char(page->out, '\n');
+}
+
+static void print_body(const struct jr_page *page)
+{
+    bool blamed = page->report->causes_count > 0;
+    if (blamed) {
+        print_earlier(page);
+        jr_print_cause(page);
+    }
+    if (page->report->overrun != NULL)
+        print_hang(page);
+    if (page->report->status == JR_RUN_INCOMPLETE)
+        print_reasons(page);
+    else
+        jr_print_others(page, blamed ? "after it:" : NULL);
+    print_attempts(page, "  ");
+    print_log_errors(page);
+    if (page->outcome->console_errno != 0)
+        add_errno(page,
+                  "  the console is not whole: ", page->outcome->console_errno);
+    jr_buf_str(page->out, "  ");
+    jr_print_left(page);
+    jr_buf_char(page->out, '\n');
+}
+
+void jr_print_account(const struct jr_page *page)
+{
+    print_killed_after_return(page);
+    print_patterns(page);
+    print_matches(page);
+    print_dropped(page);
+    bool good = page->report->status == JR_RUN_SUCCEEDED;
+    const struct jr_parts_look look = {
+        good ? "        " : "  ", page->run, page->plan->run_dir,
+        page->report->status == JR_RUN_INCOMPLETE &&
+            page->report->error != NULL};
+    if (good) {
+        print_attempts(page, "        ");
+        jr_print_fields(page);
+    } else {
+        print_body(page);
+        if (page->nodes != NULL)
+            jr_parts_print(page->out, page->nodes, look.before);
+    }
+    if (page->nodes != NULL)
+        jr_parts_unlike(page->out, page->nodes, &look);
+    jr_print_place(page);
+}
+
+void jr_print_page(const struct jr_page *page)
+{
+    jr_print_verdict(page);
+    jr_print_account(page);
+}
+
+void jr_report_print(struct jr_buf *out, const struct jr_report *report,
+                     const struct jr_plan *plan,
+                     const struct jr_outcome *outcome, int run_fd, bool color)
+{
+    struct jr_page page = {
+        .out = out,
+        .report = report,
+        .plan = plan,
+        .outcome = outcome,
+        .run_fd = run_fd,
+        .color = color,
+        .run = "latest",
+    };
+    jr_print_page(&page);
+}

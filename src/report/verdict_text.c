@@ -1,0 +1,212 @@
+#include "report/summary.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/signal_name.h"
+#include "judge/judge.h"
+#include "judge/words.h"
+#include "store/outcome.h"
+
+#include "base/banned.h"
+
+enum { EXIT_COLUMN = 66 }; /* where "exit status N" begins, if there is room */
+
+#define RED    "\033[1;31m"
+#define GREEN  "\033[1;32m"
+#define YELLOW "\033[1;33m"
+#define PLAIN  "\033[0m"
+
+/* The first word of the page, and what the rest of its line says. */
+struct verdict {
+    const char *word, *color;
+    void (*tell)(const struct jr_page *page);
+};
+
+static void add_elapsed(const struct jr_page *page, const char *before)
+{
+    jr_buf_str(page->out, before);
+    jr_clock_human(page->out,
+                   page->outcome->ended_ns -
+                       jr_report_began_ns(page->report, page->outcome));
+}
+
+/* How long the first cause lived, where it did: the run may have gone on. */
+static void add_failed_after(const struct jr_page *page)
+{
+    size_t i = page->report->causes_count > 0 ? page->report->causes[0] : 0;
+    const struct jr_rank_outcome *rank = &page->outcome->ranks[i];
+    if (page->report->causes_count == 0 || rank->ended_ns <= rank->started_ns) {
+        add_elapsed(page, " after ");
+        return;
+    }
+    jr_buf_str(page->out, " after ");
+    jr_clock_human(page->out, rank->ended_ns - rank->started_ns);
+}
+
+size_t jr_print_count(const struct jr_page *page, enum jr_rank_state state)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < page->report->count; i++)
+        count += page->report->ranks[i].state == state;
+    return count;
+}
+
+static bool lost_a_node(const struct jr_outcome *run)
+{
+    for (uint32_t i = 0; i < run->count; i++)
+        if (run->ranks[i].end == JR_END_LOST)
+            return true;
+    return false;
+}
+
+void jr_print_left(const struct jr_page *page)
+{
+    const struct jr_outcome *run = page->outcome;
+    if (run->left == 0) {
+        jr_buf_str(page->out, lost_a_node(run)
+                                  ? "0 processes left, lost nodes aside"
+                                  : "0 processes left");
+        return;
+    }
+    jr_buf_printf(page->out, "%u process%s could not be ended:", run->left,
+                  run->left == 1 ? "" : "es");
+    const char *before = " pid";
+    size_t most = sizeof run->left_pids / sizeof run->left_pids[0];
+    for (size_t n = 0; n < run->left && n < most; n++) {
+        if (run->left_pids[n] == 0)
+            continue;
+        jr_buf_printf(page->out, "%s %d", before, (int)run->left_pids[n]);
+        before = ",";
+    }
+}
+
+static void print_success(const struct jr_page *page)
+{
+    size_t count = page->report->count, delivered = 0;
+    for (size_t i = 0; i < count; i++)
+        delivered += page->report->ranks[i].result != NULL;
+    add_elapsed(page, " in ");
+    jr_buf_printf(page->out, ": %zu of %zu rank%s %s, ",
+                  delivered > 0 ? delivered : count, count,
+                  count == 1 ? "" : "s",
+                  delivered > 0 ? "delivered" : "exited with 0");
+    jr_print_left(page);
+}
+
+void jr_print_end(const struct jr_page *page)
+{
+    size_t i = page->report->causes[0];
+    const struct jr_rank_outcome *rank = &page->outcome->ranks[i];
+    const char *error = page->report->ranks[i].error;
+    jr_buf_printf(page->out, "rank %u ", jr_plan_of(page->plan, i)->rank);
+    if (rank->end == JR_END_START && error != NULL)
+        jr_print_text(page, error);
+    else if (page->report->ranks[i].unstarted)
+        jr_buf_str(page->out, "could not call its entrypoint");
+    else if (rank->stopped_with != 0 && jr_words_cut_short(rank) == 0)
+        jr_buf_str(page->out, "raised an exception and was then stopped");
+    else
+        jr_words_end(page->out, rank);
+}
+
+static void print_failure(const struct jr_page *page)
+{
+    if (page->report->error == NULL)
+        add_failed_after(page);
+    jr_buf_str(page->out, ": ");
+    if (page->report->error != NULL) {
+        jr_print_text(page, page->report->error);
+    } else if (jr_outcome_lost(page->outcome)) {
+        jr_words_lost(page->out, page->outcome);
+    } else if (page->report->causes_count > 0) {
+        jr_print_end(page);
+    } else {
+        jr_buf_str(page->out, "not every rank could be run");
+    }
+}
+
+static void print_timeout(const struct jr_page *page)
+{
+    add_elapsed(page, " after ");
+    jr_buf_str(page->out, ": ");
+    if (page->report->earlier_count > 0)
+        jr_buf_printf(page->out, "attempt %u%s", page->plan->attempt,
+                      page->report->hang == NULL ? " was " : ": ");
+    jr_print_text(page, page->report->overrun);
+}
+
+static void print_stop(const struct jr_page *page)
+{
+    char name[JR_SIGNAL_NAME];
+    jr_signal_name(name, page->outcome->stop_signal);
+    jr_buf_printf(page->out, " by %s", name);
+    add_elapsed(page, " after ");
+    jr_buf_str(page->out, jr_outcome_lost(page->outcome) ? ", and then " : "");
+    jr_words_lost(page->out, page->outcome);
+}
+
+/* Whether those that do not count have all delivered something. */
+static bool delivered_wrongly(const struct jr_page *page)
+{
+    for (size_t i = 0; i < page->report->count; i++) {
+        enum jr_result_error error = page->report->ranks[i].result_error;
+        if (page->report->ranks[i].state == JR_RANK_INCOMPLETE &&
+            error != JR_RESULT_FIELD && error != JR_RESULT_UNEQUAL)
+            return false;
+    }
+    return true;
+}
+
+static void print_incomplete(const struct jr_page *page)
+{
+    size_t missing = jr_print_count(page, JR_RANK_INCOMPLETE);
+    if (missing == 0 && page->report->error != NULL) {
+        jr_buf_str(page->out, ": ");
+        jr_print_text(page, page->report->error);
+        return;
+    }
+    if (missing == 0)
+        jr_buf_str(page->out, ": every rank did well, but logs are not whole");
+    else
+        jr_buf_printf(
+            page->out, ": every rank exited with 0, but %zu of %zu %s", missing,
+            page->report->count,
+            delivered_wrongly(page) ? "delivered what `results` does not allow"
+                                    : "did not deliver");
+}
+
+static const struct verdict verdicts[] = {
+    [JR_RUN_SUCCEEDED] = {"succeeded", GREEN, print_success},
+    [JR_RUN_FAILED] = {"FAILED", RED, print_failure},
+    [JR_RUN_INCOMPLETE] = {"INCOMPLETE", YELLOW, print_incomplete},
+    [JR_RUN_TIMED_OUT] = {"TIMED OUT", RED, print_timeout},
+    [JR_RUN_HUNG] = {"HUNG", RED, print_timeout},
+    [JR_RUN_STOPPED] = {"STOPPED", YELLOW, print_stop},
+    [JR_RUN_LAUNCH_FAILED] = {"FAILED", RED, print_failure},
+};
+
+void jr_print_headline(const struct jr_page *page)
+{
+    const struct verdict *verdict = &verdicts[page->report->status];
+    jr_buf_printf(page->out, "%s%s%s", page->color ? verdict->color : "",
+                  verdict->word, page->color ? PLAIN : "");
+    verdict->tell(page);
+}
+
+void jr_print_verdict(const struct jr_page *page)
+{
+    const struct verdict *verdict = &verdicts[page->report->status];
+    size_t start = page->out->len;
+    jr_buf_str(page->out, "jobrun: ");
+    jr_print_headline(page);
+    size_t width = page->out->len - start;
+    if (page->color)
+        width -= strlen(verdict->color) + strlen(PLAIN);
+    if (page->report->exit_code != 0) {
+        jr_buf_fill(page->out, ' ',
+                    width + 3 < EXIT_COLUMN ? EXIT_COLUMN - width : 3);
+        jr_buf_printf(page->out, "exit status %d", page->report->exit_code);
+    }
+    jr_buf_char(page->out, '\n');
+}

@@ -1,0 +1,289 @@
+/* Which CPUs each rank of a node gets: contiguous shares of its physical cores,
+ * in the order of their NUMA nodes, with all the usable CPUs of each. The
+ * memory follows by itself: unless told otherwise, Linux takes it from the node
+ * of the CPU that first touches it. */
+#include "resolve/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rank_set.h"
+
+#include "base/banned.h"
+
+#define NOWHERE UINT32_MAX
+
+/* A usable core, and its NUMA node by position. */
+struct core {
+    uint32_t node;
+    struct jr_set cpus;
+};
+
+struct pool {
+    struct core *cores; /* by node */
+    uint32_t count;
+    uint32_t nodes;           /* at least 1 */
+    uint32_t *users, *served; /* by node: the ranks whose devices are on it, and
+                                 those of them that have their cores */
+};
+
+static bool parse_cpu_list(struct jr_resolver *r, struct jr_set *ret,
+                           const char *text)
+{
+    const char *bad;
+    return text != NULL && jr_set_parse(ret, r->arena, text, &bad) &&
+           ret->count > 0;
+}
+
+static uint32_t cpu_numa_node(struct jr_resolver *r, uint32_t cpu)
+{
+    const struct jr_hw_cpus *cpus = &r->hw->cpus;
+    for (uint32_t i = 0; i < cpus->numa_count; i++) {
+        struct jr_set set;
+        if (parse_cpu_list(r, &set, cpus->numa[i].cpus) &&
+            jr_set_has(&set, cpu))
+            return i;
+    }
+    return 0;
+}
+
+static void add_core(struct jr_resolver *r, struct pool *pool,
+                     const struct jr_set *cpus)
+{
+    pool->cores[pool->count++] =
+        (struct core){cpu_numa_node(r, cpus->ranges[0].first), *cpus};
+}
+
+static int compare_core_nodes(const void *a, const void *b)
+{
+    const struct core *left = a, *right = b;
+    uint32_t x = left->cpus.ranges[0].first, y = right->cpus.ranges[0].first;
+    if (left->node != right->node)
+        return left->node < right->node ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* False when the CPUs are not known. */
+static bool fill_pool(struct jr_resolver *r, struct pool *pool)
+{
+    const struct jr_hw_cpus *cpus = &r->hw->cpus;
+    struct jr_set all;
+    uint32_t last = 0;
+    *pool = (struct pool){.nodes = cpus->numa_count ? cpus->numa_count : 1};
+    if (!parse_cpu_list(r, &all, cpus->set) || !jr_set_max(&all, &last))
+        return false;
+    pool->cores = jr_arena_array(r->arena, last + 1, sizeof *pool->cores);
+    if (pool->cores == NULL)
+        return false;
+    for (size_t i = 0; i < cpus->cores.count && pool->count <= last; i++) {
+        struct jr_set core;
+        if (parse_cpu_list(r, &core, cpus->cores.items[i]))
+            add_core(r, pool, &core);
+    }
+    for (uint32_t cpu = 0; cpus->cores.count == 0 && cpu <= last; cpu++) {
+        struct jr_range *range = jr_arena_alloc(r->arena, sizeof *range);
+        if (range == NULL || !jr_set_has(&all, cpu))
+            continue;
+        *range = (struct jr_range){cpu, cpu, 1};
+        add_core(r, pool, &(struct jr_set){.ranges = range, .count = 1});
+    }
+    qsort(pool->cores, pool->count, sizeof *pool->cores, compare_core_nodes);
+    return pool->count > 0;
+}
+
+static int compare_cpus(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The CPUs of cores `from` to before `to`, as text. */
+static char *print_cores(struct jr_resolver *r, const struct pool *pool,
+                         uint32_t from, uint32_t to)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    uint32_t *numbers = NULL;
+    size_t count = 0;
+    for (uint32_t i = from; i < to; i++)
+        for (size_t j = 0; j < pool->cores[i].cpus.count; j++) {
+            const struct jr_range *range = &pool->cores[i].cpus.ranges[j];
+            for (uint32_t cpu = range->first; cpu <= range->last;
+                 cpu += range->step) {
+                uint32_t *slot =
+                    jr_arena_push(r->arena, &numbers, &count, sizeof *slot);
+                if (slot != NULL)
+                    *slot = cpu;
+            }
+        }
+    if (count > 0)
+        qsort(numbers, count, sizeof *numbers, compare_cpus);
+    jr_set_print(&text, numbers, count);
+    return jr_buf_keep(&text, r->arena);
+}
+
+/* Share `k` of `n` of something: at least one, and shared where there are more
+ * that want it. */
+static void slice_of(uint32_t k, uint32_t n, uint32_t size, uint32_t *ret_from,
+                     uint32_t *ret_to)
+{
+    *ret_from = (uint32_t)((uint64_t)k * size / n);
+    *ret_to = (uint32_t)(((uint64_t)k + 1) * size / n);
+    if (*ret_to == *ret_from)
+        *ret_to = *ret_from + 1;
+}
+
+/* The first core at or beyond a node. */
+static uint32_t first_cpu_of(const struct pool *pool, uint32_t node)
+{
+    uint32_t i = 0;
+    while (i < pool->count && pool->cores[i].node < node)
+        i++;
+    return i;
+}
+
+/* The NUMA node of a rank's device, by position; NOWHERE when it is not known,
+ * or this process has no CPU of it. */
+static uint32_t device_node(const struct jr_resolver *r, uint32_t rank)
+{
+    const struct jr_job *job = &r->out->job;
+    const struct jr_hw *hw = r->hw;
+    if (job->own.devices_count == 0)
+        return NOWHERE;
+    const struct jr_hw_device *device = jr_device_find(
+        hw, job->device, job->own.devices[rank % job->own.devices_count]);
+    for (uint32_t i = 0; device != NULL && i < hw->cpus.numa_count; i++)
+        if (device->numa_node == (int)hw->cpus.numa[i].index)
+            return i;
+    return NOWHERE;
+}
+
+/* Count the ranks of each node. */
+static bool count_users(struct jr_resolver *r, struct pool *pool)
+{
+    uint32_t ranks = jr_place_here(r);
+    pool->users = jr_arena_array(r->arena, pool->nodes, sizeof(uint32_t));
+    pool->served = jr_arena_array(r->arena, pool->nodes, sizeof(uint32_t));
+    for (uint32_t i = 0; !r->arena->failed && i < ranks; i++)
+        pool->users[device_node(r, i)]++;
+    return !r->arena->failed;
+}
+
+/* The share of the next rank among those whose devices are on the same node. */
+static void share_of_device(const struct jr_resolver *r,
+                            const struct pool *pool, uint32_t rank,
+                            uint32_t bounds[2])
+{
+    uint32_t node = device_node(r, rank), first = first_cpu_of(pool, node);
+    slice_of(pool->served[node]++, pool->users[node],
+             first_cpu_of(pool, node + 1) - first, &bounds[0], &bounds[1]);
+    bounds[0] += first;
+    bounds[1] += first;
+}
+
+static void find_share(struct jr_resolver *r, const struct pool *pool,
+                       enum jr_bind bind, uint32_t rank, uint32_t bounds[2])
+{
+    uint32_t ranks = jr_place_here(r);
+    if (bind == JR_BIND_DEVICE) {
+        share_of_device(r, pool, rank, bounds);
+        return;
+    }
+    slice_of(rank, ranks, bind == JR_BIND_NUMA ? pool->nodes : pool->count,
+             &bounds[0], &bounds[1]);
+    if (bind == JR_BIND_NUMA) {
+        bounds[0] = first_cpu_of(pool, bounds[0]);
+        bounds[1] = first_cpu_of(pool, bounds[1]);
+    }
+}
+
+/* Fill the job's slots. Ranks that share a slot share its text. */
+static void make_slots(struct jr_resolver *r, const struct pool *pool,
+                       enum jr_bind bind)
+{
+    struct jr_job *job = &r->out->job;
+    uint32_t ranks = jr_place_here(r), last[2] = {0, 0};
+    job->own.slots = jr_arena_array(r->arena, ranks, sizeof *job->own.slots);
+    for (uint32_t i = 0; i < ranks && job->own.slots != NULL; i++) {
+        uint32_t bounds[2];
+        find_share(r, pool, bind, i, bounds);
+        bool same = i > 0 && memcmp(bounds, last, sizeof last) == 0;
+        job->own.slots[i] = same ? job->own.slots[i - 1]
+                                 : print_cores(r, pool, bounds[0], bounds[1]);
+        memcpy(last, bounds, sizeof last);
+        uint32_t cores = bounds[1] - bounds[0];
+        if (bind != JR_BIND_NUMA &&
+            (r->slot_cores == 0 || cores < r->slot_cores))
+            r->slot_cores = cores;
+        job->own.slots_count++;
+    }
+}
+
+static bool has_locality(const struct jr_resolver *r)
+{
+    uint32_t ranks = jr_place_here(r);
+    for (uint32_t i = 0; i < ranks; i++)
+        if (device_node(r, i) == NOWHERE)
+            return false;
+    return ranks > 0;
+}
+
+static enum jr_bind parse_bind(const char *word)
+{
+#define BIND_WORD(name, word, help) word,
+    static const char *const words[] = {JR_BINDS(BIND_WORD)};
+    unsigned i = 0;
+    while (i < JR_BIND_COUNT - 1u && strcmp(words[i], word) != 0)
+        i++;
+    return (enum jr_bind)i;
+}
+
+/* What a profile leaves out is no fault of the spec; this machine's is. */
+static enum jr_fired refuse_binding(struct jr_resolver *r, struct jr_cell *out,
+                                    const char *lacks)
+{
+    if (!r->hw->real) {
+        out->detail = jr_arena_printf(r->arena, "%s here", lacks);
+        r->out->job.unbound = jr_arena_printf(
+            r->arena, "%s; the CPUs are not known in advance: %s there",
+            out->text, lacks);
+        return JR_FIRED;
+    }
+    jr_rules_show(r, JR_BIND, out);
+    struct jr_diag *diag = jr_rules_refuse(
+        r, 432, JR_BIT(JR_BIND), "bind %s, but %s here", out->text, lacks);
+    jr_diag_help(r->diags, diag, "bind: none leaves the CPUs to the kernel");
+    return JR_FAILED;
+}
+
+static enum jr_bind choose_bind(struct jr_resolver *r, struct jr_cell *out)
+{
+    out->text = r->spec->bind;
+    if (out->text != NULL) {
+        jr_cell_state(r, out, "bind");
+    } else if (r->hw->cpus.numa_count > 1 && has_locality(r)) {
+        out->text = "device";
+        out->rule = "devices have NUMA nodes";
+    } else {
+        out->text = "none";
+        out->origin = JR_ORIGIN_DEFAULT;
+        out->rule = "no device with a NUMA node to choose";
+    }
+    return parse_bind(out->text);
+}
+
+enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_cell *out)
+{
+    struct pool pool;
+    enum jr_bind bind = choose_bind(r, out);
+    if (bind == JR_BIND_NONE)
+        return JR_FIRED;
+    if (!fill_pool(r, &pool))
+        return refuse_binding(r, out, "the CPUs are not known");
+    if (bind == JR_BIND_DEVICE && !has_locality(r))
+        return refuse_binding(r, out,
+                              "not every device has a NUMA node with CPUs");
+    if (bind == JR_BIND_DEVICE && !count_users(r, &pool))
+        return JR_FAILED;
+    make_slots(r, &pool, bind);
+    return JR_FIRED;
+}

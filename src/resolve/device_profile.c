@@ -1,0 +1,366 @@
+#include <fnmatch.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <jobrun/contract.h>
+
+#include "base/did_you_mean.h"
+#include "base/num.h"
+#include "base/utf8.h"
+#include "resolve/facts.h"
+
+#include "base/banned.h"
+
+#define DIGITS "0123456789"
+#define FORM   "NODESxDEVICES[:MODEL][,CPUSc][,MEMg], as 2x8:H100,96c,1024g"
+
+/* Models by name, any case; `*` stands for whatever follows. */
+struct models {
+    enum jr_device kind;
+    const char *names[40];
+};
+
+static const struct models models[] = {
+    {JR_DEVICE_CUDA,
+     {"H100", "H200", "H20", "H800", "GH200", "A100", "A800", "A10",   "A10G",
+      "A2",   "A16",  "A30", "A40",  "B100",  "B200", "B300", "GB200", "GB300",
+      "V100", "P100", "T4",  "L4",   "L40",   "L40S", "RTX*", "GTX*"}},
+    {JR_DEVICE_ROCM,
+     {"MI100", "MI210", "MI250", "MI250X", "MI300A", "MI300X", "MI308X",
+      "MI325X", "MI350X", "MI355X"}},
+    {JR_DEVICE_XPU,
+     {"PVC", "Max1100", "Max1550", "K200", "R200", "R300", "P800"}},
+    {JR_DEVICE_HPU, {"Gaudi", "Gaudi2", "Gaudi3"}},
+    {JR_DEVICE_NPU, {"910", "910A", "910B", "910C", "Ascend*"}},
+    {JR_DEVICE_MLU, {"MLU290", "MLU370", "MLU590"}},
+};
+
+enum { KINDS = sizeof models / sizeof models[0] };
+
+/* What the shorthand says. */
+struct machines {
+    uint32_t nodes, devices, cpus, memory;
+    enum jr_device kind;
+    const char *model;
+};
+
+/* Its numbers; the ones that follow a comma are told apart by their unit. */
+enum { NODES, DEVICES, CPUS, MEMORY, AMOUNTS };
+
+struct amount {
+    const char *what;
+    uint32_t least, most;
+    char unit;
+    size_t at; /* in struct machines */
+};
+
+static const struct amount amounts[] = {
+    [NODES] = {"the number of nodes", 1, 1 << 20, 'x',
+               offsetof(struct machines, nodes)},
+    [DEVICES] = {"the number of devices", 0, 1024, '\0',
+                 offsetof(struct machines, devices)},
+    [CPUS] = {"the number of CPUs", 1, 65536, 'c',
+              offsetof(struct machines, cpus)},
+    [MEMORY] = {"the memory in GiB", 1, 1 << 20, 'g',
+                offsetof(struct machines, memory)},
+};
+
+/* A profile that is read, and how far. */
+struct reading {
+    const char *text;
+    struct jr_span stated; /* where the text stands */
+    const char *at;
+    struct jr_arena *arena;
+    struct jr_diags *diags;
+};
+
+/* Columns count code points. */
+static uint32_t text_column(const char *text, const char *at)
+{
+    return 1 + (uint32_t)jr_utf8_points(text, (size_t)(at - text));
+}
+
+/* The `len` bytes at the place that is read now; all of the text where it does
+ * not stand as it reads (escapes, folded lines). */
+static struct jr_span span_here(const struct reading *s, size_t len)
+{
+    struct jr_span span = s->stated;
+    uint32_t points = text_column(s->text, s->text + strlen(s->text)) - 1;
+    uint32_t width = span.end_column - span.column;
+    bool quoted = width == points + 2;
+    if (span.line != span.end_line || (width != points && !quoted))
+        return span;
+    uint32_t start = span.column + quoted - 1;
+    span.column = start + text_column(s->text, s->at);
+    span.end_column = start + text_column(s->text, s->at + len);
+    return span;
+}
+
+static void help_form(struct jr_diags *diags, struct jr_diag *diag)
+{
+    jr_diag_help(diags, diag, "write " FORM ", or the path of a facts file");
+}
+
+/* Complain about what stands here up to the next part. */
+static bool refuse_profile(struct reading *s, const char *what)
+{
+    size_t len = strcspn(s->at, ",:");
+    if (len == 0 && *s->at != '\0')
+        len = 1;
+    struct jr_diag *diag =
+        jr_diags_error(s->diags, 480, span_here(s, len), NULL,
+                       len == 0 ? "%s is missing at the end of the profile"
+                                : "%s belongs here in the profile",
+                       what);
+    help_form(s->diags, diag);
+    return false;
+}
+
+/* A number, stepped over. */
+static bool read_amount_number(struct reading *s, const struct amount *amount,
+                               struct machines *ret)
+{
+    size_t len = strspn(s->at, DIGITS);
+    if (len == 0)
+        return refuse_profile(s, amount->what);
+    const char *digits = jr_arena_strndup(s->arena, s->at, len);
+    uint32_t value;
+    if (digits == NULL)
+        return false;
+    if (!jr_num_u32(digits, &value) || value < amount->least ||
+        value > amount->most) {
+        jr_diags_error(s->diags, 480, span_here(s, len), NULL,
+                       "%s is from %u to %u, not %s", amount->what,
+                       amount->least, amount->most, digits);
+        return false;
+    }
+    s->at += len;
+    *(uint32_t *)(void *)((char *)ret + amount->at) = value;
+    return true;
+}
+
+static bool find_model(struct machines *ret, const char *name)
+{
+    for (size_t i = 0; i < KINDS; i++) {
+        for (const char *const *known = models[i].names; *known; known++) {
+            if (fnmatch(*known, name, FNM_CASEFOLD) != 0)
+                continue;
+            ret->kind = models[i].kind;
+            ret->model = strchr(*known, '*') == NULL ? *known : name;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *nearest_model(const char *name)
+{
+    const char *nearest = NULL;
+    for (size_t i = 0; nearest == NULL && i < KINDS; i++)
+        nearest = jr_word_nearest(name, models[i].names);
+    return nearest;
+}
+
+static void report_unknown_model(struct reading *s, const char *name)
+{
+    JR_BUF_CLEANUP struct jr_buf known = JR_BUF_INIT;
+    const char *nearest = nearest_model(name);
+    if (nearest != NULL)
+        jr_buf_printf(&known, "did you mean '%s'? ", nearest);
+    jr_buf_str(&known, "known are");
+    for (size_t i = 0; i < KINDS; i++)
+        for (const char *const *model = models[i].names; *model; model++)
+            jr_buf_printf(&known, " %s", *model);
+    struct jr_diag *diag =
+        jr_diags_error(s->diags, 481, span_here(s, strlen(name)), NULL,
+                       "unknown device model '%s'", name);
+    jr_diag_help(s->diags, diag, "%s", known.failed ? "" : known.data);
+}
+
+/* The model after a colon, up to the next comma. */
+static bool read_model(struct reading *s, struct machines *ret)
+{
+    size_t len = strcspn(s->at, ",");
+    const char *name = jr_arena_strndup(s->arena, s->at, len);
+    if (len == 0)
+        return refuse_profile(s, "the model of the devices");
+    if (name == NULL)
+        return false;
+    if (!find_model(ret, name)) {
+        report_unknown_model(s, name);
+        return false;
+    }
+    s->at += len;
+    return true;
+}
+
+/* "96c" or "1024g" after a comma. */
+static bool read_amount(struct reading *s, struct machines *ret)
+{
+    const char *unit = s->at + strspn(s->at, DIGITS);
+    const struct amount *amount = &amounts[CPUS];
+    while (amount < &amounts[AMOUNTS] && amount->unit != *unit)
+        amount++;
+    if (amount == &amounts[AMOUNTS])
+        return refuse_profile(s, "CPUSc or MEMg");
+    if (*(uint32_t *)(void *)((char *)ret + amount->at) != 0)
+        return refuse_profile(s, "something that is not there yet");
+    if (!read_amount_number(s, amount, ret))
+        return false;
+    s->at++;
+    return true;
+}
+
+static bool read_profile_shorthand(struct reading *s, struct machines *ret)
+{
+    if (!read_amount_number(s, &amounts[NODES], ret))
+        return false;
+    if (*s->at != 'x')
+        return refuse_profile(s, "x and the number of devices");
+    s->at++;
+    if (!read_amount_number(s, &amounts[DEVICES], ret))
+        return false;
+    if (*s->at == ':' && (s->at++, !read_model(s, ret)))
+        return false;
+    while (*s->at == ',')
+        if (s->at++, !read_amount(s, ret))
+            return false;
+    return *s->at == '\0' || refuse_profile(s, "a comma or nothing");
+}
+
+/* Make the facts that the shorthand stands for. Every CPU counts as a core. */
+static void make_facts(struct jr_hw *hw, struct jr_arena *arena,
+                       const struct machines *machines)
+{
+    uint32_t cpus = machines->cpus;
+    hw->nodes = machines->nodes;
+    hw->memory = (uint64_t)machines->memory << 30;
+    hw->cpus.online = hw->cpus.usable = hw->cpus.usable_cores = cpus;
+    if (cpus > 0)
+        hw->cpus.set =
+            cpus == 1 ? "0" : jr_arena_printf(arena, "0-%u", cpus - 1);
+    hw->devices = jr_arena_array(arena, machines->devices, sizeof *hw->devices);
+    if (hw->devices != NULL)
+        hw->devices_count = machines->devices;
+    for (uint32_t i = 0; i < hw->devices_count; i++)
+        hw->devices[i] = (struct jr_hw_device){.kind = machines->kind,
+                                               .index = i,
+                                               .model = machines->model,
+                                               .numa_node = -1,
+                                               .visible = true};
+}
+
+/* The value of the option, as a text of its own. */
+static struct jr_span span_of_option(struct jr_arena *arena, const char *value)
+{
+    struct jr_source *source = jr_arena_alloc(arena, sizeof *source);
+    if (source == NULL)
+        return (struct jr_span){0};
+    *source = (struct jr_source){
+        .name = "--on", .text = value, .len = strlen(value), .option = true};
+    uint32_t end = text_column(value, value + source->len);
+    return (struct jr_span){source, 1, 1, 1, end};
+}
+
+static int load_shorthand(struct jr_hw *ret, struct reading *s)
+{
+    struct machines machines = {.kind = JR_DEVICE_CUDA};
+    char *text = jr_arena_strdup(s->arena, s->text);
+    if (text == NULL)
+        return -1;
+    s->text = s->at = text;
+    if (s->stated.line == 0)
+        s->stated = span_of_option(s->arena, text);
+    if (!read_profile_shorthand(s, &machines))
+        return -1;
+    make_facts(ret, s->arena, &machines);
+    return 0;
+}
+
+/* A file that cannot be read may be meant as a shorthand, as `H100x8`; it is
+ * told where it is named. */
+static int load_file(struct jr_hw *ret, struct reading *s)
+{
+    size_t before = s->diags->count;
+    int got = jr_facts_load(ret, s->arena, s->text, s->diags);
+    for (size_t i = before; i < s->diags->count; i++) {
+        struct jr_diag *diag = &s->diags->items[i];
+        bool whole = diag->span.line == 0;
+        if (whole)
+            help_form(s->diags, diag);
+        if (s->stated.line == 0)
+            continue;
+        if (!whole) {
+            jr_diag_relate(s->diags, diag, s->stated, "this target");
+            continue;
+        }
+        diag->span = s->stated;
+        diag->message =
+            jr_arena_printf(&s->diags->arena, "%s: %s", s->text, diag->message);
+    }
+    return got;
+}
+
+static struct jr_hw blank_machine(const char *origin)
+{
+    return (struct jr_hw){
+        .origin = origin,
+        .scheduler = {.node_rank = -1},
+        .port_low = JR_HW_PORT_LOW,
+        .port_high = JR_HW_PORT_HIGH,
+    };
+}
+
+static int load_profile(struct jr_hw *ret, const char *origin,
+                        struct reading *s)
+{
+    struct jr_hw hw = blank_machine(origin);
+    int got = jr_profile_is_shorthand(s->text) ? load_shorthand(&hw, s)
+                                               : load_file(&hw, s);
+    if (s->arena->failed) {
+        jr_diags_error(s->diags, 100, s->stated, NULL,
+                       "out of memory as the profile was read");
+        return -1;
+    }
+    if (got == 0)
+        *ret = hw;
+    return got;
+}
+
+int jr_profile_load(struct jr_hw *ret, struct jr_arena *arena,
+                    const char *profile, struct jr_diags *diags)
+{
+    struct reading s = {.text = profile, .arena = arena, .diags = diags};
+    return load_profile(ret, jr_arena_printf(arena, "--on %s", profile), &s);
+}
+
+int jr_profile_load_target(struct jr_hw *ret, struct jr_arena *arena,
+                           const char *profile, struct jr_span at,
+                           struct jr_diags *diags)
+{
+    struct reading s = {profile, at, NULL, arena, diags};
+    return load_profile(ret, "the target", &s);
+}
+
+int jr_profile_read(struct jr_hw *ret, struct jr_arena *arena, const char *name,
+                    const char *text, size_t len, struct jr_diags *diags)
+{
+    struct jr_hw hw = blank_machine("hardware");
+    if (jr_facts_read(&hw, arena, name, text, len, diags) != 0)
+        return -1;
+    *ret = hw;
+    return 0;
+}
+
+enum jr_status jr_profile_status(const struct jr_diags *diags, size_t first)
+{
+    enum jr_status status = JR_STATUS_UNRESOLVED;
+    for (size_t i = first; i < diags->count; i++) {
+        if (strcmp(diags->items[i].code, "JR0100") == 0)
+            return JR_STATUS_LAUNCH;
+        if (diags->items[i].severity == JR_SEVERITY_ERROR &&
+            strcmp(diags->items[i].code, "JR0486") != 0)
+            status = JR_STATUS_USAGE;
+    }
+    return status;
+}

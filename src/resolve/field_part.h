@@ -1,0 +1,30 @@
+/*
+ * What the fields of a spec are about: the experiment, or only where it ran,
+ * what it is called, how it was watched and written down. The rows of the field
+ * table say it; here it is looked up.
+ */
+#ifndef JR_FIELD_PART_H
+#define JR_FIELD_PART_H
+
+#include "doc/doc.h"
+#include "spec/field.h"
+
+/* The part of a top-level key, or of the dotted path below one: that of the
+ * innermost field that the path leads to. What is no field is the experiment's,
+ * but for the user's own keys. */
+enum jr_part jr_part_of(const char *path);
+const char *jr_part_word(enum jr_part part);
+
+/* Whether a top-level field is placement that the resolver found: a rerun finds
+ * it anew. */
+bool jr_part_moves(const char *key);
+
+/* Leave in a resolved tree, in place, what makes the experiment, without what
+ * is at its default or follows from the rest. */
+void jr_part_keep_experiment(struct jr_node *root);
+
+/* Put paths of the experiment that are within a git work tree in relation to
+ * its top ("./jobs/train.py"), in place; new texts live in `arena`. */
+void jr_part_relate_paths(struct jr_arena *arena, struct jr_node *root);
+
+#endif

@@ -1,0 +1,104 @@
+#include "resolve/node_resources.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "resolve/resolve.h"
+
+#include "base/banned.h"
+
+const struct jr_seats *jr_seats_of(const struct jr_job *job, uint32_t node)
+{
+    return job->seats != NULL ? &job->seats[node] : &job->own;
+}
+
+static void set_texts(json_t *object, const char *key, char *const *items,
+                      uint32_t count)
+{
+    json_t *list = count > 0 ? json_array() : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        jr_json_append(list, jr_json_str(items[i]));
+    if (list != NULL)
+        jr_json_set(object, key, list);
+}
+
+void jr_seats_tell(struct jr_buf *out, const struct jr_seats *seats)
+{
+    json_t *object = json_object();
+    jr_json_set_int(object, "threads", seats->threads);
+    set_texts(object, "devices", seats->devices, seats->devices_count);
+    set_texts(object, "cpus", seats->slots, seats->slots_count);
+    if (seats->device_model != NULL)
+        jr_json_set_str(object, "model", seats->device_model);
+    jr_json_print(out, object, 0);
+    json_decref(object);
+}
+
+/* Ranks that share CPUs share the text. False: it is no list of texts. */
+static bool get_texts(const json_t *list, struct jr_arena *arena, char ***ret,
+                      uint32_t *ret_count)
+{
+    size_t count = json_array_size(list);
+    char **items = jr_arena_array(arena, count, sizeof *items);
+    for (size_t i = 0; items != NULL && i < count; i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        if (text == NULL)
+            return false;
+        bool same =
+            i > 0 && items[i - 1] != NULL && strcmp(items[i - 1], text) == 0;
+        items[i] = same ? items[i - 1] : jr_arena_strdup(arena, text);
+    }
+    *ret = items;
+    *ret_count = (uint32_t)count;
+    return list == NULL || json_is_array(list);
+}
+
+int jr_seats_read(struct jr_seats *ret, struct jr_arena *arena,
+                  const char *text, size_t len)
+{
+    json_t *object = jr_json_parse(text, len, NULL);
+    struct jr_seats seats = {
+        .threads = jr_json_get_u32(object, "threads"),
+        .device_model =
+            jr_arena_strdup(arena, jr_json_get_str(object, "model")),
+    };
+    bool good = seats.threads > 0 &&
+                get_texts(json_object_get(object, "devices"), arena,
+                          &seats.devices, &seats.devices_count) &&
+                get_texts(json_object_get(object, "cpus"), arena, &seats.slots,
+                          &seats.slots_count);
+    json_decref(object);
+    if (good)
+        *ret = seats;
+    return good ? 0 : -1;
+}
+
+static bool same_devices(const struct jr_seats *a, const struct jr_seats *b)
+{
+    bool same = a->devices_count == b->devices_count;
+    for (uint32_t i = 0; same && i < a->devices_count; i++)
+        same = strcmp(a->devices[i], b->devices[i]) == 0;
+    return same;
+}
+
+bool jr_seats_differ(const struct jr_job *job)
+{
+    bool differ = false;
+    for (uint32_t i = 1; job->seats != NULL && i < job->nodes; i++)
+        differ = differ || !same_devices(&job->seats[0], &job->seats[i]);
+    return differ;
+}
+
+void jr_seats_take(struct jr_resolution *resolution, struct jr_seats *each)
+{
+    resolution->job.seats = each;
+    if (!jr_seats_differ(&resolution->job))
+        return;
+    for (size_t i = 0; i < resolution->provenance_count; i++) {
+        struct jr_provenance *row = &resolution->provenance[i];
+        if (strcmp(row->field, "devices") != 0)
+            continue;
+        row->value = "all";
+        row->rule = "all that are visible; nodes have others than the first";
+    }
+}

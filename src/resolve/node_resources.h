@@ -1,0 +1,33 @@
+/*
+ * The seats of ranks: what each gets of its node. A resolved job has those of
+ * the node that it was resolved for; the head of several nodes has each node's,
+ * in that node's own words, for no other knows them.
+ */
+#ifndef JR_NODE_RESOURCES_H
+#define JR_NODE_RESOURCES_H
+
+#include "base/buf.h"
+#include "resolve/job.h"
+
+struct jr_resolution;
+
+/* Those on a node, as far as they are known. */
+const struct jr_seats *jr_seats_of(const struct jr_job *job, uint32_t node);
+
+/* Append them as JSON: what there is none of is left out. */
+void jr_seats_tell(struct jr_buf *out, const struct jr_seats *seats);
+
+/* Read them, in `arena`. -1: it is something else. Without memory the arena has
+ * failed. */
+int jr_seats_read(struct jr_seats *ret, struct jr_arena *arena,
+                  const char *text, size_t len);
+
+/* Make them the job's, one for each node: they live as long as it does. What
+ * the resolved spec can say of all nodes together is changed to that: `devices`
+ * is `all` where they differ. */
+void jr_seats_take(struct jr_resolution *resolution, struct jr_seats *each);
+
+/* Whether nodes have other devices than the first. */
+bool jr_seats_differ(const struct jr_job *job);
+
+#endif

@@ -1,0 +1,226 @@
+#include "resolve/port_lease.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/num.h"
+#include "base/user.h"
+
+#include "base/banned.h"
+
+/* How often the kernel may propose a port that another job has leased. */
+#define ANY_TRIES 64
+
+#define PREFIX  "jobrun-port-"
+#define UNKNOWN ((struct jr_holder){.uid = (uid_t)-1})
+
+/* The name that all users have for a port, or the one of `user`. */
+static socklen_t lease_name(struct sockaddr_un *ret, uint32_t port,
+                            const uid_t *user)
+{
+    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+    char *text = ret->sun_path + 1;
+    size_t size = sizeof ret->sun_path - 1;
+    int len = user == NULL ? snprintf(text, size, PREFIX "%u", port)
+                           : snprintf(text, size, PREFIX "%u-%u", port, *user);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+                       (size_t)len);
+}
+
+/* Who holds a lease: a jobrun listens, so the kernel tells. */
+static struct jr_holder find_lease_holder(uint32_t port, const uid_t *user)
+{
+    struct sockaddr_un name;
+    socklen_t len = lease_name(&name, port, user);
+    struct ucred peer = {0};
+    socklen_t size = sizeof peer;
+    JR_CLOSE int fd =
+        socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || connect(fd, (const struct sockaddr *)&name, len) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+        return UNKNOWN;
+    return (struct jr_holder){peer.pid, peer.uid};
+}
+
+/* Say who has the port, as far as that is known. */
+static int refuse_port(struct jr_error *err, uint32_t port, const char *how,
+                       const struct jr_holder *holder)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (holder->pid > 0)
+        jr_buf_printf(&text, "pid %d", (int)holder->pid);
+    else
+        jr_buf_str(&text, "another process");
+    if (holder->uid != (uid_t)-1 && holder->uid != geteuid()) {
+        jr_buf_str(&text, " of user ");
+        jr_user_print(&text, holder->uid);
+    }
+    jr_error_set(err, JR_STATUS_UNRESOLVED, "%u is %s %s", port, how,
+                 text.failed ? "another process" : text.data);
+    if (err != NULL)
+        err->sys = EADDRINUSE;
+    return -1;
+}
+
+/* Take a name; -1 with errno, EADDRINUSE where somebody has it. */
+static int hold_lease_name(uint32_t port, const uid_t *user)
+{
+    struct sockaddr_un name;
+    socklen_t len = lease_name(&name, port, user);
+    JR_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&name, len) == 0 &&
+        listen(fd, SOMAXCONN) == 0)
+        return jr_steal_fd(&fd);
+    return -1;
+}
+
+/* The port of a name that all users have, in a line of /proc/net/unix; 0. */
+static uint32_t is_leased_in(const char *line)
+{
+    const char *name = strstr(line, " @" PREFIX);
+    uint64_t port = 0;
+    if (name == NULL)
+        return 0;
+    name += sizeof " @" PREFIX - 1;
+    if (!jr_num_digits(&name, &port) || *name != '\n' || port > UINT16_MAX)
+        return 0;
+    return (uint32_t)port;
+}
+
+/* How many leases there are, whosever they are; at most so many of them go to
+ * `ports`. */
+static size_t list_leases(uint32_t *ports, size_t most)
+{
+    char line[256];
+    size_t count = 0;
+    FILE *file = fopen("/proc/net/unix", "re");
+    while (file != NULL && count < most &&
+           fgets(line, sizeof line, file) != NULL) {
+        uint32_t port = is_leased_in(line);
+        if (port != 0)
+            ports[count++] = port;
+    }
+    if (file != NULL)
+        (void)fclose(file);
+    return count;
+}
+
+/* Whether the holder has more leases than others need to honour. Where there
+ * are few in all, nobody has. */
+static bool is_squatter(const struct jr_holder *holder)
+{
+    JR_FREE uint32_t *ports = calloc(UINT16_MAX, sizeof *ports);
+    size_t count = ports == NULL ? 0 : list_leases(ports, UINT16_MAX);
+    size_t theirs = 0;
+    if (count <= JR_LEASES_MOST)
+        return false;
+    for (size_t i = 0; i < count && theirs <= JR_LEASES_MOST; i++)
+        theirs += find_lease_holder(ports[i], NULL).uid == holder->uid;
+    return theirs > JR_LEASES_MOST;
+}
+
+/* The name that all users have is a squatter's: ours keeps our own jobs apart.
+ * Where that is squatted, too, any socket stands for the lease. */
+static int hold_user_lease(uint32_t port, struct jr_error *err)
+{
+    const uid_t own = geteuid();
+    int fd = hold_lease_name(port, &own);
+    if (fd < 0 && errno == EADDRINUSE) {
+        struct jr_holder holder = find_lease_holder(port, &own);
+        if (holder.uid == own)
+            return refuse_port(err, port, "leased by jobrun,", &holder);
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    }
+    if (fd < 0)
+        return jr_error_sys(err, JR_STATUS_UNRESOLVED, "cannot lease port %u",
+                            port);
+    return fd;
+}
+
+static int lease_port(uint32_t port, struct jr_error *err)
+{
+    int fd = hold_lease_name(port, NULL);
+    if (fd >= 0)
+        return fd;
+    if (errno != EADDRINUSE)
+        return jr_error_sys(err, JR_STATUS_UNRESOLVED, "cannot lease port %u",
+                            port);
+    struct jr_holder holder = find_lease_holder(port, NULL);
+    if (holder.uid == geteuid() || !is_squatter(&holder))
+        return refuse_port(err, port, "leased by jobrun,", &holder);
+    return hold_user_lease(port, err);
+}
+
+/* Bind as rank 0 will; 0, or -1 with errno. A machine without IPv6 is fine. */
+static int try_bind(int family, uint32_t port)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address = {.any = {.sa_family = (sa_family_t)family}};
+    socklen_t len = family == AF_INET ? sizeof address.v4 : sizeof address.v6;
+    int on = 1;
+    address.v4.sin_port = htons((uint16_t)port); /* where v6 has its own */
+    JR_CLOSE int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return errno == EAFNOSUPPORT ? 0 : -1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (family == AF_INET6)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    if (bind(fd, &address.any, len) == 0 || errno == EADDRNOTAVAIL)
+        return 0;
+    return -1;
+}
+
+int jr_lease_take(uint32_t port, struct jr_error *err)
+{
+    JR_CLOSE int fd = lease_port(port, err);
+    if (fd < 0)
+        return -1;
+    if (try_bind(AF_INET, port) == 0 && try_bind(AF_INET6, port) == 0)
+        return jr_steal_fd(&fd);
+    if (errno == EADDRINUSE) {
+        struct jr_holder owner = jr_lease_owner(port);
+        return refuse_port(err, port, "in use by", &owner);
+    }
+    return jr_error_sys(err, JR_STATUS_UNRESOLVED, "cannot bind port %u", port);
+}
+
+static int propose_port(uint32_t *ret_port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t len = sizeof address;
+    JR_CLOSE int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, len) != 0 ||
+        getsockname(fd, (struct sockaddr *)&address, &len) != 0)
+        return -1;
+    *ret_port = ntohs(address.sin_port);
+    return 0;
+}
+
+int jr_lease_any(uint32_t *ret_port, struct jr_error *err)
+{
+    struct jr_error last = {0};
+    uint32_t port;
+    for (int i = 0; i < ANY_TRIES; i++) {
+        if (propose_port(&port) != 0)
+            return jr_error_sys(err, JR_STATUS_UNRESOLVED,
+                                "cannot find a free port");
+        int fd = jr_lease_take(port, &last);
+        if (fd < 0)
+            continue;
+        *ret_port = port;
+        return fd;
+    }
+    return jr_error_set(err, JR_STATUS_UNRESOLVED, "no port is free: %s",
+                        last.text);
+}

@@ -1,0 +1,14 @@
+/* Orders from the other nodes of a job, by the link of jr_run_options. */
+#ifndef JR_COMMANDS_H
+#define JR_COMMANDS_H
+
+struct jr_runner;
+
+/* Before descriptors move into their slots: take copies of the link's. Returns
+ * 0, or -1 with errno; without a link nothing is done. */
+int jr_orders_keep(struct jr_runner *runner);
+
+/* Listen, once there is a loop. */
+int jr_orders_open(struct jr_runner *runner);
+
+#endif

@@ -1,0 +1,233 @@
+/*
+ * The ends of ranks that have to return: functions, library steps, and with
+ * `exit_barrier` scripts and modules too.
+ *
+ * Such a rank has a control socket (its descriptor 3, which the worker keeps
+ * to itself). It says `b` before it calls its function; `r` once it has
+ * returned and its result is written, `f` once it has told its exception, or
+ * `x` and a code that is not 0 when it is going to exit with that, and then
+ * waits for a byte, or for the end of the socket, before it goes on to its end
+ * (first_failure.c). Whatever the rank forks has the socket too, and is not the
+ * rank: only the word of the process that jobrun started counts (control.h).
+ *
+ * With `exit_barrier` it gets that when every rank has returned, those of the
+ * job's other nodes too (run.h: the link), or one has ended in another way, or
+ * the run is stopped; else at once. From
+ * then on it has `timeouts.exit` to end: threads that are no daemons and
+ * atexit handlers may take for ever. After that it gets SIGKILL; a rank that
+ * has returned has delivered all the same, and the report warns.
+ */
+#include "run/policies/exit_barrier.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "run/runner.h"
+#include "spawn/control.h"
+
+#include "base/banned.h"
+
+#define MS UINT64_C(1000000)
+
+static bool is_awaited_alive(const struct jr_rank_run *rank)
+{
+    return rank->pid != 0 && rank->watch.fd >= 0;
+}
+
+static void send_go(const struct jr_rank_run *rank)
+{
+    (void)send(rank->control.fd, "g", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* Let it go, and give it its time. */
+static void let_rank_exit(struct jr_rank_run *rank)
+{
+    struct jr_runner *runner = rank->runner;
+    uint64_t limit_ms = runner->plan->policy->timeouts.exit_ms;
+    if (rank->control.fd < 0 || rank->leave_by != 0)
+        return;
+    send_go(rank);
+    if (limit_ms == 0)
+        return;
+    rank->leave_by = jr_clock_ns() + limit_ms * MS;
+    if (runner->linger.timer.at == 0)
+        runner->linger.timer.at = rank->leave_by;
+}
+
+void jr_linger_release(struct jr_runner *runner)
+{
+    if (runner->linger.open)
+        return;
+    runner->linger.open = true;
+    if (runner->options->link != NULL)
+        jr_events_add(&runner->events,
+                      &(struct jr_event){.name = JR_EVENT_RELEASED});
+    for (uint32_t i = 0; i < runner->next; i++)
+        if (runner->ranks[i].word == JR_WORD_RETURNED)
+            let_rank_exit(&runner->ranks[i]);
+}
+
+/* Of several nodes, the others are waited for. */
+static void have_all_returned(struct jr_runner *runner)
+{
+    if (runner->options->link == NULL)
+        jr_linger_release(runner);
+    else
+        jr_events_add(&runner->events,
+                      &(struct jr_event){.name = JR_EVENT_ALL_RETURNED});
+}
+
+static void note_function_end(struct jr_rank_run *rank, enum jr_word word)
+{
+    struct jr_runner *runner = rank->runner;
+    rank->word = word;
+    rank->outcome->returned = word == JR_WORD_RETURNED;
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_RANK_DONE,
+                                     .rank = rank->plan->rank,
+                                     .returned = word == JR_WORD_RETURNED});
+    if (word == JR_WORD_FAILED) {
+        let_rank_exit(rank);
+        jr_linger_release(runner);
+        return;
+    }
+    if (++runner->linger.returned == runner->plan->count)
+        have_all_returned(runner);
+    if (runner->linger.open)
+        let_rank_exit(rank);
+}
+
+/* Whether the process is the rank. A fork's number comes from the helper,
+ * which has told it before the rank goes on to say anything. */
+static bool is_rank_itself(struct jr_rank_run *rank, pid_t pid)
+{
+    if (rank->pid == 0)
+        jr_helper_hear(&rank->runner->helper);
+    return rank->pid != 0 && rank->pid == pid;
+}
+
+/* Another process than the rank has returned: what a wrapper started, most of
+ * the time, and that waits for a byte as the rank would. */
+static void let_other_process_exit(struct jr_rank_run *rank, pid_t other)
+{
+    if (rank->outcome->returned_by != 0)
+        return;
+    rank->outcome->returned_by = other;
+    send_go(rank);
+}
+
+/* Of "x 3"; 0 where it is an exception. */
+static int read_exit_code(const char *text)
+{
+    int code = 0;
+    return sscanf(text, "x %d", &code) == 1 ? code : 0;
+}
+
+static void handle_control_status(struct jr_rank_run *rank,
+                                  const struct jr_control_word *word)
+{
+    const char *text = word->text;
+    if (*text == 'b' && is_rank_itself(rank, word->from)) {
+        jr_fork_stall_reached(rank);
+        text++;
+    }
+    bool returned = *text == 'r';
+    if (!returned && *text != 'f' && *text != 'x')
+        return;
+    bool own = is_rank_itself(rank, word->from);
+    if (!own && returned)
+        let_other_process_exit(rank, word->from);
+    if (!own || rank->word != JR_WORD_NONE)
+        return;
+    if (returned)
+        jr_pin_returned(rank, text + 1);
+    else
+        jr_first_failure_told(rank, read_exit_code(text));
+    note_function_end(rank, returned ? JR_WORD_RETURNED : JR_WORD_FAILED);
+}
+
+/* Returns how many bytes there were. */
+static size_t read_control_status(struct jr_rank_run *rank)
+{
+    struct jr_control_word word;
+    if (!jr_control_read(&word, rank->control.fd))
+        return 0;
+    if (word.len == 0)
+        jr_loop_close(&rank->control);
+    else
+        handle_control_status(rank, &word);
+    return word.len;
+}
+
+static void on_control_readable(void *owner, uint32_t events)
+{
+    (void)events;
+    (void)read_control_status(owner);
+}
+
+/* Kill whose time is up, and wait for the next. */
+static void on_exit_time(void *owner)
+{
+    struct jr_runner *runner = owner;
+    uint64_t now = jr_clock_ns(), next = 0;
+    for (uint32_t i = 0; i < runner->next; i++) {
+        struct jr_rank_run *rank = &runner->ranks[i];
+        if (rank->leave_by == 0 || !is_awaited_alive(rank))
+            continue;
+        if (rank->leave_by > now) {
+            next = next == 0 || rank->leave_by < next ? rank->leave_by : next;
+            continue;
+        }
+        rank->leave_by = 0;
+        rank->outcome->lingered = true;
+        jr_events_add(&runner->events,
+                      &(struct jr_event){.name = JR_EVENT_TIMEOUT,
+                                         .says = JR_SAYS(RANK),
+                                         .timeout = JR_TIMEOUT_EXIT,
+                                         .rank = rank->plan->rank});
+        (void)jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
+    }
+    runner->linger.timer.at = next;
+}
+
+void jr_linger_open(struct jr_runner *runner)
+{
+    runner->linger = (struct jr_linger){
+        .timer = {.due = on_exit_time, .owner = runner, .pauses = true},
+        .open = !runner->plan->policy->exit_barrier};
+    jr_loop_timer(&runner->loop, &runner->linger.timer);
+}
+
+void jr_linger_shift(struct jr_runner *runner, uint64_t stood_ns)
+{
+    for (uint32_t i = 0; i < runner->next; i++)
+        if (runner->ranks[i].leave_by != 0)
+            runner->ranks[i].leave_by += stood_ns;
+}
+
+int jr_linger_add(struct jr_rank_run *rank, int fd)
+{
+    if (fd < 0)
+        return 0;
+    rank->control = (struct jr_watch){
+        .fd = fd, .ready = on_control_readable, .owner = rank};
+    return jr_loop_add(&rank->runner->loop, &rank->control, EPOLLIN);
+}
+
+void jr_linger_ended(struct jr_rank_run *rank)
+{
+    /* Its last word may not have been read yet; what others add from now on is
+     * not waited for. */
+    size_t left =
+        rank->control.fd < 0 ? 0 : jr_control_waiting(rank->control.fd);
+    while (rank->control.fd >= 0 && rank->word == JR_WORD_NONE && left > 0) {
+        size_t len = read_control_status(rank);
+        left = len == 0 || len > left ? 0 : left - len;
+    }
+    jr_loop_close(&rank->control);
+    if (rank->word != JR_WORD_RETURNED)
+        jr_linger_release(rank->runner);
+}

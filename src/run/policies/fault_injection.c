@@ -1,0 +1,135 @@
+#include "run/policies/fault_injection.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/pidfd.h"
+#include "run/runner.h"
+
+#include "base/banned.h"
+
+#define MS    UINT64_C(1000000)
+#define STILL (400 * MS) /* of a slow rank's half second */
+#define MOVES (100 * MS)
+
+static bool injection_hits_rank(const struct jr_injection *injection,
+                                uint32_t rank)
+{
+    return rank >= injection->first && rank <= injection->last &&
+           (rank - injection->first) % injection->step == 0;
+}
+
+static void send_injected_signal(const struct jr_rank_run *rank, int sig,
+                                 bool group)
+{
+    (void)jr_pidfd_signal(rank->watch.fd, sig);
+    if (group)
+        (void)kill(-rank->pid, sig);
+}
+
+static void apply_injection(struct jr_runner *runner, struct jr_rank_run *rank,
+                            const struct jr_injection *injection,
+                            struct jr_inject_cell *cell)
+{
+    struct jr_rank_outcome *outcome = rank->outcome;
+    bool again = injection->what == JR_INJECT_SLOW;
+    int sig = SIGSTOP;
+    if (injection->what == JR_INJECT_KILL || injection->what == JR_INJECT_OOM ||
+        injection->what == JR_INJECT_EXIT)
+        sig = SIGKILL;
+    if (again && cell->still)
+        sig = SIGCONT;
+    if (again)
+        cell->still = !cell->still;
+    cell->at = again ? jr_clock_ns() + (cell->still ? STILL : MOVES) : 0;
+    if (!outcome->injected)
+        jr_events_add(&runner->events,
+                      &(struct jr_event){.name = JR_EVENT_INJECTED,
+                                         .rank = rank->plan->rank,
+                                         .injection = injection->what});
+    outcome->injected = true;
+    outcome->injection = injection->what;
+    outcome->injected_code = injection->code;
+    send_injected_signal(rank, sig, injection->what != JR_INJECT_STOP);
+}
+
+/* What is due now, and when to look again. */
+static void on_injection_due(void *owner)
+{
+    struct jr_runner *runner = owner;
+    const struct jr_plan *plan = runner->plan;
+    struct jr_inject_cell *cell = runner->injector.cells;
+    uint64_t now = jr_clock_ns(), next = 0;
+    for (uint32_t k = 0; k < plan->injections_count; k++)
+        for (uint32_t i = 0; i < plan->count; i++, cell++) {
+            struct jr_rank_run *rank = &runner->ranks[i];
+            if (cell->at != 0 && cell->at <= now &&
+                rank->state == JR_LIFE_RUNNING)
+                apply_injection(runner, rank, &plan->injections[k], cell);
+            if (rank->state == JR_LIFE_SUSPENDED && cell->at <= now &&
+                cell->at != 0)
+                cell->at = now + MOVES;
+            if (rank->state != JR_LIFE_RUNNING &&
+                rank->state != JR_LIFE_SUSPENDED)
+                continue;
+            if (cell->at != 0 && (next == 0 || cell->at < next))
+                next = cell->at;
+        }
+    runner->injector.timer.at = next;
+}
+
+int jr_inject_open(struct jr_runner *runner)
+{
+    const struct jr_plan *plan = runner->plan;
+    struct jr_injector *injector = &runner->injector;
+    injector->timer =
+        (struct jr_timer){.due = on_injection_due, .owner = runner};
+    if (plan->injections_count == 0)
+        return 0;
+    jr_loop_timer(&runner->loop, &injector->timer);
+    injector->cells = calloc((size_t)plan->injections_count * plan->count + 1,
+                             sizeof *injector->cells);
+    return injector->cells == NULL ? -1 : 0;
+}
+
+void jr_inject_started(struct jr_runner *runner, const struct jr_rank_run *rank)
+{
+    const struct jr_plan *plan = runner->plan;
+    size_t i = (size_t)(rank - runner->ranks);
+    for (uint32_t k = 0; k < plan->injections_count; k++) {
+        const struct jr_injection *injection = &plan->injections[k];
+        if (injection->what == JR_INJECT_NORESULT ||
+            !injection_hits_rank(injection, rank->plan->rank))
+            continue;
+        uint64_t at = rank->outcome->started_ns + injection->after_ms * MS;
+        runner->injector.cells[k * (size_t)plan->count + i].at = at;
+        if (runner->injector.timer.at == 0 || at < runner->injector.timer.at)
+            runner->injector.timer.at = at;
+    }
+}
+
+void jr_inject_ended(const struct jr_runner *runner, struct jr_rank_run *rank)
+{
+    struct jr_rank_outcome *outcome = rank->outcome;
+    (void)runner;
+    if (!outcome->injected || outcome->stopped_with != 0 ||
+        outcome->end != JR_END_SIGNALED || outcome->signal != SIGKILL)
+        return;
+    outcome->oom = outcome->injection == JR_INJECT_OOM;
+    if (outcome->injection != JR_INJECT_EXIT)
+        return;
+    outcome->end = JR_END_EXITED;
+    outcome->exit_code = outcome->injected_code;
+    outcome->signal = 0;
+}
+
+void jr_inject_resumed(struct jr_runner *runner)
+{
+    for (uint32_t i = 0; i < runner->next; i++) {
+        const struct jr_rank_run *rank = &runner->ranks[i];
+        if (rank->outcome->injected && rank->state == JR_LIFE_RUNNING &&
+            rank->outcome->injection == JR_INJECT_HANG)
+            send_injected_signal(rank, SIGSTOP, true);
+    }
+}

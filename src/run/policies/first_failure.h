@@ -1,0 +1,42 @@
+/*
+ * What is noted of the first failure while it can still be told apart from what
+ * follows from it, and the stop that waits for that; see first_failure.c.
+ */
+#ifndef JR_FIRST_FAILURE_H
+#define JR_FIRST_FAILURE_H
+
+#include "eventloop/loop.h"
+
+struct jr_rank_run;
+struct jr_runner;
+
+/* What the policy remembers. */
+struct jr_first_failure {
+    struct jr_timer timer; /* the stop is held until then */
+    uint64_t looked_ns;    /* when the ranks were last looked at; 0: never */
+    bool known;            /* something failed, and not by losing a peer */
+    bool held;             /* the stop is, or was */
+    const struct jr_rank_run *teller; /* the first that told of its failure, as
+                                         long as it has not ended; NULL */
+};
+
+void jr_first_failure_open(struct jr_runner *runner);
+
+/* A rank tells that it fails, before it lets go of anything: by an exception,
+ * or to exit with `code`, which is not 0 then. It waits for the answer. */
+void jr_first_failure_told(struct jr_rank_run *rank, int code);
+
+/* A rank has failed, by being reaped. Returns whether the stop that follows
+ * waits for more to be known. */
+bool jr_first_failure_holds(struct jr_rank_run *rank);
+
+/* A rank has ended well, or badly after all. */
+void jr_first_failure_ended(struct jr_rank_run *rank);
+
+/* Note who is on the way out, just before the stop signal is sent. */
+void jr_first_failure_look(struct jr_runner *runner);
+
+/* Whether the run goes on, without a rank of ours, only to hold its stop. */
+bool jr_first_failure_waits(const struct jr_runner *runner);
+
+#endif

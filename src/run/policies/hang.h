@@ -1,0 +1,43 @@
+/* Evidence of a hang, and then the stop; see hang.c. */
+#ifndef JR_HANG_H
+#define JR_HANG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "eventloop/loop.h"
+
+struct jr_hang_rank;
+struct jr_runner;
+
+enum jr_hang_why {
+    JR_HANG_SILENCE,   /* timeouts.silence */
+    JR_HANG_STRAGGLERS /* timeouts.after_first_exit */
+};
+
+/* What the policy remembers. */
+struct jr_hang {
+    struct jr_timer timer;
+    bool begun;                 /* no end of a rank begins the stop any more */
+    bool looked;                /* the evidence is written */
+    uint64_t until_ns;          /* then it is enough */
+    uint64_t first_ns;          /* when the ranks were first looked at */
+    struct jr_hang_rank *ranks; /* one per rank; see hang.c */
+    uint32_t next;    /* the first rank whose command was not started */
+    uint32_t running; /* commands */
+};
+
+void jr_hang_open(struct jr_runner *runner);
+
+/* Gather evidence from the ranks that live, and then stop the run. Once; not
+ * in a run that is being stopped. */
+void jr_hang_begin(struct jr_runner *runner, enum jr_hang_why why);
+
+/* Whether the process is one of the commands that gather evidence. */
+bool jr_hang_has(const struct jr_runner *runner, pid_t pid);
+
+/* The run is being stopped: no more evidence. */
+void jr_hang_end(struct jr_runner *runner);
+
+#endif

@@ -1,0 +1,135 @@
+#include "run/policies/oom.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cgroup_hierarchy.h"
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/num.h"
+
+#include "base/banned.h"
+
+static const char machine_path[] = "/proc/vmstat";
+
+/* The number behind "oom_kill " at the start of a line of the file. */
+static bool read_oom_count(const struct jr_oom *oom, const char *path,
+                           uint64_t *ret)
+{
+    static const char word[] = "\noom_kill ";
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    jr_buf_char(&text, '\n'); /* so that the first line is like the others */
+    JR_BUF_CLEANUP struct jr_buf file = JR_BUF_INIT;
+    if (!jr_io_fact(&file, oom->root, path) || file.len == 0)
+        return false;
+    jr_buf_add(&text, file.data, file.len);
+    const char *at = text.failed ? NULL : strstr(text.data, word);
+    const char *digits = at == NULL ? NULL : at + sizeof word - 1;
+    return digits != NULL && jr_num_digits(&digits, ret);
+}
+
+/* Our group's file, or that of the nearest group above it that has one. */
+static bool find_own_group_file(struct jr_oom *oom)
+{
+    JR_BUF_CLEANUP struct jr_buf groups = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf mounts = JR_BUF_INIT;
+    if (!jr_io_fact(&groups, oom->root, "/proc/self/cgroup") ||
+        !jr_io_fact(&mounts, oom->root, "/proc/self/mountinfo"))
+        return false;
+    struct jr_hierarchy place =
+        jr_hierarchy_find(groups.data, mounts.data, "memory");
+    const char *name = place.v2 ? "memory.events" : "memory.oom_control";
+    if (place.point == NULL)
+        return false;
+    for (size_t len = strlen(place.leaf);;) {
+        int size = snprintf(oom->path, sizeof oom->path, "%s%.*s/%s",
+                            place.point, (int)len, place.leaf, name);
+        if (size > 0 && (size_t)size < sizeof oom->path &&
+            read_oom_count(oom, oom->path, &oom->counted))
+            return true;
+        if (len == 0)
+            return false;
+        while (len > 0 && place.leaf[--len] != '/')
+            continue;
+    }
+}
+
+static int open_kernel_log(const char *root)
+{
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof path, "%s/dev/kmsg", root);
+    if (size < 0 || (size_t)size >= sizeof path)
+        return -1;
+    return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+void jr_oom_open(struct jr_oom *oom, const char *root, int at_least)
+{
+    *oom = (struct jr_oom){.root = root, .log_fd = -1};
+    oom->own = find_own_group_file(oom);
+    if (!read_oom_count(oom, machine_path, &oom->machine))
+        return;
+    JR_CLOSE int fd = open_kernel_log(root);
+    if (fd >= 0 && lseek(fd, 0, SEEK_END) >= 0)
+        oom->log_fd = fcntl(fd, F_DUPFD_CLOEXEC, at_least);
+}
+
+/* "Out of memory: Killed process 4242 (train) total-vm:..." */
+static void take_record(struct jr_oom *oom, const char *record)
+{
+    static const char word[] = "Killed process ";
+    const char *at = strstr(record, word);
+    uint64_t pid;
+    if (at == NULL)
+        return;
+    at += sizeof word - 1;
+    if (jr_num_digits(&at, &pid) && *at == ' ')
+        oom->named[oom->named_count++ % JR_OOM_NAMED] = (pid_t)pid;
+}
+
+/* A read takes one record, and none twice; so those of others are kept, who may
+ * be asked about next. EPIPE: some were overwritten before they were read. */
+static void read_log(struct jr_oom *oom)
+{
+    char record[1024];
+    ssize_t len;
+    do {
+        len = read(oom->log_fd, record, sizeof record - 1);
+        record[len > 0 ? len : 0] = '\0';
+        take_record(oom, record);
+    } while (len > 0 || (len < 0 && (errno == EPIPE || errno == EINTR)));
+}
+
+static bool log_names(struct jr_oom *oom, pid_t pid)
+{
+    if (oom->log_fd >= 0)
+        read_log(oom);
+    for (unsigned i = 0; i < oom->named_count && i < JR_OOM_NAMED; i++)
+        if (oom->named[i] == pid)
+            return true;
+    return false;
+}
+
+/* Our group's count does not say of whom; it is the rank's that just ended. */
+static bool group_counts(struct jr_oom *oom)
+{
+    uint64_t count = 0;
+    if (!oom->own || !read_oom_count(oom, oom->path, &count) ||
+        count <= oom->counted)
+        return false;
+    oom->counted++;
+    return true;
+}
+
+bool jr_oom_explains(struct jr_oom *oom, pid_t pid)
+{
+    uint64_t count = 0;
+    if (group_counts(oom))
+        return true;
+    return read_oom_count(oom, machine_path, &count) && count > oom->machine &&
+           log_names(oom, pid);
+}

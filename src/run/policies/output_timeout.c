@@ -1,0 +1,153 @@
+/*
+ * When nobody says anything any more: `timeouts.silence`.
+ *
+ * A run in which no rank has written a byte for so long hangs. Bytes that come
+ * through a pipe are seen as they come; a file that a rank writes by itself is
+ * looked at by its size, four times within the limit, so that such a hang is
+ * found after at most a quarter more of it. There is one timer, which is set
+ * to the earliest moment at which it could be too long; nothing is done for
+ * each byte but to note the time.
+ *
+ * The silence begins at the earliest when the last rank is executing. What a
+ * rank writes to a stream that it inherited, jobrun cannot see: where there is
+ * such a rank, nothing is found. `validate` says so.
+ *
+ * Of a job on several nodes (run.h: the link) all have to be silent: a node
+ * says that its ranks are, and again after as long. Then each is asked for how
+ * long that has been.
+ *
+ * What happens then is up to hang.c.
+ */
+#include "run/policies/output_timeout.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "run/runner.h"
+
+#include "base/banned.h"
+
+#define MS    UINT64_C(1000000)
+#define LOOKS 4 /* at files, within the limit */
+
+static uint64_t output_limit_ns(const struct jr_runner *runner)
+{
+    return runner->plan->policy->timeouts.silence_ms * MS;
+}
+
+/* Note the files that have another size than before. */
+static void note_grown_files(struct jr_runner *runner, uint32_t i)
+{
+    const struct jr_plan_rank *rank = runner->ranks[i].plan;
+    struct jr_silence_sizes *sizes = &runner->silence.sizes[i];
+    for (int stream = 0; stream < 2; stream++) {
+        const char *path = stream == 0 ? rank->out_path : rank->err_path;
+        struct stat file;
+        if (jr_start_route(rank, stream, runner->options) != JR_ROUTE_FILE ||
+            fstatat(JR_SLOT_DIR, path, &file, AT_SYMLINK_NOFOLLOW) != 0 ||
+            file.st_size == sizes->bytes[stream])
+            continue;
+        sizes->bytes[stream] = file.st_size;
+        runner->ranks[i].outcome->heard_ns = jr_clock_ns();
+    }
+}
+
+/* The last sign of life of any rank. */
+static uint64_t last_output_ns(const struct jr_runner *runner)
+{
+    uint64_t last = runner->silence.since_ns;
+    for (uint32_t i = 0; i < runner->next; i++) {
+        const struct jr_rank_outcome *rank = runner->ranks[i].outcome;
+        uint64_t sign = rank->heard_ns > rank->started_ns ? rank->heard_ns
+                                                          : rank->started_ns;
+        last = sign > last ? sign : last;
+    }
+    return last;
+}
+
+static void note_all_grown_files(struct jr_runner *runner)
+{
+    if (runner->silence.sizes != NULL)
+        for (uint32_t i = 0; i < runner->next; i++)
+            note_grown_files(runner, i);
+}
+
+void jr_silence_tell(struct jr_runner *runner)
+{
+    note_all_grown_files(runner);
+    uint64_t now = jr_clock_ns(), last = last_output_ns(runner);
+    bool silent = runner->silence.open && !jr_launch_is_due(runner);
+    jr_events_add(&runner->events,
+                  &(struct jr_event){
+                      .name = JR_EVENT_QUIET,
+                      .ago_ns = silent && last < now ? now - last : 0,
+                  });
+}
+
+static void report_output_timeout(struct jr_runner *runner, uint64_t again_ns)
+{
+    if (runner->options->link == NULL) {
+        jr_hang_begin(runner, JR_HANG_SILENCE);
+        return;
+    }
+    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_SILENT});
+    runner->silence.timer.at = again_ns;
+}
+
+static void on_output_timeout(void *owner)
+{
+    struct jr_runner *runner = owner;
+    struct jr_silence *silence = &runner->silence;
+    note_all_grown_files(runner);
+    uint64_t now = jr_clock_ns(), limit = output_limit_ns(runner);
+    uint64_t due = last_output_ns(runner) + limit;
+    if (jr_launch_is_due(runner))
+        due = now + limit;
+    if (due <= now) {
+        report_output_timeout(runner, now + limit);
+        return;
+    }
+    uint64_t look = now + limit / LOOKS;
+    silence->timer.at = silence->sizes != NULL && look < due ? look : due;
+}
+
+/* How many streams of the plan take a way. */
+static uint32_t count_routes(const struct jr_runner *runner,
+                             enum jr_route route)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < runner->plan->count; i++)
+        for (int stream = 0; stream < 2; stream++)
+            count += jr_start_route(runner->ranks[i].plan, stream,
+                                    runner->options) == route;
+    return count;
+}
+
+int jr_silence_open(struct jr_runner *runner)
+{
+    struct jr_silence *silence = &runner->silence;
+    uint64_t now = jr_clock_ns(), limit = output_limit_ns(runner);
+    *silence = (struct jr_silence){
+        .timer = {.due = on_output_timeout, .owner = runner, .pauses = true},
+        .since_ns = now};
+    if (limit == 0 || count_routes(runner, JR_ROUTE_INHERIT) > 0)
+        return 0;
+    if (count_routes(runner, JR_ROUTE_FILE) > 0) {
+        silence->sizes =
+            calloc((size_t)runner->plan->count + 1, sizeof *silence->sizes);
+        if (silence->sizes == NULL)
+            return -1;
+    }
+    silence->open = true;
+    jr_loop_timer(&runner->loop, &silence->timer);
+    silence->timer.at = now + (silence->sizes != NULL ? limit / LOOKS : limit);
+    return 0;
+}
+
+void jr_silence_shift(struct jr_runner *runner, uint64_t stood_ns)
+{
+    runner->silence.since_ns = last_output_ns(runner) + stood_ns;
+}

@@ -1,0 +1,200 @@
+#include "run/policies/pin_results.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "run/runner.h"
+#include "store/outcome.h"
+#include "store/run_folder.h"
+
+#include "base/banned.h"
+
+static int64_t file_time_ns(const struct timespec *time)
+{
+    return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+void jr_pin_fill(struct jr_pin *ret, const struct stat *st)
+{
+    *ret = (struct jr_pin){.there = true,
+                           .dev = st->st_dev,
+                           .ino = st->st_ino,
+                           .size = (uint64_t)st->st_size,
+                           .mtime_ns = file_time_ns(&st->st_mtim),
+                           .ctime_ns = file_time_ns(&st->st_ctim)};
+}
+
+bool jr_pin_is(const struct jr_pin *pin, const struct stat *st, bool far)
+{
+    struct jr_pin now;
+    jr_pin_fill(&now, st);
+    return pin->there && pin->size == now.size &&
+           pin->mtime_ns == now.mtime_ns && pin->ctime_ns == now.ctime_ns &&
+           (far || (pin->dev == now.dev && pin->ino == now.ino));
+}
+
+/* The finalizer of splitmix64, which spreads every bit. */
+static uint64_t mix_digest(uint64_t sum, uint64_t value)
+{
+    sum = (sum ^ value) * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    sum = (sum ^ sum >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    sum = (sum ^ sum >> 27) * UINT64_C(0x94d049bb133111eb);
+    return sum ^ sum >> 31;
+}
+
+/* Never 0, which stands for none. */
+static uint32_t digest_of_stat(const struct stat *st, bool far)
+{
+    uint64_t sum = mix_digest(0, far ? 0 : st->st_dev);
+    sum = mix_digest(sum, far ? 0 : st->st_ino);
+    sum = mix_digest(sum, (uint64_t)st->st_size);
+    sum = mix_digest(sum, (uint64_t)file_time_ns(&st->st_mtim));
+    sum = mix_digest(sum, (uint64_t)file_time_ns(&st->st_ctim));
+    uint32_t digest = (uint32_t)sum;
+    return digest == 0 ? 1 : digest;
+}
+
+static bool is_artifact_common(const struct jr_plan *plan, uint32_t n)
+{
+    const struct jr_plan_rank *first = &plan->ranks[0];
+    for (uint32_t i = 1; i < plan->world_size; i++) {
+        const struct jr_plan_rank *rank = &plan->ranks[i];
+        if (strcmp(rank->artifacts[n], first->artifacts[n]) != 0 ||
+            (rank->artifacts[n][0] != '/' &&
+             strcmp(rank->workdir, first->workdir) != 0))
+            return false;
+    }
+    return plan->world_size > 1;
+}
+
+bool *jr_pin_common(struct jr_arena *arena, const struct jr_plan *plan)
+{
+    uint32_t count = plan->policy->results.artifacts_count;
+    bool *common = jr_arena_array(arena, count + 1, sizeof *common);
+    for (uint32_t n = 0; common != NULL && n < count; n++)
+        common[n] = is_artifact_common(plan, n);
+    return common;
+}
+
+void jr_pin_artifacts(uint32_t ret[static JR_PINNED_ARTIFACTS],
+                      const struct jr_plan_rank *rank,
+                      const struct jr_pin_whose *whose)
+{
+    for (uint32_t n = 0; n < rank->artifacts_count; n++) {
+        uint32_t *pin = &ret[JR_PIN_PLACE(n)], digest = 0;
+        struct stat st;
+        if (!(whose->common[n] ? whose->jobs : whose->own))
+            continue;
+        JR_FREE char *path = jr_io_absolute(rank->workdir, rank->artifacts[n]);
+        if (path != NULL && stat(path, &st) == 0)
+            digest = digest_of_stat(&st, whose->far);
+        *pin = n < JR_PINNED_ARTIFACTS
+                   ? digest
+                   : (uint32_t)mix_digest(mix_digest(*pin, n), digest);
+    }
+}
+
+void jr_pin_open(struct jr_runner *runner)
+{
+    const struct jr_results *wants = &runner->plan->policy->results;
+    struct jr_pinning *pinning = &runner->pinning;
+    const char *required = wants->required == NULL ? "all" : wants->required;
+    const char *bad;
+    *pinning = (struct jr_pinning){.stream = -1};
+    if (!wants->stated ||
+        !jr_set_parse(&pinning->required, &pinning->arena, required, &bad))
+        return;
+    pinning->everyone = !pinning->required.all && pinning->required.count == 0;
+    pinning->file =
+        wants->from == JR_FROM_FILE || wants->from == JR_FROM_RETURN;
+    pinning->common = jr_pin_common(&pinning->arena, runner->plan);
+    pinning->artifacts = wants->artifacts_count > 0 && pinning->common != NULL;
+    if (!pinning->file)
+        pinning->stream = wants->from == JR_FROM_STDERR;
+}
+
+static bool must_deliver(const struct jr_rank_run *rank)
+{
+    const struct jr_pinning *pinning = &rank->runner->pinning;
+    return (pinning->file || pinning->stream >= 0) &&
+           jr_set_has(&pinning->required, rank->plan->rank);
+}
+
+void jr_pin_returned(struct jr_rank_run *rank, const char *word)
+{
+    struct jr_pin *pin = &rank->outcome->result;
+    unsigned long long dev, ino, size;
+    long long changed, touched;
+    if (!must_deliver(rank) || !rank->runner->plan->returns ||
+        sscanf(word, " %llu %llu %llu %lld %lld", &dev, &ino, &size, &changed,
+               &touched) != 5)
+        return;
+    *pin = (struct jr_pin){.there = true,
+                           .dev = dev,
+                           .ino = ino,
+                           .size = size,
+                           .mtime_ns = changed,
+                           .ctime_ns = touched};
+}
+
+static void pin_file(struct jr_rank_run *rank)
+{
+    struct stat st;
+    if (fstatat(JR_SLOT_DIR, rank->plan->result_path, &st,
+                AT_SYMLINK_NOFOLLOW) == 0)
+        jr_pin_fill(&rank->outcome->result, &st);
+}
+
+/* How many bytes the rank, and what it started, has put into its stream. */
+static uint64_t count_bytes(const struct jr_rank_run *rank, int stream)
+{
+    const struct jr_runner *runner = rank->runner;
+    const char *path =
+        stream == 0 ? rank->plan->out_path : rank->plan->err_path;
+    struct stat st = {0};
+    if (jr_start_route(rank->plan, stream, runner->options) == JR_ROUTE_PIPE)
+        return jr_tee_bytes(&runner->tee, (uint32_t)(rank - runner->ranks),
+                            stream);
+    if (path != NULL)
+        (void)fstatat(JR_SLOT_DIR, path, &st, AT_SYMLINK_NOFOLLOW);
+    return (uint64_t)st.st_size;
+}
+
+/* What must be there of the rank itself; and once no rank is left, what any of
+ * them may have made. */
+static void pin_artifacts(struct jr_rank_run *rank)
+{
+    struct jr_runner *runner = rank->runner;
+    const struct jr_pinning *pinning = &runner->pinning;
+    bool last = runner->running == 0 && !jr_launch_is_due(runner);
+    const struct jr_pin_whose whose = {
+        .common = pinning->common,
+        .own = pinning->everyone ||
+               jr_set_has(&pinning->required, rank->plan->rank),
+        .jobs = last,
+        .far = rank->outcome->far};
+    if (!pinning->artifacts || (!whose.own && !whose.jobs))
+        return;
+    jr_pin_artifacts(rank->outcome->artifacts, rank->plan, &whose);
+    rank->outcome->job_pinned = last;
+    rank->outcome->pinned = true;
+}
+
+void jr_pin_ended(struct jr_rank_run *rank)
+{
+    const struct jr_pinning *pinning = &rank->runner->pinning;
+    if (!jr_outcome_is_well(rank->outcome))
+        return;
+    rank->outcome->far = rank->runner->options->link != NULL;
+    pin_artifacts(rank);
+    if (!must_deliver(rank))
+        return;
+    rank->outcome->pinned = true;
+    if (pinning->stream >= 0)
+        rank->outcome->captured = count_bytes(rank, pinning->stream);
+    else if (!rank->outcome->result.there && rank->plan->result_path != NULL)
+        pin_file(rank);
+}

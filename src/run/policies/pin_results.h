@@ -1,0 +1,73 @@
+/*
+ * What a rank had delivered when it ended.
+ *
+ * Its result file and its artifacts are looked at once, when the rank is reaped
+ * (a function's or a step's result already when it says that it has returned,
+ * with what it says of the file itself), and of a stream from which results are
+ * read it is noted how many bytes are there by then, those in the pipe
+ * included. What is judged later has to be the same: whatever another rank, a
+ * daemon or a concurrent run makes of it in between is not the rank's.
+ *
+ * That is one stat(2) for each file that a rank has to deliver, and nothing for
+ * a rank that has to deliver none.
+ */
+#ifndef JR_PIN_RESULTS_H
+#define JR_PIN_RESULTS_H
+
+#include <sys/stat.h>
+
+#include <jobrun/run.h>
+
+#include "base/arena.h"
+#include "base/rank_set.h"
+
+struct jr_rank_run;
+struct jr_runner;
+
+/* Which artifacts of a rank are looked at, and from where. */
+struct jr_pin_whose {
+    const bool *common; /* see jr_pin_common */
+    bool own, jobs;
+    bool far; /* see jr_pin_is */
+};
+
+/* What is to be noted, of whom. */
+struct jr_pinning {
+    struct jr_arena arena;
+    struct jr_set required;
+    bool *common; /* see jr_pin_common */
+    bool file, artifacts;
+    bool everyone; /* is asked for artifacts */
+    int stream;    /* 0 standard output, 1 standard error, -1 none */
+};
+
+void jr_pin_open(struct jr_runner *runner);
+
+/* The rank has returned, and says of its result file what `word` has behind its
+ * first letter: device, inode, size, and times in nanoseconds. */
+void jr_pin_returned(struct jr_rank_run *rank, const char *word);
+
+/* The rank was reaped just now. */
+void jr_pin_ended(struct jr_rank_run *rank);
+
+/* Note what `st` says. */
+void jr_pin_fill(struct jr_pin *ret, const struct stat *st);
+
+/* Whether `st` is what was noted. Of a rank of another machine, `far`, device
+ * and inode are not compared: they are that machine's own numbers. */
+bool jr_pin_is(const struct jr_pin *pin, const struct stat *st, bool far);
+
+/* Of each artifact, whether it has one path for all ranks: then it is the
+ * job's, and is to be made once. NULL without memory. */
+bool *jr_pin_common(struct jr_arena *arena, const struct jr_plan *plan);
+
+/* The place in `artifacts` of the artifact `n`. */
+#define JR_PIN_PLACE(n) ((n) % JR_PINNED_ARTIFACTS)
+
+/* Note the artifacts of a rank as they stand: its own, those of the job, or
+ * both. What is not there is 0. */
+void jr_pin_artifacts(uint32_t ret[static JR_PINNED_ARTIFACTS],
+                      const struct jr_plan_rank *rank,
+                      const struct jr_pin_whose *whose);
+
+#endif

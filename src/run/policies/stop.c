@@ -1,0 +1,192 @@
+/*
+ * How a run is stopped.
+ *
+ * It begins when a rank fails under `on_failure: stop`, or a while later where
+ * the cause is not known yet (first_failure.c), when a rank cannot be started,
+ * or not within `timeouts.start`, when `timeouts.run` has passed, once there is
+ * evidence of a hang (hang.c), or when jobrun is sent a signal that means stop.
+ * No further rank is started. Each running one gets SIGTERM, its leader or its
+ * whole group by `stop_target`, then SIGCONT, for a stopped process cannot
+ * obey. After `timeouts.stop_grace` SIGKILL goes to leader and group; a second
+ * signal to jobrun does the same at once. The same signal within a tenth of a
+ * second is one signal: timeout(1) and shells send it to the process and to its
+ * group. Where the group was told, the grace is the group's: a leader that
+ * obeys at once does not shorten it for the others.
+ *
+ * What a rank left in other sessions is swept when all ranks have ended.
+ * A rank that does not die of SIGKILL is waited for JR_KILL_WAIT_NS, and named.
+ */
+#include "run/runner.h"
+
+#include <signal.h>
+
+#include "base/clock.h"
+#include "store/outcome.h"
+
+#include "base/banned.h"
+
+#define SAME_SIGNAL_NS UINT64_C(100000000)
+#define MS             UINT64_C(1000000)
+
+void jr_stop_timed_out(struct jr_runner *runner, enum jr_timeout by)
+{
+    if (runner->outcome->timed_out_by == JR_TIMEOUT_NONE)
+        runner->outcome->timed_out_by = by;
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_TIMEOUT, .timeout = by});
+}
+
+static void on_start_timeout(void *owner)
+{
+    struct jr_runner *runner = owner;
+    bool importing = runner->plan->helper.argv != NULL && !runner->helper.ready;
+    static const char *const text = "it was not done within timeouts.start";
+    jr_stop_timed_out(runner, JR_TIMEOUT_START);
+    if (!runner->setup.done)
+        jr_launch_fail(runner, JR_STAGE_SETUP, 0, text);
+    else if (importing)
+        jr_launch_fail(runner, JR_STAGE_IMPORT, 0, text);
+    else
+        jr_launch_fail(runner, JR_STAGE_LATE, 0, "");
+}
+
+static void on_run_timeout(void *owner)
+{
+    struct jr_runner *runner = owner;
+    jr_stop_timed_out(runner, JR_TIMEOUT_RUN);
+    jr_stop_begin(runner);
+}
+
+static void on_grace(void *owner)
+{
+    struct jr_runner *runner = owner;
+    jr_stop_force(runner);
+}
+
+static void on_kill_wait(void *owner)
+{
+    struct jr_runner *runner = owner;
+    runner->stop.given_up = true;
+}
+
+void jr_stop_open(struct jr_runner *runner)
+{
+    struct jr_stop *stop = &runner->stop;
+    *stop = (struct jr_stop){
+        .start = {.due = on_start_timeout, .owner = runner, .pauses = true},
+        .run = {.due = on_run_timeout, .owner = runner, .pauses = true},
+        .grace = {.due = on_grace, .owner = runner},
+        .kill = {.due = on_kill_wait, .owner = runner},
+    };
+    const struct jr_timeouts *timeouts = &runner->plan->policy->timeouts;
+    if (timeouts->start_ms > 0)
+        stop->start.at = jr_clock_ns() + timeouts->start_ms * MS;
+    if (timeouts->run_ms > 0)
+        stop->run.at = jr_clock_ns() + timeouts->run_ms * MS;
+    jr_loop_timer(&runner->loop, &stop->start);
+    jr_loop_timer(&runner->loop, &stop->run);
+    jr_loop_timer(&runner->loop, &stop->grace);
+    jr_loop_timer(&runner->loop, &stop->kill);
+}
+
+void jr_stop_rest(struct jr_runner *runner)
+{
+    runner->stop.start.at = runner->stop.run.at = 0;
+    runner->first.timer.at = 0;
+    runner->silence.timer.at = runner->straggle.timer.at = 0;
+    jr_hang_end(runner);
+}
+
+void jr_stop_begin(struct jr_runner *runner)
+{
+    struct jr_stop *stop = &runner->stop;
+    if (stop->begun)
+        return;
+    stop->begun = true;
+    jr_stop_rest(runner);
+    jr_linger_release(runner);
+    stop->grace.at =
+        jr_clock_ns() + runner->plan->policy->timeouts.stop_grace_ms * MS;
+    if (runner->running == 0)
+        return;
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_STOP,
+                                     .signal = SIGTERM,
+                                     .running = runner->running});
+    jr_status_hurry(&runner->status);
+    jr_first_failure_look(runner);
+    jr_runner_tell_all(runner, JR_RANK_ON_STOP, SIGTERM);
+}
+
+void jr_stop_force(struct jr_runner *runner)
+{
+    struct jr_stop *stop = &runner->stop;
+    if (stop->forced)
+        return;
+    stop->begun = stop->forced = true;
+    stop->grace.at = 0;
+    jr_stop_rest(runner);
+    stop->kill.at = jr_clock_ns() + JR_KILL_WAIT_NS;
+    if (runner->running == 0)
+        return;
+    jr_events_add(
+        &runner->events,
+        &(struct jr_event){.name = JR_EVENT_KILL, .running = runner->running});
+    jr_runner_tell_all(runner, JR_RANK_ON_KILL, SIGKILL);
+}
+
+/* The number of a group is not given away as long as the group has a process;
+ * later it may be another's, which costs a wait within the grace. */
+static bool has_group_left(const struct jr_rank_run *rank)
+{
+    return rank->group && rank->pid > 0 && rank->outcome->stopped_with != 0 &&
+           kill(-rank->pid, 0) == 0;
+}
+
+bool jr_stop_waits(struct jr_runner *runner)
+{
+    struct jr_stop *stop = &runner->stop;
+    if (!stop->begun || stop->forced)
+        return false;
+    while (stop->gone < runner->next &&
+           !has_group_left(&runner->ranks[stop->gone]))
+        stop->gone++;
+    return stop->gone < runner->next || has_group_left(&runner->setup.run);
+}
+
+void jr_stop_signal(struct jr_runner *runner, int sig)
+{
+    struct jr_stop *stop = &runner->stop;
+    uint64_t now = jr_clock_ns(), before = stop->signalled_ns;
+    if (before != 0 && now - before < SAME_SIGNAL_NS)
+        return;
+    stop->signalled_ns = now;
+    jr_events_add(&runner->events,
+                  &(struct jr_event){.name = JR_EVENT_SIGNAL, .signal = sig});
+    if (before != 0) {
+        jr_stop_force(runner);
+        return;
+    }
+    runner->outcome->stop_signal = sig;
+    jr_outcome_share(runner->outcome->ranks, runner->outcome->count, sig, now);
+    jr_stop_begin(runner);
+}
+
+void jr_stop_judge(struct jr_runner *runner, struct jr_rank_run *rank)
+{
+    const struct jr_rank_outcome *outcome = rank->outcome;
+    bool well = jr_outcome_is_well(outcome);
+    bool unstarted = outcome->end == JR_END_START;
+    int sig = runner->outcome->stop_signal;
+    if (sig != 0) /* before we could send it */
+        jr_outcome_share(rank->outcome, 1, sig, jr_clock_ns());
+    if (runner->hang.begun)
+        return;
+    if (well)
+        jr_straggle_begin(runner);
+    bool held = !well && jr_first_failure_holds(rank);
+    jr_first_failure_ended(rank);
+    if (unstarted || (!well && !held &&
+                      runner->plan->policy->on_failure == JR_ON_FAILURE_STOP))
+        jr_stop_begin(runner);
+}

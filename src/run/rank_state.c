@@ -1,0 +1,205 @@
+#include "run/rank_state.h"
+
+#include <poll.h>
+#include <signal.h>
+
+#include "base/clock.h"
+#include "base/pidfd.h"
+
+#include "base/banned.h"
+
+#define JR_RANK_ACTIONS(X)                                                     \
+    X(NOTHING, "-")                                                            \
+    X(SEND, "send")                                                            \
+    X(ASK, "send") /* as a stop, without CONT */                               \
+    X(HALT, "send STOP")                                                       \
+    X(WAKE, "send CONT")                                                       \
+    X(TELL, "send, CONT") /* a stopped process cannot obey */                  \
+    X(END, "send KILL")
+
+#define ACTION_ENUM(name, word) ACTION_##name,
+enum action { JR_RANK_ACTIONS(ACTION_ENUM) ACTION_COUNT };
+
+struct cell {
+    enum jr_life next;
+    enum action action;
+};
+
+#define TO(state, act)                                                         \
+    {                                                                          \
+        JR_LIFE_##state, ACTION_##act                                          \
+    }
+
+/* Columns as in JR_RANK_EVENTS. A stop in progress is not suspended, and what
+ * was told to end is not told anything else. */
+static const struct cell table[JR_LIFE_COUNT][JR_RANK_EVENT_COUNT] = {
+    [JR_LIFE_WAITING] = {TO(RUNNING, NOTHING), TO(ENDED, NOTHING),
+                         TO(ENDED, NOTHING), TO(ENDED, NOTHING),
+                         TO(ENDED, NOTHING), TO(WAITING, NOTHING),
+                         TO(WAITING, NOTHING), TO(WAITING, NOTHING),
+                         TO(WAITING, NOTHING)},
+    [JR_LIFE_RUNNING] = {TO(RUNNING, NOTHING), TO(RUNNING, NOTHING),
+                         TO(ENDED, NOTHING), TO(STOPPING, TELL),
+                         TO(KILLING, END), TO(SUSPENDED, HALT),
+                         TO(RUNNING, NOTHING), TO(RUNNING, SEND),
+                         TO(RUNNING, ASK)},
+    [JR_LIFE_SUSPENDED] = {TO(SUSPENDED, NOTHING), TO(SUSPENDED, NOTHING),
+                           TO(ENDED, NOTHING), TO(STOPPING, TELL),
+                           TO(KILLING, END), TO(SUSPENDED, NOTHING),
+                           TO(RUNNING, WAKE), TO(SUSPENDED, SEND),
+                           TO(SUSPENDED, NOTHING)},
+    [JR_LIFE_STOPPING] = {TO(STOPPING, NOTHING), TO(STOPPING, NOTHING),
+                          TO(ENDED, NOTHING), TO(STOPPING, NOTHING),
+                          TO(KILLING, END), TO(STOPPING, NOTHING),
+                          TO(STOPPING, NOTHING), TO(STOPPING, NOTHING),
+                          TO(STOPPING, NOTHING)},
+    [JR_LIFE_KILLING] = {TO(KILLING, NOTHING), TO(KILLING, NOTHING),
+                         TO(ENDED, NOTHING), TO(KILLING, NOTHING),
+                         TO(KILLING, NOTHING), TO(KILLING, NOTHING),
+                         TO(KILLING, NOTHING), TO(KILLING, NOTHING),
+                         TO(KILLING, NOTHING)},
+    [JR_LIFE_ENDED] = {TO(ENDED, NOTHING), TO(ENDED, NOTHING),
+                       TO(ENDED, NOTHING), TO(ENDED, NOTHING),
+                       TO(ENDED, NOTHING), TO(ENDED, NOTHING),
+                       TO(ENDED, NOTHING), TO(ENDED, NOTHING),
+                       TO(ENDED, NOTHING)},
+};
+
+/* Its number is the rank's as long as its leader is not reaped, which is so in
+ * every state that sends anything; so the group is what it seems. */
+static void send_group(const struct jr_rank_run *rank, int sig)
+{
+    (void)kill(-rank->pid, sig);
+}
+
+static void send_leader(const struct jr_rank_run *rank, int sig)
+{
+    (void)jr_pidfd_signal(rank->watch.fd, sig);
+}
+
+/* What ended by itself a moment ago, and was not reaped yet, was not stopped
+ * by us. */
+static bool has_ended(const struct jr_rank_run *rank)
+{
+    struct pollfd fd = {.fd = rank->watch.fd, .events = POLLIN};
+    return poll(&fd, 1, 0) > 0;
+}
+
+static void ask_rank_to_end(struct jr_rank_run *rank, int sig)
+{
+    if (has_ended(rank))
+        return;
+    void (*send)(const struct jr_rank_run *, int) =
+        rank->group ? send_group : send_leader;
+    send(rank, sig);
+    /* What was on its way out by itself is not stopped by us. */
+    if (rank->outcome->exiting_ns == 0)
+        rank->outcome->stopped_with = sig;
+}
+
+static void ask_and_wake_rank(struct jr_rank_run *rank, int sig)
+{
+    ask_rank_to_end(rank, sig);
+    send_group(rank, SIGCONT);
+}
+
+static void kill_rank(struct jr_rank_run *rank)
+{
+    if (has_ended(rank))
+        return;
+    send_leader(rank, SIGKILL);
+    send_group(rank, SIGKILL);
+    if (rank->outcome->exiting_ns != 0)
+        return;
+    rank->outcome->killed = true;
+    if (rank->outcome->stopped_with == 0)
+        rank->outcome->stopped_with = SIGKILL;
+}
+
+static void perform_action(struct jr_rank_run *rank, enum action action,
+                           int sig)
+{
+    switch (action) {
+    case ACTION_SEND:
+        send_leader(rank, sig);
+        break;
+    case ACTION_ASK:
+        ask_rank_to_end(rank, sig);
+        break;
+    case ACTION_HALT:
+        send_group(rank, SIGSTOP);
+        break;
+    case ACTION_WAKE:
+        send_group(rank, SIGCONT);
+        break;
+    case ACTION_TELL:
+        ask_and_wake_rank(rank, sig);
+        break;
+    case ACTION_END:
+        kill_rank(rank);
+        break;
+    case ACTION_NOTHING:
+    case ACTION_COUNT:
+        break;
+    }
+}
+
+bool jr_rank_handle(struct jr_rank_run *rank, enum jr_rank_event event, int sig)
+{
+    struct cell cell = table[rank->state][event];
+    bool changed = cell.next != rank->state;
+    perform_action(rank, cell.action, sig);
+    rank->state = cell.next;
+    return changed;
+}
+
+static uint64_t timeval_ns(const struct timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
+}
+
+bool jr_rank_reap(struct jr_rank_run *rank)
+{
+    struct jr_rank_outcome *outcome = rank->outcome;
+    siginfo_t info = {0};
+    struct rusage usage = {0};
+    if (jr_pidfd_wait(rank->watch.fd, &info, &usage) != 0 || info.si_pid == 0)
+        return false;
+    outcome->ended_ns = jr_clock_ns();
+    outcome->max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+    outcome->cpu_ns = timeval_ns(&usage.ru_utime) + timeval_ns(&usage.ru_stime);
+    outcome->core_dumped = info.si_code == CLD_DUMPED;
+    if (info.si_code == CLD_EXITED)
+        outcome->exit_code = info.si_status;
+    else
+        outcome->signal = info.si_status;
+    /* Last, for the guard may read this after a runner that was killed. */
+    outcome->end = info.si_code == CLD_EXITED ? JR_END_EXITED : JR_END_SIGNALED;
+    return true;
+}
+
+#define WORD(name, word) word,
+static const char *const state_words[] = {JR_LIFE_STATES(WORD)};
+static const char *const event_words[] = {JR_RANK_EVENTS(WORD)};
+static const char *const action_words[] = {JR_RANK_ACTIONS(WORD)};
+
+const char *jr_life_word(enum jr_life state)
+{
+    return state_words[state];
+}
+
+void jr_rank_table_print(struct jr_buf *out)
+{
+    jr_buf_printf(out, "%-10s", "");
+    for (int event = 0; event < JR_RANK_EVENT_COUNT; event++)
+        jr_buf_printf(out, " | %-21s", event_words[event]);
+    for (int state = 0; state < JR_LIFE_COUNT; state++) {
+        jr_buf_printf(out, "\n%-10s", state_words[state]);
+        for (int event = 0; event < JR_RANK_EVENT_COUNT; event++) {
+            const struct cell *cell = &table[state][event];
+            jr_buf_printf(out, " | %-9s %-11s", state_words[cell->next],
+                          action_words[cell->action]);
+        }
+    }
+    jr_buf_char(out, '\n');
+}

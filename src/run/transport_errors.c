@@ -1,0 +1,283 @@
+/*
+ * The table of what only a lost peer causes.
+ *
+ * A rank that fails in such a way is rarely the cause of anything: it tells
+ * that another one has gone. So its failure gives way to other failures (the
+ * judge), and the stop waits for them (first_failure.c).
+ *
+ * A kind is the name of an exception's type without its module. A text counts
+ * wherever it stands in what the exception, or the process, said.
+ */
+#include "run/transport_errors.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/banned.h"
+
+/* An exception's type; with `text`, only where that is in its message. */
+struct kind {
+    const char *name;
+    const char *text;
+};
+
+static const struct kind kinds[] = {
+    /* Python's own, of sockets, pipes, and multiprocessing's connections */
+    {"ConnectionError", NULL},
+    {"ConnectionResetError", NULL},
+    {"ConnectionAbortedError", NULL},
+    {"ConnectionRefusedError", NULL},
+    {"BrokenPipeError", NULL},
+    {"IncompleteReadError", NULL},
+    {"RemoteDisconnected", NULL},
+    {"SSLEOFError", NULL},
+    {"TimeoutError", "timed out"},
+    {"timeout", "timed out"}, /* socket.timeout, before Python 3.10 */
+    /* torch's, of its store and its sockets */
+    {"DistNetworkError", NULL},
+    {"DistStoreError", NULL},
+    {"RendezvousConnectionError", NULL},
+    {"RendezvousTimeoutError", NULL},
+};
+
+/* An EOFError is one of a socket, unless it says that it read something else:
+ * standard input, a pickle, marshalled code, an archive, an array. */
+static const char *const file_ends[] = {
+    "EOF when reading a line", "Ran out of input",
+    "marshal data too short",  "EOF read where",
+    "end-of-stream marker",    "No data left in file",
+    "reached end of file",     "didn't return enough bytes",
+    "file might be corrupted", "Compressed file ended",
+};
+
+/* Of errno, gloo, c10d, NCCL and its kin, Paddle, UCX and MPI. */
+static const char *const texts[] = {
+    "connection reset by peer",
+    "connection reset by remote peer",
+    "connection closed by peer",
+    "connection closed by remote peer",
+    "connection refused",
+    "connection was likely closed",
+    "broken pipe",
+    "software caused connection abort",
+    "transport endpoint is not connected",
+    "socket timeout",
+    "application timeout caused pair closure",
+    "for recv operation to complete",
+    "for send operation to complete",
+    "connectfullmesh failed",
+    "failed to pass monitoredbarrier",
+    "failed to recv, got 0 bytes",
+    "the client socket has timed out",
+    "the client socket has failed to connect",
+    "wait timeout after",
+    "seconds waiting for clients",
+    "collective operation timeout",
+    "remote process exited or there was a network error",
+    "a remote process exiting prematurely",
+    "communicator was aborted",
+    "mpi_err_proc_failed",
+    "mpix_err_proc_failed",
+    "communication error with rank",
+    "peer process has unexpectedly disconnected",
+};
+
+/* A piece of text that is not terminated. */
+struct piece {
+    const char *at;
+    size_t len;
+};
+
+static bool piece_has(struct piece piece, const char *text)
+{
+    size_t len = strlen(text);
+    for (size_t i = 0; i + len <= piece.len; i++)
+        if (strncasecmp(piece.at + i, text, len) == 0)
+            return true;
+    return false;
+}
+
+static bool piece_begins(struct piece piece, const char *text)
+{
+    size_t len = strlen(text);
+    return piece.len >= len && memcmp(piece.at, text, len) == 0;
+}
+
+static bool piece_has_any(struct piece piece, const char *const *list,
+                          size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (piece_has(piece, list[i]))
+            return true;
+    return false;
+}
+
+/* Cut the next line off `rest`; false at its end. torch's "[rank3]: " before a
+ * line is left out. */
+static bool next_line(struct piece *rest, struct piece *ret)
+{
+    if (rest->len == 0)
+        return false;
+    const char *end = memchr(rest->at, '\n', rest->len);
+    size_t len = end == NULL ? rest->len : (size_t)(end - rest->at);
+    *ret = (struct piece){rest->at, len};
+    len += end != NULL;
+    rest->at += len;
+    rest->len -= len;
+    if (!piece_begins(*ret, "[rank"))
+        return true;
+    const char *bracket = memchr(ret->at, ']', ret->len);
+    size_t prefix = bracket == NULL ? 0 : (size_t)(bracket - ret->at) + 3;
+    if (prefix > 0 && prefix <= ret->len && bracket[1] == ':') {
+        ret->at += prefix;
+        ret->len -= prefix;
+    }
+    return true;
+}
+
+/* The name of the type of "torch.distributed.DistStoreError: ..."; *ret_rest is
+ * its message. False where the line does not begin with a type. */
+static bool split_headline(struct piece line, struct piece *ret_name,
+                           struct piece *ret_rest)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "abcdefghijklmnopqrstuvwxyz"
+                                  "0123456789_.";
+    size_t end = 0, name = 0;
+    for (; end < line.len && memchr(letters, line.at[end], sizeof letters - 1);
+         end++)
+        if (line.at[end] == '.')
+            name = end + 1;
+    if (end == 0 || (end < line.len && line.at[end] != ':'))
+        return false;
+    *ret_name = (struct piece){line.at + name, end - name};
+    *ret_rest = (struct piece){line.at + end, line.len - end};
+    return true;
+}
+
+static bool is_headline_of_kind(struct piece line)
+{
+    struct piece name, rest;
+    if (!split_headline(line, &name, &rest))
+        return false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strlen(kinds[i].name) == name.len &&
+            piece_begins(name, kinds[i].name))
+            return kinds[i].text == NULL || piece_has(rest, kinds[i].text);
+    return name.len == strlen("EOFError") && piece_begins(name, "EOFError") &&
+           !piece_has_any(rest, file_ends,
+                          sizeof file_ends / sizeof *file_ends);
+}
+
+/* "K: text", which may have more lines. */
+static bool is_lost_peer_message(const char *message)
+{
+    struct piece rest = {message, message == NULL ? 0 : strlen(message)};
+    struct piece line, all = rest;
+    return next_line(&rest, &line) &&
+           (is_headline_of_kind(line) ||
+            piece_has_any(all, texts, sizeof texts / sizeof *texts));
+}
+
+/* Lines of a traceback that are indented tell of code, which may hold any of
+ * the texts. */
+static bool is_lost_peer_line(struct piece line)
+{
+    bool code = piece_begins(line, " ") && !piece_begins(line, "  what()");
+    return !code && (is_headline_of_kind(line) ||
+                     piece_has_any(line, texts, sizeof texts / sizeof *texts));
+}
+
+static bool has_lost_peer_line(struct piece rest)
+{
+    struct piece line;
+    while (next_line(&rest, &line))
+        if (is_lost_peer_line(line))
+            return true;
+    return false;
+}
+
+bool jr_lost_peer_in_error(const json_t *error)
+{
+    const json_t *message = json_object_get(error, "message");
+    const json_t *causes = json_object_get(error, "causes"), *cause;
+    const char *stack =
+        jr_json_get_str(json_object_get(message, "extraInfo"), "py_callstack");
+    const char *text = json_is_string(message)
+                           ? json_string_value(message)
+                           : jr_json_get_str(message, "message");
+    size_t i;
+    if (jr_json_get_bool(error, "start"))
+        return false;
+    if (is_lost_peer_message(text))
+        return true;
+    json_array_foreach(causes, i, cause)
+        if (is_lost_peer_message(jr_json_get_str(cause, "message")))
+            return true;
+    return causes == NULL && stack != NULL &&
+           has_lost_peer_line((struct piece){stack, strlen(stack)});
+}
+
+/* Whether Python links the traceback that follows to the one before. */
+static bool is_traceback_link(struct piece line)
+{
+    return piece_begins(line, "The above exception was the direct cause") ||
+           piece_begins(line, "During handling of the above exception");
+}
+
+/* Whether a line may stand behind the words of the failure itself: what C++
+ * tells of its frames, what is logged on the way out, an empty one. */
+static bool may_follow_failure(struct piece line)
+{
+    return line.len == 0 || piece_begins(line, " ") ||
+           piece_begins(line, "frame #") || piece_begins(line, "[");
+}
+
+enum {
+    LAST_LINES = 4, /* that count where nothing else tells what was last */
+    MORE_LINES = 12 /* that a message may have */
+};
+
+/* Where the last uncaught exception begins, with those that it was raised from;
+ * NULL where there is none, or the process went on after it. */
+static const char *find_exception(struct piece rest)
+{
+    const char *begin = NULL;
+    struct piece line;
+    bool linked = false;
+    unsigned after = 0;
+    while (next_line(&rest, &line)) {
+        bool head = piece_begins(line, "Traceback (most recent call last)");
+        if (head || piece_begins(line, "terminate called")) {
+            begin = head && linked && begin != NULL ? begin : line.at;
+            linked = false;
+            after = 0;
+        }
+        linked = line.len == 0 ? linked : is_traceback_link(line);
+        after += !may_follow_failure(line);
+    }
+    return after > MORE_LINES ? NULL : begin;
+}
+
+/* Where the last lines begin. */
+static const char *find_last_lines(struct piece piece)
+{
+    size_t at = piece.len;
+    unsigned lines = 0;
+    while (at > 0 && piece.at[at - 1] == '\n')
+        at--;
+    for (; at > 0; at--)
+        if (piece.at[at - 1] == '\n' && ++lines == LAST_LINES)
+            break;
+    return piece.at + at;
+}
+
+bool jr_lost_peer_in_output(const char *text, size_t len)
+{
+    struct piece all = {text, len};
+    const char *begin = find_exception(all);
+    if (begin == NULL)
+        begin = find_last_lines(all);
+    return has_lost_peer_line(
+        (struct piece){begin, len - (size_t)(begin - text)});
+}

@@ -1,0 +1,321 @@
+/*
+ * A run is one attempt, or several under `restart`. Each is a jr_run of a plan
+ * made for it: the same run folder, a port of its own, attempt_N for its ranks.
+ * What restart.c decides is told, kept in attempt_N/results.json, and waited
+ * for here.
+ */
+#include "session/session.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/num.h"
+#include "cluster/controller.h"
+#include "run/between_attempts.h"
+#include "session/multinode_session.h"
+#include "store/events.h"
+
+#include "base/banned.h"
+
+static int judge_attempt(struct jr_session *session, struct jr_error *err)
+{
+    if (jr_report_make(&session->report, &session->plan, &session->outcome,
+                       session->before, session->dir.fd, err) != 0)
+        return -1;
+    if (session->refusal.text[0] != '\0')
+        session->report.error = session->refusal.text;
+    return 0;
+}
+
+/* In the runner, where this process was killed while the attempt ran, was
+ * judged, or was followed by a pause: it is the last one. */
+static void complete_killed_attempt(void *data,
+                                    const struct jr_outcome *outcome,
+                                    int run_fd)
+{
+    struct jr_session *session = data;
+    struct jr_error err = {0};
+    /* Descriptors are where the runner has them. */
+    session->dir.fd = run_fd;
+    session->dir.log_fd = -1;
+    session->outcome = *outcome;
+    if (faccessat(run_fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return;
+    if (judge_attempt(session, &err) != 0) {
+        jr_session_note(session, err.text);
+        return;
+    }
+    session->report.earlier = session->history.items;
+    session->report.earlier_count = session->history.count;
+    if (session->plan.policy->restart.max > 0)
+        session->report.not_again = "jobrun itself was killed";
+    jr_session_write_judgement(session);
+}
+
+static struct jr_run_options make_run_options(
+    struct jr_session *session, const struct jr_session_console *console)
+{
+    const struct jr_record_facts *record = &session->record;
+    session->companion = (struct jr_companion){
+        .complete = complete_killed_attempt,
+        .data = session,
+        .key = jr_companion_key(record->boot_id, record->pid,
+                                record->start_ticks)};
+    struct jr_run_options options = {
+        .dir = &session->dir,
+        .group = &session->group,
+        .companion = &session->companion,
+        .out_fd = console == NULL ? -1 : console->out_fd,
+        .err_fd = console == NULL ? -1 : console->err_fd,
+        .in_fd = console == NULL ? -1 : console->in_fd,
+        .live = console != NULL && console->live &&
+                session->options.debug_rank == NULL,
+        .color = console != NULL && console->color,
+        .replay = session->replays ? &session->replay : NULL,
+    };
+    jr_signals_ignored(&options.ignored);
+    return options;
+}
+
+static int start_attempt(struct jr_session *session,
+                         const struct jr_run_options *options)
+{
+    if (session->head != NULL)
+        return jr_session_run_nodes(session, options, &session->refusal);
+    return jr_run(&session->outcome, &session->plan, options,
+                  &session->refusal);
+}
+
+/* A run that could not begin has an outcome too: no rank was started. */
+static int execute_attempt(struct jr_session *session,
+                           const struct jr_run_options *options,
+                           struct jr_error *err)
+{
+    if (start_attempt(session, options) == 0 ||
+        jr_outcome_none(&session->outcome, &session->plan) == 0)
+        return 0;
+    return jr_error_set(err, JR_STATUS_LAUNCH, "%s", session->refusal.text);
+}
+
+static int run_attempt(struct jr_session *session,
+                       const struct jr_run_options *options,
+                       struct jr_error *err)
+{
+    if (execute_attempt(session, options, err) != 0 ||
+        judge_attempt(session, err) != 0)
+        return -1;
+    if (jr_history_add(&session->history, &session->report, &session->plan,
+                       &session->outcome, session->dir.fd) != 0)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    session->report.earlier = session->history.items;
+    session->report.earlier_count = session->history.count - 1;
+    return 0;
+}
+
+/* "attempt 0 failed: rank 3 exited with code 1; all ranks start again in 2s
+ * (restart 1 of 3)" */
+static void print_restart(const struct jr_session *session,
+                          const struct jr_verdict *verdict)
+{
+    const struct jr_restart *spec = &session->plan.policy->restart;
+    const struct jr_attempt *last =
+        &session->history.items[session->history.count - 1];
+    size_t idle = jr_restart_idle(&session->history);
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&line, "attempt %u failed: ", last->number);
+    jr_buf_safe(&line, last->cause);
+    jr_buf_str(&line, "; all ranks start again");
+    if (verdict->wait_ms > 0) {
+        jr_buf_str(&line, " in ");
+        jr_num_add_duration(&line, verdict->wait_ms);
+    }
+    jr_buf_printf(&line, " (restart %u of %u", verdict->counted + 1, spec->max);
+    if (spec->window_ms > 0) {
+        jr_buf_str(&line, " within ");
+        jr_num_add_duration(&line, spec->window_ms);
+    }
+    jr_buf_char(&line, ')');
+    if (idle > 1)
+        jr_buf_printf(&line,
+                      "; no progress: %zu attempts failed the same way, "
+                      "at once",
+                      idle);
+    if (!line.failed)
+        jr_session_note(session, line.data);
+}
+
+static void record_failure(const struct jr_session *session,
+                           const struct jr_verdict *verdict)
+{
+    struct jr_events events;
+    jr_events_open(&events, session->dir.fd, session->dir.file_mode);
+    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_ATTEMPT_FAILED,
+                                              .attempt = session->attempt,
+                                              .wait_ms = verdict->wait_ms});
+    jr_events_close(&events);
+}
+
+static void record_restart(const struct jr_session *session)
+{
+    struct jr_events events;
+    jr_events_open(&events, session->dir.fd, session->dir.file_mode);
+    jr_events_add(&events,
+                  &(struct jr_event){.name = JR_EVENT_RESTART,
+                                     .attempt = session->attempt,
+                                     .master_port = session->plan.master_port});
+    jr_events_close(&events);
+}
+
+/* What this attempt would have been judged by. An attempt without a rank has no
+ * folder, and nothing to keep. */
+static void keep_results(struct jr_session *session)
+{
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_error err = {0};
+    jr_buf_printf(&name, "attempt_%u", session->attempt);
+    if (name.failed)
+        return;
+    JR_CLOSE int fd = openat(session->dir.fd, name.data,
+                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    jr_report_hide_files(&session->report, &session->plan, session->dir.fd);
+    if (jr_session_pour(session, fd, "results.json", jr_session_tell_results,
+                        &err) != 0)
+        jr_session_note(session, err.text);
+}
+
+/* Everything that an attempt needs is made before what the last one left is
+ * forgotten: where it cannot be, that one decides. */
+static int prepare_next_attempt(struct jr_session *session,
+                                struct jr_error *err)
+{
+    if (session->head != NULL && jr_session_renew_nodes(session, err) != 0)
+        return -1;
+    if (session->head == NULL &&
+        jr_resolution_renew_port(&session->resolution, err) != 0)
+        jr_session_note(session, err->text); /* the old one may do */
+    if (jr_session_plan_again(session, err) != JR_STATUS_OK)
+        return -1;
+    jr_report_release(&session->report);
+    jr_outcome_release(&session->outcome);
+    session->record.attempt = session->attempt;
+    if (jr_session_write_plan(session, err) != 0 ||
+        jr_session_write_record(session, err) != 0)
+        jr_session_note(session, err->text);
+    return 0;
+}
+
+/* jobrun was told to stop when no rank was there to be stopped. */
+static void stop_between_attempts(struct jr_session *session, int sig)
+{
+    struct jr_report last = session->report;
+    session->outcome.stop_signal = sig;
+    session->outcome.ended_ns = jr_clock_ns();
+    session->outcome.ended_wall_ns = jr_clock_wall_ns();
+    session->report = (struct jr_report){0};
+    if (judge_attempt(session, NULL) != 0) {
+        session->report = last;
+        return;
+    }
+    session->report.earlier = last.earlier;
+    session->report.earlier_count = last.earlier_count;
+    jr_report_release(&last);
+}
+
+/* Whether there is another attempt, for which all is ready. */
+static bool has_next_attempt(struct jr_session *session,
+                             const struct jr_pause *pause)
+{
+    struct jr_history *history = &session->history;
+    struct jr_verdict verdict;
+    struct jr_error err = {0};
+    jr_restart_decide(&verdict, &session->plan.policy->restart, history);
+    if (verdict.why[0] != '\0')
+        session->report.not_again =
+            jr_arena_strdup(&session->report.arena, verdict.why);
+    if (session->plan.policy->restart.max > 0)
+        session->report.idle = jr_restart_idle(history);
+    if (!verdict.again)
+        return false;
+    history->items[history->count - 1].wait_ms = verdict.wait_ms;
+    keep_results(session);
+    record_failure(session, &verdict);
+    print_restart(session, &verdict);
+    int sig = session->outcome.late_signal;
+    if (sig == 0)
+        sig = jr_pause_wait(pause, verdict.wait_ms,
+                            session->replays ? &session->replay : NULL);
+    if (sig != 0) {
+        stop_between_attempts(session, sig);
+        return false;
+    }
+    if (prepare_next_attempt(session, &err) == 0) {
+        record_restart(session);
+        return true;
+    }
+    session->report.not_again =
+        jr_arena_strdup(&session->report.arena, err.text);
+    return false;
+}
+
+void jr_session_open_console(struct jr_session *session,
+                             const struct jr_session_console *console)
+{
+    if (console == NULL || session->replays)
+        return;
+    session->replays =
+        jr_replay_open(&session->replay, console->out_fd, console->err_fd,
+                       session->dir.fd, console->color) == 0;
+    if (!session->replays)
+        jr_replay_close(&session->replay);
+}
+
+bool jr_session_print(struct jr_session *session, const char *text, size_t len)
+{
+    if (!session->replays || !jr_replay_print(&session->replay, text, len))
+        return false;
+    jr_replay_turn(&session->replay);
+    return true;
+}
+
+void jr_session_show_rest(struct jr_session *session)
+{
+    struct jr_replay *replay = &session->replay;
+    sigset_t ignored;
+    if (!session->replays)
+        return;
+    jr_signals_ignored(&ignored);
+    if (session->head != NULL &&
+        !jr_head_show_rest(session->head, session->plan.policy, &ignored,
+                           session->outcome.stop_signal != 0)) {
+        replay->cut = true;
+        jr_replay_hurry(replay);
+    }
+    jr_replay_finish(replay, session->plan.policy, &ignored);
+    if (replay->cut)
+        jr_session_note(session, "not all of the output was shown: `jobrun "
+                                 "logs` shows the rest");
+    replay->cut = false;
+}
+
+int jr_session_attempts(struct jr_session *session,
+                        const struct jr_session_console *console,
+                        struct jr_error *err)
+{
+    jr_session_open_console(session, console);
+    const struct jr_run_options options = make_run_options(session, console);
+    struct jr_pause pause;
+    int result;
+    jr_pause_open(&pause, session->plan.policy, &options.ignored);
+    do
+        result = run_attempt(session, &options, err);
+    while (result == 0 && has_next_attempt(session, &pause));
+    if (result == 0)
+        result = jr_session_finish(session, err);
+    jr_session_show_rest(session);
+    jr_pause_close(&pause);
+    return result;
+}

@@ -1,0 +1,305 @@
+#include "session/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/redact.h"
+#include "doc/doc.h"
+#include "record/lost_runs.h"
+#include "session/decimal.h"
+#include "session/multinode_session.h"
+
+#include "base/banned.h"
+
+/* How long a launch may wait for git to say whether the tree is dirty. */
+enum { GIT_MS = 300 };
+
+int jr_session_write(struct jr_session *session, const char *name,
+                     struct jr_buf *bytes, struct jr_error *err)
+{
+    int failed = bytes->failed
+                     ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                     : jr_rundir_write(&session->dir, name, bytes, err);
+    jr_buf_release(bytes);
+    return failed;
+}
+
+int jr_session_write_record(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_buf bytes = JR_BUF_INIT;
+    jr_record_run_json(&bytes, &session->record);
+    return jr_session_write(session, "run.json", &bytes, err);
+}
+
+/* A text on its way into a file: of many ranks, it is larger than all else that
+ * is in memory. */
+struct pouring {
+    int fd, error; /* 0: so far all was written */
+};
+
+static int write_piece(void *data, struct jr_buf *text)
+{
+    struct pouring *pouring = data;
+    if (jr_io_write_all(pouring->fd, text->data, text->len) != 0)
+        pouring->error = errno;
+    jr_buf_clear(text);
+    return pouring->error;
+}
+
+int jr_session_pour_fd(const struct jr_session *session, int fd,
+                       jr_session_teller *tell)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct pouring pouring = {fd, 0};
+    const struct jr_drain drain = {write_piece, &pouring};
+    tell(&text, session, &drain);
+    errno = text.failed ? ENOMEM : pouring.error;
+    return errno == 0 ? 0 : -1;
+}
+
+/* What is told of a session, and by whom. */
+struct telling {
+    const struct jr_session *session;
+    jr_session_teller *tell;
+};
+
+static int write_session_text(void *data, int fd)
+{
+    const struct telling *telling = data;
+    return jr_session_pour_fd(telling->session, fd, telling->tell);
+}
+
+int jr_session_pour(const struct jr_session *session, int dir_fd,
+                    const char *name, jr_session_teller *tell,
+                    struct jr_error *err)
+{
+    struct telling telling = {session, tell};
+    const struct jr_io_source source = {write_session_text, &telling};
+    return jr_io_replace_from(dir_fd, name, &source, session->dir.file_mode,
+                              err);
+}
+
+static void write_plan(struct jr_buf *out, const struct jr_session *session,
+                       const struct jr_drain *drain)
+{
+    jr_plan_json(out, &session->plan, drain);
+}
+
+int jr_session_write_plan(struct jr_session *session, struct jr_error *err)
+{
+    return jr_session_pour(session, session->dir.fd, "plan.json", write_plan,
+                           err);
+}
+
+static int write_input_files(struct jr_session *session, struct jr_error *err)
+{
+    const struct jr_source *source = jr_spec_doc(session->file)->source;
+    struct jr_buf bytes = JR_BUF_INIT;
+    const struct jr_job *job = &session->resolution.job;
+    jr_buf_add(&bytes, source->text, source->len);
+    jr_hide_refer(&bytes, 0, job->hidden, job->hidden_names);
+    if (jr_session_write(session, "spec.yaml", &bytes, err) != 0)
+        return -1;
+    jr_resolution_emit(&bytes, &session->resolution, session->file);
+    if (jr_session_write(session, "resolved.yaml", &bytes, err) != 0)
+        return -1;
+    jr_resolution_explain(&bytes, &session->resolution, true);
+    if (jr_session_write(session, "explain.json", &bytes, err) != 0 ||
+        jr_session_write_plan(session, err) != 0)
+        return -1;
+    return jr_session_write_record(session, err);
+}
+
+/* A run that cannot even be written down leaves nothing: its id is free. */
+static int write_inputs(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_error why = {0};
+    if (write_input_files(session, &why) == 0)
+        return 0;
+    jr_rundir_discard(&session->dir);
+    return jr_error_set(err, why.status, "%s: %s",
+                        session->resolution.job.log_dir, why.text);
+}
+
+/* Choose the id and make the folder. A generated id can be taken by another run
+ * of the same second: then it gets another suffix. */
+static int make_run_folder(struct jr_session *session, struct jr_error *err)
+{
+    const struct jr_job *job = &session->resolution.job;
+    const char *id = session->options.run_id;
+    char generated[128];
+    if (session->part)
+        return jr_rundir_create_part(&session->dir, job->log_dir, id,
+                                     job->node_rank, job->policy->log_mode,
+                                     err);
+    if (id == NULL)
+        jr_rundir_id(generated, job->name);
+    return jr_rundir_create(&session->dir, job->log_dir,
+                            id != NULL ? id : generated, id != NULL,
+                            job->policy->log_mode, err);
+}
+
+static enum jr_status open_folder(struct jr_session *session,
+                                  struct jr_error *err)
+{
+    struct jr_error why = {0};
+    if (make_run_folder(session, &why) != 0) {
+        (void)jr_error_set(err, why.status, "%s", why.text);
+        return why.status;
+    }
+    enum jr_status status = jr_session_plan_as(session, session->dir.id, err);
+    if (status != JR_STATUS_OK)
+        jr_rundir_discard(&session->dir);
+    return status;
+}
+
+/* The control group of the ranks here. Parts of one run may share a machine. */
+static void make_session_group(struct jr_session *session)
+{
+    const char *id = session->dir.id;
+    if (session->part)
+        id = jr_arena_printf(&session->arena, "%s.%u", id,
+                             session->resolution.job.node_rank);
+    if (session->head == NULL && id != NULL)
+        jr_group_make(&session->group, id);
+}
+
+/* What run.json says of this process, the spec and its commit. */
+static int fill_begin_record(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_record_facts *record = &session->record;
+    if (jr_record_facts_fill(record, &session->arena, &session->plan, err) != 0)
+        return -1;
+    jr_git_finish(&session->git, GIT_MS);
+    const struct jr_git *git = &session->git;
+    record->commit = git->commit[0] != '\0' ? git->commit : NULL;
+    record->dirty = git->dirty_known ? &git->dirty : NULL;
+    record->spec =
+        session->options.rerun_of == NULL ? session->spec_name : NULL;
+    record->rerun_of = session->options.rerun_of;
+    record->local = session->options.local;
+    record->attempt = session->attempt;
+    make_session_group(session);
+    if (session->group.path[0] != '\0')
+        record->cgroup = session->group.path;
+    return 0;
+}
+
+static void note_begin_line(void *data, const char *line)
+{
+    jr_session_note(data, line);
+}
+
+/* A rank that was named has to be one that this machine starts. */
+static int check_rank(const struct jr_session *session, const uint32_t *rank,
+                      const char *option, struct jr_error *err)
+{
+    const struct jr_job *job = &session->resolution.job;
+    uint32_t first = session->options.local ? 0 : job->rank_start;
+    uint32_t count = session->options.local
+                         ? job->world_size
+                         : job->local_world_sizes[job->node_rank];
+    if (rank == NULL || *rank - first < count)
+        return 0;
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        "%s %u: this machine starts ranks %u to %u%s", option,
+                        *rank, first, first + count - 1,
+                        session->part && *rank < job->world_size
+                            ? "; say it on the node that has it, or have all "
+                              "ranks here by --local"
+                            : "");
+}
+
+/* Nobody but the user can tell the nodes what they have in common. */
+static int check_id(const struct jr_session *session, struct jr_error *err)
+{
+    const struct jr_job *job = &session->resolution.job;
+    const char *number = session->hw.scheduler.job_id;
+    if (session->options.run_id != NULL || !session->part)
+        return 0;
+    if (number == NULL || !jr_rundir_is_id(number))
+        number = "1";
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        "node %u of %u: nodes with a jobrun each need a "
+                        "--run-id, the same on all of them and new for each "
+                        "run (--run-id %s-%s)",
+                        job->node_rank, job->nodes, job->name, number);
+}
+
+/* Who looks at a rank takes the time that it takes. */
+static int prepare_debug(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_job *job = &session->resolution.job;
+    const struct jr_session_options *options = &session->options;
+    if (check_rank(session, options->debug_rank, "--debug", err) != 0 ||
+        check_rank(session, options->stdin_rank, "--stdin", err) != 0)
+        return -1;
+    if (options->debug_rank == NULL)
+        return 0;
+    struct jr_policy *policy =
+        jr_arena_array(&session->arena, 1, sizeof *policy);
+    if (policy == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    *policy = *job->policy;
+    policy->timeouts = (struct jr_timeouts){
+        .stop_grace_ms = job->policy->timeouts.stop_grace_ms};
+    policy->restart = (struct jr_restart){0};
+    job->policy = policy;
+    return 0;
+}
+
+/* Resolve, with the facts of all nodes where this is their head; and let them
+ * hold it against their own. */
+static enum jr_status resolve_session(struct jr_session *session,
+                                      struct jr_error *err)
+{
+    enum jr_status status = JR_STATUS_OK;
+    if (session->progress == JR_PROGRESS_LOADED && !session->facts)
+        status = jr_session_facts(session, NULL, err);
+    if (status == JR_STATUS_OK && session->progress == JR_PROGRESS_LOADED)
+        status = jr_session_recruit(session, err);
+    if (status == JR_STATUS_OK)
+        status = jr_session_settle(session, err);
+    if (status == JR_STATUS_OK)
+        status = jr_session_brief(session, err);
+    return status;
+}
+
+enum jr_status jr_session_begin(struct jr_session *session,
+                                struct jr_error *err)
+{
+    JR_DECIMAL_POINT;
+    struct jr_error why = {0};
+    if (session->options.dry_run || session->options.check) {
+        (void)jr_error_set(err, JR_STATUS_USAGE,
+                           "nothing is run in a session that is dry or only "
+                           "checks");
+        return JR_STATUS_USAGE;
+    }
+    enum jr_status status = resolve_session(session, err);
+    if (status != JR_STATUS_OK)
+        return status;
+    jr_session_find_part(session);
+    if (check_id(session, &why) != 0 || prepare_debug(session, &why) != 0) {
+        (void)jr_error_set(err, why.status, "%s", why.text);
+        return why.status;
+    }
+    jr_lost_sweep_all(session->resolution.job.log_dir, note_begin_line,
+                      session);
+    jr_git_start(&session->git, session->resolution.job.workdir,
+                 session->options.envp);
+    status = open_folder(session, err);
+    if (status != JR_STATUS_OK)
+        return status;
+    if (fill_begin_record(session, err) != 0 || write_inputs(session, err) != 0)
+        return JR_STATUS_LAUNCH;
+    jr_session_reserve(session);
+    if (jr_rundir_latest(&session->dir, &why) != 0)
+        jr_session_note(session, why.text);
+    if (jr_artifacts_before(&session->before, &session->plan, err) != 0)
+        return JR_STATUS_LAUNCH;
+    session->begun = true;
+    return JR_STATUS_OK;
+}

@@ -1,0 +1,371 @@
+#include "session/multinode_session.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/strv.h"
+#include "cluster/controller.h"
+#include "resolve/node_resources.h"
+
+#include "base/banned.h"
+
+/* A clock that is further off is told; and one that is as far off as Slurm's
+ * own credentials do not bear (munge.conf(5): ttl), refused. */
+#define SKEW_NS      (UINT64_C(10) * 1000000000)
+#define SKEW_MOST_NS (UINT64_C(300) * 1000000000)
+
+#define CUSTOM "custom:"
+
+/* What only one terminal, or one machine, can give. */
+static bool is_local_only(const struct jr_session *session)
+{
+    const struct jr_session_options *options = &session->options;
+    return options->local || options->node_rank != NULL || options->check;
+}
+
+static bool is_controller(const struct jr_session *session)
+{
+    const struct jr_hw_scheduler *scheduler = &session->hw.scheduler;
+    const struct jr_spec *spec = jr_spec_get(session->file);
+    if (spec == NULL || !session->hw.real || is_local_only(session) ||
+        spec->node_rank != NULL)
+        return false;
+    return scheduler->name != NULL && strcmp(scheduler->name, "Slurm") == 0 &&
+           !scheduler->step && scheduler->problem == NULL &&
+           scheduler->nodes > 1;
+}
+
+/* As many nodes as the job is for; 0: it is for one, or for more than there
+ * are, and both are told elsewhere. */
+static uint32_t count_wanted_nodes(const struct jr_session *session)
+{
+    const struct jr_resolve_options options = {.args = session->options.args};
+    uint32_t nodes = jr_resolve_nodes(session->file, &session->hw, &options);
+    return nodes > 1 && nodes <= session->hw.scheduler.nodes ? nodes : 0;
+}
+
+/* What only a rank on this machine could have. */
+static int check_asked_options(const struct jr_session *session,
+                               struct jr_error *err)
+{
+    const struct jr_session_options *options = &session->options;
+    bool debug = options->debug_rank != NULL;
+    if (debug || options->stdin_rank != NULL)
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "%s is for ranks on this machine, and these are on "
+                            "the nodes of the allocation: have them all here "
+                            "by --local, or %s",
+                            debug ? "--debug" : "--stdin",
+                            debug ? "reach one that runs by srun --overlap "
+                                    "--jobid=JOB -w NODE --pty gdb -p PID"
+                                  : "let the rank read a file, as by shell: "
+                                    "'./train < FILE'");
+    return 0;
+}
+
+static void note_agent_line(void *data, const char *line)
+{
+    jr_session_note(data, line);
+}
+
+/* This very program, where nodes see it too. */
+static const char *own_program(struct jr_session *session)
+{
+    char path[4096];
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
+    return len <= 0 ? "jobrun"
+                    : jr_arena_strndup(&session->arena, path, (size_t)len);
+}
+
+static uint32_t visible_devices(const struct jr_hw *hw, enum jr_device kind)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < hw->devices_count; i++)
+        count += hw->devices[i].visible && hw->devices[i].kind == kind;
+    return count;
+}
+
+static uint32_t usable_cpus(const struct jr_hw *hw)
+{
+    uint32_t usable = hw->cpus.usable;
+    double quota = hw->cpus.quota;
+    if (quota > 0 && (usable == 0 || quota < usable))
+        usable = quota < 1 ? 1 : (uint32_t)quota;
+    return usable;
+}
+
+/* "node 1 (gpu02)", as long as the session lives. */
+static const char *session_node_name(struct jr_session *session, uint32_t node)
+{
+    struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_head_name(&name, session->head, node);
+    const char *text = jr_buf_keep(&name, &session->arena);
+    return text != NULL ? text : "a node";
+}
+
+static int read_facts(struct jr_session *session, struct jr_hw *ret,
+                      struct jr_arena *arena, uint32_t node,
+                      struct jr_error *err)
+{
+    const struct jr_head_node said = jr_head_node(session->head, node);
+    struct jr_diags diags = {0};
+    int failed = jr_profile_read(ret, arena, said.host, said.facts,
+                                 said.facts_len, &diags);
+    bool absurd =
+        diags.count > 0 && jr_profile_status(&diags, 0) == JR_STATUS_UNRESOLVED;
+    if (failed != 0)
+        failed = jr_error_set(
+            err, absurd ? JR_STATUS_UNRESOLVED : JR_STATUS_LAUNCH,
+            "%s: its facts %s: %s", session_node_name(session, node),
+            absurd ? "contradict each other" : "cannot be read",
+            diags.count > 0 ? diags.items[0].message : "out of memory");
+    jr_diags_release(&diags);
+    return failed;
+}
+
+/* Counts that are all the same say no more than the first. */
+static void keep_counts(struct jr_counts *to, const struct jr_counts *from)
+{
+    for (uint32_t i = 1; i < from->count; i++)
+        if (from->items[i] != from->items[0])
+            *to = *from;
+}
+
+/* Tell of a clock that is off; -1 where no time that the node writes could be
+ * believed. */
+static int check_node_clock(const struct jr_session *session, uint32_t node,
+                            struct jr_error *err)
+{
+    const struct jr_head_node said = jr_head_node(session->head, node);
+    bool behind = said.skew_ns < 0;
+    uint64_t skew_ns = (uint64_t)said.skew_ns;
+    uint64_t off_ns = behind ? 0 - skew_ns : skew_ns;
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (off_ns < SKEW_NS)
+        return 0;
+    jr_head_name(&line, session->head, node);
+    jr_buf_str(&line, ": its clock is ");
+    jr_clock_human(&line, off_ns);
+    jr_buf_printf(&line, " %s of the one here", behind ? "behind" : "ahead");
+    if (off_ns >= SKEW_MOST_NS)
+        return jr_error_set(err, JR_STATUS_UNRESOLVED,
+                            "%s: nobody could tell what is new of what it "
+                            "writes; set it (chrony, ntpd), or leave the node "
+                            "out (sbatch --exclude)",
+                            line.failed ? "out of memory" : line.data);
+    jr_buf_str(&line, "; times in its logs are its own");
+    if (!line.failed)
+        jr_session_note(session, line.data);
+    return 0;
+}
+
+/* What is counted on each node: devices of the user's own kind, where the spec
+ * is for them. */
+static enum jr_device counted_kind(const struct jr_session *session,
+                                   const struct jr_hw *hw)
+{
+    const char *device = jr_spec_get(session->file)->device;
+    if (device != NULL && strncmp(device, CUSTOM, sizeof CUSTOM - 1) == 0)
+        return JR_DEVICE_CUSTOM;
+    return hw->devices_count > 0 ? hw->devices[0].kind : JR_DEVICE_CPU;
+}
+
+/* The facts of an allocation's nodes, as they come in. */
+struct joint {
+    struct jr_hw first;  /* of the first of them */
+    enum jr_device kind; /* that is counted */
+    struct jr_counts devices, cpus;
+    struct jr_strv hosts;
+};
+
+static int join_node(struct joint *to, struct jr_session *session,
+                     uint32_t node, struct jr_error *err)
+{
+    struct jr_arena *arena = &session->arena, own = JR_ARENA_INIT;
+    const struct jr_head_node said = jr_head_node(session->head, node);
+    struct jr_hw hw;
+    int failed = read_facts(session, &hw, node == 0 ? arena : &own, node, err);
+    if (failed == 0)
+        failed = check_node_clock(session, node, err);
+    if (failed == 0 && node == 0) {
+        to->first = hw;
+        to->kind = counted_kind(session, &hw);
+    }
+    if (failed == 0 && !arena->failed) {
+        to->devices.items[node] = visible_devices(&hw, to->kind);
+        to->cpus.items[node] = usable_cpus(&hw);
+        jr_strv_push(&to->hosts, arena, jr_arena_strdup(arena, said.host));
+    }
+    jr_arena_release(&own);
+    return failed;
+}
+
+/* The hardware of the first node, how many devices and CPUs each has, and the
+ * allocation's word on all else. */
+static void finalize_facts(struct jr_session *session,
+                           const struct joint *joint)
+{
+    struct jr_hw hw = joint->first;
+    hw.scheduler = session->hw.scheduler;
+    hw.scheduler.step = true;
+    hw.scheduler.nodes = joint->devices.count;
+    hw.scheduler.node_rank = 0;
+    hw.scheduler.tasks_here = 1;
+    hw.scheduler.hosts = joint->hosts;
+    hw.scheduler.master_port = jr_head_node(session->head, 0).port;
+    hw.variables = session->hw.variables;
+    hw.variables_count = session->hw.variables_count;
+    hw.now = session->hw.now;
+    hw.name = session_node_name(session, 0);
+    hw.environment.backend = session->hw.environment.backend;
+    hw.environment.omp_num_threads = session->hw.environment.omp_num_threads;
+    keep_counts(&hw.devices_each, &joint->devices);
+    keep_counts(&hw.cpus_each, &joint->cpus);
+    session->hw = hw;
+}
+
+static int join_facts(struct jr_session *session, uint32_t nodes,
+                      struct jr_error *err)
+{
+    struct jr_arena *arena = &session->arena;
+    struct joint joint = {
+        .devices = {jr_arena_array(arena, nodes, sizeof(uint32_t)), nodes},
+        .cpus = {jr_arena_array(arena, nodes, sizeof(uint32_t)), nodes},
+    };
+    for (uint32_t node = 0; node < nodes; node++)
+        if (join_node(&joint, session, node, err) != 0)
+            return -1;
+    if (arena->failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    finalize_facts(session, &joint);
+    return 0;
+}
+
+/* With whose facts agents have to look for, before they know of a spec. */
+static char **agent_environment(struct jr_session *session)
+{
+    struct jr_arena *arena = &session->arena;
+    const char *device = jr_spec_get(session->file)->device;
+    struct jr_strv env = {0};
+    jr_strv_copy(&env, arena, session->options.envp);
+    jr_env_unset(&env, JR_AGENT_DEVICE);
+    jr_env_unset(&env, JR_AGENT_FOLDER);
+    if (device == NULL || strncmp(device, CUSTOM, sizeof CUSTOM - 1) != 0)
+        return env.items;
+    jr_strv_push(&env, arena,
+                 jr_arena_printf(arena, JR_AGENT_DEVICE "=%s", device));
+    jr_strv_push(&env, arena,
+                 jr_arena_printf(arena, JR_AGENT_FOLDER "=%s",
+                                 jr_spec_folder_of(session->file)));
+    return env.items;
+}
+
+/* A dry run is expected to start nothing. */
+static void warn_of_agents(const struct jr_session *session, uint32_t nodes)
+{
+    struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&line,
+                  "asking the %u nodes of the allocation for their facts, by a "
+                  "job step (--on FACTS: without)",
+                  nodes);
+    if (!line.failed)
+        jr_session_note(session, line.data);
+}
+
+enum jr_status jr_session_recruit(struct jr_session *session,
+                                  struct jr_error *err)
+{
+    struct jr_error why = {.status = JR_STATUS_LAUNCH};
+    if (session->head != NULL || !is_controller(session))
+        return JR_STATUS_OK;
+    const struct jr_spec *spec = jr_spec_get(session->file);
+    const uint32_t nodes = count_wanted_nodes(session);
+    const struct jr_strv *hosts = &session->hw.scheduler.hosts;
+    const struct jr_head_options options = {
+        .program = own_program(session),
+        .nodes = nodes,
+        .hosts = hosts->count == nodes ? hosts->items : NULL,
+        .envp = agent_environment(session),
+        .start_ms = spec->policy.timeouts.start_ms,
+        .note = note_agent_line,
+        .data = session,
+    };
+    if (options.nodes == 0)
+        return JR_STATUS_OK;
+    if (session->options.dry_run)
+        warn_of_agents(session, options.nodes);
+    if (check_asked_options(session, &why) == 0 &&
+        jr_head_open(&session->head, &options, &why) == 0 &&
+        join_facts(session, options.nodes, &why) == 0)
+        return JR_STATUS_OK;
+    (void)jr_error_set(err, why.status, "%s", why.text);
+    return why.status;
+}
+
+/* What each node has for its ranks, as only it knows. */
+static int take_allocations(struct jr_session *session, struct jr_error *err)
+{
+    struct jr_arena *arena = &session->resolution.arena;
+    uint32_t nodes = session->resolution.job.nodes;
+    struct jr_seats *each = jr_arena_array(arena, nodes, sizeof *each);
+    for (uint32_t node = 0; node < nodes && each != NULL; node++) {
+        const struct jr_head_node said = jr_head_node(session->head, node);
+        if (jr_seats_read(&each[node], arena, said.seats, said.seats_len) != 0)
+            return jr_error_set(err, JR_STATUS_LAUNCH,
+                                "%s: it did not say what its ranks have of it",
+                                session_node_name(session, node));
+    }
+    if (arena->failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    jr_seats_take(&session->resolution, each);
+    return 0;
+}
+
+enum jr_status jr_session_brief(struct jr_session *session,
+                                struct jr_error *err)
+{
+    struct jr_error why = {.status = JR_STATUS_LAUNCH};
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (session->head == NULL)
+        return JR_STATUS_OK;
+    json_t *word = json_object();
+    jr_resolution_emit_for_nodes(&text, &session->resolution, session->file);
+    jr_json_set_str(word, "t", "spec");
+    jr_json_set_str(word, "spec", text.data);
+    jr_json_set_str(word, "inject", session->options.inject);
+    int failed =
+        text.failed ? jr_error_set(&why, JR_STATUS_LAUNCH, "out of memory") : 0;
+    if (failed == 0)
+        failed = jr_head_brief(session->head, word, &why);
+    else
+        json_decref(word);
+    if (failed == 0)
+        failed = take_allocations(session, &why);
+    if (failed == 0)
+        return JR_STATUS_OK;
+    (void)jr_error_set(err, why.status, "%s", why.text);
+    return why.status;
+}
+
+int jr_session_run_nodes(struct jr_session *session,
+                         const struct jr_run_options *options,
+                         struct jr_error *err)
+{
+    if (jr_rundir_attempt(&session->dir, session->attempt, err) != 0)
+        return -1;
+    return jr_head_run(session->head, &session->outcome, &session->plan,
+                       options, session->attempt, err);
+}
+
+int jr_session_renew_nodes(struct jr_session *session, struct jr_error *err)
+{
+    const struct jr_spec *spec = jr_spec_get(session->file);
+    const char *lacks = jr_head_lacks(session->head);
+    uint32_t port = jr_head_node(session->head, 0).port;
+    if (lacks != NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "%s", lacks);
+    if (spec->master_port == NULL && port != 0)
+        jr_resolution_set_port(&session->resolution, port);
+    return 0;
+}

@@ -1,0 +1,43 @@
+/*
+ * A session on the nodes of an allocation: which sessions are that, and what
+ * they do besides. The head's side is multinode_session.c, a node's
+ * node_session.c.
+ */
+#ifndef JR_MULTINODE_SESSION_H
+#define JR_MULTINODE_SESSION_H
+
+#include "session/session.h"
+
+/* Where the ranks of a spec that is loaded are for several nodes of an
+ * allocation whose own shell or script this is: start an agent on each, and
+ * take their facts together for those of the session, which has its own.
+ * Elsewhere, and a second time, nothing is done. It may take its time, so no
+ * signal should be held back; jr_session_begin does it otherwise. */
+enum jr_status jr_session_recruit(struct jr_session *session,
+                                  struct jr_error *err);
+
+/* What an agent's environment says of the devices of the user's own kind that
+ * the spec is for: their name, as `custom:acme`, and where their facts are.
+ * Ranks do not see it. */
+#define JR_AGENT_DEVICE "JOBRUN_AGENT_DEVICE"
+#define JR_AGENT_FOLDER "JOBRUN_AGENT_FOLDER"
+
+/* Hand the resolved spec to the agents, where there are any; they hold it
+ * against their nodes. */
+enum jr_status jr_session_brief(struct jr_session *session,
+                                struct jr_error *err);
+
+/* One attempt on all nodes, as jr_run does it on one. */
+int jr_session_run_nodes(struct jr_session *session,
+                         const struct jr_run_options *options,
+                         struct jr_error *err);
+
+/* Another port for the next attempt, where it is not stated. -1 where there is
+ * no next attempt, with why. */
+int jr_session_renew_nodes(struct jr_session *session, struct jr_error *err);
+
+/* Be the agent of this node, which srun has started, to the end of standard
+ * input. Returns the exit status, and tells in `err`. */
+int jr_session_serve(char *const *envp, struct jr_error *err);
+
+#endif

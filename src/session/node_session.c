@@ -1,0 +1,303 @@
+/* The agent's side of a session: the resolved spec of the head, held against
+ * this node and run here. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "base/strv.h"
+#include "cluster/agent.h"
+#include "diag/diag_text.h"
+#include "resolve/custom_device.h"
+#include "resolve/node_resources.h"
+#include "resolve/port_lease.h"
+#include "session/multinode_session.h"
+
+#include "base/banned.h"
+
+#define FIRST_PORT 29500u
+
+struct side {
+    struct jr_session *session;
+    uint32_t node;
+    const char *host;
+    const char *device,
+        *folder;  /* see multinode_session.h; NULL: of no such kind */
+    char *inject; /* --inject; NULL */
+    int lease_fd; /* of the port that was offered; -1 */
+    uint32_t port;
+};
+
+static void drop_lease(struct side *side)
+{
+    if (side->lease_fd >= 0)
+        (void)close(side->lease_fd);
+    side->lease_fd = -1;
+}
+
+#define SPEC_NAME "the resolved spec"
+
+/* What was found, and where, unless that is in a text that nobody has written.
+ */
+static int refuse_spec(const struct jr_session *session, enum jr_status status,
+                       struct jr_error *err)
+{
+    const struct jr_diags *diags = &session->diags;
+    size_t i = 0;
+    while (i < diags->count && diags->items[i].severity != JR_SEVERITY_ERROR)
+        i++;
+    if (i == diags->count)
+        return -1;
+    const struct jr_diag *diag = &diags->items[i];
+    const struct jr_source *source = diag->span.source;
+    struct jr_buf place JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (source != NULL && strcmp(source->name, SPEC_NAME) != 0)
+        jr_diag_place(&place, &diag->span);
+    return jr_error_set(
+        err, status, "%s%s%s%s", place.len > 0 ? place.data : "", diag->message,
+        diag->help != NULL ? "; " : "", diag->help != NULL ? diag->help : "");
+}
+
+/* Devices of the user's own kind, by what stands beside the spec. */
+static int read_agent_devices(const struct side *side, struct jr_error *err)
+{
+    struct jr_session *session = side->session;
+    const struct jr_custom custom = {
+        .folder = side->folder,
+        .device = side->device,
+        .envp = session->options.envp,
+        .limit_ms = JR_CUSTOM_LIMIT_MS,
+    };
+    if (side->device == NULL || side->folder == NULL)
+        return 0;
+    session->custom = true;
+    enum jr_status status =
+        jr_custom_read(&session->hw, &session->arena, &custom, &session->diags);
+    return status == JR_STATUS_OK ? 0 : refuse_spec(session, status, err);
+}
+
+static int send_agent_facts(void *data, struct jr_buf *out,
+                            struct jr_error *err)
+{
+    struct side *side = data;
+    const struct jr_hw_scheduler *scheduler = &side->session->hw.scheduler;
+    if (jr_session_facts(side->session, NULL, err) != JR_STATUS_OK)
+        return -1;
+    if (scheduler->tasks_here > 1)
+        return jr_error_set(err, JR_STATUS_UNRESOLVED,
+                            "srun started jobrun %u times there: one agent a "
+                            "node, as --ntasks-per-node=1 does it",
+                            scheduler->tasks_here);
+    if (scheduler->problem != NULL)
+        return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s; %s",
+                            scheduler->problem, scheduler->help);
+    if (read_agent_devices(side, err) != 0)
+        return -1;
+    /* What the scheduler says of the whole, the head knows: a list of all nodes
+     * from each of them would be too much. */
+    struct jr_hw own = side->session->hw;
+    own.scheduler = (struct jr_hw_scheduler){.node_rank = -1};
+    jr_profile_emit(out, &own);
+    return out->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                       : 0;
+}
+
+/* The next free one, beside those that are held. */
+static uint32_t offer_free_port(void *data)
+{
+    struct side *side = data;
+    struct jr_error err = {0};
+    uint32_t end = side->session->hw.port_low;
+    if (side->node != 0)
+        return 0;
+    int held = side->lease_fd;
+    side->lease_fd = -1;
+    for (uint32_t port = FIRST_PORT;
+         port < (end > FIRST_PORT ? end : 65536) && side->lease_fd < 0;
+         port++) {
+        side->lease_fd = jr_lease_take(port, &err);
+        side->port = port;
+        if (side->lease_fd < 0 && err.sys != EADDRINUSE)
+            break;
+    }
+    if (held >= 0)
+        (void)close(held);
+    return side->lease_fd < 0 ? 0 : side->port;
+}
+
+static int resolve_agent_spec(void *data, const json_t *word,
+                              struct jr_buf *seats, struct jr_error *err)
+{
+    struct side *side = data;
+    struct jr_session *session = side->session;
+    const char *inject = jr_json_get_str(word, "inject");
+    const struct jr_spec_source source = {
+        .name = SPEC_NAME, .text = jr_json_get_str(word, "spec")};
+    struct jr_spec_source whole = source;
+    if (source.text == NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "the head sent no spec");
+    whole.len = strlen(source.text);
+    side->inject = inject == NULL ? NULL : strdup(inject);
+    session->options.inject = side->inject;
+    session->lease = &side->lease_fd;
+    session->lease_port = side->port;
+    enum jr_status status = jr_session_load(session, &whole, err);
+    if (status == JR_STATUS_OK)
+        status = jr_session_resolve(session, err);
+    drop_lease(side);
+    if (status != JR_STATUS_OK)
+        return refuse_spec(session, status, err);
+    jr_seats_tell(seats, &session->resolution.job.own);
+    return seats->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
+                         : 0;
+}
+
+/* Where the run's files go; once. */
+static int join_run_folder(struct side *side, const char *id,
+                           struct jr_error *err)
+{
+    struct jr_session *session = side->session;
+    const struct jr_job *job = &session->resolution.job;
+    if (session->dir.fd >= 0)
+        return 0;
+    if (id == NULL || jr_rundir_join(&session->dir, job->log_dir, id,
+                                     job->policy->log_mode, err) != 0)
+        return -1;
+    const char *name =
+        jr_arena_printf(&session->arena, "%s.%u", id, side->node);
+    if (name != NULL)
+        jr_group_make(&session->group, name);
+    return 0;
+}
+
+/* With the port of this attempt, which may be the one that was offered. */
+static void take_port(struct side *side, uint32_t port)
+{
+    struct jr_resolution *resolution = &side->session->resolution;
+    if (port == 0 || port == resolution->job.master_port)
+        return;
+    jr_resolution_set_port(resolution, port);
+    if (side->lease_fd < 0 || port != side->port)
+        return;
+    if (resolution->lease_fd >= 0)
+        (void)close(resolution->lease_fd);
+    resolution->lease_fd = side->lease_fd;
+    side->lease_fd = -1;
+}
+
+static int prepare_attempt(void *data, const json_t *go, struct jr_error *err)
+{
+    struct side *side = data;
+    struct jr_session *session = side->session;
+    session->attempt = (uint32_t)jr_json_get_int(go, "attempt");
+    take_port(side, (uint32_t)jr_json_get_int(go, "port"));
+    jr_session_forget(session);
+    if (join_run_folder(side, jr_json_get_str(go, "run_id"), err) != 0 ||
+        jr_rundir_join_attempt(&session->dir, side->node, session->attempt,
+                               err) != 0)
+        return -1;
+    enum jr_status status = jr_session_plan_as(session, session->dir.id, err);
+    return status == JR_STATUS_OK ? 0 : refuse_spec(session, status, err);
+}
+
+static int run_agent_plan(void *data, const struct jr_agent_ends *ends,
+                          struct jr_outcome *ret, struct jr_error *err)
+{
+    struct side *side = data;
+    const struct jr_run_link link = {ends->events_fd, ends->orders_fd};
+    struct jr_run_options options = {
+        .dir = &side->session->dir,
+        .group = &side->session->group,
+        .in_fd = -1,
+        .out_fd = STDOUT_FILENO,
+        .err_fd = STDERR_FILENO,
+        .link = &link,
+    };
+    const struct jr_session_console console = {.out_fd = STDOUT_FILENO,
+                                               .err_fd = STDERR_FILENO};
+    (void)sigemptyset(&options.ignored);
+    jr_session_open_console(side->session, &console);
+    if (side->session->replays)
+        options.replay = &side->session->replay;
+    return jr_run(ret, &side->session->plan, &options, err);
+}
+
+static bool is_replay_behind(void *data)
+{
+    const struct side *side = data;
+    return side->session->replays && !jr_replay_is_done(&side->session->replay);
+}
+
+static void show_replay(void *data)
+{
+    struct side *side = data;
+    sigset_t none;
+    (void)sigemptyset(&none);
+    jr_replay_finish(&side->session->replay, side->session->plan.policy, &none);
+}
+
+/* Who this is among the tasks of the step. */
+static int find_place(struct side *side, char *const *envp,
+                      struct jr_error *err)
+{
+    const char *node = jr_env_get(envp, "SLURM_NODEID");
+    side->host = jr_env_get(envp, "SLURMD_NODENAME");
+    side->device = jr_env_get(envp, JR_AGENT_DEVICE);
+    side->folder = jr_env_get(envp, JR_AGENT_FOLDER);
+    if (node != NULL && jr_num_u32(node, &side->node) &&
+        isatty(STDIN_FILENO) != 1)
+        return 0;
+    return jr_error_set(err, JR_STATUS_USAGE,
+                        "an agent is what jobrun starts on the nodes of an "
+                        "allocation, by srun; it serves nobody here");
+}
+
+/* What is for the agent is not for ranks. */
+static char **own_environment(struct jr_arena *arena, char *const *envp)
+{
+    struct jr_strv env = {0};
+    jr_strv_copy(&env, arena, envp);
+    jr_env_unset(&env, JR_AGENT_DEVICE);
+    jr_env_unset(&env, JR_AGENT_FOLDER);
+    return env.items;
+}
+
+int jr_session_serve(char *const *envp, struct jr_error *err)
+{
+    struct utsname here = {0};
+    struct side side = {.lease_fd = -1};
+    if (find_place(&side, envp, err) != 0)
+        return JR_STATUS_USAGE;
+    (void)uname(&here);
+    struct jr_arena arena = JR_ARENA_INIT;
+    const struct jr_session_options options = {
+        .envp = own_environment(&arena, envp),
+        .node_rank = &side.node,
+        .end_children = true};
+    side.session = jr_session_open(&options);
+    if (side.session == NULL || arena.failed) {
+        jr_session_close(side.session);
+        jr_arena_release(&arena);
+        (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+        return JR_STATUS_LAUNCH;
+    }
+    const struct jr_agent_hooks hooks = {
+        .data = &side,
+        .tell = send_agent_facts,
+        .offer = offer_free_port,
+        .resolve = resolve_agent_spec,
+        .prepare = prepare_attempt,
+        .run = run_agent_plan,
+        .is_behind = is_replay_behind,
+        .show = show_replay,
+    };
+    int failed = jr_agent_serve(
+        &hooks, side.node, side.host != NULL ? side.host : here.nodename, err);
+    drop_lease(&side);
+    jr_session_close(side.session);
+    jr_arena_release(&arena);
+    free(side.inject);
+    return failed != 0 ? JR_STATUS_LAUNCH : JR_STATUS_OK;
+}

@@ -1,0 +1,197 @@
+#include "session/render_session.h"
+
+#include <string.h>
+
+#include "doc/doc.h"
+#include "resolve/field_part.h"
+#include "session/session.h"
+
+#include "base/banned.h"
+
+/* The nodes that the spec states, by any of its fields; 0: none does. */
+static uint32_t stated_nodes(const struct jr_spec *spec)
+{
+    if (spec->nodes != NULL)
+        return *spec->nodes;
+    if (spec->hosts_count > 0)
+        return spec->hosts_count;
+    if (spec->local_world_size_count > 1)
+        return spec->local_world_size_count;
+    if (spec->world_size != NULL && spec->local_world_size_count == 1)
+        return *spec->world_size / spec->local_world_size[0];
+    return 1;
+}
+
+/* The most ranks of a node; 0: the spec does not say. */
+static uint32_t stated_ranks(const struct jr_spec *spec, uint32_t nodes)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < spec->local_world_size_count; i++)
+        if (spec->local_world_size[i] > most)
+            most = spec->local_world_size[i];
+    if (most == 0 && spec->world_size != NULL && nodes > 0)
+        most = *spec->world_size / nodes;
+    return most;
+}
+
+static enum jr_device stated_device(const struct jr_spec *spec)
+{
+    static const char *const words[] = {
+#define WORD(name, word, help) word,
+        JR_DEVICES(WORD)
+#undef WORD
+    };
+    size_t kind = 0;
+    while (kind < JR_DEVICE_CUSTOM && strcmp(words[kind], spec->device) != 0)
+        kind++;
+    return (enum jr_device)kind;
+}
+
+static void imagine_devices(struct jr_hw *hw, struct jr_arena *arena,
+                            uint32_t devices, enum jr_device kind)
+{
+    hw->devices = jr_arena_array(arena, devices, sizeof *hw->devices);
+    if (hw->devices == NULL)
+        return;
+    hw->devices_count = devices;
+    for (uint32_t i = 0; i < devices; i++)
+        hw->devices[i] = (struct jr_hw_device){
+            .kind = kind, .index = i, .numa_node = -1, .visible = true};
+}
+
+enum jr_status jr_session_imagine(struct jr_session *session,
+                                  struct jr_error *err)
+{
+    const struct jr_spec *spec = jr_session_spec(session);
+    uint32_t nodes = spec == NULL ? 1 : stated_nodes(spec);
+    uint32_t ranks = spec == NULL ? 1 : stated_ranks(spec, nodes);
+    bool device = spec == NULL || spec->device != NULL;
+    if (ranks == 0 || !device) {
+        (void)jr_error_set(
+            err, JR_STATUS_UNRESOLVED,
+            "%s is MISSING, and the machine that renders is not the one that "
+            "runs: state it, or name that machine by --on, as --on 2x8:H100",
+            device ? "local_world_size" : "device");
+        return JR_STATUS_UNRESOLVED;
+    }
+    session->hw = (struct jr_hw){
+        .origin = "the spec",
+        .nodes = nodes,
+        .scheduler = {.node_rank = -1},
+        .port_low = JR_HW_PORT_LOW,
+        .port_high = JR_HW_PORT_HIGH,
+    };
+    enum jr_device kind = spec == NULL ? JR_DEVICE_CPU : stated_device(spec);
+    if (kind != JR_DEVICE_CPU && kind != JR_DEVICE_CUSTOM)
+        imagine_devices(&session->hw, &session->arena, ranks, kind);
+    session->facts = true;
+    return session->arena.failed ? JR_STATUS_LAUNCH : JR_STATUS_OK;
+}
+
+/* What stays of the resolved spec where it is resolved again, in a pod: all but
+ * what is found there, and the folder of the runs unless somebody chose it. */
+static bool is_field_kept(const struct jr_session *session, const char *key)
+{
+    static const char *const pinned[] = {"nodes", "local_world_size",
+                                         "master_port"};
+    bool stated = jr_spec_where(session->file, key).line != 0;
+    if (strcmp(key, "engine") == 0)
+        return false;
+    if (strcmp(key, "log_dir") == 0 || strcmp(key, "master_addr") == 0)
+        return stated;
+    for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++)
+        if (strcmp(pinned[i], key) == 0)
+            return true;
+    return !jr_part_moves(key) || stated;
+}
+
+/* The resolved spec as a tree, in `doc`; NULL without memory. */
+static struct jr_node *spec_tree(const struct jr_session *session,
+                                 struct jr_doc *doc)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_diags diags = JR_DIAGS_INIT;
+    jr_resolution_emit(&text, &session->resolution, session->file);
+    int failed = -1;
+    if (!text.failed)
+        failed = jr_doc_load(doc, "resolved", text.data, text.len, &diags);
+    jr_diags_release(&diags);
+    if (failed != 0 || doc->root->kind != JR_NODE_MAPPING)
+        return NULL;
+    struct jr_node *kept = jr_node_mapping(&doc->arena);
+    for (size_t i = 0; i < doc->root->count; i++)
+        if (is_field_kept(session, doc->root->pairs[i].key->text))
+            jr_node_set(&doc->arena, kept, doc->root->pairs[i].key->text,
+                        doc->root->pairs[i].value);
+    return doc->arena.failed ? NULL : kept;
+}
+
+/* The CPUs that a node's ranks want; 0: only the machine could tell. */
+static uint32_t wanted_cpus(const struct jr_session *session, uint32_t ranks)
+{
+    const struct jr_job *job = &session->resolution.job;
+    if (session->hw.cpus.usable > 0)
+        return session->hw.cpus.usable;
+    bool stated = jr_spec_where(session->file, "threads").line != 0;
+    return stated || job->device == JR_DEVICE_CPU ? ranks * job->own.threads
+                                                  : 0;
+}
+
+/* Whether the ranks meet on a machine that is known: where nodes are only
+ * imagined, so is the first of them. */
+static bool is_meeting_place_known(const struct jr_session *session)
+{
+    return session->resolution.job.nodes == 1 ||
+           jr_spec_where(session->file, "master_addr").line != 0;
+}
+
+static struct jr_engine_job make_engine_job(const struct jr_session *session,
+                                            char *const *command)
+{
+    const struct jr_job *job = &session->resolution.job;
+    struct jr_engine_job made = {
+        .name = job->name,
+        .nodes = job->nodes,
+        .device = job->device,
+        .bind = job->bind,
+        .workdir = job->workdir,
+        .meets = is_meeting_place_known(session),
+        .policy = job->policy,
+        .command = command,
+        .plan = &session->plan,
+    };
+    for (uint32_t i = 0; i < job->nodes; i++)
+        if (job->local_world_sizes[i] > made.ranks)
+            made.ranks = job->local_world_sizes[i];
+    made.cpus = wanted_cpus(session, made.ranks);
+    return made;
+}
+
+enum jr_status jr_session_render(struct jr_session *session,
+                                 enum jr_engine_kind kind, char *const *command,
+                                 struct jr_buf *out, struct jr_error *err)
+{
+    struct jr_doc doc = JR_DOC_INIT;
+    struct jr_error refusal = {0};
+    enum jr_status status = jr_session_settle(session, err);
+    if (status == JR_STATUS_OK && kind == JR_ENGINE_MPI)
+        status = jr_session_plan_as(session, session->resolution.job.name, err);
+    if (status != JR_STATUS_OK)
+        return status;
+    struct jr_engine_job job = make_engine_job(session, command);
+    if (kind == JR_ENGINE_KUBERNETES) {
+        job.spec = spec_tree(session, &doc);
+        job.arena = &doc.arena;
+        out->failed |= job.spec == NULL;
+    }
+    if (!out->failed && jr_engine_render(out, kind, &job, &refusal) != 0)
+        status = refusal.status;
+    if (out->failed) {
+        status = JR_STATUS_LAUNCH;
+        (void)jr_error_set(&refusal, status, "out of memory");
+    }
+    if (status != JR_STATUS_OK && err != NULL)
+        *err = refusal;
+    jr_doc_release(&doc);
+    return status;
+}

@@ -1,0 +1,388 @@
+#include "session/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/redact.h"
+#include "cluster/controller.h"
+#include "diag/diag_text.h"
+#include "doc/doc.h"
+#include "resolve/custom_device.h"
+#include "session/decimal.h"
+
+#include "base/banned.h"
+
+struct jr_session *jr_session_open(const struct jr_session_options *options)
+{
+    struct jr_session *session = calloc(1, sizeof *session);
+    if (session == NULL)
+        return NULL;
+    *session = (struct jr_session){
+        .resolution = JR_RESOLUTION_INIT,
+        .dir = JR_RUNDIR_INIT,
+        .git = JR_GIT_INIT,
+        .report = {.status = JR_RUN_LAUNCH_FAILED},
+        .exit_code = JR_STATUS_LAUNCH,
+    };
+    if (options != NULL)
+        session->options = *options;
+    if (session->options.envp == NULL)
+        session->options.envp = environ;
+    return session;
+}
+
+void jr_session_close(struct jr_session *session)
+{
+    if (session == NULL)
+        return;
+    jr_companion_release(&session->companion);
+    jr_head_close(session->head);
+    jr_report_release(&session->report);
+    jr_outcome_release(&session->outcome);
+    jr_artifacts_free(session->before);
+    jr_git_finish(&session->git, 0);
+    jr_group_remove(&session->group);
+    if (session->replays)
+        jr_replay_close(&session->replay);
+    jr_rundir_close(&session->dir);
+    jr_resolution_release(&session->resolution);
+    jr_diags_release(&session->diags);
+    jr_spec_free(session->file);
+    jr_history_release(&session->history);
+    jr_arena_release(&session->plans);
+    jr_arena_release(&session->arena);
+    free(session);
+}
+
+void jr_session_note(const struct jr_session *session, const char *line)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (session->options.note == NULL)
+        return;
+    jr_buf_str(&text, line);
+    jr_hide(&text, 0, session->resolution.job.hidden, false);
+    if (!text.failed)
+        session->options.note(session->options.data, text.data);
+}
+
+/* The first error from `first` on, and how many there are; false: none. */
+static bool report_first_error(const struct jr_diags *diags, size_t first,
+                               enum jr_status status, struct jr_error *err)
+{
+    size_t i = first;
+    while (i < diags->count && diags->items[i].severity != JR_SEVERITY_ERROR)
+        i++;
+    if (i == diags->count)
+        return false;
+    const struct jr_diag *diag = &diags->items[i];
+    JR_BUF_CLEANUP struct jr_buf place = JR_BUF_INIT;
+    jr_diag_place(&place, &diag->span);
+    (void)jr_error_set(err, status, "%s%s%s",
+                       place.data == NULL ? "" : place.data, diag->message,
+                       diags->errors > 1 ? " (and more)" : "");
+    return true;
+}
+
+enum jr_status jr_session_end_stage(struct jr_session *session, size_t first,
+                                    enum jr_status status, struct jr_error *err)
+{
+    jr_diags_sort_from(&session->diags, first);
+    if (status == JR_STATUS_OK ||
+        report_first_error(&session->diags, first, status, err))
+        return status;
+    (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    return JR_STATUS_LAUNCH;
+}
+
+static enum jr_status report_misuse(struct jr_error *err, const char *why)
+{
+    (void)jr_error_set(err, JR_STATUS_USAGE, "%s", why);
+    return JR_STATUS_USAGE;
+}
+
+/* What the caller did not say of a text. */
+static void complete_source(struct jr_session *session,
+                            struct jr_spec_source *source)
+{
+    if (source->path != NULL || source->argv != NULL)
+        return;
+    if (source->name == NULL)
+        source->name = "spec";
+    if (source->folder == NULL) {
+        JR_FREE char *here = jr_spec_folder(NULL);
+        source->folder = jr_arena_strdup(&session->arena, here);
+        session->arena.failed |= source->folder == NULL;
+    }
+}
+
+enum jr_status jr_session_load(struct jr_session *session,
+                               const struct jr_spec_source *from,
+                               struct jr_error *err)
+{
+    JR_DECIMAL_POINT;
+    struct jr_spec_source source = *from;
+    size_t first = session->diags.count;
+    const struct jr_spec_options options = {
+        .sets = session->options.sets,
+        .root = session->options.root,
+        .environ = session->options.envp,
+        .validate = session->options.check,
+    };
+    if (session->file != NULL)
+        return report_misuse(err, "a session loads one spec");
+    if (source.path == NULL && source.argv == NULL && source.text == NULL)
+        return report_misuse(err, "there is no spec to load");
+    complete_source(session, &source);
+    if (source.argv == NULL)
+        session->spec_name = jr_arena_strdup(
+            &session->arena, source.path != NULL ? source.path : source.name);
+    enum jr_status status = JR_STATUS_LAUNCH;
+    if (!session->arena.failed &&
+        jr_spec_load(&session->file, &source, &options, &session->diags) == 0)
+        status = JR_STATUS_OK;
+    else if (session->diags.errors > 0)
+        status = jr_spec_status(&session->diags);
+    if (status == JR_STATUS_OK)
+        session->progress = JR_PROGRESS_LOADED;
+    return jr_session_end_stage(session, first, status, err);
+}
+
+enum jr_status jr_session_facts(struct jr_session *session, const char *profile,
+                                struct jr_error *err)
+{
+    JR_DECIMAL_POINT;
+    size_t first = session->diags.count;
+    int failed;
+    if (session->facts)
+        return report_misuse(err, "the facts of a session are read once");
+    if (profile != NULL)
+        failed = jr_profile_load(&session->hw, &session->arena, profile,
+                                 &session->diags);
+    else
+        failed = jr_hw_probe(&session->hw, &session->arena, "",
+                             session->options.envp, err);
+    session->facts = failed == 0;
+    if (profile == NULL)
+        return failed == 0 ? JR_STATUS_OK : JR_STATUS_LAUNCH;
+    return jr_session_end_stage(
+        session, first,
+        failed == 0 ? JR_STATUS_OK : jr_profile_status(&session->diags, first),
+        err);
+}
+
+void jr_session_more_facts(struct jr_session *session)
+{
+    if (session->facts && session->hw.real)
+        jr_hw_probe_more(&session->hw, &session->arena, "");
+}
+
+/* What stands beside the spec is of this machine, as its facts are. */
+static enum jr_status read_session_devices(struct jr_session *session)
+{
+    const struct jr_custom custom = {
+        .folder = jr_spec_folder_of(session->file),
+        .device = jr_spec_get(session->file)->device,
+        .at = jr_spec_where(session->file, "device"),
+        .envp = session->options.envp,
+        .limit_ms = JR_CUSTOM_LIMIT_MS,
+    };
+    if (!session->hw.real || session->custom)
+        return JR_STATUS_OK;
+    return jr_custom_read(&session->hw, &session->arena, &custom,
+                          &session->diags);
+}
+
+/* Facts, and then the rules. */
+static enum jr_status resolve_facts(struct jr_session *session,
+                                    struct jr_error *err)
+{
+    enum jr_status status = JR_STATUS_OK;
+    if (!session->facts)
+        status = jr_session_facts(session, NULL, err);
+    if (status != JR_STATUS_OK)
+        return status;
+    size_t first = session->diags.count;
+    const struct jr_resolve_options options = {
+        .local = session->options.local,
+        .node_rank = session->options.node_rank,
+        .keep_port = !session->options.dry_run,
+        .args = session->options.args,
+        .environ = session->options.envp,
+        .lease = session->lease,
+        .lease_port = session->lease_port,
+    };
+    status = read_session_devices(session);
+    if (status == JR_STATUS_OK)
+        status = jr_resolve(&session->resolution, session->file, &session->hw,
+                            &options, &session->diags);
+    if (status == JR_STATUS_OK)
+        session->progress = JR_PROGRESS_RESOLVED;
+    if (!options.local)
+        session->attempt = session->hw.scheduler.restarts;
+    return jr_session_end_stage(session, first, status, err);
+}
+
+enum jr_status jr_session_settle(struct jr_session *session,
+                                 struct jr_error *err)
+{
+    JR_DECIMAL_POINT;
+    if (session->progress == JR_PROGRESS_OPEN)
+        return report_misuse(err, "no spec is loaded");
+    if (session->progress > JR_PROGRESS_RESOLVED)
+        return report_misuse(err, "the plan of a session is made once");
+    if (session->progress == JR_PROGRESS_RESOLVED)
+        return JR_STATUS_OK;
+    if (jr_spec_get(session->file) == NULL)
+        return report_misuse(
+            err, "a template is a base for others: there is nothing "
+                 "to resolve");
+    return resolve_facts(session, err);
+}
+
+enum jr_status jr_session_resolve(struct jr_session *session,
+                                  struct jr_error *err)
+{
+    return jr_session_settle(session, err);
+}
+
+/* Where a field stands, or the nearest mapping around it that the spec states;
+ * else the file as a whole. */
+static struct jr_span field_place(const struct jr_spec_file *file,
+                                  const char *field)
+{
+    struct jr_span span = {0};
+    char path[256] = "";
+    if (field != NULL && strlen(field) < sizeof path)
+        (void)stpcpy(path, field);
+    for (size_t len = strlen(path); len > 0 && span.line == 0; len--) {
+        bool part = path[len] == '\0' || path[len] == '.' || path[len] == '[';
+        path[len] = '\0';
+        if (part)
+            span = jr_spec_where(file, path);
+    }
+    if (span.line == 0)
+        span.source = jr_spec_doc(file)->source;
+    return span;
+}
+
+/* What all nodes of a step of Slurm's know alike, and no other run has: the
+ * job, the step, and how often the job was started again. NULL: it is none. */
+static const char *id_of_step(struct jr_session *session)
+{
+    char *const *envp = session->options.envp;
+    const struct jr_hw_scheduler *scheduler = &session->hw.scheduler;
+    const char *job = jr_env_get(envp, "SLURM_JOB_ID");
+    const char *step = jr_env_get(envp, "SLURM_STEP_ID");
+    if (!session->hw.real || !scheduler->step || scheduler->name == NULL ||
+        strncmp(scheduler->name, "srun", strlen("srun")) != 0 || job == NULL ||
+        step == NULL)
+        return NULL;
+    const char *id = jr_arena_printf(&session->arena, "%s-%s.%s",
+                                     session->resolution.job.name, job, step);
+    if (id != NULL && scheduler->restarts > 0)
+        id = jr_arena_printf(&session->arena, "%s.%u", id, scheduler->restarts);
+    return id;
+}
+
+void jr_session_find_part(struct jr_session *session)
+{
+    session->part = session->resolution.job.nodes > 1 &&
+                    !session->options.local && session->head == NULL;
+    if (session->part && session->options.run_id == NULL)
+        session->options.run_id = id_of_step(session);
+}
+
+/* The folder of a part in the run's; NULL: it is the whole run. */
+static const char *own_folder(struct jr_session *session)
+{
+    return session->part ? jr_arena_printf(&session->arena, JR_NODE_DIR,
+                                           session->resolution.job.node_rank)
+                         : NULL;
+}
+
+static enum jr_status build_session_plan(struct jr_session *session,
+                                         struct jr_plan *ret,
+                                         struct jr_arena *arena,
+                                         const char *run_id)
+{
+    const char *support = session->options.support;
+    const struct jr_plan_options options = {
+        .run_id = run_id,
+        .own = own_folder(session),
+        .environ = session->options.envp,
+        .local = session->options.local,
+        .whole = session->head != NULL,
+        .debug_rank = session->options.debug_rank,
+        .stdin_rank = session->options.stdin_rank,
+        .attempt = session->attempt,
+        .inject = session->options.inject,
+        .sketch = session->options.sketch,
+        .support = support != NULL ? support : jr_support_find(&session->arena),
+    };
+    return jr_plan_build(ret, arena, &session->resolution.job, &options,
+                         &session->diags);
+}
+
+enum jr_status jr_session_plan_as(struct jr_session *session,
+                                  const char *run_id, struct jr_error *err)
+{
+    size_t first = session->diags.count;
+    enum jr_status status =
+        build_session_plan(session, &session->plan, &session->arena, run_id);
+    /* The plan knows fields, not texts. */
+    for (size_t i = first; i < session->diags.count; i++) {
+        struct jr_diag *diag = &session->diags.items[i];
+        if (diag->span.source == NULL)
+            diag->span = field_place(session->file, diag->path);
+    }
+    if (status == JR_STATUS_OK)
+        session->progress = JR_PROGRESS_PLANNED;
+    return jr_session_end_stage(session, first, status, err);
+}
+
+enum jr_status jr_session_plan_again(struct jr_session *session,
+                                     struct jr_error *err)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_diags told = session->diags; /* each warning once */
+    struct jr_artifacts *before = NULL;
+    struct jr_plan plan;
+    session->attempt++;
+    session->diags = (struct jr_diags){0};
+    enum jr_status status =
+        build_session_plan(session, &plan, &arena, session->dir.id);
+    jr_diags_release(&session->diags);
+    session->diags = told;
+    if (status != JR_STATUS_OK)
+        (void)jr_error_set(err, status, "the plan could not be made again");
+    else if (jr_artifacts_before(&before, &plan, err) != 0)
+        status = JR_STATUS_LAUNCH;
+    if (status != JR_STATUS_OK) {
+        jr_arena_release(&arena);
+        session->attempt--;
+        return status;
+    }
+    jr_artifacts_free(session->before);
+    session->before = before;
+    jr_arena_release(&session->plans);
+    session->plans = arena;
+    session->plan = plan;
+    return JR_STATUS_OK;
+}
+
+enum jr_status jr_session_make_plan(struct jr_session *session,
+                                    struct jr_error *err)
+{
+    if (!session->options.dry_run)
+        return report_misuse(
+            err, "jr_session_begin makes the plan of a session that "
+                 "is not dry");
+    enum jr_status status = jr_session_settle(session, err);
+    if (status != JR_STATUS_OK)
+        return status;
+    const char *id = session->options.run_id;
+    jr_session_find_part(session);
+    return jr_session_plan_as(session, id != NULL ? id : "RUN_ID", err);
+}

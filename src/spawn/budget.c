@@ -1,0 +1,143 @@
+#include "spawn/budget.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/num.h"
+#include "spawn/control.h"
+#include "spawn/start.h"
+
+#include "base/banned.h"
+
+#define OWN_FDS   64 /* the runner's, and what it inherited */
+#define OWN_PROCS 2  /* guard and runner */
+/* Log files that are open at once at least, where there are so many; the others
+ * take turns, see log_file.h. A file with a limit is two. */
+#define FILES_LEAST 64
+
+static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
+                             const struct jr_run_options *options,
+                             struct jr_error *err)
+{
+    struct jr_start_cost cost = jr_start_cost(plan, options);
+    uint64_t files = cost.files * (plan->policy->log_limit != NULL ? 2 : 1);
+    uint64_t least = files < FILES_LEAST ? files : FILES_LEAST;
+    uint64_t needed = OWN_FDS + plan->rank_ports + plan->count + cost.pipes;
+    if (jr_control_wanted(plan))
+        needed += plan->count;
+    if (getrlimit(RLIMIT_NOFILE, &ret->nofile) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "RLIMIT_NOFILE");
+    ret->wanted = ret->nofile;
+    if (needed + files > ret->nofile.rlim_cur) {
+        ret->raise = true;
+        ret->wanted.rlim_cur = ret->nofile.rlim_max;
+    }
+    uint64_t left = ret->wanted.rlim_cur - needed;
+    ret->files = (unsigned)(files < left ? files : left);
+    if (needed + least <= ret->wanted.rlim_cur)
+        return 0;
+    return jr_error_set(
+        err, JR_STATUS_LAUNCH,
+        "%u ranks need %" PRIu64 " file descriptors, and the hard limit is %ju:"
+        " raise it (ulimit -Hn), or redirect more ranks to files only",
+        plan->count, needed + least, (uintmax_t)ret->nofile.rlim_max);
+}
+
+/* A limit on processes and how much of it is used (0: nobody knows); `max` 0:
+ * no limit. */
+struct process_limit {
+    uint64_t max, used;
+    const char *what;
+};
+
+static uint64_t read_limit_number(const char *path)
+{
+    struct jr_buf text = JR_BUF_INIT;
+    uint64_t number = 0;
+    if (jr_io_fact(&text, "", path))
+        (void)jr_num_u64(text.data, &number);
+    jr_buf_release(&text);
+    return number;
+}
+
+/* The whole machine: pid_max, and the tasks there are by /proc/loadavg. */
+static struct process_limit machine_limit(void)
+{
+    struct process_limit limit = {.what = "kernel.pid_max"};
+    struct jr_buf text = JR_BUF_INIT;
+    limit.max = read_limit_number("/proc/sys/kernel/pid_max");
+    if (!jr_io_fact(&text, "", "/proc/loadavg") ||
+        sscanf(text.data, "%*s %*s %*s %*d/%" SCNu64, &limit.used) != 1)
+        limit.used = 0;
+    jr_buf_release(&text);
+    return limit;
+}
+
+/* Root is not counted by RLIMIT_NPROC. */
+static struct process_limit user_limit(void)
+{
+    struct process_limit limit = {.what = "RLIMIT_NPROC (ulimit -u)"};
+    struct rlimit found;
+    if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &found) == 0 &&
+        found.rlim_cur != RLIM_INFINITY)
+        limit.max = found.rlim_cur;
+    return limit;
+}
+
+/* The folder of the controller `pids` that we are in, of version 1 or 2. */
+static struct process_limit cgroup_limit(void)
+{
+    struct process_limit limit = {.what = "the cgroup's pids.max"};
+    struct jr_buf text = JR_BUF_INIT;
+    char path[4200];
+    bool found = jr_io_fact(&text, "", "/proc/self/cgroup");
+    const char *first = found ? strstr(text.data, ":pids:") : NULL;
+    const char *second = found ? strstr(text.data, "0::") : NULL;
+    const char *at = first != NULL ? first + 6 : second ? second + 3 : "";
+    int len = (int)strcspn(at, "\n");
+    const char *root = first != NULL ? "/sys/fs/cgroup/pids" : "/sys/fs/cgroup";
+    if (len > 0 && len < 4000) {
+        (void)snprintf(path, sizeof path, "%s%.*s/pids.max", root, len, at);
+        limit.max = read_limit_number(path);
+        (void)snprintf(path, sizeof path, "%s%.*s/pids.current", root, len, at);
+        limit.used = read_limit_number(path);
+    }
+    jr_buf_release(&text);
+    return limit;
+}
+
+static int check_processes(const struct jr_plan *plan, struct jr_error *err)
+{
+    const struct process_limit limits[] = {machine_limit(), user_limit(),
+                                           cgroup_limit()};
+    uint64_t needed = (uint64_t)plan->count + OWN_PROCS;
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        const struct process_limit *limit = &limits[i];
+        if (limit->max == 0 || needed + limit->used <= limit->max)
+            continue;
+        char used[64] = "";
+        if (limit->used > 0)
+            (void)snprintf(used, sizeof used,
+                           ", of which %" PRIu64 " are in use", limit->used);
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "%u ranks need %" PRIu64 " processes, and %s "
+                            "allows %" PRIu64 "%s",
+                            plan->count, needed, limit->what, limit->max, used);
+    }
+    return 0;
+}
+
+int jr_budget_check(struct jr_budget *ret, const struct jr_plan *plan,
+                    const struct jr_run_options *options, struct jr_error *err)
+{
+    *ret = (struct jr_budget){0};
+    if (jr_limits_make(&ret->limits, &plan->policy->limits, err) != 0 ||
+        check_descriptors(ret, plan, options, err) != 0)
+        return -1;
+    if (ret->raise)
+        jr_limits_restore(&ret->limits, RLIMIT_NOFILE, &ret->nofile);
+    return check_processes(plan, err);
+}

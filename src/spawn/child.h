@@ -1,0 +1,73 @@
+/*
+ * The child side of a start: from clone to execve, in memory shared with the
+ * runner, which is suspended meanwhile. Async-signal-safe calls only.
+ */
+#ifndef JR_CHILD_H
+#define JR_CHILD_H
+
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <jobrun/run.h>
+
+#include "spawn/rlimits.h"
+
+/* Where the runner keeps the descriptors that a child needs: below
+ * JR_SLOT_END, for the child's first act is to drop everything from there on
+ * while it makes its table its own, which is what keeps a start cheap when
+ * the runner has thousands of descriptors. */
+enum jr_slot {
+    JR_SLOT_DIR = 10, /* the run folder */
+    JR_SLOT_NULL,     /* /dev/null */
+    JR_SLOT_OUT,      /* jobrun's own standard output, to inherit */
+    JR_SLOT_ERR,
+    JR_SLOT_PIPE_OUT, /* write ends of the pipes of the rank at hand */
+    JR_SLOT_PIPE_ERR,
+    JR_SLOT_IN,    /* what one rank is to have as its standard input */
+    JR_SLOT_EXTRA, /* what the child is to have as descriptor 3 */
+    JR_SLOT_END
+};
+
+#define JR_CHILD_CPUS 8192 /* as many as Linux may be built for */
+
+/* One output stream: the file `path`, beneath JR_SLOT_DIR, or else a copy of
+ * the descriptor `slot`. The file is made, and must not be there, unless it is
+ * `shared` by both. */
+struct jr_child_stream {
+    const char *path;
+    int slot;
+    bool shared;
+};
+
+struct jr_child {
+    pid_t runner;
+    const char *program; /* for execve; relative to `workdir` */
+    char *const *argv, *const *env;
+    const char *workdir;
+    struct jr_child_stream streams[2]; /* standard output and error */
+    mode_t file_mode, umask;
+    bool extra; /* descriptor 3 is wanted */
+    enum jr_input input;
+    const int *reset; /* ignored signals that are to be default again */
+    unsigned reset_count;
+    const struct jr_limit_list *limits;
+    const cpu_set_t *cpus; /* NULL: not bound */
+    size_t cpus_size;      /* bytes */
+
+    /* What went wrong: read by the runner once the child is gone. */
+    enum jr_stage stage; /* JR_STAGE_NONE: it is executing */
+    int error;           /* errno */
+};
+
+/* Open the stream's file to append to it, through no link, and nothing but a
+ * plain file; `flags` is 0 or O_CLOEXEC. The descriptor, or -1 with errno. */
+int jr_child_open(const struct jr_child_stream *to, int flags, mode_t mode);
+
+/* For clone(CLONE_VM | CLONE_VFORK | CLONE_FILES): `child` is a struct
+ * jr_child. Never returns. */
+int jr_child_main(void *child);
+
+#endif

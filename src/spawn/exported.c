@@ -1,0 +1,110 @@
+#include "spawn/exported.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+#include "base/banned.h"
+
+#define EXPORTED_MOST (16U << 20) /* more than execve takes */
+
+static const char *const shells_own[] = {"PWD", "OLDPWD", "SHLVL", "_"};
+
+static size_t name_len(const char *item)
+{
+    return strcspn(item, "=");
+}
+
+/* Whether the variable is among the first `count` of `items`. */
+static bool is_variable_among(const char *item, char *const *items,
+                              size_t count)
+{
+    size_t len = name_len(item);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(items[i], item, len) == 0 && items[i][len] == '=')
+            return true;
+    return false;
+}
+
+static bool is_variable_named(const char *item, char *const *names)
+{
+    size_t len = name_len(item);
+    for (; names != NULL && *names != NULL; names++)
+        if (strncmp(*names, item, len) == 0 && (*names)[len] == '\0')
+            return true;
+    return false;
+}
+
+static void keep_shell_variables(struct jr_exported *exported,
+                                 const struct jr_plan_setup *setup)
+{
+    for (size_t i = 0; i < sizeof shells_own / sizeof *shells_own; i++) {
+        const char *name = shells_own[i];
+        const char *value = jr_env_get(setup->env, name);
+        jr_env_unset(&exported->base, name);
+        if (value != NULL)
+            jr_strv_push(
+                &exported->base, &exported->arena,
+                jr_arena_printf(&exported->arena, "%s=%s", name, value));
+    }
+}
+
+int jr_exported_read(struct jr_exported *ret, int fd,
+                     const struct jr_plan_setup *setup, struct jr_error *err)
+{
+    struct jr_exported exported = {.there = true};
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    if (lseek(fd, 0, SEEK_SET) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH,
+                            "what it exported could not be read");
+    if (jr_io_read_fd(&text, fd, EXPORTED_MOST, err) != 0)
+        return -1;
+    if (text.len == 0)
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "it left before its last line, so what it exported "
+                            "is not known: use no exit and no exec in it");
+    for (size_t at = 0; at < text.len; at += strlen(text.data + at) + 1)
+        jr_strv_push(&exported.base, &exported.arena,
+                     jr_arena_strdup(&exported.arena, text.data + at));
+    keep_shell_variables(&exported, setup);
+    for (char *const *glob = setup->drop; glob != NULL && *glob != NULL; glob++)
+        jr_env_unset(&exported.base, *glob);
+    if (exported.arena.failed) {
+        jr_exported_release(&exported);
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    }
+    *ret = exported;
+    return 0;
+}
+
+char **jr_exported_join(struct jr_exported *exported, char **env, uint32_t own,
+                        char *const *drop)
+{
+    size_t count = own;
+    if (!exported->there)
+        return env;
+    char **joined = reallocarray(
+        exported->joined, own + exported->base.count + 1, sizeof *joined);
+    if (joined == NULL)
+        return NULL;
+    exported->joined = joined;
+    for (size_t i = 0; i < own; i++)
+        joined[i] = env[i];
+    for (size_t i = 0; i < exported->base.count; i++) {
+        char *item = exported->base.items[i];
+        if (!is_variable_among(item, env, own) &&
+            !is_variable_named(item, drop))
+            joined[count++] = item;
+    }
+    joined[count] = NULL;
+    return joined;
+}
+
+void jr_exported_release(struct jr_exported *exported)
+{
+    jr_arena_release(&exported->arena);
+    free(exported->joined);
+    *exported = (struct jr_exported){0};
+}

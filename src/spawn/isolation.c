@@ -1,0 +1,125 @@
+#include "spawn/isolation.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/proc.h"
+#include "spawn/cgroup_tree.h"
+
+#include "base/banned.h"
+
+/* What the process between tells the caller. */
+struct word {
+    int error; /* errno; 0: the pid is good */
+    pid_t pid; /* of the child, as the caller sees it */
+};
+
+static int write_proc_file(const char *path, const char *text)
+{
+    JR_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+    return fd < 0 ? -1 : jr_io_write_all(fd, text, strlen(text));
+}
+
+/* Ourselves to ourselves: who maps more needs help from the system. */
+static int map_user(uid_t user, gid_t group)
+{
+    char text[64];
+    (void)snprintf(text, sizeof text, "%u %u 1\n", user, user);
+    if (write_proc_file("/proc/self/setgroups", "deny") != 0 ||
+        write_proc_file("/proc/self/uid_map", text) != 0)
+        return -1;
+    (void)snprintf(text, sizeof text, "%u %u 1\n", group, group);
+    return write_proc_file("/proc/self/gid_map", text);
+}
+
+static int enter_namespaces(void)
+{
+    int flags = CLONE_NEWPID | CLONE_NEWNS;
+    uid_t user = geteuid();
+    gid_t group = getegid();
+    if (unshare(flags) == 0)
+        return 0;
+    if (unshare(flags | CLONE_NEWUSER) != 0)
+        return -1;
+    return map_user(user, group);
+}
+
+/* The process between: it alone enters the namespaces, of which only children
+ * become part; its one child is the caller's as soon as it is gone itself.
+ * Returns in that child. */
+static void fork_child(const struct jr_group *group, int fd)
+{
+    struct word word = {0};
+    if (enter_namespaces() == 0)
+        word.pid = jr_group_fork(group);
+    else
+        word.pid = -1;
+    if (word.pid == 0)
+        return;
+    word.error = word.pid < 0 ? errno : 0;
+    (void)jr_io_write_all(fd, &word, sizeof word);
+    _exit(0);
+}
+
+static pid_t refuse_isolation(int error, struct jr_error *err)
+{
+    errno = error;
+    return jr_error_sys(
+        err, JR_STATUS_LAUNCH,
+        "isolation: pid is not possible here (it takes root, or a kernel and "
+        "a container that let users make namespaces: "
+        "user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_"
+        "userns); use isolation: none");
+}
+
+pid_t jr_isolate_fork(const struct jr_group *group, struct jr_error *err)
+{
+    int ends[2];
+    struct word word = {.error = EIO};
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "isolation: pid");
+    pid_t between = fork();
+    if (between == 0) {
+        fork_child(group, ends[1]);
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+        return 0;
+    }
+    (void)close(ends[1]);
+    if (between < 0)
+        word.error = errno;
+    else if (read(ends[0], &word, sizeof word) != (ssize_t)sizeof word)
+        word.error = EIO;
+    (void)close(ends[0]);
+    while (between > 0 && waitpid(between, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    return word.error == 0 ? word.pid : refuse_isolation(word.error, err);
+}
+
+int jr_isolate_settle(int *ret_proc, int at_least)
+{
+    JR_CLOSE int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int kept = proc < 0 ? -1 : fcntl(proc, F_DUPFD_CLOEXEC, at_least);
+    if (kept < 0)
+        return -1;
+    *ret_proc = kept;
+    if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0)
+        return -1;
+    return mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                 NULL);
+}
+
+/* The machine's /proc tells pids as the machine has them. */
+pid_t jr_isolate_host_pid(int proc_fd, int pidfd, pid_t pid)
+{
+    pid_t number = proc_fd < 0 ? 0 : jr_proc_number(proc_fd, pidfd);
+    return number > 0 ? number : pid;
+}

@@ -1,0 +1,147 @@
+/*
+ * Starting a rank: what every start method promises, and what they share.
+ *
+ * A method turns one rank of the plan into a process: child of the runner,
+ * leader of a session of its own, killed with the runner, with descriptors 0,
+ * 1, 2 and no other. It returns once the rank executes, or with the stage and
+ * the errno at which it did not.
+ */
+#ifndef JR_START_H
+#define JR_START_H
+
+#include <limits.h>
+
+#include "spawn/budget.h"
+#include "spawn/child.h"
+#include "spawn/exported.h"
+#include "spawn/run_options.h"
+
+/* Where a stream of a rank goes. A console that is closed, or does not show the
+ * rank, takes the pipe out of the way. */
+enum jr_route {
+    JR_ROUTE_INHERIT,  /* jobrun's own descriptor */
+    JR_ROUTE_FILE,     /* a file that the child side opens */
+    JR_ROUTE_PIPE,     /* to the runner: console, and file if there is a path */
+    JR_ROUTE_TERMINAL, /* the rank's own */
+    JR_ROUTE_NULL
+};
+
+/* `stream` is 0 for standard output, 1 for standard error. A file with a limit
+ * is written by the runner, too. */
+enum jr_route jr_start_route(const struct jr_plan_rank *rank, int stream,
+                             const struct jr_run_options *options);
+
+/* Whether the console shows it. */
+bool jr_start_is_shown(const struct jr_plan_rank *rank, int stream,
+                       const struct jr_run_options *options);
+
+/* How many of the plan's streams go through the runner, and how many of those
+ * into a file as well: what the start will cost in descriptors. */
+struct jr_start_cost {
+    uint64_t pipes, files;
+};
+struct jr_start_cost jr_start_cost(const struct jr_plan *plan,
+                                   const struct jr_run_options *options);
+
+/* The last program that was looked up; see jr_program_find. */
+struct jr_program {
+    const char *name, *search, *workdir;
+    int error;
+    char path[PATH_MAX];
+};
+
+/* Find what execve is to be given for argv[0] `name`: as it is where it has a
+ * slash; else the first executable regular file in the folders of `search` (a
+ * PATH; NULL: the system's default), relative ones below `workdir`. Looks once
+ * for equal arguments in a row; they are borrowed. Returns 0 or an errno:
+ * ENOENT, EISDIR or EACCES for what was there and would not do. */
+int jr_program_find(struct jr_program *program, const char *name,
+                    const char *search, const char *workdir);
+
+/* The errno of an execve, told more exactly: EISDIR where it says EACCES of a
+ * folder, ELIBACC where ENOENT or EACCES are of the interpreter. */
+int jr_program_blame(const char *path, const char *workdir, int error);
+
+#define JR_CPUS JR_CHILD_CPUS
+
+struct jr_starter {
+    const struct jr_run_options *options;
+    pid_t runner;
+    char *stack; /* the child side's; it is suspended while we run */
+    int pipe_size;
+    const struct jr_limit_list *limits; /* of the ranks */
+    mode_t umask;
+    bool controls; /* each rank gets a control socket; see exit_barrier.c */
+    int reset[64];
+    unsigned reset_count;
+    int attempt_fd;   /* the folder of the ranks' folders; -1: not made yet */
+    const char *made; /* the first rank's folder, made before its start */
+    struct jr_program program;
+    struct jr_exported exported;           /* by the setup */
+    cpu_set_t cpus[JR_CPUS / CPU_SETSIZE]; /* of the rank at hand */
+};
+
+/* Make the calling process, the runner, ready to start ranks: moves descriptors
+ * into their slots, learns the ignored signals. Returns 0, or -1 with errno. */
+int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
+                    const struct jr_run_options *options,
+                    const struct jr_budget *budget);
+
+/* A rank that was started, or not. The caller owns the descriptors. */
+struct jr_started {
+    pid_t pid;
+    int pidfd;
+    int control;         /* our end of its control socket; -1: none */
+    int pipes[2];        /* read ends; -1: the stream is none of the runner's */
+    int files[2];        /* log files of the piped streams; -1: none */
+    enum jr_stage stage; /* JR_STAGE_NONE: it executes */
+    int error;
+};
+#define JR_STARTED_NONE                                                        \
+    ((struct jr_started){                                                      \
+        .pidfd = -1, .control = -1, .pipes = {-1, -1}, .files = {-1, -1}})
+
+/* What the methods share. Fill what is the same for every child. */
+void jr_start_child(struct jr_starter *starter, struct jr_child *ret);
+
+/* Make a rank's streams, whose ends stand in their slots, and
+ * fill those of `child` and *ret. -1 with ret->stage and errno. */
+int jr_start_streams(struct jr_starter *starter,
+                     const struct jr_plan_rank *rank, struct jr_child *child,
+                     struct jr_started *ret);
+
+/* The same, and all else that makes a child a rank. */
+int jr_start_prepare(struct jr_starter *starter,
+                     const struct jr_plan_rank *rank, struct jr_child *child,
+                     struct jr_started *ret);
+
+/* Make a rank's folder, and the attempt's above it when it is the first. NULL
+ * is none. No link is followed, and what stands there already is refused, but
+ * for the attempt's folder that the head of several nodes has made, and the
+ * first rank's, which the setup or the helper has. 0, or -1 with errno. */
+int jr_start_folder(struct jr_starter *starter, const char *path);
+
+/* The path of what lies beside the rank's folder. */
+void jr_start_beside(const struct jr_starter *starter,
+                     const struct jr_plan_rank *rank, const char *name,
+                     char *ret, size_t size);
+
+/* The log file of a stream, beneath the run folder, to append to; -1 with
+ * errno. */
+int jr_start_log(const struct jr_starter *starter,
+                 const struct jr_child_stream *to);
+
+/* Execute the child's argv; fills pid and pidfd. -1 with ret->stage and errno.
+ */
+int jr_start_program(struct jr_starter *starter, struct jr_child *child,
+                     struct jr_started *ret);
+
+/* The end of a start: empty the slots, and keep errno where it failed. */
+void jr_start_settle(struct jr_started *started);
+
+/* spawn: a fresh process image, by clone(VM, VFORK, PIDFD, FILES). The other
+ * methods are in start_helper.h. */
+void jr_start_spawn(struct jr_starter *starter, const struct jr_plan_rank *rank,
+                    struct jr_started *ret);
+
+#endif

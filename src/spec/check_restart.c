@@ -1,0 +1,124 @@
+/* When a job starts again: causes, and what of them can never come. */
+#include "spec/check.h"
+
+#include <string.h>
+
+#include "base/did_you_mean.h"
+#include "base/restart_trigger.h"
+
+#include "base/banned.h"
+
+/* A text that begins with none of the words: one of them misspelt, or the
+ * argument of one. */
+static void suggest_word(struct jr_lint *lint, struct jr_diag *diag,
+                         const struct jr_spec_type *type,
+                         const struct jr_node *node)
+{
+    const char *const *words = jr_word_list(lint, type->words);
+    static const char *const heads[] = {"exit:", "signal:"};
+    struct jr_trigger trigger;
+    struct jr_trigger_fault fault;
+    size_t len = strcspn(node->text, ":");
+    const char *word = jr_arena_strndup(lint->arena, node->text, len);
+    if (word == NULL || node->filled != NULL)
+        return;
+    const char *near = jr_word_nearest(word, words);
+    if (node->text[len] == '\0' && near != NULL) {
+        jr_lint_suggest(lint, diag, node, words);
+        return;
+    }
+    if (near != NULL)
+        jr_diag_help(lint->diags, diag, "did you mean '%s:...'?", near);
+    for (size_t i = 0; near == NULL && i < sizeof heads / sizeof *heads; i++) {
+        const char *text =
+            jr_arena_printf(lint->arena, "%s%s", heads[i], node->text);
+        if (text != NULL &&
+            jr_trigger_parse(&trigger, lint->arena, text, &fault))
+            jr_diag_help(lint->diags, diag, "did you mean '%s'?", text);
+    }
+}
+
+struct jr_node *jr_read_trigger(struct jr_lint *lint,
+                                const struct jr_spec_type *type,
+                                const struct jr_node *node,
+                                const struct jr_step *at)
+{
+    struct jr_trigger trigger;
+    struct jr_trigger_fault fault = {0};
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    if (jr_trigger_parse(&trigger, lint->arena, node->text, &fault)) {
+        jr_trigger_print(&text, &trigger);
+        const char *normal = jr_buf_keep(&text, lint->arena);
+        return normal == NULL ? NULL
+                              : jr_lint_scalar(lint, node, normal, false);
+    }
+    if (fault.regex) {
+        (void)jr_lint_error(lint, 217,
+                            jr_lint_part(lint, node, fault.from, fault.to), at,
+                            "'%s' is not a regular expression: %s",
+                            jr_lint_path(lint, at), fault.text);
+        return NULL;
+    }
+    struct jr_diag *diag = jr_lint_wrong(lint, type, node, at);
+    if (fault.word) {
+        suggest_word(lint, diag, type, node);
+        return NULL;
+    }
+    if (fault.to > fault.from)
+        diag->span = jr_lint_part(lint, node, fault.from, fault.to);
+    jr_diag_help(lint->diags, diag, "%s", fault.text);
+    return NULL;
+}
+
+/* The cause of a kind that a list holds, or NULL. */
+static const struct jr_node *find_restart_cause(const struct jr_check *check,
+                                                const struct jr_node *list,
+                                                enum jr_trigger_kind kind)
+{
+    struct jr_trigger trigger;
+    struct jr_trigger_fault fault;
+    bool lone = list != NULL && list->kind == JR_NODE_SCALAR;
+    size_t count = list == NULL ? 0 : lone ? 1 : list->count;
+    for (size_t i = 0; i < count; i++) {
+        const struct jr_node *node = lone ? list : list->items[i];
+        if (jr_trigger_parse(&trigger, check->lint->arena, node->text,
+                             &fault) &&
+            trigger.kind == kind)
+            return node;
+    }
+    return NULL;
+}
+
+static void warn_of_impossible(const struct jr_check *check,
+                               const struct jr_node *at, const char *text,
+                               const char *help)
+{
+    struct jr_diag *diag = jr_diags_warning(check->lint->diags, 325, at->span,
+                                            "restart", "%s", text);
+    jr_diag_help(check->lint->diags, diag, "%s", help);
+}
+
+/* Causes that cannot be seen, and restarts that nobody allowed. */
+void jr_check_restart(const struct jr_check *check)
+{
+    const struct jr_node *restart = jr_doc_get(check->tree, "restart");
+    if (restart == NULL || restart->count == 0)
+        return;
+    const struct jr_node *on = jr_doc_get(restart, "on");
+    const struct jr_node *never = jr_doc_get(restart, "never");
+    const struct jr_node *seen =
+        find_restart_cause(check, on, JR_TRIGGER_STDERR);
+    const struct jr_node *hang = find_restart_cause(check, on, JR_TRIGGER_HANG);
+    if (seen == NULL)
+        seen = find_restart_cause(check, never, JR_TRIGGER_STDERR);
+    if (seen != NULL)
+        jr_check_kept(check, seen, "stderr");
+    if (hang != NULL && jr_check_raw(check, "timeouts.silence") == NULL)
+        warn_of_impossible(check, hang,
+                           "no hang is detected without timeouts.silence",
+                           "timeouts: {silence: 10m}");
+    if (jr_check_raw(check, "restart.max") == NULL)
+        warn_of_impossible(check, restart->pairs[0].key,
+                           "without 'restart.max' nothing is restarted",
+                           "restart: {max: 3}");
+}

@@ -1,0 +1,255 @@
+#include "spec/field.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/banned.h"
+
+/* What other launchers call things, and where that stands here. Sources:
+ * torchrun, Paddle, MegEngine, the ml package, accelerate, DeepSpeed, Horovod,
+ * Slurm, MPI, and the words of habit. */
+struct foreign {
+    const char *name, *here;
+    bool sure; /* it is the same thing, and has the same values */
+};
+
+static const struct foreign foreigners[] = {
+    {"accelerator", "device", false},
+    {"accelerator_type", "device", false},
+    {"argv", "entrypoint", true},
+    {"axes", "parallelism", true},
+    {"backend", "backends", true},
+    {"bind_cores_to_rank", "bind", false},
+    {"bind_to", "bind", false},
+    {"chdir", "workdir", true},
+    {"cluster_node_ips", "hosts", false},
+    {"cmd", "entrypoint", false},
+    {"cpu_bind", "bind", false},
+    {"cpus_per_task", "threads", false},
+    {"cwd", "workdir", true},
+    {"data_parallel", "parallelism.data", true},
+    {"data_parallel_backend", "backends.data", true},
+    {"data_parallel_size", "parallelism.data", true},
+    {"data_parallelism", "parallelism.data", true},
+    {"device_ids", "devices", true},
+    {"device_type", "device", false},
+    {"dp", "parallelism.data", true},
+    {"dp_size", "parallelism.data", true},
+    {"entry", "entrypoint", false},
+    {"env_vars", "env", true},
+    {"environ", "env", true},
+    {"environment", "env", true},
+    {"gpu", "devices", false},
+    {"gpu_ids", "devices", true},
+    {"gpus", "devices", false},
+    {"gpus_per_node", "local_world_size", false},
+    {"grace_period", "timeouts.stop_grace", true},
+    {"grace_time", "timeouts.stop_grace", true},
+    {"host", "hosts", false},
+    {"hostfile", "hosts", false},
+    {"ips", "hosts", false},
+    {"job_name", "name", true},
+    {"kill_on_bad_exit", "on_failure", false},
+    {"launch_method", "start_method", true},
+    {"local_ranks_filter", "console.ranks", false},
+    {"logs", "log_dir", false},
+    {"machine_rank", "node_rank", true},
+    {"main_process_ip", "master_addr", true},
+    {"main_process_port", "master_port", true},
+    {"master", "master_addr", false},
+    {"master_address", "master_addr", true},
+    {"master_ip", "master_addr", true},
+    {"max_restart", "restart", false},
+    {"max_restarts", "restart", false},
+    {"mesh", "parallelism", true},
+    {"mesh_shape", "parallelism", false},
+    {"model_parallel", "parallelism.model", true},
+    {"model_parallel_backend", "backends.model", true},
+    {"model_parallel_size", "parallelism.model", true},
+    {"model_parallelism", "parallelism.model", true},
+    {"mp_start_method", "start_method", true},
+    {"n_gpus", "local_world_size", false},
+    {"nnodes", "nodes", true},
+    {"node_ip", "hosts", false},
+    {"nodelist", "hosts", false},
+    {"np", "world_size", true},
+    {"npernode", "local_world_size", true},
+    {"nproc", "world_size", true},
+    {"nproc_per_node", "local_world_size", true},
+    {"nprocs", "world_size", true},
+    {"nprocs_per_node", "local_world_size", true},
+    {"ntasks", "world_size", true},
+    {"ntasks_per_node", "local_world_size", true},
+    {"num_cpu_threads_per_process", "threads", true},
+    {"num_gpus", "local_world_size", false},
+    {"num_machines", "nodes", true},
+    {"num_nodes", "nodes", true},
+    {"num_proc", "world_size", true},
+    {"num_processes", "world_size", true},
+    {"num_procs", "world_size", true},
+    {"num_replicas", "world_size", false},
+    {"num_workers", "world_size", false},
+    {"numa_binding", "bind", false},
+    {"omp_num_threads", "threads", true},
+    {"output_dir", "log_dir", false},
+    {"output_filename", "log_dir", false},
+    {"pipeline_model_parallel_size", "parallelism.pipeline", true},
+    {"pipeline_parallel", "parallelism.pipeline", true},
+    {"pipeline_parallel_backend", "backends.pipeline", true},
+    {"pipeline_parallel_size", "parallelism.pipeline", true},
+    {"pipeline_parallelism", "parallelism.pipeline", true},
+    {"port", "master_port", false},
+    {"pp", "parallelism.pipeline", true},
+    {"pp_size", "parallelism.pipeline", true},
+    {"ppn", "local_world_size", true},
+    {"processes", "world_size", false},
+    {"rank_offset", "rank_start", true},
+    {"rdzv_backend", "init_method", false},
+    {"rdzv_endpoint", "master_addr", false},
+    {"replicas", "world_size", false},
+    {"runtime_env", "env", false},
+    {"script", "entrypoint.python.script", false},
+    {"selected_devices", "devices", true},
+    {"shutdown_timeout", "timeouts.stop_grace", false},
+    {"signals_to_handle", "signals", false},
+    {"start_port", "master_port", false},
+    {"started_port", "master_port", false},
+    {"stop_grace_period", "timeouts.stop_grace", true},
+    {"stop_timeout", "timeouts.stop_grace", false},
+    {"tasks", "world_size", false},
+    {"tensor_model_parallel_size", "parallelism.model", true},
+    {"tensor_parallel", "parallelism.model", true},
+    {"tensor_parallel_size", "parallelism.model", true},
+    {"time_limit", "timeouts.run", false},
+    {"timeout", "timeouts.run", false},
+    {"tp", "parallelism.model", true},
+    {"tp_size", "parallelism.model", true},
+    {"virtual_local_rank", "device_visibility", false},
+    {"walltime", "timeouts.run", false},
+    {"wdir", "workdir", true},
+    {"working_dir", "workdir", true},
+    {"working_directory", "workdir", true},
+    {"xpus", "devices", false},
+};
+
+/* What other launchers have to be told, and jobrun has not. `idle` is the value
+ * that asks for nothing but what jobrun does anyway; "" for any. */
+struct needless {
+    const char *name, *idle, *why;
+};
+
+static const struct needless needless[] = {
+    {"daemon", "", "no rank outlives its job"},
+    {"join", "true", "jobrun ends with the job; --detach leaves it running"},
+    {"local_rank", "-1",
+     "each rank has its own, in LOCAL_RANK and as %{local_rank}"},
+    {"print_config", "false", "jobrun resolve prints what will be run"},
+    {"rank", "-1",
+     "each rank has its own, in RANK and as %{rank}; where this is one of "
+     "several nodes, node_rank says which"},
+    {"use_paddlecloud", "false",
+     "the scheduler is found by itself: see jobrun doctor"},
+};
+
+/* The same for values. */
+static const struct foreign words[] = {
+    {"amd", "rocm", true},      {"ascend", "npu", true},
+    {"both", "all", true},      {"gaudi", "hpu", true},
+    {"gpu", "cuda", false},     {"hip", "rocm", true},
+    {"intel", "xpu", true},     {"kunlun", "xpu", true},
+    {"nvidia", "cuda", true},   {"off", "none", true},
+    {"pytorch", "torch", true}, {"stderr", "err", true},
+    {"stdout", "out", true},    {"cambricon", "mlu", true},
+    {"float", "number", true},  {"int", "integer", true},
+    {"str", "string", true},    {"bool", "boolean", true},
+    {"double", "number", true}, {"list", "array", true},
+    {"dict", "object", true},   {"map", "object", true},
+    {"std.none", "none", true}, {"std.out", "out", true},
+    {"std.err", "err", true},   {"std.all", "all", true},
+};
+
+static const struct foreign *find_foreign_word(const char *word)
+{
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasecmp(words[i].name, word) == 0)
+            return &words[i];
+    return NULL;
+}
+
+const char *jr_field_foreign_word(const char *word)
+{
+    const struct foreign *row = find_foreign_word(word);
+    return row == NULL ? NULL : row->here;
+}
+
+bool jr_field_foreign_word_is_sure(const char *word)
+{
+    const struct foreign *row = find_foreign_word(word);
+    return row != NULL && row->sure;
+}
+
+/* Equal but for case, dashes and underscores. */
+static bool same_name(const char *a, const char *b)
+{
+    static const char ignored[] = "-_";
+    do {
+        a += strspn(a, ignored);
+        b += strspn(b, ignored);
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+    } while (*a++ != '\0' && *b++ != '\0');
+    return true;
+}
+
+static const struct foreign *find_foreign_name(const char *name)
+{
+    for (size_t i = 0; i < sizeof foreigners / sizeof *foreigners; i++)
+        if (same_name(foreigners[i].name, name))
+            return &foreigners[i];
+    return NULL;
+}
+
+static const struct needless *find_needless(const char *name)
+{
+    for (size_t i = 0; i < sizeof needless / sizeof *needless; i++)
+        if (same_name(needless[i].name, name))
+            return &needless[i];
+    return NULL;
+}
+
+const char *jr_field_needless(const char *name)
+{
+    const struct needless *row = find_needless(name);
+    return row == NULL ? NULL : row->why;
+}
+
+bool jr_field_is_idle(const char *name, const char *value)
+{
+    const struct needless *row = find_needless(name);
+    return row != NULL &&
+           (*row->idle == '\0' || strcasecmp(row->idle, value) == 0);
+}
+
+const char *jr_field_foreign(const char *name)
+{
+    const struct foreign *row = find_foreign_name(name);
+    return row == NULL ? NULL : row->here;
+}
+
+bool jr_field_foreign_is_same(const char *name)
+{
+    const struct foreign *row = find_foreign_name(name);
+    return row != NULL && row->sure;
+}
+
+void jr_field_others(struct jr_buf *out, const char *path)
+{
+    const char *before = "";
+    for (size_t i = 0; i < sizeof foreigners / sizeof *foreigners; i++) {
+        if (strcmp(foreigners[i].here, path) != 0)
+            continue;
+        jr_buf_printf(out, "%s%s", before, foreigners[i].name);
+        before = ", ";
+    }
+}

@@ -1,0 +1,272 @@
+/* A key that is no field: which one may have been meant. */
+#include "spec/lint.h"
+
+#include <string.h>
+
+#include "base/did_you_mean.h"
+#include "spec/move.h"
+
+#include "base/banned.h"
+
+/* Among more keys than this no rivals are looked for, as each is compared with
+ * all fields, and no place in the text, which is read anew for each; then
+ * nothing is sure. */
+enum { MOST_KEYS = 64 };
+
+/* The row of another mapping that has this key, for one that stands in the
+ * wrong place: its group, or NULL. */
+static const struct jr_spec_group *find_other_group(const char *key)
+{
+    size_t count;
+    const struct jr_spec_group *groups = jr_field_groups(&count);
+    for (size_t i = 0; i < count; i++)
+        if (jr_field_get(groups[i].fields, key) != NULL)
+            return &groups[i];
+    return NULL;
+}
+
+/* The keys of a mapping that may be suggested, NULL-terminated. */
+static const char *const *mapping_keys(struct jr_lint *lint,
+                                       const struct jr_spec_field *fields)
+{
+    static const char *const none[] = {NULL};
+    size_t count = 0, kept = 0;
+    while (fields[count].key != NULL)
+        count++;
+    const char **keys = jr_arena_array(lint->arena, count + 1, sizeof *keys);
+    if (keys == NULL)
+        return none;
+    for (size_t i = 0; i < count; i++)
+        if (fields[i].since != NULL)
+            keys[kept++] = fields[i].key;
+    return keys;
+}
+
+/* What a fix is looked for with. */
+struct search {
+    const struct jr_unknown *unknown;
+    const char *const *keys; /* that may be suggested */
+    const char *group;       /* the path of the mapping; "" for the spec */
+};
+
+/* Whether the top of the spec has a field for this path, FIELD or FIELD.MEMBER.
+ */
+static bool is_top_field(const char *path)
+{
+    const char *dot = strchr(path, '.');
+    return (dot == NULL || strchr(dot + 1, '.') == NULL) &&
+           jr_field_find(path) != NULL;
+}
+
+/* The only field that a key can be, or NULL: of the mapping, and at the top of
+ * the spec of one of its mappings too, as FIELD.MEMBER. */
+static const char *find_meant_field(const struct search *search,
+                                    const char *key)
+{
+    size_t len = strlen(search->group);
+    const char *path = jr_field_foreign(key);
+    if (path == NULL)
+        return jr_word_is_near(key, search->keys)
+                   ? jr_word_nearest(key, search->keys)
+                   : NULL;
+    if (!jr_field_foreign_is_same(key))
+        return NULL;
+    if (len == 0)
+        return is_top_field(path) ? path : NULL;
+    if (strncmp(path, search->group, len) != 0 || path[len] != '.')
+        return NULL;
+    path += len + 1;
+    return jr_field_get(search->unknown->fields, path) == NULL ? NULL : path;
+}
+
+/* What another key of this text is, or may be meant to be; or NULL. */
+static const char *find_other_field(const struct search *search,
+                                    const struct jr_node *other)
+{
+    if (other == search->unknown->key ||
+        other->span.source != search->unknown->key->span.source)
+        return NULL;
+    return jr_field_get(search->unknown->fields, other->text) != NULL
+               ? other->text
+               : find_meant_field(search, other->text);
+}
+
+/* Whether another key of this text is that field too, or may be meant so. */
+static bool has_rival_key(const struct search *search, const char *name)
+{
+    const struct jr_node *mapping = search->unknown->mapping;
+    if (mapping->count > MOST_KEYS)
+        return true;
+    for (size_t i = 0; i < mapping->count; i++) {
+        const char *field = find_other_field(search, mapping->pairs[i].key);
+        if (field != NULL && strcmp(field, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_span_before(const struct jr_span *a, const struct jr_span *b)
+{
+    return a->line != b->line ? a->line < b->line : a->column < b->column;
+}
+
+/* Whether FIELD.MEMBER has to wait for another key: one that becomes FIELD, or
+ * one above it that goes there too. */
+static bool has_to_wait_for_key(const struct search *search, const char *path)
+{
+    const struct jr_node *mapping = search->unknown->mapping;
+    const struct jr_span *span = &search->unknown->key->span;
+    size_t len = strcspn(path, ".");
+    for (size_t i = 0; i < mapping->count; i++) {
+        const struct jr_node *other = mapping->pairs[i].key;
+        const char *field = find_other_field(search, other);
+        if (field == NULL || field == other->text ||
+            strncmp(field, path, len) != 0)
+            continue;
+        if (field[len] == '\0' ||
+            (field[len] == '.' && is_span_before(&other->span, span)))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the text has FIELD.MEMBER already. */
+static bool is_path_stated(const struct search *search, const char *path)
+{
+    const struct jr_node *at = jr_doc_find(search->unknown->mapping, path);
+    return at != NULL && at->span.source == search->unknown->key->span.source;
+}
+
+/* Whether the text puts the value of a key in somewhere, by its name. */
+static bool is_key_referred_to(struct jr_lint *lint, const struct jr_node *key)
+{
+    const char *mark = jr_arena_printf(lint->arena, "${%s", key->text);
+    const char *text = key->span.source->text;
+    return mark == NULL || text == NULL || strstr(text, mark) != NULL;
+}
+
+static void fix_sure_name(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_unknown *unknown,
+                          const char *const *keys)
+{
+    const struct jr_step *up = unknown->at->up;
+    const struct search search = {unknown, keys,
+                                  up == NULL ? "" : jr_lint_path(lint, up)};
+    const char *name = find_meant_field(&search, unknown->key->text);
+    if (name == NULL || has_rival_key(&search, name) ||
+        is_key_referred_to(lint, unknown->key))
+        return;
+    if (strchr(name, '.') == NULL)
+        jr_lint_fix_text(lint, diag, unknown->key, name);
+    else if (!is_path_stated(&search, name) &&
+             !has_to_wait_for_key(&search, name))
+        jr_move_pair(lint, diag, unknown, name);
+}
+
+static void describe_field_place(struct jr_lint *lint, struct jr_diag *diag,
+                                 const struct jr_spec_group *group,
+                                 const char *key)
+{
+    if (group->path[0] == '\0')
+        jr_diag_help(lint->diags, diag, "'%s' belongs at the top of the spec",
+                     key);
+    else
+        jr_diag_help(lint->diags, diag, "it belongs elsewhere: '%s.%s'",
+                     group->path, key);
+}
+
+static const struct jr_node *unknown_key_value(const struct jr_unknown *unknown)
+{
+    return jr_doc_get(unknown->mapping, unknown->key->text);
+}
+
+/* Leave out what another launcher has to be told, where its value asks for
+ * nothing else than what jobrun does. */
+static void fix_needless_field(struct jr_lint *lint, struct jr_diag *diag,
+                               const struct jr_unknown *unknown)
+{
+    const struct jr_node *key = unknown->key,
+                         *value = unknown_key_value(unknown);
+    if (value == NULL || value->kind != JR_NODE_SCALAR || !value->plain ||
+        value->filled != NULL || unknown->mapping->count > MOST_KEYS ||
+        is_key_referred_to(lint, key))
+        return;
+    enum jr_scalar_type type = jr_scalar_type(value);
+    bool idle = type == JR_SCALAR_BOOL || type == JR_SCALAR_INT;
+    if (type == JR_SCALAR_NULL ||
+        (idle && jr_field_is_idle(key->text, value->text)))
+        jr_move_out(lint, diag, unknown);
+}
+
+/* The field that another launcher's word is, here: `cmd` within the entrypoint
+ * is the command, and a number of GPUs is how many ranks a node has. */
+static const char *foreign_name(struct jr_lint *lint,
+                                const struct jr_unknown *unknown)
+{
+    const struct jr_step *up = unknown->at->up;
+    const char *foreign = jr_field_foreign(unknown->key->text);
+    if (foreign == NULL)
+        return NULL;
+    const struct jr_node *value = unknown_key_value(unknown);
+    if (up != NULL && strcmp(foreign, jr_lint_path(lint, up)) == 0) {
+        const struct jr_spec_field *field = jr_field_find(foreign);
+        return field->type->shorthand != NULL ? field->type->shorthand
+                                              : foreign;
+    }
+    bool count = strcmp(foreign, "devices") == 0 && value != NULL &&
+                 value->kind == JR_NODE_SCALAR &&
+                 jr_scalar_type(value) == JR_SCALAR_INT;
+    return count ? "local_world_size" : foreign;
+}
+
+/* Whether an unknown key has fields of the top below it. */
+static bool holds_fields(const struct jr_unknown *unknown)
+{
+    const struct jr_node *value = unknown_key_value(unknown);
+    for (size_t i = 0;
+         value != NULL && value->kind == JR_NODE_MAPPING && i < value->count;
+         i++)
+        if (jr_field_get(unknown->fields, value->pairs[i].key->text) != NULL)
+            return true;
+    return false;
+}
+
+void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
+{
+    struct jr_diags *diags = lint->diags;
+    const struct jr_step *at = unknown->at;
+    const struct jr_node *key = unknown->key;
+    const char *path = jr_lint_path(lint, at);
+    const char *foreign = foreign_name(lint, unknown);
+    const char *needless = jr_field_needless(key->text);
+    struct jr_diag *diag;
+    if (foreign != NULL || needless != NULL)
+        diag = jr_lint_error(lint, 204, key->span, at,
+                             "'%s' is a field of another launcher", path);
+    else
+        diag =
+            jr_lint_error(lint, 203, key->span, at, "unknown field '%s'", path);
+    if (diag == &diags->scratch)
+        return;
+    if (needless != NULL) {
+        jr_diag_help(diags, diag, "leave it out: %s", needless);
+        fix_needless_field(lint, diag, unknown);
+        return;
+    }
+    const struct jr_spec_group *group = find_other_group(key->text);
+    if (foreign == NULL && group != NULL) {
+        describe_field_place(lint, diag, group, key->text);
+        return;
+    }
+    const char *const *keys = mapping_keys(lint, unknown->fields);
+    const char *near =
+        foreign != NULL ? foreign : jr_word_nearest(key->text, keys);
+    if (foreign != NULL)
+        jr_diag_help(diags, diag, "jobrun calls it '%s'", near);
+    else if (near != NULL)
+        jr_diag_help(diags, diag, "did you mean '%s'?", near);
+    else if (at->up == NULL && holds_fields(unknown))
+        jr_diag_help(diags, diag,
+                     "the fields of a job belong at the top of the spec");
+    fix_sure_name(lint, diag, unknown, keys);
+}

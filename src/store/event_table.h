@@ -1,0 +1,189 @@
+/*
+ * What happens in a run, event by event: one table from which the lines of
+ * events.jsonl are written and read, their schema is printed, and people are
+ * told. A new event is a new row of JR_EVENTS; what it says besides is a member
+ * of struct jr_event, which is a row of the table in event_table.c.
+ */
+#ifndef JR_EVENT_TABLE_H
+#define JR_EVENT_TABLE_H
+
+#include <jobrun/run.h>
+
+#include "base/json.h"
+
+/* What an event may say. Two names of one member differ in what it may be. */
+enum jr_event_member {
+    JR_SAYS_RANK,
+    JR_SAYS_PID,
+    JR_SAYS_STREAM,
+    JR_SAYS_EXIT_CODE,   /* or null: it died by the signal */
+    JR_SAYS_EXIT_SIGNAL, /* or null: it exited with the code */
+    JR_SAYS_SIGNAL,
+    JR_SAYS_RETURNED,
+    JR_SAYS_STAGE,
+    JR_SAYS_START_ERRNO, /* 0: it was not the system that refused */
+    JR_SAYS_ERRNO,
+    JR_SAYS_TIMEOUT,
+    JR_SAYS_SIGNALLED,
+    JR_SAYS_RUNNING,
+    JR_SAYS_INJECTION,
+    JR_SAYS_ATTEMPT,
+    JR_SAYS_WAIT,
+    JR_SAYS_MASTER_PORT,
+    JR_SAYS_PROCESSES,
+    JR_SAYS_LEFT,
+    JR_SAYS_NODE,
+    JR_SAYS_NODES,
+    JR_SAYS_HEARD,
+    JR_SAYS_TOLD,
+    JR_SAYS_AGO,
+    JR_SAYS_COUNT
+};
+
+#define JR_SAYS(member) (UINT32_C(1) << JR_SAYS_##member)
+
+/* Kinds of event. */
+enum {
+    JR_EVENT_IS_LIFE = 1,   /* a rank's start, end, or what it does between */
+    JR_EVENT_IS_END = 2,    /* with it the end of a run can have begun */
+    JR_EVENT_IS_BETWEEN = 4 /* is sent between nodes and kept nowhere */
+};
+
+/* X(NAME, its word, what it always says, what it may say, kind, what people are
+ * told, what the schema says of it) */
+#define JR_EVENTS(X)                                                           \
+    X(RANK_STARTED, "rank_started", JR_SAYS(RANK) | JR_SAYS(PID), 0,           \
+      JR_EVENT_IS_LIFE, "a rank started", "A rank executes.")                  \
+    X(FIRST_OUTPUT, "first_output", JR_SAYS(RANK) | JR_SAYS(STREAM), 0,        \
+      JR_EVENT_IS_LIFE, "a rank wrote something",                              \
+      "The first bytes of a stream that is captured through a pipe.")          \
+    X(RANK_ENDED, "rank_ended",                                                \
+      JR_SAYS(RANK) | JR_SAYS(PID) | JR_SAYS(EXIT_CODE) |                      \
+          JR_SAYS(EXIT_SIGNAL),                                                \
+      0, JR_EVENT_IS_LIFE, "a rank ended",                                     \
+      "A rank has ended: by a signal, or else with an exit code.")             \
+    X(RANK_DONE, "rank_done", JR_SAYS(RANK) | JR_SAYS(RETURNED), 0,            \
+      JR_EVENT_IS_LIFE, "a rank was done",                                     \
+      "A rank of Python or of a library is done: it has returned, or raised "  \
+      "an exception.")                                                         \
+    X(SETUP_STARTED, "setup_started", JR_SAYS(PID), 0, 0, "ran the setup",     \
+      "The spec's setup has a process.")                                       \
+    X(SETUP_ENDED, "setup_ended", JR_SAYS(EXIT_CODE) | JR_SAYS(EXIT_SIGNAL),   \
+      0, 0, "the setup ended", "The spec's setup has ended.")                  \
+    X(START_FAILED, "start_failed",                                            \
+      JR_SAYS(RANK) | JR_SAYS(STAGE) | JR_SAYS(START_ERRNO), 0,                \
+      JR_EVENT_IS_END, "could not start a rank",                               \
+      "A rank could not be started.")                                          \
+    X(SIGNAL, "signal", JR_SAYS(SIGNAL), 0, JR_EVENT_IS_END,                   \
+      "jobrun was sent a signal",                                              \
+      "jobrun was sent a signal that stops the run.")                          \
+    X(FORWARD, "forward", JR_SAYS(SIGNAL), 0, 0,                               \
+      "handed a signal on to the ranks",                                       \
+      "jobrun was sent a signal that it hands on to the ranks.")               \
+    X(TIMEOUT, "timeout", JR_SAYS(TIMEOUT), JR_SAYS(RANK), JR_EVENT_IS_END,    \
+      "a timeout passed", "One of the spec's timeouts has passed.")            \
+    X(EVIDENCE, "evidence", JR_SAYS(SIGNALLED), 0, 0,                          \
+      "looked at what the ranks were doing",                                   \
+      "The ranks of a run that hangs have been looked at, and asked to tell "  \
+      "what they do.")                                                         \
+    X(EVIDENCE_FAILED, "evidence_failed", JR_SAYS(RANK), JR_SAYS(ERRNO), 0,    \
+      "could not look at what a rank was doing",                               \
+      "What a rank that hangs was doing could not be written, or its command " \
+      "not be run.")                                                           \
+    X(STOP, "stop", JR_SAYS(SIGNAL) | JR_SAYS(RUNNING), 0, 0,                  \
+      "told the ranks to stop", "The ranks that run are asked to stop.")       \
+    X(KILL, "kill", JR_SAYS(RUNNING), 0, 0, "killed the ranks that still ran", \
+      "The ranks that still run are killed.")                                  \
+    X(LOG_FAILED, "log_failed",                                                \
+      JR_SAYS(RANK) | JR_SAYS(STREAM) | JR_SAYS(ERRNO), 0, 0,                  \
+      "could not write a log any more",                                        \
+      "What a rank writes can no longer be kept.")                             \
+    X(INJECTED, "injected", JR_SAYS(RANK) | JR_SAYS(INJECTION), 0, 0,          \
+      "rehearsed a failure",                                                   \
+      "--inject did something to a rank, for the first time.")                 \
+    X(ATTEMPT_FAILED, "attempt_failed", JR_SAYS(ATTEMPT) | JR_SAYS(WAIT), 0,   \
+      0, "an attempt failed",                                                  \
+      "An attempt failed, and the job is to start again.")                     \
+    X(RESTART, "restart", JR_SAYS(ATTEMPT) | JR_SAYS(MASTER_PORT), 0, 0,       \
+      "started all ranks again",                                               \
+      "The next attempt begins: what follows is of its ranks.")                \
+    X(HELPER_THREADS, "helper_threads", 0, 0, 0,                               \
+      "its helper has threads that no fork has",                               \
+      "What was imported before the ranks were forked left threads behind.")   \
+    X(GUARD_LOST, "guard_lost", 0, 0, 0, "lost its guard",                     \
+      "The process that guards the run is gone: the run is torn down.")        \
+    X(RUNNER_LOST, "runner_lost",                                              \
+      JR_SAYS(SIGNAL) | JR_SAYS(PROCESSES) | JR_SAYS(LEFT), 0,                 \
+      JR_EVENT_IS_END, "lost its runner",                                      \
+      "The process that supervises the ranks is gone: its guard has torn the " \
+      "run down.")                                                             \
+    X(SWEPT, "swept", JR_SAYS(PROCESSES) | JR_SAYS(LEFT), 0, 0,                \
+      "ended what the ranks left behind",                                      \
+      "All ranks have ended, and what they left behind is killed.")            \
+    X(NODE_LOST, "node_lost", JR_SAYS(NODE), 0, 0, "lost a node",              \
+      "A node is lost, and with it its ranks.")                                \
+    X(AGENTS, "agents", JR_SAYS(NODES) | JR_SAYS(HEARD) | JR_SAYS(TOLD), 0, 0, \
+      "spoke with the agents of the nodes",                                    \
+      "An attempt on several nodes has ended: what it took to speak with "     \
+      "their agents, since they began.")                                       \
+    X(ALL_RETURNED, "all_returned", 0, 0, JR_EVENT_IS_BETWEEN,                 \
+      "all ranks of the node returned", "")                                    \
+    X(RELEASED, "released", 0, 0, JR_EVENT_IS_BETWEEN,                         \
+      "let the ranks of the node go", "")                                      \
+    X(SILENT, "silent", 0, 0, JR_EVENT_IS_BETWEEN,                             \
+      "no rank of the node wrote anything", "")                                \
+    X(QUIET, "quiet", JR_SAYS(AGO), 0, JR_EVENT_IS_BETWEEN,                    \
+      "how long the ranks of the node have been silent", "")
+
+#define JR_EVENT_ENUM(name, word, says, may, kind, told, help) JR_EVENT_##name,
+enum jr_event_name {
+    JR_EVENT_UNKNOWN, /* of another build */
+    JR_EVENTS(JR_EVENT_ENUM)
+};
+
+/* One event. A writer sets its name and what it says; other members are not
+ * written. */
+struct jr_event {
+    enum jr_event_name name;
+    uint32_t says; /* a writer: what it says of what it may say; a reader: all
+                      that it says. JR_SAYS(...) */
+    uint64_t ns;   /* monotonic; 0: the line does not say */
+    uint64_t wall_ns; /* 0: the line does not say */
+    uint32_t rank;
+    int32_t pid;
+    uint32_t stream;   /* 1 stdout, 2 stderr */
+    int32_t exit_code; /* -1: none */
+    int32_t signal;    /* 0: none */
+    bool returned;
+    enum jr_stage stage;
+    int32_t error; /* errno */
+    enum jr_timeout timeout;
+    enum jr_inject injection;
+    uint32_t signalled, running; /* ranks */
+    uint32_t attempt;
+    uint64_t wait_ms;
+    uint32_t master_port;
+    uint32_t processes, left; /* that were killed, and that could not be */
+    uint32_t node, nodes;
+    uint64_t heard, told; /* bytes */
+    uint64_t ago_ns;
+};
+
+/* Append its line, with its times. */
+void jr_event_put(struct jr_buf *out, const struct jr_event *event);
+
+/* Read a line, or one that was parsed; false: it is no event. What it does not
+ * say is 0. */
+bool jr_event_read(struct jr_event *ret, const char *line, size_t len);
+bool jr_event_of(struct jr_event *ret, const json_t *line);
+
+/* What people are told of it: "killed the ranks that still ran"; NULL of an
+ * unknown one. Its kind: JR_EVENT_IS_... Its word in the file. */
+const char *jr_event_words(enum jr_event_name name);
+unsigned jr_event_kind(enum jr_event_name name);
+const char *jr_event_word(enum jr_event_name name);
+
+/* Append schemas/events-v1.schema.json. */
+void jr_schema_events(struct jr_buf *out);
+
+#endif

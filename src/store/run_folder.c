@@ -1,0 +1,416 @@
+#include "store/run_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#include "base/banned.h"
+
+#define ID_TRIES   16
+#define ID_SUFFIX  4  /* hex digits */
+#define NAME_MOST  63 /* bytes of the name in an id */
+#define TRACKED_IN ".gitignore"
+#define RUN_FLAGS  (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+static unsigned random_suffix(void)
+{
+    uint16_t bits = 0;
+    if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != (ssize_t)sizeof bits)
+        bits = (uint16_t)getpid();
+    return bits;
+}
+
+void jr_rundir_id(char out[static 128], const char *name)
+{
+    struct tm tm;
+    time_t now = time(NULL);
+    (void)gmtime_r(&now, &tm);
+    char stamp[32];
+    (void)strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
+    (void)snprintf(out, 128, "%s-%.*s-%04x", stamp, NAME_MOST, name,
+                   random_suffix());
+}
+
+bool jr_rundir_is_id(const char *id)
+{
+    size_t len = strlen(id);
+    return len > 0 && len < 128 && id[0] != '.' && strcmp(id, "latest") != 0 &&
+           strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                      "0123456789._-") == len;
+}
+
+static void set_modes(struct jr_rundir *dir, enum jr_log_mode mode, mode_t mask)
+{
+    static const mode_t modes[] = {
+        [JR_LOG_PRIVATE] = 0700, [JR_LOG_GROUP] = 0750, [JR_LOG_UMASK] = 0777};
+    dir->dir_mode = modes[mode] & (mode == JR_LOG_UMASK ? ~mask : 0777);
+    dir->file_mode = dir->dir_mode & 0666;
+}
+
+/* Open a folder that is ours and that nobody else may plant things in. */
+static int open_log_dir(struct jr_rundir *dir, const char *path,
+                        struct jr_error *err)
+{
+    dir->log_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir->log_fd < 0 && errno == ENOTDIR)
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "log_dir %s is a file, not a folder", path);
+    struct stat st;
+    if (dir->log_fd < 0 || fstat(dir->log_fd, &st) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "log_dir %s", path);
+    if (st.st_uid != geteuid())
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "log_dir %s belongs to user %ju, not to you", path,
+                            (uintmax_t)st.st_uid);
+    if ((st.st_mode & S_IWOTH) != 0 && (st.st_mode & S_ISVTX) == 0)
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "log_dir %s is writable for everybody and has no "
+                            "sticky bit (chmod o-w, or choose another)",
+                            path);
+    return 0;
+}
+
+/* So that runs are not committed by accident; without it nothing is lost. */
+static void ignore_in_git(const struct jr_rundir *dir)
+{
+    JR_CLOSE int fd = openat(
+        dir->log_fd, TRACKED_IN,
+        O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, dir->file_mode);
+    if (fd < 0)
+        return;
+    (void)jr_io_write_all(fd, "*\n", 2);
+    /* By its time runs know when one last waited for the disk: none has. */
+    (void)futimens(fd, (struct timespec[2]){{.tv_nsec = UTIME_OMIT}, {0}});
+}
+
+static int enter_log_dir(struct jr_rundir *dir, const char *path,
+                         struct jr_error *err)
+{
+    struct stat st;
+    bool fresh = stat(path, &st) != 0 && errno == ENOENT;
+    if (fresh && jr_io_mkdirs(path, dir->dir_mode, err) != 0) {
+        if (err != NULL)
+            err->status = JR_STATUS_LAUNCH;
+        return jr_error_wrap(err, "log_dir");
+    }
+    if (open_log_dir(dir, path, err) != 0)
+        return -1;
+    if (fresh)
+        ignore_in_git(dir);
+    return 0;
+}
+
+static void change_suffix(char *id)
+{
+    size_t len = strlen(id);
+    if (len > ID_SUFFIX)
+        (void)snprintf(id + len - ID_SUFFIX, ID_SUFFIX + 1, "%04x",
+                       random_suffix());
+}
+
+/* What a folder is to be. */
+struct making {
+    const char *log_dir;
+    bool given;
+    const uint32_t *node; /* NULL: the run is one jobrun's */
+};
+
+static int make_whole_run_dir(struct jr_rundir *dir,
+                              const struct making *making, struct jr_error *err)
+{
+    int tries = making->given ? 1 : ID_TRIES;
+    while (mkdirat(dir->log_fd, dir->id, dir->dir_mode) != 0) {
+        if (errno != EEXIST)
+            return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
+                                dir->id);
+        if (--tries == 0)
+            return jr_error_set(err, JR_STATUS_LAUNCH,
+                                "a run '%s' exists already in %s", dir->id,
+                                making->log_dir);
+        change_suffix(dir->id);
+    }
+    (void)stpcpy(dir->path, dir->id);
+    return 0;
+}
+
+/* The folder of all nodes, which another one may have made, and may remove
+ * again where it cannot go on. -1 with EAGAIN: look again. */
+static int enter_run(const struct jr_rundir *dir, const struct making *making,
+                     struct jr_error *err)
+{
+    struct stat st;
+    if (mkdirat(dir->log_fd, dir->id, dir->dir_mode) != 0 && errno != EEXIST)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
+                            dir->id);
+    int fd = openat(dir->log_fd, dir->id, RUN_FLAGS);
+    if (fd < 0 && errno == ENOENT) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (fd < 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
+                            dir->id);
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
+        ((st.st_mode & S_IWOTH) == 0 || (dir->dir_mode & S_IWOTH) != 0) &&
+        faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        return fd;
+    (void)close(fd);
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "the run '%s' in %s is no run of several nodes: give "
+                        "all nodes another --run-id",
+                        dir->id, making->log_dir);
+}
+
+static int make_part(struct jr_rundir *dir, const struct making *making,
+                     struct jr_error *err)
+{
+    char part[16];
+    (void)snprintf(part, sizeof part, JR_NODE_DIR, *making->node);
+    (void)snprintf(dir->path, sizeof dir->path, "%s/%s", dir->id, part);
+    for (int tries = ID_TRIES; tries > 0; tries--) {
+        errno = 0;
+        JR_CLOSE int run = enter_run(dir, making, err);
+        if (run < 0 && errno != EAGAIN)
+            return -1;
+        if (run >= 0 && mkdirat(run, part, dir->dir_mode) == 0)
+            return 0;
+        if (run >= 0 && errno == EEXIST)
+            return jr_error_set(err, JR_STATUS_LAUNCH,
+                                "node %u of the run '%s' has begun already, in "
+                                "%s/%s: --node-rank is another on each node, "
+                                "and a new run has a new --run-id",
+                                *making->node, dir->id, making->log_dir,
+                                dir->path);
+        if (run >= 0 && errno != ENOENT)
+            break;
+    }
+    return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
+                        dir->path);
+}
+
+static int make_run_dir(struct jr_rundir *dir, const struct making *making,
+                        struct jr_error *err)
+{
+    int failed = making->node != NULL ? make_part(dir, making, err)
+                                      : make_whole_run_dir(dir, making, err);
+    if (failed != 0)
+        return -1;
+    dir->fd = openat(dir->log_fd, dir->path, RUN_FLAGS);
+    if (dir->fd < 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s/%s", making->log_dir,
+                            dir->path);
+    return 0;
+}
+
+/* Whether `id` is one; it is kept. */
+static int take_run_id(struct jr_rundir *dir, const char *id,
+                       struct jr_error *err)
+{
+    if (strcmp(id, "latest") == 0)
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "'latest' means the newest run, and names none");
+    if (!jr_rundir_is_id(id))
+        return jr_error_set(err, JR_STATUS_USAGE,
+                            "a run id is 1 to 127 of A-Z a-z 0-9 . _ - and "
+                            "does not begin with a dot: '%.80s' is none",
+                            id);
+    memcpy(dir->id, id, strlen(id) + 1);
+    return 0;
+}
+
+static int create_rundir(struct jr_rundir *ret, const char *id,
+                         const struct making *making, enum jr_log_mode mode,
+                         struct jr_error *err)
+{
+    struct jr_rundir dir = JR_RUNDIR_INIT;
+    if (take_run_id(&dir, id, err) != 0)
+        return -1;
+    /* A folder gets its mode at once: under a umask of 0777 it would shut us
+     * out before it could be changed. */
+    mode_t mask = umask(0);
+    set_modes(&dir, mode, mask);
+    int failed = enter_log_dir(&dir, making->log_dir, err) != 0 ||
+                 make_run_dir(&dir, making, err) != 0;
+    (void)umask(mask);
+    if (failed) {
+        jr_rundir_close(&dir);
+        return -1;
+    }
+    *ret = dir;
+    return 0;
+}
+
+int jr_rundir_create(struct jr_rundir *ret, const char *log_dir, const char *id,
+                     bool given, enum jr_log_mode mode, struct jr_error *err)
+{
+    const struct making making = {log_dir, given, NULL};
+    return create_rundir(ret, id, &making, mode, err);
+}
+
+int jr_rundir_create_part(struct jr_rundir *ret, const char *log_dir,
+                          const char *id, uint32_t node, enum jr_log_mode mode,
+                          struct jr_error *err)
+{
+    const struct making making = {log_dir, true, &node};
+    return create_rundir(ret, id, &making, mode, err);
+}
+
+void jr_rundir_discard(const struct jr_rundir *dir)
+{
+    struct dirent *entry;
+    int again = openat(dir->fd, ".", RUN_FLAGS);
+    DIR *files = again < 0 ? NULL : fdopendir(again);
+    while (files != NULL && (entry = readdir(files)) != NULL)
+        (void)unlinkat(dir->fd, entry->d_name, 0);
+    if (files != NULL)
+        (void)closedir(files);
+    else if (again >= 0)
+        (void)close(again);
+    (void)unlinkat(dir->log_fd, dir->path, AT_REMOVEDIR);
+    if (strcmp(dir->path, dir->id) != 0)
+        (void)unlinkat(dir->log_fd, dir->id, AT_REMOVEDIR);
+}
+
+int jr_rundir_join(struct jr_rundir *ret, const char *log_dir, const char *id,
+                   enum jr_log_mode mode, struct jr_error *err)
+{
+    struct jr_rundir dir = JR_RUNDIR_INIT;
+    struct stat st;
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    if (!jr_rundir_is_id(id))
+        return jr_error_set(err, JR_STATUS_LAUNCH, "no run is called so");
+    memcpy(dir.id, id, strlen(id) + 1);
+    (void)stpcpy(dir.path, dir.id);
+    set_modes(&dir, mode, mask);
+    dir.log_fd = open(log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir.log_fd >= 0)
+        dir.fd = openat(dir.log_fd, id, RUN_FLAGS);
+    if (dir.fd < 0) {
+        (void)jr_error_sys(err, JR_STATUS_LAUNCH,
+                           "the run folder %s/%s is not there (log_dir has to "
+                           "be where all nodes see it)",
+                           log_dir, id);
+        jr_rundir_close(&dir);
+        return -1;
+    }
+    if (fstat(dir.fd, &st) != 0 || st.st_uid != geteuid()) {
+        jr_rundir_close(&dir);
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "the run folder %s/%s belongs to another user",
+                            log_dir, id);
+    }
+    *ret = dir;
+    return 0;
+}
+
+/* Make a folder in one of the run's; -1 with errno. */
+static int make_run_subfolder(const struct jr_rundir *dir, int at,
+                              const char *name)
+{
+    mode_t mask = umask(0);
+    int failed = mkdirat(at, name, dir->dir_mode);
+    int error = errno;
+    (void)umask(mask);
+    errno = error;
+    return failed;
+}
+
+/* Whoever made what stands there, it is not where this attempt may write. */
+static int refuse_folder(const char *path, struct jr_error *err)
+{
+    if (errno != EEXIST)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's %s", path);
+    return jr_error_set(err, JR_STATUS_LAUNCH,
+                        "something stands in the run folder as %s, where this "
+                        "attempt was to write: jobrun did not make it, a rank "
+                        "of an earlier attempt may have",
+                        path);
+}
+
+/* The node's folder, which an earlier attempt may have made: never a link. */
+static int enter_node(const struct jr_rundir *dir, const char *path,
+                      struct jr_error *err)
+{
+    struct stat st;
+    if (make_run_subfolder(dir, dir->fd, path) != 0 && errno != EEXIST)
+        return refuse_folder(path, err);
+    JR_CLOSE int fd = openat(dir->fd, path, RUN_FLAGS);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid())
+        return jr_steal_fd(&fd);
+    errno = EEXIST;
+    return refuse_folder(path, err);
+}
+
+int jr_rundir_join_attempt(const struct jr_rundir *dir, uint32_t node,
+                           uint32_t attempt, struct jr_error *err)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, JR_NODE_DIR, node);
+    JR_CLOSE int fd = enter_node(dir, path, err);
+    if (fd < 0)
+        return -1;
+    (void)snprintf(path, sizeof path, JR_NODE_DIR "/attempt_%u", node, attempt);
+    return make_run_subfolder(dir, fd, strchr(path, '/') + 1) == 0
+               ? 0
+               : refuse_folder(path, err);
+}
+
+int jr_rundir_attempt(const struct jr_rundir *dir, uint32_t attempt,
+                      struct jr_error *err)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "attempt_%u", attempt);
+    return make_run_subfolder(dir, dir->fd, path) == 0
+               ? 0
+               : refuse_folder(path, err);
+}
+
+int jr_rundir_latest(const struct jr_rundir *dir, struct jr_error *err)
+{
+    struct stat st;
+    char link[64];
+    if (fstatat(dir->log_fd, "latest", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        !S_ISLNK(st.st_mode))
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "'latest' in the log_dir is no link; it was left "
+                            "as it is");
+    (void)snprintf(link, sizeof link, ".latest-%d-%04x", getpid(),
+                   random_suffix());
+    if (symlinkat(dir->id, dir->log_fd, link) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "latest");
+    if (renameat(dir->log_fd, link, dir->log_fd, "latest") == 0)
+        return 0;
+    int error = errno;
+    (void)unlinkat(dir->log_fd, link, 0);
+    errno = error;
+    return jr_error_sys(err, JR_STATUS_LAUNCH, "latest");
+}
+
+int jr_rundir_write(const struct jr_rundir *dir, const char *name,
+                    const struct jr_buf *bytes, struct jr_error *err)
+{
+    if (bytes->failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "%s: out of memory", name);
+    return jr_io_replace(dir->fd, name, bytes->data, bytes->len, dir->file_mode,
+                         err);
+}
+
+void jr_rundir_close(struct jr_rundir *dir)
+{
+    if (dir->fd >= 0)
+        (void)close(dir->fd);
+    if (dir->log_fd >= 0)
+        (void)close(dir->log_fd);
+    dir->fd = dir->log_fd = -1;
+}

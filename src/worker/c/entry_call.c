@@ -1,0 +1,257 @@
+#include "worker/c/worker.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/json.h"
+
+#include "base/banned.h"
+
+enum { NOTED_MS = 1000 };
+
+typedef int step_function(const struct jr_rank *, struct jr_result *);
+
+/* The jr_result that the user sees, and what is behind it. */
+struct result {
+    struct jr_result face;
+    struct jr_buf text;
+};
+
+static int set_json(struct jr_result *face, const char *text, size_t length)
+{
+    struct result *result = (struct result *)face;
+    struct jr_error err = {0};
+    json_t *value = jr_json_parse(text, length, &err);
+    if (value == NULL) {
+        (void)fprintf(stderr, "jobrun: the result is not JSON: %s\n", err.text);
+        return -1;
+    }
+    json_decref(value);
+    struct jr_buf copy = JR_BUF_INIT;
+    jr_buf_add(&copy, text, length);
+    if (copy.failed) {
+        jr_buf_release(&copy);
+        return -1;
+    }
+    jr_buf_release(&result->text);
+    result->text = copy;
+    return 0;
+}
+
+/* Replace a file that the environment names; 0 where it names none. */
+static int write_named(const char *name, const struct jr_buf *bytes,
+                       struct stat *ret, struct jr_error *err)
+{
+    const char *path = getenv(name);
+    if (path == NULL)
+        return 0;
+    if (bytes->failed)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
+    const char *slash = strrchr(path, '/');
+    size_t len = slash == NULL ? 0 : (size_t)(slash - path);
+    char folder[PATH_MAX] = ".";
+    if (len >= sizeof folder)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "%s is too long", name);
+    if (slash != NULL)
+        (void)snprintf(folder, sizeof folder, "%.*s/", (int)len, path);
+    JR_CLOSE int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", folder);
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    const char *last = slash == NULL ? path : slash + 1;
+    if (jr_io_replace(fd, last, bytes->data, bytes->len, 0666 & ~mask, err) !=
+        0)
+        return -1;
+    if (fstatat(fd, last, ret, AT_SYMLINK_NOFOLLOW) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "%s", path);
+    return 0;
+}
+
+int jr_step_refuse(const struct jr_error *why)
+{
+    struct jr_error err = {0};
+    struct jr_buf bytes = JR_BUF_INIT;
+    struct stat st;
+    json_t *file = json_object(), *message = json_object(),
+           *extra = json_object();
+    uint64_t now = jr_clock_wall_ns();
+    (void)fprintf(stderr, "jobrun: %s\n", why->text);
+    jr_json_set_str(extra, "py_callstack", "");
+    jr_json_set_int(extra, "timestamp", (json_int_t)(now / 1000000000));
+    jr_json_set_str(message, "message", why->text);
+    jr_json_set(message, "extraInfo", extra);
+    jr_json_set(file, "message", message);
+    jr_json_set_int(file, "time_ns", (json_int_t)now);
+    jr_json_set_int(file, "pid", getpid());
+    jr_json_set_bool(file, "start", true);
+    jr_json_print(&bytes, file, 0);
+    json_decref(file);
+    if (write_named("JOBRUN_ERROR_FILE", &bytes, &st, &err) != 0)
+        (void)fprintf(stderr, "jobrun: %s\n", err.text);
+    jr_buf_release(&bytes);
+    return JR_STEP_UNSTARTED;
+}
+
+void *jr_step_load(const char *path, struct jr_error *err)
+{
+    /* Global, for the plug-ins that MPI and other libraries load themselves
+     * look for the symbols of what is loaded already. */
+    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (library == NULL)
+        (void)jr_error_set(err, JR_STATUS_LAUNCH,
+                           "could not load the library: %s", dlerror());
+    return library;
+}
+
+static void refuse_symbol(const struct jr_step *step, struct jr_error *err)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    jr_step_suggest(step->path, step->symbol, &text);
+    if (text.len == 0)
+        jr_buf_str(&text, ": is it exported (not static, not hidden), and in "
+                          "C++ declared extern \"C\"? nm -D shows what there "
+                          "is");
+    (void)jr_error_set(err, JR_STATUS_LAUNCH, "%s has no symbol '%s'%s",
+                       step->path, step->symbol, text.failed ? "" : text.data);
+}
+
+static step_function *find_step_function(const struct jr_step *step,
+                                         struct jr_error *err)
+{
+    void *library = jr_step_load(step->path, err);
+    if (library == NULL)
+        return NULL;
+    void *symbol = dlsym(library, step->symbol);
+    if (symbol == NULL)
+        refuse_symbol(step, err);
+    step_function *function;
+    memcpy(&function, &symbol, sizeof function); /* ISO C has no cast */
+    return function;
+}
+
+/* The file's status goes to *ret, and stays as it is where there is none. */
+static int deliver_result(struct result *result, struct stat *ret)
+{
+    struct jr_error err = {0};
+    if (result->text.len == 0)
+        jr_buf_str(&result->text, "null");
+    jr_buf_char(&result->text, '\n');
+    if (write_named("JOBRUN_RESULT_FILE", &result->text, ret, &err) == 0)
+        return 0;
+    (void)fprintf(stderr, "jobrun: could not deliver the result: %s\n",
+                  err.text);
+    return 1;
+}
+
+static long long file_stamp_ns(const struct timespec *time)
+{
+    return (long long)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+/* Whether the runner has noted a failure, which takes no time; one that is
+ * stopped has to be passed by. */
+static bool is_failure_noted(int control)
+{
+    struct pollfd fd = {.fd = control, .events = POLLIN};
+    return poll(&fd, 1, NOTED_MS) > 0;
+}
+
+/* A word says how it ended; of a return, with what tells the file that was
+ * delivered from any that might take its place. After that a byte comes back,
+ * once the rank may go. No runner is nothing to wait for. */
+static void report_step_end(int control, int code, const struct stat *st)
+{
+    char word[128];
+    if (code != 0)
+        (void)snprintf(word, sizeof word, "x %d", code);
+    else
+        (void)snprintf(word, sizeof word, "r %llu %llu %lld %lld %lld",
+                       (unsigned long long)st->st_dev,
+                       (unsigned long long)st->st_ino, (long long)st->st_size,
+                       file_stamp_ns(&st->st_mtim),
+                       file_stamp_ns(&st->st_ctim));
+    if (send(control, word, strlen(word), MSG_NOSIGNAL) < 0 ||
+        (code != 0 && !is_failure_noted(control)))
+        return;
+    while (read(control, word, 1) < 0 && errno == EINTR)
+        continue;
+}
+
+/* Whether the step has closed the control socket, and what it got under that
+ * number since is not to be written to. */
+static bool is_control_lost(const struct jr_step *step)
+{
+    struct stat st;
+    return step->control >= 0 &&
+           (fstat(step->control, &st) != 0 || st.st_ino != step->control_ino ||
+            !S_ISSOCK(st.st_mode));
+}
+
+static int finish_step(const struct jr_step *step, int code,
+                       const struct stat *st)
+{
+    (void)fflush(NULL); /* a rank that waits may be killed before it exits */
+    if (step->control >= 0 && !is_control_lost(step)) {
+        report_step_end(step->control, code, st);
+        return code;
+    }
+    if (step->control < 0 || code != 0)
+        return code;
+    (void)fprintf(stderr,
+                  "jobrun: the step returned, but it had closed descriptor %d, "
+                  "by which jobrun is told: leave descriptors that you did not "
+                  "open\n",
+                  step->control);
+    return 1;
+}
+
+static int call_step(const struct jr_step *step, step_function *function,
+                     const struct jr_rank *rank)
+{
+    struct result result = {.face = {.set_json = set_json},
+                            .text = JR_BUF_INIT};
+    struct stat st = {0};
+    pid_t self = getpid();
+    if (step->forked && step->control >= 0)
+        (void)send(step->control, "b", 1, MSG_NOSIGNAL);
+    int code = function(rank, &result.face);
+    if (code < 0 || code > 255)
+        code = 1;
+    bool forked = getpid() != self;
+    if (code == 0 && !forked)
+        code = deliver_result(&result, &st);
+    jr_buf_release(&result.text);
+    if (!forked)
+        code = finish_step(step, code, &st);
+    else
+        (void)fprintf(stderr,
+                      "jobrun: the step returned in process %d, but the rank "
+                      "is process %d: what it returned does not count\n",
+                      (int)getpid(), (int)self);
+    return code;
+}
+
+int jr_step_run(const struct jr_step *step)
+{
+    struct jr_error err = {0};
+    struct jr_rank rank;
+    step_function *function = find_step_function(step, &err);
+    if (function == NULL || jr_step_rank(&rank, &err) != 0)
+        return jr_step_refuse(&err);
+    rank.argc = step->argc;
+    rank.argv = step->argv;
+    return call_step(step, function, &rank);
+}

@@ -1,0 +1,346 @@
+/*
+ * The helper of a library's ranks: it loads the library once, and every rank is
+ * a fork of it. The other side, and what the two say to each other, is in
+ * src/spawn/start_helper.h; python/jobrun/_serve.py does the same for Python.
+ */
+#include "worker/c/worker.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/num.h"
+#include "base/rank_set.h"
+#include "worker/c/threads.h"
+
+#include "base/banned.h"
+
+enum {
+    CHANNEL = 3,  /* to the runner */
+    BATCH = 16,   /* ranks asked for before a `go`, at most */
+    RANK_FDS = 5, /* the request, 0, 1, 2, and the control socket */
+    MESSAGE = 4096,
+    REQUEST_MOST = 1 << 30,
+    CPUS = 8192 /* as many as Linux may be built for */
+};
+
+/* A rank that was asked for. */
+struct asked {
+    unsigned place;
+    int fds[RANK_FDS];
+    size_t count;
+};
+
+struct helper {
+    pid_t runner;
+    struct asked batch[BATCH + 1]; /* and a place to receive into */
+    size_t count;
+};
+
+static void send_message(const char *text)
+{
+    if (send(CHANNEL, text, strlen(text), MSG_NOSIGNAL) < 0)
+        _exit(0); /* the runner has all ranks that it wants */
+}
+
+static _Noreturn void fail_helper_stage(const char *stage, const char *why)
+{
+    char text[MESSAGE];
+    (void)snprintf(text, sizeof text, "failed %s\n%s", stage, why);
+    (void)fflush(NULL);
+    send_message(text);
+    _exit(1);
+}
+
+/* Call `visit` with the name of each entry of a folder of /proc until it says
+ * true; returns how many there were. */
+static unsigned each_entry(const char *folder, bool (*visit)(const char *name))
+{
+    DIR *dir = opendir(folder);
+    unsigned count = 0;
+    struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] == '.')
+            continue;
+        count++;
+        if (visit != NULL && visit(entry->d_name))
+            break;
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+    return count;
+}
+
+/* A device that a descriptor is open on does not survive a fork. */
+static bool refuse_device(const char *name)
+{
+    static const char *const devices[] = {"/dev/nvidia", "/dev/kfd",
+                                          "/dev/dri/render", "/dev/davinci",
+                                          "/dev/accel/"};
+    char link[64], path[64] = "", why[256];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%s", name);
+    if (readlink(link, path, sizeof path - 1) < 0)
+        return false;
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        if (strncmp(path, devices[i], strlen(devices[i])) != 0)
+            continue;
+        (void)snprintf(why, sizeof why,
+                       "loading the library initialised a device (%s), which "
+                       "does not survive a fork: do that in the step, or use "
+                       "start_method: spawn",
+                       path);
+        fail_helper_stage("fork", why);
+    }
+    return false;
+}
+
+/* Threads that loading has left: told, or no rank is forked. */
+static void judge_threads(bool refuse)
+{
+    JR_BUF_CLEANUP struct jr_buf told = JR_BUF_INIT;
+    char text[512];
+    if (jr_step_threads_tell(&told) == 0 || told.failed)
+        return;
+    if (jr_step_threads_hang())
+        fail_helper_stage(
+            "fork", "loading the library has begun to use OpenMP with several "
+                    "threads, and a fork hangs in its next parallel region: do "
+                    "that in the step, or use start_method: spawn");
+    if (refuse) {
+        (void)snprintf(text, sizeof text,
+                       "loading the library started %s, and a fork has only "
+                       "one: fork_threads is refuse. Start them in the step, "
+                       "or use start_method: spawn",
+                       told.data);
+        fail_helper_stage("fork", text);
+    }
+    (void)snprintf(text, sizeof text, "threads %s", told.data);
+    send_message(text);
+}
+
+static void load_step_library(const char *path, bool refuse_threads)
+{
+    struct jr_error err = {0};
+    jr_step_threads_limit();
+    if (jr_step_load(path, &err) == NULL)
+        fail_helper_stage("import", err.text);
+    judge_threads(refuse_threads);
+    (void)each_entry("/proc/self/fd", refuse_device);
+    (void)fflush(NULL); /* or every rank would print it again */
+}
+
+/* The next message; the descriptors that came with it go to `ret`. */
+static bool receive_request(char text[static MESSAGE + 1], struct asked *ret)
+{
+    union {
+        char bytes[CMSG_SPACE(RANK_FDS * sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct iovec iov = {text, MESSAGE};
+    struct msghdr message = {.msg_iov = &iov,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
+                             .msg_controllen = sizeof control.bytes};
+    ssize_t len;
+    do
+        len = recvmsg(CHANNEL, &message, MSG_CMSG_CLOEXEC);
+    while (len < 0 && errno == EINTR);
+    if (len <= 0)
+        return false;
+    text[len] = '\0';
+    ret->count = 0;
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    if (head != NULL && head->cmsg_type == SCM_RIGHTS) {
+        ret->count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        memcpy(ret->fds, CMSG_DATA(head), ret->count * sizeof(int));
+    }
+    return true;
+}
+
+static void close_batch(struct helper *helper, const struct asked *but)
+{
+    for (size_t i = 0; i < helper->count; i++)
+        for (size_t j = 0; j < helper->batch[i].count; j++)
+            if (&helper->batch[i] != but)
+                (void)close(helper->batch[i].fds[j]);
+}
+
+/* Become the runner's child: `between` has forked us and is ending. A death
+ * signal set before would be for its end. */
+static int adopt_runner(pid_t runner, pid_t between)
+{
+    int fd = (int)syscall(SYS_pidfd_open, between, 0);
+    struct pollfd end = {.fd = fd, .events = POLLIN};
+    while (fd >= 0 && getppid() == between)
+        (void)poll(&end, 1, -1);
+    if (fd >= 0)
+        (void)close(fd);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        return -1;
+    errno = ESRCH;
+    return getppid() == runner ? 0 : -1;
+}
+
+/* What a cpuset does not allow is left out in silence: here none may be
+ * missing. */
+static int bind_rank_cpus(const char *text)
+{
+    cpu_set_t cpus[CPUS / CPU_SETSIZE], real[CPUS / CPU_SETSIZE] = {0};
+    if (*text == '\0')
+        return 0;
+    errno = EINVAL;
+    if (!jr_set_cpus(cpus, sizeof cpus, text) ||
+        sched_setaffinity(0, sizeof cpus, cpus) != 0 ||
+        sched_getaffinity(0, sizeof real, real) < 0)
+        return -1;
+    if (CPU_EQUAL_S(sizeof cpus, cpus, real))
+        return 0;
+    (void)fprintf(stderr,
+                  "jobrun: the rank was to run on CPUs %s, which are "
+                  "not all allowed here\n",
+                  text);
+    errno = EINVAL;
+    return -1;
+}
+
+static char *next_string(char **at)
+{
+    char *string = *at;
+    *at += strlen(string) + 1;
+    return string;
+}
+
+/* Pointers to the strings from `at` to `end`: `count` of them, a NULL, the
+ * others, and a NULL again. One array, so that all of it is in use as long as
+ * its second part, the environment, is. NULL without memory. */
+static char **take_strings(char *at, const char *end, size_t count)
+{
+    char **strings = calloc((size_t)(end - at) + 2, sizeof *strings);
+    size_t used = 0;
+    while (strings != NULL && at < end) {
+        used += used == count;
+        strings[used++] = next_string(&at);
+    }
+    return strings;
+}
+
+/* What the request says: where and as what this process goes on. What it holds
+ * is the rank's until its end. */
+static int read_request(int fd, struct jr_step_words *ret)
+{
+    struct jr_buf text = JR_BUF_INIT;
+    struct jr_error err = {0};
+    uint32_t count = 0;
+    if (jr_io_read_fd(&text, fd, REQUEST_MOST, &err) != 0 || text.len == 0)
+        return -1;
+    char *at = text.data, *end = text.data + text.len;
+    const char *workdir = next_string(&at), *cpus = next_string(&at);
+    errno = EINVAL;
+    if (!jr_num_u32(next_string(&at), &count) || count > (size_t)(end - at))
+        return -1;
+    ret->argv = take_strings(at, end, count);
+    if (ret->argv == NULL || chdir(workdir) != 0)
+        return -1;
+    ret->argc = (int)count;
+    environ = ret->argv + count + 1;
+    return bind_rank_cpus(cpus);
+}
+
+static int take_rank_files(const struct asked *mine, struct jr_step_words *ret)
+{
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (dup2(mine->fds[1 + fd], fd) < 0)
+            return -1;
+    if (mine->count == RANK_FDS && dup2(mine->fds[4], JR_STEP_CONTROL) < 0)
+        return -1;
+    int result = read_request(mine->fds[0], ret);
+    for (size_t i = 0; i < mine->count; i++)
+        if (mine->fds[i] > JR_STEP_CONTROL)
+            (void)close(mine->fds[i]);
+    return result;
+}
+
+/* In a rank: give up what is the helper's, and be ready to run. */
+static void become_rank(struct helper *helper, const struct asked *mine,
+                        pid_t between, struct jr_step_words *ret)
+{
+    close_batch(helper, mine);
+    (void)close(CHANNEL);
+    if (setsid() >= 0 && adopt_runner(helper->runner, between) == 0 &&
+        take_rank_files(mine, ret) == 0)
+        return;
+    perror("jobrun: a rank could not be made of the helper");
+    _exit(127);
+}
+
+/* In the process between: returns true in the ranks only. */
+static bool fork_batch(struct helper *helper, struct jr_step_words *ret)
+{
+    pid_t between = getpid();
+    char text[64];
+    for (size_t i = 0; i < helper->count; i++) {
+        const struct asked *mine = &helper->batch[i];
+        pid_t pid = fork();
+        if (pid == 0) {
+            become_rank(helper, mine, between, ret);
+            return true;
+        }
+        if (pid < 0)
+            (void)snprintf(text, sizeof text, "refused %u %d", mine->place,
+                           errno);
+        else
+            (void)snprintf(text, sizeof text, "rank %u %d", mine->place, pid);
+        send_message(text);
+    }
+    _exit(0);
+}
+
+/* Fork what was asked for; true in the ranks. */
+static bool fork_ranks(struct helper *helper, struct jr_step_words *ret)
+{
+    pid_t between = fork();
+    if (between < 0)
+        fail_helper_stage("fork", strerrordesc_np(errno));
+    if (between == 0)
+        return fork_batch(helper, ret);
+    close_batch(helper, NULL);
+    helper->count = 0;
+    while (waitpid(between, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    send_message("done");
+    return false;
+}
+
+void jr_step_serve(const char *path, bool refuse_threads,
+                   struct jr_step_words *ret)
+{
+    struct helper helper = {.runner = getppid()};
+    char text[MESSAGE + 1];
+    load_step_library(path, refuse_threads);
+    send_message("ready");
+    for (;;) {
+        struct asked *next = &helper.batch[helper.count];
+        if (!receive_request(text, next))
+            _exit(0);
+        if (sscanf(text, "rank %u", &next->place) == 1 &&
+            ++helper.count > BATCH)
+            fail_helper_stage(
+                "fork", "more ranks were asked for than it takes at once");
+        if (strcmp(text, "go") == 0 && fork_ranks(&helper, ret)) {
+            jr_step_threads_resize();
+            return;
+        }
+    }
+}

@@ -1,0 +1,298 @@
+"""The forms of a Python entrypoint, each run as plain Python would."""
+import builtins
+import importlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import os
+import re
+import select
+import stat
+import sys
+import types
+
+import jobrun
+from jobrun import _error, _result
+from jobrun._error import StartError
+
+NOTED = 1.0  # seconds within which the runner notes a failure
+CONTROL = 3  # the descriptor of the runner's control socket, where there is one
+
+
+def _new_main():
+    """A module `__main__` of the user's own, so that what it defines can be
+    found again, by pickle and by multiprocessing's children."""
+    main = types.ModuleType("__main__")
+    main.__builtins__ = builtins
+    sys.modules["__main__"] = main
+    return main
+
+
+def _put_first(folder):
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path.insert(0, folder)
+
+
+def script_name(path):
+    """A script's __file__, which is absolute from Python 3.9 on."""
+    return os.path.abspath(path) if sys.version_info >= (3, 9) else path
+
+
+def read_script(path):
+    try:
+        with io.open_code(os.path.abspath(path)) as file:
+            return compile(file.read(), script_name(path), "exec",
+                           dont_inherit=True)
+    except OSError as error:
+        raise StartError("could not read the script '%s': %s"
+                         % (os.path.abspath(path), error.strerror)) from None
+
+
+def _run_script(words, _):
+    path = words[0]
+    sys.argv[:] = words
+    main = _new_main()
+    if os.path.isdir(path) or path.endswith((".zip", ".pyz")):
+        import runpy
+        _put_first(script_name(path))
+        runpy._run_module_as_main("__main__", alter_argv=False)
+        return
+    _put_first(os.path.dirname(os.path.realpath(path)))
+    code = read_script(path)
+    main.__file__ = script_name(path)
+    main.__cached__ = None
+    main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
+    exec(code, main.__dict__)
+
+
+def _missing(name, error):
+    """Whether an import failed for want of `name` itself, or of a package
+    that it is in."""
+    return error.name is not None and \
+        (name + ".").startswith(error.name + ".")
+
+
+def _near(word, words, form=": did you mean '%s'?"):
+    import difflib
+    near = difflib.get_close_matches(word, words, 1)
+    return form % near[0] if near else ""
+
+
+def _no_module(name, missing):
+    """`missing` is the module itself, or the first package of it that is not
+    there."""
+    import pkgutil
+    package, dot, last = missing.rpartition(".")
+    folders = getattr(sys.modules.get(package), "__path__", []) if package \
+        else sys.path
+    near = _near(last, [found.name for found in pkgutil.iter_modules(folders)],
+                 " (did you mean '%s%s%%s'?)" % (package, dot))
+    return StartError("no module named '%s'%s%s; the working directory %s is "
+                      "searched first, then PYTHONPATH and what %s has "
+                      "installed"
+                      % (missing, "" if missing == name else
+                         " (to import '%s')" % name, near, os.getcwd(),
+                         sys.executable))
+
+
+def find_module(name):
+    try:
+        spec = importlib.util.find_spec(name)
+    except ModuleNotFoundError as error:
+        if _missing(name, error):
+            raise _no_module(name, error.name) from None
+        raise
+    if spec is None:
+        raise _no_module(name, name)
+    return spec
+
+
+def _run_module(words, _):
+    import runpy
+    sys.argv[:] = words
+    _put_first(os.getcwd())
+    find_module(words[0])
+    _new_main()
+    runpy._run_module_as_main(words[0])
+
+
+def import_module(name):
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if _missing(name, error):
+            raise _no_module(name, error.name) from None
+        raise
+
+
+def find_function(target):
+    """What MODULE:NAME means; NAME may have dots."""
+    module_name, _, path = target.partition(":")
+    found = module = import_module(module_name)
+    for name in path.split("."):
+        try:
+            found = getattr(found, name)
+        except AttributeError:
+            raise StartError(
+                "module '%s' (%s) has no '%s'%s"
+                % (module_name, getattr(module, "__file__", "built in"), path,
+                   _near(name, dir(found)))) from None
+    if not callable(found):
+        raise StartError("'%s' is no function: its type is %s"
+                         % (target, type(found).__name__))
+    return found
+
+
+def _check_arguments(function, target, args, kwargs):
+    """A call that cannot work is told as such, before it is made."""
+    import inspect
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # not every built-in has one
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        unknown = re.search(r"unexpected keyword argument '(.*)'", str(error))
+        near = _near(unknown[1], signature.parameters) if unknown else ""
+        raise StartError(
+            "'%s' takes %s, and the spec's args %.200s and kwargs %.200s do "
+            "not fit: %s%s" % (target, signature, json.dumps(args),
+                               json.dumps(kwargs), error, near)) from None
+
+
+def _init(framework, smoke_test):
+    if importlib.util.find_spec(framework) is None:
+        raise StartError("init: %s wants its module, which %s does not have: "
+                         "install it there, or set "
+                         "entrypoint.python.interpreter to one that has it"
+                         % (framework, sys.executable))
+    jobrun.init(framework, smoke_test)
+
+
+def _run_function(words, control):
+    target = words[0]
+    call = json.loads(words[1])
+    args, kwargs = call.get("args") or [], call.get("kwargs") or {}
+    sys.argv[:] = [target]
+    _put_first(os.getcwd())
+    _new_main()
+    if call.get("setup"):
+        find_function(call["setup"])()
+    function = find_function(target)
+    _check_arguments(function, target, args, kwargs)
+    if call.get("init"):
+        _init(call["init"], bool(call.get("smoke_test")))
+    _result.hold()
+    control.reach()
+    value = function(*args, **kwargs)
+    if not _error.is_rank():
+        sys.stderr.write(
+            "jobrun: '%s' returned in process %d, but the rank is process %d: "
+            "what it returned does not count\n"
+            % (target, os.getpid(), _error.rank_pid()))
+        return ""
+    if value is not None or not jobrun.result.delivered:
+        jobrun.result(value)
+    return _result.deliver()
+
+
+_FORMS = {"script": _run_script, "module": _run_module,
+          "function": _run_function}
+
+
+class Control:
+    """The runner's ear: a word says how the rank's work ended, a byte that
+    comes back says that it may go."""
+
+    def __init__(self, fd, forked):
+        self.fd, self.forked = fd, forked
+        self.file = self._socket()
+        if self.file is None:
+            self.fd = -1
+        else:
+            os.set_inheritable(fd, False)
+
+    def _socket(self):
+        """What tells the socket from anything else of that number."""
+        try:
+            file = os.fstat(self.fd)
+        except OSError:
+            return None
+        return (file.st_dev, file.st_ino) if stat.S_ISSOCK(file.st_mode) \
+            else None
+
+    def is_lost(self):
+        """Whether the user's code has closed it."""
+        return self.fd >= 0 and self._socket() != self.file
+
+    def reach(self):
+        """A fork is on its way: the runner bounds that (src/run/policies/fork_stall.c).
+        """
+        if self.forked:
+            self.tell(b"b")
+
+    def tell(self, how):
+        # A process that the user forked is not the rank.
+        if self.fd < 0 or self.is_lost() or not _error.is_rank():
+            return
+        try:
+            os.write(self.fd, how)
+            # A failure is noted before the rank lets go of what its peers
+            # would miss; that takes no time, and a runner that is stopped has
+            # to be passed by.
+            if how.startswith(b"r") or \
+                    select.select([self.fd], [], [], NOTED)[0]:
+                os.read(self.fd, 1)
+        except (OSError, ValueError):
+            pass  # no runner: nothing to wait for
+
+
+def _returned(control, file):
+    """`file`: of a function, what it delivered. Returns the exit code."""
+    if file and control.is_lost():
+        _error.refuse(StartError(
+            "the function returned, but it had closed descriptor %d, by which "
+            "jobrun is told: leave descriptors that you did not open"
+            % control.fd), start=False)
+        return 1
+    control.tell(b"r" + (file or "").encode())
+    return 0
+
+
+def _exit_code(error):
+    """What Python exits with for a SystemExit."""
+    if error.code is None:
+        return 0
+    return error.code & 0xff if isinstance(error.code, int) else 1
+
+
+def _run(words, control):
+    form = _FORMS[words[0]]
+    try:
+        file = form(words[1:], control)
+    except SystemExit as error:
+        code = _exit_code(error)
+        if code != 0:
+            control.tell(b"x %d" % code)
+        elif words[0] != "function":
+            control.tell(b"r")
+        raise
+    except StartError as error:
+        _error.refuse(error)
+        return 126
+    except BaseException as error:
+        _error.tell(error)
+        control.tell(b"f")
+        raise
+    return _returned(control, file)
+
+
+def main(words):
+    control, forked = CONTROL, words[0] == "serve"
+    if forked:
+        from jobrun import _serve
+        words, control = _serve.serve(words[1:])
+    _error.claim()
+    return _run(words, Control(control, forked))

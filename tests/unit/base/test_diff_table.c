@@ -1,0 +1,134 @@
+#include "unit.h"
+
+#include "base/diff_table.h"
+#include "base/utf8.h"
+
+/* Two values, and how each is shown: in a table, in a comment. */
+static const struct {
+    const char *a, *b;
+    const char *text, *comment;
+} values[] = {
+    {NULL, "8", "f      -  8\n", "| `f` | | `8` |\n"},
+    {"", "8", "f         8\n", "| `f` | <code></code> | `8` |\n"},
+    {"a|b", "`", "f      a|b  `\n",
+     "| `f` | <code>a&#124;b</code> | <code>&#96;</code> |\n"},
+    {"a\\|b", " x", "f      a\\|b   x\n",
+     "| `f` | <code>a&#92;&#124;b</code> | <code>&#32;x</code> |\n"},
+    {"\033[2J\n", "\xff", "f      \\x1b[2J\\x0a  \\xff\n",
+     "| `f` | <code>&#92;x1b&#91;2J&#92;x0a</code> | "
+     "<code>&#92;xff</code> |\n"},
+    {"<b>@all #1 *x*</b>", "1", "f      <b>@all #1 *x*</b>  1\n",
+     "| `f` | `<b>@all #1 *x*</b>` | `1` |\n"},
+    {"\xe6\x97\xa5", "x", "f      \xe6\x97\xa5  x\n",
+     "| `f` | `\xe6\x97\xa5` | `x` |\n"},
+};
+
+static const char *behind(const char *text, int lines)
+{
+    for (; text != NULL && lines > 0; lines--) {
+        text = strchr(text, '\n');
+        text = text == NULL ? NULL : text + 1;
+    }
+    return text;
+}
+
+static void shows_values(void)
+{
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        struct jr_contrast contrast = JR_CONTRAST_INIT;
+        struct jr_buf out = JR_BUF_INIT;
+        struct jr_contrast_row *row = jr_contrast_add(&contrast, "f");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(row);
+        row->a.value = values[i].a;
+        row->b.value = values[i].b;
+        CU_ASSERT_TRUE(jr_contrast_differs(row));
+        jr_contrast_text(&out, &contrast, "field");
+        JR_ASSERT_TEXT(behind(out.data, 1), values[i].text);
+        jr_buf_clear(&out);
+        jr_contrast_markdown(&out, &contrast, "field");
+        JR_ASSERT_TEXT(behind(out.data, 2), values[i].comment);
+        jr_buf_release(&out);
+        jr_contrast_release(&contrast);
+    }
+}
+
+static void tells_where_from(void)
+{
+    static const struct jr_source file = {.name = "t.yaml"};
+    struct jr_contrast contrast = JR_CONTRAST_INIT;
+    struct jr_buf out = JR_BUF_INIT;
+    struct jr_contrast_row *row = jr_contrast_add(&contrast, "threads");
+    row->a = (struct jr_contrast_side){.value = "4", .from = "hardware"};
+    row->b = (struct jr_contrast_side){
+        .value = "16", .at = {.source = &file, .line = 7, .column = 9}};
+    row->part = "placement";
+    jr_contrast_text(&out, &contrast, "field");
+    JR_ASSERT_TEXT(out.data, "field    A            B\n"
+                             "threads  4  hardware  16  t.yaml:7\n");
+    jr_buf_clear(&out);
+    jr_contrast_markdown(&out, &contrast, "field");
+    JR_ASSERT_TEXT(out.data, "| field | A | B |\n|---|---|---|\n"
+                             "| `threads` | `4` `hardware` | "
+                             "`16` `t.yaml:7` |\n");
+    jr_buf_clear(&out);
+    json_t *rows = jr_contrast_json(&contrast);
+    jr_json_print(&out, rows, 0);
+    JR_ASSERT_TEXT(
+        out.data,
+        "[{\"field\": \"threads\", \"part\": \"placement\", \"a\": "
+        "{\"value\": \"4\", \"from\": \"hardware\", \"file\": null, "
+        "\"line\": null, \"column\": null}, \"b\": {\"value\": \"16\", "
+        "\"from\": null, \"file\": \"t.yaml\", \"line\": 7, "
+        "\"column\": 9}}]");
+    json_decref(rows);
+    jr_buf_release(&out);
+    jr_contrast_release(&contrast);
+}
+
+/* Long values are cut where they begin to differ, between code points. */
+static void cuts_around_the_difference(void)
+{
+    char a[400], b[400];
+    for (size_t i = 0; i < sizeof a - 2; i += 2)
+        (void)memcpy(a + i, "\xc3\xa9", 2);
+    a[sizeof a - 2] = '\0';
+    (void)memcpy(b, a, sizeof a);
+    b[200] = 'X';
+    b[201] = 'Y';
+    struct jr_contrast contrast = JR_CONTRAST_INIT;
+    struct jr_buf out = JR_BUF_INIT;
+    struct jr_contrast_row *row = jr_contrast_add(&contrast, "f");
+    row->a.value = a;
+    row->b.value = b;
+    jr_contrast_text(&out, &contrast, "field");
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "XY"));
+    CU_ASSERT_PTR_NULL(strstr(out.data, "\\x"));
+    CU_ASSERT_TRUE(out.len < 300);
+    for (size_t at = 0, size; at < out.len; at += size) {
+        uint32_t point;
+        size = jr_utf8_decode(out.data + at, out.len - at, &point);
+        CU_ASSERT_NOT_EQUAL_FATAL(size, 0);
+    }
+    jr_buf_release(&out);
+    jr_contrast_release(&contrast);
+}
+
+static void equal_values_do_not_differ(void)
+{
+    struct jr_contrast contrast = JR_CONTRAST_INIT;
+    struct jr_buf out = JR_BUF_INIT;
+    jr_contrast_text(&out, &contrast, "field");
+    jr_contrast_markdown(&out, &contrast, "field");
+    CU_ASSERT_EQUAL(out.len, 0);
+    struct jr_contrast_row *row = jr_contrast_add(&contrast, "f");
+    CU_ASSERT_FALSE(jr_contrast_differs(row));
+    row->a.value = "8";
+    CU_ASSERT_TRUE(jr_contrast_differs(row));
+    row->b.value = "8";
+    CU_ASSERT_FALSE(jr_contrast_differs(row));
+    jr_contrast_release(&contrast);
+    CU_ASSERT_EQUAL(contrast.count, 0);
+}
+
+JR_UNIT_MAIN("contrast", CASE(shows_values), CASE(tells_where_from),
+             CASE(cuts_around_the_difference), CASE(equal_values_do_not_differ))

@@ -1,0 +1,97 @@
+#include "base/redact.h"
+
+#include "unit.h"
+
+static void hides_from_where_it_is_told(void)
+{
+    char *const values[] = {(char *)"hunter2", (char *)"a\"b\n",
+                            (char *)"abc", (char *)"cc d", NULL};
+    static const struct {
+        const char *text, *plain, *json;
+    } vectors[] = {
+        {"", "", ""},
+        {"abc", "abc", "abc"}, /* too short to be told apart */
+        {"hunter", "hunter", "hunter"},
+        {"hunter2hunter2", "<redacted><redacted>", "<redacted><redacted>"},
+        {"a\\\"b\\n", "<redacted>", "<redacted>"}, /* JSON in a text */
+        {"xc\td", "xc\td", "xc\td"},
+        {"xcc d", "x<redacted>", "x<redacted>"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        for (int json = 0; json < 2; json++) {
+            struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+            jr_buf_str(&out, "hunter2 ");
+            size_t from = out.len;
+            jr_buf_str(&out, vectors[i].text);
+            jr_hide(&out, from, values, json != 0);
+            CU_ASSERT_EQUAL(strncmp(out.data, "hunter2 ", from), 0);
+            JR_ASSERT_TEXT(out.data + from,
+                           json ? vectors[i].json : vectors[i].plain);
+        }
+}
+
+static void nothing_to_hide(void)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_str(&out, "hunter2");
+    jr_hide(&out, 0, NULL, false);
+    JR_ASSERT_TEXT(out.data, "hunter2");
+}
+
+/* A secret may be a word of the file's own. */
+static void keys_stay(void)
+{
+    char *const values[] = {(char *)"local_rank", NULL};
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_str(&out, "{\"local_rank\":0,\"argv\":[\"local_rank\",\"x "
+                     "local_rank\"]}");
+    jr_hide(&out, 0, values, true);
+    JR_ASSERT_TEXT(out.data, "{\"local_rank\":0,\"argv\":[\"<redacted>\",\"x "
+                             "<redacted>\"]}");
+}
+
+static void refers(void)
+{
+    char *const values[] = {(char *)"hunter2", (char *)"other", NULL};
+    char *const names[] = {(char *)"A_TOKEN", (char *)"B", NULL};
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_str(&out, "hunter2 [hunter2, \"other\"]");
+    jr_hide_refer(&out, 1, values, names);
+    JR_ASSERT_TEXT(out.data, "hunter2 [${env:A_TOKEN}, \"${env:B}\"]");
+}
+
+static void copies(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    char *const values[] = {(char *)"hunter2-long", (char *)"hunter2", NULL};
+    const char *plain = "nothing here";
+    CU_ASSERT_PTR_EQUAL(jr_hide_copy(&arena, plain, values), plain);
+    CU_ASSERT_PTR_EQUAL(jr_hide_copy(&arena, plain, NULL), plain);
+    CU_ASSERT_PTR_NULL(jr_hide_copy(&arena, NULL, values));
+    JR_ASSERT_TEXT(jr_hide_copy(&arena, "xhunter2-longhunter2", values),
+                   "x<redacted><redacted>");
+    jr_arena_release(&arena);
+}
+
+static void what_is_telling(void)
+{
+    static const struct {
+        const char *value;
+        bool telling;
+    } vectors[] = {
+        {"hf_8fK2L", true},       {"hf_8fK2", false},
+        {"12345678", false},      {"-1.25e+10", false},
+        {"12345678x", true},      {"/etc/key.json", false},
+        {"~/key.json", false},    {"../key.json", false},
+        {"./key.json", false},    {"/x+yz0123456=", true},
+        {"key/value", true},      {"passw0rd", true},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        CU_ASSERT_EQUAL(jr_hide_is_telling(vectors[i].value, 8),
+                        vectors[i].telling);
+    CU_ASSERT_FALSE(jr_hide_is_telling("false", 4));
+    CU_ASSERT_FALSE(jr_hide_is_telling("TRUE", 4));
+}
+
+JR_UNIT_MAIN("hide", CASE(hides_from_where_it_is_told), CASE(nothing_to_hide),
+             CASE(keys_stay), CASE(refers), CASE(copies), CASE(what_is_telling))

@@ -1,0 +1,298 @@
+#include "cluster/agent_parts.h"
+#include "cluster/controller_parts.h"
+#include "store/outcome.h"
+
+#include <unistd.h>
+
+#include "unit.h"
+
+enum { NODES = 3 };
+
+/* Three nodes at work, with a rank each, and srun nowhere. */
+struct side {
+    struct jr_policy policy;
+    struct jr_plan plan;
+    struct jr_outcome outcome;
+    struct jr_rank_outcome ranks[NODES];
+    uint32_t first[NODES + 1];
+    struct jr_node_side nodes[NODES];
+    struct jr_head_run run;
+    struct jr_head head;
+};
+
+static void begin(struct side *side, enum jr_on_failure on_failure)
+{
+    static char hosts[NODES][3] = {"n1", "n2", "n3"};
+    *side = (struct side){.first = {0, 1, 2, 3}};
+    side->policy.on_failure = on_failure;
+    side->plan = (struct jr_plan){.policy = &side->policy, .nodes = NODES};
+    side->outcome = (struct jr_outcome){.count = NODES, .ranks = side->ranks};
+    side->run = (struct jr_head_run){.head = &side->head,
+                                     .plan = &side->plan,
+                                     .outcome = &side->outcome,
+                                     .events = {.fd = -1},
+                                     .first = side->first};
+    side->head = (struct jr_head){.options.nodes = NODES,
+                                  .in = {.fd = -1},
+                                  .nodes = side->nodes,
+                                  .run = &side->run};
+    jr_head_screen(&side->head, -1, -1);
+    jr_beat_begin(&side->head);
+    for (uint32_t i = 0; i < NODES; i++) {
+        side->nodes[i].host = hosts[i];
+        side->nodes[i].state = JR_NODE_RUNS;
+        side->nodes[i].going = side->nodes[i].begun = true;
+    }
+}
+
+static void end(struct side *side)
+{
+    jr_screen_close(&side->head.screen);
+    jr_buf_release(&side->head.outbox);
+    jr_buf_release(&side->run.events.lines);
+}
+
+/* Turns in which only those nodes are heard whose bits are set. */
+static void turn(struct side *side, unsigned turns, unsigned heard)
+{
+    while (turns-- > 0) {
+        side->head.beat.at = 0;
+        jr_beat_due(&side->head);
+        for (uint32_t i = 0; i < NODES; i++)
+            if ((heard >> i & 1) != 0)
+                jr_beat_heard(&side->head, i);
+    }
+}
+
+static unsigned lost(const struct side *side)
+{
+    unsigned bits = 0;
+    for (uint32_t i = 0; i < NODES; i++)
+        bits |= (unsigned)(side->nodes[i].state == JR_NODE_LOST) << i;
+    return bits;
+}
+
+static void asks_while_all_answer(void)
+{
+    struct side side;
+    begin(&side, JR_ON_FAILURE_STOP);
+    turn(&side, 100, 7);
+    CU_ASSERT_EQUAL(lost(&side), 0);
+    CU_ASSERT_NOT_EQUAL(side.head.beat.at, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(side.head.outbox.data, "beat"));
+    CU_ASSERT_PTR_NULL(strstr(side.head.outbox.data, "stop"));
+    end(&side);
+}
+
+static void loses_the_one_that_is_silent(void)
+{
+    struct side side;
+    begin(&side, JR_ON_FAILURE_STOP);
+    turn(&side, 3, 7);
+    turn(&side, JR_BEATS - 1, 5);
+    CU_ASSERT_EQUAL(lost(&side), 0);
+    turn(&side, 1, 5);
+    CU_ASSERT_EQUAL(lost(&side), 2);
+    CU_ASSERT_EQUAL(side.ranks[1].end, JR_END_LOST);
+    CU_ASSERT_EQUAL(side.ranks[0].end, JR_END_NONE);
+    CU_ASSERT_TRUE(side.run.stopped);
+    CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "node 1 (n2) since"));
+    turn(&side, 2 * JR_BEATS, 0); /* no word, and nobody else is judged */
+    CU_ASSERT_EQUAL(lost(&side), 2);
+    CU_ASSERT_EQUAL(side.head.beat.at, 0);
+    end(&side);
+}
+
+static void begins_to_count_with_any_word(void)
+{
+    struct side side;
+    begin(&side, JR_ON_FAILURE_STOP);
+    for (int i = 0; i < 10; i++) {
+        turn(&side, JR_BEATS - 2, 5);
+        turn(&side, 1, 7);
+    }
+    CU_ASSERT_EQUAL(lost(&side), 0);
+    end(&side);
+}
+
+static void waits_longer_for_one_that_has_not_begun(void)
+{
+    struct side side;
+    begin(&side, JR_ON_FAILURE_STOP);
+    side.nodes[2].begun = false;
+    turn(&side, JR_BEATS * JR_BEAT_PATIENCE - 1, 3);
+    CU_ASSERT_EQUAL(lost(&side), 0);
+    turn(&side, 1, 3);
+    CU_ASSERT_EQUAL(lost(&side), 4);
+    end(&side);
+}
+
+/* What it says before it has heard of the attempt is of before; then it says
+ * that it has, and then it makes ready. */
+static void has_begun_once_it_says_more(void)
+{
+    struct side side;
+    json_t *word = jr_frame_word(2, "begun");
+    begin(&side, JR_ON_FAILURE_STOP);
+    jr_beat_begin(&side.head);
+    turn(&side, 1, 7);
+    CU_ASSERT_FALSE(side.nodes[2].begun);
+    jr_head_hear(&side.head, word);
+    CU_ASSERT_FALSE(side.nodes[2].begun);
+    turn(&side, JR_BEATS, 3);
+    CU_ASSERT_EQUAL(lost(&side), 0);
+    turn(&side, 1, 4);
+    CU_ASSERT_TRUE(side.nodes[2].begun);
+    turn(&side, JR_BEATS, 3);
+    CU_ASSERT_EQUAL(lost(&side), 4);
+    json_decref(word);
+    end(&side);
+}
+
+static void loses_one_before_the_run(void)
+{
+    struct side side;
+    for (int i = 0; i < 2; i++) {
+        begin(&side, JR_ON_FAILURE_STOP);
+        side.head.run = NULL;
+        side.nodes[0].state = JR_NODE_READY;
+        side.nodes[1].state = JR_NODE_MET;
+        side.nodes[2].state = i == 0 ? JR_NODE_SILENT : JR_NODE_MET;
+        turn(&side, 3, 7);
+        turn(&side, JR_BEATS - 1, 1);
+        CU_ASSERT_FALSE(side.head.gone);
+        CU_ASSERT_PTR_NOT_NULL(strstr(side.head.outbox.data, "beat"));
+        turn(&side, 1, 1);
+        CU_ASSERT_TRUE(side.head.gone);
+        CU_ASSERT_EQUAL(side.head.gone_node, 1);
+        CU_ASSERT_PTR_NOT_NULL(strstr(side.head.said, "node 1 (n2)"));
+        CU_ASSERT_EQUAL(strstr(side.head.said, "1 other") != NULL, i == 1);
+        CU_ASSERT_EQUAL(side.head.beat.at, 0);
+        end(&side);
+    }
+}
+
+static void does_not_wait_for_one_that_is_done(void)
+{
+    struct side side;
+    begin(&side, JR_ON_FAILURE_STOP);
+    side.nodes[0].state = JR_NODE_DONE;
+    turn(&side, 10 * JR_BEATS, 6);
+    CU_ASSERT_EQUAL(lost(&side), 0);
+    end(&side);
+}
+
+static void says_when_it_is_all_of_them(void)
+{
+    struct side side;
+    begin(&side, JR_ON_FAILURE_STOP);
+    side.nodes[0].state = JR_NODE_DONE;
+    turn(&side, JR_BEATS, 0);
+    CU_ASSERT_EQUAL(lost(&side), 6);
+    CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "any node since"));
+    end(&side);
+    begin(&side, JR_ON_FAILURE_STOP);
+    turn(&side, JR_BEATS, 1);
+    CU_ASSERT_EQUAL(lost(&side), 6);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(side.outcome.lost_text, "node 1 (n2), nor of 1 other, since"));
+    end(&side);
+}
+
+static void goes_on_with_the_others_where_it_is_to(void)
+{
+    struct side side;
+    begin(&side, JR_ON_FAILURE_CONTINUE);
+    turn(&side, JR_BEATS, 5);
+    CU_ASSERT_EQUAL(lost(&side), 2);
+    CU_ASSERT_FALSE(side.run.stopped);
+    CU_ASSERT_EQUAL(side.head.outbox.len, 0); /* nothing may be said */
+    turn(&side, JR_BEATS - 1, 1);
+    CU_ASSERT_EQUAL(lost(&side), 2);
+    turn(&side, 1, 1); /* and the next one is noticed, too */
+    CU_ASSERT_EQUAL(lost(&side), 6);
+    turn(&side, 100, 1);
+    CU_ASSERT_EQUAL(lost(&side), 6);
+    turn(&side, JR_BEATS, 0);
+    CU_ASSERT_EQUAL(lost(&side), 7);
+    end(&side);
+}
+
+static void gives_up_the_head(void)
+{
+    struct jr_agent agent = {.loop = {.epoll_fd = -1},
+                             .out = {.fd = -1},
+                             .orders_fd = -1,
+                             .pid = 1,
+                             .beats = true};
+    for (int i = 0; i < JR_AGENT_ENDS; i++)
+        agent.sources[i].watch.fd = -1;
+    jr_beat_listen(&agent);
+    CU_ASSERT_NOT_EQUAL(agent.turn.at, 0);
+    for (unsigned i = 1; i < JR_BEATS; i++)
+        jr_beat_unheard(&agent);
+    jr_beat_listen(&agent);
+    for (unsigned i = 1; i < JR_BEATS; i++)
+        jr_beat_unheard(&agent);
+    CU_ASSERT_FALSE(agent.forsaken);
+    agent.away = true;
+    for (unsigned i = 0; i < 100; i++)
+        jr_beat_unheard(&agent);
+    CU_ASSERT_FALSE(agent.forsaken);
+    agent.away = false;
+    CU_ASSERT_NOT_EQUAL(agent.turn.at, 0);
+    jr_beat_unheard(&agent);
+    CU_ASSERT_TRUE(agent.forsaken && agent.leaving);
+    CU_ASSERT_EQUAL(agent.turn.at, 0);
+}
+
+static void does_not_count_where_nothing_runs(void)
+{
+    struct jr_agent agent = {.beats = true};
+    jr_beat_listen(&agent);
+    CU_ASSERT_EQUAL(agent.turn.at, 0);
+    for (unsigned i = 0; i < 2 * JR_BEATS; i++)
+        jr_beat_unheard(&agent);
+    CU_ASSERT_FALSE(agent.forsaken);
+}
+
+/* Where the head gives no signs of life, the agent does by itself, and goes on
+ * whatever it hears, or does not. */
+static void lives_without_being_asked(void)
+{
+    int ends[2];
+    char said[256] = "";
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    struct jr_agent agent = {
+        .loop = {.epoll_fd = -1}, .out = {.fd = ends[1]}, .node = 3, .pid = 1};
+    for (int i = 0; i < JR_AGENT_ENDS; i++)
+        agent.sources[i].watch.fd = -1;
+    jr_beat_listen(&agent);
+    uint64_t at = agent.turn.at;
+    CU_ASSERT_NOT_EQUAL(at, 0);
+    jr_beat_listen(&agent); /* a word puts nothing off */
+    CU_ASSERT_EQUAL(agent.turn.at, at);
+    jr_beat_unheard(&agent);
+    CU_ASSERT_TRUE(read(ends[0], said, sizeof said - 1) > 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(said, "\"beat\""));
+    for (unsigned i = 0; i < 10 * JR_BEATS; i++)
+        jr_beat_unheard(&agent);
+    CU_ASSERT_FALSE(agent.forsaken);
+    CU_ASSERT_TRUE(agent.turn.at > at);
+    jr_buf_release(&agent.outbox);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
+JR_UNIT_MAIN("beat", CASE(asks_while_all_answer),
+             CASE(loses_the_one_that_is_silent),
+             CASE(begins_to_count_with_any_word),
+             CASE(waits_longer_for_one_that_has_not_begun),
+             CASE(has_begun_once_it_says_more),
+             CASE(loses_one_before_the_run),
+             CASE(does_not_wait_for_one_that_is_done),
+             CASE(says_when_it_is_all_of_them),
+             CASE(goes_on_with_the_others_where_it_is_to),
+             CASE(gives_up_the_head),
+             CASE(does_not_count_where_nothing_runs),
+             CASE(lives_without_being_asked))

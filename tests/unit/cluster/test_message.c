@@ -1,0 +1,115 @@
+#include "cluster/message.h"
+
+#include "unit.h"
+
+static void refuses_what_is_no_frame(void)
+{
+    static const char *const lines[] = {
+        "",
+        "hello",
+        "{",
+        "{\"n\":1}",
+        "{\"n\":-1,\"t\":\"hello\"}",
+        "{\"n\":4294967296,\"t\":\"hello\"}",
+        "{\"n\":1.0,\"t\":\"hello\"}",
+        "{\"n\":\"1\",\"t\":\"hello\"}",
+        "{\"n\":1,\"t\":7}",
+        "{\"t\":\"hello\",\"n\":1}",
+        " {\"n\":1,\"t\":\"hello\"}",
+        "{\"n\":1,\"t\":\"hello\"} x",
+        "{\"n\":1,\"t\":\"hel",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        CU_ASSERT_PTR_NULL(jr_frame_read(lines[i], strlen(lines[i])));
+}
+
+static void refuses_what_is_no_base64(void)
+{
+    static const char *const frames[] = {
+        "{\"n\":1,\"t\":\"out\"}",
+        "{\"n\":1,\"t\":\"out\",\"b\":7}",
+        "{\"n\":1,\"t\":\"out\",\"b\":\"a\"}",
+        "{\"n\":1,\"t\":\"out\",\"b\":\"YQ=\"}",
+        "{\"n\":1,\"t\":\"out\",\"b\":\"Y===\"}",
+        "{\"n\":1,\"t\":\"out\",\"b\":\"====\"}",
+        "{\"n\":1,\"t\":\"out\",\"b\":\"Y*==\"}",
+        "{\"n\":1,\"t\":\"out\",\"b\":\"YQ==YQ==\"}",
+        "{\"n\":1,\"t\":\"out\",\"b\":\"Y\\u0000Q=\"}",
+    };
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+        struct jr_buf bytes JR_BUF_CLEANUP = JR_BUF_INIT;
+        json_t *frame = jr_frame_read(frames[i], strlen(frames[i]));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(frame);
+        CU_ASSERT_FALSE(jr_frame_take(&bytes, frame));
+        json_decref(frame);
+    }
+}
+
+/* Through frames and back, byte for byte; none is longer than srun keeps. */
+static void carry(const char *bytes, size_t len)
+{
+    struct jr_buf sent JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_buf got JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_inlet inlet = {0};
+    const char *line;
+    size_t line_len, frames = 0;
+    jr_frame_bytes(&sent, 1048575, JR_FLOW_OUTCOME, bytes, len);
+    jr_inlet_add(&inlet, sent.len == 0 ? "" : sent.data, sent.len);
+    while ((line = jr_inlet_line(&inlet, &line_len)) != NULL) {
+        json_t *frame = jr_frame_read(line, line_len);
+        CU_ASSERT_TRUE(line_len + 1 <= JR_FRAME_MOST);
+        CU_ASSERT_TRUE(jr_frame_take(&got, frame));
+        json_decref(frame);
+        frames++;
+    }
+    CU_ASSERT_EQUAL(frames, (len + JR_FRAME_RAW - 1) / JR_FRAME_RAW);
+    CU_ASSERT_EQUAL(got.len, len);
+    CU_ASSERT_TRUE(len == 0 || memcmp(got.data, bytes, len) == 0);
+    jr_inlet_release(&inlet);
+}
+
+static void carries_any_bytes(void)
+{
+    char bytes[3000];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)(i * 131 + i / 256);
+    for (size_t len = 0; len < 10; len++)
+        carry(bytes, len);
+    carry(bytes, JR_FRAME_RAW - 1);
+    carry(bytes, JR_FRAME_RAW);
+    carry(bytes, JR_FRAME_RAW + 1);
+    carry(bytes, sizeof bytes);
+}
+
+static void finds_lines_in_pieces(void)
+{
+    static const char text[] = "one\n\ntwo\nrest";
+    struct jr_inlet inlet = {0};
+    char lines[3][8] = {"", "?", ""};
+    size_t count = 0, len;
+    for (size_t i = 0; i < sizeof text - 1; i++) {
+        const char *line;
+        jr_inlet_add(&inlet, text + i, 1);
+        while ((line = jr_inlet_line(&inlet, &len)) != NULL && count < 3)
+            (void)snprintf(lines[count++], 8, "%.*s", (int)len, line);
+    }
+    CU_ASSERT_EQUAL(count, 3);
+    JR_ASSERT_TEXT(lines[0], "one");
+    JR_ASSERT_TEXT(lines[1], "");
+    JR_ASSERT_TEXT(lines[2], "two");
+    CU_ASSERT_TRUE(memcmp(jr_inlet_rest(&inlet, &len), "rest", 4) == 0);
+    CU_ASSERT_EQUAL(len, 4);
+    jr_inlet_release(&inlet);
+}
+
+static void knows_its_flows(void)
+{
+    CU_ASSERT_EQUAL(jr_flow_find("nothing"), JR_FLOW_COUNT);
+    for (int i = 0; i < JR_FLOW_COUNT; i++)
+        CU_ASSERT_EQUAL(jr_flow_find(jr_flow_word((enum jr_flow)i)),
+                        (enum jr_flow)i);
+}
+
+JR_UNIT_MAIN("frame", CASE(refuses_what_is_no_frame),
+             CASE(refuses_what_is_no_base64), CASE(carries_any_bytes),
+             CASE(finds_lines_in_pieces), CASE(knows_its_flows))

@@ -1,0 +1,93 @@
+#include "cluster/outcome_message.h"
+
+#include <stdlib.h>
+
+#include "unit.h"
+
+static void refuses_what_is_none(void)
+{
+    static const char *const texts[] = {
+        "",
+        "{",
+        "[]",
+        "{}",
+        "{\"ranks\":{}}",
+        "{\"ranks\":[]}",
+        "{\"ranks\":[{},{},{}]}",
+        "{\"ranks\":[{\"end\":99},{}]}",
+        "{\"ranks\":[{\"end\":-1},{}]}",
+        "{\"ranks\":[{\"stage\":1000},{}]}",
+        "{\"ranks\":[{\"injection\":1000},{}]}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct jr_rank_outcome ranks[3] = {{0}};
+        struct jr_outcome outcome = {.ranks = ranks};
+        struct jr_error err = {0};
+        CU_ASSERT_EQUAL(jr_tally_read(&outcome, 2, texts[i], strlen(texts[i]),
+                                      &err),
+                        -1);
+        CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+    }
+}
+
+static void says_why_there_is_none(void)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_outcome outcome = {0};
+    struct jr_error why = {.text = "no more \"processes\""}, err = {0};
+    jr_tally_refuse(&text, &why);
+    CU_ASSERT_EQUAL(jr_tally_read(&outcome, 2, text.data, text.len, &err), -1);
+    JR_ASSERT_TEXT(err.text, "no more \"processes\"");
+}
+
+static void carries_all_of_it(void)
+{
+    struct jr_rank_outcome ranks[2] = {
+        {.pid = 7, .end = JR_END_SIGNALED, .signal = 9, .core_dumped = true,
+         .oom = true, .stopped_with = 15, .returned = true,
+         .returned_by = 11, .own_pid = 12, .lingered = true,
+         .killed = true, .injected = true, .injection = (enum jr_inject)1,
+         .injected_code = 3, .order = 2, .started_ns = 1, .ended_ns = 1ULL << 62,
+         .heard_ns = 5, .max_rss_bytes = 6, .cpu_ns = 8, .log_failed = true,
+         .log_errno = 28, .dropped = {10, 11}},
+        {.end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2,
+         .exit_code = 1},
+    };
+    struct jr_rank_outcome got_ranks[2];
+    memset(got_ranks, 0xff, sizeof got_ranks);
+    struct jr_outcome outcome = {
+        .started_ns = 1, .ended_ns = 2, .started_wall_ns = 3, .ended_wall_ns = 4,
+        .timed_out_by = JR_TIMEOUT_SILENCE, .stop_signal = 15,
+        .late_signal = 2, .runner_signal = 9, .pattern_limits = 4, .left = 2,
+        .left_pids = {12, 13}, .start_text = "why", .count = 2, .ranks = ranks};
+    struct jr_outcome got = {.ranks = got_ranks};
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_tally_add(&text, &outcome);
+    CU_ASSERT_EQUAL_FATAL(jr_tally_read(&got, 2, text.data, text.len, NULL), 0);
+    CU_ASSERT_EQUAL(got.count, 2);
+    CU_ASSERT_EQUAL(got.left_pids[1], 13);
+    JR_ASSERT_TEXT(got.start_text, "why");
+    struct jr_buf again JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_tally_add(&again, &got);
+    JR_ASSERT_TEXT(again.data, text.data);
+    CU_ASSERT_EQUAL(got.ranks[0].ended_ns, 1ULL << 62);
+    CU_ASSERT_EQUAL(got.ranks[1].stage, JR_STAGE_EXEC);
+    CU_ASSERT_EQUAL(got.ranks[1].start_errno, 2);
+}
+
+/* What a rank that ended well costs, with numbers as long as they get. */
+static void is_short_for_most(void)
+{
+    struct jr_rank_outcome rank = {
+        .pid = 4194304, .end = JR_END_EXITED, .order = 1048576,
+        .started_ns = 99999999999999, .ended_ns = 99999999999999,
+        .heard_ns = 99999999999999, .max_rss_bytes = 99999999999,
+        .cpu_ns = 99999999999999};
+    struct jr_outcome outcome = {.count = 1, .ranks = &rank};
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_tally_add(&text, &outcome);
+    CU_ASSERT_TRUE(text.len < 220);
+}
+
+JR_UNIT_MAIN("tally", CASE(refuses_what_is_none), CASE(says_why_there_is_none),
+             CASE(carries_all_of_it), CASE(is_short_for_most))

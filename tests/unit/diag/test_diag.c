@@ -1,0 +1,404 @@
+#include "diag/diag.h"
+
+#include "base/json.h"
+
+#include "unit.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static struct jr_source source(const char *name, const char *text)
+{
+    return (struct jr_source){
+        .name = name, .text = text, .len = text == NULL ? 0 : strlen(text)};
+}
+
+static struct jr_span span(const struct jr_source *where, uint32_t line,
+                           uint32_t column, uint32_t end_column)
+{
+    return (struct jr_span){where, line, column, line, end_column};
+}
+
+static void check(const struct jr_diags *diags, enum jr_diag_format format,
+                  bool color, const char *expected)
+{
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+    jr_diags_render(&out, diags, format, color);
+    JR_ASSERT_TEXT(out.data, expected);
+}
+
+static void shows_no_more_than_it_knows(void)
+{
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_source bare = source("--set", NULL);
+    struct jr_span nowhere = {0};
+    jr_diags_error(&diags, 101, nowhere, NULL, "nothing");
+    struct jr_diag *diag = jr_diags_error(&diags, 101, span(&bare, 0, 0, 0),
+                                          NULL, "cannot read it");
+    jr_diag_help(&diags, diag, "use %s", "-");
+    diag = jr_diags_error(&diags, 211, span(&bare, 1, 12, 14), "a", "bad");
+    jr_diag_relate(&diags, diag, span(&bare, 1, 3, 4), "stated here");
+    check(&diags, JR_DIAG_HUMAN, false,
+          "error[JR0101]: nothing\n"
+          "--set: error[JR0101]: cannot read it\n"
+          "     help: use -\n"
+          "--set:1:12: error[JR0211]: bad\n"
+          "--set:1:3: note: stated here\n");
+    check(&diags, JR_DIAG_SHORT, false,
+          "error: nothing [JR0101]\n"
+          "--set: error: cannot read it [JR0101]\n"
+          "--set:1:12: error: bad [JR0211]\n");
+    jr_diags_release(&diags);
+}
+
+static void looks_as_drawn(void)
+{
+    struct jr_source train =
+        source("train.yaml", "version: 1\nname: t\n\nentrypoint: [x]\n\n"
+                             "paralelism: {model: 2}\n\n\nworld_size: 6\n"
+                             "parallelism:\n  model: 2\n");
+    struct jr_source base = source("base.yaml", "a\nworld_size: 6");
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_diag *diag = jr_diags_error(&diags, 203, span(&train, 6, 1, 11),
+                                          NULL, "unknown field 'paralelism'");
+    jr_diag_help(&diags, diag, "did you mean '%s'?", "parallelism");
+    diag = jr_diags_warning(&diags, 310, span(&train, 11, 10, 11), NULL,
+                            "world_size %d does not divide", 6);
+    jr_diag_help(&diags, diag, "nearest world sizes that do: 4, 8");
+    jr_diag_relate(&diags, diag, span(&train, 9, 13, 14), "stated here");
+    diag = jr_diags_error(&diags, 310, span(&train, 1, 1, 8), NULL, "two");
+    jr_diag_relate(&diags, diag, span(&base, 2, 13, 14), "stated here");
+    check(&diags, JR_DIAG_HUMAN, false,
+          "train.yaml:6:1: error[JR0203]: unknown field 'paralelism'\n"
+          "   6 | paralelism: {model: 2}\n"
+          "     | ^^^^^^^^^^ help: did you mean 'parallelism'?\n"
+          "train.yaml:11:10: warning[JR0310]: world_size 6 does not divide\n"
+          "  11 |   model: 2\n"
+          "     |          ^ help: nearest world sizes that do: 4, 8\n"
+          "   9 | world_size: 6\n"
+          "     |             - stated here\n"
+          "train.yaml:1:1: error[JR0310]: two\n"
+          "   1 | version: 1\n"
+          "     | ^^^^^^^\n"
+          "base.yaml:2:13: note: stated here\n"
+          "   2 | world_size: 6\n"
+          "     |             -\n");
+    jr_diags_release(&diags);
+}
+
+/* The two lines that quote one span. */
+static void aligns_marks(void)
+{
+    static const struct {
+        const char *text;
+        uint32_t line, column, end_line, end_column;
+        const char *quoted;
+    } vectors[] = {
+        {"a\tb: x", 1, 3, 1, 4, "   1 | a   b: x\n     |     ^\n"},
+        {"\xe6\x97\xa5\xe6\x9c\xac: x", 1, 5, 1, 6,
+         "   1 | \xe6\x97\xa5\xe6\x9c\xac: x\n     |       ^\n"},
+        {"\xe6\x97\xa5\xe6\x9c\xac: x", 1, 2, 1, 3,
+         "   1 | \xe6\x97\xa5\xe6\x9c\xac: x\n     |   ^^\n"},
+        {"e\xcc\x81: x", 1, 5, 1, 6, "   1 | e\xcc\x81: x\n     |    ^\n"},
+        {"a\033[2Jb", 1, 2, 1, 3, "   1 | a\\x1b[2Jb\n     |  ^^^^\n"},
+        {"a\xff: x", 1, 5, 1, 6, "   1 | a\\xff: x\n     |        ^\n"},
+        {"\xef\xbb\xbf"
+         "a: x",
+         1, 1, 1, 2, "   1 | a: x\n     | ^\n"},
+        {"a: x\r\nb: y\r\n", 2, 4, 2, 5, "   2 | b: y\n     |    ^\n"},
+        {"a\rb\xc2\x85"
+         "c\xe2\x80\xa8"
+         "d\ne",
+         5, 1, 5, 2, "   5 | e\n     | ^\n"},
+        {"key: 'a\n b'", 1, 6, 2, 4, "   1 | key: 'a\n     |      ^^\n"},
+        {"ab", 1, 3, 1, 3, "   1 | ab\n     |   ^\n"},    /* at the end */
+        {"ab", 1, 99, 1, 120, "   1 | ab\n     |   ^\n"}, /* beyond it */
+        {"ab", 1, 2, 1, 1, "   1 | ab\n     |  ^\n"},     /* end before start */
+        {"ab\n", 2, 1, 2, 1, "   2 | \n     | ^\n"},
+        {"ab", 3, 1, 3, 2, ""}, /* no such line */
+    };
+    for (size_t i = 0; i < COUNT(vectors); i++) {
+        struct jr_source text = source("f", vectors[i].text);
+        struct jr_span place = {&text, vectors[i].line, vectors[i].column,
+                                vectors[i].end_line, vectors[i].end_column};
+        struct jr_diags diags = JR_DIAGS_INIT;
+        JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+        jr_diags_error(&diags, 211, place, NULL, "m");
+        jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
+        const char *quoted = strchr(out.data, '\n');
+        CU_ASSERT_PTR_NOT_NULL_FATAL(quoted);
+        JR_ASSERT_TEXT(quoted + 1, vectors[i].quoted);
+        jr_diags_release(&diags);
+    }
+}
+
+/* The quoted line of `len` columns around an X, and where the caret is. */
+static void cuts_long_lines(void)
+{
+    static const struct {
+        uint32_t len, column;
+        bool head, tail; /* "..." on that side */
+    } vectors[] = {
+        {100, 90, false, false},     {101, 10, false, true},
+        {400, 200, true, true},      {400, 390, true, false},
+        {65536, 65535, true, false},
+    };
+    for (size_t i = 0; i < COUNT(vectors); i++) {
+        struct jr_diags diags = JR_DIAGS_INIT;
+        JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT, out = JR_BUF_INIT;
+        uint32_t column = vectors[i].column;
+        jr_buf_fill(&line, '-', vectors[i].len);
+        line.data[column - 1] = 'X';
+        struct jr_source text = source("f", line.data);
+        jr_diags_error(&diags, 211, span(&text, 1, column, column + 1), NULL,
+                       "m");
+        jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
+        char *quoted = strchr(out.data, '\n') + 1;
+        char *marks = strchr(quoted, '\n') + 1;
+        size_t width = (size_t)(marks - quoted) - 1;
+        CU_ASSERT_TRUE(width <= 7 + 100 + 3);
+        CU_ASSERT_EQUAL(strncmp(quoted + 7, "...", 3) == 0, vectors[i].head);
+        CU_ASSERT_EQUAL(strncmp(marks - 4, "...\n", 4) == 0, vectors[i].tail);
+        CU_ASSERT_EQUAL(strchr(quoted, 'X') - quoted,
+                        strchr(marks, '^') - marks);
+        jr_diags_release(&diags);
+    }
+}
+
+static void quotes_no_endless_line(void)
+{
+    struct jr_diags diags = JR_DIAGS_INIT;
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
+    jr_buf_fill(&line, '-', 65537);
+    jr_buf_str(&line, "\nnext\n");
+    struct jr_source text = source("f", line.data);
+    jr_diags_error(&diags, 211, span(&text, 1, 7, 8), NULL, "m");
+    jr_diags_error(&diags, 211, span(&text, 2, 4, 5), NULL, "m");
+    check(&diags, JR_DIAG_HUMAN, false,
+          "f:1:7: error[JR0211]: m\n"
+          "f:2:4: error[JR0211]: m\n   2 | next\n     |    ^\n");
+    jr_diags_release(&diags);
+}
+
+/* Whatever the order in which they come. */
+static void finds_lines_forth_and_back(void)
+{
+    static const uint32_t lines[] = {3, 1, 2, 2, 9, 3};
+    static const char *const quoted[] = {"   3 | c\n", "   1 | a\n",
+                                         "   2 | b\n", "   2 | b\n",
+                                         NULL,         "   3 | c\n"};
+    struct jr_source text = source("f", "a\nb\nc"), other = source("g", "d");
+    JR_BUF_CLEANUP struct jr_buf expected = JR_BUF_INIT;
+    struct jr_diags diags = JR_DIAGS_INIT;
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        jr_diags_error(&diags, 211, span(&text, lines[i], 1, 2), NULL, "m");
+        jr_diags_error(&diags, 211, span(&other, 1, 1, 2), NULL, "m");
+        jr_buf_printf(&expected, "f:%u:1: error[JR0211]: m\n", lines[i]);
+        if (quoted[i] != NULL)
+            jr_buf_printf(&expected, "%s     | ^\n", quoted[i]);
+        jr_buf_str(&expected, "g:1:1: error[JR0211]: m\n   1 | d\n     | ^\n");
+    }
+    check(&diags, JR_DIAG_HUMAN, false, expected.data);
+    jr_diags_release(&diags);
+}
+
+static void lets_no_text_pose_as_output(void)
+{
+    struct jr_source text = source("a\nb.yaml", "k: \"x\033[31m\"\n");
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_diag *diag =
+        jr_diags_error(&diags, 203, span(&text, 1, 1, 2), NULL,
+                       "unknown field '%s'", "x\njobrun: succeeded");
+    jr_diag_help(&diags, diag, "not\r%s", "\033[1A");
+    jr_diag_relate(&diags, diag, span(&text, 1, 1, 2), "here\n");
+    check(&diags, JR_DIAG_HUMAN, false,
+          "a\\x0ab.yaml:1:1: error[JR0203]: "
+          "unknown field 'x\\x0ajobrun: succeeded'\n"
+          "   1 | k: \"x\\x1b[31m\"\n"
+          "     | ^ help: not\\x0d\\x1b[1A\n"
+          "   1 | k: \"x\\x1b[31m\"\n"
+          "     | - here\\x0a\n");
+    check(&diags, JR_DIAG_SHORT, false,
+          "a\\x0ab.yaml:1:1: error: "
+          "unknown field 'x\\x0ajobrun: succeeded' [JR0203]\n");
+    jr_diags_release(&diags);
+}
+
+static void colors(void)
+{
+    struct jr_source text = source("f", "a: x\n");
+    struct jr_diags diags = JR_DIAGS_INIT;
+    jr_diags_warning(&diags, 211, span(&text, 1, 4, 5), NULL, "m");
+    check(&diags, JR_DIAG_HUMAN, true,
+          "f:1:4: \033[1;33mwarning[JR0211]\033[0m: \033[1mm\033[0m\n"
+          "\033[36m   1 |\033[0m a: x\n"
+          "\033[36m     |\033[0m    \033[1;33m^\033[0m\n");
+    check(&diags, JR_DIAG_SHORT, true, "f:1:4: warning: m [JR0211]\n");
+    jr_diags_release(&diags);
+}
+
+static void writes_json(void)
+{
+    struct jr_source text = source("f", "nods: 2\n");
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_diag *diag = jr_diags_error(&diags, 203, span(&text, 1, 1, 5),
+                                          "nods", "unknown field");
+    jr_diag_help(&diags, diag, "did you mean 'nodes'?");
+    jr_diag_fix(&diags, diag, span(&text, 1, 1, 5), "nodes");
+    jr_diag_relate(&diags, diag, span(&text, 1, 7, 8), "its value");
+    jr_diags_warning(&diags, 101, (struct jr_span){0}, NULL, "w");
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT, line = JR_BUF_INIT;
+    jr_diags_render(&out, &diags, JR_DIAG_JSON, true);
+    json_t *json = jr_json_parse(out.data, out.len, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+    jr_json_print(&line, json, 0);
+    JR_ASSERT_TEXT(
+        line.data,
+        "{\"format_version\": 1, \"valid\": false, \"error_count\": 1, "
+        "\"warning_count\": 1, \"diagnostics\": ["
+        "{\"severity\": \"error\", \"code\": \"JR0203\", "
+        "\"message\": \"unknown field\", \"file\": \"f\", \"line\": 1, "
+        "\"column\": 1, \"end_line\": 1, \"end_column\": 5, "
+        "\"path\": \"nods\", \"help\": \"did you mean 'nodes'?\", "
+        "\"fixes\": [{\"file\": \"f\", \"line\": 1, \"column\": 1, "
+        "\"end_line\": 1, \"end_column\": 5, \"text\": \"nodes\"}], "
+        "\"related\": [{\"message\": \"its value\", \"file\": \"f\", "
+        "\"line\": 1, \"column\": 7}], "
+        "\"rendered\": \"f:1:1: error[JR0203]: unknown field\\n"
+        "   1 | nods: 2\\n     | ^^^^ help: did you mean 'nodes'?\\n"
+        "   1 | nods: 2\\n     |       - its value\\n\"}, "
+        "{\"severity\": \"warning\", \"code\": \"JR0101\", "
+        "\"message\": \"w\", \"file\": null, \"line\": null, "
+        "\"column\": null, \"end_line\": null, \"end_column\": null, "
+        "\"path\": null, \"help\": null, \"fixes\": [], \"related\": [], "
+        "\"rendered\": \"warning[JR0101]: w\\n\"}]}");
+    json_decref(json);
+    jr_diags_release(&diags);
+    check(&diags, JR_DIAG_JSON, false,
+          "{\n  \"format_version\": 1,\n  \"valid\": true,\n"
+          "  \"error_count\": 0,\n  \"warning_count\": 0,\n"
+          "  \"diagnostics\": []\n}\n");
+}
+
+static void sorts(void)
+{
+    struct jr_source a = source("a", NULL), b = source("b", NULL);
+    struct jr_diags diags = JR_DIAGS_INIT;
+    jr_diags_error(&diags, 203, span(&b, 1, 1, 2), NULL, "7");
+    jr_diags_error(&diags, 211, span(&a, 2, 1, 2), NULL, "5");
+    jr_diags_error(&diags, 203, span(&a, 2, 1, 2), NULL, "3");
+    jr_diags_error(&diags, 203, span(&a, 2, 1, 2), NULL, "4");
+    jr_diags_error(&diags, 203, span(&a, 1, 9, 10), NULL, "2");
+    jr_diags_error(&diags, 203, span(&a, 2, 2, 3), NULL, "6");
+    jr_diags_error(&diags, 203, (struct jr_span){0}, NULL, "1");
+    jr_diags_sort(&diags);
+    for (size_t i = 0; i < diags.count; i++)
+        CU_ASSERT_EQUAL(diags.items[i].message[0], '1' + (char)i);
+    CU_ASSERT_EQUAL(diags.count, 7);
+    jr_diags_release(&diags);
+}
+
+/* One finding of each of three files, and which of them are told. */
+static void folds(void)
+{
+    const struct jr_source a = source("a", "x\n"), again = source("a", "x\n"),
+                           b = source("b", "x\n");
+    const struct {
+        const struct jr_source *source, *related;
+        unsigned code;
+        const char *message;
+        bool told;
+    } vectors[] = {
+        {&a, NULL, 203, "m", false},    {&again, NULL, 203, "m", false},
+        {&b, NULL, 203, "m", true},     {&a, NULL, 204, "m", true},
+        {&a, NULL, 203, "n", true},     {&a, &b, 203, "m", true},
+        {&a, &again, 310, "m", false},  {&a, &b, 310, "m", true},
+        {&again, &a, 310, "m", false},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct jr_diags diags = JR_DIAGS_INIT;
+        struct jr_diag *diag;
+        (void)jr_diags_error(&diags, 203, span(&a, 1, 1, 2), "p", "m");
+        diag = jr_diags_error(&diags, 310, span(&a, 1, 1, 2), "p", "m");
+        jr_diag_relate(&diags, diag, span(&a, 1, 1, 2), "note");
+        diag = jr_diags_error(&diags, vectors[i].code,
+                              span(vectors[i].source, 1, 1, 2), "p", "%s",
+                              vectors[i].message);
+        if (vectors[i].related != NULL)
+            jr_diag_relate(&diags, diag, span(vectors[i].related, 1, 1, 2),
+                           "note");
+        (void)jr_diags_warning(&diags, 203, span(&a, 1, 1, 2), "p", "m");
+        CU_ASSERT_EQUAL(jr_diags_fold(&diags, 2), vectors[i].told ? 0 : 1);
+        CU_ASSERT_EQUAL(diags.count, vectors[i].told ? 4 : 3);
+        CU_ASSERT_EQUAL(diags.errors, vectors[i].told ? 3 : 2);
+        CU_ASSERT_EQUAL(diags.warnings, 1);
+        CU_ASSERT_EQUAL(diags.items[diags.count - 1].severity,
+                        JR_SEVERITY_WARNING);
+        jr_diags_release(&diags);
+    }
+}
+
+static void counts_what_it_does_not_keep(void)
+{
+    struct jr_diags diags = JR_DIAGS_INIT;
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+    for (int i = 0; i < 1005; i++) {
+        struct jr_diag *diag =
+            jr_diags_error(&diags, 203, (struct jr_span){0}, NULL, "%d", i);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(diag);
+        jr_diag_help(&diags, diag, "h");
+        jr_diag_relate(&diags, diag, (struct jr_span){0}, "r");
+        jr_diag_fix(&diags, diag, (struct jr_span){0}, "f");
+    }
+    CU_ASSERT_EQUAL(diags.count, 1000);
+    CU_ASSERT_EQUAL(diags.errors, 1005);
+    jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
+    CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "\n5 more findings are not shown"));
+    jr_diags_release(&diags);
+}
+
+static void survives_without_memory(void)
+{
+    struct jr_diags diags = {.arena.limit = 2000};
+    JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
+    for (int i = 0; i < 50; i++) {
+        struct jr_diag *diag =
+            jr_diags_error(&diags, 203, (struct jr_span){0}, "p", "%d", i);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(diag);
+        jr_diag_help(&diags, diag, "h");
+        jr_diag_relate(&diags, diag, (struct jr_span){0}, "r");
+        jr_diag_fix(&diags, diag, (struct jr_span){0}, "f");
+    }
+    CU_ASSERT_TRUE(diags.arena.failed);
+    CU_ASSERT_EQUAL(diags.errors, 50);
+    jr_diags_sort(&diags);
+    jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
+    CU_ASSERT_TRUE(out.failed);
+    jr_diags_release(&diags);
+}
+
+static void copies_what_it_is_given(void)
+{
+    struct jr_source text = source("f", "ab\n");
+    char path[] = "path", note[] = "note", fix[] = "help";
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_diag *diag = jr_diags_warning(&diags, 203, span(&text, 1, 1, 2),
+                                            path, "%s", "message");
+    jr_diag_help(&diags, diag, "%s", "help");
+    jr_diag_relate(&diags, diag, span(&text, 1, 2, 3), note);
+    jr_diag_fix(&diags, diag, span(&text, 1, 1, 2), fix);
+    path[0] = note[0] = fix[0] = '?';
+    CU_ASSERT_EQUAL(diags.warnings, 1);
+    JR_ASSERT_TEXT(diags.items[0].path, "path");
+    JR_ASSERT_TEXT(diags.items[0].fix->text, "help");
+    check(&diags, JR_DIAG_HUMAN, false,
+          "f:1:1: warning[JR0203]: message\n   1 | ab\n     | ^ help: help\n"
+          "   1 | ab\n     |  - note\n");
+    jr_diags_release(&diags);
+}
+
+JR_UNIT_MAIN("diag", CASE(shows_no_more_than_it_knows), CASE(looks_as_drawn),
+             CASE(aligns_marks), CASE(cuts_long_lines),
+             CASE(quotes_no_endless_line), CASE(finds_lines_forth_and_back),
+             CASE(lets_no_text_pose_as_output), CASE(colors), CASE(writes_json),
+             CASE(sorts), CASE(folds), CASE(counts_what_it_does_not_keep),
+             CASE(survives_without_memory), CASE(copies_what_it_is_given))

@@ -1,0 +1,230 @@
+#include "diag/fix.h"
+
+#include "unit.h"
+
+#define BOM "\xef\xbb\xbf"
+
+/* Where a fix stands and what it writes. */
+struct wish {
+    uint32_t line, column, end_line, end_column;
+    const char *text;
+};
+
+enum { MOST = 4 };
+
+struct vector {
+    const char *before;
+    struct wish wishes[MOST];
+    size_t made;
+    const char *after;
+};
+
+static void add(struct jr_diags *diags, const struct jr_source *source,
+                const struct wish *wish)
+{
+    const struct jr_span span = {source, wish->line, wish->column,
+                                 wish->end_line, wish->end_column};
+    struct jr_diag *diag = jr_diags_error(diags, 203, span, NULL, "wrong");
+    jr_diag_fix(diags, diag, span, wish->text);
+}
+
+static void check(const struct vector *vector)
+{
+    const struct jr_source source = {
+        .name = "a", .text = vector->before, .len = strlen(vector->before)};
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_buf out = JR_BUF_INIT;
+    size_t made;
+    for (size_t i = 0; i < MOST && vector->wishes[i].text != NULL; i++)
+        add(&diags, &source, &vector->wishes[i]);
+    struct jr_edit *edits = jr_fix_choose(&arena, &source, &diags, &made);
+    CU_ASSERT_EQUAL(edits == NULL, made == 0);
+    CU_ASSERT_EQUAL(made, vector->made);
+    jr_fix_apply(&out, &source, edits, made);
+    JR_ASSERT_TEXT(out.data, vector->after);
+    jr_buf_release(&out);
+    jr_arena_release(&arena);
+    jr_diags_release(&diags);
+}
+
+#define CHECK_ALL(vectors)                                                     \
+    for (size_t i = 0; i < sizeof(vectors) / sizeof *(vectors); i++)           \
+    check(&(vectors)[i])
+
+static void leaves_what_is_no_edit_of_the_text(void)
+{
+    static const struct vector vectors[] = {
+        {"ab\ncd\n", {{0, 0, 0, 0, "x"}}, 0, "ab\ncd\n"},
+        {"ab\ncd\n", {{1, 0, 1, 2, "x"}}, 0, "ab\ncd\n"},
+        {"ab\ncd\n", {{1, 1, 1, 4, "x"}}, 0, "ab\ncd\n"}, /* behind the line */
+        {"ab\ncd\n", {{1, 4, 1, 5, "x"}}, 0, "ab\ncd\n"},
+        {"ab\ncd\n", {{4, 1, 4, 1, "x"}}, 0, "ab\ncd\n"}, /* no such line */
+        {"ab\ncd\n", {{2, 1, 4, 1, "x"}}, 0, "ab\ncd\n"},
+        {"ab\ncd", {{3, 1, 3, 1, "x"}}, 0, "ab\ncd"},
+        {"ab\ncd\n", {{1, 2, 1, 1, "x"}}, 0, "ab\ncd\n"}, /* backwards */
+        {"ab\ncd\n", {{2, 1, 1, 1, "x"}}, 0, "ab\ncd\n"},
+        {"\xc3\xbc\n", {{1, 1, 1, 3, "x"}}, 0, "\xc3\xbc\n"},
+        {"x", {{1, 1, 1, UINT32_MAX, "y"}}, 0, "x"},
+        {"ab", {{1, 1, 1, 3, "ab"}}, 0, "ab"}, /* changes nothing */
+        {"ab", {{1, 2, 1, 2, ""}}, 0, "ab"},
+    };
+    CHECK_ALL(vectors);
+}
+
+/* What was added first wins where two stand in the same place, what stands
+ * first where they overlap. */
+static void lets_what_overlaps_wait(void)
+{
+    static const struct vector vectors[] = {
+        {"abcdef", {{1, 1, 1, 4, "x"}, {1, 3, 1, 6, "y"}}, 1, "xdef"},
+        {"abcdef", {{1, 3, 1, 6, "y"}, {1, 1, 1, 4, "x"}}, 1, "xdef"},
+        {"abcdef", {{1, 2, 1, 3, "x"}, {1, 1, 1, 7, "y"}}, 1, "y"},
+        {"abcdef", {{1, 2, 1, 4, "x"}, {1, 2, 1, 4, "x"}}, 1, "axdef"},
+        {"abcdef", {{1, 2, 1, 4, "x"}, {1, 2, 1, 3, "y"}}, 1, "axdef"},
+        {"abcdef", {{1, 2, 1, 2, "x"}, {1, 2, 1, 2, "y"}}, 1, "axbcdef"},
+        {"abcdef", {{1, 2, 1, 2, "x"}, {1, 2, 1, 4, "y"}}, 1, "axbcdef"},
+        {"a\nb\nc", {{1, 1, 2, 2, "x"}, {2, 1, 3, 2, "y"}}, 1, "x\nc"},
+    };
+    CHECK_ALL(vectors);
+}
+
+static void leaves_the_fixes_of_other_texts(void)
+{
+    const struct jr_source mine = {.name = "a", .text = "ab", .len = 2};
+    const struct jr_source other = mine;
+    const struct wish wish = {1, 1, 1, 2, "x"};
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_arena arena = JR_ARENA_INIT;
+    size_t made = 7;
+    add(&diags, &other, &wish);
+    (void)jr_diags_error(&diags, 203, (struct jr_span){&mine, 1, 1, 1, 2}, NULL,
+                         "no fix");
+    CU_ASSERT_PTR_NULL(jr_fix_choose(&arena, &mine, &diags, &made));
+    CU_ASSERT_EQUAL(made, 0);
+    CU_ASSERT_PTR_NOT_NULL(jr_fix_choose(&arena, &other, &diags, &made));
+    CU_ASSERT_EQUAL(made, 1);
+    arena.limit = arena.used;
+    CU_ASSERT_PTR_NULL(jr_fix_choose(&arena, &other, &diags, &made));
+    CU_ASSERT_EQUAL(made, 0);
+    CU_ASSERT_TRUE(arena.failed);
+    jr_arena_release(&arena);
+    jr_diags_release(&diags);
+}
+
+static void writes_in_order(void)
+{
+    static const struct vector vectors[] = {
+        {"", {{1, 1, 1, 1, "a"}}, 1, "a"},
+        {"abcdef", {{1, 5, 1, 6, "y"}, {1, 2, 1, 3, "x"}}, 2, "axcdyf"},
+        {"abcdef", {{1, 2, 1, 4, "x"}, {1, 4, 1, 5, ""}}, 2, "axef"},
+        {"ab\ncd\nef",
+         {{3, 1, 3, 3, "longer"}, {1, 3, 1, 3, "!"}, {2, 1, 2, 2, ""}},
+         3,
+         "ab!\nd\nlonger"},
+        {"ab\ncd\n", {{1, 2, 2, 2, "-"}}, 1, "a-d\n"}, /* over a line's end */
+        {"ab\n", {{2, 1, 2, 1, "cd\n"}}, 1, "ab\ncd\n"},
+    };
+    CHECK_ALL(vectors);
+}
+
+/* Columns are code points, lines end as YAML says, and nothing else moves. */
+static void counts_as_positions_do(void)
+{
+    static const struct vector vectors[] = {
+        {"\tk: \xe6\x97\xa5\xf0\x9f\x98\x80 # \xc3\xbc",
+         {{1, 5, 1, 7, "v"}},
+         1,
+         "\tk: v # \xc3\xbc"},
+        {"e\xcc\x81x", {{1, 3, 1, 4, "y"}}, 1, "e\xcc\x81y"}, /* combining */
+        {"\xffx\xc3(", {{1, 2, 1, 4, "y"}}, 1, "\xffy("},
+        {"a\r\nb\rc\xc2\x85"
+         "d\xe2\x80\xa8"
+         "e\n",
+         {{2, 1, 2, 2, "B"},
+          {3, 1, 3, 2, "C"},
+          {4, 1, 4, 2, "D"},
+          {5, 1, 5, 2, "E"}},
+         4,
+         "a\r\nB\rC\xc2\x85"
+         "D\xe2\x80\xa8"
+         "E\n"},
+        {"a\r\nb\r\n", {{1, 2, 1, 2, "!"}}, 1, "a!\r\nb\r\n"},
+        {BOM "a\nb", {{1, 1, 1, 2, "x"}, {2, 1, 2, 2, "y"}}, 2, BOM "x\ny"},
+    };
+    CHECK_ALL(vectors);
+}
+
+/* One line, whatever the texts hold. */
+static void tells_each(void)
+{
+    const char text[] = "a: \x1b[2J\n\xff: 1\n";
+    const struct jr_source source = {
+        .name = "s\n.yaml", .text = text, .len = sizeof text - 1};
+    const struct wish wishes[] = {{2, 1, 2, 2, "b\nc"}, {1, 4, 1, 8, ""}};
+    struct jr_diags diags = JR_DIAGS_INIT;
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_buf out = JR_BUF_INIT;
+    size_t count;
+    for (size_t i = 0; i < 2; i++)
+        add(&diags, &source, &wishes[i]);
+    struct jr_edit *edits = jr_fix_choose(&arena, &source, &diags, &count);
+    for (size_t i = 0; i < count; i++)
+        jr_fix_tell(&out, &edits[i]);
+    JR_ASSERT_TEXT(out.data,
+                   "s\\x0a.yaml:1:4: fixed: '\\x1b[2J' -> '' [JR0203]\n"
+                   "s\\x0a.yaml:2:1: fixed: '\\xff' -> 'b\\x0ac' [JR0203]\n");
+    jr_buf_release(&out);
+    jr_arena_release(&arena);
+    jr_diags_release(&diags);
+}
+
+static void tells_what_becomes_of_a_field(void)
+{
+    static const char *const fields[] = {"parallelism.model", ""};
+    const struct jr_source source = {.name = "a", .text = "tp: 2\n", .len = 6};
+    struct jr_fix fix = {{&source, 1, 1, 1, 3}, "parallelism:\n  model", NULL};
+    struct jr_buf out = JR_BUF_INIT;
+    for (size_t i = 0; i < 2; i++) {
+        struct jr_diags diags = JR_DIAGS_INIT;
+        struct jr_edit edit = {NULL, 0, 2};
+        fix.field = fields[i];
+        edit.diag = jr_diags_error(&diags, 204, fix.span, "tp", "wrong");
+        jr_diag_fix_field(&diags, &diags.items[0], &fix);
+        jr_fix_tell(&out, &edit);
+        jr_diags_release(&diags);
+    }
+    JR_ASSERT_TEXT(out.data,
+                   "a:1:1: fixed: 'tp' -> 'parallelism.model' [JR0204]\n"
+                   "a:1:1: fixed: 'tp' is left out [JR0204]\n");
+    jr_buf_release(&out);
+}
+
+/* Bytes to a span, and back. */
+static void finds_each_byte_again(void)
+{
+    static const char text[] = BOM "a\xc3\xa4\r\n\nb\xe2\x80\xa8"
+                                   "c\xc2\x85\xff\rd";
+    const struct jr_source source = {
+        .name = "a", .text = text, .len = sizeof text - 1};
+    const struct jr_span end = jr_fix_span(&source, 3, source.len);
+    size_t from, to;
+    CU_ASSERT_EQUAL(end.line, 1);
+    CU_ASSERT_EQUAL(end.column, 1);
+    CU_ASSERT_EQUAL(end.end_line, 6);
+    CU_ASSERT_EQUAL(end.end_column, 2);
+    CU_ASSERT_FATAL(jr_fix_find(&end, &from, &to));
+    CU_ASSERT_EQUAL(from, 3);
+    CU_ASSERT_EQUAL(to, source.len);
+    const struct jr_span beyond = {&source, 6, 1, 7, 1};
+    CU_ASSERT_FALSE(jr_fix_find(&beyond, &from, &to));
+    const struct jr_span back = {&source, 2, 1, 1, 1};
+    CU_ASSERT_FALSE(jr_fix_find(&back, &from, &to));
+}
+
+JR_UNIT_MAIN("fix", CASE(tells_what_becomes_of_a_field),
+             CASE(finds_each_byte_again),
+             CASE(leaves_what_is_no_edit_of_the_text),
+             CASE(lets_what_overlaps_wait),
+             CASE(leaves_the_fixes_of_other_texts), CASE(writes_in_order),
+             CASE(counts_as_positions_do), CASE(tells_each))

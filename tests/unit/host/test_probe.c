@@ -1,0 +1,169 @@
+#include "unit.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "host/host.h"
+#include "host/reader.h"
+
+#define MACHINES TEST_SOURCE_DIR "/machines/"
+
+static char *no_env[] = {NULL};
+
+static void fields_of_a_text(void)
+{
+    static const struct {
+        const char *text, *key, *expected;
+    } vectors[] = {
+        {"", "Key", NULL},
+        {"Keys: 1\nKe: 2\n Key: 3", "Key", NULL},
+        {"Key 4", "Key", NULL},
+        {"Key:", "Key", ""},
+        {"Key: \t \nNext: 1", "Key", ""},
+        {"Key: 1\nKey: 2", "Key", "1"},
+        {"A: 1\nKey: \t two words \t\r\nB: 3", "Key", "two words"},
+        {"A: 1\nKey:x", "Key", "x"},
+    };
+    struct jr_probe probe = {.root = ""};
+    CU_ASSERT_PTR_NULL(jr_probe_field(&probe, NULL, "Key"));
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        const char *value =
+            jr_probe_field(&probe, vectors[i].text, vectors[i].key);
+        if (vectors[i].expected == NULL)
+            CU_ASSERT_PTR_NULL(value)
+        else
+            JR_ASSERT_TEXT(value, vectors[i].expected);
+    }
+    jr_arena_release(&probe.scratch);
+}
+
+/* Every allocation of a probe fails once, and it says so without a crash. */
+static void survives_without_memory(void)
+{
+    int got = -1;
+    for (size_t limit = 16; got != 0 && limit < 1 << 16; limit += 16) {
+        struct jr_arena arena = {.limit = limit};
+        struct jr_error err = {0};
+        struct jr_hw hw = {.nodes = 7};
+        got = jr_hw_probe(&hw, &arena, MACHINES "h100x8", no_env, &err);
+        if (got != 0) {
+            CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+            CU_ASSERT_EQUAL(hw.nodes, 7);
+        }
+        jr_arena_release(&arena);
+    }
+    CU_ASSERT_EQUAL(got, 0);
+}
+
+static void a_folder_that_is_not_there_has_no_facts(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_hw hw;
+    CU_ASSERT_EQUAL(jr_hw_probe(&hw, &arena, MACHINES "nowhere", no_env, NULL),
+                    0);
+    CU_ASSERT_EQUAL(hw.cpus.usable, 0);
+    CU_ASSERT_EQUAL(hw.memory, 0);
+    CU_ASSERT_EQUAL(hw.devices_count, 0);
+    CU_ASSERT_EQUAL(hw.problems_count, 0);
+    CU_ASSERT_EQUAL(hw.port_low, JR_HW_PORT_LOW);
+    CU_ASSERT_PTR_NULL(hw.hostname);
+    CU_ASSERT_FALSE(hw.real);
+    jr_arena_release(&arena);
+}
+
+/* What other interfaces of the system say of this machine. */
+static void this_machine(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_error err = {0};
+    struct jr_hw hw;
+    char name[256] = "";
+    cpu_set_t mask;
+    CU_ASSERT_EQUAL_FATAL(jr_hw_probe(&hw, &arena, "", no_env, &err), 0);
+    CU_ASSERT_TRUE(hw.real);
+    JR_ASSERT_TEXT(hw.origin, "hardware");
+    CU_ASSERT_EQUAL(gethostname(name, sizeof name - 1), 0);
+    JR_ASSERT_TEXT(hw.hostname, name);
+    CU_ASSERT_EQUAL(hw.cpus.online, sysconf(_SC_NPROCESSORS_ONLN));
+    if (sched_getaffinity(0, sizeof mask, &mask) == 0)
+        CU_ASSERT_EQUAL(hw.cpus.usable, (uint32_t)CPU_COUNT(&mask));
+    CU_ASSERT_TRUE(hw.cpus.usable_cores >= 1);
+    CU_ASSERT_TRUE(hw.cpus.usable_cores <= hw.cpus.usable);
+    CU_ASSERT_PTR_NOT_NULL(hw.cpus.set);
+    CU_ASSERT_TRUE(hw.memory > 0);
+    CU_ASSERT_TRUE(hw.port_low < hw.port_high);
+    jr_arena_release(&arena);
+}
+
+static void the_threads_own_affinity_counts(void)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_hw hw;
+    cpu_set_t before, one;
+    CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof before, &before), 0);
+    unsigned cpu = 0;
+    while (!CPU_ISSET(cpu, &before))
+        cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    CU_ASSERT_EQUAL_FATAL(sched_setaffinity(0, sizeof one, &one), 0);
+    CU_ASSERT_EQUAL(jr_hw_probe(&hw, &arena, "", no_env, NULL), 0);
+    CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof before, &before), 0);
+    char expected[16];
+    (void)snprintf(expected, sizeof expected, "%u", cpu);
+    CU_ASSERT_EQUAL(hw.cpus.usable, 1);
+    CU_ASSERT_EQUAL(hw.cpus.usable_cores, 1);
+    JR_ASSERT_TEXT(hw.cpus.set, expected);
+    jr_arena_release(&arena);
+}
+
+static void check_range(const char *root, const char *path, const char *range,
+                        uint32_t low)
+{
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_hw hw;
+    FILE *file = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    CU_ASSERT_TRUE(fputs(range, file) >= 0);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+    CU_ASSERT_EQUAL(jr_hw_probe(&hw, &arena, root, no_env, NULL), 0);
+    CU_ASSERT_EQUAL(hw.port_low, low);
+    CU_ASSERT_EQUAL(hw.port_high,
+                    low == JR_HW_PORT_LOW ? JR_HW_PORT_HIGH : 65535);
+    jr_arena_release(&arena);
+}
+
+/* No kernel has one that is empty, or begins at 0. */
+static void a_range_of_ports_that_is_none(void)
+{
+    static const char *const folders[] = {"proc", "proc/sys", "proc/sys/net",
+                                          "proc/sys/net/ipv4"};
+    static const char *const wrong[] = {"",       "x",       "1024",
+                                        "0 2000", "2000 1",  "1024 65536",
+                                        "-1 20",  "1024 max"};
+    enum { FOLDERS = sizeof folders / sizeof folders[0] };
+    char root[] = "/tmp/jr_probe_XXXXXX", path[128];
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(root));
+    for (size_t i = 0; i < FOLDERS; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", root, folders[i]);
+        CU_ASSERT_EQUAL_FATAL(mkdir(path, 0700), 0);
+    }
+    (void)snprintf(path, sizeof path, "%s/%s/ip_local_port_range", root,
+                   folders[FOLDERS - 1]);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        check_range(root, path, wrong[i], JR_HW_PORT_LOW);
+    check_range(root, path, "1\t65535\n", 1);
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    for (size_t i = FOLDERS; i > 0; i--) {
+        (void)snprintf(path, sizeof path, "%s/%s", root, folders[i - 1]);
+        CU_ASSERT_EQUAL(rmdir(path), 0);
+    }
+    CU_ASSERT_EQUAL(rmdir(root), 0);
+}
+
+JR_UNIT_MAIN("probe", CASE(a_range_of_ports_that_is_none), CASE(fields_of_a_text), CASE(survives_without_memory),
+             CASE(a_folder_that_is_not_there_has_no_facts), CASE(this_machine),
+             CASE(the_threads_own_affinity_counts))

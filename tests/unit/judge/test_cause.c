@@ -1,0 +1,280 @@
+#include "fake_run.h"
+
+/* How a rank ended, in a letter: s(ucceeded) f(ailed with 3) F(ailed by
+ * SIGSEGV) t(old to stop) n(ever started) x(could not start) k(illed by
+ * someone) 0 (exited with 0 after the stop signal). */
+static void set_end(struct fake *fake, uint32_t i, char end)
+{
+    struct jr_rank_outcome *rank = &fake->ends[i];
+    switch (end) {
+    case 'f':
+        fake_exit(fake, i, 3);
+        break;
+    case 'F':
+        fake_signal(fake, i, 11);
+        break;
+    case 'k':
+        fake_signal(fake, i, 9);
+        break;
+    case 't':
+        fake_stopped(fake, i);
+        break;
+    case '0':
+        rank->stopped_with = 15;
+        break;
+    case 'n':
+        *rank = (struct jr_rank_outcome){0};
+        break;
+    case 'x':
+        *rank = (struct jr_rank_outcome){.end = JR_END_START,
+                                         .stage = JR_STAGE_EXEC,
+                                         .start_errno = 2,
+                                         .order = i + 1,
+                                         .ended_ns = rank->ended_ns};
+        break;
+    default:
+        break;
+    }
+}
+
+/* States in a letter each: S(ucceeded) F(ailed) I(ncomplete) A(fter the first
+ * failure) T(old to stop) N(ot started). */
+static void check_states(const struct fake *fake, const char *expected)
+{
+    static const char letters[] = "SFIATN";
+    char actual[FAKE_MOST + 1] = "";
+    for (size_t i = 0; i < fake->report.count; i++)
+        actual[i] = letters[fake->report.ranks[i].state];
+    JR_ASSERT_TEXT(actual, expected);
+}
+
+struct vector {
+    const char *ends;
+    int stop_signal, runner_signal;
+    bool timed_out, log_failed;
+    const char *states;
+    enum jr_run_status status;
+    int exit_code, as_rank; /* exit status by class and by rank */
+    int cause;              /* -1: none */
+};
+
+static const struct vector vectors[] = {
+    {"sfss", 0, 0, 0, 0, "SFSS", JR_RUN_FAILED, 1, 3, 1},
+    {"tfts", 0, 0, 0, 0, "TFTS", JR_RUN_FAILED, 1, 3, 1},
+    {"sFff", 0, 0, 0, 0, "SFAA", JR_RUN_FAILED, 1, 139, 1},
+    {"0f00", 0, 0, 0, 0, "TFTT", JR_RUN_FAILED, 1, 3, 1},
+    {"sskt", 0, 0, 0, 0, "SSFT", JR_RUN_FAILED, 1, 137, 2},
+    {"xnnn", 0, 0, 0, 0, "FNNN", JR_RUN_LAUNCH_FAILED, 7, 7, 0},
+    {"fxnn", 0, 0, 0, 0, "FANN", JR_RUN_LAUNCH_FAILED, 7, 7, 0},
+    {"tttt", 2, 0, 0, 0, "TTTT", JR_RUN_STOPPED, 130, 130, -1},
+    {"ftxt", 15, 0, 0, 0, "FTAT", JR_RUN_STOPPED, 143, 143, 0},
+    {"ssss", 1, 0, 0, 0, "SSSS", JR_RUN_STOPPED, 129, 129, -1},
+    {"tttt", 0, 0, 1, 0, "TTTT", JR_RUN_TIMED_OUT, 6, 6, -1},
+    {"fttt", 0, 0, 1, 0, "FTTT", JR_RUN_TIMED_OUT, 6, 6, 0},
+    {"kkkk", 0, 9, 0, 0, "TTTT", JR_RUN_LAUNCH_FAILED, 7, 7, -1},
+    {"ssnn", 0, 0, 0, 0, "SSNN", JR_RUN_LAUNCH_FAILED, 7, 7, -1},
+    {"ssss", 0, 0, 0, 1, "SSSS", JR_RUN_INCOMPLETE, 7, 7, -1},
+    {"fsss", 0, 0, 0, 1, "FSSS", JR_RUN_FAILED, 1, 3, 0},
+    {"ssss", 0, 0, 0, 0, "SSSS", JR_RUN_SUCCEEDED, 0, 0, -1},
+};
+
+static void judge_vector(struct fake *fake, const struct vector *vector)
+{
+    fake_start(fake, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        set_end(fake, i, vector->ends[i]);
+    fake->outcome.stop_signal = vector->stop_signal;
+    fake->outcome.runner_signal = vector->runner_signal;
+    if (vector->timed_out)
+        fake->outcome.timed_out_by = JR_TIMEOUT_RUN;
+    fake->ends[0].log_failed = vector->log_failed;
+    fake_judge(fake);
+}
+
+static void states_status_and_code(void)
+{
+    for (size_t v = 0; v < sizeof vectors / sizeof vectors[0]; v++) {
+        const struct vector *vector = &vectors[v];
+        struct fake fake;
+        judge_vector(&fake, vector);
+        check_states(&fake, vector->states);
+        CU_ASSERT_EQUAL(fake.report.status, vector->status);
+        CU_ASSERT_EQUAL(fake.report.exit_code, vector->exit_code);
+        CU_ASSERT_EQUAL(fake.report.causes_count, vector->cause >= 0);
+        if (vector->cause >= 0 && fake.report.causes_count > 0)
+            CU_ASSERT_EQUAL(fake.report.causes[0], (uint32_t)vector->cause);
+        fake.policy.exit_status = JR_EXIT_STATUS_RANK;
+        fake_judge(&fake);
+        CU_ASSERT_EQUAL(fake.report.exit_code, vector->as_rank);
+        fake_end(&fake);
+    }
+}
+
+static void the_kernels_order_decides(void)
+{
+    struct fake fake;
+    fake_start(&fake, 4);
+    fake_exit(&fake, 0, 1);
+    fake_exit(&fake, 3, 1);
+    fake.ends[0].ended_ns = fake.ends[3].ended_ns = 5 * FAKE_SECOND;
+    fake.ends[0].order = 2;
+    fake.ends[3].order = 1;
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL_FATAL(fake.report.causes_count, 2);
+    CU_ASSERT_EQUAL(fake.report.causes[0], 3);
+    CU_ASSERT_EQUAL(fake.report.causes[1], 0);
+    check_states(&fake, "FSSF");
+    fake_end(&fake);
+}
+
+static void together_ends_at_100_microseconds(void)
+{
+    static const struct {
+        uint64_t later_ns;
+        const char *states;
+    } cases[] = {{100001, "FASS"}, {100000, "FFSS"}, {0, "FFSS"}};
+    for (size_t c = 0; c < 3; c++) {
+        struct fake fake;
+        fake_start(&fake, 4);
+        fake_exit(&fake, 0, 1);
+        fake_exit(&fake, 1, 1);
+        fake.ends[1].ended_ns = fake.ends[0].ended_ns + cases[c].later_ns;
+        fake_judge(&fake);
+        check_states(&fake, cases[c].states);
+        fake_end(&fake);
+    }
+}
+
+/* An error.json whose exception was raised so long after the start. */
+static void raise_at(struct fake *fake, uint32_t rank, double seconds)
+{
+    char text[128];
+    uint64_t ns = FAKE_WALL + (uint64_t)(int64_t)(seconds * 1e9);
+    (void)snprintf(text, sizeof text,
+                   "{\"message\": {\"message\": \"E: x\"}, \"time_ns\": %llu}",
+                   (unsigned long long)ns);
+    fake_write_rank(fake, rank, "error.json", text);
+}
+
+static void an_exception_counts_when_it_was_raised(void)
+{
+    /* Rank i lived from 0 to 1 + i seconds after the start. */
+    static const struct {
+        char ends[4];
+        uint32_t rank;
+        double raised;
+        const char *states;
+        uint32_t cause;
+    } cases[] = {
+        {"sff", 2, 5.0, "SFA", 1},  /* after its own end: not believed */
+        {"sff", 2, -1.0, "SFA", 1}, /* before the start: neither */
+        {"sff", 2, 2.5, "SFA", 1},  /* later than rank 1's end */
+        {"sff", 2, 1.5, "SAF", 2},  {"sft", 2, 2.5, "SFT", 1},
+        {"sft", 2, 1.5, "SAF", 2}, /* stopped, but it was the first */
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct fake fake;
+        fake_start(&fake, 3);
+        for (uint32_t i = 0; i < 3; i++)
+            set_end(&fake, i, cases[c].ends[i]);
+        raise_at(&fake, cases[c].rank, cases[c].raised);
+        fake_judge(&fake);
+        check_states(&fake, cases[c].states);
+        CU_ASSERT_EQUAL(fake.report.causes_count, 1);
+        CU_ASSERT_EQUAL(fake.report.causes[0], cases[c].cause);
+        CU_ASSERT_TRUE(fake.report.ranks[2].error_file);
+        JR_ASSERT_TEXT(fake.report.ranks[2].error, "E: x");
+        fake_end(&fake);
+    }
+}
+
+static void an_exception_alone_is_no_failure(void)
+{
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake_stopped(&fake, 0);
+    fake_stopped(&fake, 1);
+    fake.outcome.timed_out_by = JR_TIMEOUT_RUN;
+    raise_at(&fake, 1, 0.5);
+    fake_judge(&fake);
+    check_states(&fake, "TT");
+    CU_ASSERT_EQUAL(fake.report.causes_count, 0);
+    fake_end(&fake);
+}
+
+static void a_start_that_failed_says_why(void)
+{
+    static const struct {
+        enum jr_stage stage;
+        int error;
+        const char *text;
+    } cases[] = {
+        {JR_STAGE_EXEC, 2,
+         "could not execute './train': No such file or directory in /"},
+        {JR_STAGE_CLONE, 11,
+         "could not make a process: there are as many as a limit allows "
+         "(ulimit -u, the cgroup's pids.max)"},
+        {JR_STAGE_LIMITS, 9999, "could not set its limits: unknown error"},
+    };
+    for (size_t c = 0; c < 3; c++) {
+        struct fake fake;
+        fake_start(&fake, 1);
+        set_end(&fake, 0, 'x');
+        fake.ends[0].stage = cases[c].stage;
+        fake.ends[0].start_errno = cases[c].error;
+        fake_judge(&fake);
+        JR_ASSERT_TEXT(fake.report.ranks[0].error, cases[c].text);
+        fake_end(&fake);
+    }
+}
+
+static void a_helper_that_failed_says_why(void)
+{
+    struct fake fake;
+    fake_start(&fake, 2);
+    set_end(&fake, 0, 'x');
+    set_end(&fake, 1, 'n');
+    fake.ends[0].stage = JR_STAGE_IMPORT;
+    fake.ends[0].start_errno = 0;
+    strcpy(fake.outcome.start_text, "KeyError: 'lr' (/x/raises.py:2)");
+    fake_judge(&fake);
+    JR_ASSERT_TEXT(
+        fake.report.ranks[0].error,
+        "did not start: its helper could not import: KeyError: 'lr' (/x/raises.py:2)");
+    CU_ASSERT_EQUAL(fake.report.exit_code, 7);
+    fake_end(&fake);
+}
+
+static void what_could_not_be_called_was_not_launched(void)
+{
+    static const struct {
+        int code;
+        const char *text;
+        int status;
+        bool foreign;
+    } cases[] = {
+        {126, "{\"message\": \"no module\", \"start\": true}", 7, false},
+        {1, "{\"message\": \"no module\", \"start\": true}", 1, false},
+        {126, "{\"message\": \"no module\"}", 1, false},
+        {126, "{\"mess", 1, true},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct fake fake;
+        fake_start(&fake, 2);
+        fake_exit(&fake, 1, cases[c].code);
+        fake_write_rank(&fake, 1, "error.json", cases[c].text);
+        fake_judge(&fake);
+        CU_ASSERT_EQUAL(fake.report.exit_code, cases[c].status);
+        CU_ASSERT_EQUAL(fake.report.ranks[1].error_foreign, cases[c].foreign);
+        fake_end(&fake);
+    }
+}
+
+JR_UNIT_MAIN("cause", CASE(states_status_and_code),
+             CASE(the_kernels_order_decides),
+             CASE(together_ends_at_100_microseconds),
+             CASE(an_exception_counts_when_it_was_raised),
+             CASE(an_exception_alone_is_no_failure),
+             CASE(a_start_that_failed_says_why),
+             CASE(a_helper_that_failed_says_why),
+             CASE(what_could_not_be_called_was_not_launched))

@@ -1,0 +1,145 @@
+/* Who differs, by the evidence that hung ranks left. */
+#include "fake_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "judge/hang_report.h"
+#include "judge/thread_state.h"
+
+#define MAIN(state, call, wchan, used)                                         \
+    "{\"interval_seconds\": 0.5, \"silent_seconds\": 9.5, "                    \
+    "\"cpu_seconds\": " used ", \"processes\": [{\"pid\": 5, "                 \
+    "\"name\": \"x\", \"threads\": [{\"tid\": 5, \"name\": \"x\", "            \
+    "\"state\": \"" state "\", \"syscall\": " call ", \"wchan\": " wchan       \
+    ", \"cpu_seconds\": " used ", \"stack\": null}]}]}"
+#define FUTEX MAIN("S", "\"futex\"", "\"futex_wait\"", "0.0")
+#define READ  MAIN("S", "\"read\"", "null", "0.01")
+#define BUSY  MAIN("S", "null", "null", "0.4")
+#define SHELL                                                                  \
+    "{\"interval_seconds\": 0.5, \"silent_seconds\": null, "                   \
+    "\"cpu_seconds\": 0, \"processes\": ["                                     \
+    "{\"pid\": 5, \"parent\": 1, \"threads\": [{\"state\": \"S\", "            \
+    "\"syscall\": \"wait4\"}]}, "                                              \
+    "{\"pid\": 6, \"parent\": 5, \"threads\": [{\"state\": \"D\", "            \
+    "\"wchan\": \"nfs_wait\"}]}]}"
+#define SILENT(seconds)                                                        \
+    "{\"silent_seconds\": " seconds ", \"processes\": [{\"threads\": "         \
+    "[{\"state\": \"S\", \"syscall\": \"futex\"}]}]}"
+
+static void words(void)
+{
+    static const struct {
+        const char *evidence, *words;
+    } rows[] = {
+        {"7", "gone"},
+        {"{}", "gone"},
+        {"{\"processes\": []}", "gone"},
+        {"{\"processes\": [{}]}", "gone"},
+        {"{\"processes\": [{\"threads\": [7]}]}", "in no known state"},
+        {MAIN("?", "null", "null", "0"), "in no known state"},
+        {MAIN("S\\u001b[2J", "null", "null", "0"), "waiting"},
+        {MAIN("S", "\"\\u001b[2J\"", "null", "0"), "waiting in \\x1b[2J"},
+        {FUTEX, "waiting in futex (futex_wait)"},
+        {READ, "waiting in read"},
+        {MAIN("S", "null", "\"pipe_read\"", "0"), "waiting in pipe_read"},
+        {MAIN("D", "null", "null", "0"), "stuck"},
+        {MAIN("T", "null", "null", "0"), "stopped by a signal"},
+        {MAIN("t", "null", "null", "0"), "stopped by a debugger"},
+        {MAIN("Z", "null", "null", "0"), "ending"},
+        {MAIN("R", "null", "null", "0"), "using the CPU"},
+        {BUSY, "using the CPU"},
+        {SHELL, "stuck in nfs_wait"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct jr_buf out = JR_BUF_INIT;
+        json_t *evidence =
+            jr_json_parse(rows[i].evidence, strlen(rows[i].evidence), NULL);
+        CU_ASSERT_PTR_NOT_NULL(evidence);
+        jr_doing_words(&out, evidence);
+        JR_ASSERT_TEXT(out.data, rows[i].words);
+        jr_buf_clear(&out);
+        jr_doing_stacks(&out, evidence); /* whatever it holds */
+        json_decref(evidence);
+        jr_buf_release(&out);
+    }
+}
+
+#define MOST 6
+
+struct vector {
+    const char *evidence[MOST]; /* by rank; NULL: it left none */
+    const char *message;
+};
+
+#define LIMIT "no output from any rank for 10m (timeouts.silence)"
+
+static void who_differs(void)
+{
+    static const struct vector vectors[] = {
+        {{0}, LIMIT},
+        {{"", "{", "[]"}, LIMIT},
+        {{FUTEX}, LIMIT},
+        {{FUTEX, FUTEX, FUTEX}, LIMIT},
+        {{FUTEX, FUTEX, READ, FUTEX},
+         LIMIT "; rank 2 waiting in read, silent for 9.5 s"},
+        {{BUSY, FUTEX, BUSY, BUSY},
+         LIMIT "; rank 1 waiting in futex (futex_wait), silent for 9.5 s"},
+        {{FUTEX, SHELL, FUTEX, SHELL, FUTEX},
+         LIMIT "; ranks 1,3 stuck in nfs_wait"},
+        /* Nobody knows who of two it is, nor of two and two. */
+        {{FUTEX, READ}, LIMIT},
+        {{FUTEX, READ, READ, FUTEX}, LIMIT},
+        {{NULL, FUTEX, FUTEX, NULL, READ},
+         LIMIT "; rank 4 waiting in read, silent for 9.5 s"},
+        {{SILENT("600"), SILENT("644.5"), SILENT("600.1")}, LIMIT},
+        {{SILENT("600"), SILENT("700.5"), SILENT("601")},
+         LIMIT "; rank 1 fell silent first"},
+        {{SILENT("0.5"), SILENT("1.4")}, LIMIT},
+        {{SILENT("0.5"), SILENT("1.6")}, LIMIT "; rank 1 fell silent first"},
+        {{SILENT("null"), SILENT("1.6")}, LIMIT},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct fake fake;
+        struct jr_buf out = JR_BUF_INIT;
+        fake_start(&fake, MOST);
+        fake.outcome.timed_out_by = JR_TIMEOUT_SILENCE;
+        fake.policy.timeouts.silence_ms = 600000;
+        for (uint32_t r = 0; r < MOST; r++) {
+            fake_stopped(&fake, r);
+            if (vectors[i].evidence[r] != NULL)
+                fake_write_rank(&fake, r, "hang.json", vectors[i].evidence[r]);
+        }
+        fake_judge(&fake);
+        CU_ASSERT_EQUAL(fake.report.status, JR_RUN_HUNG);
+        CU_ASSERT_EQUAL(fake.report.exit_code, JR_STATUS_TIMEOUT);
+        jr_hang_message(&out, &fake.report, &fake.plan);
+        JR_ASSERT_TEXT(out.data, vectors[i].message);
+        jr_buf_release(&out);
+        fake_end(&fake);
+    }
+}
+
+static void other_limits(void)
+{
+    struct fake fake;
+    struct jr_buf out = JR_BUF_INIT;
+    fake_start(&fake, 4);
+    fake.outcome.timed_out_by = JR_TIMEOUT_AFTER_FIRST_EXIT;
+    fake.policy.timeouts.after_first_exit_ms = 1500;
+    for (uint32_t r = 1; r < 4; r++) {
+        fake_stopped(&fake, r);
+        fake_write_rank(&fake, r, "hang.json", r == 2 ? READ : FUTEX);
+    }
+    fake_judge(&fake);
+    CU_ASSERT_EQUAL(fake.report.status, JR_RUN_TIMED_OUT);
+    jr_hang_message(&out, &fake.report, &fake.plan);
+    JR_ASSERT_TEXT(out.data,
+                   "not all ended within 1s500ms of the first "
+                   "(timeouts.after_first_exit); rank 2 waiting in read, "
+                   "silent for 9.5 s");
+    jr_buf_release(&out);
+    fake_end(&fake);
+}
+
+JR_UNIT_MAIN("hang", CASE(words), CASE(who_differs), CASE(other_limits))

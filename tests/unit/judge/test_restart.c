@@ -1,0 +1,318 @@
+#include "judge/restart.h"
+
+#include <signal.h>
+
+#include "fake_run.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const struct jr_attempt FAILED = {
+    .status = JR_RUN_FAILED,
+    .exit_code = 1,
+    .failed = true,
+    .on = "",
+    .cause = "rank 0 exited with code 1",
+    .how = "exited with code 1",
+    .lived_ns = 1000,
+};
+
+/* A history of `count` attempts, each a minute long, one after the other. */
+static struct jr_history make(struct jr_attempt *items, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        items[i] = FAILED;
+        items[i].number = (uint32_t)i;
+        items[i].started_ns = i * 60 * FAKE_SECOND;
+        items[i].ended_ns = (i + 1) * 60 * FAKE_SECOND;
+    }
+    return (struct jr_history){.items = items, .count = count};
+}
+
+static struct jr_verdict decide(const struct jr_restart *spec,
+                                const struct jr_history *history)
+{
+    struct jr_verdict verdict;
+    jr_restart_decide(&verdict, spec, history);
+    return verdict;
+}
+
+/* What of the last attempt keeps the job from starting again, and how that is
+ * told. */
+static void ends(void)
+{
+    static const struct {
+        struct jr_attempt last;
+        uint32_t max;
+        const char *why;
+    } rows[] = {
+        {{.failed = true, .on = "", .how = ""}, 0, ""},
+        {{.failed = false}, 3, ""},
+        {{.failed = false, .left = "processes are left"},
+         3,
+         "processes are left"},
+        {{.failed = true, .on = NULL, .how = ""},
+         3,
+         "restart.on does not name such a cause"},
+        {{.failed = true, .on = "exit", .never = "exit:2", .how = ""},
+         3,
+         "restart.never names exit:2"},
+        {{.failed = true, .on = NULL, .never = "oom", .how = ""},
+         3,
+         "restart.never names oom"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct jr_attempt items[1] = {rows[i].last};
+        struct jr_history history = {.items = items, .count = 1};
+        struct jr_restart spec = {.max = rows[i].max};
+        struct jr_verdict verdict = decide(&spec, &history);
+        CU_ASSERT_FALSE(verdict.again);
+        CU_ASSERT_STRING_EQUAL(verdict.why, rows[i].why);
+    }
+}
+
+static void allows_so_many(void)
+{
+    struct jr_attempt items[8];
+    struct jr_restart spec = {.max = 3};
+    for (size_t count = 1; count <= 4; count++) {
+        struct jr_history history = make(items, count);
+        struct jr_verdict verdict = decide(&spec, &history);
+        CU_ASSERT_EQUAL(verdict.again, count <= 3);
+        CU_ASSERT_EQUAL(verdict.counted, count - 1);
+        CU_ASSERT_STRING_EQUAL(verdict.why,
+                               count <= 3 ? "" : "restart.max is 3");
+    }
+}
+
+/* Attempts are a minute long: of the last three minutes are those that began
+ * then, the one that has just ended among them. */
+static void counts_within_the_window(void)
+{
+    struct jr_attempt items[40];
+    struct jr_restart spec = {.max = 3, .window_ms = 179999};
+    struct jr_history history = make(items, 40);
+    struct jr_verdict verdict = decide(&spec, &history);
+    CU_ASSERT_TRUE(verdict.again);
+    CU_ASSERT_EQUAL(verdict.counted, 2);
+    spec.window_ms++;
+    verdict = decide(&spec, &history);
+    CU_ASSERT_FALSE(verdict.again);
+    CU_ASSERT_STRING_EQUAL(verdict.why, "restart.max is 3 within 3m");
+    items[38].started_ns -= 180 * FAKE_SECOND;
+    verdict = decide(&spec, &history);
+    CU_ASSERT_TRUE(verdict.again);
+}
+
+static void waits_longer_each_time(void)
+{
+    static const uint64_t waits[] = {1000,  2000,   4000,   8000,   16000, 32000,
+                                     64000, 128000, 256000, 300000, 300000};
+    struct jr_attempt items[COUNT(waits)];
+    struct jr_restart spec = {.max = UINT32_MAX, .backoff_ms = 1000};
+    for (size_t i = 0; i < COUNT(waits); i++) {
+        struct jr_history history = make(items, i + 1);
+        CU_ASSERT_EQUAL(decide(&spec, &history).wait_ms, waits[i]);
+    }
+    struct jr_history history = make(items, 3);
+    spec.backoff_ms = 3600 * 1000;
+    CU_ASSERT_EQUAL(decide(&spec, &history).wait_ms, 3600 * 1000);
+    spec.backoff_ms = UINT64_MAX / 1000000;
+    CU_ASSERT_EQUAL(decide(&spec, &history).wait_ms, UINT64_MAX / 1000000);
+    spec.backoff_ms = 0;
+    CU_ASSERT_EQUAL(decide(&spec, &history).wait_ms, 0);
+    spec = (struct jr_restart){
+        .max = 3, .backoff_ms = 1000, .window_ms = 60000 - 1};
+    CU_ASSERT_EQUAL(decide(&spec, &history).wait_ms, 1000);
+}
+
+static void sees_no_progress(void)
+{
+    struct jr_attempt items[4];
+    struct jr_history history = make(items, 4);
+    CU_ASSERT_EQUAL(jr_restart_idle(&history), 4);
+    items[1].how = "died by SIGSEGV";
+    CU_ASSERT_EQUAL(jr_restart_idle(&history), 2);
+    items[2].lived_ns = 10 * FAKE_SECOND;
+    CU_ASSERT_EQUAL(jr_restart_idle(&history), 1);
+    items[3].lived_ns = 11 * FAKE_SECOND;
+    CU_ASSERT_EQUAL(jr_restart_idle(&history), 0);
+    history = make(items, 4);
+    items[3].failed = false;
+    CU_ASSERT_EQUAL(jr_restart_idle(&history), 0);
+}
+
+/* Causes of three ranks that a fake run is bent to, held against the lists. */
+struct held {
+    const char *name;
+    void (*bend)(struct fake *fake);
+    const char *meets, *misses; /* entries, with blanks between */
+};
+
+static void exits(struct fake *fake)
+{
+    fake->ends[1].exit_code = 75;
+    fake_write_rank(fake, 1, "stderr.log", "x\nCUDA error: 700\n");
+    fake_write_rank(fake, 0, "stderr.log", "quiet\n");
+}
+
+static void dies(struct fake *fake)
+{
+    fake->ends[2].end = JR_END_SIGNALED;
+    fake->ends[2].signal = SIGSEGV;
+}
+
+static void starves(struct fake *fake)
+{
+    fake->ends[0].end = JR_END_SIGNALED;
+    fake->ends[0].signal = SIGKILL;
+    fake->ends[0].oom = true;
+}
+
+static void never_starts(struct fake *fake)
+{
+    fake->ends[1] = (struct jr_rank_outcome){
+        .end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2};
+}
+
+static void times_out(struct fake *fake)
+{
+    fake->outcome.timed_out_by = JR_TIMEOUT_RUN;
+    for (int i = 0; i < 3; i++)
+        fake->ends[i].stopped_with = SIGTERM;
+    fake_write_rank(fake, 2, "stderr.log", "NCCL timeout\n");
+}
+
+static void straggles(struct fake *fake)
+{
+    times_out(fake);
+    fake->outcome.timed_out_by = JR_TIMEOUT_AFTER_FIRST_EXIT;
+}
+
+static void withholds(struct fake *fake)
+{
+    fake->policy.results =
+        (struct jr_results){.stated = true, .required = (char *)"all"};
+}
+
+static void check_held(const struct held *held, const char *entries, bool met)
+{
+    struct fake fake;
+    char *copy = strdup(entries), *rest = copy, *entry;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(copy);
+    while ((entry = strsep(&rest, " ")) != NULL) {
+        struct jr_history history = {0};
+        fake_start(&fake, 3);
+        fake.policy.restart =
+            (struct jr_restart){.max = 1, .on = &entry, .on_count = 1};
+        held->bend(&fake);
+        fake_judge(&fake);
+        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan,
+                                       &fake.outcome, fake.fd),
+                        0);
+        const struct jr_attempt *last = &history.items[0];
+        CU_ASSERT_TRUE(last->failed);
+        if ((last->on != NULL) != met)
+            CU_FAIL(held->name);
+        if ((last->on != NULL) != met)
+            (void)printf("%s: %s %s\n", held->name, entry,
+                         met ? "is not met" : "is met");
+        jr_history_release(&history);
+        fake_end(&fake);
+    }
+    free(copy);
+}
+
+static void knows_causes(void)
+{
+    static const struct held table[] = {
+        {"exit", exits, "exit exit:75 exit:70-80 stderr:/CUDA/ stderr:/^x$/",
+         "exit:1 signal oom start result timeout hang stderr:/quiet/"},
+        {"signal", dies, "signal signal:SEGV signal:ABRT,SIGSEGV",
+         "exit signal:KILL oom start"},
+        {"oom", starves, "oom", "signal signal:KILL exit"},
+        {"start", never_starts, "start", "exit exit:127 signal result"},
+        {"timeout", times_out, "timeout stderr:/NCCL/",
+         "hang exit signal:TERM stderr:/CUDA/"},
+        {"result", withholds, "result", "exit signal start"},
+    };
+    for (size_t i = 0; i < COUNT(table); i++) {
+        check_held(&table[i], table[i].meets, true);
+        check_held(&table[i], table[i].misses, false);
+    }
+}
+
+static void tells_causes(void)
+{
+    static const struct {
+        void (*bend)(struct fake *fake);
+        const char *cause, *how;
+    } rows[] = {
+        {exits, "rank 1 exited with code 75", "exited with code 75"},
+        {dies, "rank 2 died by SIGSEGV", "died by SIGSEGV"},
+        {times_out, "longer than timeouts.run", "longer than timeouts.run"},
+        {straggles,
+         "not all ended within timeouts.after_first_exit of the first",
+         "not all ended within timeouts.after_first_exit of the first"},
+        {withholds, "rank 0 did not deliver: result.json was not written",
+         "did not deliver: result.json was not written"},
+        {never_starts,
+         "rank 1 could not execute './train': No such file or directory in /",
+         "could not execute './train': No such file or directory in /"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct fake fake;
+        struct jr_history history = {0};
+        fake_start(&fake, 3);
+        rows[i].bend(&fake);
+        fake_judge(&fake);
+        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan,
+                                       &fake.outcome, fake.fd),
+                        0);
+        CU_ASSERT_STRING_EQUAL(history.items[0].cause, rows[i].cause);
+        CU_ASSERT_STRING_EQUAL(history.items[0].how, rows[i].how);
+        jr_history_release(&history);
+        fake_end(&fake);
+    }
+}
+
+static void leaves_what_jobrun_failed_at(void)
+{
+    static const struct {
+        int32_t stop, runner;
+        uint32_t left, elsewhere;
+        const char *why;
+    } rows[] = {
+        {0, 0, 0, 0, NULL},
+        {SIGTERM, 0, 0, 0, NULL},
+        {0, SIGKILL, 0, 0, "it was jobrun itself that failed"},
+        {0, 0, 2, 0, "processes are left, which the next attempt would meet"},
+        {0, 0, 0, 3, "the other nodes would not start again with this one"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct fake fake;
+        struct jr_history history = {0};
+        fake_start(&fake, 3);
+        fake.outcome.stop_signal = rows[i].stop;
+        fake.outcome.runner_signal = rows[i].runner;
+        fake.outcome.left = rows[i].left;
+        fake.plan.world_size += rows[i].elsewhere;
+        if (i > 0)
+            fake.ends[0].exit_code = 1;
+        fake_judge(&fake);
+        CU_ASSERT_EQUAL(jr_history_add(&history, &fake.report, &fake.plan,
+                                       &fake.outcome, fake.fd),
+                        0);
+        CU_ASSERT_FALSE(history.items[0].failed);
+        if (rows[i].why == NULL)
+            CU_ASSERT_PTR_NULL(history.items[0].left)
+        else
+            CU_ASSERT_STRING_EQUAL(history.items[0].left, rows[i].why);
+        jr_history_release(&history);
+        fake_end(&fake);
+    }
+}
+
+JR_UNIT_MAIN("restart", CASE(ends), CASE(allows_so_many),
+             CASE(counts_within_the_window), CASE(waits_longer_each_time),
+             CASE(sees_no_progress), CASE(knows_causes), CASE(tells_causes),
+             CASE(leaves_what_jobrun_failed_at))

@@ -1,0 +1,137 @@
+#include "output/collapse.h"
+#include "unit.h"
+
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/rank_set.h"
+
+struct shown {
+    struct jr_buf text;
+    struct jr_loop loop;
+    struct jr_fold *fold;
+    uint64_t places[2][64];
+};
+
+static const char *const around[] = {"[", "] "};
+
+static void take(void *owner, const struct jr_folded *line)
+{
+    struct shown *shown = owner;
+    jr_set_print(&shown->text, line->ranks, line->count);
+    jr_buf_char(&shown->text, line->number == 0 ? '=' : '!');
+    jr_buf_add(&shown->text, line->text, line->len);
+    jr_buf_char(&shown->text, ' ');
+}
+
+static void begin(struct shown *shown, uint32_t ranks)
+{
+    *shown = (struct shown){0};
+    CU_ASSERT_EQUAL(jr_loop_open(&shown->loop), 0);
+    shown->fold = jr_fold_new(ranks, &shown->loop, take, shown);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(shown->fold);
+    jr_buf_str(&shown->text, "");
+}
+
+static void add(struct shown *shown, uint32_t most, const char *text)
+{
+    uint32_t rank = (uint32_t)(text[0] - '0');
+    int number = text[1] == '!';
+    jr_fold_add(shown->fold,
+                &(struct jr_fold_input){.text = text + 2,
+                                        .len = strlen(text + 2),
+                                        .around = around,
+                                        .number = number,
+                                        .rank = rank,
+                                        .most = most,
+                                        .place = &shown->places[number][rank]});
+}
+
+static void end(struct shown *shown)
+{
+    jr_fold_free(shown->fold);
+    (void)close(shown->loop.epoll_fd);
+    jr_buf_release(&shown->text);
+}
+
+/* Lines as RANK=TEXT, ! for standard error. */
+static void folds_and_keeps_order(void)
+{
+    static const struct {
+        const char *lines[8], *want;
+    } vectors[] = {
+        {{"0=a", "1=a", "2=a"}, "0-2=a "},
+        {{"0=a", "1=b", "2=a"}, "0,2=a 1=b "},
+        {{"0=a", "0=a", "1=a"}, "0-1=a 0=a "},
+        {{"0=a", "0=b", "1=b", "1=a"}, "0=a 0-1=b 1=a "},
+        {{"0=a", "1=b", "1=a", "0=b"}, "0=a 0-1=b 1=a "},
+        {{"0=a", "1!a", "2=a"}, "0,2=a 1!a "},
+        {{"0=a", "0=b", "0=c", "1=a", "1=c"}, "0-1=a 0=b 0-1=c "},
+        {{"0=", "1=", "0=aaaaaaaab", "1=aaaaaaaac"},
+         "0-1= 0=aaaaaaaab 1=aaaaaaaac "},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        struct shown shown;
+        begin(&shown, 8);
+        for (int n = 0; n < 8 && vectors[i].lines[n] != NULL; n++)
+            add(&shown, 9, vectors[i].lines[n]);
+        JR_ASSERT_TEXT(shown.text.data, "");
+        jr_fold_flush(shown.fold);
+        JR_ASSERT_TEXT(shown.text.data, vectors[i].want);
+        end(&shown);
+    }
+}
+
+static void lets_go_when_all_have_joined(void)
+{
+    struct shown shown;
+    begin(&shown, 3);
+    add(&shown, 3, "0=a");
+    add(&shown, 3, "1=a");
+    JR_ASSERT_TEXT(shown.text.data, "");
+    CU_ASSERT_TRUE(shown.fold->timer.at != 0);
+    add(&shown, 3, "2=a");
+    JR_ASSERT_TEXT(shown.text.data, "0-2=a ");
+    CU_ASSERT_EQUAL(shown.fold->timer.at, 0);
+    end(&shown);
+}
+
+static void lets_go_in_time(void)
+{
+    struct shown shown;
+    begin(&shown, 3);
+    add(&shown, 3, "0=a");
+    add(&shown, 3, "1=b");
+    for (int i = 0; i < 100 && shown.fold->timer.at != 0; i++)
+        (void)jr_loop_turn(&shown.loop, false);
+    JR_ASSERT_TEXT(shown.text.data, "0=a 1=b ");
+    end(&shown);
+}
+
+/* However much comes, no more than so much waits. */
+static void is_bounded(void)
+{
+    struct shown shown;
+    static char line[70000];
+    begin(&shown, 64);
+    for (int i = 0; i < 3 * JR_FOLD_LINES_MOST; i++)
+        add(&shown, 65, "0=");
+    CU_ASSERT_TRUE(shown.fold->end - shown.fold->first < JR_FOLD_LINES_MOST);
+    memset(line, 'x', sizeof line - 1);
+    line[0] = '1';
+    line[1] = '=';
+    for (int i = 0; i < 100; i++)
+        add(&shown, 65, line);
+    CU_ASSERT_TRUE(shown.fold->bytes <= JR_FOLD_BYTES_MOST);
+    jr_fold_flush(shown.fold);
+    size_t zeros = 0;
+    for (const char *at = shown.text.data; (at = strchr(at, '=')) != NULL;)
+        zeros += *++at != '\0';
+    CU_ASSERT_EQUAL(zeros, 3 * JR_FOLD_LINES_MOST + 100);
+    end(&shown);
+}
+
+JR_UNIT_MAIN("fold", CASE(folds_and_keeps_order),
+             CASE(lets_go_when_all_have_joined), CASE(lets_go_in_time),
+             CASE(is_bounded))

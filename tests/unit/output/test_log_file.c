@@ -1,0 +1,282 @@
+#include "output/log_file.h"
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+
+#define NAME "stdout.log"
+
+struct fixture {
+    char folder[64];
+    struct jr_logfiles all;
+    uint64_t limit;
+    struct jr_buf sent; /* all that was written */
+};
+
+static void begin(struct fixture *fixture, uint64_t limit, unsigned most)
+{
+    *fixture = (struct fixture){.folder = "/tmp/jobrun logs XXXXXX",
+                                .limit = limit};
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(fixture->folder));
+    fixture->all = (struct jr_logfiles){
+        .dir_fd = open(fixture->folder, O_RDONLY | O_DIRECTORY),
+        .mode = 0600,
+        .most = most};
+}
+
+static void open_file(struct fixture *fixture, struct jr_logfile *file,
+                      const char *name)
+{
+    int fd = openat(fixture->all.dir_fd, name,
+                    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    CU_ASSERT_TRUE_FATAL(fd >= 0);
+    jr_logfile_begin(file, &fixture->all, name, fd, fixture->limit);
+}
+
+static void end(struct fixture *fixture)
+{
+    CU_ASSERT_EQUAL(fixture->all.open, 0);
+    jr_buf_release(&fixture->sent);
+    (void)close(fixture->all.dir_fd);
+    CU_ASSERT_EQUAL(rmdir(fixture->folder), 0); /* nothing else was left */
+}
+
+static void send_bytes(struct fixture *fixture, struct jr_logfile *file,
+                       const char *bytes, size_t len)
+{
+    CU_ASSERT_EQUAL_FATAL(jr_logfile_write(file, bytes, len), 0);
+    jr_buf_add(&fixture->sent, bytes, len);
+}
+
+/* The file is the stream, or its beginning, what is left out, and its end.
+ * Returns what it says that is left out. */
+static uint64_t check_file(const struct fixture *fixture, bool lines)
+{
+    struct jr_buf held = JR_BUF_INIT;
+    const struct jr_buf *sent = &fixture->sent;
+    uint64_t dropped = 0;
+    CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&held, fixture->all.dir_fd, NAME,
+                                          1U << 30, NULL),
+                          0);
+    CU_ASSERT_TRUE(held.len <= fixture->limit);
+    char *mark = held.len == 0 ? NULL : strstr(held.data, "[jobrun: log_");
+    if (mark == NULL) {
+        CU_ASSERT_EQUAL(held.len, sent->len);
+        CU_ASSERT_EQUAL(memcmp(held.data, sent->data, sent->len), 0);
+        jr_buf_release(&held);
+        return 0;
+    }
+    CU_ASSERT_EQUAL(sscanf(mark, "[jobrun: log_limit: %" SCNu64, &dropped), 1);
+    CU_ASSERT_EQUAL(mark[-1], '\n');
+    struct jr_logfile_gap gap;
+    int fd = openat(fixture->all.dir_fd, NAME, O_RDONLY | O_CLOEXEC);
+    CU_ASSERT_TRUE(jr_logfile_find_gap(fd, &gap));
+    CU_ASSERT_EQUAL(gap.at, (uint64_t)(mark - held.data));
+    CU_ASSERT_EQUAL(gap.dropped, dropped);
+    CU_ASSERT_EQUAL(mark[gap.len - 1], '\n');
+    size_t head = (size_t)(mark - held.data) - !lines;
+    const char *tail = strchr(mark, '\n') + 1;
+    size_t tail_len = (size_t)(held.data + held.len - tail);
+    CU_ASSERT_EQUAL_FATAL(head + dropped + tail_len, sent->len);
+    CU_ASSERT_EQUAL(memcmp(held.data, sent->data, head), 0);
+    CU_ASSERT_EQUAL(memcmp(tail, sent->data + head + dropped, tail_len), 0);
+    const uint64_t place = jr_logfile_place(fd, fixture->limit, sent->len);
+    CU_ASSERT_EQUAL(place, held.len);
+    CU_ASSERT_EQUAL(jr_logfile_place(fd, fixture->limit, sent->len - 1),
+                    held.len - 1);
+    CU_ASSERT_EQUAL(jr_logfile_place(fd, fixture->limit, head), head);
+    CU_ASSERT_EQUAL(jr_logfile_place(fd, fixture->limit, head + 1), gap.at);
+    CU_ASSERT_EQUAL(jr_logfile_place(fd, fixture->limit, head + dropped),
+                    gap.at);
+    CU_ASSERT_EQUAL(jr_logfile_place(fd, 0, sent->len), sent->len);
+    (void)close(fd);
+    if (lines)
+        CU_ASSERT_EQUAL(sent->data[head + dropped - 1], '\n');
+    CU_ASSERT_TRUE(head + 4096 >= fixture->limit / 2 ||
+                   head + 4096 >= JR_LOG_HEAD);
+    CU_ASSERT_TRUE(tail_len >= fixture->limit / 8);
+    jr_buf_release(&held);
+    return dropped;
+}
+
+static void keeps_beginning_and_end(void)
+{
+    static const struct {
+        uint64_t limit;
+        size_t chunk, total, line;
+    } vectors[] = {
+        {JR_LOG_LIMIT_LEAST, 100, 300000, 100},
+        {JR_LOG_LIMIT_LEAST, 65536, 1000000, 81},
+        {JR_LOG_LIMIT_LEAST, 300000, 1000000, 7},
+        {JR_LOG_LIMIT_LEAST, 5000, 1000000, 0},
+        {JR_LOG_LIMIT_LEAST, 1, 70000, 10},
+        {JR_LOG_LIMIT_LEAST, 65536, 60000, 10},
+        {JR_LOG_LIMIT_LEAST, 65536, 65536, 10},
+        {JR_LOG_LIMIT_LEAST, 65537, 65537, 10},
+        {100000, 3333, 500000, 4000},
+        {4U << 20, 262144, 20000000, 100},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        struct fixture fixture;
+        struct jr_logfile file;
+        size_t line = vectors[i].line, chunk = vectors[i].chunk;
+        char *bytes = malloc(chunk);
+        begin(&fixture, vectors[i].limit, 4);
+        open_file(&fixture, &file, NAME);
+        for (size_t at = 0; at < vectors[i].total;) {
+            for (size_t n = 0; n < chunk; n++, at++)
+                bytes[n] = line != 0 && at % line == line - 1
+                               ? '\n'
+                               : (char)('a' + at / 977 % 26);
+            send_bytes(&fixture, &file, bytes, chunk);
+            if (chunk > 1000 || at % 1000 == 0)
+                CU_ASSERT_EQUAL(check_file(&fixture, line != 0),
+                                jr_logfile_dropped(&file));
+        }
+        CU_ASSERT_EQUAL(jr_logfile_dropped(&file) > 0,
+                        fixture.sent.len > vectors[i].limit);
+        jr_logfile_end(&file);
+        (void)check_file(&fixture, line != 0);
+        (void)unlinkat(fixture.all.dir_fd, NAME, 0);
+        free(bytes);
+        end(&fixture);
+    }
+}
+
+/* More files than descriptors, with and without a limit. */
+static void borrows_descriptors(void)
+{
+    static const uint64_t limits[] = {0, JR_LOG_LIMIT_LEAST};
+    static char bytes[1000];
+    memset(bytes, 'x', sizeof bytes - 1);
+    bytes[sizeof bytes - 1] = '\n';
+    for (int i = 0; i < 2; i++) {
+        struct fixture fixture;
+        struct jr_logfile files[7];
+        char names[7][8];
+        struct stat st;
+        begin(&fixture, limits[i], 3);
+        for (int n = 0; n < 7; n++) {
+            (void)snprintf(names[n], sizeof names[n], "%d", n);
+            open_file(&fixture, &files[n], names[n]);
+            CU_ASSERT_TRUE(fixture.all.open <= 3);
+        }
+        for (int turn = 0; turn < 700; turn++) {
+            struct jr_logfile *file = &files[turn * 3 % 7];
+            CU_ASSERT_EQUAL(jr_logfile_write(file, bytes, sizeof bytes), 0);
+            CU_ASSERT_TRUE(fixture.all.open <= 3);
+        }
+        for (int n = 0; n < 7; n++) {
+            uint64_t dropped = jr_logfile_dropped(&files[n]);
+            jr_logfile_end(&files[n]);
+            CU_ASSERT_EQUAL(fstatat(fixture.all.dir_fd, names[n], &st, 0), 0);
+            CU_ASSERT_EQUAL(dropped > 0, limits[i] != 0);
+            CU_ASSERT_EQUAL((uint64_t)st.st_size >= 100000, dropped == 0);
+            (void)unlinkat(fixture.all.dir_fd, names[n], 0);
+        }
+        end(&fixture);
+    }
+}
+
+/* What is put in a file's place is not written to, nor waited for. */
+static void follows_no_trap(void)
+{
+    struct fixture fixture;
+    struct jr_logfile a, b;
+    begin(&fixture, 0, 1);
+    for (int trap = 0; trap < 2; trap++) {
+        open_file(&fixture, &a, "a");
+        (void)unlinkat(fixture.all.dir_fd, "a", 0);
+        CU_ASSERT_EQUAL(trap == 0 ? mkfifoat(fixture.all.dir_fd, "a", 0600)
+                                  : symlinkat("b", fixture.all.dir_fd, "a"),
+                        0);
+        open_file(&fixture, &b, "b"); /* closes a */
+        CU_ASSERT_EQUAL(jr_logfile_write(&a, "x", 1), -1);
+        CU_ASSERT_EQUAL(errno, trap == 0 ? ENXIO : ELOOP);
+        jr_logfile_end(&a);
+        jr_logfile_end(&a);
+        jr_logfile_end(&b);
+        (void)unlinkat(fixture.all.dir_fd, "a", 0);
+        (void)unlinkat(fixture.all.dir_fd, "b", 0);
+    }
+    end(&fixture);
+}
+
+/* A rank may move its folder away and leave a link in its place. */
+static void follows_no_link_when_it_opens_again(void)
+{
+    struct fixture fixture;
+    struct jr_logfile a = JR_LOGFILE_NONE, b = JR_LOGFILE_NONE;
+    begin(&fixture, 0, 1);
+    int dir = fixture.all.dir_fd;
+    (void)mkdirat(dir, "a", 0700);
+    (void)mkdirat(dir, "outside", 0700);
+    open_file(&fixture, &a, "a/log");
+    open_file(&fixture, &b, "b");
+    CU_ASSERT_EQUAL(renameat(dir, "a", dir, "moved"), 0);
+    CU_ASSERT_EQUAL(symlinkat("outside", dir, "a"), 0);
+    CU_ASSERT_EQUAL(jr_logfile_write(&b, "x", 1), 0);
+    CU_ASSERT_EQUAL(jr_logfile_write(&a, "x", 1), -1);
+    jr_logfile_end(&a);
+    jr_logfile_end(&b);
+    CU_ASSERT_EQUAL(unlinkat(dir, "outside", AT_REMOVEDIR), 0);
+    (void)unlinkat(dir, "moved/log", 0);
+    (void)unlinkat(dir, "moved", AT_REMOVEDIR);
+    (void)unlinkat(dir, "a", 0);
+    (void)unlinkat(dir, "b", 0);
+    end(&fixture);
+}
+
+/* Whatever is left out by now, each byte is found, or told to be missing. */
+static void check_read(const struct fixture *fixture,
+                       const struct jr_logfile *file, uint64_t at)
+{
+    char bytes[512];
+    const struct jr_logfile_span span = jr_logfile_span(file);
+    CU_ASSERT_EQUAL(span.total, fixture->sent.len);
+    uint64_t gap = jr_logfile_gap(&span, at);
+    if (gap > 0) {
+        CU_ASSERT_EQUAL(at + gap, span.cut);
+        return;
+    }
+    ssize_t len = jr_logfile_read(&fixture->all, NAME, &span, at, bytes,
+                                  sizeof bytes);
+    CU_ASSERT_TRUE_FATAL(len >= 0);
+    CU_ASSERT_TRUE(len > 0 || at == span.total);
+    CU_ASSERT_EQUAL(memcmp(bytes, fixture->sent.data + at, (size_t)len), 0);
+}
+
+static void finds_what_it_has_kept(void)
+{
+    struct fixture fixture;
+    struct jr_logfile file;
+    char line[3000];
+    unsigned seed = 1;
+    begin(&fixture, JR_LOG_LIMIT_LEAST, 4);
+    open_file(&fixture, &file, NAME);
+    for (int i = 0; i < 1000; i++) {
+        size_t len = (size_t)(rand_r(&seed) % (i % 100 == 0 ? 3000 : 200)) + 1;
+        memset(line, 'a' + i % 26, len);
+        line[len - 1] = i % 7 == 0 ? 'x' : '\n';
+        send_bytes(&fixture, &file, line, len);
+        for (int j = 0; j < 20; j++)
+            check_read(&fixture, &file,
+                       (uint64_t)rand_r(&seed) % (fixture.sent.len + 1));
+    }
+    CU_ASSERT_TRUE(jr_logfile_dropped(&file) > 0);
+    jr_logfile_end(&file);
+    (void)unlinkat(fixture.all.dir_fd, NAME, 0);
+    end(&fixture);
+}
+
+JR_UNIT_MAIN("logfile", CASE(finds_what_it_has_kept),
+             CASE(follows_no_link_when_it_opens_again),
+             CASE(keeps_beginning_and_end),
+             CASE(borrows_descriptors), CASE(follows_no_trap))

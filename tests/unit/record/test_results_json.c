@@ -1,0 +1,290 @@
+#include "fake_run.h"
+#include "record/run_record.h"
+
+/*
+ * What the tests write is left in this file of the current folder, for a
+ * validator to hold to the schemas: each text behind a line with its name.
+ */
+static const char samples_path[] = "report_samples.txt";
+
+/* Append one text to the samples. */
+static void keep(const char *name, const struct jr_buf *text)
+{
+    FILE *file = fopen(samples_path, "ae");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    (void)fprintf(file, "--- %s\n%s", name, text->data);
+    CU_ASSERT_EQUAL(fclose(file), 0);
+}
+
+static json_t *parse(const struct jr_buf *text)
+{
+    struct jr_error err = {0};
+    json_t *json = jr_json_parse(text->data, text->len, &err);
+    if (json == NULL)
+        printf("\n    %s\n", err.text);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+    return json;
+}
+
+static void keep_record(struct fake *fake)
+{
+    struct jr_record_facts facts = {0};
+    struct jr_error err = {0};
+    struct jr_buf text = JR_BUF_INIT;
+    static const bool dirty = true;
+    CU_ASSERT_EQUAL(
+        jr_record_facts_fill(&facts, &fake->arena, &fake->plan, &err), 0);
+    jr_record_run_json(&text, &facts);
+    keep("run", &text);
+    jr_record_facts_finish(&facts, &fake->report, &fake->outcome);
+    facts.commit = "0123456789012345678901234567890123456789";
+    facts.dirty = &dirty;
+    facts.spec = "train.yaml";
+    jr_buf_clear(&text);
+    jr_record_run_json(&text, &facts);
+    keep("run", &text);
+    jr_buf_release(&text);
+}
+
+/* Judge, write, keep, and hold `path` of results.json ("ranks.1.state") to the
+ * compact JSON that is expected there. */
+static void expect(struct fake *fake, const char *const (*expected)[2],
+                   size_t count)
+{
+    struct jr_buf text = JR_BUF_INIT;
+    fake_judge(fake);
+    jr_report_json(&text, &fake->report, &fake->plan, &fake->outcome, NULL);
+    keep("results", &text);
+    keep_record(fake);
+    json_t *json = parse(&text);
+    for (size_t i = 0; i < count; i++) {
+        json_t *at = json;
+        char path[128];
+        (void)snprintf(path, sizeof path, "%s", expected[i][0]);
+        char *rest = path, *key = NULL;
+        while (at != NULL && (key = strsep(&rest, ".")) != NULL)
+            at = json_is_array(at) ? json_array_get(at, strtoul(key, NULL, 10))
+                                   : json_object_get(at, key);
+        jr_buf_clear(&text);
+        if (at != NULL)
+            jr_json_print(&text, at, 0);
+        if (text.data == NULL || strcmp(text.data, expected[i][1]) != 0)
+            printf("\n    %s:", expected[i][0]);
+        JR_ASSERT_TEXT(text.data, expected[i][1]);
+    }
+    json_decref(json);
+    jr_buf_release(&text);
+    fake_end(fake);
+}
+
+#define EXPECT(fake, ...)                                                      \
+    do {                                                                       \
+        static const char *const expected[][2] = {__VA_ARGS__};                \
+        expect(fake, expected, sizeof expected / sizeof expected[0]);          \
+    } while (0)
+
+static void a_good_run(void)
+{
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake_write_rank(&fake, 0, "result.json", "{\"b\": [1, null], \"a\": 0.1}");
+    fake.ranks[1].device = "GPU-5";
+    fake.ends[1].max_rss_bytes = 4096;
+    fake.ends[1].dropped[1] = 5000000000;
+    EXPECT(
+        &fake, {"format_version", "1"},
+        {"run_id", "\"20261121-063012-digits-3f9c\""}, {"name", "\"digits\""},
+        {"fingerprint", "\"abc\""}, {"status", "\"succeeded\""},
+        {"exit_code", "0"}, {"attempt", "0"}, {"started", "1800000000.0"},
+        {"finished", "1800000010.0"}, {"seconds", "10.0"}, {"world_size", "2"},
+        {"processes_left", "0"}, {"root_cause", "null"}, {"ranks.1.rank", "1"},
+        {"ranks.1.host", "\"gpu07\""}, {"ranks.1.pid", "1001"},
+        {"ranks.1.device", "\"GPU-5\""}, {"ranks.0.device", "null"},
+        {"ranks.1.coordinates", "{\"model\": 0, \"pipeline\": 0, \"data\": 1}"},
+        {"ranks.1.state", "\"succeeded\""}, {"ranks.1.exit_code", "0"},
+        {"ranks.1.signal", "null"}, {"ranks.1.core_dumped", "false"},
+        {"ranks.1.seconds", "2.0"}, {"ranks.1.max_rss_bytes", "4096"},
+        {"ranks.1.dropped_bytes", "{\"stdout\": 0, \"stderr\": 5000000000}"},
+        {"ranks.0.max_rss_bytes", "null"},
+        {"ranks.1.stdout", "\"attempt_0/1/stdout.log\""},
+        {"ranks.1.error_file", "null"}, {"ranks.1.error", "null"},
+        {"ranks.0.result", "{\"b\": [1, null], \"a\": 0.1}"},
+        {"ranks.1.result", "null"}, {"ranks.1.result_error", "null"});
+}
+
+static void a_failure(void)
+{
+    struct fake fake;
+    fake_start(&fake, 4);
+    fake_signal(&fake, 1, 11);
+    fake.ends[1].core_dumped = true;
+    fake_exit(&fake, 3, 1);
+    fake.ends[3].ended_ns = fake.ends[1].ended_ns;
+    fake_stopped(&fake, 0);
+    fake.ends[2] = (struct jr_rank_outcome){0};
+    fake_write_rank(&fake, 1, "error.json", "{\"message\": \"E: x\"}");
+    EXPECT(&fake, {"status", "\"failed\""}, {"exit_code", "1"},
+           {"root_cause.rank", "1"}, {"root_cause.host", "\"gpu07\""},
+           {"root_cause.kind", "\"signal\""}, {"root_cause.exit_code", "null"},
+           {"root_cause.signal", "\"SIGSEGV\""},
+           {"root_cause.message", "\"E: x\""}, {"root_cause.together", "[3]"},
+           {"ranks.1.core_dumped", "true"}, {"ranks.1.state", "\"failed\""},
+           {"ranks.1.exit_code", "null"}, {"ranks.1.error", "\"E: x\""},
+           {"ranks.1.error_file", "\"attempt_0/1/error.json\""},
+           {"ranks.0.state", "\"stopped\""}, {"ranks.0.signal", "\"SIGTERM\""},
+           {"ranks.0.stop_signals", "[\"SIGTERM\"]"},
+           {"ranks.1.stop_signals", "[]"},
+           {"ranks.2.state", "\"not_started\""}, {"ranks.2.pid", "null"},
+           {"ranks.2.seconds", "null"}, {"ranks.3.state", "\"failed\""});
+}
+
+static void nothing_delivered(void)
+{
+    struct fake fake;
+    fake_start(&fake, 3);
+    fake.policy.results.stated = true;
+    fake_write_rank(&fake, 1, "result.json", "{}");
+    EXPECT(&fake, {"status", "\"incomplete\""}, {"exit_code", "5"},
+           {"root_cause.kind", "\"result\""}, {"root_cause.rank", "0"},
+           {"root_cause.message", "\"result.json was not written\""},
+           {"root_cause.together", "[2]"}, {"ranks.0.state", "\"incomplete\""},
+           {"ranks.0.result_error", "\"missing\""},
+           {"ranks.0.error", "\"result.json was not written\""});
+}
+
+static void no_such_program(void)
+{
+    struct fake fake;
+    fake_start(&fake, 1);
+    fake.ends[0] = (struct jr_rank_outcome){
+        .end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2};
+    fake.ranks[0].out_path = fake.ranks[0].err_path = NULL;
+    EXPECT(&fake, {"status", "\"launch_failed\""}, {"exit_code", "7"},
+           {"root_cause.kind", "\"start\""},
+           {"root_cause.message",
+            "\"could not execute './train': No such file or directory in /\""},
+           {"ranks.0.stdout", "null"}, {"ranks.0.pid", "null"});
+}
+
+static void stopped_by_a_signal(void)
+{
+    struct fake fake;
+    fake_start(&fake, 1);
+    fake_signal(&fake, 0, 37);
+    fake.ends[0].stopped_with = 37;
+    fake.outcome.stop_signal = 37;
+    EXPECT(&fake, {"status", "\"stopped\""}, {"exit_code", "165"},
+           {"root_cause.rank", "null"}, {"root_cause.kind", "\"signal\""},
+           {"root_cause.signal", "\"SIGRTMIN+3\""},
+           {"root_cause.message", "\"jobrun was stopped by SIGRTMIN+3\""},
+           {"ranks.0.signal", "\"SIGRTMIN+3\""});
+}
+
+static void out_of_time(void)
+{
+    struct fake fake;
+    fake_start(&fake, 1);
+    fake_stopped(&fake, 0);
+    fake.outcome.timed_out_by = JR_TIMEOUT_RUN;
+    fake.outcome.left = 1;
+    EXPECT(&fake, {"status", "\"timed_out\""}, {"exit_code", "6"},
+           {"root_cause.kind", "\"timeout\""}, {"processes_left", "1"},
+           {"root_cause.signal", "null"});
+}
+
+static void what_was_compared(void)
+{
+    static char *const names[] = {(char *)"a", (char *)"b"};
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake.policy.results.stated = true;
+    fake.policy.results.required = (char *)"none";
+    fake.policy.results.equal = (char **)names;
+    fake.policy.results.equal_count = 2;
+    EXPECT(&fake, {"compared", "{\"source\": \"result.json\", \"equal\": "
+                               "[\"a\", \"b\"], \"distinct\": []}"});
+    fake_start(&fake, 2);
+    fake.policy.results.stated = true;
+    fake.policy.results.required = (char *)"none";
+    fake.policy.results.distinct = (char **)names;
+    fake.policy.results.distinct_count = 1;
+    fake.ranks[1].result_path = "/data/own.json";
+    EXPECT(&fake, {"compared", "{\"source\": null, \"equal\": [], "
+                               "\"distinct\": [\"a\"]}"});
+    fake_start(&fake, 1);
+    EXPECT(&fake, {"compared", "null"});
+}
+
+static void a_killed_runner(void)
+{
+    struct fake fake;
+    fake_start(&fake, 1);
+    fake.outcome.runner_signal = 9;
+    fake.ends[0].end = JR_END_NONE;
+    EXPECT(&fake, {"status", "\"launch_failed\""}, {"exit_code", "7"},
+           {"root_cause.message", "\"jobrun's runner was killed by SIGKILL\""},
+           {"ranks.0.state", "\"stopped\""},
+           {"jobrun_killed", "{\"process\": \"runner\", \"pid\": null, "
+                                    "\"signal\": \"SIGKILL\"}"});
+}
+
+static void a_killed_guard(void)
+{
+    static const char killed[] = "{\"process\": \"guard\", \"pid\": 4711, "
+                                 "\"signal\": \"SIGKILL\"}";
+    struct fake fake;
+    fake_start(&fake, 1);
+    EXPECT(&fake, {"jobrun_killed", "null"});
+    fake_start(&fake, 1);
+    fake.outcome.guard_pid = 4711;
+    fake.outcome.guard_signal = 9;
+    EXPECT(&fake, {"status", "\"launch_failed\""}, {"exit_code", "7"},
+           {"root_cause.kind", "\"signal\""},
+           {"root_cause.rank", "null"},
+           {"root_cause.signal", "\"SIGKILL\""},
+           {"root_cause.message",
+            "\"jobrun's guard (pid 4711) was killed by SIGKILL\""},
+           {"jobrun_killed", killed});
+    fake_start(&fake, 1);
+    fake.outcome.guard_pid = 4711;
+    EXPECT(&fake, {"root_cause.message",
+                   "\"jobrun's guard (pid 4711) was killed\""},
+           {"root_cause.signal", "null"});
+    fake_start(&fake, 1);
+    fake.outcome.stop_signal = 15;
+    fake.outcome.guard_pid = 4711;
+    fake.outcome.guard_signal = 9;
+    EXPECT(&fake, {"status", "\"stopped\""}, {"exit_code", "143"},
+           {"root_cause.message",
+            "\"jobrun was stopped by SIGTERM, and then jobrun's guard (pid "
+            "4711) was killed by SIGKILL\""},
+           {"jobrun_killed", killed});
+}
+
+static void one_rank_a_line(void)
+{
+    struct fake fake;
+    struct jr_buf text = JR_BUF_INIT;
+    fake_start(&fake, 8);
+    fake_judge(&fake);
+    jr_report_json(&text, &fake.report, &fake.plan, &fake.outcome, NULL);
+    size_t lines = 0, ranks = 0;
+    for (const char *at = text.data; (at = strchr(at, '\n')) != NULL; lines++)
+        ranks += strncmp(++at, "    {\"rank\": ", 13) == 0;
+    CU_ASSERT_EQUAL(ranks, 8);
+    CU_ASSERT_EQUAL(lines, 1 + 21 + 1 + 8 + 1 + 1);
+    jr_buf_release(&text);
+    fake_end(&fake);
+}
+
+static void begins_afresh(void)
+{
+    (void)unlink(samples_path);
+    CU_ASSERT_EQUAL(access(samples_path, F_OK), -1);
+}
+
+JR_UNIT_MAIN("json", CASE(begins_afresh), CASE(a_good_run), CASE(a_failure),
+             CASE(nothing_delivered), CASE(no_such_program),
+             CASE(stopped_by_a_signal), CASE(out_of_time),
+             CASE(what_was_compared), CASE(a_killed_runner),
+             CASE(a_killed_guard), CASE(one_rank_a_line))

@@ -1,0 +1,100 @@
+/* What nodes tell of their devices and CPUs, and what a job makes of it. */
+#include "unit.h"
+
+#include "case.h"
+#include "resolve/node_resources.h"
+
+static void takes_nothing_else(void)
+{
+    static const char *const texts[] = {
+        "",
+        "null",
+        "[]",
+        "{}",
+        "{\"threads\": 0}",
+        "{\"threads\": -1}",
+        "{\"threads\": 4294967296}",
+        "{\"threads\": \"2\"}",
+        "{\"threads\": 2, \"devices\": \"0\"}",
+        "{\"threads\": 2, \"devices\": [0]}",
+        "{\"threads\": 2, \"devices\": [\"0\", null]}",
+        "{\"threads\": 2, \"cpus\": {}}",
+        "{\"threads\": 2, \"cpus\": [\"0\", [\"1\"]]}",
+        "{\"threads\": 2",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct jr_arena arena = JR_ARENA_INIT;
+        struct jr_seats seats = {.threads = 77};
+        CU_ASSERT_EQUAL(
+            jr_seats_read(&seats, &arena, texts[i], strlen(texts[i])), -1);
+        CU_ASSERT_EQUAL(seats.threads, 77);
+        jr_arena_release(&arena);
+    }
+}
+
+static void tells_what_it_reads(void)
+{
+    char *devices[] = {(char *)"4", (char *)"GPU-\"5\""};
+    char *slots[] = {(char *)"0-3", (char *)"0-3", (char *)"8"};
+    const struct jr_seats told = {.devices = devices,
+                                  .devices_count = 2,
+                                  .device_model = "X1",
+                                  .slots = slots,
+                                  .slots_count = 3,
+                                  .threads = 12};
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct jr_arena arena = JR_ARENA_INIT;
+    struct jr_seats seats;
+    jr_seats_tell(&text, &told);
+    CU_ASSERT_EQUAL_FATAL(jr_seats_read(&seats, &arena, text.data, text.len),
+                          0);
+    CU_ASSERT_EQUAL(seats.threads, 12);
+    CU_ASSERT_EQUAL_FATAL(seats.devices_count, 2);
+    JR_ASSERT_TEXT(seats.devices[1], "GPU-\"5\"");
+    JR_ASSERT_TEXT(seats.device_model, "X1");
+    CU_ASSERT_EQUAL_FATAL(seats.slots_count, 3);
+    JR_ASSERT_TEXT(seats.slots[0], "0-3");
+    CU_ASSERT_PTR_EQUAL(seats.slots[0], seats.slots[1]);
+    JR_ASSERT_TEXT(seats.slots[2], "8");
+    jr_arena_release(&arena);
+
+    jr_buf_clear(&text);
+    jr_seats_tell(&text, &(struct jr_seats){.threads = 1});
+    CU_ASSERT_TRUE(text.len < 20);
+    CU_ASSERT_EQUAL(jr_seats_read(&seats, &arena, text.data, text.len), 0);
+    CU_ASSERT_TRUE(seats.devices_count == 0 && seats.slots_count == 0);
+    CU_ASSERT_PTR_NULL(seats.device_model);
+    jr_arena_release(&arena);
+}
+
+/* The resolved spec of two nodes of which the second has `theirs`. */
+static void check_spec(char **theirs, uint32_t count, const char *devices,
+                       const char *explained)
+{
+    JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
+    struct scene scene;
+    scene_open(&scene, "nodes: 2\n", &(struct facts){.on = "2x2:H100"});
+    struct jr_job *job = &scene.resolution.job;
+    CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
+    struct jr_seats each[2] = {*jr_seats_of(job, 0), *jr_seats_of(job, 1)};
+    each[1].devices = theirs;
+    each[1].devices_count = count;
+    jr_seats_take(&scene.resolution, each);
+    CU_ASSERT_EQUAL(jr_seats_of(job, 1)->devices_count, count);
+    jr_resolution_emit(&text, &scene.resolution, scene.file);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text.data, devices));
+    JR_ASSERT_TEXT(scene_value(&scene, "devices", 7), explained);
+    scene_close(&scene);
+}
+
+static void the_resolved_spec_is_for_all_nodes(void)
+{
+    char *alike[] = {(char *)"0", (char *)"1"};
+    char *others[] = {(char *)"4", (char *)"5"};
+    check_spec(alike, 2, "\ndevices: [0, 1]\n", "0,1");
+    check_spec(others, 2, "\ndevices: all\n", "all");
+    check_spec(alike, 1, "\ndevices: all\n", "all");
+}
+
+JR_UNIT_MAIN("seats", CASE(takes_nothing_else), CASE(tells_what_it_reads),
+             CASE(the_resolved_spec_is_for_all_nodes))

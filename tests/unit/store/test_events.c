@@ -1,0 +1,162 @@
+#include "store/events.h"
+#include "unit.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/json.h"
+
+static void writes_lines_of_json(void)
+{
+    char folder[] = "/tmp/jobrun-events-XXXXXX";
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    int dir = open(folder, O_RDONLY | O_DIRECTORY);
+    struct jr_events events;
+    struct jr_buf held = JR_BUF_INIT;
+    jr_events_open(&events, dir, 0600);
+    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_RANK_STARTED, .rank = 3,
+                                              .pid = 42, .left = 5});
+    CU_ASSERT_EQUAL(jr_io_read_file(&held, dir, "events.jsonl", 4096, NULL), 0);
+    CU_ASSERT_EQUAL(held.len, 0);
+    jr_events_flush(&events);
+    jr_events_flush(&events);
+    jr_events_close(&events);
+    /* A second writer, the guard, adds to it. */
+    jr_events_open(&events, dir, 0600);
+    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_GUARD_LOST});
+    jr_events_close(&events);
+    jr_buf_clear(&held);
+    CU_ASSERT_EQUAL(jr_io_read_file(&held, dir, "events.jsonl", 4096, NULL), 0);
+    char *end = strchr(held.data, '\n');
+    CU_ASSERT_PTR_NOT_NULL_FATAL(end);
+    json_t *first = jr_json_parse(held.data, (size_t)(end - held.data), NULL);
+    json_t *second =
+        jr_json_parse(end + 1, held.len - (size_t)(end + 2 - held.data), NULL);
+    JR_ASSERT_TEXT(json_string_value(json_object_get(first, "event")),
+                   "rank_started");
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(first, "pid")), 42);
+    CU_ASSERT_EQUAL(json_object_size(first), 5);
+    CU_ASSERT_TRUE(json_integer_value(json_object_get(second, "ns")) >=
+                   json_integer_value(json_object_get(first, "ns")));
+    CU_ASSERT_EQUAL(json_object_size(second), 3);
+    json_decref(first);
+    json_decref(second);
+    jr_buf_release(&held);
+    (void)unlinkat(dir, "events.jsonl", 0);
+    (void)close(dir);
+    (void)rmdir(folder);
+}
+
+static void does_without_a_file(void)
+{
+    struct jr_events events;
+    jr_events_open(&events, -1, 0600);
+    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_STOP});
+    CU_ASSERT_EQUAL(events.lines.len, 0);
+    jr_events_flush(&events);
+    jr_events_close(&events);
+    CU_ASSERT_EQUAL(events.fd, -1);
+}
+
+static struct jr_event read_event(const char *text)
+{
+    struct jr_event event;
+    CU_ASSERT_TRUE_FATAL(jr_event_read(&event, text, strlen(text)));
+    return event;
+}
+
+/* Each event, with members of its own, through a line and back. */
+static void each_is_read_as_it_was_written(void)
+{
+#define NAME(name, word, says, may, kind, told, help) JR_EVENT_##name,
+    static const enum jr_event_name names[] = {JR_EVENTS(NAME)};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+        struct jr_buf again JR_BUF_CLEANUP = JR_BUF_INIT;
+        struct jr_event event = {
+            .name = names[i], .says = UINT32_MAX, .ns = 5000000000,
+            .wall_ns = UINT64_C(1800000000123000000), .rank = 3, .pid = 42,
+            .stream = 2, .exit_code = 7, .signal = 15, .returned = true,
+            .stage = JR_STAGE_EXEC, .error = 28, .timeout = JR_TIMEOUT_EXIT,
+            .injection = JR_INJECT_KILL, .signalled = 4, .running = 5,
+            .attempt = 6, .wait_ms = 1500, .master_port = 29500,
+            .processes = 8, .left = 9, .node = 10, .nodes = 11,
+            .heard = 1ULL << 40, .told = 13, .ago_ns = 14};
+        jr_event_put(&text, &event);
+        struct jr_event got = read_event(text.data);
+        CU_ASSERT_EQUAL(got.name, names[i]);
+        CU_ASSERT_EQUAL(got.ns, event.ns);
+        CU_ASSERT_EQUAL(got.wall_ns, event.wall_ns);
+        CU_ASSERT_NOT_EQUAL(got.says & JR_SAYS(NODE), 0);
+        jr_event_put(&again, &got);
+        JR_ASSERT_TEXT(again.data, text.data);
+        CU_ASSERT_PTR_NOT_NULL(jr_event_words(names[i]));
+    }
+}
+
+static void an_end_has_a_code_or_a_signal(void)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_event_put(&text, &(struct jr_event){.name = JR_EVENT_RANK_ENDED, .pid = 1,
+                                           .exit_code = -1, .signal = 64});
+    CU_ASSERT_PTR_NOT_NULL(strstr(
+        text.data, "\"exit_code\":null,\"signal\":\"SIGRTMIN+30\"}\n"));
+    struct jr_event got = read_event(text.data);
+    CU_ASSERT_EQUAL(got.signal, 64);
+    CU_ASSERT_EQUAL(got.says & JR_SAYS(EXIT_CODE), 0);
+    CU_ASSERT_EQUAL(got.exit_code, -1);
+    jr_buf_clear(&text);
+    jr_event_put(&text, &(struct jr_event){.name = JR_EVENT_RANK_ENDED, .pid = 1});
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(text.data, "\"exit_code\":0,\"signal\":null}\n"));
+}
+
+static void what_it_may_say_is_said_where_it_is_meant(void)
+{
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_event_put(&text, &(struct jr_event){.name = JR_EVENT_TIMEOUT,
+                                           .timeout = JR_TIMEOUT_RUN});
+    CU_ASSERT_PTR_NOT_NULL(strstr(text.data, "\"timeout\":\"run\"}\n"));
+    CU_ASSERT_EQUAL(read_event(text.data).says, JR_SAYS(TIMEOUT));
+    jr_buf_clear(&text);
+    jr_event_put(&text, &(struct jr_event){.name = JR_EVENT_TIMEOUT,
+                                           .says = JR_SAYS(RANK),
+                                           .timeout = JR_TIMEOUT_EXIT});
+    CU_ASSERT_EQUAL(read_event(text.data).says,
+                    JR_SAYS(TIMEOUT) | JR_SAYS(RANK));
+}
+
+/* What earlier builds wrote, a head among them, and what none did. */
+static void odd_lines_are_read_as_far_as_they_go(void)
+{
+    struct jr_event event = read_event(
+        "{\"event\": \"rank_ended\", \"ns\": 7, \"rank\": 3, \"pid\": 5, "
+        "\"exit_code\": 1, \"signal\": null, \"node\": 2, \"more\": [1]}");
+    CU_ASSERT_EQUAL(event.name, JR_EVENT_RANK_ENDED);
+    CU_ASSERT_EQUAL(event.rank, 3);
+    CU_ASSERT_EQUAL(event.exit_code, 1);
+    CU_ASSERT_EQUAL(event.node, 2);
+    CU_ASSERT_EQUAL(event.wall_ns, 0);
+    event = read_event("{\"event\": \"of tomorrow\", \"rank\": 3}");
+    CU_ASSERT_EQUAL(event.name, JR_EVENT_UNKNOWN);
+    CU_ASSERT_PTR_NULL(jr_event_words(event.name));
+    CU_ASSERT_EQUAL(jr_event_kind(event.name), 0);
+    event = read_event("{\"event\": \"rank_started\", \"rank\": -1, "
+                       "\"pid\": 1e3, \"ns\": \"7\"}");
+    CU_ASSERT_EQUAL(event.says, 0);
+    CU_ASSERT_EQUAL(event.ns, 0);
+    event = read_event("{\"event\": \"timeout\", \"timeout\": \"none\"}");
+    CU_ASSERT_EQUAL(event.says, 0);
+    static const char *const none[] = {
+        "", "{", "[]", "{}", "{\"event\": 1}", "{\"ns\": 1}", "null"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        CU_ASSERT_FALSE(jr_event_read(&event, none[i], strlen(none[i])));
+}
+
+JR_UNIT_MAIN("events", CASE(writes_lines_of_json), CASE(does_without_a_file),
+             CASE(each_is_read_as_it_was_written),
+             CASE(an_end_has_a_code_or_a_signal),
+             CASE(what_it_may_say_is_said_where_it_is_meant),
+             CASE(odd_lines_are_read_as_far_as_they_go))

@@ -1,0 +1,117 @@
+#include "store/outcome_codec.h"
+
+#include <signal.h>
+
+#include "unit.h"
+
+/* Every member has a row: what is in none comes back as 0. */
+static void the_message_has_every_member(void)
+{
+#if defined(__has_builtin) && __has_builtin(__builtin_clear_padding)
+    struct jr_rank_outcome rank, got;
+    memset(&rank, 1, sizeof rank);
+    memset(&got, 0, sizeof got);
+    rank.end = JR_END_LOST;
+    rank.stage = JR_STAGE_EXEC;
+    rank.injection = JR_INJECT_OOM;
+    rank.skew_ns = 0; /* is of who receives it */
+    __builtin_clear_padding(&rank);
+    json_t *sent = jr_outcome_pack_rank(&rank);
+    CU_ASSERT_EQUAL(jr_outcome_unpack_rank(&got, sent), 0);
+    json_decref(sent);
+    CU_ASSERT_EQUAL(memcmp(&rank, &got, sizeof rank), 0);
+#endif
+}
+
+/* Through results.json and back. */
+static struct jr_rank_outcome written(const struct jr_rank_outcome *rank)
+{
+    struct jr_rank_outcome got = {0};
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_char(&text, '{');
+    jr_outcome_put(&text, rank);
+    jr_buf_char(&text, '}');
+    json_t *json = jr_json_parse(text.data, text.len, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+    json_t *properties = json_object(), *required = json_array();
+    jr_outcome_schema(properties, required);
+    CU_ASSERT_EQUAL(json_object_size(json), json_array_size(required));
+    for (size_t i = 0; i < json_array_size(required); i++)
+        CU_ASSERT_PTR_NOT_NULL(json_object_get(
+            json, json_string_value(json_array_get(required, i))));
+    json_decref(properties);
+    json_decref(required);
+    jr_outcome_get(&got, json);
+    json_decref(json);
+    return got;
+}
+
+static void results_keep_how_it_ended(void)
+{
+    static const struct jr_rank_outcome ranks[] = {
+        {0},
+        {.pid = 7, .end = JR_END_EXITED, .ended_ns = 1500000},
+        {.pid = 7, .end = JR_END_EXITED, .exit_code = 3, .cpu_ns = 2000,
+         .max_rss_bytes = 4096, .dropped = {1, 5000000000}},
+        {.pid = 7, .end = JR_END_SIGNALED, .signal = SIGSEGV,
+         .core_dumped = true},
+        {.pid = 7, .end = JR_END_SIGNALED, .signal = SIGKILL, .oom = true},
+        {.pid = 7, .end = JR_END_SIGNALED, .signal = SIGKILL,
+         .stopped_with = SIGTERM, .killed = true},
+        {.pid = 7, .stopped_with = SIGKILL, .killed = true},
+        {.end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2},
+        {.end = JR_END_START, .stage = JR_STAGE_LATE},
+        {.pid = 7, .end = JR_END_LOST},
+        {.pid = 7, .end = JR_END_EXITED, .injected = true,
+         .injection = JR_INJECT_KILL},
+        {.pid = 7, .end = JR_END_EXITED, .injected = true,
+         .injection = JR_INJECT_OOM},
+    };
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        struct jr_rank_outcome got = written(&ranks[i]);
+        struct jr_buf one JR_BUF_CLEANUP = JR_BUF_INIT;
+        struct jr_buf other JR_BUF_CLEANUP = JR_BUF_INIT;
+        jr_outcome_put(&one, &ranks[i]);
+        jr_outcome_put(&other, &got);
+        JR_ASSERT_TEXT(other.data, one.data);
+        CU_ASSERT_EQUAL(got.end, ranks[i].end);
+        CU_ASSERT_EQUAL(got.stage, ranks[i].stage);
+        CU_ASSERT_EQUAL(got.start_errno, ranks[i].start_errno);
+        CU_ASSERT_EQUAL(got.oom, ranks[i].oom);
+        CU_ASSERT_EQUAL(got.killed, ranks[i].killed);
+        CU_ASSERT_EQUAL(got.injection, ranks[i].injection);
+        CU_ASSERT_EQUAL(got.dropped[1], ranks[i].dropped[1]);
+    }
+}
+
+/* Records of before there were words for it. */
+static void how_it_ended_is_found_in_old_records(void)
+{
+    static const struct {
+        const char *text;
+        enum jr_end end;
+    } cases[] = {
+        {"{\"state\": \"succeeded\", \"pid\": 7, \"exit_code\": 0}",
+         JR_END_EXITED},
+        {"{\"state\": \"failed\", \"pid\": 7, \"exit_code\": null, \"signal\": "
+         "\"SIGKILL\"}",
+         JR_END_SIGNALED},
+        {"{\"state\": \"failed\", \"pid\": null}", JR_END_START},
+        {"{\"state\": \"after_first_failure\", \"pid\": 7}", JR_END_LOST},
+        {"{\"state\": \"not_started\", \"pid\": null}", JR_END_NONE},
+        {"{\"state\": \"stopped\", \"pid\": 7}", JR_END_NONE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct jr_rank_outcome got = {0};
+        json_t *json =
+            jr_json_parse(cases[i].text, strlen(cases[i].text), NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(json);
+        jr_outcome_get(&got, json);
+        CU_ASSERT_EQUAL(got.end, cases[i].end);
+        json_decref(json);
+    }
+}
+
+JR_UNIT_MAIN("outcome_fields", CASE(the_message_has_every_member),
+             CASE(results_keep_how_it_ended),
+             CASE(how_it_ended_is_found_in_old_records))
