@@ -97,7 +97,7 @@ static const char *group_below_mount(const char *root, const char *group)
 
 /* Where the controller's hierarchy is mounted so that it shows the group, and
  * the group below it; failing that, a mount that shows other ones. */
-static void find_mount(struct jr_hierarchy *found, char *mounts,
+static void find_mount(struct jr_cgroup_hierarchy *found, char *mounts,
                        const char *controller, const char *group)
 {
     const char *type = controller == NULL ? "cgroup2" : "cgroup";
@@ -117,10 +117,10 @@ static void find_mount(struct jr_hierarchy *found, char *mounts,
     }
 }
 
-struct jr_hierarchy jr_hierarchy_find(char *groups, char *mounts,
-                                      const char *controller)
+struct jr_cgroup_hierarchy jr_cgroup_hierarchy_find(char *groups, char *mounts,
+                                                    const char *controller)
 {
-    struct jr_hierarchy found = {.leaf = ""};
+    struct jr_cgroup_hierarchy found = {.leaf = ""};
     const char *group = own_group(groups, controller, &found.v2);
     if (group != NULL)
         find_mount(&found, mounts, found.v2 ? NULL : controller, group);

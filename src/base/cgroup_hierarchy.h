@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-struct jr_hierarchy {
+struct jr_cgroup_hierarchy {
     bool v2;
     bool shown;        /* `leaf` is the process's own group. Else the mount
                           shows other ones, as in a container: its topmost is
@@ -20,7 +20,7 @@ struct jr_hierarchy {
 /* Find the hierarchy of `controller` ("cpu", "memory"; NULL: the one of version
  * 2). Both texts are changed, and what is found points into them; NULL texts
  * have nothing in them. */
-struct jr_hierarchy jr_hierarchy_find(char *groups, char *mounts,
-                                      const char *controller);
+struct jr_cgroup_hierarchy jr_cgroup_hierarchy_find(char *groups, char *mounts,
+                                                    const char *controller);
 
 #endif

@@ -13,7 +13,7 @@ static unsigned smaller_of(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-unsigned jr_word_edits(const char *a, const char *b, unsigned limit)
+unsigned jr_edit_distance(const char *a, const char *b, unsigned limit)
 {
     /* rows[i % 3][j]: edits from the first i of `a` to the first j of `b`. */
     unsigned rows[3][LONGEST + 1];
@@ -42,12 +42,12 @@ static unsigned most_edits(const char *word)
     return len <= 4 ? 1 : len <= 8 ? 2 : 3;
 }
 
-const char *jr_word_nearest(const char *word, const char *const *candidates)
+const char *jr_did_you_mean(const char *word, const char *const *candidates)
 {
     unsigned best_edits = most_edits(word) + 1;
     const char *best = NULL;
     for (; *candidates != NULL; candidates++) {
-        unsigned edits = jr_word_edits(word, *candidates, best_edits);
+        unsigned edits = jr_edit_distance(word, *candidates, best_edits);
         /* two slips are no likely beginning of a word */
         if (edits < best_edits && (edits < 2 || **candidates == *word)) {
             best_edits = edits;
@@ -57,16 +57,16 @@ const char *jr_word_nearest(const char *word, const char *const *candidates)
     return best;
 }
 
-bool jr_word_is_near(const char *word, const char *const *candidates)
+bool jr_did_you_mean_near(const char *word, const char *const *candidates)
 {
-    const char *best = jr_word_nearest(word, candidates);
+    const char *best = jr_did_you_mean(word, candidates);
     if (best == NULL)
         return false;
     unsigned most = most_edits(word);
-    unsigned limit = smaller_of(jr_word_edits(word, best, most) + 1, most);
+    unsigned limit = smaller_of(jr_edit_distance(word, best, most) + 1, most);
     for (; *candidates != NULL; candidates++)
         if (strcmp(*candidates, best) != 0 &&
-            jr_word_edits(word, *candidates, limit) <= limit)
+            jr_edit_distance(word, *candidates, limit) <= limit)
             return false;
     return true;
 }

@@ -15,23 +15,23 @@ enum {
     BEFORE = 8          /* bytes that stay before a difference */
 };
 
-void jr_contrast_release(struct jr_contrast *contrast)
+void jr_diff_table_release(struct jr_diff_table *contrast)
 {
     jr_arena_release(&contrast->arena);
-    *contrast = JR_CONTRAST_INIT;
+    *contrast = JR_DIFF_TABLE_INIT;
 }
 
-struct jr_contrast_row *jr_contrast_add(struct jr_contrast *contrast,
-                                        const char *name)
+struct jr_diff_table_row *jr_diff_table_add(struct jr_diff_table *contrast,
+                                            const char *name)
 {
-    struct jr_contrast_row *row = jr_arena_push(
+    struct jr_diff_table_row *row = jr_arena_push(
         &contrast->arena, &contrast->rows, &contrast->count, sizeof *row);
     if (row != NULL)
         row->name = jr_arena_strdup(&contrast->arena, name);
     return row;
 }
 
-bool jr_contrast_differs(const struct jr_contrast_row *row)
+bool jr_diff_table_differs(const struct jr_diff_table_row *row)
 {
     if (row->a.value == NULL || row->b.value == NULL)
         return row->a.value != row->b.value;
@@ -79,7 +79,7 @@ static void add_value_excerpt(struct jr_buf *out, const char *value,
 }
 
 static void add_side_origin(struct jr_buf *out,
-                            const struct jr_contrast_side *side)
+                            const struct jr_diff_table_side *side)
 {
     if (side->value != NULL && side->at.line != 0 && side->at.source != NULL)
         jr_buf_printf(out, "%s:%u", side->at.source->name, side->at.line);
@@ -88,8 +88,8 @@ static void add_side_origin(struct jr_buf *out,
 }
 
 static void add_side_value(struct jr_buf *out,
-                           const struct jr_contrast_side *side,
-                           const struct jr_contrast_side *other, size_t most)
+                           const struct jr_diff_table_side *side,
+                           const struct jr_diff_table_side *other, size_t most)
 {
     if (side->value == NULL)
         jr_buf_char(out, '-');
@@ -98,8 +98,8 @@ static void add_side_value(struct jr_buf *out,
 }
 
 static void add_side_cell(struct jr_buf *cells,
-                          const struct jr_contrast_side *side,
-                          const struct jr_contrast_side *other)
+                          const struct jr_diff_table_side *side,
+                          const struct jr_diff_table_side *other)
 {
     JR_BUF_CLEANUP struct jr_buf value = JR_BUF_INIT, from = JR_BUF_INIT;
     add_side_value(&value, side, other, MOST);
@@ -111,15 +111,15 @@ static void add_side_cell(struct jr_buf *cells,
     cells->failed = cells->failed || value.failed || from.failed;
 }
 
-void jr_contrast_text(struct jr_buf *out, const struct jr_contrast *contrast,
-                      const char *title)
+void jr_diff_table_text(struct jr_buf *out,
+                        const struct jr_diff_table *contrast, const char *title)
 {
     JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
     if (contrast->count == 0)
         return;
     jr_buf_printf(&cells, "%s\tA\t\tB\t\n", title);
     for (size_t i = 0; i < contrast->count; i++) {
-        const struct jr_contrast_row *row = &contrast->rows[i];
+        const struct jr_diff_table_row *row = &contrast->rows[i];
         jr_buf_safe(&cells, row->name);
         add_side_cell(&cells, &row->a, &row->b);
         add_side_cell(&cells, &row->b, &row->a);
@@ -150,7 +150,7 @@ static void add_references(struct jr_buf *out, const struct jr_buf *text)
     }
 }
 
-void jr_contrast_code(struct jr_buf *out, const char *text)
+void jr_diff_table_code(struct jr_buf *out, const char *text)
 {
     JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
     jr_buf_safe(&shown, text);
@@ -164,8 +164,9 @@ void jr_contrast_code(struct jr_buf *out, const char *text)
     out->failed = out->failed || shown.failed;
 }
 
-static void add_comment(struct jr_buf *out, const struct jr_contrast_side *side,
-                        const struct jr_contrast_side *other)
+static void add_comment(struct jr_buf *out,
+                        const struct jr_diff_table_side *side,
+                        const struct jr_diff_table_side *other)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (side->value == NULL) {
@@ -174,27 +175,28 @@ static void add_comment(struct jr_buf *out, const struct jr_contrast_side *side,
     }
     jr_buf_char(out, ' ');
     add_side_value(&text, side, other, MOST_COMMENT);
-    jr_contrast_code(out, text.len == 0 ? "" : text.data);
+    jr_diff_table_code(out, text.len == 0 ? "" : text.data);
     jr_buf_clear(&text);
     add_side_origin(&text, side);
     if (text.len > 0) {
         jr_buf_str(out, " ");
-        jr_contrast_code(out, text.data);
+        jr_diff_table_code(out, text.data);
     }
     out->failed = out->failed || text.failed;
     jr_buf_str(out, " |");
 }
 
-void jr_contrast_markdown(struct jr_buf *out,
-                          const struct jr_contrast *contrast, const char *title)
+void jr_diff_table_markdown(struct jr_buf *out,
+                            const struct jr_diff_table *contrast,
+                            const char *title)
 {
     if (contrast->count == 0)
         return;
     jr_buf_printf(out, "| %s | A | B |\n|---|---|---|\n", title);
     for (size_t i = 0; i < contrast->count; i++) {
-        const struct jr_contrast_row *row = &contrast->rows[i];
+        const struct jr_diff_table_row *row = &contrast->rows[i];
         jr_buf_str(out, "| ");
-        jr_contrast_code(out, row->name);
+        jr_diff_table_code(out, row->name);
         jr_buf_str(out, " |");
         add_comment(out, &row->a, &row->b);
         add_comment(out, &row->b, &row->a);
@@ -202,7 +204,7 @@ void jr_contrast_markdown(struct jr_buf *out,
     }
 }
 
-static json_t *diff_side_json(const struct jr_contrast_side *side)
+static json_t *diff_side_json(const struct jr_diff_table_side *side)
 {
     if (side->value == NULL)
         return json_null();
@@ -218,11 +220,11 @@ static json_t *diff_side_json(const struct jr_contrast_side *side)
     return object;
 }
 
-json_t *jr_contrast_json(const struct jr_contrast *contrast)
+json_t *jr_diff_table_json(const struct jr_diff_table *contrast)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < contrast->count; i++) {
-        const struct jr_contrast_row *row = &contrast->rows[i];
+        const struct jr_diff_table_row *row = &contrast->rows[i];
         json_t *object = json_object();
         jr_json_set_str(object, "field", row->name);
         jr_json_set_str(object, "part", row->part);

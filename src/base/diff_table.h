@@ -12,53 +12,54 @@
 #include "base/json.h"
 
 /* One side of a row. */
-struct jr_contrast_side {
+struct jr_diff_table_side {
     const char *value; /* NULL: there is none */
     struct jr_span at; /* where it is stated; line 0: nowhere */
     const char *from;  /* where else it comes from; NULL: nothing to say */
 };
 
-struct jr_contrast_row {
+struct jr_diff_table_row {
     const char *name;
-    struct jr_contrast_side a, b;
+    struct jr_diff_table_side a, b;
     const char *part; /* what the row is about, a word for programs; or NULL */
 };
 
-struct jr_contrast {
+struct jr_diff_table {
     struct jr_arena arena; /* for what the rows point at */
-    struct jr_contrast_row *rows;
+    struct jr_diff_table_row *rows;
     size_t count;
 };
 
-#define JR_CONTRAST_INIT ((struct jr_contrast){0})
+#define JR_DIFF_TABLE_INIT ((struct jr_diff_table){0})
 
-void jr_contrast_release(struct jr_contrast *contrast);
+void jr_diff_table_release(struct jr_diff_table *contrast);
 
 /* Add a row, all of it zero but for the name, which is copied. NULL without
  * memory. */
-struct jr_contrast_row *jr_contrast_add(struct jr_contrast *contrast,
-                                        const char *name);
+struct jr_diff_table_row *jr_diff_table_add(struct jr_diff_table *contrast,
+                                            const char *name);
 
 /* Whether a row's values differ. */
-bool jr_contrast_differs(const struct jr_contrast_row *row);
+bool jr_diff_table_differs(const struct jr_diff_table_row *row);
 
 /* Append a table under `title`, which is the head of the names' column. Long
  * values are cut around the place where they begin to differ. Nothing where
  * there are no rows. */
-void jr_contrast_text(struct jr_buf *out, const struct jr_contrast *contrast,
-                      const char *title);
+void jr_diff_table_text(struct jr_buf *out,
+                        const struct jr_diff_table *contrast,
+                        const char *title);
 
 /* The same as a table of GitHub and GitLab Markdown, in which nothing of a
  * value or a name is markup. */
-void jr_contrast_markdown(struct jr_buf *out,
-                          const struct jr_contrast *contrast,
-                          const char *title);
+void jr_diff_table_markdown(struct jr_buf *out,
+                            const struct jr_diff_table *contrast,
+                            const char *title);
 
 /* Append text to Markdown, as code, whatever it holds. */
-void jr_contrast_code(struct jr_buf *out, const char *text);
+void jr_diff_table_code(struct jr_buf *out, const char *text);
 
 /* The rows as an array of objects: field, part, and a and b, which are null or
  * have value, from, file, line and column. */
-json_t *jr_contrast_json(const struct jr_contrast *contrast);
+json_t *jr_diff_table_json(const struct jr_diff_table *contrast);
 
 #endif

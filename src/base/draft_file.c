@@ -17,9 +17,9 @@ enum { PIECE = 4096, FEW = 64 * 1024 };
 static const int FLAGS =
     O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
-static void name_hidden(char out[static JR_DRAFT_NAME], const char *name)
+static void name_hidden(char out[static JR_DRAFT_FILE_NAME], const char *name)
 {
-    (void)snprintf(out, JR_DRAFT_NAME, ".%s", name);
+    (void)snprintf(out, JR_DRAFT_FILE_NAME, ".%s", name);
 }
 
 /* Zeros reserve as well as fallocate(2) does, and for few of them they cost a
@@ -34,9 +34,10 @@ static void write_zeros(int fd, uint64_t bytes)
     (void)!writev(fd, pieces, count);
 }
 
-void jr_draft_reserve(int dir_fd, const char *name, uint64_t bytes, mode_t mode)
+void jr_draft_file_reserve(int dir_fd, const char *name, uint64_t bytes,
+                           mode_t mode)
 {
-    char hidden[JR_DRAFT_NAME];
+    char hidden[JR_DRAFT_FILE_NAME];
     name_hidden(hidden, name);
     JR_CLOSE int fd = openat(dir_fd, hidden, FLAGS | O_CREAT | O_EXCL, mode);
     if (fd < 0)
@@ -56,10 +57,10 @@ static bool is_own_file(int fd)
            st.st_uid == geteuid();
 }
 
-int jr_draft_open(struct jr_draft *ret, int dir_fd, const char *name,
-                  mode_t mode, struct jr_error *err)
+int jr_draft_file_open(struct jr_draft_file *ret, int dir_fd, const char *name,
+                       mode_t mode, struct jr_error *err)
 {
-    struct jr_draft draft = {.dir_fd = dir_fd, .name = name};
+    struct jr_draft_file draft = {.dir_fd = dir_fd, .name = name};
     name_hidden(draft.hidden, name);
     draft.fd = openat(dir_fd, draft.hidden, FLAGS);
     if (draft.fd >= 0 && !is_own_file(draft.fd)) {
@@ -72,15 +73,15 @@ int jr_draft_open(struct jr_draft *ret, int dir_fd, const char *name,
     }
     if (draft.fd < 0 || fchmod(draft.fd, mode) != 0) {
         jr_error_sys(err, JR_STATUS_LAUNCH, "cannot create %s", name);
-        jr_draft_close(&draft);
+        jr_draft_file_close(&draft);
         return -1;
     }
     *ret = draft;
     return 0;
 }
 
-int jr_draft_fill(struct jr_draft *draft, const struct jr_io_source *source,
-                  struct jr_error *err)
+int jr_draft_file_fill(struct jr_draft_file *draft,
+                       const struct jr_io_source *source, struct jr_error *err)
 {
     draft->end = -1;
     if (lseek(draft->fd, 0, SEEK_SET) == 0 &&
@@ -94,8 +95,8 @@ int jr_draft_fill(struct jr_draft *draft, const struct jr_io_source *source,
     return 0;
 }
 
-int jr_draft_settle(const struct jr_draft *draft, bool sync,
-                    struct jr_error *err)
+int jr_draft_file_settle(const struct jr_draft_file *draft, bool sync,
+                         struct jr_error *err)
 {
     int failed = ftruncate(draft->fd, draft->end);
     if (failed == 0 && sync)
@@ -106,14 +107,15 @@ int jr_draft_settle(const struct jr_draft *draft, bool sync,
     return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s", draft->name);
 }
 
-int jr_draft_publish(const struct jr_draft *draft, struct jr_error *err)
+int jr_draft_file_publish(const struct jr_draft_file *draft,
+                          struct jr_error *err)
 {
     if (renameat(draft->dir_fd, draft->hidden, draft->dir_fd, draft->name) == 0)
         return 0;
     return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s", draft->name);
 }
 
-void jr_draft_close(struct jr_draft *draft)
+void jr_draft_file_close(struct jr_draft_file *draft)
 {
     if (draft->fd >= 0)
         (void)close(draft->fd);

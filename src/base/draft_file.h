@@ -12,46 +12,47 @@
 
 #include "base/io.h"
 
-#define JR_DRAFT_NAME 64 /* bytes of a hidden name */
+#define JR_DRAFT_FILE_NAME 64 /* bytes of a hidden name */
 
-struct jr_draft {
+struct jr_draft_file {
     int dir_fd;       /* borrowed */
     int fd;           /* -1: it is not open */
     const char *name; /* that it is to have; borrowed */
     int64_t end;      /* of what was filled in */
-    char hidden[JR_DRAFT_NAME];
+    char hidden[JR_DRAFT_FILE_NAME];
 };
 
-#define JR_DRAFT_INIT                                                          \
+#define JR_DRAFT_FILE_INIT                                                     \
     {                                                                          \
         .dir_fd = -1, .fd = -1                                                 \
     }
 
 /* Make .NAME in the folder `dir_fd` and reserve `bytes` for it. Where the file
  * system cannot reserve, or has not as much, there is less. */
-void jr_draft_reserve(int dir_fd, const char *name, uint64_t bytes,
-                      mode_t mode);
+void jr_draft_file_reserve(int dir_fd, const char *name, uint64_t bytes,
+                           mode_t mode);
 
 /* Open .NAME to be written, and make it where it is not there; what stands in
  * its place and is no plain file of our own is removed. `name` has to outlive
  * the draft. 0, or -1 with `err`. */
-int jr_draft_open(struct jr_draft *ret, int dir_fd, const char *name,
-                  mode_t mode, struct jr_error *err);
+int jr_draft_file_open(struct jr_draft_file *ret, int dir_fd, const char *name,
+                       mode_t mode, struct jr_error *err);
 
 /* Write it from its beginning, and let the disk begin with it. May be done
  * again. 0, or -1 with `err`. */
-int jr_draft_fill(struct jr_draft *draft, const struct jr_io_source *source,
-                  struct jr_error *err);
+int jr_draft_file_fill(struct jr_draft_file *draft,
+                       const struct jr_io_source *source, struct jr_error *err);
 
 /* Give back what was reserved beyond its end, and wait until it is on the disk,
  * if `sync`. 0, or -1 with `err`. */
-int jr_draft_settle(const struct jr_draft *draft, bool sync,
-                    struct jr_error *err);
+int jr_draft_file_settle(const struct jr_draft_file *draft, bool sync,
+                         struct jr_error *err);
 
 /* Let it take its place. 0, or -1 with `err`. */
-int jr_draft_publish(const struct jr_draft *draft, struct jr_error *err);
+int jr_draft_file_publish(const struct jr_draft_file *draft,
+                          struct jr_error *err);
 
 /* Close it; one that was not published stays as .NAME. */
-void jr_draft_close(struct jr_draft *draft);
+void jr_draft_file_close(struct jr_draft_file *draft);
 
 #endif

@@ -11,19 +11,19 @@ static const double BEYOND = 9223372036854775808.0; /* 2^63 */
 static const int64_t DENSE = INT64_C(1)
                              << 53; /* up to here, reals have parts */
 
-struct jr_exact jr_exact_integer(int64_t integer)
+struct jr_exact_number jr_exact_number_integer(int64_t integer)
 {
-    return (struct jr_exact){
+    return (struct jr_exact_number){
         .whole = true, .integer = integer, .real = (double)integer};
 }
 
-struct jr_exact jr_exact_real(double real)
+struct jr_exact_number jr_exact_number_real(double real)
 {
-    return (struct jr_exact){.real = real};
+    return (struct jr_exact_number){.real = real};
 }
 
 /* The digits before the point, where the text has no exponent. */
-static bool read_whole_number(struct jr_exact *ret, const char *text)
+static bool read_whole_number(struct jr_exact_number *ret, const char *text)
 {
     char digits[24];
     size_t len = strcspn(text, ".");
@@ -39,9 +39,9 @@ static bool read_whole_number(struct jr_exact *ret, const char *text)
     return true;
 }
 
-bool jr_exact_read(struct jr_exact *ret, const char *text)
+bool jr_exact_number_read(struct jr_exact_number *ret, const char *text)
 {
-    struct jr_exact number = {.whole = false};
+    struct jr_exact_number number = {.whole = false};
     if (!jr_num_double(text, &number.real))
         return false;
     number.whole = read_whole_number(&number, text);
@@ -69,7 +69,7 @@ static int compare_mixed(int64_t integer, double real)
 }
 
 /* One that is known exactly with one that is what it is as a double. */
-static int compare_with_real(const struct jr_exact *exact, double real)
+static int compare_with_real(const struct jr_exact_number *exact, double real)
 {
     int order = compare_mixed(exact->integer, real);
     bool dense = exact->integer < DENSE && exact->integer > -DENSE;
@@ -79,7 +79,8 @@ static int compare_with_real(const struct jr_exact *exact, double real)
                                          : order;
 }
 
-int jr_exact_compare(const struct jr_exact *a, const struct jr_exact *b)
+int jr_exact_number_compare(const struct jr_exact_number *a,
+                            const struct jr_exact_number *b)
 {
     if (!a->whole && !b->whole)
         return compare_reals(a->real, b->real);

@@ -85,7 +85,7 @@ static void redact_value(struct jr_buf *out, size_t from, const char *value,
 
 /* A function's arguments are JSON to begin with, so a value in them is not what
  * it is elsewhere. */
-void jr_hide(struct jr_buf *out, size_t from, char *const *values, bool json)
+void jr_redact(struct jr_buf *out, size_t from, char *const *values, bool json)
 {
     for (; values != NULL && *values != NULL && !out->failed; values++) {
         JR_BUF_CLEANUP struct jr_buf inner = JR_BUF_INIT;
@@ -100,8 +100,8 @@ void jr_hide(struct jr_buf *out, size_t from, char *const *values, bool json)
     }
 }
 
-void jr_hide_refer(struct jr_buf *out, size_t from, char *const *values,
-                   char *const *names)
+void jr_redact_refer(struct jr_buf *out, size_t from, char *const *values,
+                     char *const *names)
 {
     for (size_t i = 0; values != NULL && values[i] != NULL && !out->failed;
          i++) {
@@ -122,8 +122,8 @@ static bool holds_any_value(const char *text, char *const *values)
     return false;
 }
 
-const char *jr_hide_copy(struct jr_arena *arena, const char *text,
-                         char *const *values)
+const char *jr_redact_copy(struct jr_arena *arena, const char *text,
+                           char *const *values)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     if (text == NULL || !holds_any_value(text, values))
@@ -149,7 +149,7 @@ static bool is_value_path(const char *value)
     return false;
 }
 
-bool jr_hide_is_telling(const char *value, size_t least)
+bool jr_redact_wanted(const char *value, size_t least)
 {
     double number;
     return strlen(value) >= least && !jr_num_double(value, &number) &&

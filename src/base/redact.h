@@ -12,20 +12,20 @@
  * none) that was appended from byte `from` on, as JSON has it or as people are
  * shown it. Values of less than four bytes are too common to be told apart, and
  * the keys of JSON are its writer's. */
-void jr_hide(struct jr_buf *out, size_t from, char *const *values, bool json);
+void jr_redact(struct jr_buf *out, size_t from, char *const *values, bool json);
 
 /* The same with a reference, ${env:NAME}, in the place of each, for a text as
  * it stands; `names` has as many entries. */
-void jr_hide_refer(struct jr_buf *out, size_t from, char *const *values,
-                   char *const *names);
+void jr_redact_refer(struct jr_buf *out, size_t from, char *const *values,
+                     char *const *names);
 
 /* `text` itself where it holds none of `values`, else a copy in `arena` with
  * JR_REDACTED in their places. NULL is NULL. */
-const char *jr_hide_copy(struct jr_arena *arena, const char *text,
-                         char *const *values);
+const char *jr_redact_copy(struct jr_arena *arena, const char *text,
+                           char *const *values);
 
 /* Whether a value is so much its own that whoever reads it elsewhere reads the
  * secret: at least `least` bytes, and no number, boolean or path. */
-bool jr_hide_is_telling(const char *value, size_t least);
+bool jr_redact_wanted(const char *value, size_t least);
 
 #endif

@@ -14,16 +14,16 @@ static const char *const words[] = {JR_TRIGGERS(WORD)};
 
 /* A text on its way into a trigger. */
 struct reading {
-    struct jr_trigger *ret;
+    struct jr_restart_trigger *ret;
     struct jr_arena *arena;
     const char *text;
-    struct jr_trigger_fault *fault;
+    struct jr_restart_trigger_fault *fault;
 };
 
 static bool refuse_trigger(const struct reading *reading, const char *from,
                            const char *to, const char *why)
 {
-    *reading->fault = (struct jr_trigger_fault){
+    *reading->fault = (struct jr_restart_trigger_fault){
         .from = (size_t)(from - reading->text),
         .to = (size_t)(to - reading->text),
         .text = why,
@@ -117,36 +117,37 @@ static bool read_pattern(const struct reading *reading, const char *text)
 static bool read_rest(const struct reading *reading, const char *rest)
 {
     switch (reading->ret->kind) {
-    case JR_TRIGGER_EXIT:
+    case JR_RESTART_TRIGGER_EXIT:
         reading->ret->codes.all = rest == NULL;
         return rest == NULL || read_codes(reading, rest);
-    case JR_TRIGGER_SIGNAL:
+    case JR_RESTART_TRIGGER_SIGNAL:
         return rest == NULL || read_signals(reading, rest);
-    case JR_TRIGGER_STDERR:
+    case JR_RESTART_TRIGGER_STDERR:
         return read_pattern(reading,
                             rest == NULL ? strchr(reading->text, '\0') : rest);
-    case JR_TRIGGER_OOM:
-    case JR_TRIGGER_HANG:
-    case JR_TRIGGER_TIMEOUT:
-    case JR_TRIGGER_START:
-    case JR_TRIGGER_RESULT:
-    case JR_TRIGGER_COUNT:
+    case JR_RESTART_TRIGGER_OOM:
+    case JR_RESTART_TRIGGER_HANG:
+    case JR_RESTART_TRIGGER_TIMEOUT:
+    case JR_RESTART_TRIGGER_START:
+    case JR_RESTART_TRIGGER_RESULT:
+    case JR_RESTART_TRIGGER_COUNT:
         break;
     }
     return rest == NULL ||
            refuse_rest(reading, rest - 1, "nothing may follow this word");
 }
 
-bool jr_trigger_parse(struct jr_trigger *ret, struct jr_arena *arena,
-                      const char *text, struct jr_trigger_fault *ret_fault)
+bool jr_restart_trigger_parse(struct jr_restart_trigger *ret,
+                              struct jr_arena *arena, const char *text,
+                              struct jr_restart_trigger_fault *ret_fault)
 {
     const struct reading reading = {ret, arena, text, ret_fault};
     size_t len = strcspn(text, ":");
     int kind = 0;
-    while (kind < JR_TRIGGER_COUNT &&
+    while (kind < JR_RESTART_TRIGGER_COUNT &&
            (strlen(words[kind]) != len || memcmp(words[kind], text, len) != 0))
         kind++;
-    if (kind == JR_TRIGGER_COUNT) {
+    if (kind == JR_RESTART_TRIGGER_COUNT) {
         (void)refuse_trigger(
             &reading, text, text + len,
             "it is exit, signal, oom, hang, timeout, start, result or "
@@ -154,7 +155,8 @@ bool jr_trigger_parse(struct jr_trigger *ret, struct jr_arena *arena,
         ret_fault->word = true;
         return false;
     }
-    *ret = (struct jr_trigger){.kind = (enum jr_trigger_kind)kind};
+    *ret =
+        (struct jr_restart_trigger){.kind = (enum jr_restart_trigger_kind)kind};
     return read_rest(&reading, text[len] == ':' ? text + len + 1 : NULL);
 }
 
@@ -170,7 +172,8 @@ static void print_signals(struct jr_buf *out, uint64_t signals)
     }
 }
 
-void jr_trigger_print(struct jr_buf *out, const struct jr_trigger *trigger)
+void jr_restart_trigger_print(struct jr_buf *out,
+                              const struct jr_restart_trigger *trigger)
 {
     jr_buf_str(out, words[trigger->kind]);
     if (trigger->codes.count > 0) {
@@ -182,15 +185,17 @@ void jr_trigger_print(struct jr_buf *out, const struct jr_trigger *trigger)
         jr_buf_printf(out, ":/%s/", trigger->pattern);
 }
 
-bool jr_trigger_takes_code(const struct jr_trigger *trigger, int code)
+bool jr_restart_trigger_takes_code(const struct jr_restart_trigger *trigger,
+                                   int code)
 {
-    return trigger->kind == JR_TRIGGER_EXIT && code > 0 &&
+    return trigger->kind == JR_RESTART_TRIGGER_EXIT && code > 0 &&
            jr_set_has(&trigger->codes, (uint32_t)code);
 }
 
-bool jr_trigger_takes_signal(const struct jr_trigger *trigger, int signal)
+bool jr_restart_trigger_takes_signal(const struct jr_restart_trigger *trigger,
+                                     int signal)
 {
-    return trigger->kind == JR_TRIGGER_SIGNAL && signal > 0 &&
+    return trigger->kind == JR_RESTART_TRIGGER_SIGNAL && signal > 0 &&
            signal <= LAST_SIGNAL &&
            (trigger->signals == 0 ||
             (trigger->signals >> (signal - 1) & 1) != 0);

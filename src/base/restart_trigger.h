@@ -21,18 +21,20 @@
     X(RESULT, "result", "a rank ended with 0 and did not deliver")             \
     X(STDERR, "stderr", "a match in its standard error: stderr:/REGEX/")
 
-#define JR_TRIGGER_ENUM(name, word, help) JR_TRIGGER_##name,
-enum jr_trigger_kind { JR_TRIGGERS(JR_TRIGGER_ENUM) JR_TRIGGER_COUNT };
+#define JR_RESTART_TRIGGER_ENUM(name, word, help) JR_RESTART_TRIGGER_##name,
+enum jr_restart_trigger_kind {
+    JR_TRIGGERS(JR_RESTART_TRIGGER_ENUM) JR_RESTART_TRIGGER_COUNT
+};
 
-struct jr_trigger {
-    enum jr_trigger_kind kind;
+struct jr_restart_trigger {
+    enum jr_restart_trigger_kind kind;
     struct jr_set codes; /* EXIT; `all`: any but 0 */
     uint64_t signals;    /* SIGNAL: bit N - 1 is signal N; 0: any */
     const char *pattern; /* STDERR */
 };
 
 /* What is wrong with a text, at its bytes [from, to). */
-struct jr_trigger_fault {
+struct jr_restart_trigger_fault {
     size_t from, to;
     bool word;        /* it begins with no word of the table */
     bool regex;       /* `text` is PCRE2's */
@@ -40,14 +42,18 @@ struct jr_trigger_fault {
 };
 
 /* Read one. On failure returns false with *ret_fault, and *ret is undefined. */
-bool jr_trigger_parse(struct jr_trigger *ret, struct jr_arena *arena,
-                      const char *text, struct jr_trigger_fault *ret_fault);
+bool jr_restart_trigger_parse(struct jr_restart_trigger *ret,
+                              struct jr_arena *arena, const char *text,
+                              struct jr_restart_trigger_fault *ret_fault);
 
 /* Append the normal form: signals with SIG, codes ascending. */
-void jr_trigger_print(struct jr_buf *out, const struct jr_trigger *trigger);
+void jr_restart_trigger_print(struct jr_buf *out,
+                              const struct jr_restart_trigger *trigger);
 
 /* Whether the trigger takes an exit code other than 0, or a signal. */
-bool jr_trigger_takes_code(const struct jr_trigger *trigger, int code);
-bool jr_trigger_takes_signal(const struct jr_trigger *trigger, int signal);
+bool jr_restart_trigger_takes_code(const struct jr_restart_trigger *trigger,
+                                   int code);
+bool jr_restart_trigger_takes_signal(const struct jr_restart_trigger *trigger,
+                                     int signal);
 
 #endif

@@ -22,7 +22,7 @@ enum jr_status jr_target_worse(enum jr_status a, enum jr_status b)
 }
 
 enum jr_status jr_target_try(const struct jr_spec_file *file,
-                             const struct jr_hw *hw, const char *name,
+                             const struct jr_host *hw, const char *name,
                              struct jr_span at, struct jr_diags *diags)
 {
     struct jr_resolution resolution = JR_RESOLUTION_INIT;
@@ -42,7 +42,7 @@ static const char *path_from_folder(const char *here, const char *profile)
 
 /* The machine of a target. What is wrong with one that was filled in is told by
  * the text of the source. */
-static int load_target(struct jr_hw *ret, struct jr_arena *arena,
+static int load_target(struct jr_host *ret, struct jr_arena *arena,
                        const struct target *target, struct jr_diags *diags)
 {
     struct jr_diags silent = JR_DIAGS_INIT;
@@ -70,7 +70,7 @@ enum jr_status jr_target_try_all(const struct jr_spec_file *file,
             .profile = spec->targets[i],
             .path = jr_arena_printf(arena, "targets[%u]", i),
         };
-        struct jr_hw hw;
+        struct jr_host hw;
         if (target.path == NULL)
             return JR_STATUS_LAUNCH;
         target.written = jr_spec_written(file, arena, target.path);

@@ -10,7 +10,7 @@
 /* Resolve the spec on a machine. `name` is told, `at` is where the spec names
  * it (line 0: it does not). Returns what jr_resolve does. */
 enum jr_status jr_target_try(const struct jr_spec_file *file,
-                             const struct jr_hw *hw, const char *name,
+                             const struct jr_host *hw, const char *name,
                              struct jr_span at, struct jr_diags *diags);
 
 /* Resolve the spec on each of its own targets, whose facts are read into

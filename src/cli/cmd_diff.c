@@ -36,7 +36,7 @@ static void note_unresolved(const struct jr_comparison *comparison,
 /* Load and compare; mistakes are told. The facts need not be those of this
  * moment: no port is tried. */
 static int compare_sides(struct jr_comparison *comparison,
-                         const struct jr_cli *cli, struct jr_hw hw,
+                         const struct jr_cli *cli, struct jr_host hw,
                          struct jr_diags *diags)
 {
     struct jr_error err = {0};

@@ -19,12 +19,12 @@ static const char *device_word(enum jr_device kind)
     return words[kind];
 }
 
-static void print_devices(struct jr_buf *out, const struct jr_hw *hw)
+static void print_devices(struct jr_buf *out, const struct jr_host *hw)
 {
     if (hw->devices_count == 0)
         jr_buf_str(out, "devices  none\n");
     for (uint32_t i = 0; i < hw->devices_count; i++) {
-        const struct jr_hw_device *device = &hw->devices[i];
+        const struct jr_host_device *device = &hw->devices[i];
         jr_buf_printf(out, "device   %s %u  %s", device_word(device->kind),
                       device->index,
                       device->model != NULL ? device->model : "model unknown");
@@ -49,13 +49,13 @@ static void print_sets(struct jr_buf *out, const struct jr_strv *sets)
         jr_buf_printf(out, "  ... (%zu of them)", sets->count);
 }
 
-static void print_topology(struct jr_buf *out, const struct jr_hw_cpus *cpus)
+static void print_topology(struct jr_buf *out, const struct jr_host_cpus *cpus)
 {
     for (uint32_t i = 0; i < cpus->numa_count && cpus->numa_count > 1; i++)
         jr_buf_printf(out, "numa     node %u: CPUs %s\n", cpus->numa[i].index,
                       cpus->numa[i].cpus);
     for (uint32_t i = 0; i < cpus->caches_count; i++) {
-        const struct jr_hw_cache *row = &cpus->caches[i];
+        const struct jr_host_cache *row = &cpus->caches[i];
         bool large = row->size >= 1 << 20;
         jr_buf_printf(out, "cache    L%u, %.4g %s%s, of CPUs  ", row->level,
                       (double)row->size / (large ? 1 << 20 : 1 << 10),
@@ -66,9 +66,9 @@ static void print_topology(struct jr_buf *out, const struct jr_hw_cpus *cpus)
     }
 }
 
-static void print_cpus(struct jr_buf *out, const struct jr_hw *hw)
+static void print_cpus(struct jr_buf *out, const struct jr_host *hw)
 {
-    const struct jr_hw_cpus *cpus = &hw->cpus;
+    const struct jr_host_cpus *cpus = &hw->cpus;
     jr_buf_printf(out,
                   "cpus     %u usable of %u online (%s), %u cores; affinity "
                   "and cpuset\n",
@@ -86,12 +86,12 @@ static void print_cpus(struct jr_buf *out, const struct jr_hw *hw)
 }
 
 /* What the resolver reads of the environment, and nothing else of it. */
-static void print_environment(struct jr_buf *out, const struct jr_hw *hw)
+static void print_environment(struct jr_buf *out, const struct jr_host *hw)
 {
 #define VARIABLE(name, vendor, visibility, backend) visibility,
     static const char *const names[] = {JR_DEVICE_TRAITS(VARIABLE)};
 #undef VARIABLE
-    const struct jr_hw_environment *from = &hw->environment;
+    const struct jr_host_environment *from = &hw->environment;
     const char *const rows[][2] = {
         {"TORCH_DISTRIBUTED_BACKEND", from->backend},
         {"OMP_NUM_THREADS", from->omp_num_threads},
@@ -107,11 +107,11 @@ static void print_environment(struct jr_buf *out, const struct jr_hw *hw)
     }
 }
 
-static void print_variables(struct jr_buf *out, const struct jr_hw *hw)
+static void print_variables(struct jr_buf *out, const struct jr_host *hw)
 {
     JR_BUF_CLEANUP struct jr_buf cells = JR_BUF_INIT;
     for (uint32_t i = 0; i < hw->variables_count; i++) {
-        const struct jr_hw_variable *row = &hw->variables[i];
+        const struct jr_host_variable *row = &hw->variables[i];
         jr_buf_printf(&cells, "         %s=", row->name);
         jr_buf_safe(&cells, row->value);
         jr_buf_printf(
@@ -121,9 +121,9 @@ static void print_variables(struct jr_buf *out, const struct jr_hw *hw)
     jr_table_add(out, &cells, 3);
 }
 
-static void print_scheduler(struct jr_buf *out, const struct jr_hw *hw)
+static void print_scheduler(struct jr_buf *out, const struct jr_host *hw)
 {
-    const struct jr_hw_scheduler *from = &hw->scheduler;
+    const struct jr_host_scheduler *from = &hw->scheduler;
     if (from->name == NULL) {
         jr_buf_str(out, "launcher none: this machine alone\n");
         return;
@@ -142,13 +142,13 @@ static void print_scheduler(struct jr_buf *out, const struct jr_hw *hw)
     print_variables(out, hw);
 }
 
-static void print_findings(struct jr_buf *out, const struct jr_hw *hw,
+static void print_findings(struct jr_buf *out, const struct jr_host *hw,
                            char *const *envp)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_hw_finding *findings;
+    struct jr_host_finding *findings;
     uint32_t count =
-        jr_hw_examine(&findings, &arena, hw, hw->real ? "" : NULL, envp);
+        jr_host_examine(&findings, &arena, hw, hw->real ? "" : NULL, envp);
     for (uint32_t i = 0; i < count; i++) {
         jr_buf_str(out, "problem  ");
         jr_buf_safe(out, findings[i].message);
@@ -179,7 +179,7 @@ static void print_package(struct jr_buf *out)
 static int print_facts(const struct jr_session *session,
                        const struct jr_cli *cli)
 {
-    const struct jr_hw *hw = jr_session_hw(session);
+    const struct jr_host *hw = jr_session_hw(session);
     struct jr_buf out = JR_BUF_INIT;
     jr_buf_printf(&out, "host     %s\n",
                   hw->hostname != NULL ? hw->hostname : "unknown");

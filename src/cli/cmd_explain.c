@@ -84,7 +84,7 @@ static int unknown_field(const struct jr_cli *cli, const char *word)
     const char **paths = jr_field_paths(&arena);
     if (paths != NULL)
         same_end(&help, paths, word);
-    const char *near = paths != NULL ? jr_word_nearest(word, paths) : NULL;
+    const char *near = paths != NULL ? jr_did_you_mean(word, paths) : NULL;
     if (help.len == 0 && near != NULL)
         jr_buf_printf(&help, "'%s'", near);
     jr_arena_release(&arena);

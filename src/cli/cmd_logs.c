@@ -42,7 +42,7 @@ struct tail {
     uint32_t rank;
     int fd;      /* -1: not there yet */
     uint64_t at; /* bytes of the file that were read */
-    struct jr_logfile_gap gap;
+    struct jr_log_file_gap gap;
     char last;          /* byte that was read */
     struct jr_buf rest; /* where lines are shown: one without its end so far */
 };
@@ -135,8 +135,8 @@ static void show_tail_line(struct tails *tails, struct tail *tail, size_t len,
     if (tails->prefixed)
         jr_buf_printf(&out, "[%u] ", tail->rank);
     if (tails->terminal) {
-        const char *line = jr_safe_redrawn(text, &shown);
-        jr_safe_line(&out, line, shown, tails->color);
+        const char *line = jr_sanitize_redrawn(text, &shown);
+        jr_sanitize_line(&out, line, shown, tails->color);
     } else {
         jr_buf_add(&out, text, len);
     }
@@ -200,7 +200,7 @@ static void begin_tail(struct tails *tails, struct tail *tail)
         tail->at = (uint64_t)lseek(tail->fd, 0, SEEK_END);
     else if (tails->last_lines != UINT32_MAX)
         tail->at = find_tail_start(tail->fd, tails->last_lines);
-    (void)jr_logfile_find_gap(tail->fd, &tail->gap);
+    (void)jr_log_file_find_gap(tail->fd, &tail->gap);
 }
 
 static void put_tail_bytes(struct tails *tails, struct tail *tail,
@@ -236,7 +236,7 @@ static bool switch_to_new_file(struct tails *tails, struct tail *tail)
         (held.st_ino == there.st_ino && held.st_dev == there.st_dev))
         return false;
     int fd = open_rank_log(tails, tail);
-    struct jr_logfile_gap *gap = &tail->gap;
+    struct jr_log_file_gap *gap = &tail->gap;
     if (fd < 0)
         return false;
     copy_new_bytes(tails, tail); /* what came before the change */
@@ -244,7 +244,7 @@ static bool switch_to_new_file(struct tails *tails, struct tail *tail)
         tail->at += gap->dropped - gap->len;
     (void)close(tail->fd);
     tail->fd = fd;
-    if (!jr_logfile_find_gap(fd, gap) || tail->at <= gap->at)
+    if (!jr_log_file_find_gap(fd, gap) || tail->at <= gap->at)
         return true;
     if (tail->at >= gap->at + gap->dropped) {
         tail->at -= gap->dropped - gap->len;
@@ -398,7 +398,8 @@ static void end_tail(struct tails *tails, struct tail *tail)
 
 static int print_tails(struct tails *tails, const struct jr_cli *cli)
 {
-    JR_CLOSE int run_fd = jr_folder_open(tails->log_dir, tails->id, NULL);
+    JR_CLOSE int run_fd =
+        jr_record_folder_open(tails->log_dir, tails->id, NULL);
     tails->run_fd = run_fd;
     if (cli->follow)
         follow_tails(tails);

@@ -42,7 +42,8 @@ static int conclude_migration(const struct jr_cli *cli, const char *path)
     return status;
 }
 
-static int migrate_file(const struct jr_cli *cli, const struct jr_found *found)
+static int migrate_file(const struct jr_cli *cli,
+                        const struct jr_found_specs *found)
 {
     if (found->why != NULL)
         return jr_cli_say(cli, JR_STATUS_INVALID, "%s: %s", found->path,

@@ -16,12 +16,12 @@ static int print_starter(const struct jr_cli *cli)
 {
     struct jr_buf out = JR_BUF_INIT;
     const char *word = cli->words_count == 0 ? NULL : cli->words[0];
-    const struct jr_starter *starter = jr_starter_find(word);
+    const struct jr_starter_spec *starter = jr_starter_spec_find(word);
     if (starter != NULL) {
-        jr_starter_print(&out, starter);
+        jr_starter_spec_print(&out, starter);
         return jr_cli_deliver(cli, &out);
     }
-    for (starter = jr_starters; starter->word != NULL; starter++)
+    for (starter = jr_starter_specs; starter->word != NULL; starter++)
         jr_buf_printf(&out, "%s%s", out.len == 0 ? "" : ", ", starter->word);
     int status = jr_cli_say(cli, JR_STATUS_USAGE,
                             "there is no starter '%s': it is one of %s", word,

@@ -65,7 +65,7 @@ static void keep_folder(struct jr_strv *sets, struct jr_arena *arena,
                         const char *log_dir)
 {
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT, text = JR_BUF_INIT;
-    jr_dollars_escape(&path, log_dir, strlen(log_dir));
+    jr_interpolation_escape(&path, log_dir, strlen(log_dir));
     jr_buf_str(&text, "log_dir=");
     jr_quote_double(&text, path.data, path.len);
     arena->failed |= path.failed;

@@ -29,7 +29,8 @@ void jr_cli_say_whose(const struct jr_cli *cli, const char *id)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_trust trust;
-    JR_CLOSE int fd = jr_folder_enter(&trust, jr_cli_log_dir(cli), id, NULL);
+    JR_CLOSE int fd =
+        jr_record_folder_enter(&trust, jr_cli_log_dir(cli), id, NULL);
     if (fd < 0 || jr_trust_is_ours(&trust))
         return;
     jr_trust_explain(&text, &trust);

@@ -210,7 +210,7 @@ static int signal_run(const struct jr_cli *cli, const char *id,
 static int signal_parts(const struct jr_cli *cli, const char *id)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_strv ids = jr_parts_ids(&arena, jr_cli_log_dir(cli), id);
+    struct jr_strv ids = jr_multinode_ids(&arena, jr_cli_log_dir(cli), id);
     int status = 0;
     for (size_t i = 0; i < ids.count; i++) {
         struct jr_live live;

@@ -33,7 +33,7 @@ struct checks {
     size_t specs_count;
     struct jr_finds finds; /* what is to be checked */
     struct jr_buf input;   /* standard input, once it was fixed */
-    struct jr_hw hw;       /* the machine of --on */
+    struct jr_host hw;     /* the machine of --on */
     const char *on;        /* its profile; NULL: none */
     bool strict;           /* a warning makes a spec invalid */
     struct jr_spec_options options;
@@ -148,7 +148,7 @@ static void check_found_specs(struct checks *checks)
     enum { KEPT = 64 << 20 };
     (void)mallopt(M_TRIM_THRESHOLD, KEPT);
     for (size_t i = 0; i < checks->finds.count; i++) {
-        const struct jr_found *found = &checks->finds.items[i];
+        const struct jr_found_specs *found = &checks->finds.items[i];
         if (found->why == NULL)
             check_file(checks, found->path);
         else
@@ -176,7 +176,7 @@ static int fix_found_specs(struct checks *checks, const struct jr_cli *cli)
     if (input)
         return jr_fix_stdin(cli, jr_fixing_check, &checks->input);
     for (size_t i = 0; i < checks->finds.count; i++) {
-        const struct jr_found *found = &checks->finds.items[i];
+        const struct jr_found_specs *found = &checks->finds.items[i];
         if (found->why == NULL && !found->guessed)
             checks->unfixed |=
                 jr_fix_file(cli, found->path, jr_fixing_check) != 0;

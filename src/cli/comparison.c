@@ -8,7 +8,8 @@
 #include "base/banned.h"
 
 /* Resolve a side, unless it is a run, which was. */
-static enum jr_status resolve_side(struct jr_side *side, const struct jr_hw *hw,
+static enum jr_status resolve_side(struct jr_side *side,
+                                   const struct jr_host *hw,
                                    struct jr_diags *diags)
 {
     const struct jr_resolve_options options = {.local = false};
@@ -34,10 +35,10 @@ static struct jr_diff_side diff_side_of(const struct jr_side *side)
 /* Where a value stands in a run's own file is nothing to tell. */
 static void drop_places(struct jr_comparison *comparison)
 {
-    const struct jr_contrast_side place = {0};
-    struct jr_contrast *specs = &comparison->specs;
+    const struct jr_diff_table_side place = {0};
+    struct jr_diff_table *specs = &comparison->specs;
     for (size_t i = 0; i < specs->count; i++) {
-        struct jr_contrast_row *row = &specs->rows[i];
+        struct jr_diff_table_row *row = &specs->rows[i];
         if (comparison->a.run[0] != '\0') {
             row->a.at = place.at;
             row->a.from = NULL;
@@ -56,8 +57,9 @@ static bool is_mixed(const struct jr_side *side)
     return side->run[0] != '\0' && side->fingerprint[0] == '\0';
 }
 
-int jr_comparison_make(struct jr_comparison *comparison, const struct jr_hw *hw,
-                       struct jr_diags *diags, struct jr_error *err)
+int jr_comparison_make(struct jr_comparison *comparison,
+                       const struct jr_host *hw, struct jr_diags *diags,
+                       struct jr_error *err)
 {
     struct jr_side *a = &comparison->a, *b = &comparison->b;
     enum jr_status left = JR_STATUS_OK, right = JR_STATUS_OK;
@@ -80,9 +82,9 @@ int jr_comparison_make(struct jr_comparison *comparison, const struct jr_hw *hw,
 
 bool jr_comparison_differs(const struct jr_comparison *comparison)
 {
-    const struct jr_contrast *runs = &comparison->runs;
+    const struct jr_diff_table *runs = &comparison->runs;
     for (size_t i = 0; i < runs->count; i++)
-        if (jr_contrast_differs(&runs->rows[i]) &&
+        if (jr_diff_table_differs(&runs->rows[i]) &&
             (strcmp(runs->rows[i].part, "outcome") == 0 ||
              strcmp(runs->rows[i].part, "result") == 0))
             return true;
@@ -135,20 +137,20 @@ void jr_comparison_text(struct jr_buf *out,
     add_side_name(out, "B", &comparison->b);
     if (comparison->specs.count > 0)
         jr_buf_char(out, '\n');
-    jr_contrast_text(out, &comparison->specs, "field");
+    jr_diff_table_text(out, &comparison->specs, "field");
     if (comparison->runs.count > 0)
         jr_buf_char(out, '\n');
-    jr_contrast_text(out, &comparison->runs, "outcome");
+    jr_diff_table_text(out, &comparison->runs, "outcome");
     add_conclusion(out, comparison);
 }
 
 void jr_comparison_markdown(struct jr_buf *out,
                             const struct jr_comparison *comparison)
 {
-    jr_contrast_markdown(out, &comparison->specs, "field");
+    jr_diff_table_markdown(out, &comparison->specs, "field");
     if (comparison->runs.count > 0 && comparison->specs.count > 0)
         jr_buf_char(out, '\n');
-    jr_contrast_markdown(out, &comparison->runs, "outcome");
+    jr_diff_table_markdown(out, &comparison->runs, "outcome");
     add_conclusion(out, comparison);
 }
 
@@ -172,16 +174,16 @@ json_t *jr_comparison_json(const struct jr_comparison *comparison)
     jr_json_set(object, "b", compared_side_json(&comparison->b));
     jr_json_set_bool(object, "same_experiment", comparison->same);
     jr_json_set_bool(object, "differ", jr_comparison_differs(comparison));
-    jr_json_set(object, "fields", jr_contrast_json(&comparison->specs));
+    jr_json_set(object, "fields", jr_diff_table_json(&comparison->specs));
     jr_json_set(object, "outcome",
-                runs ? jr_contrast_json(&comparison->runs) : json_null());
+                runs ? jr_diff_table_json(&comparison->runs) : json_null());
     return object;
 }
 
 void jr_comparison_release(struct jr_comparison *comparison)
 {
-    jr_contrast_release(&comparison->specs);
-    jr_contrast_release(&comparison->runs);
+    jr_diff_table_release(&comparison->specs);
+    jr_diff_table_release(&comparison->runs);
     jr_side_release(&comparison->a);
     jr_side_release(&comparison->b);
 }

@@ -9,9 +9,9 @@
 
 struct jr_comparison {
     struct jr_side a, b;
-    struct jr_contrast specs;
-    struct jr_contrast runs; /* empty unless both are runs */
-    bool same;               /* the experiment, as far as can be told */
+    struct jr_diff_table specs;
+    struct jr_diff_table runs; /* empty unless both are runs */
+    bool same;                 /* the experiment, as far as can be told */
 };
 
 #define JR_COMPARISON_INIT                                                     \
@@ -23,8 +23,9 @@ struct jr_comparison {
  * what differs. Where a spec cannot be resolved there, both are compared as
  * they are written, and `diags` has the reasons. Returns the exit status:
  * JR_STATUS_INVALID where a spec contradicts itself. */
-int jr_comparison_make(struct jr_comparison *comparison, const struct jr_hw *hw,
-                       struct jr_diags *diags, struct jr_error *err);
+int jr_comparison_make(struct jr_comparison *comparison,
+                       const struct jr_host *hw, struct jr_diags *diags,
+                       struct jr_error *err);
 
 /* Whether there is more than times and places that is not the same. */
 bool jr_comparison_differs(const struct jr_comparison *comparison);

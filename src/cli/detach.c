@@ -55,7 +55,7 @@ bool jr_detach_fork(struct jr_detach *detach, const struct jr_cli *cli,
 }
 
 /* All three standard descriptors, so that nothing holds the terminal. */
-static int move_console(const struct jr_rundir *dir)
+static int move_console(const struct jr_run_folder *dir)
 {
     JR_CLOSE int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     JR_CLOSE int file =
@@ -69,7 +69,7 @@ static int move_console(const struct jr_rundir *dir)
 }
 
 int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli,
-                    const struct jr_rundir *dir)
+                    const struct jr_run_folder *dir)
 {
     if (detach->fd < 0)
         return 0;

@@ -28,6 +28,6 @@ bool jr_detach_fork(struct jr_detach *detach, const struct jr_cli *cli,
  * terminal, which changes what `cli` says of the outputs. Nothing happens where
  * nothing was forked. Returns the exit status, 0 to go on. */
 int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli,
-                    const struct jr_rundir *dir);
+                    const struct jr_run_folder *dir);
 
 #endif

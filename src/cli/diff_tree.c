@@ -24,7 +24,7 @@ struct tree {
     enum jr_diff_format format;
     struct jr_arena arena;
     struct jr_revision *revision;
-    struct jr_hw on; /* --on */
+    struct jr_host on; /* --on */
     struct entry *entries;
     size_t count;
     json_t *list; /* JSON: what differs */
@@ -145,10 +145,9 @@ static int find_changed_specs(struct tree *tree)
 
 /* The machine to resolve for, or NULL: --on, or the first target of now, else
  * of then. */
-static const struct jr_hw *choose_facts(const struct tree *tree,
-                                        const struct jr_comparison *comparison,
-                                        struct jr_arena *arena,
-                                        struct jr_hw *room)
+static const struct jr_host *choose_facts(
+    const struct tree *tree, const struct jr_comparison *comparison,
+    struct jr_arena *arena, struct jr_host *room)
 {
     const struct jr_spec_file *files[] = {comparison->b.file,
                                           comparison->a.file};
@@ -207,7 +206,7 @@ static void add_markdown(struct tree *tree, const struct entry *entry,
 {
     struct jr_buf *out = &tree->out;
     jr_buf_str(out, out->len == 0 ? "### " : "\n### ");
-    jr_contrast_code(out, entry->path);
+    jr_diff_table_code(out, entry->path);
     jr_buf_printf(out, " %s\n\n", entry_state(comparison, wrong));
     if (wrong != NULL)
         jr_buf_printf(out, "%s\n", wrong);
@@ -278,11 +277,12 @@ static int visit_entry(struct tree *tree, const struct entry *entry)
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_error err = {0};
-    struct jr_hw room = {0};
+    struct jr_host room = {0};
     const char *wrong = load_entry_sides(tree, entry, &comparison, &diags);
     int status = 0;
     if (wrong == NULL) {
-        const struct jr_hw *hw = choose_facts(tree, &comparison, &arena, &room);
+        const struct jr_host *hw =
+            choose_facts(tree, &comparison, &arena, &room);
         status = jr_comparison_make(&comparison, hw, &diags, &err);
     }
     if (status == JR_STATUS_INVALID) {
@@ -325,7 +325,7 @@ static void conclude_tree(struct tree *tree)
                   tree->differ + tree->same == 1 ? "" : "s",
                   tree->differ == 1 ? "s" : "");
     if (marked)
-        jr_contrast_code(out, jr_revision_name(tree->revision));
+        jr_diff_table_code(out, jr_revision_name(tree->revision));
     else
         jr_buf_escaped(out, jr_revision_name(tree->revision),
                        strlen(jr_revision_name(tree->revision)));

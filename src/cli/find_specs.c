@@ -22,11 +22,11 @@ struct search {
     struct jr_strv ignored; /* below it */
 };
 
-static struct jr_found *add_found_path(struct jr_finds *finds,
-                                       struct jr_arena *arena, const char *path,
-                                       const char *why)
+static struct jr_found_specs *add_found_path(struct jr_finds *finds,
+                                             struct jr_arena *arena,
+                                             const char *path, const char *why)
 {
-    struct jr_found *found =
+    struct jr_found_specs *found =
         jr_arena_push(arena, &finds->items, &finds->count, sizeof *found);
     if (found == NULL)
         return NULL;
@@ -114,7 +114,7 @@ static void look_at_file(const struct search *search, const FTSENT *entry)
         search->finds->passed++;
         return;
     }
-    struct jr_found *found =
+    struct jr_found_specs *found =
         add_found_path(search->finds, search->arena, path, NULL);
     if (found != NULL)
         found->guessed = true;

@@ -12,14 +12,14 @@
 #include "base/arena.h"
 
 /* A spec, or a folder that has none for us. */
-struct jr_found {
+struct jr_found_specs {
     const char *path; /* as it was written, or below what was */
     const char *why;  /* why the folder cannot be checked; NULL: a spec */
     bool guessed;     /* by its text, not by its name */
 };
 
 struct jr_finds {
-    struct jr_found *items;
+    struct jr_found_specs *items;
     size_t count;
     size_t passed; /* other YAML files, where specs are guessed */
 };

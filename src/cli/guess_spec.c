@@ -38,7 +38,7 @@ static bool is_field(const char *key)
         if (strcmp(field->key, "version") != 0)
             names[count++] = field->key;
     names[count] = NULL;
-    return jr_word_nearest(key, names) != NULL;
+    return jr_did_you_mean(key, names) != NULL;
 }
 
 /* What the keys so far say. */

@@ -217,7 +217,7 @@ static int unknown_option(const struct jr_cli *cli, const char *word)
         names[count] = jr_options[count].name;
     names[count] = NULL;
     const char *bare = word + strspn(word, "-");
-    const char *near = jr_word_nearest(bare, names);
+    const char *near = jr_did_you_mean(bare, names);
     if (near != NULL && word[1] == '-')
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "unknown option '%s'; did you mean '--%s'?", word,
@@ -266,7 +266,7 @@ static int check_verb(const struct jr_cli *cli)
     for (; jr_verbs[count].name != NULL && count + 1 < MAX_VERBS; count++)
         names[count] = jr_verbs[count].name;
     names[count] = NULL;
-    const char *near = jr_word_nearest(word, names);
+    const char *near = jr_did_you_mean(word, names);
     if (near != NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "there is no verb and no file '%s'; did you mean "

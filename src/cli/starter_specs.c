@@ -141,11 +141,12 @@
 
 #define STARTER(word, help) {#word, help, TEXT_##word},
 
-const struct jr_starter jr_starters[] = {JR_STARTERS(STARTER){0}};
+const struct jr_starter_spec jr_starter_specs[] = {JR_STARTERS(STARTER){0}};
 
-const struct jr_starter *jr_starter_find(const char *word)
+const struct jr_starter_spec *jr_starter_spec_find(const char *word)
 {
-    for (const struct jr_starter *row = jr_starters; row->word != NULL; row++)
+    for (const struct jr_starter_spec *row = jr_starter_specs;
+         row->word != NULL; row++)
         if (word == NULL || strcmp(row->word, word) == 0)
             return row;
     return NULL;
@@ -206,7 +207,8 @@ static void print_helped(struct jr_buf *out, const char *line, size_t len,
     jr_buf_char(out, '\n');
 }
 
-void jr_starter_print(struct jr_buf *out, const struct jr_starter *starter)
+void jr_starter_spec_print(struct jr_buf *out,
+                           const struct jr_starter_spec *starter)
 {
     static const char mark[] = "  #?";
     struct place place = {0};

@@ -18,18 +18,19 @@
     X(slurm, "one job on the nodes of a Slurm allocation")                     \
     X(mesh, "model, pipeline and data parallel ranks")
 
-struct jr_starter {
+struct jr_starter_spec {
     const char *word, *help;
     const char *text; /* YAML; a "#?" at the end of a line stands for the help
                          of the field on it */
 };
 
 /* NULL-worded at the end. */
-extern const struct jr_starter jr_starters[];
+extern const struct jr_starter_spec jr_starter_specs[];
 
 /* The starter of that name; NULL is the default. NULL where there is none. */
-const struct jr_starter *jr_starter_find(const char *word);
+const struct jr_starter_spec *jr_starter_spec_find(const char *word);
 
-void jr_starter_print(struct jr_buf *out, const struct jr_starter *starter);
+void jr_starter_spec_print(struct jr_buf *out,
+                           const struct jr_starter_spec *starter);
 
 #endif

@@ -23,9 +23,9 @@ static void send_node_facts(struct jr_agent *agent)
         jr_agent_refuse(agent, &err);
         return;
     }
-    jr_frame_bytes(&agent->outbox, agent->node, JR_FLOW_FACTS, facts.data,
-                   facts.len);
-    json_t *word = jr_frame_word(agent->node, "hello");
+    jr_message_bytes(&agent->outbox, agent->node, JR_FLOW_FACTS, facts.data,
+                     facts.len);
+    json_t *word = jr_message_word(agent->node, "hello");
     jr_json_set_str(word, "version", JR_VERSION);
     jr_json_set_str(word, "host", agent->host);
     jr_json_set_int(word, "wall", (json_int_t)jr_clock_wall_ns());
@@ -95,7 +95,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
         .in = {STDIN_FILENO, jr_agent_on_input, &agent},
         .out = {STDOUT_FILENO, jr_agent_on_room, &agent},
         .signals = {-1, on_agent_signal, &agent},
-        .turn = {.due = jr_beat_unheard, .owner = &agent},
+        .turn = {.due = jr_heartbeat_unheard, .owner = &agent},
         .orders_fd = -1,
     };
     for (int i = 0; i < JR_AGENT_ENDS; i++)

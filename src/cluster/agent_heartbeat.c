@@ -12,23 +12,23 @@ static bool has_heartbeats(const struct jr_agent *agent)
 
 static void schedule_heartbeat(struct jr_agent *agent)
 {
-    uint64_t turn_ns =
-        agent->beats ? JR_BEAT_NS * JR_BEAT_PATIENCE : JR_BEAT_NS;
+    uint64_t turn_ns = agent->beats ? JR_HEARTBEAT_NS * JR_HEARTBEAT_PATIENCE
+                                    : JR_HEARTBEAT_NS;
     agent->turn.at = has_heartbeats(agent) ? jr_clock_ns() + turn_ns : 0;
 }
 
-void jr_beat_listen(struct jr_agent *agent)
+void jr_heartbeat_listen(struct jr_agent *agent)
 {
     agent->silent = 0;
     if (agent->beats || agent->turn.at == 0)
         schedule_heartbeat(agent);
 }
 
-void jr_beat_unheard(void *owner)
+void jr_heartbeat_unheard(void *owner)
 {
     struct jr_agent *agent = owner;
     if (has_heartbeats(agent) && !agent->beats)
-        jr_agent_say(agent, jr_frame_word(agent->node, "beat"));
+        jr_agent_say(agent, jr_message_word(agent->node, "beat"));
     else if (has_heartbeats(agent) && !agent->away &&
              ++agent->silent >= JR_BEATS)
         jr_agent_forsake(agent);

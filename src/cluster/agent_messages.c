@@ -17,16 +17,16 @@ static void on_spec(struct jr_agent *agent, const json_t *spec)
         jr_agent_refuse(agent, &err);
         return;
     }
-    jr_frame_bytes(&agent->outbox, agent->node, JR_FLOW_SEATS, seats.data,
-                   seats.len);
-    jr_agent_say(agent, jr_frame_word(agent->node, "ready"));
+    jr_message_bytes(&agent->outbox, agent->node, JR_FLOW_SEATS, seats.data,
+                     seats.len);
+    jr_agent_say(agent, jr_message_word(agent->node, "ready"));
 }
 
 static void on_go(struct jr_agent *agent, const json_t *go)
 {
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
     agent->beats = jr_json_get_bool(go, "beats");
-    jr_agent_say(agent, jr_frame_word(agent->node, "begun"));
+    jr_agent_say(agent, jr_message_word(agent->node, "begun"));
     if (agent->pid == 0 && jr_agent_start(agent, go, &err) != 0)
         jr_agent_refuse(agent, &err);
 }
@@ -41,7 +41,7 @@ static void on_signal_message(struct jr_agent *agent, const json_t *word)
 static void on_heartbeat(struct jr_agent *agent, const json_t *word)
 {
     (void)word;
-    jr_agent_say(agent, jr_frame_word(agent->node, "beat"));
+    jr_agent_say(agent, jr_message_word(agent->node, "beat"));
 }
 
 static void on_away(struct jr_agent *agent, const json_t *word)
@@ -97,7 +97,7 @@ static void handle_controller_message(struct jr_agent *agent, const char *line,
         if (strcmp(type, verbs[i].word) == 0)
             handle_verb(agent, &verbs[i], word);
     json_decref(word);
-    jr_beat_listen(agent);
+    jr_heartbeat_listen(agent);
 }
 
 void jr_agent_on_input(void *owner, uint32_t events)

@@ -52,7 +52,7 @@ void jr_agent_leave(struct jr_agent *agent);
 /* The same where nobody hears it: agent_send.c. */
 void jr_agent_forsake(struct jr_agent *agent);
 
-/* Say a word of jr_frame_word, which is taken over; why this node cannot do
+/* Say a word of jr_message_word, which is taken over; why this node cannot do
  * what it is to do; and what is in the outbox. agent_send.c. */
 void jr_agent_say(struct jr_agent *agent, json_t *word);
 void jr_agent_refuse(struct jr_agent *agent, const struct jr_error *why);

@@ -40,8 +40,8 @@ static void end_console(struct jr_agent *agent)
         while (sources[i].watch.fd >= 0 &&
                (len = read(sources[i].watch.fd, agent->bytes, JR_AGENT_PIECE)) >
                    0)
-            jr_frame_bytes(&agent->outbox, agent->node, sources[i].type,
-                           agent->bytes, (size_t)len);
+            jr_message_bytes(&agent->outbox, agent->node, sources[i].type,
+                             agent->bytes, (size_t)len);
         if (sources[i].watch.fd >= 0)
             end_source(&sources[i]);
     }
@@ -66,7 +66,7 @@ static void check_console_shown(struct jr_agent *agent)
     agent->behind = false;
     while (waitpid(-1, NULL, WNOHANG) > 0)
         continue;
-    jr_agent_say(agent, jr_frame_word(agent->node, "shown"));
+    jr_agent_say(agent, jr_message_word(agent->node, "shown"));
 }
 
 static void finish_node_run(struct jr_agent *agent)
@@ -81,7 +81,7 @@ static void finish_node_run(struct jr_agent *agent)
                     WEXITSTATUS(status) == JR_AGENT_BEHIND;
     if (!agent->behind)
         end_console(agent);
-    json_t *word = jr_frame_word(agent->node, "done");
+    json_t *word = jr_message_word(agent->node, "done");
     jr_json_set_int(word, "signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
     jr_json_set_bool(word, "behind", agent->behind);
     jr_json_set_int(word, "port", hooks->offer(hooks->data));
@@ -111,8 +111,8 @@ static void on_bytes(void *owner, uint32_t events)
     if (len <= 0)
         end_source(source);
     else
-        jr_frame_bytes(&agent->outbox, agent->node, source->type, agent->bytes,
-                       (size_t)len);
+        jr_message_bytes(&agent->outbox, agent->node, source->type,
+                         agent->bytes, (size_t)len);
     if (agent->pid != 0)
         end_run(agent);
     else

@@ -75,9 +75,9 @@ static _Noreturn void run_ranks(const struct jr_agent_hooks *hooks,
     if (take_streams(pipes) != 0)
         _exit(1);
     if (hooks->run(hooks->data, &ends, &outcome, &err) == 0)
-        jr_tally_add(&text, &outcome);
+        jr_outcome_message_add(&text, &outcome);
     else
-        jr_tally_refuse(&text, &err);
+        jr_outcome_message_refuse(&text, &err);
     if (text.failed || jr_io_write_all(pipes[JR_AGENT_END_OUTCOME][1],
                                        text.data, text.len) != 0)
         _exit(1);

@@ -88,15 +88,15 @@ void jr_agent_on_room(void *owner, uint32_t events)
 void jr_agent_say(struct jr_agent *agent, json_t *word)
 {
     jr_json_set_int(word, "at", (json_int_t)jr_clock_ns());
-    jr_frame_add(&agent->outbox, word);
+    jr_message_add(&agent->outbox, word);
     jr_agent_send(agent);
 }
 
 void jr_agent_refuse(struct jr_agent *agent, const struct jr_error *why)
 {
-    json_t *word = jr_frame_word(agent->node, "refuse");
-    jr_frame_bytes(&agent->outbox, agent->node, JR_FLOW_WHY, why->text,
-                   strlen(why->text));
+    json_t *word = jr_message_word(agent->node, "refuse");
+    jr_message_bytes(&agent->outbox, agent->node, JR_FLOW_WHY, why->text,
+                     strlen(why->text));
     jr_json_set_int(word, "status", why->status);
     jr_json_set_str(word, "host", agent->host);
     jr_agent_say(agent, word);

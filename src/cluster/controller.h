@@ -18,10 +18,10 @@
 
 #include "base/json.h"
 
-struct jr_head;
+struct jr_controller;
 struct jr_run_options;
 
-struct jr_head_options {
+struct jr_controller_options {
     const char *program; /* jobrun, as nodes find it */
     uint32_t nodes;
     char *const *hosts; /* as the scheduler lists them, for nodes of which
@@ -33,54 +33,59 @@ struct jr_head_options {
 };
 
 /* What a node said of itself. */
-struct jr_head_node {
+struct jr_controller_node {
     const char *host;
     const char *facts; /* YAML, as --on reads it */
     size_t facts_len;
-    const char *seats; /* what its ranks have of it; from jr_head_brief on */
+    const char
+        *seats; /* what its ranks have of it; from jr_controller_send_spec on */
     size_t seats_len;
-    uint32_t port;   /* that it holds for rank 0 to listen at; 0: none */
-    int64_t skew_ns; /* its wall clock less ours */
+    uint32_t port; /* that it holds for rank 0 to listen at; 0: none */
+    int64_t clock_offset_ns; /* its wall clock less ours */
 };
 
 /* Start the agents and hear all of them. -1 with `err`: a node could not, or
  * was not heard of in time, or there are more agents than nodes. What was
- * started has ended then. Options are borrowed until jr_head_close. */
-int jr_head_open(struct jr_head **ret, const struct jr_head_options *options,
-                 struct jr_error *err);
+ * started has ended then. Options are borrowed until jr_controller_close. */
+int jr_controller_open(struct jr_controller **ret,
+                       const struct jr_controller_options *options,
+                       struct jr_error *err);
 
 /* Valid until the next call. */
-struct jr_head_node jr_head_node(const struct jr_head *head, uint32_t node);
+struct jr_controller_node jr_controller_node(const struct jr_controller *head,
+                                             uint32_t node);
 
 /* Append "node 1 (gpu02)"; its number alone where nobody knows its host. */
-void jr_head_name(struct jr_buf *out, const struct jr_head *head,
-                  uint32_t node);
+void jr_controller_name(struct jr_buf *out, const struct jr_controller *head,
+                        uint32_t node);
 
 /* Hand the resolved spec (message.h), which is taken over, to all nodes, and
  * wait for every one to be ready for it. -1 with what the first that is not
  * says. */
-int jr_head_brief(struct jr_head *head, json_t *spec, struct jr_error *err);
+int jr_controller_send_spec(struct jr_controller *head, json_t *spec,
+                            struct jr_error *err);
 
 /* A node that cannot take part in another attempt, in words; NULL: all can.
- * Valid until jr_head_close. */
-const char *jr_head_lacks(const struct jr_head *head);
+ * Valid until jr_controller_close. */
+const char *jr_controller_lacks(const struct jr_controller *head);
 
 /* Run an attempt: to its end on every node, whatever happens. 0 with the
  * outcome of all ranks of `plan`, which has all of the world; or -1 where it
  * could not begin on a node. Of the options: dir, out_fd, err_fd, ignored. */
-int jr_head_run(struct jr_head *head, struct jr_outcome *ret,
-                const struct jr_plan *plan,
-                const struct jr_run_options *options, uint32_t attempt,
-                struct jr_error *err);
+int jr_controller_run(struct jr_controller *head, struct jr_outcome *ret,
+                      const struct jr_plan *plan,
+                      const struct jr_run_options *options, uint32_t attempt,
+                      struct jr_error *err);
 
 /* Show what runs have left, on whatever node, however long the console takes,
  * or until one of the signals that `policy` and `ignored` mean by a stop, which
  * are blocked; a second or so where the run was `stopped` itself. Returns
  * whether all was shown. */
-bool jr_head_show_rest(struct jr_head *head, const struct jr_policy *policy,
-                       const sigset_t *ignored, bool stopped);
+bool jr_controller_show_rest(struct jr_controller *head,
+                             const struct jr_policy *policy,
+                             const sigset_t *ignored, bool stopped);
 
 /* Let the agents go, and wait for srun to end. NULL is allowed. */
-void jr_head_close(struct jr_head *head);
+void jr_controller_close(struct jr_controller *head);
 
 #endif

@@ -19,46 +19,47 @@
 #define STALL_NS UINT64_C(1000000000)
 #define HURRY_NS (10 * STALL_NS)
 
-static void hold_agents(struct jr_head *head, bool on)
+static void hold_agents(struct jr_controller *head, bool on)
 {
     if (head->held == on)
         return;
-    json_t *word = jr_head_word("hold");
+    json_t *word = jr_controller_word("hold");
     head->held = on;
     jr_json_set_bool(word, "on", on);
-    jr_head_tell(head, word);
+    jr_controller_send(head, word);
 }
 
 static void on_console_room(void *owner, struct jr_output *output)
 {
-    struct jr_head *head = owner;
+    struct jr_controller *head = owner;
     (void)output;
-    if (!jr_screen_is_waiting(&head->screen) && !head->cut)
+    if (!jr_console_writer_is_waiting(&head->screen) && !head->cut)
         hold_agents(head, false);
 }
 
-void jr_head_screen(struct jr_head *head, int out_fd, int err_fd)
+void jr_controller_screen(struct jr_controller *head, int out_fd, int err_fd)
 {
     if (head->screened)
         return;
     head->screened = true;
-    jr_screen_open(&head->screen, &head->loop, out_fd, err_fd);
+    jr_console_writer_open(&head->screen, &head->loop, out_fd, err_fd);
     head->screen.relieved = on_console_room;
     head->screen.owner = head;
 }
 
-void jr_head_show(struct jr_head *head, int stream, const char *bytes,
-                  size_t len)
+void jr_controller_show(struct jr_controller *head, int stream,
+                        const char *bytes, size_t len)
 {
     if (head->cut || !head->screened)
         return;
-    jr_screen_write(&head->screen, stream, bytes, len);
+    jr_console_writer_write(&head->screen, stream, bytes, len);
     if (jr_output_is_full(&head->screen.outputs[0]) ||
         jr_output_is_full(&head->screen.outputs[1]))
         hold_agents(head, true);
 }
 
-void jr_head_take_lines(struct jr_head *head, uint32_t node, enum jr_flow type)
+void jr_controller_read_lines(struct jr_controller *head, uint32_t node,
+                              enum jr_flow type)
 {
     if ((type != JR_FLOW_OUT && type != JR_FLOW_ERR) || !head->screened)
         return;
@@ -68,7 +69,7 @@ void jr_head_take_lines(struct jr_head *head, uint32_t node, enum jr_flow type)
     if (end == NULL)
         return;
     size_t len = (size_t)(end + 1 - stream->data);
-    jr_head_show(head, type == JR_FLOW_ERR, stream->data, len);
+    jr_controller_show(head, type == JR_FLOW_ERR, stream->data, len);
     memmove(stream->data, stream->data + len, stream->len - len);
     stream->len -= len;
 }
@@ -76,7 +77,7 @@ void jr_head_take_lines(struct jr_head *head, uint32_t node, enum jr_flow type)
 /* After the runs. */
 
 struct ending {
-    struct jr_head *head;
+    struct jr_controller *head;
     struct jr_watch signals;
     struct jr_signals uses;
     uint64_t limit_ns; /* of one that does not wait; 0: it does */
@@ -106,7 +107,7 @@ static void on_ending_signal(void *owner, uint32_t events)
     hurry_console(ending);
 }
 
-static bool is_console_behind(const struct jr_head *head)
+static bool is_console_behind(const struct jr_controller *head)
 {
     for (uint32_t i = 0; i < head->options.nodes; i++)
         if (head->nodes[i].behind)
@@ -117,31 +118,32 @@ static bool is_console_behind(const struct jr_head *head)
 /* A console that took all that there was gets a new moment. */
 static void grant_console_time(struct ending *ending)
 {
-    struct jr_head *head = ending->head;
+    struct jr_controller *head = ending->head;
     uint64_t at = jr_clock_ns() + STALL_NS;
-    if (ending->limit_ns == 0 || jr_screen_is_waiting(&head->screen))
+    if (ending->limit_ns == 0 || jr_console_writer_is_waiting(&head->screen))
         return;
     head->patience.at = at < ending->limit_ns ? at : ending->limit_ns;
 }
 
 static void show_all_nodes(struct ending *ending)
 {
-    struct jr_head *head = ending->head;
-    while (!head->late &&
-           (is_console_behind(head) || jr_screen_is_waiting(&head->screen))) {
-        jr_head_turn(head);
+    struct jr_controller *head = ending->head;
+    while (!head->late && (is_console_behind(head) ||
+                           jr_console_writer_is_waiting(&head->screen))) {
+        jr_controller_turn(head);
         grant_console_time(ending);
     }
     head->patience.at = 0;
 }
 
-bool jr_head_show_rest(struct jr_head *head, const struct jr_policy *policy,
-                       const sigset_t *ignored, bool stopped)
+bool jr_controller_show_rest(struct jr_controller *head,
+                             const struct jr_policy *policy,
+                             const sigset_t *ignored, bool stopped)
 {
     struct ending ending = {.head = head};
     sigset_t set;
-    if (!head->screened ||
-        (!is_console_behind(head) && !jr_screen_is_waiting(&head->screen)))
+    if (!head->screened || (!is_console_behind(head) &&
+                            !jr_console_writer_is_waiting(&head->screen)))
         return true;
     jr_signals_make(&ending.uses, policy, ignored);
     jr_signals_set(&ending.uses, &set);
@@ -156,6 +158,6 @@ bool jr_head_show_rest(struct jr_head *head, const struct jr_policy *policy,
     jr_loop_close(&ending.signals);
     bool whole = !head->cut && !head->late;
     head->cut = true;
-    jr_screen_abandon(&head->screen);
+    jr_console_writer_abandon(&head->screen);
     return whole;
 }

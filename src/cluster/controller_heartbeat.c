@@ -13,7 +13,7 @@ struct silence {
     uint32_t first; /* that is silent */
 };
 
-void jr_beat_begin(struct jr_head *head)
+void jr_heartbeat_begin(struct jr_controller *head)
 {
     uint64_t now = jr_clock_ns();
     for (uint32_t i = 0; i < head->options.nodes; i++) {
@@ -21,10 +21,10 @@ void jr_beat_begin(struct jr_head *head)
         head->nodes[i].going = head->nodes[i].begun = false;
         head->nodes[i].heard_ns = now;
     }
-    head->beat.at = now + JR_BEAT_NS;
+    head->beat.at = now + JR_HEARTBEAT_NS;
 }
 
-void jr_beat_heard(struct jr_head *head, uint32_t node)
+void jr_heartbeat_heard(struct jr_controller *head, uint32_t node)
 {
     head->nodes[node].silent = 0;
     head->nodes[node].begun = head->nodes[node].going;
@@ -40,11 +40,11 @@ static bool should_node_beat(const struct jr_node_side *side)
 static bool is_node_silent(const struct jr_node_side *side)
 {
     bool patient = side->state == JR_NODE_RUNS && !side->begun;
-    unsigned most = patient ? JR_BEATS * JR_BEAT_PATIENCE : JR_BEATS;
+    unsigned most = patient ? JR_BEATS * JR_HEARTBEAT_PATIENCE : JR_BEATS;
     return should_node_beat(side) && side->silent >= most;
 }
 
-static struct silence count_turn(struct jr_head *head)
+static struct silence count_turn(struct jr_controller *head)
 {
     struct silence found = {0};
     for (uint32_t i = head->options.nodes; i-- > 0;) {
@@ -59,7 +59,8 @@ static struct silence count_turn(struct jr_head *head)
     return found;
 }
 
-static void describe_silence(struct jr_buf *out, const struct jr_head *head,
+static void describe_silence(struct jr_buf *out,
+                             const struct jr_controller *head,
                              const struct silence *found)
 {
     const struct jr_node_side *side = &head->nodes[found->first];
@@ -71,7 +72,7 @@ static void describe_silence(struct jr_buf *out, const struct jr_head *head,
     if (all)
         jr_buf_str(out, "any node");
     else
-        jr_head_name(out, head, found->first);
+        jr_controller_name(out, head, found->first);
     if (!all && found->silent > 1)
         jr_buf_printf(out, ", nor of %u other%s,", found->silent - 1,
                       found->silent > 2 ? "s" : "");
@@ -88,8 +89,8 @@ static void describe_silence(struct jr_buf *out, const struct jr_head *head,
 }
 
 /* Before there is a run, a node that is lost is the end. */
-static void mark_silent_lost(struct jr_head *head, const struct silence *found,
-                             const char *how)
+static void mark_silent_lost(struct jr_controller *head,
+                             const struct silence *found, const char *how)
 {
     if (head->run == NULL) {
         head->gone = true;
@@ -100,11 +101,11 @@ static void mark_silent_lost(struct jr_head *head, const struct silence *found,
     for (uint32_t i = 0; i < head->options.nodes; i++)
         if (is_node_silent(&head->nodes[i])) {
             head->nodes[i].state = JR_NODE_LOST;
-            jr_head_run_lost(head->run, i, how);
+            jr_controller_run_lost(head->run, i, how);
         }
 }
 
-static void on_heartbeat_silence(struct jr_head *head,
+static void on_heartbeat_silence(struct jr_controller *head,
                                  const struct silence *found)
 {
     struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -112,12 +113,12 @@ static void on_heartbeat_silence(struct jr_head *head,
     mark_silent_lost(head, found, how.failed ? "" : how.data);
     if (!how.failed && head->run != NULL &&
         !head->run->stopped) /* else the report tells it */
-        jr_head_run_noise(head->run, 1, how.data, how.len);
+        jr_controller_run_noise(head->run, 1, how.data, how.len);
 }
 
-void jr_beat_due(void *owner)
+void jr_heartbeat_due(void *owner)
 {
-    struct jr_head *head = owner;
+    struct jr_controller *head = owner;
     bool unasked = head->run != NULL && head->run->plan->policy->on_failure ==
                                             JR_ON_FAILURE_CONTINUE;
     if (head->run != NULL && head->run->lost && !unasked)
@@ -128,6 +129,6 @@ void jr_beat_due(void *owner)
     if (found.silent > 0 && !unasked)
         return;
     if (!unasked)
-        jr_head_tell(head, jr_head_word("beat"));
-    head->beat.at = jr_clock_ns() + JR_BEAT_NS;
+        jr_controller_send(head, jr_controller_word("beat"));
+    head->beat.at = jr_clock_ns() + JR_HEARTBEAT_NS;
 }

@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-static void note_refusal(struct jr_head *head, uint32_t node,
+static void note_refusal(struct jr_controller *head, uint32_t node,
                          enum jr_status status, const char *text)
 {
     struct jr_node_side *side = &head->nodes[node];
@@ -20,7 +20,7 @@ static void note_refusal(struct jr_head *head, uint32_t node,
     if (head->refused)
         return;
     head->refused = true;
-    jr_head_name(&name, head, node);
+    jr_controller_name(&name, head, node);
     (void)jr_error_set(&head->refusal, status, "%s: %s",
                        name.failed ? "a node" : name.data, text);
 }
@@ -36,7 +36,8 @@ static void take_host(struct jr_node_side *side, const json_t *word)
     side->host = own;
 }
 
-static void on_hello(struct jr_head *head, uint32_t node, const json_t *word)
+static void on_hello(struct jr_controller *head, uint32_t node,
+                     const json_t *word)
 {
     struct jr_node_side *side = &head->nodes[node];
     const char *version = jr_json_get_str(word, "version");
@@ -48,7 +49,7 @@ static void on_hello(struct jr_head *head, uint32_t node, const json_t *word)
     }
     take_host(side, word);
     side->port = (uint32_t)jr_json_get_int(word, "port");
-    side->skew_ns =
+    side->clock_offset_ns =
         jr_clock_ahead(jr_json_get_int(word, "wall"), jr_clock_wall_ns());
     side->state = JR_NODE_MET;
     if (version != NULL && strcmp(version, JR_VERSION) == 0)
@@ -60,7 +61,7 @@ static void on_hello(struct jr_head *head, uint32_t node, const json_t *word)
     note_refusal(head, node, JR_STATUS_LAUNCH, text);
 }
 
-static void on_node_ready(struct jr_head *head, uint32_t node,
+static void on_node_ready(struct jr_controller *head, uint32_t node,
                           const json_t *word)
 {
     (void)word;
@@ -68,7 +69,8 @@ static void on_node_ready(struct jr_head *head, uint32_t node,
         head->nodes[node].state = JR_NODE_READY;
 }
 
-static void on_refuse(struct jr_head *head, uint32_t node, const json_t *word)
+static void on_refuse(struct jr_controller *head, uint32_t node,
+                      const json_t *word)
 {
     struct jr_buf *why = &head->nodes[node].streams[JR_FLOW_WHY];
     json_int_t status = jr_json_get_int(word, "status");
@@ -78,13 +80,15 @@ static void on_refuse(struct jr_head *head, uint32_t node, const json_t *word)
                  why->len > 0 ? why->data : "it does not say why");
 }
 
-static void on_begun(struct jr_head *head, uint32_t node, const json_t *word)
+static void on_begun(struct jr_controller *head, uint32_t node,
+                     const json_t *word)
 {
     if (head->run != NULL)
-        jr_head_run_begun(head->run, node, word);
+        jr_controller_run_begun(head->run, node, word);
 }
 
-static void on_done(struct jr_head *head, uint32_t node, const json_t *word)
+static void on_done(struct jr_controller *head, uint32_t node,
+                    const json_t *word)
 {
     struct jr_node_side *side = &head->nodes[node];
     if (head->run == NULL || side->state != JR_NODE_RUNS)
@@ -93,10 +97,11 @@ static void on_done(struct jr_head *head, uint32_t node, const json_t *word)
     side->port = (uint32_t)jr_json_get_int(word, "port");
     side->behind = jr_json_get_bool(word, "behind");
     side->state = JR_NODE_DONE;
-    jr_head_run_over(head->run, node);
+    jr_controller_run_over(head->run, node);
 }
 
-static void on_shown(struct jr_head *head, uint32_t node, const json_t *word)
+static void on_shown(struct jr_controller *head, uint32_t node,
+                     const json_t *word)
 {
     (void)word;
     head->nodes[node].behind = false;
@@ -104,7 +109,7 @@ static void on_shown(struct jr_head *head, uint32_t node, const json_t *word)
 
 struct verb {
     const char *word;
-    void (*act)(struct jr_head *head, uint32_t node, const json_t *word);
+    void (*act)(struct jr_controller *head, uint32_t node, const json_t *word);
 };
 
 static const struct verb verbs[] = {
@@ -112,19 +117,19 @@ static const struct verb verbs[] = {
     {"begun", on_begun}, {"done", on_done},        {"shown", on_shown},
 };
 
-void jr_head_hear(struct jr_head *head, const json_t *frame)
+void jr_controller_receive(struct jr_controller *head, const json_t *frame)
 {
     uint32_t node = (uint32_t)jr_json_get_int(frame, "n");
     const char *type = jr_json_get_str(frame, "t");
     enum jr_flow stream = jr_flow_find(type);
     if (node >= head->options.nodes)
         return;
-    jr_beat_heard(head, node);
+    jr_heartbeat_heard(head, node);
     if (stream != JR_FLOW_COUNT) {
-        (void)jr_frame_take(&head->nodes[node].streams[stream], frame);
-        jr_head_take_lines(head, node, stream);
+        (void)jr_message_take(&head->nodes[node].streams[stream], frame);
+        jr_controller_read_lines(head, node, stream);
         if (head->run != NULL)
-            jr_head_run_stream(head->run, node, stream);
+            jr_controller_run_stream(head->run, node, stream);
         return;
     }
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
@@ -133,7 +138,7 @@ void jr_head_hear(struct jr_head *head, const json_t *frame)
 }
 
 /* An agent does not end before its input does, and then it ends well. */
-static void note_lost_agent(struct jr_head *head, uint32_t node)
+static void note_lost_agent(struct jr_controller *head, uint32_t node)
 {
     struct jr_node_side *side = &head->nodes[node];
     bool running = head->run != NULL && side->state == JR_NODE_RUNS;
@@ -145,10 +150,10 @@ static void note_lost_agent(struct jr_head *head, uint32_t node)
         side->state = JR_NODE_LOST;
     side->behind = false;
     if (running)
-        jr_head_run_lost(head->run, node, head->said);
+        jr_controller_run_lost(head->run, node, head->said);
 }
 
-void jr_head_heed(struct jr_head *head)
+void jr_controller_handle_message(struct jr_controller *head)
 {
     for (uint32_t i = 0; i < head->options.nodes; i++)
         if (jr_srun_lost(head->said, i, head->nodes[i].host))

@@ -15,7 +15,7 @@
 #include "output/console.h"
 #include "store/events.h"
 
-#define JR_HEAD_PIECE (64U << 10) /* bytes that are read at once */
+#define JR_CONTROLLER_PIECE (64U << 10) /* bytes that are read at once */
 
 /* How far a node has come. Beyond JR_NODE_RUNS nothing is awaited of it. */
 enum jr_node_state {
@@ -32,24 +32,24 @@ struct jr_node_side {
     enum jr_node_state state;
     char *host; /* NULL: not known yet */
     uint32_t port;
-    int64_t skew_ns;   /* its wall clock less ours */
-    int64_t offset_ns; /* its monotonic clock less ours */
-    uint64_t blur_ns;  /* how exactly that is known */
-    bool returned;     /* all its ranks have, or nobody waits for them */
-    bool asked;        /* for how long its ranks have been silent */
-    bool behind;       /* its run is over, and not all of it is shown */
-    int signal;        /* its run's own process died of it */
-    bool going;        /* it has heard that an attempt begins */
-    bool begun;        /* and has made ready for it: it says more */
+    int64_t clock_offset_ns; /* its wall clock less ours */
+    int64_t offset_ns;       /* its monotonic clock less ours */
+    uint64_t clock_error_ns; /* how exactly that is known */
+    bool returned;           /* all its ranks have, or nobody waits for them */
+    bool asked;              /* for how long its ranks have been silent */
+    bool behind;             /* its run is over, and not all of it is shown */
+    int signal;              /* its run's own process died of it */
+    bool going;              /* it has heard that an attempt begins */
+    bool begun;              /* and has made ready for it: it says more */
     unsigned silent;   /* heartbeat.h: turns since something was heard of it */
     uint64_t heard_ns; /* when that was */
     struct jr_buf streams[JR_FLOW_COUNT];
 };
 
-struct jr_head_run;
+struct jr_controller_run;
 
-struct jr_head {
-    struct jr_head_options options;
+struct jr_controller {
+    struct jr_controller_options options;
     struct jr_srun srun;
     struct jr_loop loop;
     struct jr_watch out, err; /* srun's */
@@ -68,8 +68,9 @@ struct jr_head {
     struct jr_error refusal; /* the first of a node */
     bool refused;
     struct jr_node_side *nodes;
-    struct jr_head_run *run; /* NULL: none goes on */
-    struct jr_screen screen; /* from the first run on, which is `screened` */
+    struct jr_controller_run *run; /* NULL: none goes on */
+    struct jr_console_writer
+        screen; /* from the first run on, which is `screened` */
     bool screened;
     bool held; /* it is full, and agents send nothing for it */
     bool cut;  /* nor is anything wanted for it any more */
@@ -79,50 +80,52 @@ struct jr_head {
 
 /* Start srun, and end it: the agents hear that their input has ended, and after
  * a while srun is killed. -1 with `err`. controller_srun.c. */
-int jr_head_connect(struct jr_head *head, struct jr_error *err);
-void jr_head_disconnect(struct jr_head *head);
+int jr_controller_connect(struct jr_controller *head, struct jr_error *err);
+void jr_controller_disconnect(struct jr_controller *head);
 
 /* Take a frame of an agent; and what srun has said last (`said`), as far as it
  * is about tasks and nodes. controller_messages.c. */
-void jr_head_hear(struct jr_head *head, const json_t *frame);
-void jr_head_heed(struct jr_head *head);
+void jr_controller_receive(struct jr_controller *head, const json_t *frame);
+void jr_controller_handle_message(struct jr_controller *head);
 
 /* A word of the head, {"t":type}, to which more may be set; the caller's. */
-json_t *jr_head_word(const char *type);
+json_t *jr_controller_word(const char *type);
 
 /* Tell all agents; `word` is taken over. */
-void jr_head_tell(struct jr_head *head, json_t *word);
+void jr_controller_send(struct jr_controller *head, json_t *word);
 
 /* Say no more: the agents hear that their input has ended. */
-void jr_head_hush(struct jr_head *head);
+void jr_controller_close_input(struct jr_controller *head);
 
 /* One turn of the loop. */
-void jr_head_turn(struct jr_head *head);
+void jr_controller_turn(struct jr_controller *head);
 
 /* Wait, within timeouts.start, until all nodes are in `state`. -1 with which is
  * not, and why; `what` is what it did not do: "answer". controller_wait.c. */
-int jr_head_await(struct jr_head *head, enum jr_node_state state,
-                  const char *what, struct jr_error *err);
+int jr_controller_await(struct jr_controller *head, enum jr_node_state state,
+                        const char *what, struct jr_error *err);
 
 /* The console, of all runs: have it; take the whole lines of a stream of a
  * node; show bytes that end a line. controller_console.c. */
-void jr_head_screen(struct jr_head *head, int out_fd, int err_fd);
-void jr_head_take_lines(struct jr_head *head, uint32_t node, enum jr_flow type);
-void jr_head_show(struct jr_head *head, int stream, const char *bytes,
-                  size_t len);
+void jr_controller_screen(struct jr_controller *head, int out_fd, int err_fd);
+void jr_controller_read_lines(struct jr_controller *head, uint32_t node,
+                              enum jr_flow type);
+void jr_controller_show(struct jr_controller *head, int stream,
+                        const char *bytes, size_t len);
 
 /* Whether any node has said hello. */
-bool jr_head_has_met(const struct jr_head *head);
+bool jr_controller_has_met(const struct jr_controller *head);
 
 /* How srun, which is gone, came to its end; append it. controller_wait.c. */
-void jr_head_end(struct jr_buf *out, const struct jr_head *head);
+void jr_controller_end(struct jr_buf *out, const struct jr_controller *head);
 
 /* Whether a node is still in a state before `state`. */
-bool jr_head_awaits(const struct jr_head *head, enum jr_node_state state);
+bool jr_controller_awaits(const struct jr_controller *head,
+                          enum jr_node_state state);
 
 /* An attempt that goes on. */
-struct jr_head_run {
-    struct jr_head *head;
+struct jr_controller_run {
+    struct jr_controller *head;
     const struct jr_plan *plan;
     const struct jr_run_options *options;
     struct jr_outcome *outcome;
@@ -142,32 +145,33 @@ struct jr_head_run {
 /* All nodes are to stop their ranks; who does not in time is given up. Once an
  * agent is gone, srun would end all others at the next word to it: that there
  * will be none is a stop, too. */
-void jr_head_run_stop(struct jr_head_run *run);
+void jr_controller_run_stop(struct jr_controller_run *run);
 
 /* The exit barrier: all ranks of a node have returned, or nobody waits for
  * them; and it is open. */
-void jr_head_run_returned(struct jr_head_run *run, uint32_t node);
-void jr_head_run_release(struct jr_head_run *run);
+void jr_controller_run_returned(struct jr_controller_run *run, uint32_t node);
+void jr_controller_run_release(struct jr_controller_run *run);
 
 /* Our time of a node's; 0 stays 0. */
-uint64_t jr_head_run_ns(const struct jr_node_side *side, uint64_t ns);
+uint64_t jr_controller_run_ns(const struct jr_node_side *side, uint64_t ns);
 
 /* Whether all nodes have told of their silence, and what follows: to be looked
  * at again when one that was asked has nothing more to say. */
-void jr_head_run_silence(struct jr_head_run *run);
+void jr_controller_run_silence(struct jr_controller_run *run);
 
 /* A line of the events of a node: controller_events.c. */
-void jr_head_run_event(struct jr_head_run *run, uint32_t node, const char *line,
-                       size_t len);
+void jr_controller_run_event(struct jr_controller_run *run, uint32_t node,
+                             const char *line, size_t len);
 
 /* What a run does with what comes meanwhile. */
-void jr_head_run_stream(struct jr_head_run *run, uint32_t node,
-                        enum jr_flow type);
-void jr_head_run_begun(struct jr_head_run *run, uint32_t node,
-                       const json_t *word);
-void jr_head_run_over(struct jr_head_run *run, uint32_t node);
-void jr_head_run_lost(struct jr_head_run *run, uint32_t node, const char *how);
-void jr_head_run_noise(struct jr_head_run *run, int stream, const char *line,
-                       size_t len);
+void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,
+                              enum jr_flow type);
+void jr_controller_run_begun(struct jr_controller_run *run, uint32_t node,
+                             const json_t *word);
+void jr_controller_run_over(struct jr_controller_run *run, uint32_t node);
+void jr_controller_run_lost(struct jr_controller_run *run, uint32_t node,
+                            const char *how);
+void jr_controller_run_noise(struct jr_controller_run *run, int stream,
+                             const char *line, size_t len);
 
 #endif

@@ -4,8 +4,8 @@
  *
  * Times come by each node's own clock. How that stands to ours is known from
  * the word that it has begun, which was said between our saying "go" and our
- * hearing it; half of that time is how far off it can be (`blur_ns`). What two
- * nodes did within their blur cannot be told apart.
+ * hearing it; half of that time is how far off it can be (`clock_error_ns`).
+ * What two nodes did within their blur cannot be told apart.
  *
  * A node whose run stops its ranks, for whatever reason of its own, stops all:
  * the others hear it at once. A node that is not heard of any more is lost, and
@@ -35,55 +35,55 @@
 #define MS       UINT64_C(1000000)
 #define SLACK_NS (UINT64_C(25) * 1000000000) /* for SIGKILL, and to say so */
 
-void jr_head_run_stop(struct jr_head_run *run)
+void jr_controller_run_stop(struct jr_controller_run *run)
 {
     const struct jr_policy *policy = run->plan->policy;
     uint64_t most_ms = policy->timeouts.stop_grace_ms + policy->on_hang.wait_ms;
     if (run->lost)
-        jr_head_hush(run->head);
+        jr_controller_close_input(run->head);
     if (run->stopped)
         return;
     run->stopped = true;
     if (!run->lost)
-        jr_head_tell(run->head, jr_head_word("stop"));
+        jr_controller_send(run->head, jr_controller_word("stop"));
     run->head->late = false;
     run->head->patience.at = jr_clock_ns() + most_ms * MS + SLACK_NS;
 }
 
-void jr_head_run_release(struct jr_head_run *run)
+void jr_controller_run_release(struct jr_controller_run *run)
 {
     if (!run->released)
-        jr_head_tell(run->head, jr_head_word("release"));
+        jr_controller_send(run->head, jr_controller_word("release"));
     run->released = true;
 }
 
-void jr_head_run_returned(struct jr_head_run *run, uint32_t node)
+void jr_controller_run_returned(struct jr_controller_run *run, uint32_t node)
 {
     bool all = true;
     run->head->nodes[node].returned = true;
     for (uint32_t i = 0; i < run->plan->nodes; i++)
         all = all && run->head->nodes[i].returned;
     if (all)
-        jr_head_run_release(run);
+        jr_controller_run_release(run);
 }
 
-uint64_t jr_head_run_ns(const struct jr_node_side *side, uint64_t ns)
+uint64_t jr_controller_run_ns(const struct jr_node_side *side, uint64_t ns)
 {
     return ns == 0 ? 0 : ns - (uint64_t)side->offset_ns;
 }
 
-void jr_head_run_noise(struct jr_head_run *run, int stream, const char *line,
-                       size_t len)
+void jr_controller_run_noise(struct jr_controller_run *run, int stream,
+                             const char *line, size_t len)
 {
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_escaped(&text, line, len);
     jr_buf_char(&text, '\n');
     if (!text.failed)
-        jr_head_show(run->head, stream, text.data, text.len);
+        jr_controller_show(run->head, stream, text.data, text.len);
 }
 
 /* Take the whole lines of the events. */
-static void take_events(struct jr_head_run *run, uint32_t node)
+static void take_events(struct jr_controller_run *run, uint32_t node)
 {
     struct jr_buf *stream = &run->head->nodes[node].streams[JR_FLOW_EVENT];
     const char *end =
@@ -93,15 +93,15 @@ static void take_events(struct jr_head_run *run, uint32_t node)
     size_t len = (size_t)(end + 1 - stream->data);
     for (const char *line = stream->data; line <= end;) {
         const char *stop = memchr(line, '\n', (size_t)(end + 1 - line));
-        jr_head_run_event(run, node, line, (size_t)(stop - line));
+        jr_controller_run_event(run, node, line, (size_t)(stop - line));
         line = stop + 1;
     }
     memmove(stream->data, stream->data + len, stream->len - len);
     stream->len -= len;
 }
 
-void jr_head_run_stream(struct jr_head_run *run, uint32_t node,
-                        enum jr_flow type)
+void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,
+                              enum jr_flow type)
 {
     if (type == JR_FLOW_EVENT)
         take_events(run, node);
@@ -109,8 +109,8 @@ void jr_head_run_stream(struct jr_head_run *run, uint32_t node,
 
 /* Nodes. */
 
-void jr_head_run_begun(struct jr_head_run *run, uint32_t node,
-                       const json_t *word)
+void jr_controller_run_begun(struct jr_controller_run *run, uint32_t node,
+                             const json_t *word)
 {
     struct jr_node_side *side = &run->head->nodes[node];
     uint64_t now = jr_clock_ns();
@@ -119,13 +119,13 @@ void jr_head_run_begun(struct jr_head_run *run, uint32_t node,
     jr_buf_clear(&side->streams[JR_FLOW_OUT]); /* lines of earlier attempts */
     jr_buf_clear(&side->streams[JR_FLOW_ERR]);
     side->offset_ns = jr_clock_ahead(jr_json_get_int(word, "at"), middle);
-    side->blur_ns = (now - run->go_ns) / 2;
-    if (side->blur_ns > run->outcome->blur_ns)
-        run->outcome->blur_ns = side->blur_ns;
+    side->clock_error_ns = (now - run->go_ns) / 2;
+    if (side->clock_error_ns > run->outcome->clock_error_ns)
+        run->outcome->clock_error_ns = side->clock_error_ns;
 }
 
 /* Take over what a node says of itself and of its ranks. */
-static void merge_node_outcome(struct jr_head_run *run, uint32_t node,
+static void merge_node_outcome(struct jr_controller_run *run, uint32_t node,
                                const struct jr_outcome *part)
 {
     struct jr_outcome *all = run->outcome;
@@ -134,13 +134,13 @@ static void merge_node_outcome(struct jr_head_run *run, uint32_t node,
                part->stop_signal != 0 || part->runner_signal != 0;
     for (uint32_t i = 0; i < part->count; i++) {
         struct jr_rank_outcome *rank = &part->ranks[i];
-        rank->started_ns = jr_head_run_ns(side, rank->started_ns);
-        rank->ended_ns = jr_head_run_ns(side, rank->ended_ns);
-        rank->alive_ns = jr_head_run_ns(side, rank->alive_ns);
-        rank->exiting_ns = jr_head_run_ns(side, rank->exiting_ns);
-        rank->told_ns = jr_head_run_ns(side, rank->told_ns);
-        rank->heard_ns = jr_head_run_ns(side, rank->heard_ns);
-        rank->skew_ns = side->skew_ns;
+        rank->started_ns = jr_controller_run_ns(side, rank->started_ns);
+        rank->ended_ns = jr_controller_run_ns(side, rank->ended_ns);
+        rank->alive_ns = jr_controller_run_ns(side, rank->alive_ns);
+        rank->exiting_ns = jr_controller_run_ns(side, rank->exiting_ns);
+        rank->told_ns = jr_controller_run_ns(side, rank->told_ns);
+        rank->heard_ns = jr_controller_run_ns(side, rank->heard_ns);
+        rank->clock_offset_ns = side->clock_offset_ns;
         bad = bad || rank->end == JR_END_START ||
               (!jr_outcome_is_well(rank) &&
                run->plan->policy->on_failure == JR_ON_FAILURE_STOP);
@@ -158,11 +158,12 @@ static void merge_node_outcome(struct jr_head_run *run, uint32_t node,
         all->left_pids[all->left + i] = part->left_pids[i];
     all->left += part->left;
     if (bad)
-        jr_head_run_stop(run);
+        jr_controller_run_stop(run);
 }
 
 /* Its ranks are gone, whatever they were about to say. */
-static void lose_ranks(struct jr_head_run *run, uint32_t node, enum jr_end end)
+static void lose_ranks(struct jr_controller_run *run, uint32_t node,
+                       enum jr_end end)
 {
     for (uint32_t i = run->first[node]; i < run->first[node + 1]; i++) {
         struct jr_rank_outcome *rank = &run->outcome->ranks[i];
@@ -178,15 +179,15 @@ static void lose_ranks(struct jr_head_run *run, uint32_t node, enum jr_end end)
 }
 
 /* What it died of, and no word of what became of the ranks. */
-static void lose_run(struct jr_head_run *run, uint32_t node, int sig)
+static void lose_run(struct jr_controller_run *run, uint32_t node, int sig)
 {
     run->outcome->runner_signal = sig;
     lose_ranks(run, node, JR_END_NONE);
-    jr_head_run_stop(run);
+    jr_controller_run_stop(run);
 }
 
-static void lose_node(struct jr_head_run *run, uint32_t node, enum jr_end end,
-                      const char *how)
+static void lose_node(struct jr_controller_run *run, uint32_t node,
+                      enum jr_end end, const char *how)
 {
     struct jr_outcome *outcome = run->outcome;
     jr_events_add(&run->events,
@@ -198,29 +199,30 @@ static void lose_node(struct jr_head_run *run, uint32_t node, enum jr_end end,
                        how);
 }
 
-void jr_head_run_lost(struct jr_head_run *run, uint32_t node, const char *how)
+void jr_controller_run_lost(struct jr_controller_run *run, uint32_t node,
+                            const char *how)
 {
     run->lost = true;
     lose_node(run, node, JR_END_LOST, how);
-    jr_head_run_returned(run, node);
-    jr_head_run_silence(run);
+    jr_controller_run_returned(run, node);
+    jr_controller_run_silence(run);
     if (run->plan->policy->on_failure == JR_ON_FAILURE_STOP)
-        jr_head_run_stop(run);
+        jr_controller_run_stop(run);
 }
 
-static void could_not_begin(struct jr_head_run *run, uint32_t node,
+static void could_not_begin(struct jr_controller_run *run, uint32_t node,
                             const char *text)
 {
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_head_name(&name, run->head, node);
+    jr_controller_name(&name, run->head, node);
     if (run->result == 0)
         (void)jr_error_set(run->err, JR_STATUS_LAUNCH, "%s: %s",
                            name.failed ? "a node" : name.data, text);
     run->result = -1;
-    jr_head_run_stop(run);
+    jr_controller_run_stop(run);
 }
 
-void jr_head_run_over(struct jr_head_run *run, uint32_t node)
+void jr_controller_run_over(struct jr_controller_run *run, uint32_t node)
 {
     struct jr_node_side *side = &run->head->nodes[node];
     struct jr_buf *text = &side->streams[JR_FLOW_OUTCOME];
@@ -229,13 +231,14 @@ void jr_head_run_over(struct jr_head_run *run, uint32_t node)
     struct jr_error why = {0};
     if (side->signal != 0)
         lose_run(run, node, side->signal);
-    else if (jr_tally_read(&part, count, text->data, text->len, &why) == 0)
+    else if (jr_outcome_message_read(&part, count, text->data, text->len,
+                                     &why) == 0)
         merge_node_outcome(run, node, &part);
     else
         could_not_begin(run, node, why.text);
     jr_buf_clear(text);
-    jr_head_run_returned(run, node);
-    jr_head_run_silence(run);
+    jr_controller_run_returned(run, node);
+    jr_controller_run_silence(run);
 }
 
 /* Signals. */
@@ -243,27 +246,28 @@ void jr_head_run_over(struct jr_head_run *run, uint32_t node)
 static void on_controller_signal(void *owner, uint32_t events)
 {
     (void)events;
-    struct jr_head_run *run = owner;
+    struct jr_controller_run *run = owner;
     pid_t pid;
     int sig = jr_signal_read(run->signals.fd, &pid);
     enum jr_signal_use use = run->uses.use[sig];
     if (use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
         return;
-    json_t *word = jr_head_word("signal");
+    json_t *word = jr_controller_word("signal");
     jr_json_set_int(word, "signal", sig);
-    jr_head_tell(run->head, word);
+    jr_controller_send(run->head, word);
     if (use == JR_SIGNAL_SUSPEND) {
-        jr_head_tell(run->head, jr_head_word("away"));
+        jr_controller_send(run->head, jr_controller_word("away"));
         (void)kill(getpid(), SIGSTOP);
     }
     if (use != JR_SIGNAL_STOP)
         return;
     if (run->outcome->stop_signal == 0)
         run->outcome->stop_signal = sig;
-    jr_head_run_stop(run);
+    jr_controller_run_stop(run);
 }
 
-static int watch_controller_signals(struct jr_head_run *run, sigset_t *ret_mask)
+static int watch_controller_signals(struct jr_controller_run *run,
+                                    sigset_t *ret_mask)
 {
     sigset_t set;
     jr_signals_make(&run->uses, run->plan->policy, &run->options->ignored);
@@ -280,7 +284,7 @@ static int watch_controller_signals(struct jr_head_run *run, sigset_t *ret_mask)
 /* From begin to end. */
 
 /* Where each node's ranks begin. */
-static int find_ranks(struct jr_head_run *run)
+static int find_ranks(struct jr_controller_run *run)
 {
     const struct jr_plan *plan = run->plan;
     run->first = calloc((size_t)plan->nodes + 1, sizeof *run->first);
@@ -295,12 +299,12 @@ static int find_ranks(struct jr_head_run *run)
 
 /* srun is gone, or nobody waits any more: if it had not lost a node before,
  * it has lost all that were at work. */
-static void lose_nodes(struct jr_head_run *run)
+static void lose_nodes(struct jr_controller_run *run)
 {
-    struct jr_head *head = run->head;
+    struct jr_controller *head = run->head;
     struct jr_buf how JR_BUF_CLEANUP = JR_BUF_INIT;
     if (head->ended)
-        jr_head_end(&how, head);
+        jr_controller_end(&how, head);
     else
         jr_buf_str(&how, "it was told to stop its ranks, and has not said that "
                          "it did");
@@ -313,9 +317,10 @@ static void lose_nodes(struct jr_head_run *run)
 }
 
 /* What the attempt before has left to show on its nodes is left there. */
-static void leave_earlier_attempt(struct jr_head_run *run, uint32_t attempt)
+static void leave_earlier_attempt(struct jr_controller_run *run,
+                                  uint32_t attempt)
 {
-    struct jr_head *head = run->head;
+    struct jr_controller *head = run->head;
     char line[160];
     bool behind = false;
     for (uint32_t i = 0; i < run->plan->nodes; i++) {
@@ -327,13 +332,13 @@ static void leave_earlier_attempt(struct jr_head_run *run, uint32_t attempt)
                    "the next began: jobrun logs --attempt %u has it",
                    attempt - 1, attempt - 1);
     if (behind)
-        jr_head_run_noise(run, 1, line, strlen(line));
+        jr_controller_run_noise(run, 1, line, strlen(line));
 }
 
-static void begin_nodes(struct jr_head_run *run, uint32_t attempt)
+static void begin_nodes(struct jr_controller_run *run, uint32_t attempt)
 {
-    struct jr_head *head = run->head;
-    json_t *word = jr_head_word("go");
+    struct jr_controller *head = run->head;
+    json_t *word = jr_controller_word("go");
     leave_earlier_attempt(run, attempt);
     for (uint32_t i = 0; i < run->plan->nodes; i++) {
         head->nodes[i].state = JR_NODE_RUNS;
@@ -346,27 +351,28 @@ static void begin_nodes(struct jr_head_run *run, uint32_t attempt)
     run->go_ns = jr_clock_ns();
     jr_json_set_bool(word, "beats",
                      run->plan->policy->on_failure == JR_ON_FAILURE_STOP);
-    jr_head_tell(head, word);
-    jr_beat_begin(head);
+    jr_controller_send(head, word);
+    jr_heartbeat_begin(head);
 }
 
-static void follow_nodes(struct jr_head_run *run)
+static void follow_nodes(struct jr_controller_run *run)
 {
-    struct jr_head *head = run->head;
-    while (!head->ended && !head->late && jr_head_awaits(head, JR_NODE_DONE)) {
-        jr_head_turn(head);
+    struct jr_controller *head = run->head;
+    while (!head->ended && !head->late &&
+           jr_controller_awaits(head, JR_NODE_DONE)) {
+        jr_controller_turn(head);
         if (head->refused && run->result == 0) {
             run->result = -1;
             if (run->err != NULL)
                 *run->err = head->refusal;
-            jr_head_run_stop(run);
+            jr_controller_run_stop(run);
         }
     }
     lose_nodes(run);
     head->patience.at = head->beat.at = 0;
 }
 
-static void finalize_outcome(struct jr_head_run *run)
+static void finalize_outcome(struct jr_controller_run *run)
 {
     struct jr_outcome *outcome = run->outcome;
     outcome->ended_ns = jr_clock_ns();
@@ -380,7 +386,7 @@ static void finalize_outcome(struct jr_head_run *run)
                                      .told = run->head->told_bytes});
 }
 
-static void close_run(struct jr_head_run *run, const sigset_t *mask)
+static void close_run(struct jr_controller_run *run, const sigset_t *mask)
 {
     run->head->run = NULL;
     jr_events_close(&run->events);
@@ -392,13 +398,13 @@ static void close_run(struct jr_head_run *run, const sigset_t *mask)
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-int jr_head_run(struct jr_head *head, struct jr_outcome *ret,
-                const struct jr_plan *plan,
-                const struct jr_run_options *options, uint32_t attempt,
-                struct jr_error *err)
+int jr_controller_run(struct jr_controller *head, struct jr_outcome *ret,
+                      const struct jr_plan *plan,
+                      const struct jr_run_options *options, uint32_t attempt,
+                      struct jr_error *err)
 {
     struct jr_outcome outcome = {0};
-    struct jr_head_run run = {
+    struct jr_controller_run run = {
         .head = head,
         .plan = plan,
         .options = options,
@@ -410,7 +416,7 @@ int jr_head_run(struct jr_head *head, struct jr_outcome *ret,
     sigset_t mask;
     if (jr_outcome_none(&outcome, plan) != 0)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    jr_head_screen(head, options->out_fd, options->err_fd);
+    jr_controller_screen(head, options->out_fd, options->err_fd);
     head->run = &run;
     if (watch_controller_signals(&run, &mask) != 0 || find_ranks(&run) != 0) {
         run.result = jr_error_sys(err, JR_STATUS_LAUNCH, "could not begin");

@@ -17,7 +17,7 @@
 #define LINE_MOST (256U << 10) /* bytes of what is no frame */
 #define LEAVE_S   20
 
-static void close_watch(struct jr_head *head, struct jr_watch *watch)
+static void close_watch(struct jr_controller *head, struct jr_watch *watch)
 {
     if (watch->fd < 0)
         return;
@@ -26,7 +26,7 @@ static void close_watch(struct jr_head *head, struct jr_watch *watch)
     watch->fd = -1;
 }
 
-static void watch_srun_input(struct jr_head *head, bool wanted)
+static void watch_srun_input(struct jr_controller *head, bool wanted)
 {
     if (wanted == head->in_watched || head->in.fd < 0)
         return;
@@ -37,7 +37,7 @@ static void watch_srun_input(struct jr_head *head, bool wanted)
         jr_loop_remove(&head->loop, &head->in);
 }
 
-static void send_srun_input(struct jr_head *head)
+static void send_srun_input(struct jr_controller *head)
 {
     struct jr_buf *box = &head->outbox;
     while (head->in.fd >= 0 && head->sent < box->len) {
@@ -63,22 +63,22 @@ static void on_srun_input_room(void *owner, uint32_t events)
     send_srun_input(owner);
 }
 
-json_t *jr_head_word(const char *type)
+json_t *jr_controller_word(const char *type)
 {
     json_t *word = json_object();
     jr_json_set_str(word, "t", type);
     return word;
 }
 
-void jr_head_tell(struct jr_head *head, json_t *word)
+void jr_controller_send(struct jr_controller *head, json_t *word)
 {
     size_t before = head->outbox.len;
-    jr_frame_add(&head->outbox, word);
+    jr_message_add(&head->outbox, word);
     head->told_bytes += head->outbox.len - before;
     send_srun_input(head);
 }
 
-void jr_head_hush(struct jr_head *head)
+void jr_controller_close_input(struct jr_controller *head)
 {
     watch_srun_input(head, false);
     if (head->in.fd >= 0)
@@ -94,13 +94,13 @@ static bool is_idle_message(const char *line, size_t len)
 
 /* What is no frame: what a prolog prints, or srun itself; but for what it says
  * of its own end. */
-static void forward_other_line(struct jr_head *head, int stream,
+static void forward_other_line(struct jr_controller *head, int stream,
                                const char *line, size_t len)
 {
     if (is_idle_message(line, len))
         return;
     if (head->run != NULL)
-        jr_head_run_noise(head->run, stream, line, len);
+        jr_controller_run_noise(head->run, stream, line, len);
     else if (head->options.note != NULL && head->in.fd >= 0) {
         char text[512];
         (void)snprintf(text, sizeof text, "%.*s", (int)len, line);
@@ -108,21 +108,21 @@ static void forward_other_line(struct jr_head *head, int stream,
     }
 }
 
-static void take_srun_output(struct jr_head *head)
+static void take_srun_output(struct jr_controller *head)
 {
     const char *line;
     size_t len;
     while ((line = jr_inlet_line(&head->out_lines, &len)) != NULL) {
-        json_t *frame = jr_frame_read(line, len);
+        json_t *frame = jr_message_read(line, len);
         if (frame != NULL)
-            jr_head_hear(head, frame);
+            jr_controller_receive(head, frame);
         else
             forward_other_line(head, 0, line, len);
         json_decref(frame);
     }
 }
 
-static void take_srun_errors(struct jr_head *head)
+static void take_srun_errors(struct jr_controller *head)
 {
     const char *line;
     size_t len;
@@ -131,15 +131,15 @@ static void take_srun_errors(struct jr_head *head)
         if (is_idle_message(line, len))
             continue;
         (void)snprintf(head->said, sizeof head->said, "%.*s", (int)len, line);
-        jr_head_heed(head);
+        jr_controller_handle_message(head);
     }
 }
 
 /* Read what there is; at the end close. */
-static void on_srun_stream(struct jr_head *head, struct jr_watch *watch,
+static void on_srun_stream(struct jr_controller *head, struct jr_watch *watch,
                            struct jr_inlet *inlet)
 {
-    ssize_t len = read(watch->fd, head->bytes, JR_HEAD_PIECE);
+    ssize_t len = read(watch->fd, head->bytes, JR_CONTROLLER_PIECE);
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (len <= 0) {
@@ -158,7 +158,7 @@ static void on_srun_stream(struct jr_head *head, struct jr_watch *watch,
 static void on_srun_output(void *owner, uint32_t events)
 {
     (void)events;
-    struct jr_head *head = owner;
+    struct jr_controller *head = owner;
     on_srun_stream(head, &head->out, &head->out_lines);
     take_srun_output(head);
 }
@@ -166,7 +166,7 @@ static void on_srun_output(void *owner, uint32_t events)
 static void on_srun_errors(void *owner, uint32_t events)
 {
     (void)events;
-    struct jr_head *head = owner;
+    struct jr_controller *head = owner;
     on_srun_stream(head, &head->err, &head->err_lines);
     take_srun_errors(head);
 }
@@ -174,16 +174,16 @@ static void on_srun_errors(void *owner, uint32_t events)
 static void on_srun_end(void *owner, uint32_t events)
 {
     (void)events;
-    struct jr_head *head = owner;
+    struct jr_controller *head = owner;
     if (waitpid(head->srun.pid, &head->status, WNOHANG) != head->srun.pid)
         return;
     close_watch(head, &head->process);
     head->srun.pid = 0;
 }
 
-int jr_head_connect(struct jr_head *head, struct jr_error *err)
+int jr_controller_connect(struct jr_controller *head, struct jr_error *err)
 {
-    const struct jr_head_options *options = &head->options;
+    const struct jr_controller_options *options = &head->options;
     head->in = (struct jr_watch){-1, on_srun_input_room, head};
     head->out = (struct jr_watch){-1, on_srun_output, head};
     head->err = (struct jr_watch){-1, on_srun_errors, head};
@@ -204,7 +204,7 @@ int jr_head_connect(struct jr_head *head, struct jr_error *err)
     return 0;
 }
 
-static void report_killed_srun(const struct jr_head *head)
+static void report_killed_srun(const struct jr_controller *head)
 {
     char line[160];
     (void)snprintf(line, sizeof line,
@@ -217,15 +217,16 @@ static void report_killed_srun(const struct jr_head *head)
 }
 
 /* The agents hear that their input has ended, and stop what they have. */
-static void end_srun(struct jr_head *head)
+static void end_srun(struct jr_controller *head)
 {
-    jr_head_hush(head);
+    jr_controller_close_input(head);
     head->late = false;
     head->patience.at = jr_clock_ns() + LEAVE_S * UINT64_C(1000000000);
-    if (!jr_head_has_met(head)) /* nobody is there to hear it: end the step */
+    if (!jr_controller_has_met(
+            head)) /* nobody is there to hear it: end the step */
         (void)kill(head->srun.pid, SIGTERM);
     while (head->process.fd >= 0 && !head->late)
-        jr_head_turn(head);
+        jr_controller_turn(head);
     if (head->srun.pid > 0 && head->process.fd >= 0) {
         (void)kill(head->srun.pid, SIGKILL);
         (void)waitpid(head->srun.pid, &head->status, 0);
@@ -233,7 +234,7 @@ static void end_srun(struct jr_head *head)
     }
 }
 
-void jr_head_disconnect(struct jr_head *head)
+void jr_controller_disconnect(struct jr_controller *head)
 {
     if (head->srun.pid > 0)
         end_srun(head);

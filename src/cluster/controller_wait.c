@@ -12,7 +12,7 @@
 
 #define START_MS 300000u
 
-void jr_head_end(struct jr_buf *out, const struct jr_head *head)
+void jr_controller_end(struct jr_buf *out, const struct jr_controller *head)
 {
     char name[JR_SIGNAL_NAME];
     jr_signal_name(name, WTERMSIG(head->status));
@@ -25,7 +25,8 @@ void jr_head_end(struct jr_buf *out, const struct jr_head *head)
         jr_buf_printf(out, "; the last that it said: %s", head->said);
 }
 
-void jr_head_name(struct jr_buf *out, const struct jr_head *head, uint32_t node)
+void jr_controller_name(struct jr_buf *out, const struct jr_controller *head,
+                        uint32_t node)
 {
     const char *host = head->nodes[node].host;
     jr_buf_printf(out, "node %u", node);
@@ -36,13 +37,14 @@ void jr_head_name(struct jr_buf *out, const struct jr_head *head, uint32_t node)
     jr_buf_char(out, ')');
 }
 
-static uint64_t patience_ms(const struct jr_head *head)
+static uint64_t patience_ms(const struct jr_controller *head)
 {
     uint64_t ms = head->options.start_ms;
     return ms > 0 ? ms : START_MS;
 }
 
-static void add_start_limit(struct jr_buf *out, const struct jr_head *head)
+static void add_start_limit(struct jr_buf *out,
+                            const struct jr_controller *head)
 {
     jr_buf_str(out, " within ");
     jr_num_add_duration(out, patience_ms(head));
@@ -51,7 +53,8 @@ static void add_start_limit(struct jr_buf *out, const struct jr_head *head)
         jr_buf_printf(out, "; the last that srun said: %s", head->said);
 }
 
-static void add_waiting_reason(struct jr_buf *out, const struct jr_head *head)
+static void add_waiting_reason(struct jr_buf *out,
+                               const struct jr_controller *head)
 {
     if (head->gone) {
         jr_buf_printf(out, ": %s", head->said);
@@ -63,13 +66,14 @@ static void add_waiting_reason(struct jr_buf *out, const struct jr_head *head)
                           head->options.program);
     } else if (head->ended) {
         jr_buf_str(out, ": ");
-        jr_head_end(out, head);
+        jr_controller_end(out, head);
     } else
         add_start_limit(out, head);
 }
 
 /* Those that are not in `state` yet: "node 1 (gpu02) and 2 others". */
-static void add_missing_nodes(struct jr_buf *out, const struct jr_head *head,
+static void add_missing_nodes(struct jr_buf *out,
+                              const struct jr_controller *head,
                               enum jr_node_state state)
 {
     uint32_t nodes = head->options.nodes, node = nodes, count = 0;
@@ -86,12 +90,12 @@ static void add_missing_nodes(struct jr_buf *out, const struct jr_head *head,
         jr_buf_printf(out, "the %u nodes", nodes);
         return;
     }
-    jr_head_name(out, head, node);
+    jr_controller_name(out, head, node);
     if (count > 1)
         jr_buf_printf(out, " and %u other%s", count - 1, count > 2 ? "s" : "");
 }
 
-bool jr_head_has_met(const struct jr_head *head)
+bool jr_controller_has_met(const struct jr_controller *head)
 {
     for (uint32_t i = 0; i < head->options.nodes; i++)
         if (head->nodes[i].state >= JR_NODE_MET)
@@ -100,7 +104,7 @@ bool jr_head_has_met(const struct jr_head *head)
 }
 
 /* Of nodes that did not do in time what was awaited of them. */
-static int report_missing_nodes(const struct jr_head *head,
+static int report_missing_nodes(const struct jr_controller *head,
                                 enum jr_node_state state, const char *what,
                                 struct jr_error *err)
 {
@@ -108,26 +112,27 @@ static int report_missing_nodes(const struct jr_head *head,
     add_missing_nodes(&text, head, state);
     jr_buf_printf(&text, " did not %s", what);
     add_waiting_reason(&text, head);
-    if (!head->gone && !jr_head_has_met(head)) /* as where a job has shrunk */
+    if (!head->gone &&
+        !jr_controller_has_met(head)) /* as where a job has shrunk */
         jr_buf_str(&text, "; squeue tells which nodes the job has now");
     return jr_error_set(err, JR_STATUS_LAUNCH, "%s",
                         text.failed ? "out of memory" : text.data);
 }
 
-int jr_head_await(struct jr_head *head, enum jr_node_state state,
-                  const char *what, struct jr_error *err)
+int jr_controller_await(struct jr_controller *head, enum jr_node_state state,
+                        const char *what, struct jr_error *err)
 {
     head->late = false;
     head->patience.at = jr_clock_ns() + patience_ms(head) * UINT64_C(1000000);
     while (!head->refused && !head->gone && !head->ended && !head->late &&
-           jr_head_awaits(head, state))
-        jr_head_turn(head);
+           jr_controller_awaits(head, state))
+        jr_controller_turn(head);
     head->patience.at = 0;
     if (head->refused && err != NULL)
         *err = head->refusal;
     if (head->refused)
         return -1;
-    return jr_head_awaits(head, state)
+    return jr_controller_awaits(head, state)
                ? report_missing_nodes(head, state, what, err)
                : 0;
 }

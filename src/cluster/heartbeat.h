@@ -5,12 +5,13 @@
  * all agents have said hello there are none: until then srun may hold back what
  * is said to the first of them.
  *
- * Each JR_BEAT_NS the head says `beat` and every agent answers. A node of which
- * nothing was heard for JR_BEATS turns is lost. A file system that hangs is no
- * reason: an agent needs none but to make ready for an attempt, which may take
- * JR_BEAT_PATIENCE times as long. So may the head, who writes to the console
- * and to events.jsonl: an agent who hears nothing for that long takes it for
- * lost and stops its ranks, which is for a node that is cut off for good.
+ * Each JR_HEARTBEAT_NS the head says `beat` and every agent answers. A node of
+ * which nothing was heard for JR_BEATS turns is lost. A file system that hangs
+ * is no reason: an agent needs none but to make ready for an attempt, which may
+ * take JR_HEARTBEAT_PATIENCE times as long. So may the head, who writes to the
+ * console and to events.jsonl: an agent who hears nothing for that long takes
+ * it for lost and stops its ranks, which is for a node that is cut off for
+ * good.
  *
  * Under `on_failure: continue` ranks go on without a head, and once a node is
  * lost nothing may be said to the others. So there the head says nothing from
@@ -25,21 +26,21 @@
 
 #include <stdint.h>
 
-#define JR_BEAT_NS       (UINT64_C(10) * 1000000000)
-#define JR_BEATS         6u
-#define JR_BEAT_PATIENCE 10u
+#define JR_HEARTBEAT_NS       (UINT64_C(10) * 1000000000)
+#define JR_BEATS              6u
+#define JR_HEARTBEAT_PATIENCE 10u
 
-struct jr_head;
-struct jr_head_run;
+struct jr_controller;
+struct jr_controller_run;
 struct jr_agent;
 
 /* The head: it begins to wait; a node said something; a turn is over. */
-void jr_beat_begin(struct jr_head *head);
-void jr_beat_heard(struct jr_head *head, uint32_t node);
-void jr_beat_due(void *head);
+void jr_heartbeat_begin(struct jr_controller *head);
+void jr_heartbeat_heard(struct jr_controller *head, uint32_t node);
+void jr_heartbeat_due(void *head);
 
 /* An agent: a run begins, the head has said something; a turn is over. */
-void jr_beat_listen(struct jr_agent *agent);
-void jr_beat_unheard(void *agent);
+void jr_heartbeat_listen(struct jr_agent *agent);
+void jr_heartbeat_unheard(void *agent);
 
 #endif

@@ -25,7 +25,7 @@ enum jr_flow jr_flow_find(const char *word)
     return (enum jr_flow)i;
 }
 
-json_t *jr_frame_word(uint32_t node, const char *type)
+json_t *jr_message_word(uint32_t node, const char *type)
 {
     json_t *frame = json_object();
     jr_json_set_int(frame, "n", node);
@@ -33,7 +33,7 @@ json_t *jr_frame_word(uint32_t node, const char *type)
     return frame;
 }
 
-void jr_frame_add(struct jr_buf *out, json_t *frame)
+void jr_message_add(struct jr_buf *out, json_t *frame)
 {
     out->failed |= frame == NULL;
     if (frame != NULL)
@@ -42,11 +42,11 @@ void jr_frame_add(struct jr_buf *out, json_t *frame)
     json_decref(frame);
 }
 
-void jr_frame_bytes(struct jr_buf *out, uint32_t node, enum jr_flow type,
-                    const char *bytes, size_t len)
+void jr_message_bytes(struct jr_buf *out, uint32_t node, enum jr_flow type,
+                      const char *bytes, size_t len)
 {
-    for (size_t at = 0; at < len; at += JR_FRAME_RAW) {
-        size_t some = len - at < JR_FRAME_RAW ? len - at : JR_FRAME_RAW;
+    for (size_t at = 0; at < len; at += JR_MESSAGE_RAW) {
+        size_t some = len - at < JR_MESSAGE_RAW ? len - at : JR_MESSAGE_RAW;
         jr_buf_printf(out, "{\"n\":%u,\"t\":\"%s\",\"b\":\"", node,
                       stream_words[type]);
         jr_base64_add(out, bytes + at, some);
@@ -54,7 +54,7 @@ void jr_frame_bytes(struct jr_buf *out, uint32_t node, enum jr_flow type,
     }
 }
 
-json_t *jr_frame_read(const char *line, size_t len)
+json_t *jr_message_read(const char *line, size_t len)
 {
     static const char head[] = "{\"n\":";
     if (len < sizeof head || memcmp(line, head, sizeof head - 1) != 0)
@@ -68,7 +68,7 @@ json_t *jr_frame_read(const char *line, size_t len)
     return NULL;
 }
 
-bool jr_frame_take(struct jr_buf *to, const json_t *frame)
+bool jr_message_take(struct jr_buf *to, const json_t *frame)
 {
     const json_t *bytes = json_object_get(frame, "b");
     return json_is_string(bytes) && jr_base64_take(to, json_string_value(bytes),

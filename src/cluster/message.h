@@ -1,7 +1,7 @@
 /*
  * What head and agents say to each other, through srun's standard streams.
  *
- * An agent says frames: JSON objects, one a line, of at most JR_FRAME_MOST
+ * An agent says frames: JSON objects, one a line, of at most JR_MESSAGE_MOST
  * bytes, because srun moves what tasks print in messages of 1 KiB and mixes the
  * tasks between two messages. Each begins with the agent's node:
  *
@@ -36,8 +36,8 @@
 #include "base/buf.h"
 #include "base/json.h"
 
-#define JR_FRAME_MOST 1000u /* bytes of a frame's line, newline and all */
-#define JR_FRAME_RAW  690u  /* bytes of a stream in one frame */
+#define JR_MESSAGE_MOST 1000u /* bytes of a frame's line, newline and all */
+#define JR_MESSAGE_RAW  690u  /* bytes of a stream in one frame */
 
 /* The streams of an agent. */
 #define JR_FLOWS(X)                                                            \
@@ -58,20 +58,20 @@ enum jr_flow jr_flow_find(const char *word);
 
 /* A word of an agent: {"n":node,"t":type}, to which more may be set; the
  * caller's. NULL without memory. */
-json_t *jr_frame_word(uint32_t node, const char *type);
+json_t *jr_message_word(uint32_t node, const char *type);
 
 /* Append it as a line; it is taken over. */
-void jr_frame_add(struct jr_buf *out, json_t *frame);
+void jr_message_add(struct jr_buf *out, json_t *frame);
 
 /* Append bytes of a stream, as many frames as it takes. */
-void jr_frame_bytes(struct jr_buf *out, uint32_t node, enum jr_flow type,
-                    const char *bytes, size_t len);
+void jr_message_bytes(struct jr_buf *out, uint32_t node, enum jr_flow type,
+                      const char *bytes, size_t len);
 
 /* The frame in a line; NULL: it is none. The caller's. */
-json_t *jr_frame_read(const char *line, size_t len);
+json_t *jr_message_read(const char *line, size_t len);
 
 /* Append the bytes that a frame holds; false where that is no base64. */
-bool jr_frame_take(struct jr_buf *to, const json_t *frame);
+bool jr_message_take(struct jr_buf *to, const json_t *frame);
 
 /* The whole lines of what has come in pieces. */
 struct jr_inlet {

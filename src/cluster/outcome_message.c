@@ -8,7 +8,8 @@
 
 #include "base/banned.h"
 
-void jr_tally_add(struct jr_buf *out, const struct jr_outcome *outcome)
+void jr_outcome_message_add(struct jr_buf *out,
+                            const struct jr_outcome *outcome)
 {
     size_t most = sizeof outcome->left_pids / sizeof *outcome->left_pids;
     json_t *run = jr_outcome_pack(outcome);
@@ -25,7 +26,7 @@ void jr_tally_add(struct jr_buf *out, const struct jr_outcome *outcome)
     json_decref(run);
 }
 
-void jr_tally_refuse(struct jr_buf *out, const struct jr_error *why)
+void jr_outcome_message_refuse(struct jr_buf *out, const struct jr_error *why)
 {
     json_t *run = json_object();
     jr_json_set_str(run, "error", why->text);
@@ -56,8 +57,8 @@ static bool read_run(struct jr_outcome *ret, const json_t *run)
     return jr_outcome_unpack(ret, run) == 0;
 }
 
-int jr_tally_read(struct jr_outcome *ret, uint32_t count, const char *text,
-                  size_t len, struct jr_error *err)
+int jr_outcome_message_read(struct jr_outcome *ret, uint32_t count,
+                            const char *text, size_t len, struct jr_error *err)
 {
     json_t *run = jr_json_parse(text, len, NULL);
     const json_t *ranks = json_object_get(run, "ranks");

@@ -11,14 +11,15 @@
 #include "base/buf.h"
 
 /* Append it. */
-void jr_tally_add(struct jr_buf *out, const struct jr_outcome *outcome);
+void jr_outcome_message_add(struct jr_buf *out,
+                            const struct jr_outcome *outcome);
 
 /* The same where the run could not begin: why not. */
-void jr_tally_refuse(struct jr_buf *out, const struct jr_error *why);
+void jr_outcome_message_refuse(struct jr_buf *out, const struct jr_error *why);
 
 /* Read it into *ret, whose `ranks` has room for `count`. -1 with why: it is
  * none, it is of another number of ranks, or the run there could not begin. */
-int jr_tally_read(struct jr_outcome *ret, uint32_t count, const char *text,
-                  size_t len, struct jr_error *err);
+int jr_outcome_message_read(struct jr_outcome *ret, uint32_t count,
+                            const char *text, size_t len, struct jr_error *err);
 
 #endif

@@ -12,13 +12,14 @@
  * takes no quadratic time; and so many are placed at all: see diag.c. */
 enum { MOST_TOLD = 8, MOST_PLACED = 1000 };
 
-static void fill_tree(struct jr_filler *filler, struct jr_node *node,
-                      const struct jr_shape *shape, const struct jr_step *at);
+static void fill_tree(struct jr_interpolator *filler, struct jr_node *node,
+                      const struct jr_shape *shape,
+                      const struct jr_node_step *at);
 
-struct jr_diag *jr_fill_error(struct jr_filler *filler,
-                              struct jr_filling *filling, unsigned code,
-                              const struct jr_dollars *at, const char *format,
-                              ...)
+struct jr_diag *jr_interpolate_error(struct jr_interpolator *filler,
+                                     struct jr_filling *filling, unsigned code,
+                                     const struct jr_interpolation *at,
+                                     const char *format, ...)
 {
     struct jr_buf path JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_span span = filling->node->span;
@@ -38,62 +39,66 @@ struct jr_diag *jr_fill_error(struct jr_filler *filler,
                           message == NULL ? "out of memory" : message);
 }
 
-void jr_fill_add(struct jr_filler *filler, struct jr_filling *filling,
-                 const char *text, size_t len)
+void jr_interpolate_add(struct jr_interpolator *filler,
+                        struct jr_filling *filling, const char *text,
+                        size_t len)
 {
-    const struct jr_dollars all = {JR_DOLLARS_TEXT, 0, filling->node->len};
+    const struct jr_interpolation all = {JR_INTERPOLATION_TEXT, 0,
+                                         filling->node->len};
     filler->spent += len;
     if (filler->spent <= JR_FILL_MAX_BYTES) {
         if (filling->keep)
-            jr_dollars_escape(&filling->text, text, len);
+            jr_interpolation_escape(&filling->text, text, len);
         else
             jr_buf_add(&filling->text, text, len);
         return;
     }
     filling->unknown = true;
     if (!filler->stopped)
-        (void)jr_fill_error(filler, filling, 226, &all,
-                            "all ${...} together insert more than 1 MiB");
+        (void)jr_interpolate_error(
+            filler, filling, 226, &all,
+            "all ${...} together insert more than 1 MiB");
     filler->stopped = true;
 }
 
-void jr_fill_part(struct jr_filler *filler, struct jr_filling *filling,
-                  size_t from, size_t to)
+void jr_interpolate_part(struct jr_interpolator *filler,
+                         struct jr_filling *filling, size_t from, size_t to)
 {
     const char *text = filling->node->text;
-    struct jr_dollars part;
+    struct jr_interpolation part;
     while (!filler->stopped && filling->mistakes < MOST_TOLD &&
-           jr_dollars_next(text, to, &from, &part)) {
+           jr_interpolation_next(text, to, &from, &part)) {
         filling->parts++;
-        if (part.kind == JR_DOLLARS_TEXT) {
-            jr_fill_add(filler, filling, text + part.start,
-                        part.end - part.start);
-        } else if (part.kind == JR_DOLLARS_REFERENCE) {
-            jr_fill_reference(filler, filling, part.start, part.end);
+        if (part.kind == JR_INTERPOLATION_TEXT) {
+            jr_interpolate_add(filler, filling, text + part.start,
+                               part.end - part.start);
+        } else if (part.kind == JR_INTERPOLATION_REFERENCE) {
+            jr_interpolate_reference(filler, filling, part.start, part.end);
         } else {
             part.end = part.start + 2;
             jr_diag_help(filler->diags,
-                         jr_fill_error(filler, filling, 220, &part,
-                                       "'${' is not closed"),
+                         jr_interpolate_error(filler, filling, 220, &part,
+                                              "'${' is not closed"),
                          "'$${' is a literal '${'");
         }
     }
 }
 
 /* The scalar's text once more, with its secrets as references. */
-static const char *text_with_references(struct jr_filler *filler,
+static const char *text_with_references(struct jr_interpolator *filler,
                                         const struct jr_filling *filling)
 {
     struct jr_filling again = *filling;
     again.keep = true;
     again.text = JR_BUF_INIT;
-    jr_fill_part(filler, &again, 0, filling->node->len);
+    jr_interpolate_part(filler, &again, 0, filling->node->len);
     const char *text = jr_buf_keep(&again.text, filler->arena);
     jr_buf_release(&again.text);
     return text;
 }
 
-static void finish_filling(struct jr_filler *filler, struct jr_filling *filling)
+static void finish_filling(struct jr_interpolator *filler,
+                           struct jr_filling *filling)
 {
     struct jr_node *node = filling->node;
     struct jr_filled *filled = jr_arena_alloc(filler->arena, sizeof *filled);
@@ -113,49 +118,52 @@ static void finish_filling(struct jr_filler *filler, struct jr_filling *filling)
     node->filled = filled;
 }
 
-void jr_fill_scalar(struct jr_filler *filler, struct jr_filling *filling,
-                    const struct jr_shape *shape)
+void jr_interpolate_scalar(struct jr_interpolator *filler,
+                           struct jr_filling *filling,
+                           const struct jr_shape *shape)
 {
     const struct jr_node *node = filling->node;
     if (node->filled != NULL || shape->literal ||
         strstr(node->text, "${") == NULL)
         return;
-    jr_fill_part(filler, filling, 0, node->len);
+    jr_interpolate_part(filler, filling, 0, node->len);
     finish_filling(filler, filling);
     jr_buf_release(&filling->text);
 }
 
-static void walk_items(struct jr_filler *filler, struct jr_node *node,
-                       const struct jr_shape *shape, const struct jr_step *up)
+static void walk_items(struct jr_interpolator *filler, struct jr_node *node,
+                       const struct jr_shape *shape,
+                       const struct jr_node_step *up)
 {
     bool list = node->kind == JR_NODE_SEQUENCE;
     const struct jr_shapes *shapes = filler->fill->shapes;
     for (size_t i = 0; i < node->count; i++) {
         const char *key = list ? NULL : node->pairs[i].key->text;
-        const struct jr_step at = {up, key, i};
+        const struct jr_node_step at = {up, key, i};
         struct jr_shape child = shapes->child(shape, key);
         fill_tree(filler, list ? node->items[i] : node->pairs[i].value, &child,
                   &at);
     }
 }
 
-static void fill_tree(struct jr_filler *filler, struct jr_node *node,
-                      const struct jr_shape *shape, const struct jr_step *at)
+static void fill_tree(struct jr_interpolator *filler, struct jr_node *node,
+                      const struct jr_shape *shape,
+                      const struct jr_node_step *at)
 {
     struct jr_shape own = jr_shape_of(filler->fill->shapes, shape, node);
     struct jr_filling filling = {.node = node, .at = at};
     if (own.own || filler->arena->failed)
         return;
     if (node->kind == JR_NODE_SCALAR)
-        jr_fill_scalar(filler, &filling, &own);
+        jr_interpolate_scalar(filler, &filling, &own);
     else
         walk_items(filler, node, &own, at);
 }
 
-void jr_fill_in(struct jr_doc *doc, const struct jr_fill *fill,
-                struct jr_diags *diags)
+void jr_interpolate_in(struct jr_doc *doc, const struct jr_interpolate *fill,
+                       struct jr_diags *diags)
 {
-    struct jr_filler filler = {
+    struct jr_interpolator filler = {
         .fill = fill,
         .locator = {&doc->arena, fill->shapes, doc->root, NULL},
         .arena = &doc->arena,
@@ -179,7 +187,7 @@ static void undo_scalar(struct jr_arena *arena, struct jr_node *node)
     if (kept != NULL)
         jr_buf_str(&text, kept);
     else
-        jr_dollars_escape(&text, node->text, node->len);
+        jr_interpolation_escape(&text, node->text, node->len);
     jr_node_rewrite(arena, node, text.data, text.len);
     arena->failed |= text.failed;
 }
@@ -199,8 +207,8 @@ static void undo_tree(struct jr_arena *arena, const struct jr_shapes *shapes,
     }
 }
 
-void jr_fill_undo(struct jr_arena *arena, const struct jr_shapes *shapes,
-                  struct jr_node *root)
+void jr_interpolate_undo(struct jr_arena *arena, const struct jr_shapes *shapes,
+                         struct jr_node *root)
 {
     undo_tree(arena, shapes, root, &shapes->root);
 }

@@ -20,7 +20,7 @@
 #define JR_FILL_MAX_BYTES (1u << 20)
 #define JR_FILL_MAX_DEPTH 64u
 
-struct jr_fill {
+struct jr_interpolate {
     const struct jr_shapes *shapes;
     char *const *environ; /* what env: reads; NULL: nothing may be read */
     char *const *allow;   /* globs of names that may be; NULL: all */
@@ -32,12 +32,12 @@ struct jr_fill {
 };
 
 /* Fill in the tree of `doc`; all mistakes go to `diags`. */
-void jr_fill_in(struct jr_doc *doc, const struct jr_fill *fill,
-                struct jr_diags *diags);
+void jr_interpolate_in(struct jr_doc *doc, const struct jr_interpolate *fill,
+                       struct jr_diags *diags);
 
 /* Turn the scalars of a tree into what a source has to say for them: "${" that
  * means itself is escaped, and secrets are references again. */
-void jr_fill_undo(struct jr_arena *arena, const struct jr_shapes *shapes,
-                  struct jr_node *root);
+void jr_interpolate_undo(struct jr_arena *arena, const struct jr_shapes *shapes,
+                         struct jr_node *root);
 
 #endif

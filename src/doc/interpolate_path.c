@@ -17,17 +17,17 @@ enum { MOST_NAMES = 256 }; /* among so many a near one is looked for */
 
 /* The reference at hand. */
 struct reference {
-    struct jr_filler *filler;
+    struct jr_interpolator *filler;
     struct jr_filling *filling;
-    struct jr_dollars at; /* braces included */
-    const char *inside;   /* in the arena; */
-    const char *shown;    /* made fit for messages */
+    struct jr_interpolation at; /* braces included */
+    const char *inside;         /* in the arena; */
+    const char *shown;          /* made fit for messages */
 };
 
 static void report_malformed(const struct reference *r, const char *help)
 {
-    struct jr_diag *diag = jr_fill_error(r->filler, r->filling, 220, &r->at,
-                                         "%s", "this is not a reference");
+    struct jr_diag *diag = jr_interpolate_error(
+        r->filler, r->filling, 220, &r->at, "%s", "this is not a reference");
     jr_diag_help(r->filler->diags, diag, "%s", help);
 }
 
@@ -46,9 +46,9 @@ static void refuse_unset(const struct reference *r, const char *name,
         r->filling->unknown = true;
         return;
     }
-    struct jr_diag *diag = jr_fill_error(r->filler, r->filling, 225, &r->at,
-                                         "the variable '%s' is not %s", name,
-                                         readable ? "set" : "read here");
+    struct jr_diag *diag = jr_interpolate_error(
+        r->filler, r->filling, 225, &r->at, "the variable '%s' is not %s", name,
+        readable ? "set" : "read here");
     jr_diag_help(r->filler->diags, diag,
                  "%s it, or give a default: ${env:%s:-...}",
                  readable ? "export" : "pass --allow-env for", name);
@@ -72,7 +72,7 @@ static void hide_secret_value(const struct reference *r, const char *name,
 static void add_env_value(const struct reference *r, const char *name,
                           const char *value)
 {
-    const struct jr_fill *fill = r->filler->fill;
+    const struct jr_interpolate *fill = r->filler->fill;
     bool secret =
         jr_env_matches(fill->secrets, fill->secrets_count, name, strlen(name));
     const char *reference = NULL;
@@ -82,12 +82,12 @@ static void add_env_value(const struct reference *r, const char *name,
     if (secret && r->filling->keep)
         reference = jr_arena_printf(r->filler->arena, "${" ENV "%s}", name);
     if (reference != NULL)
-        jr_dollars_refer(&r->filling->text, reference, strlen(reference));
+        jr_interpolation_refer(&r->filling->text, reference, strlen(reference));
     else if (jr_utf8_is_text(value))
-        jr_fill_add(r->filler, r->filling, value, strlen(value));
+        jr_interpolate_add(r->filler, r->filling, value, strlen(value));
     else
-        (void)jr_fill_error(r->filler, r->filling, 225, &r->at,
-                            "the variable '%s' is not UTF-8", name);
+        (void)jr_interpolate_error(r->filler, r->filling, 225, &r->at,
+                                   "the variable '%s' is not UTF-8", name);
 }
 
 /* The end of a variable's name. */
@@ -102,7 +102,7 @@ static const char *name_end(const char *name)
 /* ${env:NAME} or ${env:NAME:-default} */
 static void read_env_reference(const struct reference *r)
 {
-    const struct jr_fill *fill = r->filler->fill;
+    const struct jr_interpolate *fill = r->filler->fill;
     const char *start = r->inside + strlen(ENV), *end = name_end(start);
     bool fallback = strncmp(end, DEFAULT, strlen(DEFAULT)) == 0;
     if (end == start || (*end != '\0' && !fallback)) {
@@ -122,8 +122,8 @@ static void read_env_reference(const struct reference *r)
         add_env_value(r, name, value);
     } else if (fallback) {
         r->filling->depth++;
-        jr_fill_part(r->filler, r->filling, from + strlen(DEFAULT),
-                     r->at.end - 1);
+        jr_interpolate_part(r->filler, r->filling, from + strlen(DEFAULT),
+                            r->at.end - 1);
         r->filling->depth--;
     } else {
         refuse_unset(r, name, readable);
@@ -146,15 +146,15 @@ static const char *near_name(const struct jr_location *location)
     for (size_t i = 0; i < near->count; i++)
         names[i] = near->pairs[i].key->text;
     names[near->count] = NULL;
-    return jr_word_nearest(location->name, names);
+    return jr_did_you_mean(location->name, names);
 }
 
 static void refuse_unknown(const struct reference *r,
                            const struct jr_location *location)
 {
     struct jr_diags *diags = r->filler->diags;
-    struct jr_diag *diag = jr_fill_error(r->filler, r->filling, 221, &r->at,
-                                         "there is no '%s'", r->shown);
+    struct jr_diag *diag = jr_interpolate_error(
+        r->filler, r->filling, 221, &r->at, "there is no '%s'", r->shown);
     const char *near = near_name(location);
     if (near != NULL)
         jr_diag_help(diags, diag, "did you mean ${%.*s%s%s}?",
@@ -190,9 +190,9 @@ static bool is_reference_circle(const struct reference *r,
         return false;
     struct jr_buf chain JR_BUF_CLEANUP = JR_BUF_INIT;
     add_filling_chain(&chain, r->filling, node);
-    (void)jr_fill_error(r->filler, r->filling, 223, &r->at,
-                        "${...} goes in a circle: %s%s -> %s", r->shown,
-                        chain.data == NULL ? "" : chain.data, r->shown);
+    (void)jr_interpolate_error(r->filler, r->filling, 223, &r->at,
+                               "${...} goes in a circle: %s%s -> %s", r->shown,
+                               chain.data == NULL ? "" : chain.data, r->shown);
     return true;
 }
 
@@ -200,9 +200,9 @@ static void refuse_missing_value(const struct reference *r,
                                  const struct jr_location *location)
 {
     struct jr_diags *diags = r->filler->diags;
-    struct jr_diag *diag =
-        jr_fill_error(r->filler, r->filling, 222, &r->at,
-                      "'%s' is not known when the spec is read", r->shown);
+    struct jr_diag *diag = jr_interpolate_error(
+        r->filler, r->filling, 222, &r->at,
+        "'%s' is not known when the spec is read", r->shown);
     if (location->node != NULL)
         jr_diag_relate(diags, diag, location->node->span, "it is MISSING");
     else
@@ -234,9 +234,9 @@ static void add_scalar(const struct reference *r,
     r->filling->from = node;
     r->filling->secret = r->filling->secret || kept != NULL;
     if (r->filling->keep && kept != NULL)
-        jr_dollars_append(&r->filling->text, kept, strlen(kept));
+        jr_interpolation_append(&r->filling->text, kept, strlen(kept));
     else
-        jr_fill_add(r->filler, r->filling, node->text, node->len);
+        jr_interpolate_add(r->filler, r->filling, node->text, node->len);
 }
 
 /* Fill in the scalar that is named, and then put it in. */
@@ -249,16 +249,16 @@ static void read_scalar_reference(const struct reference *r,
                                  .depth = r->filling->depth + 1};
     if (location->node->kind != JR_NODE_SCALAR) {
         bool list = location->node->kind == JR_NODE_SEQUENCE;
-        (void)jr_fill_error(r->filler, r->filling, 224, &r->at,
-                            "'%s' is a %s: only scalars can be inserted",
-                            r->shown, list ? "list" : "mapping");
+        (void)jr_interpolate_error(r->filler, r->filling, 224, &r->at,
+                                   "'%s' is a %s: only scalars can be inserted",
+                                   r->shown, list ? "list" : "mapping");
         return;
     }
     if (is_reference_circle(r, location->node))
         return;
     struct jr_shape shape =
         jr_shape_of(r->filler->fill->shapes, &location->shape, location->node);
-    jr_fill_scalar(r->filler, &filling, &shape);
+    jr_interpolate_scalar(r->filler, &filling, &shape);
     if (has_known_value(r, location))
         add_scalar(r, location);
 }
@@ -287,8 +287,8 @@ static void read_path_reference(const struct reference *r)
         break;
     case JR_LOCATED_OWN:
         jr_diag_help(r->filler->diags,
-                     jr_fill_error(r->filler, r->filling, 221, &r->at,
-                                   "'%s' is never read", r->shown),
+                     jr_interpolate_error(r->filler, r->filling, 221, &r->at,
+                                          "'%s' is never read", r->shown),
                      "put values that are read into `vars`");
         break;
     }
@@ -302,8 +302,9 @@ static const char *printable_text(struct jr_arena *arena, const char *text)
     return jr_buf_keep(&out, arena);
 }
 
-void jr_fill_reference(struct jr_filler *filler, struct jr_filling *filling,
-                       size_t from, size_t to)
+void jr_interpolate_reference(struct jr_interpolator *filler,
+                              struct jr_filling *filling, size_t from,
+                              size_t to)
 {
     const char *inside = jr_arena_strndup(
         filler->arena, filling->node->text + from + 2, to - from - 3);
@@ -312,13 +313,13 @@ void jr_fill_reference(struct jr_filler *filler, struct jr_filling *filling,
     const struct reference r = {
         .filler = filler,
         .filling = filling,
-        .at = {JR_DOLLARS_REFERENCE, from, to},
+        .at = {JR_INTERPOLATION_REFERENCE, from, to},
         .inside = inside,
         .shown = printable_text(filler->arena, inside),
     };
     if (filling->depth >= JR_FILL_MAX_DEPTH)
-        (void)jr_fill_error(filler, filling, 226, &r.at,
-                            "more than 64 values refer to one another");
+        (void)jr_interpolate_error(filler, filling, 226, &r.at,
+                                   "more than 64 values refer to one another");
     else if (strncmp(inside, ENV, strlen(ENV)) == 0)
         read_env_reference(&r);
     else

@@ -17,8 +17,8 @@ static size_t find_close(const char *text, size_t len, size_t at)
     return 0;
 }
 
-bool jr_dollars_next(const char *text, size_t len, size_t *at,
-                     struct jr_dollars *ret)
+bool jr_interpolation_next(const char *text, size_t len, size_t *at,
+                           struct jr_interpolation *ret)
 {
     size_t start = *at;
     if (start >= len)
@@ -29,12 +29,12 @@ bool jr_dollars_next(const char *text, size_t len, size_t *at,
         run--;
     size_t dollars = mark == NULL ? 0 : brace - run;
     size_t literal = mark == NULL ? len : run + dollars / 2;
-    *ret = (struct jr_dollars){JR_DOLLARS_TEXT, start, literal};
+    *ret = (struct jr_interpolation){JR_INTERPOLATION_TEXT, start, literal};
     *at = dollars % 2 == 0 ? brace : brace - 1;
     if (literal > start || dollars != 1)
         return true;
     size_t close = find_close(text, len, start);
-    ret->kind = close == 0 ? JR_DOLLARS_OPEN : JR_DOLLARS_REFERENCE;
+    ret->kind = close == 0 ? JR_INTERPOLATION_OPEN : JR_INTERPOLATION_REFERENCE;
     ret->end = *at = close == 0 ? len : close;
     return true;
 }
@@ -49,7 +49,7 @@ static void double_dollars(struct jr_buf *out)
     jr_buf_fill(out, '$', run);
 }
 
-void jr_dollars_escape(struct jr_buf *out, const char *text, size_t len)
+void jr_interpolation_escape(struct jr_buf *out, const char *text, size_t len)
 {
     const char *end = text + len;
     for (const char *brace; text < end; text = brace) {
@@ -61,20 +61,20 @@ void jr_dollars_escape(struct jr_buf *out, const char *text, size_t len)
     }
 }
 
-void jr_dollars_refer(struct jr_buf *out, const char *text, size_t len)
+void jr_interpolation_refer(struct jr_buf *out, const char *text, size_t len)
 {
     double_dollars(out);
     jr_buf_add(out, text, len);
 }
 
-void jr_dollars_append(struct jr_buf *out, const char *text, size_t len)
+void jr_interpolation_append(struct jr_buf *out, const char *text, size_t len)
 {
-    struct jr_dollars part;
-    for (size_t at = 0; jr_dollars_next(text, len, &at, &part);) {
+    struct jr_interpolation part;
+    for (size_t at = 0; jr_interpolation_next(text, len, &at, &part);) {
         size_t size = part.end - part.start;
-        if (part.kind == JR_DOLLARS_TEXT)
-            jr_dollars_escape(out, text + part.start, size);
+        if (part.kind == JR_INTERPOLATION_TEXT)
+            jr_interpolation_escape(out, text + part.start, size);
         else
-            jr_dollars_refer(out, text + part.start, size);
+            jr_interpolation_refer(out, text + part.start, size);
     }
 }

@@ -8,8 +8,8 @@
 #include "doc/locate.h"
 #include "doc/node_path.h"
 
-struct jr_filler {
-    const struct jr_fill *fill;
+struct jr_interpolator {
+    const struct jr_interpolate *fill;
     struct jr_locator locator;
     struct jr_arena *arena; /* the document's */
     struct jr_diags *diags;
@@ -23,8 +23,8 @@ struct jr_filler {
 struct jr_filling {
     const struct jr_filling *up; /* NULL: the walk has come to it */
     struct jr_node *node;
-    const char *path;         /* by which `up` names it */
-    const struct jr_step *at; /* where `up` is NULL */
+    const char *path;              /* by which `up` names it */
+    const struct jr_node_step *at; /* where `up` is NULL */
     unsigned depth;
     /* what comes of it */
     struct jr_buf text;
@@ -36,25 +36,29 @@ struct jr_filling {
 
 /* Fill in a scalar of this shape; `filling` has its node and all that is above
  * the result. */
-void jr_fill_scalar(struct jr_filler *filler, struct jr_filling *filling,
-                    const struct jr_shape *shape);
+void jr_interpolate_scalar(struct jr_interpolator *filler,
+                           struct jr_filling *filling,
+                           const struct jr_shape *shape);
 
 /* Add bytes [from, to) of the scalar's source text to the result. */
-void jr_fill_part(struct jr_filler *filler, struct jr_filling *filling,
-                  size_t from, size_t to);
+void jr_interpolate_part(struct jr_interpolator *filler,
+                         struct jr_filling *filling, size_t from, size_t to);
 
 /* Add what the reference in bytes [from, to), braces included, stands for. */
-void jr_fill_reference(struct jr_filler *filler, struct jr_filling *filling,
-                       size_t from, size_t to);
+void jr_interpolate_reference(struct jr_interpolator *filler,
+                              struct jr_filling *filling, size_t from,
+                              size_t to);
 
 /* Add text as it is; the limit holds. */
-void jr_fill_add(struct jr_filler *filler, struct jr_filling *filling,
-                 const char *text, size_t len);
+void jr_interpolate_add(struct jr_interpolator *filler,
+                        struct jr_filling *filling, const char *text,
+                        size_t len);
 
 /* A mistake at those bytes, which makes the scalar unknown. */
-struct jr_diag *jr_fill_error(struct jr_filler *filler,
-                              struct jr_filling *filling, unsigned code,
-                              const struct jr_dollars *at, const char *format,
-                              ...) __attribute__((format(printf, 5, 6)));
+struct jr_diag *jr_interpolate_error(struct jr_interpolator *filler,
+                                     struct jr_filling *filling, unsigned code,
+                                     const struct jr_interpolation *at,
+                                     const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 #endif

@@ -17,7 +17,7 @@ void jr_point_text(struct jr_buf *out, const char *text, size_t len)
         jr_buf_str(out, "...");
 }
 
-void jr_point_path(struct jr_buf *out, const struct jr_step *at)
+void jr_point_path(struct jr_buf *out, const struct jr_node_step *at)
 {
     if (at == NULL)
         return;

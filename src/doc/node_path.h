@@ -7,15 +7,15 @@
 
 /* One step of the way from the root to a node; steps live on the stack. A NULL
  * key is a position in a list. */
-struct jr_step {
-    const struct jr_step *up;
+struct jr_node_step {
+    const struct jr_node_step *up;
     const char *key;
     size_t index;
 };
 
 /* Append the dotted path of a step: "results.fields.loss", "hosts[2]". Safe to
  * show. NULL is the root, which has none. */
-void jr_point_path(struct jr_buf *out, const struct jr_step *at);
+void jr_point_path(struct jr_buf *out, const struct jr_node_step *at);
 
 /* Append text of the user's, made safe and short enough to show. */
 void jr_point_text(struct jr_buf *out, const char *text, size_t len);

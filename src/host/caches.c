@@ -44,14 +44,15 @@ static bool last_cpu_of(const struct jr_set *shared,
 
 /* False where there is no such cache, where it is for instructions, and where
  * another CPU has shown it before. */
-static bool read_cache(struct jr_probe *probe, const struct jr_set *usable,
-                       const uint32_t place[2], struct cache *ret)
+static bool read_cache(struct jr_host_reader *probe,
+                       const struct jr_set *usable, const uint32_t place[2],
+                       struct cache *ret)
 {
     uint32_t cpu = place[0], index = place[1], count = 0, last;
-    const char *level = jr_probe_text(probe, FOLDER "level", cpu, index);
-    const char *type = jr_probe_text(probe, FOLDER "type", cpu, index);
+    const char *level = jr_host_reader_text(probe, FOLDER "level", cpu, index);
+    const char *type = jr_host_reader_text(probe, FOLDER "type", cpu, index);
     const char *text =
-        jr_probe_text(probe, FOLDER "shared_cpu_list", cpu, index);
+        jr_host_reader_text(probe, FOLDER "shared_cpu_list", cpu, index);
     const char *bad;
     struct jr_set shared;
     if (level == NULL || !jr_num_u32(level, &ret->level) || text == NULL ||
@@ -72,16 +73,16 @@ static bool read_cache(struct jr_probe *probe, const struct jr_set *usable,
     JR_BUF_CLEANUP struct jr_buf cpus = JR_BUF_INIT;
     jr_set_print(&cpus, members, count);
     ret->size =
-        read_cache_size(jr_probe_text(probe, FOLDER "size", cpu, index));
+        read_cache_size(jr_host_reader_text(probe, FOLDER "size", cpu, index));
     ret->cpus = jr_buf_keep(&cpus, probe->arena);
     return count > 0 && ret->cpus != NULL;
 }
 
 /* A row for each level and size. */
-static void count_cache(struct jr_probe *probe, const struct cache *cache)
+static void count_cache(struct jr_host_reader *probe, const struct cache *cache)
 {
-    struct jr_hw_cpus *facts = &probe->hw->cpus;
-    struct jr_hw_cache *row = NULL;
+    struct jr_host_cpus *facts = &probe->hw->cpus;
+    struct jr_host_cache *row = NULL;
     size_t count = facts->caches_count;
     for (size_t i = 0; i < count && row == NULL; i++)
         if (facts->caches[i].level == cache->level &&
@@ -91,13 +92,13 @@ static void count_cache(struct jr_probe *probe, const struct cache *cache)
         row = jr_arena_push(probe->arena, &facts->caches, &count, sizeof *row);
         if (row == NULL)
             return;
-        *row = (struct jr_hw_cache){cache->level, cache->size, {0}};
+        *row = (struct jr_host_cache){cache->level, cache->size, {0}};
         facts->caches_count = (uint32_t)count;
     }
     jr_strv_push(&row->cpus, probe->arena, (char *)cache->cpus);
 }
 
-void jr_probe_caches(struct jr_probe *probe)
+void jr_host_reader_caches(struct jr_host_reader *probe)
 {
     const char *text = probe->hw->cpus.set, *bad;
     struct jr_set usable;

@@ -21,16 +21,17 @@ static void list_folders(struct jr_cgroup *ret, struct jr_arena *arena,
     }
 }
 
-struct jr_cgroup jr_cgroup_find(struct jr_probe *probe, const char *controller)
+struct jr_cgroup jr_cgroup_find(struct jr_host_reader *probe,
+                                const char *controller)
 {
     struct jr_arena *scratch = &probe->scratch;
     if (probe->groups == NULL)
-        probe->groups = jr_probe_text(probe, "/proc/self/cgroup");
+        probe->groups = jr_host_reader_text(probe, "/proc/self/cgroup");
     if (probe->mounts == NULL)
-        probe->mounts = jr_probe_text(probe, "/proc/self/mountinfo");
-    struct jr_hierarchy place =
-        jr_hierarchy_find(jr_arena_strdup(scratch, probe->groups),
-                          jr_arena_strdup(scratch, probe->mounts), controller);
+        probe->mounts = jr_host_reader_text(probe, "/proc/self/mountinfo");
+    struct jr_cgroup_hierarchy place = jr_cgroup_hierarchy_find(
+        jr_arena_strdup(scratch, probe->groups),
+        jr_arena_strdup(scratch, probe->mounts), controller);
     struct jr_cgroup found = {.v2 = place.v2};
     if (place.point != NULL)
         list_folders(&found, scratch, place.point, place.leaf);

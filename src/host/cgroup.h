@@ -16,6 +16,7 @@ struct jr_cgroup {
 /* The groups that bind this process under `controller` ("cpu", "cpuset",
  * "memory"), from /proc/self/cgroup and /proc/self/mountinfo (cgroups(7),
  * proc(5)); no folders where it has none. In scratch. */
-struct jr_cgroup jr_cgroup_find(struct jr_probe *probe, const char *controller);
+struct jr_cgroup jr_cgroup_find(struct jr_host_reader *probe,
+                                const char *controller);
 
 #endif

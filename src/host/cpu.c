@@ -24,21 +24,21 @@ struct cpus {
 };
 
 /* A kernel list, "0-3,8". False when it names no CPU. */
-static bool read_cpu_list(struct jr_probe *probe, struct jr_set *ret,
+static bool read_cpu_list(struct jr_host_reader *probe, struct jr_set *ret,
                           const char *text)
 {
     const char *bad;
     uint32_t max;
     struct jr_set set;
     if (text == NULL || !jr_set_parse(&set, &probe->scratch, text, &bad) ||
-        !jr_set_max(&set, &max) || max >= JR_HW_CPUS_MAX)
+        !jr_set_max(&set, &max) || max >= JR_HOST_CPUS_MAX)
         return false;
     *ret = set;
     return true;
 }
 
 /* The members of a mask as a set. */
-static bool mask_to_set(struct jr_probe *probe, struct jr_set *ret,
+static bool mask_to_set(struct jr_host_reader *probe, struct jr_set *ret,
                         const cpu_set_t *mask, uint32_t room)
 {
     size_t size = CPU_ALLOC_SIZE(room);
@@ -56,9 +56,9 @@ static bool mask_to_set(struct jr_probe *probe, struct jr_set *ret,
 
 /* sched_getaffinity(2) refuses a mask smaller than the kernel's own with
  * EINVAL, so it grows until it fits. */
-static bool own_affinity(struct jr_probe *probe, struct jr_set *ret)
+static bool own_affinity(struct jr_host_reader *probe, struct jr_set *ret)
 {
-    for (uint32_t room = CPU_SETSIZE; room <= JR_HW_CPUS_MAX; room *= 2) {
+    for (uint32_t room = CPU_SETSIZE; room <= JR_HOST_CPUS_MAX; room *= 2) {
         cpu_set_t *mask = CPU_ALLOC(room);
         if (mask == NULL)
             return false;
@@ -72,15 +72,15 @@ static bool own_affinity(struct jr_probe *probe, struct jr_set *ret)
     return false;
 }
 
-static bool read_affinity(struct jr_probe *probe, struct jr_set *ret)
+static bool read_affinity(struct jr_host_reader *probe, struct jr_set *ret)
 {
     if (probe->hw->real)
         return own_affinity(probe, ret);
-    return read_cpu_list(probe, ret, jr_probe_text(probe, "/affinity"));
+    return read_cpu_list(probe, ret, jr_host_reader_text(probe, "/affinity"));
 }
 
 /* The nearest group that states the CPUs in effect speaks for all above it. */
-static bool read_cpuset(struct jr_probe *probe, struct jr_set *ret)
+static bool read_cpuset(struct jr_host_reader *probe, struct jr_set *ret)
 {
     struct jr_cgroup group = jr_cgroup_find(probe, "cpuset");
     static const char *const files[][2] = {
@@ -88,7 +88,7 @@ static bool read_cpuset(struct jr_probe *probe, struct jr_set *ret)
         {"cpuset.cpus.effective", "cpuset.cpus"}, /* version 2 */
     };
     for (size_t i = 0; i < 2 * group.folders.count; i++) {
-        const char *text = jr_probe_text(
+        const char *text = jr_host_reader_text(
             probe, "%s/%s", group.folders.items[i / 2], files[group.v2][i % 2]);
         if (read_cpu_list(probe, ret, text))
             return true;
@@ -96,7 +96,7 @@ static bool read_cpuset(struct jr_probe *probe, struct jr_set *ret)
     return false;
 }
 
-static struct cpus intersect_cpus(struct jr_probe *probe,
+static struct cpus intersect_cpus(struct jr_host_reader *probe,
                                   const struct jr_set *sets, size_t sets_count)
 {
     struct cpus cpus = {0};
@@ -117,23 +117,23 @@ static struct cpus intersect_cpus(struct jr_probe *probe,
 
 /* The CPUs that share a core with this one; core_cpus_list replaced
  * thread_siblings_list in Linux 5.1. */
-static bool read_siblings(struct jr_probe *probe, struct jr_set *ret,
+static bool read_siblings(struct jr_host_reader *probe, struct jr_set *ret,
                           uint32_t cpu)
 {
     static const char *const files[] = {"core_cpus_list",
                                         "thread_siblings_list"};
     for (size_t i = 0; i < 2; i++)
         if (read_cpu_list(probe, ret,
-                          jr_probe_text(probe,
-                                        "/sys/devices/system/cpu/cpu%u/"
-                                        "topology/%s",
-                                        cpu, files[i])))
+                          jr_host_reader_text(probe,
+                                              "/sys/devices/system/cpu/cpu%u/"
+                                              "topology/%s",
+                                              cpu, files[i])))
             return true;
     return false;
 }
 
 /* Print those of the CPUs that are in a set, and return how many they are. */
-static size_t print_members(struct jr_probe *probe, struct jr_buf *out,
+static size_t print_members(struct jr_host_reader *probe, struct jr_buf *out,
                             const struct cpus *cpus, const struct jr_set *set)
 {
     size_t count = 0;
@@ -149,7 +149,7 @@ static size_t print_members(struct jr_probe *probe, struct jr_buf *out,
 
 /* The usable CPUs that share a core with this one, itself among them; a CPU
  * without a known topology is a core of its own. */
-static void list_core(struct jr_probe *probe, const struct cpus *cpus,
+static void list_core(struct jr_host_reader *probe, const struct cpus *cpus,
                       uint32_t cpu, bool *counted)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -166,11 +166,11 @@ static void list_core(struct jr_probe *probe, const struct cpus *cpus,
 }
 
 /* A core counts once, for the first of its CPUs that is usable. */
-static void read_cores(struct jr_probe *probe, const struct cpus *cpus)
+static void read_cores(struct jr_host_reader *probe, const struct cpus *cpus)
 {
-    struct jr_hw_cpus *facts = &probe->hw->cpus;
+    struct jr_host_cpus *facts = &probe->hw->cpus;
     bool *counted =
-        jr_arena_array(&probe->scratch, JR_HW_CPUS_MAX, sizeof *counted);
+        jr_arena_array(&probe->scratch, JR_HOST_CPUS_MAX, sizeof *counted);
     for (size_t i = 0; counted != NULL && i < cpus->count; i++)
         if (!counted[cpus->numbers[i]])
             list_core(probe, cpus, cpus->numbers[i], counted);
@@ -180,9 +180,9 @@ static void read_cores(struct jr_probe *probe, const struct cpus *cpus)
 }
 
 /* Nodes by sysfs, less those without a CPU for this process. */
-static void read_numa(struct jr_probe *probe, const struct cpus *cpus)
+static void read_numa(struct jr_host_reader *probe, const struct cpus *cpus)
 {
-    struct jr_hw_cpus *facts = &probe->hw->cpus;
+    struct jr_host_cpus *facts = &probe->hw->cpus;
     struct jr_strv names =
         jr_names_list(probe, "/sys/devices/system/node", "node");
     size_t count = 0;
@@ -192,29 +192,29 @@ static void read_numa(struct jr_probe *probe, const struct cpus *cpus)
         uint32_t index;
         if (!jr_name_number(&index, names.items[i], "node") ||
             !read_cpu_list(probe, &set,
-                           jr_probe_text(probe,
-                                         "/sys/devices/system/node/%s/"
-                                         "cpulist",
-                                         names.items[i])) ||
+                           jr_host_reader_text(probe,
+                                               "/sys/devices/system/node/%s/"
+                                               "cpulist",
+                                               names.items[i])) ||
             print_members(probe, &text, cpus, &set) == 0)
             continue;
-        struct jr_hw_numa *node =
+        struct jr_host_numa *node =
             jr_arena_push(probe->arena, &facts->numa, &count, sizeof *node);
         if (node != NULL)
             *node =
-                (struct jr_hw_numa){index, jr_buf_keep(&text, probe->arena)};
+                (struct jr_host_numa){index, jr_buf_keep(&text, probe->arena)};
     }
     facts->numa_count = (uint32_t)count;
 }
 
-static void read_cpu_set(struct jr_probe *probe)
+static void read_cpu_set(struct jr_host_reader *probe)
 {
-    struct jr_hw_cpus *facts = &probe->hw->cpus;
+    struct jr_host_cpus *facts = &probe->hw->cpus;
     struct jr_set sets[3]; /* the CPUs that are online come first */
     bool has_affinity = read_affinity(probe, &sets[1]);
-    bool has_online =
-        read_cpu_list(probe, &sets[0],
-                      jr_probe_text(probe, "/sys/devices/system/cpu/online"));
+    bool has_online = read_cpu_list(
+        probe, &sets[0],
+        jr_host_reader_text(probe, "/sys/devices/system/cpu/online"));
     if (!has_online && !has_affinity)
         return;
     if (!has_online)
@@ -236,12 +236,14 @@ static void read_cpu_set(struct jr_probe *probe)
 
 /* The quota of one group in CPUs, 0 for none: "QUOTA PERIOD" in cpu.max, or a
  * file for each, in microseconds. */
-static double read_quota(struct jr_probe *probe, bool v2, const char *folder)
+static double read_quota(struct jr_host_reader *probe, bool v2,
+                         const char *folder)
 {
-    char *period = jr_probe_text(
+    char *period = jr_host_reader_text(
         probe, v2 ? "%s/cpu.max" : "%s/cpu.cfs_period_us", folder);
-    char *quota = v2 ? strsep(&period, " ")
-                     : jr_probe_text(probe, "%s/cpu.cfs_quota_us", folder);
+    char *quota =
+        v2 ? strsep(&period, " ")
+           : jr_host_reader_text(probe, "%s/cpu.cfs_quota_us", folder);
     uint64_t used, length;
     if (quota == NULL || period == NULL || !jr_num_u64(quota, &used) ||
         !jr_num_u64(period, &length) || length == 0)
@@ -250,9 +252,9 @@ static double read_quota(struct jr_probe *probe, bool v2, const char *folder)
 }
 
 /* Every group up to the root binds; the tightest counts. */
-static void read_quotas(struct jr_probe *probe)
+static void read_quotas(struct jr_host_reader *probe)
 {
-    struct jr_hw_cpus *facts = &probe->hw->cpus;
+    struct jr_host_cpus *facts = &probe->hw->cpus;
     struct jr_cgroup group = jr_cgroup_find(probe, "cpu");
     const char *file = group.v2 ? "cpu.max" : "cpu.cfs_quota_us";
     for (size_t i = 0; i < group.folders.count; i++) {
@@ -266,7 +268,7 @@ static void read_quotas(struct jr_probe *probe)
     }
 }
 
-void jr_probe_cpus(struct jr_probe *probe)
+void jr_host_reader_cpus(struct jr_host_reader *probe)
 {
     read_cpu_set(probe);
     read_quotas(probe);

@@ -11,24 +11,24 @@
 #define GIB (1024.0 * 1024.0 * 1024.0)
 
 struct exam {
-    struct jr_probe *probe; /* root NULL: no files */
-    const struct jr_hw *hw;
-    struct jr_hw_finding *findings;
+    struct jr_host_reader *probe; /* root NULL: no files */
+    const struct jr_host *hw;
+    struct jr_host_finding *findings;
     size_t count;
 };
 
 static void add_health_finding(struct exam *to, const char *message,
                                const char *help)
 {
-    struct jr_hw_finding *slot = jr_arena_push(to->probe->arena, &to->findings,
-                                               &to->count, sizeof *slot);
+    struct jr_host_finding *slot = jr_arena_push(
+        to->probe->arena, &to->findings, &to->count, sizeof *slot);
     if (slot != NULL)
-        *slot = (struct jr_hw_finding){message, help};
+        *slot = (struct jr_host_finding){message, help};
 }
 
 static void check_problems(struct exam *to)
 {
-    const struct jr_hw *hw = to->hw;
+    const struct jr_host *hw = to->hw;
     for (uint32_t i = 0; i < hw->problems_count; i++)
         add_health_finding(to, hw->problems[i].message, hw->problems[i].help);
     if (hw->scheduler.problem != NULL)
@@ -54,7 +54,7 @@ static void check_vendors(struct exam *to)
 
 static void check_quota(struct exam *to)
 {
-    const struct jr_hw_cpus *cpus = &to->hw->cpus;
+    const struct jr_host_cpus *cpus = &to->hw->cpus;
     if (cpus->quota <= 0 || cpus->quota >= (double)cpus->usable)
         return;
     add_health_finding(
@@ -85,10 +85,10 @@ static void check_port_range(struct exam *to)
 
 /* A limit by /proc/self/limits, whose columns are `name  soft  hard  unit`;
  * UINT64_MAX: unlimited, or unknown. */
-static uint64_t process_limit_of(struct jr_probe *probe, const char *name,
+static uint64_t process_limit_of(struct jr_host_reader *probe, const char *name,
                                  bool hard)
 {
-    char *text = jr_probe_text(probe, "/proc/self/limits");
+    char *text = jr_host_reader_text(probe, "/proc/self/limits");
     size_t len = strlen(name);
     uint64_t value;
     for (char *line; (line = strsep(&text, "\n")) != NULL;) {
@@ -145,9 +145,9 @@ static uint64_t read_mount_size(const char *text)
 
 /* The size of /dev/shm by /proc/self/mountinfo: half of the memory, unless the
  * mount says otherwise (tmpfs(5)); 0: it is not there. */
-static uint64_t shm_size(struct jr_probe *probe)
+static uint64_t shm_size(struct jr_host_reader *probe)
 {
-    char *text = jr_probe_text(probe, "/proc/self/mountinfo");
+    char *text = jr_host_reader_text(probe, "/proc/self/mountinfo");
     uint64_t size = text == NULL ? UINT64_MAX : 0;
     for (char *line; (line = strsep(&text, "\n")) != NULL;) {
         const char *options = strstr(line, " - tmpfs ");
@@ -182,7 +182,7 @@ static void check_stale(struct exam *to)
     static const char *const names[] = {"RANK", "WORLD_SIZE", "LOCAL_RANK",
                                         "MASTER_ADDR"};
     const char *set = NULL;
-    struct jr_probe *probe = to->probe;
+    struct jr_host_reader *probe = to->probe;
     if (to->hw->scheduler.name != NULL ||
         jr_env_get(probe->envp, "JOBRUN_RANK_DIR") != NULL)
         return;
@@ -211,15 +211,15 @@ static void check_clock_sync(struct exam *to)
         "on several nodes, run chrony or ntpd; on one node it does not matter");
 }
 
-uint32_t jr_hw_examine(struct jr_hw_finding **ret, struct jr_arena *arena,
-                       const struct jr_hw *hw, const char *root,
-                       char *const *envp)
+uint32_t jr_host_examine(struct jr_host_finding **ret, struct jr_arena *arena,
+                         const struct jr_host *hw, const char *root,
+                         char *const *envp)
 {
     static void (*const of_facts[])(struct exam *) = {
         check_problems, check_vendors, check_quota, check_port_range};
     static void (*const of_files[])(struct exam *) = {
         check_limits, check_shm, check_stale, check_clock_sync};
-    struct jr_probe probe = {.arena = arena, .root = root, .envp = envp};
+    struct jr_host_reader probe = {.arena = arena, .root = root, .envp = envp};
     struct exam exam = {.probe = &probe, .hw = hw};
     for (size_t i = 0; i < sizeof of_facts / sizeof of_facts[0]; i++)
         of_facts[i](&exam);

@@ -1,14 +1,14 @@
 /*
  * What is wrong with a machine: things that work, but will not work well, or
  * that somebody has left behind. What keeps a job from being resolved at all is
- * jr_hw.problems and jr_hw_scheduler.problem, and is listed here, too.
+ * jr_host.problems and jr_host_scheduler.problem, and is listed here, too.
  */
 #ifndef JR_HEALTH_H
 #define JR_HEALTH_H
 
 #include "host/host.h"
 
-struct jr_hw_finding {
+struct jr_host_finding {
     const char *message; /* what is wrong */
     const char *help;    /* what to do; NULL: nothing */
 };
@@ -22,8 +22,8 @@ struct jr_hw_finding {
 /* List the findings into `arena`, and return how many they are. `root` is the
  * one that `hw` was read below; NULL: the facts are all there is to look at.
  * Out of memory shows in the arena. */
-uint32_t jr_hw_examine(struct jr_hw_finding **ret, struct jr_arena *arena,
-                       const struct jr_hw *hw, const char *root,
-                       char *const *envp);
+uint32_t jr_host_examine(struct jr_host_finding **ret, struct jr_arena *arena,
+                         const struct jr_host *hw, const char *root,
+                         char *const *envp);
 
 #endif

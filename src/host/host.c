@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-char *jr_probe_text(struct jr_probe *probe, const char *format, ...)
+char *jr_host_reader_text(struct jr_host_reader *probe, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -24,7 +24,8 @@ char *jr_probe_text(struct jr_probe *probe, const char *format, ...)
     return jr_buf_keep(&text, &probe->scratch);
 }
 
-char *jr_probe_field(struct jr_probe *probe, const char *text, const char *key)
+char *jr_host_reader_field(struct jr_host_reader *probe, const char *text,
+                           const char *key)
 {
     size_t len = strlen(key);
     for (const char *line = text; line != NULL;) {
@@ -42,27 +43,27 @@ char *jr_probe_field(struct jr_probe *probe, const char *text, const char *key)
     return NULL;
 }
 
-void jr_probe_problem(struct jr_probe *probe, enum jr_device kind,
-                      const char *message, const char *help)
+void jr_host_reader_problem(struct jr_host_reader *probe, enum jr_device kind,
+                            const char *message, const char *help)
 {
-    struct jr_hw *hw = probe->hw;
+    struct jr_host *hw = probe->hw;
     size_t count = hw->problems_count;
-    struct jr_hw_problem *problem = jr_arena_push(probe->arena, &hw->problems,
-                                                  &count, sizeof *hw->problems);
+    struct jr_host_problem *problem = jr_arena_push(
+        probe->arena, &hw->problems, &count, sizeof *hw->problems);
     if (problem == NULL)
         return;
-    *problem = (struct jr_hw_problem){kind, message, help};
+    *problem = (struct jr_host_problem){kind, message, help};
     hw->problems_count = (uint32_t)count;
 }
 
 /* Nothing else is read: a RANK or WORLD_SIZE that some other launcher left in
  * the shell says nothing about this job. */
-static void read_environment(struct jr_probe *probe)
+static void read_environment(struct jr_host_reader *probe)
 {
 #define VARIABLE(name, vendor, visibility, backend) visibility,
     static const char *const variables[] = {JR_DEVICE_TRAITS(VARIABLE)};
 #undef VARIABLE
-    struct jr_hw_environment *to = &probe->hw->environment;
+    struct jr_host_environment *to = &probe->hw->environment;
     to->backend = jr_arena_strdup(
         probe->arena, jr_env_get(probe->envp, "TORCH_DISTRIBUTED_BACKEND"));
     to->omp_num_threads = jr_arena_strdup(
@@ -73,15 +74,15 @@ static void read_environment(struct jr_probe *probe)
                 probe->arena, jr_env_get(probe->envp, variables[kind]));
 }
 
-static void read_network(struct jr_probe *probe)
+static void read_network(struct jr_host_reader *probe)
 {
-    struct jr_hw *hw = probe->hw;
+    struct jr_host *hw = probe->hw;
     hw->hostname = jr_arena_strdup(
-        probe->arena, jr_probe_text(probe, "/proc/sys/kernel/hostname"));
-    hw->port_low = JR_HW_PORT_LOW;
-    hw->port_high = JR_HW_PORT_HIGH;
-    char *range = jr_probe_text(probe, "/proc/sys/net/ipv4/"
-                                       "ip_local_port_range");
+        probe->arena, jr_host_reader_text(probe, "/proc/sys/kernel/hostname"));
+    hw->port_low = JR_HOST_PORT_LOW;
+    hw->port_high = JR_HOST_PORT_HIGH;
+    char *range = jr_host_reader_text(probe, "/proc/sys/net/ipv4/"
+                                             "ip_local_port_range");
     uint32_t low, high;
     char *first = strsep(&range, " \t");
     if (range == NULL)
@@ -95,25 +96,26 @@ static void read_network(struct jr_probe *probe)
 }
 
 /* A recorded machine has its own time, or none. */
-static void read_machine_clock(struct jr_probe *probe)
+static void read_machine_clock(struct jr_host_reader *probe)
 {
-    const char *text = probe->hw->real ? NULL : jr_probe_text(probe, "/now");
+    const char *text =
+        probe->hw->real ? NULL : jr_host_reader_text(probe, "/now");
     if (probe->hw->real)
         probe->hw->now = jr_clock_wall_ns() / 1000000000;
     else if (text != NULL)
         (void)jr_num_u64(text, &probe->hw->now);
 }
 
-int jr_hw_probe(struct jr_hw *ret, struct jr_arena *arena, const char *root,
-                char *const *envp, struct jr_error *err)
+int jr_host_probe(struct jr_host *ret, struct jr_arena *arena, const char *root,
+                  char *const *envp, struct jr_error *err)
 {
-    static void (*const readers[])(struct jr_probe *) = {
-        jr_probe_cpus,         jr_probe_memory, read_environment,
-        jr_probe_accelerators, read_network,    read_machine_clock,
-        jr_probe_scheduler,
+    static void (*const readers[])(struct jr_host_reader *) = {
+        jr_host_reader_cpus,         jr_host_reader_memory, read_environment,
+        jr_host_reader_accelerators, read_network,          read_machine_clock,
+        jr_host_reader_scheduler,
     };
-    struct jr_hw hw = {.origin = "hardware", .real = root[0] == '\0'};
-    struct jr_probe probe = {
+    struct jr_host hw = {.origin = "hardware", .real = root[0] == '\0'};
+    struct jr_host_reader probe = {
         .hw = &hw, .arena = arena, .root = root, .envp = envp};
     for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
         readers[i](&probe);
@@ -126,11 +128,11 @@ int jr_hw_probe(struct jr_hw *ret, struct jr_arena *arena, const char *root,
     return 0;
 }
 
-void jr_hw_probe_more(struct jr_hw *hw, struct jr_arena *arena,
-                      const char *root)
+void jr_host_probe_more(struct jr_host *hw, struct jr_arena *arena,
+                        const char *root)
 {
-    struct jr_probe probe = {.hw = hw, .arena = arena, .root = root};
-    jr_probe_caches(&probe);
+    struct jr_host_reader probe = {.hw = hw, .arena = arena, .root = root};
+    jr_host_reader_caches(&probe);
     jr_nvidia_complete(&probe);
     arena->failed |= probe.scratch.failed;
     jr_arena_release(&probe.scratch);

@@ -15,14 +15,14 @@
 #include <jobrun/types.h>
 
 /* The kernel's default ephemeral ports, where the range cannot be read. */
-#define JR_HW_PORT_LOW  32768u
-#define JR_HW_PORT_HIGH 60999u
+#define JR_HOST_PORT_LOW  32768u
+#define JR_HOST_PORT_HIGH 60999u
 
 /* More CPUs than any kernel can be built for: a larger number is junk. */
-#define JR_HW_CPUS_MAX (1u << 16)
+#define JR_HOST_CPUS_MAX (1u << 16)
 
 /* One accelerator of a node. */
-struct jr_hw_device {
+struct jr_host_device {
     enum jr_device kind;
     uint32_t index;    /* absolute, in PCI bus order */
     const char *model; /* "NVIDIA H100 80GB HBM3" */
@@ -34,20 +34,20 @@ struct jr_hw_device {
 };
 
 /* A NUMA node with CPUs that this process may use. */
-struct jr_hw_numa {
+struct jr_host_numa {
     uint32_t index;
     const char *cpus; /* the usable ones: "0-3,8" */
 };
 
 /* Caches of a level and size, and by the usable CPUs that share it each one. */
-struct jr_hw_cache {
+struct jr_host_cache {
     uint32_t level;
     uint64_t size; /* bytes; 0 when unknown */
     struct jr_strv cpus;
 };
 
 /* The CPUs that this process may use. Counts are 0 when unknown. */
-struct jr_hw_cpus {
+struct jr_host_cpus {
     uint32_t online;        /* logical CPUs that are online */
     uint32_t usable;        /* online, in affinity and in cpuset */
     uint32_t usable_cores;  /* physical cores among the usable ones */
@@ -57,17 +57,17 @@ struct jr_hw_cpus {
     /* the usable CPUs of each usable core, by the first of them: "0,4"; no
      * entries where every CPU is a core */
     struct jr_strv cores;
-    struct jr_hw_numa *numa; /* no entries when unknown */
+    struct jr_host_numa *numa; /* no entries when unknown */
     uint32_t numa_count;
-    struct jr_hw_cache *caches; /* beyond the first level; no entries until they
-                                   are asked for */
+    struct jr_host_cache *caches; /* beyond the first level; no entries until
+                                   they are asked for */
     uint32_t caches_count;
 };
 
 /* What the scheduler around this process says, and the launcher that started it
  * there: scheduler.h has who says it by which variable. What is not said is 0,
  * -1 or NULL. */
-struct jr_hw_scheduler {
+struct jr_host_scheduler {
     const char *name; /* "Slurm", "Open MPI under Slurm"; NULL: none */
     const char *job_id;
     bool step; /* this process is one of several, one for each node or more;
@@ -88,49 +88,50 @@ struct jr_hw_scheduler {
 };
 
 /* One of its variables, as `doctor` tells it. */
-struct jr_hw_variable {
+struct jr_host_variable {
     const char *system, *name, *value, *meaning;
     const char *fact; /* what it fills, as in a facts file; NULL: nothing */
     const char *trap; /* NULL: none */
 };
 
 /* What the environment says, of the variables that resolution may read. */
-struct jr_hw_environment {
+struct jr_host_environment {
     const char *backend;         /* TORCH_DISTRIBUTED_BACKEND */
     const char *omp_num_threads; /* OMP_NUM_THREADS */
     /* the visibility variable of each kind (JR_DEVICE_TRAITS); NULL: unset */
     const char *visible[JR_DEVICE_COUNT];
 };
 
-struct jr_hw_problem {
+struct jr_host_problem {
     enum jr_device kind; /* whose driver; JR_DEVICE_CPU: not a device's */
     const char *message; /* what is wrong */
     const char *help;    /* what to do */
 };
 
 /* The facts of one kind of node, and how many there are. */
-struct jr_hw {
+struct jr_host {
     const char *origin;   /* "hardware", or "--on 2x8" for a profile */
     const char *name;     /* "node 0 (gpu01)", of several; NULL: this node */
     const char *hostname; /* NULL when unknown */
     uint32_t nodes;       /* from --on; 0: says nothing */
-    struct jr_hw_cpus cpus;
+    struct jr_host_cpus cpus;
     /* Of several nodes where they differ, per node: visible devices, and CPUs
      * that ranks may count on. All else is of the first. */
     struct jr_counts devices_each, cpus_each;
     uint64_t memory; /* usable bytes; 0 when unknown */
     /* The visible ones first, in the order of the visibility variable, which
      * is the order in which ranks get them. */
-    struct jr_hw_device *devices;
+    struct jr_host_device *devices;
     uint32_t devices_count;
     /* The variable that narrows devices of the user's own kind; NULL: none. */
     const char *custom_variable;
     bool custom_counted; /* all of them are known, and there may be none */
-    struct jr_hw_scheduler scheduler;
-    struct jr_hw_variable *variables; /* that the scheduler has set */
+    struct jr_host_scheduler scheduler;
+    struct jr_host_variable *variables; /* that the scheduler has set */
     uint32_t variables_count;
-    struct jr_hw_environment environment;
-    struct jr_hw_problem *problems; /* a driver that is there but broken, ... */
+    struct jr_host_environment environment;
+    struct jr_host_problem
+        *problems; /* a driver that is there but broken, ... */
     uint32_t problems_count;
     uint32_t port_low, port_high; /* the kernel's ephemeral range */
     uint64_t now; /* when it was read, in seconds since 1970; 0: unknown */
@@ -141,24 +142,25 @@ struct jr_hw {
  * a folder that holds its proc/, sys/, dev/ and, in place of sched_getaffinity,
  * a file `affinity`; `envp` is the environment to read. Facts that cannot be
  * read are absent, never an error; -1 only without memory. */
-int jr_hw_probe(struct jr_hw *ret, struct jr_arena *arena, const char *root,
-                char *const *envp, struct jr_error *err);
+int jr_host_probe(struct jr_host *ret, struct jr_arena *arena, const char *root,
+                  char *const *envp, struct jr_error *err);
 
 /* Append the devices of the user's own kind that `from` has, with their
  * variable, the visible ones first, as that leaves them in the environment. The
  * texts are borrowed. Out of memory shows in the arena. */
-void jr_hw_add_custom(struct jr_hw *hw, struct jr_arena *arena,
-                      const struct jr_hw *from, char *const *envp);
+void jr_host_add_custom(struct jr_host *hw, struct jr_arena *arena,
+                        const struct jr_host *from, char *const *envp);
 
 /* Complete what was probed below `root` by facts from which nothing is
  * resolved, and which take their time: caches, the memory of NVIDIA's GPUs. Who
  * shows facts to people asks. Out of memory shows in the arena. */
-void jr_hw_probe_more(struct jr_hw *hw, struct jr_arena *arena,
-                      const char *root);
+void jr_host_probe_more(struct jr_host *hw, struct jr_arena *arena,
+                        const char *root);
 
 /* Which of `hosts` this machine is: the only one that has its name, in full or
  * up to the first dot, or an address of it that is not the loopback's; -1 where
  * there is none, or more. Looks at the machine. self.c */
-int jr_hw_find_self(const struct jr_hw *hw, char *const *hosts, size_t count);
+int jr_host_find_self(const struct jr_host *hw, char *const *hosts,
+                      size_t count);
 
 #endif

@@ -10,10 +10,10 @@
  * 63 bits; version 2 by a word. Nothing real comes near. */
 #define NO_LIMIT (UINT64_C(1) << 62)
 
-static uint64_t total_bytes(struct jr_probe *probe)
+static uint64_t total_bytes(struct jr_host_reader *probe)
 {
-    const char *text = jr_probe_text(probe, "/proc/meminfo");
-    char *value = jr_probe_field(probe, text, "MemTotal");
+    const char *text = jr_host_reader_text(probe, "/proc/meminfo");
+    char *value = jr_host_reader_field(probe, text, "MemTotal");
     uint64_t kib;
     const char *number = strsep(&value, " ");
     if (number == NULL || !jr_num_u64(number, &kib) || kib >= NO_LIMIT >> 10)
@@ -21,10 +21,10 @@ static uint64_t total_bytes(struct jr_probe *probe)
     return kib << 10;
 }
 
-static uint64_t limited_bytes(struct jr_probe *probe, uint64_t bytes,
+static uint64_t limited_bytes(struct jr_host_reader *probe, uint64_t bytes,
                               const char *folder, const char *file)
 {
-    const char *text = jr_probe_text(probe, "%s/%s", folder, file);
+    const char *text = jr_host_reader_text(probe, "%s/%s", folder, file);
     uint64_t limit;
     bool less = text != NULL && jr_num_u64(text, &limit) && limit < bytes;
     return less ? limit : bytes;
@@ -32,7 +32,7 @@ static uint64_t limited_bytes(struct jr_probe *probe, uint64_t bytes,
 
 /* The machine's memory, or less where a group on the way up says so. What is
  * free at the moment is no fact of the machine and is not asked. */
-void jr_probe_memory(struct jr_probe *probe)
+void jr_host_reader_memory(struct jr_host_reader *probe)
 {
     struct jr_cgroup group = jr_cgroup_find(probe, "memory");
     uint64_t bytes = total_bytes(probe);

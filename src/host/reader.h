@@ -7,8 +7,8 @@
 
 #include "host/host.h"
 
-struct jr_probe {
-    struct jr_hw *hw;        /* being filled */
+struct jr_host_reader {
+    struct jr_host *hw;      /* being filled */
     struct jr_arena *arena;  /* for what `hw` points at */
     struct jr_arena scratch; /* for texts on the way; gone after the probe */
     const char *root;        /* "" for this machine */
@@ -19,23 +19,24 @@ struct jr_probe {
 
 /* The larger readers; host.c has the others, and lists all. Out of memory shows
  * in the arenas. */
-void jr_probe_cpus(struct jr_probe *probe);
-void jr_probe_caches(struct jr_probe *probe);
-void jr_probe_memory(struct jr_probe *probe);
-void jr_probe_accelerators(struct jr_probe *probe);
-void jr_probe_scheduler(struct jr_probe *probe);
+void jr_host_reader_cpus(struct jr_host_reader *probe);
+void jr_host_reader_caches(struct jr_host_reader *probe);
+void jr_host_reader_memory(struct jr_host_reader *probe);
+void jr_host_reader_accelerators(struct jr_host_reader *probe);
+void jr_host_reader_scheduler(struct jr_host_reader *probe);
 
 /* The text of the file whose absolute path the format gives, below the root,
  * without its trailing newline; NULL when it cannot be read. In scratch. */
-char *jr_probe_text(struct jr_probe *probe, const char *format, ...)
+char *jr_host_reader_text(struct jr_host_reader *probe, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* The value of the line `KEY: value` of a text, without the blanks around it;
  * NULL when no line begins with `key`. In scratch. */
-char *jr_probe_field(struct jr_probe *probe, const char *text, const char *key);
+char *jr_host_reader_field(struct jr_host_reader *probe, const char *text,
+                           const char *key);
 
 /* Record that something of the machine is broken. The texts are borrowed. */
-void jr_probe_problem(struct jr_probe *probe, enum jr_device kind,
-                      const char *message, const char *help);
+void jr_host_reader_problem(struct jr_host_reader *probe, enum jr_device kind,
+                            const char *message, const char *help);
 
 #endif

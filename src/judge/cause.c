@@ -59,7 +59,7 @@ static uint64_t exception_time(const struct jr_judge *judge, uint32_t i,
     const struct jr_outcome *run = judge->outcome;
     const struct jr_rank_outcome *rank = &run->ranks[i];
     uint64_t end = rank->told_ns != 0 ? rank->told_ns : rank->ended_ns;
-    wall_ns -= (uint64_t)rank->skew_ns;
+    wall_ns -= (uint64_t)rank->clock_offset_ns;
     if (wall_ns < run->started_wall_ns || wall_ns > INT64_MAX)
         return 0;
     uint64_t when = run->started_ns + (wall_ns - run->started_wall_ns);
@@ -81,7 +81,7 @@ static const char *nearest_file(struct jr_arena *arena, const char *folder,
         (void)closedir(dir);
     return names.count == 0 || arena->failed
                ? NULL
-               : jr_word_nearest(name, (const char *const *)names.items);
+               : jr_did_you_mean(name, (const char *const *)names.items);
 }
 
 /* Where the program that is not there was looked for, or which one was meant:
@@ -138,7 +138,7 @@ static uint64_t explain_failure(struct jr_judge *judge, uint32_t i)
 {
     const struct jr_plan_rank *plan = jr_plan_of(judge->plan, i);
     const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
-    struct jr_rank_report *report = &judge->report->ranks[i];
+    struct jr_rank_judgement *report = &judge->report->ranks[i];
     struct jr_arena *arena = &judge->report->arena;
     struct jr_exception exception = {0};
     if (rank->end == JR_END_START) {
@@ -187,7 +187,7 @@ static size_t collect_candidates(struct jr_judge *judge,
     size_t count = 0;
     for (uint32_t i = 0; i < judge->outcome->count; i++) {
         const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
-        struct jr_rank_report *report = &judge->report->ranks[i];
+        struct jr_rank_judgement *report = &judge->report->ranks[i];
         report->state = rank_state_of(rank, jr_outcome_lost(judge->outcome));
         if (report->state != JR_RANK_FAILED && report->state != JR_RANK_STOPPED)
             continue;
@@ -232,7 +232,7 @@ static size_t drop_stopped_candidates(const struct jr_judge *judge,
 /* What died in another way than by what jobrun sent it did not just stop. */
 static void report_crashes(struct jr_judge *judge)
 {
-    struct jr_report *report = judge->report;
+    struct jr_judgement *report = judge->report;
     for (size_t i = 0; report->causes_count > 0 && i < report->count; i++)
         if (report->ranks[i].state == JR_RANK_STOPPED &&
             jr_words_crashed(&judge->outcome->ranks[i]))
@@ -241,7 +241,7 @@ static void report_crashes(struct jr_judge *judge)
 
 void jr_cause_find(struct jr_judge *judge)
 {
-    struct jr_report *report = judge->report;
+    struct jr_judgement *report = judge->report;
     struct jr_candidate *candidates = jr_arena_array(
         &report->arena, judge->outcome->count, sizeof *candidates);
     report->causes = jr_arena_array(&report->arena, judge->outcome->count,
@@ -253,7 +253,7 @@ void jr_cause_find(struct jr_judge *judge)
     size_t together = jr_order_find(judge, candidates, count);
     for (size_t c = 0; c < count; c++) {
         bool cause = c < together;
-        struct jr_rank_report *rank = &report->ranks[candidates[c].i];
+        struct jr_rank_judgement *rank = &report->ranks[candidates[c].i];
         if (cause)
             report->causes[report->causes_count++] = candidates[c].i;
         rank->follows = cause && candidates[c].failure > candidates[0].failure;

@@ -93,7 +93,7 @@ static int compare_entry_values(const void *a, const void *b)
 /* Whether rank `i` has delivered, and nothing is wrong with it so far. */
 static bool has_delivered(const struct jr_judge *judge, size_t i)
 {
-    const struct jr_rank_report *rank = &judge->report->ranks[i];
+    const struct jr_rank_judgement *rank = &judge->report->ranks[i];
     return rank->result != NULL && rank->result_error == JR_RESULT_NONE;
 }
 
@@ -247,7 +247,7 @@ void jr_compare(struct jr_judge *judge)
 void jr_compare_again(struct jr_judge *judge)
 {
     for (size_t i = 0; i < judge->report->count; i++) {
-        struct jr_rank_report *rank = &judge->report->ranks[i];
+        struct jr_rank_judgement *rank = &judge->report->ranks[i];
         if (rank->state != JR_RANK_INCOMPLETE || !rank->differs)
             continue;
         rank->state = JR_RANK_SUCCEEDED;

@@ -38,7 +38,7 @@ static enum jr_failure candidate_failure(const struct jr_judge *judge,
                                          uint32_t i, uint64_t raised_ns)
 {
     const struct jr_rank_outcome *rank = &judge->outcome->ranks[i];
-    const struct jr_rank_report *report = &judge->report->ranks[i];
+    const struct jr_rank_judgement *report = &judge->report->ranks[i];
     bool died = rank->end == JR_END_SIGNALED && rank->stopped_with == 0;
     if (rank->end == JR_END_START || rank->end == JR_END_LOST)
         return JR_FAILURE_CRASH;
@@ -89,7 +89,8 @@ static bool is_failure_before(const struct jr_judge *judge,
 {
     if (a->node == b->node)
         return a->until < b->from;
-    return a->at + later_ns(judge->outcome->blur_ns, TOGETHER_NS) < b->at;
+    return a->at + later_ns(judge->outcome->clock_error_ns, TOGETHER_NS) <
+           b->at;
 }
 
 static bool is_peer_lost(const struct jr_candidate *candidate)

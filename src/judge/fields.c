@@ -76,14 +76,14 @@ static bool check_type(struct subject *subject)
  * without a bound, and of what is no number. */
 static int compare_with(const struct subject *subject, const char *bound)
 {
-    struct jr_exact limit, value;
+    struct jr_exact_number limit, value;
     if (bound == NULL || !json_is_number(subject->value) ||
-        !jr_exact_read(&limit, bound))
+        !jr_exact_number_read(&limit, bound))
         return 0;
     value = json_is_integer(subject->value)
-                ? jr_exact_integer(json_integer_value(subject->value))
-                : jr_exact_real(json_real_value(subject->value));
-    return jr_exact_compare(&value, &limit);
+                ? jr_exact_number_integer(json_integer_value(subject->value))
+                : jr_exact_number_real(json_real_value(subject->value));
+    return jr_exact_number_compare(&value, &limit);
 }
 
 static bool check_min(struct subject *subject)

@@ -33,13 +33,13 @@ static json_t *load_rank_evidence(const struct jr_judge *judge, size_t i)
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_printf(&path, "%s/hang.json", dir == NULL ? "." : dir);
-    if (path.failed ||
-        jr_left_read(&text, judge->run_fd, path.data, EVIDENCE_MOST, NULL) != 0)
+    if (path.failed || jr_read_left_read(&text, judge->run_fd, path.data,
+                                         EVIDENCE_MOST, NULL) != 0)
         return NULL;
     return jr_json_parse(text.data, text.len, NULL);
 }
 
-static void add_to_group(struct jr_report *report, const char *doing,
+static void add_to_group(struct jr_judgement *report, const char *doing,
                          uint32_t i, double silence)
 {
     struct jr_hang_group *group = report->hang;
@@ -81,7 +81,7 @@ static void note_silence(struct silences *silences, uint32_t i, double silence)
 }
 
 /* The smallest group comes first. */
-static void sort_groups(struct jr_report *report)
+static void sort_groups(struct jr_judgement *report)
 {
     struct jr_hang_group *sorted = NULL;
     while (report->hang != NULL) {
@@ -96,7 +96,7 @@ static void sort_groups(struct jr_report *report)
 }
 
 /* Blame the group that differs, or who fell silent first. */
-static void choose_odd_ranks(struct jr_report *report,
+static void choose_odd_ranks(struct jr_judgement *report,
                              const struct silences *silences)
 {
     const struct jr_hang_group *first = report->hang;
@@ -118,15 +118,15 @@ static void choose_odd_ranks(struct jr_report *report,
 
 static void find_odd(struct jr_judge *judge)
 {
-    struct jr_report *report = judge->report;
+    struct jr_judgement *report = judge->report;
     struct silences silences = {.longest = -1, .next = -1};
     for (uint32_t i = 0; i < report->count; i++) {
         JR_BUF_CLEANUP struct jr_buf doing = JR_BUF_INIT;
         json_t *evidence = load_rank_evidence(judge, i);
         if (evidence == NULL)
             continue;
-        double silence = jr_doing_silence(evidence);
-        jr_doing_words(&doing, evidence);
+        double silence = jr_thread_state_silence(evidence);
+        jr_thread_state_words(&doing, evidence);
         json_decref(evidence);
         if (doing.failed)
             continue;
@@ -201,7 +201,7 @@ void jr_hang_group_text(struct jr_buf *out, const struct jr_plan *plan,
     add_silence_words(out, group->silence);
 }
 
-void jr_hang_message(struct jr_buf *out, const struct jr_report *report,
+void jr_hang_message(struct jr_buf *out, const struct jr_judgement *report,
                      const struct jr_plan *plan)
 {
     jr_buf_str(out, report->overrun);

@@ -20,7 +20,7 @@ struct jr_hang_group {
 void jr_hang_find(struct jr_judge *judge);
 
 /* In one sentence, for results.json: the limit, and after "; " who differs. */
-void jr_hang_message(struct jr_buf *out, const struct jr_report *report,
+void jr_hang_message(struct jr_buf *out, const struct jr_judgement *report,
                      const struct jr_plan *plan);
 
 /* "ranks 0-2 in recv, silent for 14 s". */

@@ -115,7 +115,7 @@ bool jr_judge_required(const struct jr_judge *judge, size_t i)
 void jr_judge_fault(struct jr_judge *judge, size_t i,
                     enum jr_result_error error, const char *format, ...)
 {
-    struct jr_rank_report *rank = &judge->report->ranks[i];
+    struct jr_rank_judgement *rank = &judge->report->ranks[i];
     if (!judge->wants->stated || rank->result_error != JR_RESULT_NONE)
         return;
     char text[512];

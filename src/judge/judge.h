@@ -22,7 +22,7 @@ struct jr_seen {
 };
 
 struct jr_judge {
-    struct jr_report *report;
+    struct jr_judgement *report;
     const struct jr_plan *plan;
     const struct jr_outcome *outcome;
     const struct jr_artifacts *before; /* NULL: nothing is remembered */

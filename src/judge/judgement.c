@@ -13,7 +13,7 @@
 /* Hold the ranks that ended well to the spec. */
 static void judge_results(struct jr_judge *judge)
 {
-    struct jr_report *report = judge->report;
+    struct jr_judgement *report = judge->report;
     jr_artifact_open(judge);
     for (size_t i = 0; i < report->count; i++) {
         if (report->ranks[i].state != JR_RANK_SUCCEEDED)
@@ -119,7 +119,7 @@ static int rank_code(const struct jr_judge *judge)
 
 static void decide_status(struct jr_judge *judge)
 {
-    struct jr_report *report = judge->report;
+    struct jr_judgement *report = judge->report;
     const struct rule *rule = rules,
                       *end = rules + sizeof rules / sizeof *rules;
     while (rule < end && !rule->applies(judge))
@@ -147,12 +147,12 @@ static void judge_all_ranks(struct jr_judge *judge)
     decide_status(judge);
 }
 
-int jr_report_make(struct jr_report *ret, const struct jr_plan *plan,
-                   const struct jr_outcome *outcome,
-                   const struct jr_artifacts *before, int run_fd,
-                   struct jr_error *err)
+int jr_judgement_make(struct jr_judgement *ret, const struct jr_plan *plan,
+                      const struct jr_outcome *outcome,
+                      const struct jr_artifacts *before, int run_fd,
+                      struct jr_error *err)
 {
-    struct jr_report report = {.count = outcome->count};
+    struct jr_judgement report = {.count = outcome->count};
     struct jr_judge judge = {
         .report = &report,
         .plan = plan,
@@ -172,11 +172,12 @@ int jr_report_make(struct jr_report *ret, const struct jr_plan *plan,
     if (result == 0)
         *ret = report;
     else
-        jr_report_release(&report);
+        jr_judgement_release(&report);
     return result;
 }
 
-size_t jr_report_first(const struct jr_report *report, enum jr_rank_state state)
+size_t jr_judgement_first(const struct jr_judgement *report,
+                          enum jr_rank_state state)
 {
     size_t i = 0;
     while (i < report->count && report->ranks[i].state != state)
@@ -184,10 +185,10 @@ size_t jr_report_first(const struct jr_report *report, enum jr_rank_state state)
     return i;
 }
 
-void jr_report_release(struct jr_report *report)
+void jr_judgement_release(struct jr_judgement *report)
 {
     for (size_t i = 0; report->ranks != NULL && i < report->count; i++)
         json_decref(report->ranks[i].result);
     jr_arena_release(&report->arena);
-    *report = (struct jr_report){0};
+    *report = (struct jr_judgement){0};
 }

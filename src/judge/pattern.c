@@ -147,7 +147,7 @@ static void find_end(const struct jr_judge *judge, size_t i, struct log *log)
         return;
     if (text != NULL)
         (void)jr_num_size(text, &limit);
-    log->end = jr_logfile_place(log->fd, limit, rank->captured);
+    log->end = jr_log_file_place(log->fd, limit, rank->captured);
     if (!rank->log_failed && fstat(log->fd, &st) == 0)
         log->shortened = (uint64_t)st.st_size < log->end;
 }
@@ -183,7 +183,7 @@ static void report_no_match(struct jr_judge *judge, size_t i,
 static json_t *judge_match(struct jr_judge *judge, size_t i, struct log *log,
                            const struct jr_scan *scan)
 {
-    struct jr_rank_report *report = &judge->report->ranks[i];
+    struct jr_rank_judgement *report = &judge->report->ranks[i];
     look_for_late_match(judge, log);
     report->pattern_limits = scan->limited;
     if (log->shortened)
@@ -207,7 +207,7 @@ json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path)
 {
     struct log log = {.name = jr_result_name(path)};
     struct jr_error err = {0};
-    JR_CLOSE int fd = jr_left_open(judge->run_fd, path, &err);
+    JR_CLOSE int fd = jr_read_left_open(judge->run_fd, path, &err);
     if (fd < 0) {
         if (jr_judge_required(judge, i))
             jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s: %s", log.name,
@@ -229,7 +229,7 @@ json_t *jr_pattern_find(struct jr_judge *judge, size_t i, const char *path)
 
 bool jr_pattern_holds(const char *pattern, int run_fd, const char *path)
 {
-    JR_CLOSE int fd = path == NULL ? -1 : jr_left_open(run_fd, path, NULL);
+    JR_CLOSE int fd = path == NULL ? -1 : jr_read_left_open(run_fd, path, NULL);
     struct jr_regex *regex = fd < 0 ? NULL : jr_judge_regex(pattern, NULL);
     struct jr_scan scan;
     if (regex == NULL)

@@ -30,14 +30,14 @@ static int open_left_file(int run_fd, const char *path, struct stat *ret,
     return jr_steal_fd(&fd);
 }
 
-int jr_left_open(int run_fd, const char *path, struct jr_error *err)
+int jr_read_left_open(int run_fd, const char *path, struct jr_error *err)
 {
     struct stat st;
     return open_left_file(run_fd, path, &st, err);
 }
 
-int jr_left_read(struct jr_buf *ret, int run_fd, const char *path, size_t limit,
-                 struct jr_error *err)
+int jr_read_left_read(struct jr_buf *ret, int run_fd, const char *path,
+                      size_t limit, struct jr_error *err)
 {
     struct stat st;
     JR_CLOSE int fd = open_left_file(run_fd, path, &st, err);
@@ -58,11 +58,12 @@ static size_t tail_start(const char *text, size_t len, unsigned lines)
     return at;
 }
 
-void jr_left_tail(struct jr_buf *ret, int run_fd, const char *path,
-                  unsigned lines)
+void jr_read_left_tail(struct jr_buf *ret, int run_fd, const char *path,
+                       unsigned lines)
 {
     enum { WINDOW = 16 * 1024 };
-    JR_CLOSE int fd = path[0] == '/' ? -1 : jr_left_open(run_fd, path, NULL);
+    JR_CLOSE int fd =
+        path[0] == '/' ? -1 : jr_read_left_open(run_fd, path, NULL);
     off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
     if (size <= 0)
         return;

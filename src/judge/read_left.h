@@ -13,17 +13,17 @@
 
 /* A descriptor for reading, or -1 with `err` (its `sys` is ENOENT when there is
  * no such file). */
-int jr_left_open(int run_fd, const char *path, struct jr_error *err);
+int jr_read_left_open(int run_fd, const char *path, struct jr_error *err);
 
 /* The whole file, at most `limit` bytes: a larger one is refused by its size,
  * before anything is read. */
-int jr_left_read(struct jr_buf *ret, int run_fd, const char *path, size_t limit,
-                 struct jr_error *err);
+int jr_read_left_read(struct jr_buf *ret, int run_fd, const char *path,
+                      size_t limit, struct jr_error *err);
 
 /* The last lines, at most `lines` of them out of the last 16 KiB, as they
  * stand in the file but without the final newline. Nothing on any error, and of
  * a file outside the run folder. */
-void jr_left_tail(struct jr_buf *ret, int run_fd, const char *path,
-                  unsigned lines);
+void jr_read_left_tail(struct jr_buf *ret, int run_fd, const char *path,
+                       unsigned lines);
 
 #endif

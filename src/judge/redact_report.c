@@ -28,7 +28,7 @@ struct copying {
 /* The same text, or what is told in its place. */
 static const char *redact_text(const struct copying *copying, const char *text)
 {
-    return jr_hide_copy(copying->arena, text, copying->hidden);
+    return jr_redact_copy(copying->arena, text, copying->hidden);
 }
 
 static json_t *redact_json(const struct copying *copying, json_t *json);
@@ -74,10 +74,10 @@ static json_t *redact_json(const struct copying *copying, json_t *json)
                                 : json_incref(json);
 }
 
-static struct jr_rank_report redact_rank(const struct copying *copying,
-                                         const struct jr_rank_report *rank)
+static struct jr_rank_judgement redact_rank(
+    const struct copying *copying, const struct jr_rank_judgement *rank)
 {
-    struct jr_rank_report copy = *rank;
+    struct jr_rank_judgement copy = *rank;
     copy.reason = redact_text(copying, rank->reason);
     copy.error = redact_text(copying, rank->error);
     copy.where = redact_text(copying, rank->where);
@@ -88,7 +88,7 @@ static struct jr_rank_report redact_rank(const struct copying *copying,
 }
 
 static void redact_earlier_attempts(const struct copying *copying,
-                                    struct jr_report *ret)
+                                    struct jr_judgement *ret)
 {
     struct jr_attempt *copies =
         jr_arena_array(copying->arena, ret->earlier_count, sizeof *copies);
@@ -99,11 +99,11 @@ static void redact_earlier_attempts(const struct copying *copying,
     ret->earlier = copies;
 }
 
-int jr_report_redact(struct jr_report *ret, const struct jr_report *report,
-                     char *const *hidden)
+int jr_judgement_redact(struct jr_judgement *ret,
+                        const struct jr_judgement *report, char *const *hidden)
 {
     struct jr_arena none = JR_ARENA_INIT;
-    struct jr_report copy = *report;
+    struct jr_judgement copy = *report;
     const struct copying copying = {&copy.arena, hidden};
     copy.arena = none;
     copy.ranks = jr_arena_array(&copy.arena, copy.count, sizeof *copy.ranks);
@@ -117,7 +117,7 @@ int jr_report_redact(struct jr_report *ret, const struct jr_report *report,
         *ret = copy;
         return 0;
     }
-    jr_report_release(&copy);
+    jr_judgement_release(&copy);
     return -1;
 }
 
@@ -128,10 +128,10 @@ static void redact_error_file(const struct jr_plan *plan, const char *path,
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, told = JR_BUF_INIT;
     struct stat st;
     if (path == NULL || *path == '/' ||
-        jr_left_read(&text, run_fd, path, MOST_ERROR, NULL) != 0)
+        jr_read_left_read(&text, run_fd, path, MOST_ERROR, NULL) != 0)
         return;
     jr_buf_add(&told, text.data, text.len);
-    jr_hide(&told, 0, plan->hidden, true);
+    jr_redact(&told, 0, plan->hidden, true);
     if (told.failed ||
         (told.len == text.len && memcmp(told.data, text.data, text.len) == 0))
         return;
@@ -148,7 +148,7 @@ static bool holds_secret(const struct jr_plan *plan, const char *path,
     JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
     if (path == NULL)
         return false;
-    jr_left_tail(&tail, run_fd, path, TAIL_LINES);
+    jr_read_left_tail(&tail, run_fd, path, TAIL_LINES);
     for (char *const *value = plan->hidden; tail.len > 0 && *value != NULL;
          value++)
         if (memmem(tail.data, tail.len, *value, strlen(*value)) != NULL)
@@ -156,16 +156,16 @@ static bool holds_secret(const struct jr_plan *plan, const char *path,
     return false;
 }
 
-static void look_at_logs(struct jr_report *report, const struct jr_plan *plan,
-                         size_t i, int run_fd)
+static void look_at_logs(struct jr_judgement *report,
+                         const struct jr_plan *plan, size_t i, int run_fd)
 {
     const struct jr_plan_rank *rank = jr_plan_of(plan, i);
     report->ranks[i].log_secret = holds_secret(plan, rank->err_path, run_fd) ||
                                   holds_secret(plan, rank->out_path, run_fd);
 }
 
-void jr_report_hide_files(struct jr_report *report, const struct jr_plan *plan,
-                          int run_fd)
+void jr_judgement_hide_files(struct jr_judgement *report,
+                             const struct jr_plan *plan, int run_fd)
 {
     if (plan->hidden == NULL)
         return;

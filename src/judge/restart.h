@@ -64,7 +64,8 @@ size_t jr_restart_idle(const struct jr_history *history);
 
 /* Append what became of an attempt, as the next one sees it; restart_cause.c.
  * -1 without memory. */
-int jr_history_add(struct jr_history *history, const struct jr_report *report,
+int jr_history_add(struct jr_history *history,
+                   const struct jr_judgement *report,
                    const struct jr_plan *plan, const struct jr_outcome *outcome,
                    int run_fd);
 void jr_history_release(struct jr_history *history);

@@ -12,7 +12,7 @@
 
 /* One attempt at which causes are held. */
 struct view {
-    const struct jr_report *report;
+    const struct jr_judgement *report;
     const struct jr_plan *plan;
     const struct jr_outcome *outcome;
     int run_fd;
@@ -21,30 +21,31 @@ struct view {
 
 /* Whether a rank's own end is of the kind. */
 static bool rank_meets(const struct view *view, size_t i,
-                       const struct jr_trigger *trigger)
+                       const struct jr_restart_trigger *trigger)
 {
     const struct jr_rank_outcome *rank = &view->outcome->ranks[i];
     bool unstarted =
         rank->end == JR_END_START || view->report->ranks[i].unstarted;
     int cut = jr_words_cut_short(rank);
     switch (trigger->kind) {
-    case JR_TRIGGER_START:
+    case JR_RESTART_TRIGGER_START:
         return unstarted;
-    case JR_TRIGGER_EXIT:
+    case JR_RESTART_TRIGGER_EXIT:
         return !unstarted && (rank->end == JR_END_EXITED || cut != 0) &&
-               jr_trigger_takes_code(trigger, cut != 0 ? cut : rank->exit_code);
-    case JR_TRIGGER_SIGNAL:
+               jr_restart_trigger_takes_code(trigger,
+                                             cut != 0 ? cut : rank->exit_code);
+    case JR_RESTART_TRIGGER_SIGNAL:
         return rank->end == JR_END_SIGNALED && !rank->oom && cut == 0 &&
-               jr_trigger_takes_signal(trigger, rank->signal);
-    case JR_TRIGGER_OOM:
+               jr_restart_trigger_takes_signal(trigger, rank->signal);
+    case JR_RESTART_TRIGGER_OOM:
         return rank->oom;
-    case JR_TRIGGER_STDERR:
+    case JR_RESTART_TRIGGER_STDERR:
         return jr_pattern_holds(trigger->pattern, view->run_fd,
                                 jr_plan_of(view->plan, i)->err_path);
-    case JR_TRIGGER_HANG:
-    case JR_TRIGGER_TIMEOUT:
-    case JR_TRIGGER_RESULT:
-    case JR_TRIGGER_COUNT:
+    case JR_RESTART_TRIGGER_HANG:
+    case JR_RESTART_TRIGGER_TIMEOUT:
+    case JR_RESTART_TRIGGER_RESULT:
+    case JR_RESTART_TRIGGER_COUNT:
         break;
     }
     return false;
@@ -54,10 +55,11 @@ static bool rank_meets(const struct view *view, size_t i,
  * but for what may have followed from the first, or did not deliver; all of
  * them for what is told by their output where none is to blame. */
 static bool ranks_meet(const struct view *view,
-                       const struct jr_trigger *trigger)
+                       const struct jr_restart_trigger *trigger)
 {
-    const struct jr_report *report = view->report;
-    bool all = report->causes_count == 0 && trigger->kind == JR_TRIGGER_STDERR;
+    const struct jr_judgement *report = view->report;
+    bool all =
+        report->causes_count == 0 && trigger->kind == JR_RESTART_TRIGGER_STDERR;
     for (size_t c = 0; c < report->causes_count; c++)
         if (!report->ranks[report->causes[c]].follows &&
             rank_meets(view, report->causes[c], trigger))
@@ -70,16 +72,16 @@ static bool ranks_meet(const struct view *view,
 
 static bool meets_trigger(const struct view *view, const char *text)
 {
-    struct jr_trigger trigger;
-    struct jr_trigger_fault fault;
+    struct jr_restart_trigger trigger;
+    struct jr_restart_trigger_fault fault;
     enum jr_run_status status = view->report->status;
-    if (!jr_trigger_parse(&trigger, view->arena, text, &fault))
+    if (!jr_restart_trigger_parse(&trigger, view->arena, text, &fault))
         return false;
-    if (trigger.kind == JR_TRIGGER_TIMEOUT)
+    if (trigger.kind == JR_RESTART_TRIGGER_TIMEOUT)
         return status == JR_RUN_TIMED_OUT;
-    if (trigger.kind == JR_TRIGGER_HANG)
+    if (trigger.kind == JR_RESTART_TRIGGER_HANG)
         return status == JR_RUN_HUNG;
-    if (trigger.kind == JR_TRIGGER_RESULT)
+    if (trigger.kind == JR_RESTART_TRIGGER_RESULT)
         return status == JR_RUN_INCOMPLETE;
     return ranks_meet(view, &trigger);
 }
@@ -95,9 +97,9 @@ static const char *first_met_entry(const struct view *view,
 }
 
 /* The first that did not deliver; the count of all where there is none. */
-static size_t first_incomplete(const struct jr_report *report)
+static size_t first_incomplete(const struct jr_judgement *report)
 {
-    return jr_report_first(report, JR_RANK_INCOMPLETE);
+    return jr_judgement_first(report, JR_RANK_INCOMPLETE);
 }
 
 /* Whether it failed in a way that could start again; else *ret_left says why
@@ -127,12 +129,12 @@ static bool can_restart(const struct view *view, const char **ret_left)
 static void describe_rank_failure(struct jr_buf *out, const struct view *view,
                                   size_t i, size_t *ret_how)
 {
-    const struct jr_rank_report *rank = &view->report->ranks[i];
+    const struct jr_rank_judgement *rank = &view->report->ranks[i];
     const char *own = rank->reason != NULL ? rank->reason : rank->error;
     jr_buf_printf(out, "rank %u ", jr_plan_of(view->plan, i)->rank);
     *ret_how = out->len;
     if (rank->reason == NULL && view->outcome->ranks[i].end != JR_END_START)
-        jr_words_end(out, &view->outcome->ranks[i]);
+        jr_words_rank_end(out, &view->outcome->ranks[i]);
     else
         jr_buf_str(out, rank->reason != NULL ? "did not deliver" : "");
     if (own == NULL)
@@ -153,7 +155,7 @@ static const char *overrun_words(enum jr_timeout by)
 static void describe_attempt_cause(struct jr_buf *out, const struct view *view,
                                    size_t *ret_how)
 {
-    const struct jr_report *report = view->report;
+    const struct jr_judgement *report = view->report;
     size_t i =
         report->causes_count > 0 ? report->causes[0] : first_incomplete(report);
     *ret_how = 0;
@@ -199,7 +201,8 @@ static void fill_attempt(struct jr_attempt *attempt, const struct view *view)
                       : first_met_entry(view, spec->on, spec->on_count);
 }
 
-int jr_history_add(struct jr_history *history, const struct jr_report *report,
+int jr_history_add(struct jr_history *history,
+                   const struct jr_judgement *report,
                    const struct jr_plan *plan, const struct jr_outcome *outcome,
                    int run_fd)
 {

@@ -132,7 +132,7 @@ static json_t *take_file_result(struct jr_judge *judge, size_t i)
     const char *name = jr_result_name(path);
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
-    JR_CLOSE int fd = jr_left_open(judge->run_fd, path, &err);
+    JR_CLOSE int fd = jr_read_left_open(judge->run_fd, path, &err);
     if (fd < 0) {
         report_unreadable(judge, i, name, &err);
         return NULL;
@@ -202,7 +202,7 @@ static bool has_returned(struct jr_judge *judge, size_t i)
 void jr_result_find(struct jr_judge *judge, size_t i)
 {
     const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
-    struct jr_rank_report *report = &judge->report->ranks[i];
+    struct jr_rank_judgement *report = &judge->report->ranks[i];
     if (is_result_withheld(judge, rank->rank)) {
         jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s is withheld, injected",
                        jr_result_source(judge, i));
@@ -263,7 +263,7 @@ static void refuse_shared_file(struct jr_judge *judge,
                                const struct jr_seen *first,
                                const struct jr_seen *end)
 {
-    struct jr_rank_report *report = &judge->report->ranks[file->i];
+    struct jr_rank_judgement *report = &judge->report->ranks[file->i];
     const struct jr_seen *other = find_other_path(judge, file, first, end);
     bool required = jr_judge_required(judge, file->i);
     if (required && other != NULL)

@@ -10,7 +10,7 @@
 /* Of one processor, over the time between the two looks. */
 static const double BUSY = 0.5;
 
-double jr_doing_silence(const json_t *evidence)
+double jr_thread_state_silence(const json_t *evidence)
 {
     const json_t *value = json_object_get(evidence, "silent_seconds");
     return json_is_number(value) ? json_number_value(value) : -1;
@@ -106,7 +106,7 @@ static void add_thread(struct jr_buf *out, const json_t *thread)
     }
 }
 
-void jr_doing_words(struct jr_buf *out, const json_t *evidence)
+void jr_thread_state_words(struct jr_buf *out, const json_t *evidence)
 {
     double used = jr_json_get_real(evidence, "cpu_seconds");
     double interval = jr_json_get_real(evidence, "interval_seconds");
@@ -124,11 +124,11 @@ void jr_doing_words(struct jr_buf *out, const json_t *evidence)
 /* "rank 3   pid 4711   using the CPU   0.49 s of CPU in 0.50 s   silent ..." */
 static void add_heading(struct jr_buf *out, const json_t *evidence)
 {
-    double silence = jr_doing_silence(evidence);
+    double silence = jr_thread_state_silence(evidence);
     jr_buf_printf(out, "rank %lld   pid %lld   ",
                   jr_json_get_int(evidence, "rank"),
                   jr_json_get_int(evidence, "pid"));
-    jr_doing_words(out, evidence);
+    jr_thread_state_words(out, evidence);
     jr_buf_printf(out, "   %.2f s of CPU in %.2f s",
                   jr_json_get_real(evidence, "cpu_seconds"),
                   jr_json_get_real(evidence, "interval_seconds"));
@@ -198,7 +198,7 @@ static void print_process(struct jr_buf *out, const json_t *process)
     }
 }
 
-void jr_doing_stacks(struct jr_buf *out, const json_t *evidence)
+void jr_thread_state_stacks(struct jr_buf *out, const json_t *evidence)
 {
     const json_t *processes = json_object_get(evidence, "processes");
     add_heading(out, evidence);

@@ -77,7 +77,7 @@ int jr_words_cut_short(const struct jr_rank_outcome *rank)
     return stopped && !jr_words_crashed(rank) ? rank->told_code : 0;
 }
 
-void jr_words_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
+void jr_words_rank_end(struct jr_buf *out, const struct jr_rank_outcome *rank)
 {
     switch (rank->end) {
     case JR_END_NONE:

@@ -16,7 +16,7 @@ bool jr_cause_kind_of(const char *word, enum jr_cause_kind *ret);
 /* How a rank ended, to follow its number: "exited with code 1", "died by
  * SIGSEGV (core dumped)", "was killed by SIGKILL, sender unknown". A rank that
  * could not start is told by its report's `error`. */
-void jr_words_end(struct jr_buf *out, const struct jr_rank_outcome *rank);
+void jr_words_rank_end(struct jr_buf *out, const struct jr_rank_outcome *rank);
 
 /* Which of jobrun's own processes was killed: "jobrun's guard (pid 4711) was
  * killed by SIGKILL". Nothing where none was. */

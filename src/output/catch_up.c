@@ -124,7 +124,7 @@ void jr_catch_up_add(struct jr_catch_up *all, struct jr_follower *stream)
 static void note_stream_gap(struct jr_follower *stream, uint64_t dropped)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_logfile_tell_gap(&line, dropped);
+    jr_log_file_tell_gap(&line, dropped);
     if (!line.failed)
         jr_feed_note(stream->feed, line.data, line.len - 1);
     stream->shown.at += dropped;
@@ -148,8 +148,8 @@ static bool show_piece(struct jr_catch_up *all, struct jr_follower *stream)
     uint64_t most = all->lines->fold != NULL ? FOLD_PIECE : PIECE;
     if (time != NULL && time->end - shown->at < most)
         most = time->end - shown->at;
-    ssize_t len = jr_logfile_read(all->files, stream->path, &shown->file,
-                                  shown->at, all->bytes, most);
+    ssize_t len = jr_log_file_read(all->files, stream->path, &shown->file,
+                                   shown->at, all->bytes, most);
     if (len <= 0) {
         note_lost_bytes(stream, "the log has them no more",
                         shown->file.total - shown->at);
@@ -166,7 +166,7 @@ static bool show_piece(struct jr_catch_up *all, struct jr_follower *stream)
 static void show_next_piece(struct jr_catch_up *all, struct jr_follower *stream)
 {
     struct jr_shown *shown = &stream->shown;
-    uint64_t gap = jr_logfile_gap(&shown->file, shown->at);
+    uint64_t gap = jr_log_file_gap(&shown->file, shown->at);
     if (gap > 0)
         note_stream_gap(stream, gap);
     if (shown->at < shown->file.total && !show_piece(all, stream))
@@ -217,7 +217,7 @@ void jr_catch_up_step(struct jr_catch_up *all, struct jr_output *output)
     }
     (void)jr_output_want(output, all->queues[i].first != NULL);
     if (all->lines->fold != NULL)
-        jr_fold_resume(all->lines->fold);
+        jr_collapse_resume(all->lines->fold);
 }
 
 bool jr_catch_up_is_behind(const struct jr_catch_up *all)

@@ -30,8 +30,8 @@ struct jr_times {
 
 /* How far the console has come with a stream. */
 struct jr_shown {
-    struct jr_logfile_span file; /* what the file has of the stream */
-    uint64_t at;                 /* up to here it was shown */
+    struct jr_log_file_span file; /* what the file has of the stream */
+    uint64_t at;                  /* up to here it was shown */
     uint64_t lost; /* bytes behind those of the file, which nobody kept */
     enum jr_begun begun;
     bool behind; /* there is more to show */
@@ -47,8 +47,8 @@ struct jr_follower {
 };
 
 struct jr_catch_up {
-    struct jr_screen *screen;
-    struct jr_lines *lines;
+    struct jr_console_writer *screen;
+    struct jr_line_writer *lines;
     const struct jr_logfiles *files;
     char *bytes; /* room for JR_CATCH_UP_STEP */
     struct jr_catch_up_queue {

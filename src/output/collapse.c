@@ -9,7 +9,7 @@
 
 #define BITS 64
 
-struct jr_fold_line {
+struct jr_collapse_line {
     char *text; /* malloc'ed */
     size_t len;
     const char *const *around;
@@ -20,21 +20,21 @@ struct jr_fold_line {
     uint64_t since_ns, wall_ns;
 };
 
-static struct jr_fold_line *queued_line(const struct jr_fold *fold,
-                                        uint64_t place)
+static struct jr_collapse_line *queued_line(const struct jr_collapse *fold,
+                                            uint64_t place)
 {
-    return &fold->lines[place % JR_FOLD_LINES_MOST];
+    return &fold->lines[place % JR_COLLAPSE_LINES_MOST];
 }
 
-static uint64_t *rank_bits(const struct jr_fold *fold, uint64_t place)
+static uint64_t *rank_bits(const struct jr_collapse *fold, uint64_t place)
 {
     size_t words = fold->count / BITS + 1;
-    return fold->bits + place % JR_FOLD_LINES_MOST * words;
+    return fold->bits + place % JR_COLLAPSE_LINES_MOST * words;
 }
 
 /* FNV-1a, eight bytes at a time: a line's fellows lie in its bucket, and who
  * floods one costs no more than the queue is long. */
-static uint64_t hash_line(const struct jr_fold_input *line)
+static uint64_t hash_line(const struct jr_collapse_input *line)
 {
     uint64_t hash = UINT64_C(14695981039346656037) + (uint64_t)line->number;
     size_t at = 0;
@@ -49,8 +49,8 @@ static uint64_t hash_line(const struct jr_fold_input *line)
     return hash ^ hash >> 29;
 }
 
-static bool is_equal_line(const struct jr_fold_line *held, uint64_t hash,
-                          const struct jr_fold_input *line)
+static bool is_equal_line(const struct jr_collapse_line *held, uint64_t hash,
+                          const struct jr_collapse_input *line)
 {
     return held->hash == hash && held->len == line->len &&
            held->number == line->number &&
@@ -60,19 +60,19 @@ static bool is_equal_line(const struct jr_fold_line *held, uint64_t hash,
 }
 
 /* The first that it can join; `end` when there is none. */
-static uint64_t find_equal_line(const struct jr_fold *fold, uint64_t hash,
-                                const struct jr_fold_input *line)
+static uint64_t find_equal_line(const struct jr_collapse *fold, uint64_t hash,
+                                const struct jr_collapse_input *line)
 {
     uint64_t from = *line->place > fold->first ? *line->place : fold->first;
     uint64_t found = fold->end;
-    uint64_t at = fold->buckets[hash % JR_FOLD_LINES_MOST];
+    uint64_t at = fold->buckets[hash % JR_COLLAPSE_LINES_MOST];
     for (; at > from; at = queued_line(fold, at - 1)->before)
         if (is_equal_line(queued_line(fold, at - 1), hash, line))
             found = at - 1;
     return found;
 }
 
-static size_t list_line_ranks(const struct jr_fold *fold, uint64_t place)
+static size_t list_line_ranks(const struct jr_collapse *fold, uint64_t place)
 {
     const uint64_t *bits = rank_bits(fold, place);
     size_t count = 0;
@@ -83,17 +83,17 @@ static size_t list_line_ranks(const struct jr_fold *fold, uint64_t place)
     return count;
 }
 
-static void show_first_line(struct jr_fold *fold)
+static void show_first_line(struct jr_collapse *fold)
 {
-    struct jr_fold_line *line = queued_line(fold, fold->first);
-    const struct jr_folded folded = {.text = line->text,
-                                     .len = line->len,
-                                     .around = line->around,
-                                     .number = line->number,
-                                     .wall_ns = line->wall_ns,
-                                     .ranks = fold->ranks,
-                                     .count =
-                                         list_line_ranks(fold, fold->first)};
+    struct jr_collapse_line *line = queued_line(fold, fold->first);
+    const struct jr_collapsed folded = {.text = line->text,
+                                        .len = line->len,
+                                        .around = line->around,
+                                        .number = line->number,
+                                        .wall_ns = line->wall_ns,
+                                        .ranks = fold->ranks,
+                                        .count =
+                                            list_line_ranks(fold, fold->first)};
     fold->show(fold->owner, &folded);
     fold->bytes -= line->len;
     free(line->text);
@@ -101,20 +101,20 @@ static void show_first_line(struct jr_fold *fold)
     fold->first++;
 }
 
-static bool is_queue_empty(const struct jr_fold *fold)
+static bool is_queue_empty(const struct jr_collapse *fold)
 {
     return fold->first == fold->end;
 }
 
-static void await_first_line(struct jr_fold *fold)
+static void await_first_line(struct jr_collapse *fold)
 {
     fold->timer.at =
         is_queue_empty(fold)
             ? 0
-            : queued_line(fold, fold->first)->since_ns + JR_FOLD_WAIT_NS;
+            : queued_line(fold, fold->first)->since_ns + JR_COLLAPSE_WAIT_NS;
 }
 
-static bool is_collapse_held(const struct jr_fold *fold)
+static bool is_collapse_held(const struct jr_collapse *fold)
 {
     return fold->stands != NULL && !is_queue_empty(fold) &&
            fold->stands(fold->owner, queued_line(fold, fold->first)->number);
@@ -122,16 +122,17 @@ static bool is_collapse_held(const struct jr_fold *fold)
 
 static void on_collapse_time(void *owner)
 {
-    struct jr_fold *fold = owner;
+    struct jr_collapse *fold = owner;
     uint64_t now = jr_clock_ns();
     while (!is_queue_empty(fold) && !is_collapse_held(fold) &&
-           queued_line(fold, fold->first)->since_ns + JR_FOLD_WAIT_NS <= now)
+           queued_line(fold, fold->first)->since_ns + JR_COLLAPSE_WAIT_NS <=
+               now)
         show_first_line(fold);
-    if (!is_collapse_held(fold)) /* else jr_fold_resume is called */
+    if (!is_collapse_held(fold)) /* else jr_collapse_resume is called */
         await_first_line(fold);
 }
 
-void jr_fold_resume(struct jr_fold *fold)
+void jr_collapse_resume(struct jr_collapse *fold)
 {
     if (is_queue_empty(fold) || fold->timer.at != 0)
         return;
@@ -139,7 +140,7 @@ void jr_fold_resume(struct jr_fold *fold)
     await_first_line(fold);
 }
 
-void jr_fold_flush(struct jr_fold *fold)
+void jr_collapse_flush(struct jr_collapse *fold)
 {
     while (!is_queue_empty(fold))
         show_first_line(fold);
@@ -147,33 +148,34 @@ void jr_fold_flush(struct jr_fold *fold)
 }
 
 /* Put it at the end of the queue. Out of memory it is shown alone, in order. */
-static uint64_t append_line(struct jr_fold *fold, uint64_t hash,
-                            const struct jr_fold_input *line)
+static uint64_t append_line(struct jr_collapse *fold, uint64_t hash,
+                            const struct jr_collapse_input *line)
 {
     char *text = malloc(line->len + 1);
     if (text == NULL) {
-        const struct jr_folded alone = {.text = line->text,
-                                        .len = line->len,
-                                        .around = line->around,
-                                        .number = line->number,
-                                        .wall_ns = line->wall_ns,
-                                        .ranks = &line->rank,
-                                        .count = 1};
-        jr_fold_flush(fold);
+        const struct jr_collapsed alone = {.text = line->text,
+                                           .len = line->len,
+                                           .around = line->around,
+                                           .number = line->number,
+                                           .wall_ns = line->wall_ns,
+                                           .ranks = &line->rank,
+                                           .count = 1};
+        jr_collapse_flush(fold);
         fold->show(fold->owner, &alone);
         return fold->end;
     }
     memcpy(text, line->text, line->len);
     uint64_t place = fold->end++;
-    uint64_t *bucket = &fold->buckets[hash % JR_FOLD_LINES_MOST];
-    *queued_line(fold, place) = (struct jr_fold_line){.text = text,
-                                                      .len = line->len,
-                                                      .around = line->around,
-                                                      .number = line->number,
-                                                      .hash = hash,
-                                                      .before = *bucket,
-                                                      .since_ns = jr_clock_ns(),
-                                                      .wall_ns = line->wall_ns};
+    uint64_t *bucket = &fold->buckets[hash % JR_COLLAPSE_LINES_MOST];
+    *queued_line(fold, place) =
+        (struct jr_collapse_line){.text = text,
+                                  .len = line->len,
+                                  .around = line->around,
+                                  .number = line->number,
+                                  .hash = hash,
+                                  .before = *bucket,
+                                  .since_ns = jr_clock_ns(),
+                                  .wall_ns = line->wall_ns};
     *bucket = place + 1;
     memset(rank_bits(fold, place), 0,
            (fold->count / BITS + 1) * sizeof *fold->bits);
@@ -181,7 +183,8 @@ static uint64_t append_line(struct jr_fold *fold, uint64_t hash,
     return place;
 }
 
-void jr_fold_add(struct jr_fold *fold, const struct jr_fold_input *line)
+void jr_collapse_add(struct jr_collapse *fold,
+                     const struct jr_collapse_input *line)
 {
     uint64_t hash = hash_line(line);
     uint64_t place = find_equal_line(fold, hash, line);
@@ -195,28 +198,28 @@ void jr_fold_add(struct jr_fold *fold, const struct jr_fold_input *line)
     *line->place = place + 1;
     while (!is_queue_empty(fold) &&
            (queued_line(fold, fold->first)->joined >= line->most ||
-            fold->end - fold->first >= JR_FOLD_LINES_MOST ||
-            fold->bytes > JR_FOLD_BYTES_MOST))
+            fold->end - fold->first >= JR_COLLAPSE_LINES_MOST ||
+            fold->bytes > JR_COLLAPSE_BYTES_MOST))
         show_first_line(fold);
     await_first_line(fold);
 }
 
-struct jr_fold *jr_fold_new(uint32_t count, struct jr_loop *loop,
-                            jr_fold_show *show, void *owner)
+struct jr_collapse *jr_collapse_new(uint32_t count, struct jr_loop *loop,
+                                    jr_collapse_show *show, void *owner)
 {
-    struct jr_fold *fold = calloc(1, sizeof *fold);
+    struct jr_collapse *fold = calloc(1, sizeof *fold);
     if (fold == NULL)
         return NULL;
     fold->timer = (struct jr_timer){.due = on_collapse_time, .owner = fold};
     fold->count = count;
     fold->show = show;
     fold->owner = owner;
-    fold->lines = calloc(JR_FOLD_LINES_MOST, sizeof *fold->lines);
+    fold->lines = calloc(JR_COLLAPSE_LINES_MOST, sizeof *fold->lines);
     fold->bits =
-        calloc(JR_FOLD_LINES_MOST * (count / BITS + 1), sizeof *fold->bits);
+        calloc(JR_COLLAPSE_LINES_MOST * (count / BITS + 1), sizeof *fold->bits);
     fold->ranks = calloc((size_t)count + 1, sizeof *fold->ranks);
     if (fold->lines == NULL || fold->bits == NULL || fold->ranks == NULL) {
-        jr_fold_free(fold);
+        jr_collapse_free(fold);
         return NULL;
     }
     if (loop != NULL)
@@ -224,11 +227,11 @@ struct jr_fold *jr_fold_new(uint32_t count, struct jr_loop *loop,
     return fold;
 }
 
-void jr_fold_free(struct jr_fold *fold)
+void jr_collapse_free(struct jr_collapse *fold)
 {
     if (fold == NULL)
         return;
-    jr_fold_flush(fold);
+    jr_collapse_flush(fold);
     free(fold->lines);
     free(fold->bits);
     free(fold->ranks);

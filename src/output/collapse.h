@@ -1,12 +1,12 @@
 /*
  * console.collapse: the same line from several ranks becomes one.
  *
- * Lines wait in a queue, for JR_FOLD_WAIT_NS at most, in the order in which the
- * first of each came; another rank's equal line joins the first one there that
- * stands behind that rank's own last. So the lines of each stream keep their
- * order, and of a line that a rank prints twice there are two. A line leaves
- * when it has waited, when as many ranks as can have joined it, or when the
- * queue is full: memory and the work for a line are bounded.
+ * Lines wait in a queue, for JR_COLLAPSE_WAIT_NS at most, in the order in which
+ * the first of each came; another rank's equal line joins the first one there
+ * that stands behind that rank's own last. So the lines of each stream keep
+ * their order, and of a line that a rank prints twice there are two. A line
+ * leaves when it has waited, when as many ranks as can have joined it, or when
+ * the queue is full: memory and the work for a line are bounded.
  */
 #ifndef JR_COLLAPSE_H
 #define JR_COLLAPSE_H
@@ -17,12 +17,12 @@
 
 #include "eventloop/loop.h"
 
-#define JR_FOLD_WAIT_NS    UINT64_C(100000000)
-#define JR_FOLD_LINES_MOST 4096
-#define JR_FOLD_BYTES_MOST (1U << 20)
+#define JR_COLLAPSE_WAIT_NS    UINT64_C(100000000)
+#define JR_COLLAPSE_LINES_MOST 4096
+#define JR_COLLAPSE_BYTES_MOST (1U << 20)
 
 /* A line on its way through the queue. */
-struct jr_folded {
+struct jr_collapsed {
     const char *text; /* with what ends it; `len` bytes */
     size_t len;
     const char *const *around; /* what stands before and behind the ranks */
@@ -32,43 +32,43 @@ struct jr_folded {
     size_t count;
 };
 
-typedef void jr_fold_show(void *owner, const struct jr_folded *line);
+typedef void jr_collapse_show(void *owner, const struct jr_collapsed *line);
 
 /* Whether the console takes nothing of stream `number` now: then lines wait
  * longer, for their fellows may be behind as well. */
-typedef bool jr_fold_stands(void *owner, int number);
+typedef bool jr_collapse_stands(void *owner, int number);
 
-struct jr_fold_line; /* one that waits */
+struct jr_collapse_line; /* one that waits */
 
-struct jr_fold {
-    struct jr_fold_line *lines;           /* a ring */
-    uint64_t first, end;                  /* places of those that wait */
-    uint64_t buckets[JR_FOLD_LINES_MOST]; /* place + 1 of the last; 0 */
-    uint64_t *bits;                       /* of ranks, by line */
-    uint32_t *ranks;                      /* those of the line at hand */
-    uint32_t count;                       /* of ranks there can be */
+struct jr_collapse {
+    struct jr_collapse_line *lines;           /* a ring */
+    uint64_t first, end;                      /* places of those that wait */
+    uint64_t buckets[JR_COLLAPSE_LINES_MOST]; /* place + 1 of the last; 0 */
+    uint64_t *bits;                           /* of ranks, by line */
+    uint32_t *ranks;                          /* those of the line at hand */
+    uint32_t count;                           /* of ranks there can be */
     size_t bytes;
     struct jr_timer timer;
-    jr_fold_show *show;
-    jr_fold_stands *stands; /* NULL: it never does */
+    jr_collapse_show *show;
+    jr_collapse_stands *stands; /* NULL: it never does */
     void *owner;
 };
 
 /* For ranks 0 .. count - 1. `loop` NULL: no line leaves for the time it has
  * waited. NULL without memory. */
-struct jr_fold *jr_fold_new(uint32_t count, struct jr_loop *loop,
-                            jr_fold_show *show, void *owner);
+struct jr_collapse *jr_collapse_new(uint32_t count, struct jr_loop *loop,
+                                    jr_collapse_show *show, void *owner);
 
 /* The console takes something again: the wait begins anew. */
-void jr_fold_resume(struct jr_fold *fold);
+void jr_collapse_resume(struct jr_collapse *fold);
 
 /* Show all that waits, and free. NULL is allowed. */
-void jr_fold_free(struct jr_fold *fold);
+void jr_collapse_free(struct jr_collapse *fold);
 
 /* A line of `rank`. `most` is how many ranks it can come from now; *place is
  * the stream's: 0 before its first line, and the fold's from then on. Text is
  * copied, `around` is borrowed. */
-struct jr_fold_input {
+struct jr_collapse_input {
     const char *text;
     size_t len;
     const char *const *around;
@@ -77,9 +77,10 @@ struct jr_fold_input {
     uint64_t wall_ns; /* when it came */
     uint64_t *place;
 };
-void jr_fold_add(struct jr_fold *fold, const struct jr_fold_input *line);
+void jr_collapse_add(struct jr_collapse *fold,
+                     const struct jr_collapse_input *line);
 
 /* Show all that waits now. */
-void jr_fold_flush(struct jr_fold *fold);
+void jr_collapse_flush(struct jr_collapse *fold);
 
 #endif

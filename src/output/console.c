@@ -56,10 +56,10 @@ static bool is_same_open_file(int a, int b)
 
 static void take_backlog(void *owner, uint32_t events);
 
-void jr_screen_open(struct jr_screen *screen, struct jr_loop *loop, int out_fd,
-                    int err_fd)
+void jr_console_writer_open(struct jr_console_writer *screen,
+                            struct jr_loop *loop, int out_fd, int err_fd)
 {
-    *screen = (struct jr_screen){.loop = loop};
+    *screen = (struct jr_console_writer){.loop = loop};
     for (int i = 0; i < 2; i++) {
         struct jr_output *output = &screen->outputs[i];
         output->screen = screen;
@@ -102,7 +102,7 @@ static void close_output(struct jr_output *output)
     output->kind = JR_OUTPUT_CLOSED;
 }
 
-void jr_screen_close(struct jr_screen *screen)
+void jr_console_writer_close(struct jr_console_writer *screen)
 {
     for (int i = 0; i < 2; i++)
         close_output(&screen->outputs[i]);
@@ -155,7 +155,7 @@ static size_t write_now(struct jr_output *output, const char *bytes, size_t len)
 
 static void notify_console_room(struct jr_output *output)
 {
-    struct jr_screen *screen = output->screen;
+    struct jr_console_writer *screen = output->screen;
     if (screen->relieved != NULL)
         screen->relieved(screen->owner, output);
 }
@@ -187,10 +187,10 @@ static void write_output(struct jr_output *output, const char *bytes,
     watch_output(output);
 }
 
-void jr_screen_write(struct jr_screen *screen, int stream, const char *bytes,
-                     size_t len)
+void jr_console_writer_write(struct jr_console_writer *screen, int stream,
+                             const char *bytes, size_t len)
 {
-    jr_screen_light(screen, "");
+    jr_console_writer_light(screen, "");
     write_output(screen->streams[stream], bytes, len);
 }
 
@@ -211,7 +211,7 @@ static size_t fit_columns(const char *text, unsigned columns)
     return at;
 }
 
-void jr_screen_light(struct jr_screen *screen, const char *text)
+void jr_console_writer_light(struct jr_console_writer *screen, const char *text)
 {
     struct jr_output *output = screen->streams[1];
     bool erase = text[0] == '\0';
@@ -252,19 +252,19 @@ bool jr_output_want(struct jr_output *output, bool wanted)
     return output->watched;
 }
 
-bool jr_screen_is_waiting(const struct jr_screen *screen)
+bool jr_console_writer_is_waiting(const struct jr_console_writer *screen)
 {
     return screen->outputs[0].backlog.len + screen->outputs[1].backlog.len > 0;
 }
 
-void jr_screen_open_gate(struct jr_screen *screen)
+void jr_console_writer_open_gate(struct jr_console_writer *screen)
 {
     screen->gated = false;
     for (int i = 0; i < 2; i++)
         take_backlog(&screen->outputs[i], 0);
 }
 
-void jr_screen_abandon(struct jr_screen *screen)
+void jr_console_writer_abandon(struct jr_console_writer *screen)
 {
     for (int i = 0; i < 2; i++) {
         struct jr_output *output = &screen->outputs[i];

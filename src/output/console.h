@@ -29,10 +29,10 @@ struct jr_output {
     size_t taken;          /* bytes of it that it did */
     bool wanted;           /* somebody waits for room, backlog or not */
     bool watched;
-    struct jr_screen *screen;
+    struct jr_console_writer *screen;
 };
 
-struct jr_screen {
+struct jr_console_writer {
     struct jr_loop *loop;
     struct jr_output outputs[2];
     struct jr_output *streams[2]; /* both the same where both are one file */
@@ -47,17 +47,18 @@ struct jr_screen {
 };
 
 /* `out_fd` and `err_fd` stay the caller's; -1: closed. */
-void jr_screen_open(struct jr_screen *screen, struct jr_loop *loop, int out_fd,
-                    int err_fd);
-void jr_screen_close(struct jr_screen *screen);
+void jr_console_writer_open(struct jr_console_writer *screen,
+                            struct jr_loop *loop, int out_fd, int err_fd);
+void jr_console_writer_close(struct jr_console_writer *screen);
 
 /* Show bytes, which end a line, on the output of `stream` (0 or 1). */
-void jr_screen_write(struct jr_screen *screen, int stream, const char *bytes,
-                     size_t len);
+void jr_console_writer_write(struct jr_console_writer *screen, int stream,
+                             const char *bytes, size_t len);
 
 /* Draw, or with "" erase, the temporary line on the terminal of standard
  * error. `text` is plain and is cut to the terminal's width. */
-void jr_screen_light(struct jr_screen *screen, const char *text);
+void jr_console_writer_light(struct jr_console_writer *screen,
+                             const char *text);
 
 /* Whether so much waits for an output that no more had better come; whether any
  * does; whether its reader is gone, so that nothing need come. */
@@ -70,12 +71,12 @@ bool jr_output_is_closed(const struct jr_output *output);
 bool jr_output_want(struct jr_output *output, bool wanted);
 
 /* Whether anything waits for any output. */
-bool jr_screen_is_waiting(const struct jr_screen *screen);
+bool jr_console_writer_is_waiting(const struct jr_console_writer *screen);
 
 /* Nobody else writes there any more. */
-void jr_screen_open_gate(struct jr_screen *screen);
+void jr_console_writer_open_gate(struct jr_console_writer *screen);
 
 /* Drop what waits, and the output that it waited for with it. */
-void jr_screen_abandon(struct jr_screen *screen);
+void jr_console_writer_abandon(struct jr_console_writer *screen);
 
 #endif

@@ -25,17 +25,17 @@ static bool needs_sanitizing(const struct jr_feed *feed, const char *bytes,
     return is_terminal(feed) || memchr(bytes, '\r', len) != NULL;
 }
 
-static void flush_shown(struct jr_lines *lines, int number)
+static void flush_shown(struct jr_line_writer *lines, int number)
 {
     if (lines->shown.len > 0)
-        jr_screen_write(lines->screen, number, lines->shown.data,
-                        lines->shown.len);
+        jr_console_writer_write(lines->screen, number, lines->shown.data,
+                                lines->shown.len);
     lines->stamp[0] = '\0';
     lines->full[number] = jr_output_is_full(lines->screen->streams[number]);
     jr_buf_clear(&lines->shown);
 }
 
-static uint64_t wall_ns(const struct jr_lines *lines)
+static uint64_t wall_ns(const struct jr_line_writer *lines)
 {
     return lines->wall_ns != 0 ? lines->wall_ns : jr_clock_wall_ns();
 }
@@ -47,7 +47,7 @@ static void write_stamp(char stamp[static 34], uint64_t wall_ns)
 }
 
 /* The time before a line: one for all that are flushed together. */
-static const char *current_stamp(struct jr_lines *lines)
+static const char *current_stamp(struct jr_line_writer *lines)
 {
     if (lines->timestamps && lines->stamp[0] == '\0')
         write_stamp(lines->stamp, wall_ns(lines));
@@ -79,9 +79,9 @@ static void show_as_is(struct jr_feed *feed, const char *line, size_t len,
 static void add_changed(struct jr_buf *out, const struct jr_feed *feed,
                         const char *line, size_t len, bool whole)
 {
-    line = jr_safe_redrawn(line, &len);
+    line = jr_sanitize_redrawn(line, &len);
     if (is_terminal(feed))
-        jr_safe_line(out, line, len, feed->lines->color);
+        jr_sanitize_line(out, line, len, feed->lines->color);
     else
         jr_buf_add(out, line, len);
     jr_buf_str(out, whole ? "\n" : UNFINISHED "\n");
@@ -90,7 +90,7 @@ static void add_changed(struct jr_buf *out, const struct jr_feed *feed,
 static void show_changed(struct jr_feed *feed, const char *line, size_t len,
                          bool whole)
 {
-    struct jr_lines *lines = feed->lines;
+    struct jr_line_writer *lines = feed->lines;
     jr_buf_str(&lines->shown, current_stamp(lines));
     jr_buf_str(&lines->shown, feed->rank->prefix);
     add_changed(&lines->shown, feed, line, len, whole);
@@ -99,27 +99,27 @@ static void show_changed(struct jr_feed *feed, const char *line, size_t len,
 static void collapse_line(struct jr_feed *feed, const char *line, size_t len,
                           bool whole)
 {
-    struct jr_lines *lines = feed->lines;
+    struct jr_line_writer *lines = feed->lines;
     const struct jr_plan *plan = lines->plan;
     jr_buf_clear(&lines->line);
     add_changed(&lines->line, feed, line, len, whole);
     if (lines->line.failed)
         return;
-    jr_fold_add(lines->fold,
-                &(struct jr_fold_input){.text = lines->line.data,
-                                        .len = lines->line.len,
-                                        .around = feed->rank->around,
-                                        .number = feed->number,
-                                        .rank = feed->rank->rank -
-                                                plan->ranks[plan->first].rank,
-                                        .most = lines->open[feed->number],
-                                        .wall_ns = wall_ns(lines),
-                                        .place = &feed->place});
+    jr_collapse_add(lines->fold, &(struct jr_collapse_input){
+                                     .text = lines->line.data,
+                                     .len = lines->line.len,
+                                     .around = feed->rank->around,
+                                     .number = feed->number,
+                                     .rank = feed->rank->rank -
+                                             plan->ranks[plan->first].rank,
+                                     .most = lines->open[feed->number],
+                                     .wall_ns = wall_ns(lines),
+                                     .place = &feed->place});
 }
 
-static void show_collapsed(void *owner, const struct jr_folded *line)
+static void show_collapsed(void *owner, const struct jr_collapsed *line)
 {
-    struct jr_lines *lines = owner;
+    struct jr_line_writer *lines = owner;
     const struct jr_plan *plan = lines->plan;
     struct jr_buf *out = &lines->shown;
     char time[34] = "";
@@ -141,10 +141,10 @@ static void show_collapsed(void *owner, const struct jr_folded *line)
 static bool is_hidden(struct jr_feed *feed, const char *line, size_t len,
                       bool whole)
 {
-    struct jr_lines *lines = feed->lines;
+    struct jr_line_writer *lines = feed->lines;
     if (!jr_filter_is_set(&lines->filter))
         return false;
-    line = jr_safe_redrawn(line, &len);
+    line = jr_sanitize_redrawn(line, &len);
     bool hidden = feed->begun == JR_BEGUN_NOTHING
                       ? !jr_filter_passes(&lines->filter, line, len)
                       : feed->begun == JR_BEGUN_HIDDEN;
@@ -214,15 +214,15 @@ static void show_rest(struct jr_feed *feed, bool whole)
  * its state stands below the others until it is finished. */
 static void show_rest_in_place(struct jr_feed *feed)
 {
-    struct jr_lines *lines = feed->lines;
+    struct jr_line_writer *lines = feed->lines;
     size_t len = feed->rest_len;
-    const char *line = jr_safe_redrawn(feed->rest, &len);
+    const char *line = jr_sanitize_redrawn(feed->rest, &len);
     struct jr_buf text = JR_BUF_INIT;
     jr_buf_str(&text, feed->rank->prefix);
-    jr_safe_line(&text, line, len, false);
+    jr_sanitize_line(&text, line, len, false);
     if (!text.failed && (!jr_filter_is_set(&lines->filter) ||
                          jr_filter_passes(&lines->filter, line, len)))
-        jr_screen_light(lines->screen, text.data);
+        jr_console_writer_light(lines->screen, text.data);
     jr_buf_release(&text);
     if (line > feed->rest)
         feed->rest_bytes = feed->rest_len - (size_t)(line - feed->rest);
@@ -233,7 +233,7 @@ static void show_rest_in_place(struct jr_feed *feed)
 
 static void keep_rest(struct jr_feed *feed, const char *bytes, size_t len)
 {
-    struct jr_lines *lines = feed->lines;
+    struct jr_line_writer *lines = feed->lines;
     keep_unfinished(feed, bytes, len);
     bool redrawn =
         feed->rest_len > 0 && memchr(feed->rest, '\r', feed->rest_len) != NULL;
@@ -298,7 +298,7 @@ size_t jr_feed_add(struct jr_feed *feed, const char *bytes, size_t len)
 
 void jr_feed_hold(struct jr_feed *feed, bool held)
 {
-    struct jr_lines *lines = feed->lines;
+    struct jr_line_writer *lines = feed->lines;
     feed->held = held;
     if (held || feed->rest_since == 0)
         return;
@@ -326,7 +326,7 @@ void jr_feed_end(struct jr_feed *feed)
  * the next one will be. */
 static void on_partial(void *owner)
 {
-    struct jr_lines *lines = owner;
+    struct jr_line_writer *lines = owner;
     uint64_t now = jr_clock_ns(), next = 0;
     for (uint32_t i = 0; i < lines->feed_count; i++) {
         struct jr_feed *feed = &lines->feeds[i];
@@ -344,16 +344,16 @@ static void on_partial(void *owner)
 
 static bool is_stream_waiting(void *owner, int number)
 {
-    const struct jr_lines *lines = owner;
+    const struct jr_line_writer *lines = owner;
     return jr_output_is_waiting(lines->screen->streams[number]);
 }
 
-int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
-                  struct jr_screen *screen, const struct jr_plan *plan,
-                  bool color)
+int jr_line_writer_open(struct jr_line_writer *lines, struct jr_loop *loop,
+                        struct jr_console_writer *screen,
+                        const struct jr_plan *plan, bool color)
 {
     const struct jr_console *console = &plan->policy->console;
-    *lines = (struct jr_lines){
+    *lines = (struct jr_line_writer){
         .screen = screen,
         .plan = plan,
         .partial = {.due = on_partial, .owner = lines},
@@ -369,15 +369,15 @@ int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
         jr_loop_timer(loop, &lines->partial);
     if (!console->collapse || plan->count < 2)
         return 0;
-    lines->fold = jr_fold_new(plan->count, loop, show_collapsed, lines);
+    lines->fold = jr_collapse_new(plan->count, loop, show_collapsed, lines);
     if (lines->fold == NULL)
         return -1;
     lines->fold->stands = is_stream_waiting;
     return 0;
 }
 
-struct jr_feed *jr_lines_feed(struct jr_lines *lines, uint32_t i,
-                              const struct jr_plan_rank *rank, int number)
+struct jr_feed *jr_line_writer_feed(struct jr_line_writer *lines, uint32_t i,
+                                    const struct jr_plan_rank *rank, int number)
 {
     struct jr_feed *feed = &lines->feeds[2 * i + (uint32_t)number];
     *feed = (struct jr_feed){.lines = lines,
@@ -388,14 +388,15 @@ struct jr_feed *jr_lines_feed(struct jr_lines *lines, uint32_t i,
     return feed;
 }
 
-void jr_lines_close(struct jr_lines *lines)
+void jr_line_writer_close(struct jr_line_writer *lines)
 {
-    jr_fold_free(lines->fold);
+    jr_collapse_free(lines->fold);
     jr_filter_close(&lines->filter);
     jr_buf_release(&lines->shown);
     jr_buf_release(&lines->line);
     for (uint32_t i = 0; lines->feeds != NULL && i < lines->feed_count; i++)
         free(lines->feeds[i].rest);
     free(lines->feeds);
-    *lines = (struct jr_lines){.filter = {.limited = lines->filter.limited}};
+    *lines =
+        (struct jr_line_writer){.filter = {.limited = lines->filter.limited}};
 }

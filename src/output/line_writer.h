@@ -17,7 +17,7 @@ enum jr_begun { JR_BEGUN_NOTHING, JR_BEGUN_SHOWN, JR_BEGUN_HIDDEN };
 
 /* One stream of one rank. */
 struct jr_feed {
-    struct jr_lines *lines; /* NULL: it is not shown */
+    struct jr_line_writer *lines; /* NULL: it is not shown */
     const struct jr_plan_rank *rank;
     size_t prefix_len;
     int number; /* 0 standard output, 1 standard error */
@@ -28,14 +28,14 @@ struct jr_feed {
     uint64_t rest_bytes; /* of the stream that it stands for */
     uint64_t rest_since; /* when its first byte came; 0: nothing to show */
     enum jr_begun begun;
-    uint64_t place; /* see jr_fold_add */
+    uint64_t place; /* see jr_collapse_add */
 };
 
-struct jr_lines {
-    struct jr_screen *screen;
+struct jr_line_writer {
+    struct jr_console_writer *screen;
     const struct jr_plan *plan;
     struct jr_filter filter;
-    struct jr_fold *fold; /* NULL: lines are not folded */
+    struct jr_collapse *fold; /* NULL: lines are not folded */
     struct jr_timer partial;
     uint64_t partial_ns;
     bool timestamps, color;
@@ -53,14 +53,15 @@ struct jr_lines {
 
 /* `loop` NULL: for what came long ago, of which nothing is shown for the time
  * that it has waited. Returns 0, or -1 with errno; close it in both cases. */
-int jr_lines_open(struct jr_lines *lines, struct jr_loop *loop,
-                  struct jr_screen *screen, const struct jr_plan *plan,
-                  bool color);
+int jr_line_writer_open(struct jr_line_writer *lines, struct jr_loop *loop,
+                        struct jr_console_writer *screen,
+                        const struct jr_plan *plan, bool color);
 
 /* Begin the stream `number` of `rank`, the plan's number `i`; plan->count is
  * its setup, whose lines are not folded (it has nothing around its number). */
-struct jr_feed *jr_lines_feed(struct jr_lines *lines, uint32_t i,
-                              const struct jr_plan_rank *rank, int number);
+struct jr_feed *jr_line_writer_feed(struct jr_line_writer *lines, uint32_t i,
+                                    const struct jr_plan_rank *rank,
+                                    int number);
 
 /* What the stream wrote. Returns how many bytes were taken: all, but of one
  * that waits, whose lines are to come again once the console has room. */
@@ -83,6 +84,6 @@ static inline struct jr_output *jr_feed_output(const struct jr_feed *feed)
 void jr_feed_end(struct jr_feed *feed);
 
 /* Show what waits, and free. */
-void jr_lines_close(struct jr_lines *lines);
+void jr_line_writer_close(struct jr_line_writer *lines);
 
 #endif

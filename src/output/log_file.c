@@ -26,7 +26,7 @@ static const char marker_end[] = " bytes left out here]\n";
 
 /* The pool of descriptors. */
 
-static void leave_pool(struct jr_logfile *file)
+static void leave_pool(struct jr_log_file *file)
 {
     struct jr_logfiles *all = file->all;
     if (file->newer == NULL && all->newest != file)
@@ -36,7 +36,7 @@ static void leave_pool(struct jr_logfile *file)
     file->newer = file->older = NULL;
 }
 
-static void enter_pool(struct jr_logfile *file)
+static void enter_pool(struct jr_log_file *file)
 {
     struct jr_logfiles *all = file->all;
     file->older = all->newest;
@@ -54,7 +54,7 @@ static void close_pooled_fd(struct jr_logfiles *all, int *fd)
     all->open--;
 }
 
-static void close_log_files(struct jr_logfile *file)
+static void close_log_files(struct jr_log_file *file)
 {
     leave_pool(file);
     close_pooled_fd(file->all, &file->fd);
@@ -62,7 +62,7 @@ static void close_log_files(struct jr_logfile *file)
 }
 
 /* Room for `count` more, which `file` is going to open. */
-static void make_pool_room(struct jr_logfile *file, unsigned count)
+static void make_pool_room(struct jr_log_file *file, unsigned count)
 {
     struct jr_logfiles *all = file->all;
     while (all->open + count > all->most && all->oldest != NULL &&
@@ -103,7 +103,7 @@ static int open_pooled(struct jr_logfiles *all, const char *path, int flags,
 }
 
 /* Have what is to be written to open. */
-static int reopen_log(struct jr_logfile *file)
+static int reopen_log(struct jr_log_file *file)
 {
     char next[PATH_MAX];
     leave_pool(file);
@@ -120,21 +120,21 @@ static int reopen_log(struct jr_logfile *file)
 
 /* The limit. */
 
-static uint64_t most_head_bytes(const struct jr_logfile *file)
+static uint64_t most_head_bytes(const struct jr_log_file *file)
 {
     return file->limit / 2 < JR_LOG_HEAD ? file->limit / 2 : JR_LOG_HEAD;
 }
 
 /* The least that is kept of the end; a file has up to twice as much, and the
  * slack of its cuts. */
-static uint64_t least_tail_bytes(const struct jr_logfile *file)
+static uint64_t least_tail_bytes(const struct jr_log_file *file)
 {
     return (file->limit - most_head_bytes(file) - 4 * SLACK) / 2;
 }
 
 /* Where in the stream something happens next: FILE.next begins, or takes
  * FILE's place; for the first time only when FILE may not grow any more. */
-static uint64_t next_step(const struct jr_logfile *file)
+static uint64_t next_step(const struct jr_log_file *file)
 {
     uint64_t tail = least_tail_bytes(file);
     if (file->next_cut == 0)
@@ -144,7 +144,7 @@ static uint64_t next_step(const struct jr_logfile *file)
 
 /* The bytes of the beginning up to its last newline, of which there should be
  * one near the end. */
-static int measure_head(struct jr_logfile *file, int from)
+static int measure_head(struct jr_log_file *file, int from)
 {
     char bytes[SLACK];
     uint64_t most = most_head_bytes(file);
@@ -160,7 +160,7 @@ static int measure_head(struct jr_logfile *file, int from)
     return 0;
 }
 
-static int copy_head(const struct jr_logfile *file, int from, int to)
+static int copy_head(const struct jr_log_file *file, int from, int to)
 {
     char bytes[64U << 10];
     for (uint64_t at = 0; at < file->head;) {
@@ -178,7 +178,7 @@ static int copy_head(const struct jr_logfile *file, int from, int to)
     return 0;
 }
 
-static int write_marker(struct jr_logfile *file, int from, int to)
+static int write_marker(struct jr_log_file *file, int from, int to)
 {
     char text[MARKER_MOST], last = '\n';
     (void)pread(from, &last, 1, (off_t)file->head - 1);
@@ -190,7 +190,7 @@ static int write_marker(struct jr_logfile *file, int from, int to)
 }
 
 /* Begin FILE.next at the place in the stream that has come. */
-static int begin_next_file(struct jr_logfile *file)
+static int begin_next_file(struct jr_log_file *file)
 {
     char next[PATH_MAX];
     if (name_next_file(file->path, next) != 0)
@@ -206,7 +206,7 @@ static int begin_next_file(struct jr_logfile *file)
     return write_marker(file, from, file->next_fd);
 }
 
-static int replace_log(struct jr_logfile *file)
+static int replace_log(struct jr_log_file *file)
 {
     char next[PATH_MAX];
     const char *name, *next_name;
@@ -227,7 +227,7 @@ static int replace_log(struct jr_logfile *file)
 
 /* How much of what came is written before the next step is looked at. Beyond
  * one it is the rest of a line. */
-static size_t piece_size(const struct jr_logfile *file, const char *bytes,
+static size_t piece_size(const struct jr_log_file *file, const char *bytes,
                          size_t len)
 {
     if (file->limit == 0)
@@ -243,7 +243,7 @@ static size_t piece_size(const struct jr_logfile *file, const char *bytes,
 }
 
 /* Before a piece. */
-static int advance_log(struct jr_logfile *file)
+static int advance_log(struct jr_log_file *file)
 {
     if (file->limit == 0 || file->total < next_step(file))
         return 0;
@@ -256,17 +256,17 @@ static int advance_log(struct jr_logfile *file)
     return 0;
 }
 
-void jr_logfile_begin(struct jr_logfile *file, struct jr_logfiles *all,
-                      const char *path, int fd, uint64_t limit)
+void jr_log_file_begin(struct jr_log_file *file, struct jr_logfiles *all,
+                       const char *path, int fd, uint64_t limit)
 {
-    *file = (struct jr_logfile){
+    *file = (struct jr_log_file){
         .all = all, .path = path, .limit = limit, .fd = fd, .next_fd = -1};
     all->open++;
     enter_pool(file);
     make_pool_room(file, 0);
 }
 
-int jr_logfile_write(struct jr_logfile *file, const char *bytes, size_t len)
+int jr_log_file_write(struct jr_log_file *file, const char *bytes, size_t len)
 {
     if (reopen_log(file) != 0)
         return -1;
@@ -287,25 +287,25 @@ int jr_logfile_write(struct jr_logfile *file, const char *bytes, size_t len)
     return 0;
 }
 
-uint64_t jr_logfile_dropped(const struct jr_logfile *file)
+uint64_t jr_log_file_dropped(const struct jr_log_file *file)
 {
     return file->cut == 0 ? 0 : file->cut - file->head;
 }
 
-struct jr_logfile_span jr_logfile_span(const struct jr_logfile *file)
+struct jr_log_file_span jr_log_file_span(const struct jr_log_file *file)
 {
-    return (struct jr_logfile_span){file->total, file->head, file->cut,
-                                    file->marker};
+    return (struct jr_log_file_span){file->total, file->head, file->cut,
+                                     file->marker};
 }
 
-uint64_t jr_logfile_gap(const struct jr_logfile_span *span, uint64_t at)
+uint64_t jr_log_file_gap(const struct jr_log_file_span *span, uint64_t at)
 {
     return at >= span->head && at < span->cut ? span->cut - at : 0;
 }
 
-ssize_t jr_logfile_read(const struct jr_logfiles *all, const char *path,
-                        const struct jr_logfile_span *span, uint64_t at,
-                        void *bytes, size_t len)
+ssize_t jr_log_file_read(const struct jr_logfiles *all, const char *path,
+                         const struct jr_log_file_span *span, uint64_t at,
+                         void *bytes, size_t len)
 {
     bool before = span->cut != 0 && at < span->head;
     uint64_t left = (before ? span->head : span->total) - at;
@@ -317,13 +317,13 @@ ssize_t jr_logfile_read(const struct jr_logfiles *all, const char *path,
                : pread(fd, bytes, left < len ? (size_t)left : len, (off_t)at);
 }
 
-void jr_logfile_tell_gap(struct jr_buf *out, uint64_t dropped)
+void jr_log_file_tell_gap(struct jr_buf *out, uint64_t dropped)
 {
     jr_buf_printf(out, "%s%" PRIu64 "%s", marker_begin, dropped, marker_end);
 }
 
 /* A line that begins at `line`, in a text that ends with NUL. */
-static bool read_marker(const char *line, struct jr_logfile_gap *ret)
+static bool read_marker(const char *line, struct jr_log_file_gap *ret)
 {
     size_t begin = sizeof marker_begin - 1, end = sizeof marker_end - 1;
     char *after;
@@ -336,12 +336,12 @@ static bool read_marker(const char *line, struct jr_logfile_gap *ret)
     return true;
 }
 
-bool jr_logfile_find_gap(int fd, struct jr_logfile_gap *ret)
+bool jr_log_file_find_gap(int fd, struct jr_log_file_gap *ret)
 {
     const size_t most = JR_LOG_HEAD + SLACK;
     char *text = malloc(most + 1);
     bool found = false;
-    *ret = (struct jr_logfile_gap){0};
+    *ret = (struct jr_log_file_gap){0};
     ssize_t len = text == NULL ? -1 : pread(fd, text, most, 0);
     const char *line = len > 0 ? text : NULL;
     if (len > 0)
@@ -354,15 +354,15 @@ bool jr_logfile_find_gap(int fd, struct jr_logfile_gap *ret)
     }
     free(text);
     if (!found)
-        *ret = (struct jr_logfile_gap){0};
+        *ret = (struct jr_log_file_gap){0};
     return found;
 }
 
-uint64_t jr_logfile_place(int fd, uint64_t limit, uint64_t bytes)
+uint64_t jr_log_file_place(int fd, uint64_t limit, uint64_t bytes)
 {
-    const struct jr_logfile file = {.limit = limit};
-    struct jr_logfile_gap gap;
-    if (limit == 0 || !jr_logfile_find_gap(fd, &gap))
+    const struct jr_log_file file = {.limit = limit};
+    struct jr_log_file_gap gap;
+    if (limit == 0 || !jr_log_file_find_gap(fd, &gap))
         return bytes;
     /* A beginning without a newline was given one before the gap's line. */
     uint64_t head = gap.at > most_head_bytes(&file) ? gap.at - 1 : gap.at;
@@ -373,7 +373,7 @@ uint64_t jr_logfile_place(int fd, uint64_t limit, uint64_t bytes)
     return gap.at + gap.len + (bytes - head - gap.dropped);
 }
 
-void jr_logfile_tidy(int dir_fd, const char *path)
+void jr_log_file_tidy(int dir_fd, const char *path)
 {
     char next[PATH_MAX];
     const char *name;
@@ -384,12 +384,12 @@ void jr_logfile_tidy(int dir_fd, const char *path)
         (void)unlinkat(above, name, 0);
 }
 
-void jr_logfile_end(struct jr_logfile *file)
+void jr_log_file_end(struct jr_log_file *file)
 {
     if (file->all == NULL)
         return;
     if (file->next_cut != 0)
-        jr_logfile_tidy(file->all->dir_fd, file->path);
+        jr_log_file_tidy(file->all->dir_fd, file->path);
     close_log_files(file);
-    *file = (struct jr_logfile)JR_LOGFILE_NONE;
+    *file = (struct jr_log_file)JR_LOG_FILE_NONE;
 }

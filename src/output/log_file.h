@@ -25,22 +25,22 @@
 #define JR_LOG_LIMIT_LEAST (64U << 10)
 #define JR_LOG_HEAD        (1U << 20)
 
-struct jr_logfile;
+struct jr_log_file;
 
 /* What the files share. */
 struct jr_logfiles {
     int dir_fd; /* paths are beneath it */
     mode_t mode;
     unsigned most, open;
-    struct jr_logfile *newest, *oldest; /* of those that are open */
+    struct jr_log_file *newest, *oldest; /* of those that are open */
 };
 
-struct jr_logfile {
+struct jr_log_file {
     struct jr_logfiles *all; /* NULL: there is no file */
     const char *path;
     uint64_t limit;  /* bytes of it; 0: none */
     int fd, next_fd; /* -1: closed at the moment */
-    struct jr_logfile *newer, *older;
+    struct jr_log_file *newer, *older;
     uint64_t total;    /* bytes that came */
     uint64_t cut;      /* where in the stream the file goes on after its gap */
     uint64_t replaced; /* where in the stream FILE was last replaced */
@@ -50,7 +50,7 @@ struct jr_logfile {
     char last;                    /* byte that came */
 };
 
-#define JR_LOGFILE_NONE                                                        \
+#define JR_LOG_FILE_NONE                                                       \
     {                                                                          \
         .fd = -1, .next_fd = -1                                                \
     }
@@ -58,56 +58,56 @@ struct jr_logfile {
 /* Begin with `fd`, which was opened for appending to the empty file `path`
  * (borrowed) and is taken over. `limit` is 0, or JR_LOG_LIMIT_LEAST at least.
  */
-void jr_logfile_begin(struct jr_logfile *file, struct jr_logfiles *all,
-                      const char *path, int fd, uint64_t limit);
+void jr_log_file_begin(struct jr_log_file *file, struct jr_logfiles *all,
+                       const char *path, int fd, uint64_t limit);
 
 /* Append. Returns 0, or -1 with errno. */
-int jr_logfile_write(struct jr_logfile *file, const char *bytes, size_t len);
+int jr_log_file_write(struct jr_log_file *file, const char *bytes, size_t len);
 
 /* How many bytes the file lacks for the limit's sake. */
-uint64_t jr_logfile_dropped(const struct jr_logfile *file);
+uint64_t jr_log_file_dropped(const struct jr_log_file *file);
 
 /* Where a file has what of its stream: `total` bytes came; where `cut` is not
  * 0, those from `head` to there are left out, and a line of `marker` bytes
  * stands for them. */
-struct jr_logfile_span {
+struct jr_log_file_span {
     uint64_t total, head, cut, marker;
 };
-struct jr_logfile_span jr_logfile_span(const struct jr_logfile *file);
+struct jr_log_file_span jr_log_file_span(const struct jr_log_file *file);
 
 /* How many bytes of the stream are left out from `at` on; 0: none. */
-uint64_t jr_logfile_gap(const struct jr_logfile_span *span, uint64_t at);
+uint64_t jr_log_file_gap(const struct jr_log_file_span *span, uint64_t at);
 
 /* Read up to `len` bytes of the stream from `at` on, where there is no gap,
  * from the file `path`. Returns how many, 0 where they are not there, or -1
  * with errno. */
-ssize_t jr_logfile_read(const struct jr_logfiles *all, const char *path,
-                        const struct jr_logfile_span *span, uint64_t at,
-                        void *bytes, size_t len);
+ssize_t jr_log_file_read(const struct jr_logfiles *all, const char *path,
+                         const struct jr_log_file_span *span, uint64_t at,
+                         void *bytes, size_t len);
 
 /* Append the line that stands for `dropped` bytes. */
 struct jr_buf;
-void jr_logfile_tell_gap(struct jr_buf *out, uint64_t dropped);
+void jr_log_file_tell_gap(struct jr_buf *out, uint64_t dropped);
 
 /* The line of a file that tells what is left out there, for readers: `len`
  * bytes at `at` stand for `dropped` of the stream. */
-struct jr_logfile_gap {
+struct jr_log_file_gap {
     uint64_t at, len, dropped;
 };
 
 /* Find it in the file `fd`. False where there is none: *ret is all zeros. */
-bool jr_logfile_find_gap(int fd, struct jr_logfile_gap *ret);
+bool jr_log_file_find_gap(int fd, struct jr_log_file_gap *ret);
 
 /* Where in the file `fd`, whose limit is `limit` (0: none), the first `bytes`
  * of the stream end; in the gap it is the gap's beginning. */
-uint64_t jr_logfile_place(int fd, uint64_t limit, uint64_t bytes);
+uint64_t jr_log_file_place(int fd, uint64_t limit, uint64_t bytes);
 
 /* Remove the FILE.next of `path` that a runner left which was killed: all that
  * it holds is in FILE. */
-void jr_logfile_tidy(int dir_fd, const char *path);
+void jr_log_file_tidy(int dir_fd, const char *path);
 
 /* Close. A file that was never begun, or has ended, is none: nothing happens.
  */
-void jr_logfile_end(struct jr_logfile *file);
+void jr_log_file_end(struct jr_log_file *file);
 
 #endif

@@ -38,7 +38,7 @@ void jr_remainder_free(struct jr_remainder *remainder)
 }
 
 void jr_remainder_keep(struct jr_remainder *remainder,
-                       const struct jr_screen *screen)
+                       const struct jr_console_writer *screen)
 {
     size_t used = 0;
     for (int i = 0; i < 2; i++) {

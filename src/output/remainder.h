@@ -25,6 +25,6 @@ void jr_remainder_free(struct jr_remainder *remainder);
 /* Keep what the screen's outputs have not taken: as many whole lines as there
  * is room for. */
 void jr_remainder_keep(struct jr_remainder *remainder,
-                       const struct jr_screen *screen);
+                       const struct jr_console_writer *screen);
 
 #endif

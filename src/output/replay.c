@@ -26,7 +26,7 @@ struct jr_replay_part {
     struct jr_follower *streams; /* as in the remainder */
     uint32_t count;
     bool begun;
-    struct jr_lines lines;
+    struct jr_line_writer lines;
     struct jr_catch_up catch_up;
 };
 
@@ -48,7 +48,7 @@ static struct jr_replay_part *add_replay_part(struct jr_replay *replay)
 static void drop_streams(struct jr_replay_part *part)
 {
     if (part->begun)
-        jr_lines_close(&part->lines);
+        jr_line_writer_close(&part->lines);
     part->begun = false;
     part->count = 0;
     jr_arena_release(&part->arena);
@@ -155,7 +155,7 @@ static void follow_stream(struct jr_replay_part *part, uint32_t i)
     const struct jr_plan_rank *rank =
         i / 2 < part->plan.count ? &part->plan.ranks[i / 2] : &part->setup;
     int number = (int)(i % 2);
-    stream->feed = jr_lines_feed(&part->lines, i / 2, rank, number);
+    stream->feed = jr_line_writer_feed(&part->lines, i / 2, rank, number);
     stream->feed->waits = true;
     stream->feed->begun = stream->shown.begun;
     stream->path = number == 0 ? rank->out_path : rank->err_path;
@@ -170,15 +170,15 @@ static void begin_part(struct jr_replay *replay, struct jr_replay_part *part)
 {
     for (int i = 0; i < 2; i++)
         if (part->text[i].len > 0)
-            jr_screen_write(&replay->screen, i, part->text[i].data,
-                            part->text[i].len);
+            jr_console_writer_write(&replay->screen, i, part->text[i].data,
+                                    part->text[i].len);
     jr_buf_clear(&part->text[0]);
     jr_buf_clear(&part->text[1]);
     if (part->begun || part->count == 0)
         return;
     part->begun = true;
-    if (jr_lines_open(&part->lines, NULL, &replay->screen, &part->plan,
-                      replay->color) != 0) {
+    if (jr_line_writer_open(&part->lines, NULL, &replay->screen, &part->plan,
+                            replay->color) != 0) {
         drop_streams(part);
         return;
     }
@@ -203,7 +203,8 @@ static bool is_part_busy(const struct jr_replay_part *part)
 /* Go from part to part as far as nothing has to wait. */
 static void show_replay_parts(struct jr_replay *replay)
 {
-    while (replay->first != NULL && !jr_screen_is_waiting(&replay->screen)) {
+    while (replay->first != NULL &&
+           !jr_console_writer_is_waiting(&replay->screen)) {
         begin_part(replay, replay->first);
         if (is_part_busy(replay->first))
             return;
@@ -230,7 +231,8 @@ void jr_replay_turn(struct jr_replay *replay)
 
 bool jr_replay_is_done(const struct jr_replay *replay)
 {
-    return replay->first == NULL && !jr_screen_is_waiting(&replay->screen);
+    return replay->first == NULL &&
+           !jr_console_writer_is_waiting(&replay->screen);
 }
 
 /* The end. */
@@ -251,7 +253,7 @@ static void on_impatience(void *owner)
     end_files(replay);
     while (replay->first != NULL)
         drop_first_part(replay);
-    jr_screen_abandon(&replay->screen);
+    jr_console_writer_abandon(&replay->screen);
 }
 
 void jr_replay_hurry(struct jr_replay *replay)
@@ -346,7 +348,7 @@ int jr_replay_open(struct jr_replay *replay, int out_fd, int err_fd, int dir_fd,
     if (replay->bytes == NULL || jr_loop_open(&replay->loop) != 0)
         return -1;
     jr_loop_timer(&replay->loop, &replay->patience);
-    jr_screen_open(&replay->screen, &replay->loop, out_fd, err_fd);
+    jr_console_writer_open(&replay->screen, &replay->loop, out_fd, err_fd);
     replay->screen.relieved = on_replay_console_room;
     replay->screen.owner = replay;
     return 0;
@@ -356,7 +358,7 @@ void jr_replay_close(struct jr_replay *replay)
 {
     while (replay->first != NULL)
         drop_first_part(replay);
-    jr_screen_close(&replay->screen);
+    jr_console_writer_close(&replay->screen);
     if (replay->loop.epoll_fd >= 0)
         (void)close(replay->loop.epoll_fd);
     replay->loop.epoll_fd = -1;

@@ -17,7 +17,7 @@ struct jr_replay_part;
 
 struct jr_replay {
     struct jr_loop loop;
-    struct jr_screen screen;
+    struct jr_console_writer screen;
     struct jr_logfiles files;
     bool color;
     struct jr_replay_part *first, *last; /* the first is being shown */

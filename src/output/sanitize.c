@@ -16,7 +16,7 @@
 #define ESC '\033'
 #define BEL '\a'
 
-const char *jr_safe_redrawn(const char *line, size_t *len)
+const char *jr_sanitize_redrawn(const char *line, size_t *len)
 {
     size_t end = *len;
     while (end > 0 && line[end - 1] == '\r')
@@ -75,7 +75,8 @@ static size_t add_character(struct jr_buf *out, const char *text, size_t len)
     return size == 0 ? 1 : size;
 }
 
-void jr_safe_line(struct jr_buf *out, const char *line, size_t len, bool color)
+void jr_sanitize_line(struct jr_buf *out, const char *line, size_t len,
+                      bool color)
 {
     bool colored = false;
     size_t at = 0;

@@ -12,11 +12,12 @@
 /* What is left on the screen of a line that redraws itself with carriage
  * returns: the last piece that is not empty. Returns its start and sets *len.
  * Trailing returns (CR LF) are no part of it. */
-const char *jr_safe_redrawn(const char *line, size_t *len);
+const char *jr_sanitize_redrawn(const char *line, size_t *len);
 
 /* Append `line` (no newline in it) as a terminal may have it: other control
  * bytes and broken UTF-8 as \xNN, escape sequences dropped, but for colours
  * where `color`, which are then switched off at the end. */
-void jr_safe_line(struct jr_buf *out, const char *line, size_t len, bool color);
+void jr_sanitize_line(struct jr_buf *out, const char *line, size_t len,
+                      bool color);
 
 #endif

@@ -24,7 +24,7 @@ static void note_failed_file(struct jr_stream *stream)
                                      .rank = stream->rank->rank,
                                      .stream = (uint32_t)stream->number + 1,
                                      .error = errno});
-    jr_logfile_end(&stream->file);
+    jr_log_file_end(&stream->file);
 }
 
 static void close_stream(struct jr_stream *stream)
@@ -36,7 +36,7 @@ static void close_stream(struct jr_stream *stream)
     stream->follower.ended = true;
     if (stream->follower.feed != NULL && !stream->follower.shown.behind)
         jr_feed_end(stream->follower.feed);
-    jr_logfile_end(&stream->file);
+    jr_log_file_end(&stream->file);
     tee->open--;
 }
 
@@ -54,11 +54,11 @@ static void write_stream_file(struct jr_stream *stream, size_t len)
 {
     if (stream->file.all == NULL)
         return;
-    if (jr_logfile_write(&stream->file, stream->tee->bytes, len) != 0)
+    if (jr_log_file_write(&stream->file, stream->tee->bytes, len) != 0)
         note_failed_file(stream);
     else
         stream->outcome->dropped[stream->number] =
-            jr_logfile_dropped(&stream->file);
+            jr_log_file_dropped(&stream->file);
 }
 
 static void note_first_output(struct jr_stream *stream)
@@ -80,7 +80,7 @@ static void follow_stream_end(struct jr_stream *stream, size_t len)
     struct jr_shown *shown = &follower->shown;
     bool kept = stream->alone && stream->file.all != NULL;
     if (kept)
-        shown->file = jr_logfile_span(&stream->file);
+        shown->file = jr_log_file_span(&stream->file);
     size_t taken = shown->behind
                        ? 0
                        : jr_feed_add(follower->feed, stream->tee->bytes, len);
@@ -175,8 +175,8 @@ int jr_tee_open(struct jr_tee *tee, const struct jr_tee_setup *setup)
     if (limit != NULL)
         (void)jr_num_size(limit, &tee->limit);
     if (tee->bytes == NULL || tee->streams == NULL ||
-        jr_lines_open(&tee->lines, setup->loop, setup->screen, plan,
-                      setup->options->color) != 0)
+        jr_line_writer_open(&tee->lines, setup->loop, setup->screen, plan,
+                            setup->options->color) != 0)
         return -1;
     for (uint32_t i = 0; i < tee->stream_count; i++)
         tee->streams[i].watch.fd = -1;
@@ -195,7 +195,7 @@ static void add_follower(struct jr_stream *stream, struct jr_tee *tee,
     const struct jr_plan_rank *rank = stream->rank;
     uint32_t at = 2 * i + (uint32_t)stream->number;
     stream->follower = (struct jr_follower){
-        .feed = jr_lines_feed(&tee->lines, i, rank, stream->number),
+        .feed = jr_line_writer_feed(&tee->lines, i, rank, stream->number),
         .path = path};
     stream->follower.feed->waits = stream->file.all != NULL;
     stream->alone =
@@ -213,9 +213,9 @@ static int add_stream(struct jr_stream *stream, struct jr_tee *tee, uint32_t i,
     stream->watch = (struct jr_watch){
         .fd = started->pipes[number], .ready = on_readable, .owner = stream};
     if (started->files[number] >= 0)
-        jr_logfile_begin(&stream->file, &tee->files, path,
-                         started->files[number],
-                         stream->rank->limited ? tee->limit : 0);
+        jr_log_file_begin(&stream->file, &tee->files, path,
+                          started->files[number],
+                          stream->rank->limited ? tee->limit : 0);
     if (jr_start_is_shown(stream->rank, number, tee->options))
         add_follower(stream, tee, i, path);
     tee->open++;
@@ -230,7 +230,7 @@ int jr_tee_add(struct jr_tee *tee, uint32_t i, const struct jr_started *started,
         struct jr_stream *stream = &tee->streams[2 * i + (uint32_t)number];
         if (started->pipes[number] < 0)
             continue;
-        *stream = (struct jr_stream){.file = JR_LOGFILE_NONE,
+        *stream = (struct jr_stream){.file = JR_LOG_FILE_NONE,
                                      .number = number,
                                      .rank = rank,
                                      .outcome = outcome};
@@ -272,7 +272,7 @@ static void leave_remainder(struct jr_tee *tee)
         if (tee->streams[i].follower.shown.behind)
             remainder->streams[i] = tee->streams[i].follower.shown;
     if (tee->lines.fold != NULL)
-        jr_fold_flush(tee->lines.fold);
+        jr_collapse_flush(tee->lines.fold);
     jr_remainder_keep(remainder, tee->screen);
 }
 
@@ -296,7 +296,7 @@ void jr_tee_close(struct jr_tee *tee)
     for (uint32_t i = 0; i < tee->stream_count && tee->open > 0; i++)
         if (tee->streams[i].watch.fd >= 0)
             close_stream(&tee->streams[i]);
-    jr_lines_close(&tee->lines);
+    jr_line_writer_close(&tee->lines);
     free(tee->streams);
     free(tee->bytes);
     tee->streams = NULL;

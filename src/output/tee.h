@@ -18,9 +18,9 @@
 
 /* One stream of one rank. */
 struct jr_stream {
-    struct jr_watch watch;  /* the read end; -1: closed */
-    struct jr_logfile file; /* none, or given up, where that has none */
-    int number;             /* 0 standard output, 1 standard error */
+    struct jr_watch watch;   /* the read end; -1: closed */
+    struct jr_log_file file; /* none, or given up, where that has none */
+    int number;              /* 0 standard output, 1 standard error */
     const struct jr_plan_rank *rank;
     struct jr_rank_outcome *outcome;
     struct jr_tee *tee;
@@ -35,9 +35,9 @@ struct jr_stream {
 
 struct jr_tee {
     struct jr_loop *loop;
-    struct jr_screen *screen;
+    struct jr_console_writer *screen;
     struct jr_events *events;
-    struct jr_lines lines;
+    struct jr_line_writer lines;
     struct jr_logfiles files;
     uint64_t limit; /* of a file; 0: none */
     const struct jr_run_options *options;
@@ -53,7 +53,7 @@ struct jr_tee {
 
 struct jr_tee_setup {
     struct jr_loop *loop;
-    struct jr_screen *screen;
+    struct jr_console_writer *screen;
     struct jr_events *events;
     const struct jr_plan *plan;
     const struct jr_run_options *options;

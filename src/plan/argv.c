@@ -83,8 +83,8 @@ static bool needs_support(const struct jr_entrypoint *entry)
     return entry->form == JR_FORM_PYTHON || entry->form == JR_FORM_LIBRARY;
 }
 
-int jr_argv_compile(struct jr_stencils *ret, const struct jr_scopes *scopes,
-                    struct jr_error *err)
+int jr_argv_compile(struct jr_compiled_templates *ret,
+                    const struct jr_scopes *scopes, struct jr_error *err)
 {
     static void (*const heads[])(struct words *) = {
         [JR_FORM_SHELL] = add_shell,
@@ -107,8 +107,8 @@ int jr_argv_compile(struct jr_stencils *ret, const struct jr_scopes *scopes,
         add_argv_template(&words, entry->argv[i]);
     if (function)
         add_argv_template(&words, "");
-    if (jr_stencils_compile(ret, &scopes->space, words.argv.items,
-                            words.argv.count, err) < 0)
+    if (jr_compiled_templates_compile(ret, &scopes->space, words.argv.items,
+                                      words.argv.count, err) < 0)
         return -1;
     return function && ret->count > 0
                ? jr_argv_call(&ret->items[ret->count - 1], scopes, NULL, err)
@@ -183,7 +183,8 @@ static void add_call(struct jr_buf *out, const struct jr_entrypoint *entry,
                   python->smoke_test ? "true" : "false");
 }
 
-int jr_argv_call(struct jr_stencil *ret, const struct jr_scopes *scopes,
+int jr_argv_call(struct jr_compiled_template *ret,
+                 const struct jr_scopes *scopes,
                  const struct jr_rank_entry *more, struct jr_error *err)
 {
     struct jr_template_space space = scopes->space;
@@ -191,7 +192,9 @@ int jr_argv_call(struct jr_stencil *ret, const struct jr_scopes *scopes,
     space.json = true;
     add_call(&text, &scopes->job->entrypoint, more);
     const char *kept = jr_buf_keep(&text, space.arena);
-    return kept == NULL ? 0 : jr_stencil_compile(ret, &space, "", kept, err);
+    return kept == NULL
+               ? 0
+               : jr_compiled_template_compile(ret, &space, "", kept, err);
 }
 
 /* fork_threads: refuse */

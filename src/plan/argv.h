@@ -19,13 +19,14 @@ struct jr_rank_entry;
 /* Compile the argv of all ranks, in the arena of `scopes`. -1 with `err`: a
  * template is none (JR_STATUS_INVALID), or there is no support folder
  * (JR_STATUS_LAUNCH). */
-int jr_argv_compile(struct jr_stencils *ret, const struct jr_scopes *scopes,
-                    struct jr_error *err);
+int jr_argv_compile(struct jr_compiled_templates *ret,
+                    const struct jr_scopes *scopes, struct jr_error *err);
 
 /* Compile the last word of a function's argv for the ranks of an entry of
  * `per_rank`: its arguments behind those of all ranks, its named ones over
  * theirs. No entry is NULL. */
-int jr_argv_call(struct jr_stencil *ret, const struct jr_scopes *scopes,
+int jr_argv_call(struct jr_compiled_template *ret,
+                 const struct jr_scopes *scopes,
                  const struct jr_rank_entry *more, struct jr_error *err);
 
 /* The helper's argv, in `arena`; NULL where ranks are spawned, or without

@@ -15,15 +15,17 @@
 #include "resolve/job.h"
 
 /* What the ranks are made from. */
-struct jr_mould {
+struct jr_compile_templates {
     struct jr_scopes scopes;
     struct jr_environment env;
     struct jr_additions additions;
-    struct jr_stencils argv, artifacts;
-    struct jr_stencil workdir, prefix;
-    struct jr_stencil around[2]; /* the prefix before and behind the ranks */
-    struct jr_stencil result;    /* results.file; no pieces: the default */
-    struct jr_sinks *sinks;      /* by local rank */
+    struct jr_compiled_templates argv, artifacts;
+    struct jr_compiled_template workdir, prefix;
+    struct jr_compiled_template
+        around[2]; /* the prefix before and behind the ranks */
+    struct jr_compiled_template
+        result;             /* results.file; no pieces: the default */
+    struct jr_sinks *sinks; /* by local rank */
     struct jr_set console;
 };
 
@@ -34,7 +36,7 @@ struct jr_build {
     const struct jr_job *job;
     struct jr_plan_options options;
     struct jr_diags *diags;
-    struct jr_mould mould;
+    struct jr_compile_templates mould;
     uint32_t node, node_first; /* the node that was asked for last, and its
                                   first rank */
 };

@@ -22,8 +22,8 @@ struct source {
     const char *path;
     char *const *texts;
     size_t count;
-    struct jr_stencils *several;
-    struct jr_stencil *one;
+    struct jr_compiled_templates *several;
+    struct jr_compiled_template *one;
 };
 
 static int compile_source(const struct source *source,
@@ -31,16 +31,17 @@ static int compile_source(const struct source *source,
                           struct jr_error *err)
 {
     if (source->several != NULL)
-        return jr_stencils_compile(source->several, space, source->texts,
-                                   source->count, err);
+        return jr_compiled_templates_compile(source->several, space,
+                                             source->texts, source->count, err);
     const char *text = source->count > 0 ? source->texts[0] : NULL;
     return text == NULL ? 0
-                        : jr_stencil_compile(source->one, space, "", text, err);
+                        : jr_compiled_template_compile(source->one, space, "",
+                                                       text, err);
 }
 
 static enum jr_status compile_argv(struct jr_build *build)
 {
-    struct jr_mould *mould = &build->mould;
+    struct jr_compile_templates *mould = &build->mould;
     struct jr_error err = {0};
     if (jr_argv_compile(&mould->argv, &mould->scopes, &err) == 0)
         return JR_STATUS_OK;
@@ -52,7 +53,7 @@ static enum jr_status compile_argv(struct jr_build *build)
  * there is no such place, behind the whole prefix in brackets. */
 static void compile_group_prefix(struct jr_build *build, const char *prefix)
 {
-    struct jr_mould *mould = &build->mould;
+    struct jr_compile_templates *mould = &build->mould;
     const struct jr_template_space *space = &mould->scopes.space;
     const char *word = "%{rank}", *head = prefix, *tail = "] ";
     const char *at = strstr(prefix, word);
@@ -66,8 +67,10 @@ static void compile_group_prefix(struct jr_build *build, const char *prefix)
     }
     /* What is wrong with the prefix is told of the whole. */
     if (head == NULL ||
-        jr_stencil_compile(&mould->around[0], space, "", head, NULL) != 0 ||
-        jr_stencil_compile(&mould->around[1], space, "", tail, NULL) != 0)
+        jr_compiled_template_compile(&mould->around[0], space, "", head,
+                                     NULL) != 0 ||
+        jr_compiled_template_compile(&mould->around[1], space, "", tail,
+                                     NULL) != 0)
         mould->around[0].count = mould->around[1].count = 0;
 }
 
@@ -75,7 +78,7 @@ static enum jr_status compile_templates(struct jr_build *build)
 {
     const struct jr_policy *policy = build->job->policy;
     const struct jr_results *results = &policy->results;
-    struct jr_mould *mould = &build->mould;
+    struct jr_compile_templates *mould = &build->mould;
     char *workdir = jr_arena_strdup(build->scratch, build->job->workdir);
     char *prefix = policy->console.prefix, *file = results->file;
     const struct source sources[] = {
@@ -98,7 +101,7 @@ static enum jr_status compile_templates(struct jr_build *build)
 
 static enum jr_status make_sinks(struct jr_build *build)
 {
-    struct jr_mould *mould = &build->mould;
+    struct jr_compile_templates *mould = &build->mould;
     struct jr_error err = {0};
     mould->sinks =
         jr_sinks_build(build->scratch, build->job,
@@ -115,7 +118,7 @@ static enum jr_status make_sinks(struct jr_build *build)
 
 enum jr_status jr_build_mould(struct jr_build *build)
 {
-    struct jr_mould *mould = &build->mould;
+    struct jr_compile_templates *mould = &build->mould;
     jr_scopes_init(&mould->scopes, build->scratch, build->job, &build->options);
     if (build->scratch->failed)
         return JR_STATUS_LAUNCH;

@@ -14,21 +14,21 @@
     }
 
 /* clang-format off */
-static const struct jr_variable contract[] = {
+static const struct jr_env_variable contract[] = {
     JR_CONTRACT_VARIABLES(ROW)
     {"PYTHONUNBUFFERED", "1", JR_UNLESS_SET, 0},
     {"PYTHONFAULTHANDLER", "1", JR_UNLESS_SET, 0},
     {"SLURM_PROCID", "%{rank}", JR_IF_SET, 0},
     {"SLURM_LOCALID", "%{local_rank}", JR_IF_SET, 0},
 };
-static const struct jr_variable torch[] = {JR_CONTRACT_TORCH(ROW)};
-static const struct jr_variable paddle[] = {
+static const struct jr_env_variable torch[] = {JR_CONTRACT_TORCH(ROW)};
+static const struct jr_env_variable paddle[] = {
     JR_CONTRACT_PADDLE(ROW)
     JR_CONTRACT_PADDLE_DEVICES(ROW_FOR)
     JR_CONTRACT_PADDLE_REMOVES(ROW)
 };
-static const struct jr_variable megengine[] = {JR_CONTRACT_MEGENGINE(ROW)};
-static const struct jr_variable mpi[] = {JR_CONTRACT_MPI(ROW)};
+static const struct jr_env_variable megengine[] = {JR_CONTRACT_MEGENGINE(ROW)};
+static const struct jr_env_variable mpi[] = {JR_CONTRACT_MPI(ROW)};
 /* clang-format on */
 
 static const struct jr_variables always = TABLE("", contract);

@@ -15,7 +15,7 @@ enum jr_when {
     JR_IF_SET,     /* a correction of what the rank would otherwise inherit */
 };
 
-struct jr_variable {
+struct jr_env_variable {
     const char *name;
     const char *text; /* a template; NULL: the variable is unset */
     enum jr_when when;
@@ -24,7 +24,7 @@ struct jr_variable {
 
 struct jr_variables {
     const char *name; /* of the profile */
-    const struct jr_variable *rows;
+    const struct jr_env_variable *rows;
     size_t count;
 };
 

@@ -66,7 +66,7 @@ static bool read_injection_kind(struct item *item, const char *to)
 #define WORD(name, word, help) word,
     static const char *const words[] = {JR_INJECTS(WORD) NULL};
     const char *word = cut_text(item, item->text, to);
-    const char *near = word == NULL ? NULL : jr_word_nearest(word, words);
+    const char *near = word == NULL ? NULL : jr_did_you_mean(word, words);
     int kind = 0;
     while (word != NULL && words[kind] != NULL &&
            strcmp(words[kind], word) != 0)

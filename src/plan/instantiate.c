@@ -20,7 +20,8 @@ struct cast {
  * which are taken to be like it. */
 static void fill_resources(const struct jr_job *job, struct jr_plan_rank *rank)
 {
-    const struct jr_seats *seats = jr_seats_of(job, rank->node_rank);
+    const struct jr_node_resources *seats =
+        jr_node_resources_of(job, rank->node_rank);
     uint32_t local = job->local_world_sizes[rank->node_rank];
     if (seats->devices_count > 0)
         rank->device = seats->devices[rank->local_rank % seats->devices_count];
@@ -71,8 +72,8 @@ static const char *stated_result(const struct cast *cast,
                                  const struct jr_plan_rank *rank,
                                  const struct jr_scope *scope)
 {
-    const char *file =
-        jr_stencil_expand(&cast->build->mould.result, cast->scratch, scope);
+    const char *file = jr_compiled_template_expand(&cast->build->mould.result,
+                                                   cast->scratch, scope);
     if (file == NULL || rank->workdir == NULL)
         return NULL;
     JR_FREE char *path = jr_io_absolute(rank->workdir, file);
@@ -100,7 +101,8 @@ static void fill_paths(const struct cast *cast, struct jr_plan_rank *rank,
         jr_arena_printf(scratch, "%s/%s", own_dir, rank->dir);
     scope->text[JR_TEMPLATE_ERROR_FILE] =
         jr_arena_printf(scratch, "%s/%s", own_dir, rank->error_path);
-    rank->workdir = jr_stencil_expand(&build->mould.workdir, arena, scope);
+    rank->workdir =
+        jr_compiled_template_expand(&build->mould.workdir, arena, scope);
     if (build->mould.result.count > 0) {
         rank->result_path = stated_result(cast, rank, scope);
         scope->text[JR_TEMPLATE_RESULT_FILE] = rank->result_path;
@@ -114,12 +116,13 @@ static void fill_paths(const struct cast *cast, struct jr_plan_rank *rank,
 /* The prefix as a console may have it: a newline in it would tear lines, an
  * escape would move the cursor. Tabs pass. */
 static const char *shown_prefix(const struct cast *cast,
-                                const struct jr_stencil *prefix,
+                                const struct jr_compiled_template *prefix,
                                 const struct jr_scope *scope)
 {
-    const char *text = prefix->count == 0
-                           ? NULL
-                           : jr_stencil_expand(prefix, cast->scratch, scope);
+    const char *text =
+        prefix->count == 0
+            ? NULL
+            : jr_compiled_template_expand(prefix, cast->scratch, scope);
     JR_BUF_CLEANUP struct jr_buf shown = JR_BUF_INIT;
     while (text != NULL && *text != '\0') {
         size_t len = strcspn(text, "\t");
@@ -133,7 +136,7 @@ static const char *shown_prefix(const struct cast *cast,
 
 static void fill_rank(const struct cast *cast, struct jr_plan_rank *rank)
 {
-    struct jr_mould *mould = &cast->build->mould;
+    struct jr_compile_templates *mould = &cast->build->mould;
     struct jr_arena *arena = cast->arena;
     struct jr_scope scope;
     fill_place(cast->build, rank);
@@ -142,7 +145,7 @@ static void fill_rank(const struct cast *cast, struct jr_plan_rank *rank)
     fill_paths(cast, rank, &scope);
     struct jr_addition *addition =
         jr_additions_find(&mould->additions, rank->rank);
-    rank->argv = jr_stencils_expand(&mould->argv, arena, &scope);
+    rank->argv = jr_compiled_templates_expand(&mould->argv, arena, &scope);
     if (addition != NULL)
         rank->argv = jr_addition_argv(addition, arena, rank->argv, &scope);
     rank->drop = addition == NULL ? NULL : addition->drop;
@@ -152,7 +155,8 @@ static void fill_rank(const struct cast *cast, struct jr_plan_rank *rank)
     rank->prefix = shown_prefix(cast, &mould->prefix, &scope);
     for (int i = 0; i < 2; i++)
         rank->around[i] = shown_prefix(cast, &mould->around[i], &scope);
-    rank->artifacts = jr_stencils_expand(&mould->artifacts, arena, &scope);
+    rank->artifacts =
+        jr_compiled_templates_expand(&mould->artifacts, arena, &scope);
     rank->artifacts_count = (uint32_t)mould->artifacts.count;
 }
 
@@ -190,7 +194,7 @@ bool jr_build_results_differ(const struct jr_build *build)
     const char *file = build->job->policy->results.file;
     return strstr(file, "..") == NULL &&
            build->mould.workdir.domain == JR_DOMAIN_JOB &&
-           jr_stencil_is_distinct(&build->mould.result);
+           jr_compiled_template_is_distinct(&build->mould.result);
 }
 
 void jr_plan_place(const struct jr_plan *plan, uint32_t rank,
@@ -200,7 +204,7 @@ void jr_plan_place(const struct jr_plan *plan, uint32_t rank,
         *ret = plan->ranks[rank];
         return;
     }
-    struct jr_mould *mould = &plan->build->mould;
+    struct jr_compile_templates *mould = &plan->build->mould;
     const struct jr_addition *addition =
         jr_additions_find(&mould->additions, rank);
     *ret = (struct jr_plan_rank){.rank = rank};

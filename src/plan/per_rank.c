@@ -14,11 +14,11 @@ static int compile_args(struct jr_addition *ret,
 {
     ret->call = jr_entrypoint_is_function(&scopes->job->entrypoint);
     if (!ret->call)
-        return jr_stencils_compile(&ret->args, &scopes->space, entry->args,
-                                   entry->args_count, err);
-    struct jr_stencil *call =
+        return jr_compiled_templates_compile(
+            &ret->args, &scopes->space, entry->args, entry->args_count, err);
+    struct jr_compiled_template *call =
         jr_arena_array(scopes->space.arena, 1, sizeof *call);
-    ret->args = (struct jr_stencils){.items = call, .count = 1};
+    ret->args = (struct jr_compiled_templates){.items = call, .count = 1};
     return call == NULL ? 0 : jr_argv_call(call, scopes, entry, err);
 }
 
@@ -104,7 +104,7 @@ char **jr_addition_argv(struct jr_addition *addition, struct jr_arena *arena,
         count++;
     count -= addition->call && count > 0;
     char **all = jr_arena_array(arena, count + more + 1, sizeof *all);
-    char **added = jr_stencils_expand(&addition->args, arena, scope);
+    char **added = jr_compiled_templates_expand(&addition->args, arena, scope);
     if (all == NULL || added == NULL)
         return NULL;
     if (count > 0)

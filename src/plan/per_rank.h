@@ -13,7 +13,8 @@
 /* One entry, compiled. */
 struct jr_addition {
     struct jr_set ranks;
-    struct jr_stencils args; /* of a function the whole call, in one word */
+    struct jr_compiled_templates
+        args; /* of a function the whole call, in one word */
     bool call;
     struct jr_env_more env;
     char **drop; /* names that it unsets, NULL-terminated; NULL: none */

@@ -211,7 +211,7 @@ void jr_telling_pass(struct jr_telling *telling, bool more)
     struct jr_buf *out = telling->out;
     if (more && (telling->drain == NULL || out->len < ENOUGH))
         return;
-    jr_hide(out, telling->from, telling->plan->hidden, telling->json);
+    jr_redact(out, telling->from, telling->plan->hidden, telling->json);
     if (telling->drain == NULL || telling->ended || out->failed)
         return;
     telling->ended = telling->drain->take(telling->drain->data, out) != 0;

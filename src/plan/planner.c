@@ -195,7 +195,7 @@ static enum jr_status add_plan_ranks(struct jr_build *build)
 {
     const struct jr_additions *additions = &build->mould.additions;
     struct jr_plan *plan = build->plan;
-    plan->same_argv = !jr_stencils_vary(&build->mould.argv);
+    plan->same_argv = !jr_compiled_templates_vary(&build->mould.argv);
     for (size_t i = 0; i < additions->count; i++)
         plan->same_argv &= additions->items[i].args.count == 0;
     if (is_lazy_plan(build))

@@ -74,22 +74,22 @@ static struct jr_env_row *get_or_add_row(struct build *build, const char *name)
 
 /* `space` tells which words the template may use. */
 static int set_row(struct build *build, const struct jr_template_space *space,
-                   const struct jr_variable *variable, struct jr_error *err)
+                   const struct jr_env_variable *variable, struct jr_error *err)
 {
     struct jr_env_row *row = get_or_add_row(build, variable->name);
     const char *prefix = jr_arena_printf(build->arena, "%s=", variable->name);
     if (row == NULL || prefix == NULL)
         return 0;
     row->unset = false;
-    return jr_stencil_compile(&row->stencil, space, prefix, variable->text,
-                              err);
+    return jr_compiled_template_compile(&row->stencil, space, prefix,
+                                        variable->text, err);
 }
 
 /* One of jobrun's own: its template is right, as a test makes sure. */
 static void set_own_variable(struct build *build, const char *name,
                              const char *text)
 {
-    const struct jr_variable variable = {.name = name, .text = text};
+    const struct jr_env_variable variable = {.name = name, .text = text};
     (void)set_row(build, &build->tables, &variable, NULL);
 }
 
@@ -101,7 +101,7 @@ static void set_literal(struct build *build, const char *name,
     if (row == NULL || item == NULL)
         return;
     row->unset = false;
-    jr_stencil_literal(&row->stencil, &build->scopes->space, item);
+    jr_compiled_template_literal(&row->stencil, &build->scopes->space, item);
 }
 
 static void unset_row(struct build *build, const char *name)
@@ -112,7 +112,7 @@ static void unset_row(struct build *build, const char *name)
 }
 
 static bool does_row_apply(const struct build *build,
-                           const struct jr_variable *row)
+                           const struct jr_env_variable *row)
 {
     if (row->kinds != 0 && (row->kinds & 1u << build->scopes->job->device) == 0)
         return false;
@@ -126,7 +126,7 @@ static void add_variable_table(struct build *build,
                                const struct jr_variables *table)
 {
     for (size_t i = 0; i < table->count; i++) {
-        const struct jr_variable *row = &table->rows[i];
+        const struct jr_env_variable *row = &table->rows[i];
         if (row->text == NULL)
             unset_row(build, row->name);
         else if (does_row_apply(build, row))
@@ -177,7 +177,7 @@ static void add_devices(struct build *build)
 {
     const struct jr_job *job = build->scopes->job;
     const char *name = job->visibility_variable;
-    if (name == NULL || jr_seats_of(job, 0)->devices_count == 0 ||
+    if (name == NULL || jr_node_resources_of(job, 0)->devices_count == 0 ||
         job->device_visibility == JR_VISIBLE_INHERIT)
         return;
     if (job->device == JR_DEVICE_ROCM)
@@ -233,7 +233,8 @@ static void add_spec_entry(struct build *build,
                            const struct jr_env_entry *entry)
 {
     const struct jr_template_space *space = &build->scopes->space;
-    struct jr_variable variable = {.name = entry->name, .text = entry->value};
+    struct jr_env_variable variable = {.name = entry->name,
+                                       .text = entry->value};
     struct jr_error err = {0};
     if (entry->required) {
         add_required(build, entry->name);

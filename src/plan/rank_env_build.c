@@ -56,7 +56,7 @@ static void add_own_variables(const struct jr_environment *env,
         const struct jr_env_row *row = &more->rows[i];
         if (is_own_variable(env, row))
             items->items[items->count++] =
-                jr_stencil_expand(&row->stencil, arena, scope);
+                jr_compiled_template_expand(&row->stencil, arena, scope);
     }
 }
 
@@ -77,7 +77,7 @@ char **jr_environment_expand(const struct jr_environment *env,
         row = own != NULL ? own : row;
         if (!row->unset)
             items.items[items.count++] =
-                jr_stencil_expand(&row->stencil, arena, scope);
+                jr_compiled_template_expand(&row->stencil, arena, scope);
     }
     add_own_variables(env, more, &items, arena, scope);
     *ret_own = (uint32_t)items.count;

@@ -135,7 +135,7 @@ static void fill_endpoints(struct jr_scopes *scopes)
         scopes->common.text[JR_TEMPLATE_ENDPOINTS] = join_endpoints(scopes);
 }
 
-static const char *join_devices(const struct jr_seats *seats,
+static const char *join_devices(const struct jr_node_resources *seats,
                                 struct jr_arena *arena)
 {
     JR_BUF_CLEANUP struct jr_buf list = JR_BUF_INIT;
@@ -150,7 +150,8 @@ static void fill_nodes(struct jr_scopes *scopes)
     uint32_t count = scopes->job->seats != NULL ? scopes->job->nodes : 1;
     scopes->nodes = jr_arena_array(arena, count, sizeof *scopes->nodes);
     for (uint32_t i = 0; scopes->nodes != NULL && i < count; i++) {
-        const struct jr_seats *seats = jr_seats_of(scopes->job, i);
+        const struct jr_node_resources *seats =
+            jr_node_resources_of(scopes->job, i);
         scopes->nodes[i].visible = join_devices(seats, arena);
         scopes->nodes[i].threads = jr_arena_printf(arena, "%u", seats->threads);
     }
@@ -236,7 +237,7 @@ static const char *device_index(const struct jr_scopes *scopes,
                                 const struct jr_plan_rank *rank)
 {
     const struct jr_job *job = scopes->job;
-    uint32_t count = jr_seats_of(job, rank->node_rank)->devices_count;
+    uint32_t count = jr_node_resources_of(job, rank->node_rank)->devices_count;
     if (count == 0)
         return decimal_text(scopes, rank->local_rank);
     if (job->device_visibility == JR_VISIBLE_ONE)

@@ -61,15 +61,16 @@ static bool find_template_word(const char *text, size_t len, bool internals,
 }
 
 /* `stencil->pieces` has room: see room_for. */
-static void add_literal_piece(struct jr_stencil *stencil, const char *text,
-                              size_t len)
+static void add_literal_piece(struct jr_compiled_template *stencil,
+                              const char *text, size_t len)
 {
     if (len > 0)
         stencil->pieces[stencil->count++] =
             (struct jr_piece){.literal = text, .len = len};
 }
 
-static void add_word_piece(struct jr_stencil *stencil, enum jr_template word)
+static void add_word_piece(struct jr_compiled_template *stencil,
+                           enum jr_template word)
 {
     enum jr_domain domain = domains[word];
     stencil->pieces[stencil->count++] = (struct jr_piece){.word = word};
@@ -89,8 +90,9 @@ static size_t room_for(const char *text)
 }
 
 /* One "%{...}" or "%%{" at `at`; returns what follows it. */
-static const char *compile_mark(struct jr_stencil *stencil, const char *at,
-                                bool internals, struct jr_error *err)
+static const char *compile_mark(struct jr_compiled_template *stencil,
+                                const char *at, bool internals,
+                                struct jr_error *err)
 {
     if (at[1] == '%') {
         add_literal_piece(stencil, at + 1, 2);
@@ -122,7 +124,7 @@ static const char *find_mark(const char *text)
 /* Of a domain with more values few ranks have one in common. */
 enum { SHARED_MOST = 1 << 14 };
 
-static void share_expansions(struct jr_stencil *stencil,
+static void share_expansions(struct jr_compiled_template *stencil,
                              const struct jr_template_space *space)
 {
     if (stencil->domain != JR_DOMAIN_RANK &&
@@ -131,12 +133,13 @@ static void share_expansions(struct jr_stencil *stencil,
             space->arena, space->size[stencil->domain], sizeof(char *));
 }
 
-int jr_stencil_compile(struct jr_stencil *ret,
-                       const struct jr_template_space *space,
-                       const char *prefix, const char *text,
-                       struct jr_error *err)
+int jr_compiled_template_compile(struct jr_compiled_template *ret,
+                                 const struct jr_template_space *space,
+                                 const char *prefix, const char *text,
+                                 struct jr_error *err)
 {
-    struct jr_stencil made = {.domain = JR_DOMAIN_JOB, .json = space->json};
+    struct jr_compiled_template made = {.domain = JR_DOMAIN_JOB,
+                                        .json = space->json};
     made.pieces =
         jr_arena_array(space->arena, room_for(text), sizeof *made.pieces);
     if (made.pieces == NULL)
@@ -155,10 +158,11 @@ int jr_stencil_compile(struct jr_stencil *ret,
     return 0;
 }
 
-void jr_stencil_literal(struct jr_stencil *ret,
-                        const struct jr_template_space *space, const char *text)
+void jr_compiled_template_literal(struct jr_compiled_template *ret,
+                                  const struct jr_template_space *space,
+                                  const char *text)
 {
-    struct jr_stencil made = {.domain = JR_DOMAIN_JOB};
+    struct jr_compiled_template made = {.domain = JR_DOMAIN_JOB};
     made.pieces = jr_arena_array(space->arena, 1, sizeof *made.pieces);
     if (made.pieces != NULL)
         add_literal_piece(&made, text, strlen(text));
@@ -178,7 +182,7 @@ static struct jr_piece piece_value(const struct jr_piece *piece,
 }
 
 /* The same where words stand in strings of JSON. */
-static char *expand_json(const struct jr_stencil *stencil,
+static char *expand_json(const struct jr_compiled_template *stencil,
                          struct jr_arena *arena, const struct jr_scope *scope)
 {
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;
@@ -198,7 +202,7 @@ static char *expand_json(const struct jr_stencil *stencil,
     return jr_buf_keep(&out, arena);
 }
 
-static char *expand_stencil(const struct jr_stencil *stencil,
+static char *expand_stencil(const struct jr_compiled_template *stencil,
                             struct jr_arena *arena,
                             const struct jr_scope *scope)
 {
@@ -225,8 +229,9 @@ static struct jr_arena *lasting_arena(struct jr_arena *arena,
     return scope->lasting != NULL ? scope->lasting : arena;
 }
 
-char *jr_stencil_expand(const struct jr_stencil *stencil,
-                        struct jr_arena *arena, const struct jr_scope *scope)
+char *jr_compiled_template_expand(const struct jr_compiled_template *stencil,
+                                  struct jr_arena *arena,
+                                  const struct jr_scope *scope)
 {
     if (stencil->shared == NULL)
         return expand_stencil(stencil, arena, scope);
@@ -236,7 +241,8 @@ char *jr_stencil_expand(const struct jr_stencil *stencil,
     return *slot;
 }
 
-bool jr_stencil_is_distinct(const struct jr_stencil *stencil)
+bool jr_compiled_template_is_distinct(
+    const struct jr_compiled_template *stencil)
 {
     size_t ranks = 0;
     for (size_t i = 0; i < stencil->count; i++) {
@@ -251,22 +257,24 @@ bool jr_stencil_is_distinct(const struct jr_stencil *stencil)
     return ranks == 1;
 }
 
-int jr_stencils_compile(struct jr_stencils *ret,
-                        const struct jr_template_space *space,
-                        char *const *texts, size_t count, struct jr_error *err)
+int jr_compiled_templates_compile(struct jr_compiled_templates *ret,
+                                  const struct jr_template_space *space,
+                                  char *const *texts, size_t count,
+                                  struct jr_error *err)
 {
-    struct jr_stencils made = {.count = count};
+    struct jr_compiled_templates made = {.count = count};
     made.items = jr_arena_array(space->arena, count, sizeof *made.items);
     if (made.items == NULL)
         return 0;
     for (size_t i = 0; i < count; i++)
-        if (jr_stencil_compile(&made.items[i], space, "", texts[i], err) < 0)
+        if (jr_compiled_template_compile(&made.items[i], space, "", texts[i],
+                                         err) < 0)
             return -1;
     *ret = made;
     return 0;
 }
 
-bool jr_stencils_vary(const struct jr_stencils *stencils)
+bool jr_compiled_templates_vary(const struct jr_compiled_templates *stencils)
 {
     for (size_t i = 0; i < stencils->count; i++)
         if (stencils->items[i].domain != JR_DOMAIN_JOB)
@@ -274,18 +282,20 @@ bool jr_stencils_vary(const struct jr_stencils *stencils)
     return false;
 }
 
-char **jr_stencils_expand(struct jr_stencils *stencils, struct jr_arena *arena,
-                          const struct jr_scope *scope)
+char **jr_compiled_templates_expand(struct jr_compiled_templates *stencils,
+                                    struct jr_arena *arena,
+                                    const struct jr_scope *scope)
 {
     if (stencils->shared != NULL)
         return stencils->shared;
-    bool vary = jr_stencils_vary(stencils);
+    bool vary = jr_compiled_templates_vary(stencils);
     char **items = jr_arena_array(vary ? arena : lasting_arena(arena, scope),
                                   stencils->count + 1, sizeof *items);
     if (items == NULL)
         return NULL;
     for (size_t i = 0; i < stencils->count; i++)
-        items[i] = jr_stencil_expand(&stencils->items[i], arena, scope);
+        items[i] =
+            jr_compiled_template_expand(&stencils->items[i], arena, scope);
     if (!vary)
         stencils->shared = items;
     return items;

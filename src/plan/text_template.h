@@ -36,7 +36,7 @@ struct jr_scope {
 
 struct jr_piece; /* a literal or a word */
 
-struct jr_stencil {
+struct jr_compiled_template {
     struct jr_piece *pieces;
     size_t count;
     enum jr_domain domain;
@@ -57,41 +57,45 @@ struct jr_template_space {
 /* Compile `prefix` (taken as it is; "" for none) followed by the template
  * `text`; both are borrowed. -1 with `err` when a word is unknown or has no
  * closing brace. Memory failure is the arena's. */
-int jr_stencil_compile(struct jr_stencil *ret,
-                       const struct jr_template_space *space,
-                       const char *prefix, const char *text,
-                       struct jr_error *err);
+int jr_compiled_template_compile(struct jr_compiled_template *ret,
+                                 const struct jr_template_space *space,
+                                 const char *prefix, const char *text,
+                                 struct jr_error *err);
 
 /* A stencil that is `text` itself, whatever stands in it. Borrows it. */
-void jr_stencil_literal(struct jr_stencil *ret,
-                        const struct jr_template_space *space,
-                        const char *text);
+void jr_compiled_template_literal(struct jr_compiled_template *ret,
+                                  const struct jr_template_space *space,
+                                  const char *text);
 
 /* The text for one rank, in `arena`; ranks of one domain value get the same
  * pointer. NULL without memory. */
-char *jr_stencil_expand(const struct jr_stencil *stencil,
-                        struct jr_arena *arena, const struct jr_scope *scope);
+char *jr_compiled_template_expand(const struct jr_compiled_template *stencil,
+                                  struct jr_arena *arena,
+                                  const struct jr_scope *scope);
 
 /* Whether no two ranks get the same text: all that varies is one %{rank} or
  * %{rank_dir}. */
-bool jr_stencil_is_distinct(const struct jr_stencil *stencil);
+bool jr_compiled_template_is_distinct(
+    const struct jr_compiled_template *stencil);
 
 /* A NULL-terminated vector of stencils, as for argv. */
-struct jr_stencils {
-    struct jr_stencil *items;
+struct jr_compiled_templates {
+    struct jr_compiled_template *items;
     size_t count;
     char **shared; /* the vector, once expanded, when no item varies */
 };
 
 /* Compile `count` templates into `ret`. */
-int jr_stencils_compile(struct jr_stencils *ret,
-                        const struct jr_template_space *space,
-                        char *const *texts, size_t count, struct jr_error *err);
+int jr_compiled_templates_compile(struct jr_compiled_templates *ret,
+                                  const struct jr_template_space *space,
+                                  char *const *texts, size_t count,
+                                  struct jr_error *err);
 
 /* Whether some rank gets another vector than rank 0. */
-bool jr_stencils_vary(const struct jr_stencils *stencils);
+bool jr_compiled_templates_vary(const struct jr_compiled_templates *stencils);
 
-char **jr_stencils_expand(struct jr_stencils *stencils, struct jr_arena *arena,
-                          const struct jr_scope *scope);
+char **jr_compiled_templates_expand(struct jr_compiled_templates *stencils,
+                                    struct jr_arena *arena,
+                                    const struct jr_scope *scope);
 
 #endif

@@ -12,16 +12,16 @@
 
 #include "base/banned.h"
 
-bool jr_across_asked(const json_t *results)
+bool jr_compare_nodes_asked(const json_t *results)
 {
     return json_is_object(json_object_get(results, "compared"));
 }
 
 /* What comparing has made of each rank. */
-static void note_ranks(json_t *joined, const struct jr_past *past)
+static void note_ranks(json_t *joined, const struct jr_loaded_run *past)
 {
     for (size_t i = 0; i < past->report.count; i++) {
-        const struct jr_rank_report *rank = &past->report.ranks[i];
+        const struct jr_rank_judgement *rank = &past->report.ranks[i];
         json_t *line = json_array_get(json_object_get(joined, "ranks"), i);
         bool good = rank->state == JR_RANK_SUCCEEDED;
         if (!good && rank->state != JR_RANK_INCOMPLETE)
@@ -37,22 +37,22 @@ static void note_ranks(json_t *joined, const struct jr_past *past)
 
 /* The verdict of a run whose ranks all ended well, of which some did not
  * deliver. */
-static void note_verdict(json_t *joined, struct jr_past *past)
+static void note_verdict(json_t *joined, struct jr_loaded_run *past)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     past->report.status = JR_RUN_INCOMPLETE;
-    jr_report_json_cause(&text, &past->report, &past->plan, &past->outcome);
+    jr_judgement_json_cause(&text, &past->report, &past->plan, &past->outcome);
     jr_json_set_str(joined, "status", jr_run_status_word(JR_RUN_INCOMPLETE));
     jr_json_set_int(joined, "exit_code", JR_STATUS_INCOMPLETE);
     jr_json_set(joined, "root_cause",
                 text.failed ? NULL : jr_json_parse(text.data, text.len, NULL));
 }
 
-void jr_across_compare(json_t *joined)
+void jr_compare_nodes_compare(json_t *joined)
 {
-    struct jr_past past;
-    if (!jr_across_asked(joined) ||
-        jr_past_read(&past, json_deep_copy(joined), NULL) != 0)
+    struct jr_loaded_run past;
+    if (!jr_compare_nodes_asked(joined) ||
+        jr_loaded_run_read(&past, json_deep_copy(joined), NULL) != 0)
         return;
     struct jr_judge judge = {.report = &past.report,
                              .plan = &past.plan,
@@ -62,8 +62,8 @@ void jr_across_compare(json_t *joined)
                 past.report.status == JR_RUN_INCOMPLETE;
     jr_compare_again(&judge);
     note_ranks(joined, &past);
-    size_t odd = jr_report_first(&past.report, JR_RANK_INCOMPLETE);
+    size_t odd = jr_judgement_first(&past.report, JR_RANK_INCOMPLETE);
     if (open && odd < past.report.count)
         note_verdict(joined, &past);
-    jr_past_release(&past);
+    jr_loaded_run_release(&past);
 }

@@ -10,15 +10,15 @@
 
 #define MS UINT64_C(1000000)
 
-uint64_t jr_report_began_ns(const struct jr_report *report,
-                            const struct jr_outcome *outcome)
+uint64_t jr_judgement_began_ns(const struct jr_judgement *report,
+                               const struct jr_outcome *outcome)
 {
     return report->earlier_count > 0 ? report->earlier[0].started_ns
                                      : outcome->started_ns;
 }
 
-uint64_t jr_report_began_wall_ns(const struct jr_report *report,
-                                 const struct jr_outcome *outcome)
+uint64_t jr_judgement_began_wall_ns(const struct jr_judgement *report,
+                                    const struct jr_outcome *outcome)
 {
     return report->earlier_count > 0 ? report->earlier[0].started_wall_ns
                                      : outcome->started_wall_ns;
@@ -38,7 +38,7 @@ static void add_attempt(struct jr_buf *out, const struct jr_attempt *attempt)
     jr_buf_char(out, '}');
 }
 
-void jr_earlier_json(struct jr_buf *out, const struct jr_report *report)
+void jr_earlier_json(struct jr_buf *out, const struct jr_judgement *report)
 {
     jr_buf_char(out, '[');
     for (size_t i = 0; i < report->earlier_count; i++) {
@@ -53,7 +53,7 @@ static uint64_t json_seconds_ns(const json_t *object, const char *key)
     return jr_clock_ns_of(jr_json_get_real(object, key));
 }
 
-void jr_earlier_load(struct jr_report *ret, struct jr_arena *arena,
+void jr_earlier_load(struct jr_judgement *ret, struct jr_arena *arena,
                      const json_t *array)
 {
     size_t count = json_array_size(array);

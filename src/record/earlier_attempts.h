@@ -5,11 +5,11 @@
 #include "judge/judgement.h"
 
 /* The value of `attempts` in results.json. */
-void jr_earlier_json(struct jr_buf *out, const struct jr_report *report);
+void jr_earlier_json(struct jr_buf *out, const struct jr_judgement *report);
 
 /* The same, read; `array` is borrowed as long as the report, and may be
  * anything. Times are those of a report whose run began at 0. */
-void jr_earlier_load(struct jr_report *ret, struct jr_arena *arena,
+void jr_earlier_load(struct jr_judgement *ret, struct jr_arena *arena,
                      const json_t *array);
 
 #endif

@@ -15,7 +15,7 @@
 
 enum { MOST_LINE = 1 << 20 };
 
-static const char *rank_file(struct jr_crew *crew, const json_t *rank,
+static const char *rank_file(struct jr_live_ranks *crew, const json_t *rank,
                              const char *stream)
 {
     const json_t *value = json_object_get(rank, stream);
@@ -24,13 +24,14 @@ static const char *rank_file(struct jr_crew *crew, const json_t *rank,
 
 static int compare_live_ranks(const void *a, const void *b)
 {
-    const struct jr_crew_rank *x = a, *y = b;
+    const struct jr_live_rank *x = a, *y = b;
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-struct jr_crew_rank *jr_crew_find(const struct jr_crew *crew, int64_t number)
+struct jr_live_rank *jr_live_ranks_find(const struct jr_live_ranks *crew,
+                                        int64_t number)
 {
-    const struct jr_crew_rank key = {.rank = (uint32_t)number};
+    const struct jr_live_rank key = {.rank = (uint32_t)number};
     if (number < 0 || number > UINT32_MAX || crew->count == 0)
         return NULL;
     return bsearch(&key, crew->items, crew->count, sizeof key,
@@ -38,9 +39,9 @@ struct jr_crew_rank *jr_crew_find(const struct jr_crew *crew, int64_t number)
 }
 
 /* Take the plan anew: paths are another attempt's. */
-static int load_plan(struct jr_crew *crew, struct jr_error *err)
+static int load_plan(struct jr_live_ranks *crew, struct jr_error *err)
 {
-    json_t *plan = jr_folder_json(crew->run_fd, "plan.json", err);
+    json_t *plan = jr_record_folder_json(crew->run_fd, "plan.json", err);
     const json_t *ranks = json_object_get(plan, "ranks");
     if (plan == NULL)
         return -1;
@@ -51,7 +52,7 @@ static int load_plan(struct jr_crew *crew, struct jr_error *err)
         crew->count = 0;
     for (size_t i = 0; crew->items != NULL && i < crew->count; i++) {
         const json_t *rank = json_array_get(ranks, i);
-        crew->items[i] = (struct jr_crew_rank){
+        crew->items[i] = (struct jr_live_rank){
             .rank = (uint32_t)jr_json_get_int(rank, "rank"),
             .out = rank_file(crew, rank, "stdout"),
             .err = rank_file(crew, rank, "stderr")};
@@ -65,14 +66,15 @@ static int load_plan(struct jr_crew *crew, struct jr_error *err)
                : 0;
 }
 
-static void end_rank(struct jr_crew_rank *rank, const struct jr_event *event)
+static void end_rank(struct jr_live_rank *rank, const struct jr_event *event)
 {
     rank->ended = true;
     rank->exit_code = event->exit_code;
     rank->signal = event->signal;
 }
 
-static void read_event_line(struct jr_crew *crew, const char *line, size_t len)
+static void read_event_line(struct jr_live_ranks *crew, const char *line,
+                            size_t len)
 {
     struct jr_event event;
     if (!jr_event_read(&event, line, len))
@@ -80,8 +82,8 @@ static void read_event_line(struct jr_crew *crew, const char *line, size_t len)
     if (event.name == JR_EVENT_RESTART)
         (void)load_plan(crew, NULL);
     bool names_one = (event.says & JR_SAYS(RANK)) != 0;
-    struct jr_crew_rank *rank =
-        names_one ? jr_crew_find(crew, event.rank) : NULL;
+    struct jr_live_rank *rank =
+        names_one ? jr_live_ranks_find(crew, event.rank) : NULL;
     if (rank != NULL && event.name == JR_EVENT_RANK_STARTED)
         rank->pid = event.pid;
     if (rank != NULL && event.name == JR_EVENT_RANK_ENDED)
@@ -89,7 +91,7 @@ static void read_event_line(struct jr_crew *crew, const char *line, size_t len)
 }
 
 /* Take the whole lines out of the rest. */
-static void read_event_lines(struct jr_crew *crew)
+static void read_event_lines(struct jr_live_ranks *crew)
 {
     struct jr_buf *rest = &crew->rest;
     size_t at = 0;
@@ -107,12 +109,12 @@ static void read_event_lines(struct jr_crew *crew)
     rest->len -= at;
 }
 
-void jr_crew_update(struct jr_crew *crew)
+void jr_live_ranks_update(struct jr_live_ranks *crew)
 {
     char bytes[65536];
     ssize_t len;
     if (crew->events_fd < 0)
-        crew->events_fd = jr_left_open(crew->run_fd, "events.jsonl", NULL);
+        crew->events_fd = jr_read_left_open(crew->run_fd, "events.jsonl", NULL);
     while (crew->events_fd >= 0 &&
            (len = read(crew->events_fd, bytes, sizeof bytes)) > 0) {
         jr_buf_add(&crew->rest, bytes, (size_t)len);
@@ -123,21 +125,22 @@ void jr_crew_update(struct jr_crew *crew)
     }
 }
 
-int jr_crew_open(struct jr_crew *ret, const char *log_dir, const char *id,
-                 int32_t guard, struct jr_error *err)
+int jr_live_ranks_open(struct jr_live_ranks *ret, const char *log_dir,
+                       const char *id, int32_t guard, struct jr_error *err)
 {
-    *ret = (struct jr_crew){.run_fd = jr_folder_open(log_dir, id, err),
-                            .events_fd = -1,
-                            .guard = guard};
+    *ret = (struct jr_live_ranks){.run_fd =
+                                      jr_record_folder_open(log_dir, id, err),
+                                  .events_fd = -1,
+                                  .guard = guard};
     if (ret->run_fd < 0 || load_plan(ret, err) != 0) {
-        jr_crew_close(ret);
+        jr_live_ranks_close(ret);
         return -1;
     }
-    jr_crew_update(ret);
+    jr_live_ranks_update(ret);
     return 0;
 }
 
-void jr_crew_close(struct jr_crew *crew)
+void jr_live_ranks_close(struct jr_live_ranks *crew)
 {
     if (crew->run_fd >= 0)
         (void)close(crew->run_fd);
@@ -145,7 +148,7 @@ void jr_crew_close(struct jr_crew *crew)
         (void)close(crew->events_fd);
     jr_buf_release(&crew->rest);
     jr_arena_release(&crew->arena);
-    *crew = (struct jr_crew){.run_fd = -1, .events_fd = -1};
+    *crew = (struct jr_live_ranks){.run_fd = -1, .events_fd = -1};
 }
 
 /* The parent of a process of the list; 0: it is not there. */
@@ -157,8 +160,9 @@ static pid_t find_parent_pid(const struct jr_proc *all, size_t count, pid_t pid)
     return 0;
 }
 
-bool jr_crew_lives(const struct jr_crew *crew, const struct jr_crew_rank *rank,
-                   const struct jr_proc *all, size_t count)
+bool jr_live_ranks_lives(const struct jr_live_ranks *crew,
+                         const struct jr_live_rank *rank,
+                         const struct jr_proc *all, size_t count)
 {
     if (rank->pid <= 0 || rank->ended)
         return false;
@@ -167,7 +171,8 @@ bool jr_crew_lives(const struct jr_crew *crew, const struct jr_crew_rank *rank,
 }
 
 /* The wall time at which a log was last written; 0: it is empty. */
-static uint64_t log_written_ns(const struct jr_crew *crew, const char *path)
+static uint64_t log_written_ns(const struct jr_live_ranks *crew,
+                               const char *path)
 {
     struct stat file;
     if (path == NULL ||
@@ -178,8 +183,8 @@ static uint64_t log_written_ns(const struct jr_crew *crew, const char *path)
            (uint64_t)file.st_mtim.tv_nsec;
 }
 
-const char *jr_crew_latest(const struct jr_crew *crew,
-                           const struct jr_crew_rank *rank)
+const char *jr_live_ranks_latest(const struct jr_live_ranks *crew,
+                                 const struct jr_live_rank *rank)
 {
     uint64_t out = log_written_ns(crew, rank->out);
     uint64_t err = log_written_ns(crew, rank->err);
@@ -188,11 +193,11 @@ const char *jr_crew_latest(const struct jr_crew *crew,
     return err > out ? rank->err : rank->out;
 }
 
-double jr_crew_silence(const struct jr_crew *crew,
-                       const struct jr_crew_rank *rank)
+double jr_live_ranks_silence(const struct jr_live_ranks *crew,
+                             const struct jr_live_rank *rank)
 {
     uint64_t now = jr_clock_wall_ns();
-    uint64_t at = log_written_ns(crew, jr_crew_latest(crew, rank));
+    uint64_t at = log_written_ns(crew, jr_live_ranks_latest(crew, rank));
     if (at == 0)
         return -1;
     return at > now ? 0 : (double)((now - at) / 1000000) / 1e3;

@@ -10,7 +10,7 @@
 #include "base/proc.h"
 #include <jobrun/error.h>
 
-struct jr_crew_rank {
+struct jr_live_rank {
     uint32_t rank;
     int32_t pid; /* 0: it was not started, or not here */
     bool ended;
@@ -18,9 +18,9 @@ struct jr_crew_rank {
     const char *out, *err; /* log files in the run folder; NULL: none */
 };
 
-struct jr_crew {
+struct jr_live_ranks {
     struct jr_arena arena;
-    struct jr_crew_rank *items; /* by rank */
+    struct jr_live_rank *items; /* by rank */
     size_t count;
     int run_fd, events_fd;
     struct jr_buf rest; /* of the events: a line without its end so far */
@@ -29,30 +29,32 @@ struct jr_crew {
 
 /* Read the plan and the events so far of the run whose jobrun is the process
  * `guard`, which the caller has found to be that (jr_live_open). */
-int jr_crew_open(struct jr_crew *ret, const char *log_dir, const char *id,
-                 int32_t guard, struct jr_error *err);
-void jr_crew_close(struct jr_crew *crew);
+int jr_live_ranks_open(struct jr_live_ranks *ret, const char *log_dir,
+                       const char *id, int32_t guard, struct jr_error *err);
+void jr_live_ranks_close(struct jr_live_ranks *crew);
 
 /* Read what has been added to the events; a run that started again has a new
  * plan. */
-void jr_crew_update(struct jr_crew *crew);
+void jr_live_ranks_update(struct jr_live_ranks *crew);
 
 /* The rank with that number; NULL: none has it. */
-struct jr_crew_rank *jr_crew_find(const struct jr_crew *crew, int64_t number);
+struct jr_live_rank *jr_live_ranks_find(const struct jr_live_ranks *crew,
+                                        int64_t number);
 
 /* Whether the rank has a process, in the list that jr_proc_all made, that is
  * what the events said: a number alone might be another process by now. Ranks
  * are children of the runner, and that is one of jobrun. */
-bool jr_crew_lives(const struct jr_crew *crew, const struct jr_crew_rank *rank,
-                   const struct jr_proc *all, size_t count);
+bool jr_live_ranks_lives(const struct jr_live_ranks *crew,
+                         const struct jr_live_rank *rank,
+                         const struct jr_proc *all, size_t count);
 
 /* The log of it that was written last; NULL: both are empty. */
-const char *jr_crew_latest(const struct jr_crew *crew,
-                           const struct jr_crew_rank *rank);
+const char *jr_live_ranks_latest(const struct jr_live_ranks *crew,
+                                 const struct jr_live_rank *rank);
 
 /* For how many seconds its logs have not been written to, by the wall clock;
  * -1: they hold nothing. */
-double jr_crew_silence(const struct jr_crew *crew,
-                       const struct jr_crew_rank *rank);
+double jr_live_ranks_silence(const struct jr_live_ranks *crew,
+                             const struct jr_live_rank *rank);
 
 #endif

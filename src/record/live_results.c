@@ -45,14 +45,14 @@ static void copy_keys(json_t *to, const json_t *from, const char *const *keys)
 }
 
 /* How a rank stands, by the events so far. */
-static const char *rank_standing(const struct jr_crew_rank *rank, bool live)
+static const char *rank_standing(const struct jr_live_rank *rank, bool live)
 {
     if (rank == NULL || rank->pid == 0)
         return "not_started";
     return rank->ended || !live ? "ended" : "running";
 }
 
-static void set_rank_end(json_t *to, const struct jr_crew_rank *rank)
+static void set_rank_end(json_t *to, const struct jr_live_rank *rank)
 {
     char name[JR_SIGNAL_NAME];
     bool ended = rank != NULL && rank->ended;
@@ -73,7 +73,7 @@ static void set_log(json_t *to, const char *key, const json_t *planned)
     copy_key(to, key, json_object_get(planned, key), "file");
 }
 
-static json_t *rank_json(const json_t *planned, const struct jr_crew_rank *rank,
+static json_t *rank_json(const json_t *planned, const struct jr_live_rank *rank,
                          const json_t *run, bool live)
 {
     static const char *const identity[] = {"rank", "local_rank", "node_rank",
@@ -116,11 +116,11 @@ static void set_head(json_t *to, const json_t *run, const char *standing)
 json_t *jr_live_results(const char *log_dir, const char *id, const json_t *run,
                         const char *standing, struct jr_error *err)
 {
-    struct jr_crew crew;
+    struct jr_live_ranks crew;
     bool live = strcmp(standing, "running") == 0;
-    if (jr_crew_open(&crew, log_dir, id, 0, err) != 0)
+    if (jr_live_ranks_open(&crew, log_dir, id, 0, err) != 0)
         return NULL;
-    json_t *plan = jr_folder_json(crew.run_fd, "plan.json", err);
+    json_t *plan = jr_record_folder_json(crew.run_fd, "plan.json", err);
     json_t *to = plan == NULL ? NULL : json_object();
     if (to != NULL)
         set_head(to, run, standing);
@@ -130,7 +130,8 @@ json_t *jr_live_results(const char *log_dir, const char *id, const json_t *run,
         const json_t *row = json_array_get(planned, i);
         jr_json_append(
             ranks,
-            rank_json(row, jr_crew_find(&crew, jr_json_get_int(row, "rank")),
+            rank_json(row,
+                      jr_live_ranks_find(&crew, jr_json_get_int(row, "rank")),
                       run, live));
     }
     if (to != NULL)
@@ -138,6 +139,6 @@ json_t *jr_live_results(const char *log_dir, const char *id, const json_t *run,
     else
         json_decref(ranks);
     json_decref(plan);
-    jr_crew_close(&crew);
+    jr_live_ranks_close(&crew);
     return to;
 }

@@ -21,7 +21,7 @@ static const char *live_text(struct jr_live *live, const json_t *run,
 
 static enum jr_standing live_standing(const json_t *run)
 {
-    const char *word = jr_folder_standing(run);
+    const char *word = jr_record_folder_standing(run);
     if (strcmp(word, "running") == 0)
         return JR_STANDING_RUNNING;
     return strcmp(word, "elsewhere") == 0 ? JR_STANDING_ELSEWHERE
@@ -31,12 +31,12 @@ static enum jr_standing live_standing(const json_t *run)
 /* Whoever ran it is gone; its other process may be about to say so. */
 static void look_for_companion(struct jr_live *live, int fd, const json_t *run)
 {
-    pid_t pid = jr_folder_companion(fd, run);
+    pid_t pid = jr_record_folder_companion(fd, run);
     JR_CLOSE int pidfd = pid > 0 ? jr_pidfd_open(pid) : -1;
     if (pid < 0)
         live->standing = JR_STANDING_ELSEWHERE;
     if (pidfd < 0 ||
-        jr_folder_companion(fd, run) != pid) /* it has ended by now */
+        jr_record_folder_companion(fd, run) != pid) /* it has ended by now */
         return;
     live->standing = JR_STANDING_RUNNING;
     live->pidfd = jr_steal_fd(&pidfd);
@@ -45,7 +45,7 @@ static void look_for_companion(struct jr_live *live, int fd, const json_t *run)
 /* False when there are no results. */
 static bool is_finished(struct jr_live *live, int fd)
 {
-    json_t *results = jr_folder_head(fd, "results.json");
+    json_t *results = jr_record_folder_head(fd, "results.json");
     const char *word = jr_json_get_str(results, "status");
     enum jr_run_status status;
     bool known = word != NULL && jr_run_status_of(word, &status);
@@ -66,7 +66,7 @@ static void read_live_record(struct jr_live *live, int fd, const json_t *run)
     const char *me = jr_record_user(&live->arena);
     live->ours = jr_trust_is_ours(&live->trust) && me != NULL &&
                  live->user != NULL && strcmp(me, live->user) == 0;
-    live->contained = jr_folder_is_contained(run);
+    live->contained = jr_record_folder_is_contained(run);
     live->placed = json_is_integer(json_object_get(run, "pid_namespace"));
     JR_CLOSE int pidfd = live->pid > 0 ? jr_pidfd_open(live->pid) : -1;
     live->standing = live_standing(run); /* of what the pidfd holds */
@@ -96,11 +96,11 @@ int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
 {
     struct jr_live live = {.pidfd = -1};
     struct jr_trust trust;
-    JR_CLOSE int fd = jr_folder_enter(&trust, log_dir, id, err);
+    JR_CLOSE int fd = jr_record_folder_enter(&trust, log_dir, id, err);
     if (fd < 0)
         return -1;
     do {
-        json_t *run = jr_folder_json(fd, "run.json", err);
+        json_t *run = jr_record_folder_json(fd, "run.json", err);
         jr_live_close(&live);
         if (run == NULL)
             return -1;

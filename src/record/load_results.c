@@ -10,7 +10,8 @@
 
 #include "base/banned.h"
 
-static void load_rank(struct jr_past *past, size_t i, const json_t *object)
+static void load_rank(struct jr_loaded_run *past, size_t i,
+                      const json_t *object)
 {
     struct jr_plan_rank *rank = &past->plan.ranks[i];
     jr_results_get_rank(past, i, object);
@@ -19,7 +20,7 @@ static void load_rank(struct jr_past *past, size_t i, const json_t *object)
                                     past->plan.attempt, rank->rank);
 }
 
-static void load_exception(struct jr_past *past, size_t i, int fd)
+static void load_exception(struct jr_loaded_run *past, size_t i, int fd)
 {
     struct jr_exception exception = {0};
     if (past->report.ranks[i].error_file &&
@@ -33,9 +34,9 @@ static void load_exception(struct jr_past *past, size_t i, int fd)
     }
 }
 
-static void add_loaded_cause(struct jr_past *past, int64_t rank, int fd)
+static void add_loaded_cause(struct jr_loaded_run *past, int64_t rank, int fd)
 {
-    struct jr_report *report = &past->report;
+    struct jr_judgement *report = &past->report;
     for (uint32_t i = 0; i < past->plan.count; i++) {
         if (past->plan.ranks[i].rank != rank ||
             report->causes_count >= past->plan.count)
@@ -47,7 +48,7 @@ static void add_loaded_cause(struct jr_past *past, int64_t rank, int fd)
 }
 
 /* The ranks that are the cause, and those together with it. */
-static void load_ranks(struct jr_past *past,
+static void load_ranks(struct jr_loaded_run *past,
                        const struct jr_results_cause *cause, int fd)
 {
     add_loaded_cause(past, cause->rank, fd);
@@ -68,7 +69,7 @@ static void load_ranks(struct jr_past *past,
 /* A build before timed_out_by left it to the message which limit was met, so
  * that is told as it stands. What the ranks were doing is there where it was
  * looked at, whichever it was. */
-static void load_time_before(struct jr_past *past,
+static void load_time_before(struct jr_loaded_run *past,
                              const struct jr_results_cause *cause)
 {
     struct jr_outcome *outcome = &past->outcome;
@@ -82,7 +83,7 @@ static void load_time_before(struct jr_past *past,
 }
 
 /* The root cause; that of an incomplete run is in the ranks' own words. */
-static void load_cause(struct jr_past *past, int fd)
+static void load_cause(struct jr_loaded_run *past, int fd)
 {
     struct jr_results_cause cause;
     jr_results_get_cause(&cause, &past->arena,
@@ -111,7 +112,7 @@ static void load_cause(struct jr_past *past, int fd)
 }
 
 /* Room for the ranks in all three values. */
-static bool make_rank_room(struct jr_past *past, size_t count)
+static bool make_rank_room(struct jr_loaded_run *past, size_t count)
 {
     struct jr_arena *arena = &past->arena;
     past->plan.count = (uint32_t)count;
@@ -129,7 +130,7 @@ static bool make_rank_room(struct jr_past *past, size_t count)
 }
 
 /* What the ranks of a run that met a timeout were doing. */
-static void load_hang(struct jr_past *past, int fd)
+static void load_hang(struct jr_loaded_run *past, int fd)
 {
     struct jr_judge judge = {.report = &past->report,
                              .plan = &past->plan,
@@ -138,13 +139,14 @@ static void load_hang(struct jr_past *past, int fd)
     jr_hang_find(&judge);
 }
 
-int jr_past_read(struct jr_past *ret, json_t *results, struct jr_error *err)
+int jr_loaded_run_read(struct jr_loaded_run *ret, json_t *results,
+                       struct jr_error *err)
 {
     const json_t *ranks = json_object_get(results, "ranks");
     size_t count = json_array_size(ranks);
-    *ret = (struct jr_past){.json = results};
+    *ret = (struct jr_loaded_run){.json = results};
     if (!json_is_array(ranks) || !make_rank_room(ret, count)) {
-        jr_past_release(ret);
+        jr_loaded_run_release(ret);
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "results.json is not what jobrun writes");
     }
@@ -156,11 +158,12 @@ int jr_past_read(struct jr_past *ret, json_t *results, struct jr_error *err)
     return 0;
 }
 
-int jr_past_load(struct jr_past *ret, int fd, const char *name,
-                 const char *log_dir, const char *id, struct jr_error *err)
+int jr_loaded_run_load(struct jr_loaded_run *ret, int fd, const char *name,
+                       const char *log_dir, const char *id,
+                       struct jr_error *err)
 {
-    json_t *json = jr_folder_json(fd, name, err);
-    if (json == NULL || jr_past_read(ret, json, err) != 0)
+    json_t *json = jr_record_folder_json(fd, name, err);
+    if (json == NULL || jr_loaded_run_read(ret, json, err) != 0)
         return -1;
     ret->id = id;
     ret->plan.own_dir = jr_arena_printf(&ret->arena, "%s/%s", log_dir, id);
@@ -171,10 +174,10 @@ int jr_past_load(struct jr_past *ret, int fd, const char *name,
     return 0;
 }
 
-void jr_past_release(struct jr_past *past)
+void jr_loaded_run_release(struct jr_loaded_run *past)
 {
-    jr_report_release(&past->report);
+    jr_judgement_release(&past->report);
     json_decref(past->json);
     jr_arena_release(&past->arena);
-    *past = (struct jr_past){0};
+    *past = (struct jr_loaded_run){0};
 }

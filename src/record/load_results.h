@@ -10,12 +10,12 @@
 
 #include "judge/judgement.h"
 
-struct jr_past {
+struct jr_loaded_run {
     struct jr_arena arena;
     struct jr_policy policy;
     struct jr_plan plan;
     struct jr_outcome outcome;
-    struct jr_report report;
+    struct jr_judgement report;
     char **hosts; /* by node */
     size_t hosts_count;
     json_t *json;   /* what the strings are in */
@@ -24,13 +24,15 @@ struct jr_past {
 
 /* Read the results `name` in the run folder `fd`, which is LOG_DIR/ID. Fails
  * when they are not there or not what jobrun writes. `id` is borrowed. */
-int jr_past_load(struct jr_past *ret, int fd, const char *name,
-                 const char *log_dir, const char *id, struct jr_error *err);
+int jr_loaded_run_load(struct jr_loaded_run *ret, int fd, const char *name,
+                       const char *log_dir, const char *id,
+                       struct jr_error *err);
 
 /* The same of results that have been read, which are taken over: without what
  * other files of the folder say, and its paths. */
-int jr_past_read(struct jr_past *ret, json_t *results, struct jr_error *err);
+int jr_loaded_run_read(struct jr_loaded_run *ret, json_t *results,
+                       struct jr_error *err);
 
-void jr_past_release(struct jr_past *past);
+void jr_loaded_run_release(struct jr_loaded_run *past);
 
 #endif

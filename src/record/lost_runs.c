@@ -54,7 +54,7 @@ static unsigned clear_lost_run(struct jr_buf *out, const char *log_dir,
 unsigned jr_lost_sweep(struct jr_buf *out, const char *log_dir, const char *id)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_strv ids = jr_parts_ids(&arena, log_dir, id);
+    struct jr_strv ids = jr_multinode_ids(&arena, log_dir, id);
     unsigned count = 0;
     for (size_t i = 0; i < ids.count; i++)
         count += clear_lost_run(out, log_dir, ids.items[i]);
@@ -68,7 +68,7 @@ static bool is_unfinished_run(int dir_fd, const struct dirent *entry)
 {
     struct stat st;
     if ((entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) ||
-        !jr_rundir_is_id(entry->d_name) ||
+        !jr_run_folder_is_id(entry->d_name) ||
         fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
         return false;

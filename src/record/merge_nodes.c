@@ -17,10 +17,10 @@
 static void load_part(struct jr_part *part, int fd, uint32_t node, bool head)
 {
     *part = (struct jr_part){.node = node, .status = JR_RUN_LAUNCH_FAILED};
-    part->run = jr_part_json(fd, node, "run.json", false);
+    part->run = jr_node_part_json(fd, node, "run.json", false);
     part->standing = jr_part_standing(fd, node, part->run);
     if (strcmp(part->standing, "finished") == 0)
-        part->results = jr_part_json(fd, node, "results.json", head);
+        part->results = jr_node_part_json(fd, node, "results.json", head);
     const char *word = jr_json_get_str(part->results, "status");
     if (word != NULL)
         (void)jr_run_status_of(word, &part->status);
@@ -33,7 +33,7 @@ static uint32_t larger_count(uint32_t a, uint32_t b)
 }
 
 static void load_all_parts(struct jr_joining *ret, int fd,
-                           const struct jr_parts *found, bool head)
+                           const struct jr_multinode *found, bool head)
 {
     *ret = (struct jr_joining){.fd = fd};
     ret->items = calloc(found->count + 1, sizeof *ret->items);
@@ -112,7 +112,7 @@ static json_t *nodes_json(const struct jr_joining *parts)
     return nodes;
 }
 
-json_t *jr_parts_nodes(int fd, const struct jr_parts *found)
+json_t *jr_multinode_nodes(int fd, const struct jr_multinode *found)
 {
     struct jr_joining parts;
     load_all_parts(&parts, fd, found, true);
@@ -195,7 +195,7 @@ static const char *common_fingerprint(const struct jr_joining *parts)
 static const json_t *first_compared(const struct jr_joining *parts)
 {
     for (size_t i = 0; i < parts->count; i++)
-        if (jr_across_asked(parts->items[i].results))
+        if (jr_compare_nodes_asked(parts->items[i].results))
             return parts->items[i].results;
     return NULL;
 }
@@ -269,21 +269,21 @@ static json_t *join_rows(const struct jr_joining *parts,
 
 static json_t *join_results(const struct jr_joining *parts)
 {
-    const struct jr_part *decider = jr_joined_decider(parts);
+    const struct jr_part *decider = jr_merge_decider(parts);
     json_t *head = join_rows(parts, decider);
     json_t *nodes = nodes_json(parts);
     jr_json_set_str(head, "fingerprint", common_fingerprint(parts));
-    jr_joined_verdict(head, parts, decider, nodes);
+    jr_merge_verdict(head, parts, decider, nodes);
     set_seconds(head, parts);
     jr_json_set_int(head, "world_size", parts->world);
     jr_json_set(head, "attempts", json_array());
     jr_json_set(head, "nodes", nodes);
     jr_json_set(head, "ranks", all_ranks(parts, decider));
-    jr_across_compare(head);
+    jr_compare_nodes_compare(head);
     return head;
 }
 
-json_t *jr_joined_results(int fd, const struct jr_parts *found, bool head)
+json_t *jr_merge_results(int fd, const struct jr_multinode *found, bool head)
 {
     struct jr_joining parts;
     json_t *joined = NULL;
@@ -319,11 +319,12 @@ static void add_planned(json_t *ranks, const json_t *plan, uint32_t node)
     }
 }
 
-json_t *jr_joined_plan(int fd, const struct jr_parts *found, bool head)
+json_t *jr_merge_plan(int fd, const struct jr_multinode *found, bool head)
 {
     json_t *joined = NULL, *ranks = json_array();
     for (size_t i = 0; i < found->count && (i == 0 || !head); i++) {
-        json_t *plan = jr_part_json(fd, found->nodes[i], "plan.json", head);
+        json_t *plan =
+            jr_node_part_json(fd, found->nodes[i], "plan.json", head);
         add_planned(ranks, plan, found->nodes[i]);
         if (joined == NULL)
             joined = plan;
@@ -348,15 +349,15 @@ static int compare_moments(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-void jr_parts_timeline(struct jr_timeline *ret, int fd)
+void jr_multinode_timeline(struct jr_timeline *ret, int fd)
 {
-    struct jr_parts found;
+    struct jr_multinode found;
     struct jr_joining parts = {0};
     double first = INFINITY;
-    jr_parts_find(&found, fd);
+    jr_multinode_find(&found, fd);
     if (found.count > 0)
         load_all_parts(&parts, fd, &found, true);
-    jr_parts_release(&found);
+    jr_multinode_release(&found);
     *ret = (struct jr_timeline){0};
     for (size_t i = 0; i < parts.count; i++)
         first =

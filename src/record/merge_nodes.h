@@ -16,10 +16,10 @@ void jr_part_path(char ret[static JR_PART_PATH], uint32_t node,
                   const char *name);
 
 /* A file of one part; NULL where it is not there. */
-json_t *jr_part_json(int fd, uint32_t node, const char *name, bool head);
+json_t *jr_node_part_json(int fd, uint32_t node, const char *name, bool head);
 
 /* How the part stands whose record is `run`: "finished", or as
- * jr_folder_standing has it. */
+ * jr_record_folder_standing has it. */
 const char *jr_part_standing(int fd, uint32_t node, const json_t *run);
 
 /* Whether that record has the fingerprint, as far as it has one. */
@@ -44,21 +44,21 @@ struct jr_joining {
 /* merge_verdict.c: how much a part says of the whole: 0, it did well; 1, it did
  * not deliver; 2, nobody knows; 3, it failed. The part that decides; NULL: all
  * that are here did well. And the verdict over the parts, and why, into the
- * joined results; `nodes` are theirs, as jr_parts_nodes has them. */
+ * joined results; `nodes` are theirs, as jr_multinode_nodes has them. */
 int jr_part_weight(const struct jr_part *part);
-const struct jr_part *jr_joined_decider(const struct jr_joining *parts);
-void jr_joined_verdict(json_t *head, const struct jr_joining *parts,
-                       const struct jr_part *decider, const json_t *nodes);
+const struct jr_part *jr_merge_decider(const struct jr_joining *parts);
+void jr_merge_verdict(json_t *head, const struct jr_joining *parts,
+                      const struct jr_part *decider, const json_t *nodes);
 
 /* merge_nodes.c: see multinode.h. */
-json_t *jr_joined_results(int fd, const struct jr_parts *parts, bool head);
-json_t *jr_joined_plan(int fd, const struct jr_parts *parts, bool head);
+json_t *jr_merge_results(int fd, const struct jr_multinode *parts, bool head);
+json_t *jr_merge_plan(int fd, const struct jr_multinode *parts, bool head);
 
 /* compare_nodes.c: whether these results have fields that are compared over the
  * ranks; and to do so over all ranks of the joined results, as far as they are
  * here: who differs did not deliver, and where nothing graver is known, neither
  * did the run. */
-bool jr_across_asked(const json_t *results);
-void jr_across_compare(json_t *joined);
+bool jr_compare_nodes_asked(const json_t *results);
+void jr_compare_nodes_compare(json_t *joined);
 
 #endif

@@ -46,7 +46,7 @@ int jr_part_weight(const struct jr_part *part)
     return part->status == JR_RUN_INCOMPLETE ? 1 : 3;
 }
 
-const struct jr_part *jr_joined_decider(const struct jr_joining *parts)
+const struct jr_part *jr_merge_decider(const struct jr_joining *parts)
 {
     const struct jr_part *found = NULL;
     double first = -1;
@@ -110,8 +110,8 @@ static json_t *cause_of_absent(const struct jr_joining *parts)
     return cause_json("result", &text);
 }
 
-void jr_joined_verdict(json_t *head, const struct jr_joining *parts,
-                       const struct jr_part *decider, const json_t *nodes)
+void jr_merge_verdict(json_t *head, const struct jr_joining *parts,
+                      const struct jr_part *decider, const json_t *nodes)
 {
     struct jr_buf torn JR_BUF_CLEANUP = JR_BUF_INIT;
     enum jr_run_status status = JR_RUN_SUCCEEDED;
@@ -125,7 +125,7 @@ void jr_joined_verdict(json_t *head, const struct jr_joining *parts,
         status = JR_RUN_LAUNCH_FAILED;
         code = JR_STATUS_LAUNCH;
         cause = cause_of_lost(decider);
-    } else if (jr_parts_torn(&torn, nodes)) {
+    } else if (jr_multinode_torn(&torn, nodes)) {
         status = JR_RUN_INCOMPLETE;
         code = JR_STATUS_INCOMPLETE;
         cause = cause_json("result", &torn);

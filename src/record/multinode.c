@@ -33,7 +33,7 @@ static bool has_node_record(int fd, uint32_t node)
 {
     char path[JR_PART_PATH];
     jr_part_path(path, node, "run.json");
-    JR_CLOSE int file = jr_left_open(fd, path, NULL);
+    JR_CLOSE int file = jr_read_left_open(fd, path, NULL);
     return file >= 0;
 }
 
@@ -43,7 +43,7 @@ static int compare_node_numbers(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-static void add_node_number(struct jr_parts *parts, uint32_t node)
+static void add_node_number(struct jr_multinode *parts, uint32_t node)
 {
     uint32_t *nodes = realloc(parts->nodes, (parts->count + 1) * sizeof *nodes);
     if (nodes == NULL)
@@ -52,10 +52,10 @@ static void add_node_number(struct jr_parts *parts, uint32_t node)
     parts->nodes = nodes;
 }
 
-void jr_parts_find(struct jr_parts *ret, int fd)
+void jr_multinode_find(struct jr_multinode *ret, int fd)
 {
     uint32_t node;
-    *ret = (struct jr_parts){0};
+    *ret = (struct jr_multinode){0};
     if (faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return;
     int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -71,18 +71,18 @@ void jr_parts_find(struct jr_parts *ret, int fd)
         qsort(ret->nodes, ret->count, sizeof *ret->nodes, compare_node_numbers);
 }
 
-void jr_parts_release(struct jr_parts *parts)
+void jr_multinode_release(struct jr_multinode *parts)
 {
     free(parts->nodes);
-    *parts = (struct jr_parts){0};
+    *parts = (struct jr_multinode){0};
 }
 
-bool jr_parts_are(int fd)
+bool jr_multinode_are(int fd)
 {
-    struct jr_parts parts;
-    jr_parts_find(&parts, fd);
+    struct jr_multinode parts;
+    jr_multinode_find(&parts, fd);
     bool are = parts.count > 0;
-    jr_parts_release(&parts);
+    jr_multinode_release(&parts);
     return are;
 }
 
@@ -92,11 +92,12 @@ void jr_part_path(char ret[static JR_PART_PATH], uint32_t node,
     (void)snprintf(ret, JR_PART_PATH, JR_NODE_DIR "/%s", node, name);
 }
 
-json_t *jr_part_json(int fd, uint32_t node, const char *name, bool head)
+json_t *jr_node_part_json(int fd, uint32_t node, const char *name, bool head)
 {
     char path[JR_PART_PATH];
     jr_part_path(path, node, name);
-    return head ? jr_folder_head(fd, path) : jr_folder_json(fd, path, NULL);
+    return head ? jr_record_folder_head(fd, path)
+                : jr_record_folder_json(fd, path, NULL);
 }
 
 /* How much a node's standing says of the whole: the least of all counts. */
@@ -113,9 +114,9 @@ const char *jr_part_standing(int fd, uint32_t node, const json_t *run)
 {
     char path[JR_PART_PATH];
     jr_part_path(path, node, "results.json");
-    const char *standing = jr_folder_standing(run);
+    const char *standing = jr_record_folder_standing(run);
     /* What ended while we looked has its results by now. */
-    JR_CLOSE int file = jr_left_open(fd, path, NULL);
+    JR_CLOSE int file = jr_read_left_open(fd, path, NULL);
     return file >= 0 ? "finished" : standing;
 }
 
@@ -126,14 +127,14 @@ bool jr_part_ran_like(const json_t *run, const char *fingerprint)
 }
 
 /* The record of the node that says how all of it stands. */
-static json_t *deciding_record(int fd, const struct jr_parts *parts)
+static json_t *deciding_record(int fd, const struct jr_multinode *parts)
 {
     json_t *found = NULL;
     int least = 0;
     bool alike = true;
     for (size_t i = 0; i < parts->count; i++) {
         uint32_t node = parts->nodes[i];
-        json_t *run = jr_part_json(fd, node, "run.json", false);
+        json_t *run = jr_node_part_json(fd, node, "run.json", false);
         int weight = standing_weight(jr_part_standing(fd, node, run));
         char part[JR_PART_NAME];
         (void)snprintf(part, sizeof part, JR_NODE_DIR, node);
@@ -153,39 +154,39 @@ static json_t *deciding_record(int fd, const struct jr_parts *parts)
     return found;
 }
 
-json_t *jr_parts_json(int fd, const char *name, bool head)
+json_t *jr_multinode_json(int fd, const char *name, bool head)
 {
-    struct jr_parts parts;
+    struct jr_multinode parts;
     json_t *json = NULL;
-    jr_parts_find(&parts, fd);
+    jr_multinode_find(&parts, fd);
     if (parts.count == 0)
         return NULL;
     if (strcmp(name, "run.json") == 0)
         json = deciding_record(fd, &parts);
     else if (strcmp(name, "results.json") == 0)
-        json = jr_joined_results(fd, &parts, head);
+        json = jr_merge_results(fd, &parts, head);
     else if (strcmp(name, "plan.json") == 0)
-        json = jr_joined_plan(fd, &parts, head);
+        json = jr_merge_plan(fd, &parts, head);
     else
-        json = jr_part_json(fd, parts.nodes[0], name, head);
-    jr_parts_release(&parts);
+        json = jr_node_part_json(fd, parts.nodes[0], name, head);
+    jr_multinode_release(&parts);
     return json;
 }
 
-struct jr_strv jr_parts_ids(struct jr_arena *arena, const char *log_dir,
-                            const char *id)
+struct jr_strv jr_multinode_ids(struct jr_arena *arena, const char *log_dir,
+                                const char *id)
 {
     struct jr_strv ids = {0};
-    struct jr_parts parts = {0};
-    JR_CLOSE int fd = jr_folder_open(log_dir, id, NULL);
+    struct jr_multinode parts = {0};
+    JR_CLOSE int fd = jr_record_folder_open(log_dir, id, NULL);
     if (fd >= 0)
-        jr_parts_find(&parts, fd);
+        jr_multinode_find(&parts, fd);
     for (size_t i = 0; i < parts.count; i++)
         jr_strv_push(
             &ids, arena,
             jr_arena_printf(arena, "%s/" JR_NODE_DIR, id, parts.nodes[i]));
     if (parts.count == 0)
         jr_strv_push(&ids, arena, jr_arena_strdup(arena, id));
-    jr_parts_release(&parts);
+    jr_multinode_release(&parts);
     return ids;
 }

@@ -28,40 +28,40 @@
 
 /* The nodes that have a part in the folder, ascending. None: it is no such
  * run, or is one that a single jobrun records. */
-struct jr_parts {
+struct jr_multinode {
     uint32_t *nodes; /* by malloc(3); NULL: none */
     size_t count;
 };
 
-void jr_parts_find(struct jr_parts *ret, int fd);
-void jr_parts_release(struct jr_parts *parts);
+void jr_multinode_find(struct jr_multinode *ret, int fd);
+void jr_multinode_release(struct jr_multinode *parts);
 
 /* Whether there are any. */
-bool jr_parts_are(int fd);
+bool jr_multinode_are(int fd);
 
 /* The joined file; NULL where there is none, as for a run that goes on. With
  * `head` the ranks may be left out. */
-json_t *jr_parts_json(int fd, const char *name, bool head);
+json_t *jr_multinode_json(int fd, const char *name, bool head);
 
 /* How each node stands, a list of {node_rank, host, pid, status, exit_code,
  * cause, part, fingerprint, world_size, nodes, ranks}. `status` is a word of
  * the contract, or running, elsewhere, lost, or absent; the last four are what
  * its run.json says. */
-json_t *jr_parts_nodes(int fd, const struct jr_parts *parts);
+json_t *jr_multinode_nodes(int fd, const struct jr_multinode *parts);
 
 /* Append that list as lines: those that did not succeed, a few of them, each
  * behind `before`. */
-void jr_parts_print(struct jr_buf *out, const json_t *nodes,
-                    const char *before);
+void jr_multinode_print(struct jr_buf *out, const json_t *nodes,
+                        const char *before);
 
 /* node_mismatch.c: whether the nodes of that list are not of one run: they
  * differ in its size, or their ranks overlap or, where all nodes are here,
  * leave some out. Then it is told in `ret`, which is empty before; else what is
  * left there means nothing. */
-bool jr_parts_torn(struct jr_buf *ret, const json_t *nodes);
+bool jr_multinode_torn(struct jr_buf *ret, const json_t *nodes);
 
 /* How to tell what the nodes do not have in common. */
-struct jr_parts_look {
+struct jr_multinode_look {
     const char *before;  /* each line */
     const char *run;     /* what commands that are offered call the run */
     const char *run_dir; /* LOG_DIR/ID */
@@ -69,16 +69,16 @@ struct jr_parts_look {
 };
 
 /* Append it, a line for each: nothing where they ran the same. */
-void jr_parts_unlike(struct jr_buf *out, const json_t *nodes,
-                     const struct jr_parts_look *look);
+void jr_multinode_unlike(struct jr_buf *out, const json_t *nodes,
+                         const struct jr_multinode_look *look);
 
 /* The events of all nodes, one behind the other by their wall clocks. */
-void jr_parts_timeline(struct jr_timeline *ret, int fd);
+void jr_multinode_timeline(struct jr_timeline *ret, int fd);
 
 /* The ids by which the parts of the run `id` are known, "exp1/node_0"; only
  * `id` where it has none. Strings live in `arena`, whose failure is the only
  * one. */
-struct jr_strv jr_parts_ids(struct jr_arena *arena, const char *log_dir,
-                            const char *id);
+struct jr_strv jr_multinode_ids(struct jr_arena *arena, const char *log_dir,
+                                const char *id);
 
 #endif

@@ -201,7 +201,7 @@ static bool describe_ranges(struct jr_buf *out, const struct kinship *kinship)
 
 static bool describe_experiments(struct jr_buf *out,
                                  const struct kinship *kinship,
-                                 const struct jr_parts_look *look)
+                                 const struct jr_multinode_look *look)
 {
     static const struct trait trait = {same_experiment, add_experiment};
     jr_buf_str(out, "the nodes ran different experiments: ");
@@ -215,7 +215,7 @@ static bool describe_experiments(struct jr_buf *out,
     return true;
 }
 
-bool jr_parts_torn(struct jr_buf *ret, const json_t *nodes)
+bool jr_multinode_torn(struct jr_buf *ret, const json_t *nodes)
 {
     struct kinship kinship;
     load_node_facts(&kinship, nodes);
@@ -228,13 +228,13 @@ bool jr_parts_torn(struct jr_buf *ret, const json_t *nodes)
     return torn && !ret->failed;
 }
 
-void jr_parts_unlike(struct jr_buf *out, const json_t *nodes,
-                     const struct jr_parts_look *look)
+void jr_multinode_unlike(struct jr_buf *out, const json_t *nodes,
+                         const struct jr_multinode_look *look)
 {
     struct kinship kinship;
     JR_BUF_CLEANUP struct jr_buf torn = JR_BUF_INIT, text = JR_BUF_INIT;
     load_node_facts(&kinship, nodes);
-    if (jr_parts_torn(&torn, nodes) && !look->told)
+    if (jr_multinode_torn(&torn, nodes) && !look->told)
         jr_buf_printf(out, "%s%s\n", look->before, torn.data);
     if (describe_experiments(&text, &kinship, look))
         jr_buf_printf(out, "%s%s\n", look->before, text.data);

@@ -114,7 +114,7 @@ static bool is_own_run_folder(int dir_fd, const char *id, struct stat *ret)
         openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, ret) != 0 || ret->st_uid != geteuid())
         return false;
-    json_t *run = jr_folder_json(fd, "run.json", NULL);
+    json_t *run = jr_record_folder_json(fd, "run.json", NULL);
     const char *named = jr_json_get_str(run, "run_id");
     bool ours = named != NULL && strcmp(named, id) == 0 &&
                 json_is_integer(json_object_get(run, "format_version"));
@@ -130,7 +130,7 @@ static bool is_being_removed(int dir_fd, const char *id)
     if (fd < 0)
         return errno == ENOENT;
     return faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&
-           errno == ENOENT && !jr_parts_are(fd);
+           errno == ENOENT && !jr_multinode_are(fd);
 }
 
 static void prune_one(struct jr_pruned *pruned, struct jr_buf *out,

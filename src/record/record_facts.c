@@ -45,7 +45,7 @@ static char *redact_argument(struct jr_arena *arena, const struct jr_plan *plan,
         !jr_env_matches(plan->secrets, plan->secrets_count, name,
                         (size_t)(argument + len - name)))
         return jr_arena_strdup(arena,
-                               jr_hide_copy(arena, argument, plan->hidden));
+                               jr_redact_copy(arena, argument, plan->hidden));
     return jr_arena_printf(arena, "%.*s=" JR_REDACTED, (int)len, argument);
 }
 
@@ -144,7 +144,7 @@ int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
         .cwd = read_cwd(arena),
         .pid = getpid(),
         .pid_namespace = jr_proc_namespace(),
-        .start_ticks = jr_folder_ticks(getpid()),
+        .start_ticks = jr_record_folder_ticks(getpid()),
         .argv = read_argv(arena, plan),
         .fingerprint = plan->fingerprint,
         .world_size = plan->world_size,
@@ -160,10 +160,10 @@ int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
 }
 
 void jr_record_facts_finish(struct jr_record_facts *facts,
-                            const struct jr_report *report,
+                            const struct jr_judgement *report,
                             const struct jr_outcome *outcome)
 {
-    facts->started_ns = jr_report_began_wall_ns(report, outcome);
+    facts->started_ns = jr_judgement_began_wall_ns(report, outcome);
     facts->finished_ns = outcome->ended_wall_ns;
     facts->status = jr_run_status_word(report->status);
     facts->exit_code = report->exit_code;

@@ -22,7 +22,7 @@ static const size_t MOST_OURS = (size_t)4 << 30;
 
 /* That of a stranger costs no more memory than the results of tens of thousands
  * of ranks. */
-size_t jr_folder_most(int fd, const char *name)
+size_t jr_record_folder_most(int fd, const char *name)
 {
     const char *slash = strrchr(name, '/');
     if (strcmp(slash == NULL ? name : slash + 1, "run.json") == 0)
@@ -32,8 +32,8 @@ size_t jr_folder_most(int fd, const char *name)
 }
 
 /* The folder, and whose word it is. */
-int jr_folder_enter(struct jr_trust *ret_trust, const char *log_dir,
-                    const char *id, struct jr_error *err)
+int jr_record_folder_enter(struct jr_trust *ret_trust, const char *log_dir,
+                           const char *id, struct jr_error *err)
 {
     static const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     char run[NAME_MAX + 1];
@@ -55,21 +55,23 @@ int jr_folder_enter(struct jr_trust *ret_trust, const char *log_dir,
     return fd;
 }
 
-int jr_folder_open(const char *log_dir, const char *id, struct jr_error *err)
+int jr_record_folder_open(const char *log_dir, const char *id,
+                          struct jr_error *err)
 {
     struct jr_trust trust;
-    return jr_folder_enter(&trust, log_dir, id, err);
+    return jr_record_folder_enter(&trust, log_dir, id, err);
 }
 
-json_t *jr_folder_json(int fd, const char *name, struct jr_error *err)
+json_t *jr_record_folder_json(int fd, const char *name, struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error why = {0};
     json_t *json = NULL;
-    if (jr_left_read(&text, fd, name, jr_folder_most(fd, name), &why) == 0)
+    if (jr_read_left_read(&text, fd, name, jr_record_folder_most(fd, name),
+                          &why) == 0)
         json = jr_json_parse(text.data, text.len, &why);
     else if (why.sys == ENOENT && strchr(name, '/') == NULL)
-        json = jr_parts_json(fd, name, false);
+        json = jr_multinode_json(fd, name, false);
     if (json == NULL && err != NULL) {
         *err = why;
         (void)jr_error_wrap(err, "%s", name);
@@ -77,28 +79,28 @@ json_t *jr_folder_json(int fd, const char *name, struct jr_error *err)
     return json;
 }
 
-json_t *jr_folder_head(int fd, const char *name)
+json_t *jr_record_folder_head(int fd, const char *name)
 {
     static const char mark[] = "\n  \"ranks\": [";
     char text[HEAD + 4];
     struct jr_error why = {0};
-    JR_CLOSE int file = jr_left_open(fd, name, &why);
+    JR_CLOSE int file = jr_read_left_open(fd, name, &why);
     ssize_t got = file < 0 ? -1 : pread(file, text, HEAD, 0);
     if (why.sys == ENOENT && strchr(name, '/') == NULL)
-        return jr_parts_json(fd, name, true);
+        return jr_multinode_json(fd, name, true);
     if (got <= 0)
         return NULL;
     char *ranks = memmem(text, (size_t)got, mark, sizeof mark - 1);
     if (ranks == NULL)
-        return jr_folder_json(fd, name, NULL);
+        return jr_record_folder_json(fd, name, NULL);
     size_t len = (size_t)(ranks - text) + sizeof mark - 1;
     (void)memcpy(text + len, "]}", 2);
     return jr_json_parse(text, len + 2, NULL);
 }
 
 /* An attempt before the last has results of its own. */
-int jr_folder_results(struct jr_buf *ret, int fd, const char *id,
-                      const uint32_t *attempt, struct jr_error *err)
+int jr_record_folder_results(struct jr_buf *ret, int fd, const char *id,
+                             const uint32_t *attempt, struct jr_error *err)
 {
     if (attempt != NULL)
         jr_buf_printf(ret, "attempt_%u/", *attempt);
@@ -107,7 +109,7 @@ int jr_folder_results(struct jr_buf *ret, int fd, const char *id,
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     if (attempt == NULL || faccessat(fd, ret->data, F_OK, 0) == 0)
         return 0;
-    json_t *run = jr_folder_json(fd, "run.json", NULL);
+    json_t *run = jr_record_folder_json(fd, "run.json", NULL);
     bool last = jr_json_get_int(run, "attempt") == *attempt;
     json_decref(run);
     if (!last)
@@ -118,7 +120,7 @@ int jr_folder_results(struct jr_buf *ret, int fd, const char *id,
     return 0;
 }
 
-uint64_t jr_folder_ticks(int64_t pid)
+uint64_t jr_record_folder_ticks(int64_t pid)
 {
     struct jr_proc proc;
     bool there = pid > 0 && pid <= INT32_MAX && jr_proc_own(&proc, (pid_t)pid);
@@ -131,7 +133,7 @@ static bool text_is(const json_t *object, const char *key, const char *text)
     return value != NULL && text != NULL && strcmp(value, text) == 0;
 }
 
-bool jr_folder_is_contained(const json_t *run)
+bool jr_record_folder_is_contained(const json_t *run)
 {
     const json_t *value = json_object_get(run, "pid_namespace");
     uint64_t own = jr_proc_namespace();
@@ -139,7 +141,7 @@ bool jr_folder_is_contained(const json_t *run)
            (uint64_t)json_integer_value(value) != own;
 }
 
-pid_t jr_folder_companion(int fd, const json_t *run)
+pid_t jr_record_folder_companion(int fd, const json_t *run)
 {
     uint64_t key = jr_companion_key(
         jr_json_get_str(run, "boot_id"), jr_json_get_int(run, "pid"),
@@ -147,7 +149,7 @@ pid_t jr_folder_companion(int fd, const json_t *run)
     return jr_companion_of(fd, key);
 }
 
-const char *jr_folder_standing(const json_t *run)
+const char *jr_record_folder_standing(const json_t *run)
 {
     struct utsname here = {0};
     JR_BUF_CLEANUP struct jr_buf boot_id = JR_BUF_INIT;
@@ -157,9 +159,9 @@ const char *jr_folder_standing(const json_t *run)
     (void)jr_io_fact(&boot_id, "", "/proc/sys/kernel/random/boot_id");
     if (!text_is(run, "boot_id", boot_id.data))
         return "lost";
-    if (jr_folder_is_contained(run))
+    if (jr_record_folder_is_contained(run))
         return "elsewhere";
-    uint64_t began = jr_folder_ticks(jr_json_get_int(run, "pid"));
+    uint64_t began = jr_record_folder_ticks(jr_json_get_int(run, "pid"));
     /* A process that took the number over began later. */
     json_int_t ticks = jr_json_get_int(run, "start_ticks");
     return began != 0 && (json_int_t)began == ticks ? "running" : "lost";

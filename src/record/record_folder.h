@@ -9,45 +9,46 @@
 
 /* Open LOG_DIR/ID, where ID may be that of one node's part, "exp1/node_0"; -1
  * with `err` when there is no such run. */
-int jr_folder_open(const char *log_dir, const char *id, struct jr_error *err);
+int jr_record_folder_open(const char *log_dir, const char *id,
+                          struct jr_error *err);
 
 /* The same, and whether to act by what the folder says. */
-int jr_folder_enter(struct jr_trust *ret_trust, const char *log_dir,
-                    const char *id, struct jr_error *err);
+int jr_record_folder_enter(struct jr_trust *ret_trust, const char *log_dir,
+                           const char *id, struct jr_error *err);
 
 /* The bytes that a JSON file of the folder may have: 1 MiB for run.json. */
-size_t jr_folder_most(int fd, const char *name);
+size_t jr_record_folder_most(int fd, const char *name);
 
 /* Parse one JSON file of the folder; NULL with `err`. A file that is larger
  * than such a file can be is refused before it is read. Of a run in parts it
  * is what they come to together (multinode.h). */
-json_t *jr_folder_json(int fd, const char *name, struct jr_error *err);
+json_t *jr_record_folder_json(int fd, const char *name, struct jr_error *err);
 
 /* The same without what stands in its `ranks`, which come last and can be
  * many: only the head of a file that jobrun wrote is read. */
-json_t *jr_folder_head(int fd, const char *name);
+json_t *jr_record_folder_head(int fd, const char *name);
 
 /* Append the name of the results of an attempt; NULL: the one that decided.
  * Fails when the run `id` has no such attempt. */
-int jr_folder_results(struct jr_buf *ret, int fd, const char *id,
-                      const uint32_t *attempt, struct jr_error *err);
+int jr_record_folder_results(struct jr_buf *ret, int fd, const char *id,
+                             const uint32_t *attempt, struct jr_error *err);
 
 /* When process `pid` began, in clock ticks since the boot; 0 when there is
  * none, or only its zombie. With the boot's id it is what makes a pid unique.
  */
-uint64_t jr_folder_ticks(int64_t pid);
+uint64_t jr_record_folder_ticks(int64_t pid);
 
 /* The process of the run that completes its record where the jobrun that began
  * it is gone; as jr_companion_of has it. */
-pid_t jr_folder_companion(int fd, const json_t *run);
+pid_t jr_record_folder_companion(int fd, const json_t *run);
 
 /* Whether the run's jobrun has its pid in another PID namespace than ours, as
  * in a container. A record that does not say so is taken for one of ours. */
-bool jr_folder_is_contained(const json_t *run);
+bool jr_record_folder_is_contained(const json_t *run);
 
 /* How a run without results stands: "running", "lost" or "elsewhere" (another
  * host, or another PID namespace of this one), by the host, boot, PID
  * namespace, pid and its start time in its run.json. */
-const char *jr_folder_standing(const json_t *run);
+const char *jr_record_folder_standing(const json_t *run);
 
 #endif

@@ -240,7 +240,7 @@ void jr_results_put_killed(struct jr_buf *out, const struct jr_results_row *row,
     jr_buf_char(out, '}');
 }
 
-void jr_results_get_killed(struct jr_past *past,
+void jr_results_get_killed(struct jr_loaded_run *past,
                            const struct jr_results_row *row,
                            const json_t *value)
 {

@@ -82,7 +82,7 @@ static void name_rank(struct search *search, size_t i)
 /* A rank, in its own words, else by how it ended. */
 static void set_rank(struct search *search, size_t i)
 {
-    const struct jr_rank_report *report = &search->run->report->ranks[i];
+    const struct jr_rank_judgement *report = &search->run->report->ranks[i];
     const struct jr_rank_outcome *end = &search->run->outcome->ranks[i];
     const char *own = report->reason != NULL ? report->reason : report->error;
     name_rank(search, i);
@@ -95,12 +95,12 @@ static void set_rank(struct search *search, size_t i)
     if (own != NULL)
         jr_buf_str(&search->message, own);
     else
-        jr_words_end(&search->message, end);
+        jr_words_rank_end(&search->message, end);
 }
 
 static void cause_incomplete(struct search *search)
 {
-    const struct jr_report *report = search->run->report;
+    const struct jr_judgement *report = search->run->report;
     for (size_t i = 0; i < report->count; i++) {
         if (report->ranks[i].state != JR_RANK_INCOMPLETE)
             continue;
@@ -119,7 +119,7 @@ static void cause_incomplete(struct search *search)
 /* A run that met one of its timeouts, with who differs from the others. */
 static void cause_of_time(struct search *search)
 {
-    const struct jr_report *report = search->run->report;
+    const struct jr_judgement *report = search->run->report;
     search->cause->kind =
         report->status == JR_RUN_HUNG ? JR_CAUSE_HANG : JR_CAUSE_TIMEOUT;
     if (report->odd_count > 0)
@@ -131,7 +131,7 @@ static void cause_of_time(struct search *search)
 
 static void find_cause(struct search *search)
 {
-    const struct jr_report *report = search->run->report;
+    const struct jr_judgement *report = search->run->report;
     bool timed =
         report->status == JR_RUN_HUNG || report->status == JR_RUN_TIMED_OUT;
     if (report->causes_count > 0) {
@@ -184,10 +184,10 @@ static struct jr_results_rank results_rank_of(const struct jr_results_run *run,
     };
 }
 
-void jr_report_json(struct jr_buf *out, const struct jr_report *report,
-                    const struct jr_plan *plan,
-                    const struct jr_outcome *outcome,
-                    const struct jr_drain *drain)
+void jr_judgement_json(struct jr_buf *out, const struct jr_judgement *report,
+                       const struct jr_plan *plan,
+                       const struct jr_outcome *outcome,
+                       const struct jr_drain *drain)
 {
     const struct jr_results_run run = {report, plan, outcome};
     struct utsname here;
@@ -207,9 +207,10 @@ void jr_report_json(struct jr_buf *out, const struct jr_report *report,
     (void)pass_to_drain(out, drain, 0);
 }
 
-void jr_report_json_cause(struct jr_buf *out, const struct jr_report *report,
-                          const struct jr_plan *plan,
-                          const struct jr_outcome *outcome)
+void jr_judgement_json_cause(struct jr_buf *out,
+                             const struct jr_judgement *report,
+                             const struct jr_plan *plan,
+                             const struct jr_outcome *outcome)
 {
     const struct jr_results_run run = {report, plan, outcome};
     jr_results_find_cause(out, &run);

@@ -28,7 +28,7 @@ void jr_results_put_timeout(struct jr_buf *out,
                     by == JR_TIMEOUT_NONE ? NULL : jr_results_timeouts[by - 1]);
 }
 
-void jr_results_get_timeout(struct jr_past *past,
+void jr_results_get_timeout(struct jr_loaded_run *past,
                             const struct jr_results_row *row,
                             const json_t *value)
 {
@@ -70,7 +70,7 @@ void jr_results_put_limit(struct jr_buf *out, const struct jr_results_row *row,
         jr_json_put_str(out, row->key, NULL);
 }
 
-void jr_results_get_limit(struct jr_past *past,
+void jr_results_get_limit(struct jr_loaded_run *past,
                           const struct jr_results_row *row, const json_t *value)
 {
     (void)row;
@@ -143,7 +143,7 @@ static char **read_name_list(struct jr_arena *arena, const json_t *list,
 
 /* What was compared, and what reasons call the place where it was found: a
  * path whose last component that is. */
-void jr_results_get_compared(struct jr_past *past,
+void jr_results_get_compared(struct jr_loaded_run *past,
                              const struct jr_results_row *row,
                              const json_t *value)
 {

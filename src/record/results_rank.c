@@ -16,7 +16,7 @@ struct row {
     const char *key;
     void (*put)(struct jr_buf *out, const struct row *row,
                 const struct jr_results_rank *rank);
-    void (*get)(struct jr_past *past, const struct row *row, size_t i,
+    void (*get)(struct jr_loaded_run *past, const struct row *row, size_t i,
                 const json_t *value);
     size_t at; /* the member of the plan's rank */
     struct jr_json_shape shape;
@@ -40,15 +40,15 @@ static void put_rank_number(struct jr_buf *out, const struct row *row,
     jr_json_put_int(out, row->key, *number);
 }
 
-static void get_rank_number(struct jr_past *past, const struct row *row,
+static void get_rank_number(struct jr_loaded_run *past, const struct row *row,
                             size_t i, const json_t *value)
 {
     uint32_t *number = rank_member(&past->plan.ranks[i], row);
     *number = jr_results_below(value, UINT32_MAX);
 }
 
-static void get_node(struct jr_past *past, const struct row *row, size_t i,
-                     const json_t *value)
+static void get_node(struct jr_loaded_run *past, const struct row *row,
+                     size_t i, const json_t *value)
 {
     (void)row;
     uint32_t node = jr_results_below(value, MOST_RANKS);
@@ -64,8 +64,8 @@ static void put_plan_text(struct jr_buf *out, const struct row *row,
     jr_json_put_str(out, row->key, *text);
 }
 
-static void get_plan_text(struct jr_past *past, const struct row *row, size_t i,
-                          const json_t *value)
+static void get_plan_text(struct jr_loaded_run *past, const struct row *row,
+                          size_t i, const json_t *value)
 {
     const char **text = rank_member(&past->plan.ranks[i], row);
     *text = json_string_value(value);
@@ -77,8 +77,8 @@ static void put_rank_host(struct jr_buf *out, const struct row *row,
     jr_json_put_str(out, row->key, rank->host);
 }
 
-static void get_rank_host(struct jr_past *past, const struct row *row, size_t i,
-                          const json_t *value)
+static void get_rank_host(struct jr_loaded_run *past, const struct row *row,
+                          size_t i, const json_t *value)
 {
     (void)row;
     uint32_t node = past->plan.ranks[i].node_rank;
@@ -99,7 +99,7 @@ static void put_coordinates(struct jr_buf *out, const struct row *row,
     jr_buf_char(out, '}');
 }
 
-static void get_coordinates(struct jr_past *past, const struct row *row,
+static void get_coordinates(struct jr_loaded_run *past, const struct row *row,
                             size_t i, const json_t *value)
 {
     (void)row;
@@ -119,8 +119,8 @@ static void put_state(struct jr_buf *out, const struct row *row,
     jr_json_put_str(out, row->key, jr_rank_state_word(rank->report->state));
 }
 
-static void get_state(struct jr_past *past, const struct row *row, size_t i,
-                      const json_t *value)
+static void get_state(struct jr_loaded_run *past, const struct row *row,
+                      size_t i, const json_t *value)
 {
     (void)row;
     if (json_is_string(value))
@@ -135,7 +135,7 @@ static void put_error_file(struct jr_buf *out, const struct row *row,
                     rank->report->error_file ? rank->plan->error_path : NULL);
 }
 
-static void get_error_file(struct jr_past *past, const struct row *row,
+static void get_error_file(struct jr_loaded_run *past, const struct row *row,
                            size_t i, const json_t *value)
 {
     (void)row;
@@ -151,8 +151,8 @@ static void put_error(struct jr_buf *out, const struct row *row,
                     reason != NULL ? reason : rank->report->error);
 }
 
-static void get_error(struct jr_past *past, const struct row *row, size_t i,
-                      const json_t *value)
+static void get_error(struct jr_loaded_run *past, const struct row *row,
+                      size_t i, const json_t *value)
 {
     (void)row;
     past->report.ranks[i].error = json_string_value(value);
@@ -164,8 +164,8 @@ static void put_lost_peer(struct jr_buf *out, const struct row *row,
     jr_json_put_bool(out, row->key, rank->report->lost_peer);
 }
 
-static void get_lost_peer(struct jr_past *past, const struct row *row, size_t i,
-                          const json_t *value)
+static void get_lost_peer(struct jr_loaded_run *past, const struct row *row,
+                          size_t i, const json_t *value)
 {
     (void)row;
     past->report.ranks[i].lost_peer = json_is_true(value);
@@ -181,8 +181,8 @@ static void put_result(struct jr_buf *out, const struct row *row,
         jr_buf_str(out, "null");
 }
 
-static void get_result(struct jr_past *past, const struct row *row, size_t i,
-                       const json_t *value)
+static void get_result(struct jr_loaded_run *past, const struct row *row,
+                       size_t i, const json_t *value)
 {
     (void)row;
     if (value != NULL && !json_is_null(value))
@@ -199,11 +199,11 @@ static void put_result_error(struct jr_buf *out, const struct row *row,
 }
 
 /* What is wrong with a result is a reason, not the rank's own error. */
-static void get_result_error(struct jr_past *past, const struct row *row,
+static void get_result_error(struct jr_loaded_run *past, const struct row *row,
                              size_t i, const json_t *value)
 {
     (void)row;
-    struct jr_rank_report *rank = &past->report.ranks[i];
+    struct jr_rank_judgement *rank = &past->report.ranks[i];
     if (!json_is_string(value) ||
         !jr_result_error_of(json_string_value(value), &rank->result_error))
         return;
@@ -217,8 +217,8 @@ static void put_differs(struct jr_buf *out, const struct row *row,
     jr_json_put_bool(out, row->key, rank->report->differs);
 }
 
-static void get_differs(struct jr_past *past, const struct row *row, size_t i,
-                        const json_t *value)
+static void get_differs(struct jr_loaded_run *past, const struct row *row,
+                        size_t i, const json_t *value)
 {
     (void)row;
     past->report.ranks[i].differs = json_is_true(value);
@@ -230,7 +230,7 @@ static void put_log_secret(struct jr_buf *out, const struct row *row,
     jr_json_put_bool(out, row->key, rank->report->log_secret);
 }
 
-static void get_log_secret(struct jr_past *past, const struct row *row,
+static void get_log_secret(struct jr_loaded_run *past, const struct row *row,
                            size_t i, const json_t *value)
 {
     (void)row;
@@ -356,13 +356,14 @@ void jr_results_put_rank(struct jr_buf *out, const struct jr_results_rank *rank)
     jr_buf_char(out, '}');
 }
 
-static void get_rank_member(struct jr_past *past, const struct row *row,
+static void get_rank_member(struct jr_loaded_run *past, const struct row *row,
                             size_t i, const json_t *object)
 {
     row->get(past, row, i, json_object_get(object, row->key));
 }
 
-void jr_results_get_rank(struct jr_past *past, size_t i, const json_t *object)
+void jr_results_get_rank(struct jr_loaded_run *past, size_t i,
+                         const json_t *object)
 {
     for (size_t n = 0; n < COUNT(identity); n++)
         get_rank_member(past, &identity[n], i, object);

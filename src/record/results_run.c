@@ -44,8 +44,8 @@ static void put_text(struct jr_buf *out, const struct jr_results_row *row,
                     *(const char *const *)plan_member(run->plan, row));
 }
 
-static void get_text(struct jr_past *past, const struct jr_results_row *row,
-                     const json_t *value)
+static void get_text(struct jr_loaded_run *past,
+                     const struct jr_results_row *row, const json_t *value)
 {
     const char **text = plan_member_to_set(&past->plan, row);
     *text = json_string_value(value);
@@ -58,7 +58,7 @@ static void put_run_number(struct jr_buf *out, const struct jr_results_row *row,
                     *(const uint32_t *)plan_member(run->plan, row));
 }
 
-static void get_run_number(struct jr_past *past,
+static void get_run_number(struct jr_loaded_run *past,
                            const struct jr_results_row *row,
                            const json_t *value)
 {
@@ -72,8 +72,8 @@ static void put_status(struct jr_buf *out, const struct jr_results_row *row,
     jr_json_put_str(out, row->key, jr_run_status_word(run->report->status));
 }
 
-static void get_status(struct jr_past *past, const struct jr_results_row *row,
-                       const json_t *value)
+static void get_status(struct jr_loaded_run *past,
+                       const struct jr_results_row *row, const json_t *value)
 {
     (void)row;
     if (json_is_string(value))
@@ -87,7 +87,7 @@ static void put_run_exit_code(struct jr_buf *out,
     jr_json_put_int(out, row->key, run->report->exit_code);
 }
 
-static void get_run_exit_code(struct jr_past *past,
+static void get_run_exit_code(struct jr_loaded_run *past,
                               const struct jr_results_row *row,
                               const json_t *value)
 {
@@ -100,12 +100,12 @@ static void get_run_exit_code(struct jr_past *past,
 static void put_started(struct jr_buf *out, const struct jr_results_row *row,
                         const struct jr_results_run *run)
 {
-    uint64_t ns = jr_report_began_wall_ns(run->report, run->outcome);
+    uint64_t ns = jr_judgement_began_wall_ns(run->report, run->outcome);
     jr_json_put_decimal(out, row->key, ns / MS, 3);
 }
 
-static void get_started(struct jr_past *past, const struct jr_results_row *row,
-                        const json_t *value)
+static void get_started(struct jr_loaded_run *past,
+                        const struct jr_results_row *row, const json_t *value)
 {
     (void)row;
     past->outcome.started_wall_ns = json_duration_ns(value);
@@ -117,8 +117,8 @@ static void put_finished(struct jr_buf *out, const struct jr_results_row *row,
     jr_json_put_decimal(out, row->key, run->outcome->ended_wall_ns / MS, 3);
 }
 
-static void get_finished(struct jr_past *past, const struct jr_results_row *row,
-                         const json_t *value)
+static void get_finished(struct jr_loaded_run *past,
+                         const struct jr_results_row *row, const json_t *value)
 {
     (void)row;
     past->outcome.ended_wall_ns = json_duration_ns(value);
@@ -128,12 +128,12 @@ static void put_run_seconds(struct jr_buf *out,
                             const struct jr_results_row *row,
                             const struct jr_results_run *run)
 {
-    uint64_t began_ns = jr_report_began_ns(run->report, run->outcome);
+    uint64_t began_ns = jr_judgement_began_ns(run->report, run->outcome);
     jr_json_put_decimal(out, row->key, (run->outcome->ended_ns - began_ns) / US,
                         6);
 }
 
-static void get_run_seconds(struct jr_past *past,
+static void get_run_seconds(struct jr_loaded_run *past,
                             const struct jr_results_row *row,
                             const json_t *value)
 {
@@ -147,8 +147,8 @@ static void put_left(struct jr_buf *out, const struct jr_results_row *row,
     jr_json_put_int(out, row->key, run->outcome->left);
 }
 
-static void get_left(struct jr_past *past, const struct jr_results_row *row,
-                     const json_t *value)
+static void get_left(struct jr_loaded_run *past,
+                     const struct jr_results_row *row, const json_t *value)
 {
     (void)row;
     past->outcome.left = jr_results_below(value, UINT32_MAX);
@@ -168,8 +168,8 @@ static void put_attempts(struct jr_buf *out, const struct jr_results_row *row,
     jr_earlier_json(out, run->report);
 }
 
-static void get_attempts(struct jr_past *past, const struct jr_results_row *row,
-                         const json_t *value)
+static void get_attempts(struct jr_loaded_run *past,
+                         const struct jr_results_row *row, const json_t *value)
 {
     (void)row;
     jr_earlier_load(&past->report, &past->arena, value);
@@ -181,7 +181,7 @@ static void put_idle_count(struct jr_buf *out, const struct jr_results_row *row,
     jr_json_put_int(out, row->key, (json_int_t)run->report->idle);
 }
 
-static void get_idle_count(struct jr_past *past,
+static void get_idle_count(struct jr_loaded_run *past,
                            const struct jr_results_row *row,
                            const json_t *value)
 {
@@ -195,7 +195,7 @@ static void put_not_again(struct jr_buf *out, const struct jr_results_row *row,
     jr_json_put_str(out, row->key, run->report->not_again);
 }
 
-static void get_not_again(struct jr_past *past,
+static void get_not_again(struct jr_loaded_run *past,
                           const struct jr_results_row *row, const json_t *value)
 {
     (void)row;
@@ -364,7 +364,7 @@ const struct jr_results_row *jr_results_rows(size_t *ret_count)
     return rows;
 }
 
-void jr_results_get_run(struct jr_past *past, const json_t *object)
+void jr_results_get_run(struct jr_loaded_run *past, const json_t *object)
 {
     for (size_t i = 0; i < ROWS; i++)
         if (rows[i].get != NULL)

@@ -15,13 +15,13 @@
 struct jr_results_rank {
     const struct jr_plan_rank *plan;
     const struct jr_rank_outcome *outcome;
-    const struct jr_rank_report *report;
+    const struct jr_rank_judgement *report;
     const char *host;
 };
 
 /* What all of it is made of. */
 struct jr_results_run {
-    const struct jr_report *report;
+    const struct jr_judgement *report;
     const struct jr_plan *plan;
     const struct jr_outcome *outcome;
 };
@@ -42,7 +42,8 @@ struct jr_results_cause {
  * whose strings are the object's; and the schema of it. */
 void jr_results_put_rank(struct jr_buf *out,
                          const struct jr_results_rank *rank);
-void jr_results_get_rank(struct jr_past *past, size_t i, const json_t *object);
+void jr_results_get_rank(struct jr_loaded_run *past, size_t i,
+                         const json_t *object);
 json_t *jr_results_rank_schema(void);
 
 /* The keys whose values are paths in the run folder; NULL behind the last. */
@@ -50,7 +51,7 @@ const char *jr_results_path(size_t i);
 
 /* results_run.c: append the keys before `ranks`, one a line; read them. */
 void jr_results_put_run(struct jr_buf *out, const struct jr_results_run *run);
-void jr_results_get_run(struct jr_past *past, const json_t *object);
+void jr_results_get_run(struct jr_loaded_run *past, const json_t *object);
 const struct jr_results_row *jr_results_rows(size_t *ret_count);
 
 /* results_cause.c: append the object, or null; read it: `together` is of
@@ -77,7 +78,7 @@ struct jr_results_row;
 typedef void jr_results_put(struct jr_buf *out,
                             const struct jr_results_row *row,
                             const struct jr_results_run *run);
-typedef void jr_results_get(struct jr_past *past,
+typedef void jr_results_get(struct jr_loaded_run *past,
                             const struct jr_results_row *row,
                             const json_t *value);
 

@@ -54,7 +54,7 @@ static void fill_from_plan(struct jr_record *record, const json_t *run,
                            const json_t *plan)
 {
     double now = (double)jr_clock_wall_ns() / 1e9;
-    record->status = jr_folder_standing(run);
+    record->status = jr_record_folder_standing(run);
     record->started = jr_json_get_real(run, "started");
     record->seconds = record->started < now ? now - record->started : 0;
     record->world_size = jr_json_get_u32(plan, "world_size");
@@ -63,7 +63,7 @@ static void fill_from_plan(struct jr_record *record, const json_t *run,
 /* Open the folder `id`; -1 when that is no run's name or no folder. */
 static int open_run(int dir_fd, const char *id)
 {
-    if (!jr_rundir_is_id(id))
+    if (!jr_run_folder_is_id(id))
         return -1;
     return openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
@@ -73,11 +73,12 @@ static bool read_record(struct jr_record *record, struct jr_arena *arena,
                         int dir_fd, const char *id)
 {
     JR_CLOSE int fd = open_run(dir_fd, id);
-    json_t *run = fd < 0 ? NULL : jr_folder_json(fd, "run.json", NULL);
+    json_t *run = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", NULL);
     if (run == NULL)
         return false;
-    json_t *results = jr_folder_head(fd, "results.json");
-    json_t *plan = results != NULL ? NULL : jr_folder_head(fd, "plan.json");
+    json_t *results = jr_record_folder_head(fd, "results.json");
+    json_t *plan =
+        results != NULL ? NULL : jr_record_folder_head(fd, "plan.json");
     record->id = jr_arena_strdup(arena, id);
     record->trust = jr_trust_run(dir_fd, fd);
     if (results != NULL)
@@ -144,7 +145,7 @@ static bool is_run(int dir_fd, const char *id)
     JR_CLOSE int fd = open_run(dir_fd, id);
     return fd >= 0 &&
            (faccessat(fd, "run.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
-            jr_parts_are(fd));
+            jr_multinode_are(fd));
 }
 
 /* A search for the runs that a word may mean. */
@@ -242,7 +243,7 @@ static int find_part(char id[static 256], const char *log_dir, const char *part,
 {
     size_t len = strlen(id);
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_strv ids = jr_parts_ids(&arena, log_dir, id);
+    struct jr_strv ids = jr_multinode_ids(&arena, log_dir, id);
     bool found = false;
     for (size_t i = 0; i < ids.count && !found; i++)
         found = strcmp(ids.items[i] + len, part) == 0;

@@ -43,7 +43,7 @@ int jr_record_facts_fill(struct jr_record_facts *ret, struct jr_arena *arena,
 
 /* Add the end. */
 void jr_record_facts_finish(struct jr_record_facts *facts,
-                            const struct jr_report *report,
+                            const struct jr_judgement *report,
                             const struct jr_outcome *outcome);
 
 /* Append run.json. */
@@ -118,7 +118,7 @@ int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
  * whom they ran where that is not the same, and each field that their ranks
  * delivered (results.NAME). The parts of the rows are "outcome", "result",
  * "time" and "circumstance"; the last two say nothing of the experiment. */
-int jr_record_contrast(struct jr_contrast *ret, const char *log_dir,
+int jr_record_contrast(struct jr_diff_table *ret, const char *log_dir,
                        const char *const ids[static 2], struct jr_error *err);
 
 /* What run.json says that a rerun needs. Strings live in the arena. */

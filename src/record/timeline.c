@@ -151,7 +151,7 @@ void jr_timeline_add(struct jr_timeline *timeline, int fd, const char *path,
 {
     struct reading reading = {.to = timeline, .zero = -1, .after = after};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    if (jr_left_read(&text, fd, path, MOST_EVENTS, NULL) != 0)
+    if (jr_read_left_read(&text, fd, path, MOST_EVENTS, NULL) != 0)
         timeline->partial = true;
     const char *at = text.data;
     while (at != NULL && at < text.data + text.len) {

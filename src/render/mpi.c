@@ -151,6 +151,6 @@ int jr_mpi_render(struct jr_buf *out, const struct jr_engine_job *job,
     for (uint32_t i = 0; i < plan->world_size; i++)
         put_rank_command(out, dialect, plan, i);
     jr_buf_char(out, '\n');
-    jr_hide(out, from, plan->hidden, false);
+    jr_redact(out, from, plan->hidden, false);
     return 0;
 }

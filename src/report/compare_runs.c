@@ -19,19 +19,20 @@ enum { MOST_SPEC = 1 << 20 }; /* as the reader of specs has it */
 
 /* One of two runs. */
 struct run {
-    json_t *record;      /* run.json */
-    struct jr_past past; /* its results; a NULL `json`: none yet */
+    json_t *record;            /* run.json */
+    struct jr_loaded_run past; /* its results; a NULL `json`: none yet */
 };
 
 static int load_run_sides(struct run *run, const char *log_dir, const char *id,
                           struct jr_error *err)
 {
-    JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
+    JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
     struct jr_error none = {0};
-    run->record = fd < 0 ? NULL : jr_folder_json(fd, "run.json", err);
+    run->record = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", err);
     if (run->record == NULL)
         return -1;
-    (void)jr_past_load(&run->past, fd, "results.json", log_dir, id, &none);
+    (void)jr_loaded_run_load(&run->past, fd, "results.json", log_dir, id,
+                             &none);
     return 0;
 }
 
@@ -39,7 +40,7 @@ static void release_run_side(struct run *run)
 {
     json_decref(run->record);
     if (run->past.json != NULL)
-        jr_past_release(&run->past);
+        jr_loaded_run_release(&run->past);
 }
 
 /* Writers of one value; they append nothing where there is none. */
@@ -48,7 +49,8 @@ typedef void writer(struct jr_buf *out, const struct run *run);
 static void add_status(struct jr_buf *out, const struct run *run)
 {
     const char *status = jr_json_get_str(run->past.json, "status");
-    jr_buf_str(out, status != NULL ? status : jr_folder_standing(run->record));
+    jr_buf_str(out, status != NULL ? status
+                                   : jr_record_folder_standing(run->record));
 }
 
 static void add_exit_code(struct jr_buf *out, const struct run *run)
@@ -133,7 +135,7 @@ static const struct kind kinds[] = {
     {"git commit", "circumstance", add_run_commit, false},
 };
 
-static const char *keep_contrast_text(struct jr_contrast *to,
+static const char *keep_contrast_text(struct jr_diff_table *to,
                                       struct jr_buf *text)
 {
     const char *copy =
@@ -143,11 +145,11 @@ static const char *keep_contrast_text(struct jr_contrast *to,
     return copy;
 }
 
-static void add_kind_rows(struct jr_contrast *to, const struct run *runs)
+static void add_kind_rows(struct jr_diff_table *to, const struct run *runs)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct jr_contrast_row *row = jr_contrast_add(to, kinds[i].name);
+        struct jr_diff_table_row *row = jr_diff_table_add(to, kinds[i].name);
         if (row == NULL)
             return;
         row->part = kinds[i].part;
@@ -155,18 +157,18 @@ static void add_kind_rows(struct jr_contrast *to, const struct run *runs)
         row->a.value = keep_contrast_text(to, &text);
         kinds[i].add(&text, &runs[1]);
         row->b.value = keep_contrast_text(to, &text);
-        if (!kinds[i].always && !jr_contrast_differs(row))
+        if (!kinds[i].always && !jr_diff_table_differs(row))
             to->count--;
     }
 }
 
-static void add_result_field(struct jr_contrast *to, const struct run *runs,
+static void add_result_field(struct jr_diff_table *to, const struct run *runs,
                              const char *name)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_buf_printf(&text, "results.%s", name);
-    struct jr_contrast_row *row =
-        text.failed ? NULL : jr_contrast_add(to, text.data);
+    struct jr_diff_table_row *row =
+        text.failed ? NULL : jr_diff_table_add(to, text.data);
     if (row == NULL)
         return;
     jr_buf_clear(&text);
@@ -177,7 +179,7 @@ static void add_result_field(struct jr_contrast *to, const struct run *runs,
     row->b.value = keep_contrast_text(to, &text);
 }
 
-static void add_result_fields(struct jr_contrast *to, const struct run *runs)
+static void add_result_fields(struct jr_diff_table *to, const struct run *runs)
 {
     json_t *a = jr_print_first_result(&runs[0].past.report);
     json_t *b = jr_print_first_result(&runs[1].past.report);
@@ -190,11 +192,11 @@ static void add_result_fields(struct jr_contrast *to, const struct run *runs)
             add_result_field(to, runs, name);
 }
 
-int jr_record_contrast(struct jr_contrast *ret, const char *log_dir,
+int jr_record_contrast(struct jr_diff_table *ret, const char *log_dir,
                        const char *const ids[static 2], struct jr_error *err)
 {
     struct run runs[2] = {0};
-    struct jr_contrast contrast = JR_CONTRAST_INIT;
+    struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
     int failed = load_run_sides(&runs[0], log_dir, ids[0], err) != 0 ||
                  load_run_sides(&runs[1], log_dir, ids[1], err) != 0;
     if (!failed) {
@@ -207,7 +209,7 @@ int jr_record_contrast(struct jr_contrast *ret, const char *log_dir,
     release_run_side(&runs[0]);
     release_run_side(&runs[1]);
     if (failed) {
-        jr_contrast_release(&contrast);
+        jr_diff_table_release(&contrast);
         return -1;
     }
     *ret = contrast;
@@ -219,17 +221,17 @@ static void load_spec(struct jr_record_origin *ret, struct jr_arena *arena,
                       const char *log_dir, const char *id)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    JR_CLOSE int fd = jr_folder_enter(&ret->trust, log_dir, id, NULL);
+    JR_CLOSE int fd = jr_record_folder_enter(&ret->trust, log_dir, id, NULL);
     if (fd >= 0 &&
-        jr_left_read(&text, fd, "resolved.yaml", MOST_SPEC, NULL) == 0)
+        jr_read_left_read(&text, fd, "resolved.yaml", MOST_SPEC, NULL) == 0)
         ret->spec = jr_arena_strndup(arena, text.data, text.len);
 }
 
 int jr_record_origin(struct jr_record_origin *ret, struct jr_arena *arena,
                      const char *log_dir, const char *id, struct jr_error *err)
 {
-    JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
-    json_t *run = fd < 0 ? NULL : jr_folder_json(fd, "run.json", err);
+    JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
+    json_t *run = fd < 0 ? NULL : jr_record_folder_json(fd, "run.json", err);
     if (run == NULL)
         return -1;
     JR_FREE char *here = getcwd(NULL, 0);

@@ -46,7 +46,7 @@ static void add_set(struct jr_buf *out, const uint32_t *ranks, size_t count)
 static size_t add_ranks_in_state(struct jr_buf *out, const struct jr_page *page,
                                  enum jr_rank_state state, bool killed)
 {
-    const struct jr_report *report = page->report;
+    const struct jr_judgement *report = page->report;
     JR_FREE uint32_t *ranks = calloc(report->count + 1, sizeof *ranks);
     size_t count = 0;
     for (size_t i = 0; ranks != NULL && i < report->count; i++) {
@@ -109,7 +109,7 @@ static void print_place(const struct jr_page *page, size_t i, size_t width)
 
 static void print_exception(const struct jr_page *page, size_t i)
 {
-    const struct jr_rank_report *rank = &page->report->ranks[i];
+    const struct jr_rank_judgement *rank = &page->report->ranks[i];
     if (rank->error_foreign) {
         jr_buf_str(page->out, "  warning: ");
         jr_print_text(page, jr_plan_of(page->plan, i)->error_path);
@@ -167,7 +167,7 @@ static bool print_tail(const struct jr_page *page, const char *path,
 {
     JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
     if (path != NULL)
-        jr_left_tail(&tail, page->run_fd, path, TAIL_LINES);
+        jr_read_left_tail(&tail, page->run_fd, path, TAIL_LINES);
     if (tail.len == 0)
         return false;
     jr_buf_printf(page->out, "  last lines of %s:\n", stream);
@@ -200,7 +200,7 @@ static void print_node_logs(const struct jr_page *page, uint32_t node)
 /* Whether it stands beside the cause for having lost a peer. */
 static bool lost_its_peer(const struct jr_page *page, size_t i)
 {
-    const struct jr_report *report = page->report;
+    const struct jr_judgement *report = page->report;
     return report->ranks[i].lost_peer &&
            !report->ranks[report->causes[0]].lost_peer;
 }
@@ -213,7 +213,7 @@ static void print_follower(const struct jr_page *page, size_t i)
     if (page->report->ranks[i].error != NULL)
         jr_print_text(page, page->report->ranks[i].error);
     else
-        jr_words_end(page->out, &page->outcome->ranks[i]);
+        jr_words_rank_end(page->out, &page->outcome->ranks[i]);
     print_place(page, i, page->out->len - start);
 }
 
@@ -222,7 +222,7 @@ static void print_follower(const struct jr_page *page, size_t i)
 static size_t find_failed_together(const struct jr_page *page, bool lost,
                                    uint32_t *ret)
 {
-    const struct jr_report *report = page->report;
+    const struct jr_judgement *report = page->report;
     size_t count = 0;
     for (size_t i = 0; i < report->count; i++)
         if (report->ranks[i].state == JR_RANK_FAILED &&
@@ -305,7 +305,7 @@ static bool holds_something(const struct jr_page *page, const char *path)
 {
     JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
     if (path != NULL)
-        jr_left_tail(&tail, page->run_fd, path, 1);
+        jr_read_left_tail(&tail, page->run_fd, path, 1);
     return tail.len > 0;
 }
 
@@ -350,7 +350,7 @@ static void add_stopped_ranks(struct jr_buf *out, const struct jr_page *page,
         jr_buf_printf(out, "; %s needed SIGKILL", killed.data);
     if (crashed < page->report->count) {
         jr_buf_printf(out, "; rank %u ", jr_plan_of(page->plan, crashed)->rank);
-        jr_words_end(out, &page->outcome->ranks[crashed]);
+        jr_words_rank_end(out, &page->outcome->ranks[crashed]);
     }
     jr_buf_char(out, ')');
 }
@@ -359,7 +359,7 @@ static void add_stopped_ranks(struct jr_buf *out, const struct jr_page *page,
 static void add_first_end(struct jr_buf *out, const struct jr_page *page,
                           size_t count)
 {
-    size_t i = jr_report_first(page->report, JR_RANK_AFTER_FIRST_FAILURE);
+    size_t i = jr_judgement_first(page->report, JR_RANK_AFTER_FIRST_FAILURE);
     const char *error = page->report->ranks[i].error;
     jr_buf_str(out, ": ");
     if (count > 1)
@@ -367,13 +367,13 @@ static void add_first_end(struct jr_buf *out, const struct jr_page *page,
     if (page->outcome->ranks[i].end == JR_END_START && error != NULL)
         jr_buf_safe(out, error);
     else
-        jr_words_end(out, &page->outcome->ranks[i]);
+        jr_words_rank_end(out, &page->outcome->ranks[i]);
 }
 
 static void add_reason(struct jr_buf *out, const struct jr_page *page,
                        size_t count)
 {
-    size_t i = jr_report_first(page->report, JR_RANK_INCOMPLETE);
+    size_t i = jr_judgement_first(page->report, JR_RANK_INCOMPLETE);
     const char *reason = page->report->ranks[i].reason;
     if (reason == NULL)
         return;

@@ -46,7 +46,8 @@ static void print_node(struct jr_buf *out, const json_t *node)
     }
 }
 
-void jr_parts_print(struct jr_buf *out, const json_t *nodes, const char *before)
+void jr_multinode_print(struct jr_buf *out, const json_t *nodes,
+                        const char *before)
 {
     enum { MOST = 10 };
     size_t count = json_array_size(nodes), good = 0, told = 0;

@@ -14,14 +14,14 @@
 
 #include "base/banned.h"
 
-void jr_web_cell(const struct jr_web *web, const char *text)
+void jr_html_page_cell(const struct jr_html_page *web, const char *text)
 {
     jr_buf_str(web->out, "<td>");
     jr_html_text(web->out, text);
     jr_buf_str(web->out, "</td>");
 }
 
-void jr_web_seconds(const struct jr_web *web, uint64_t ns)
+void jr_html_page_seconds(const struct jr_html_page *web, uint64_t ns)
 {
     jr_buf_str(web->out, "<td class=\"n\">");
     if (ns > 0)
@@ -29,7 +29,7 @@ void jr_web_seconds(const struct jr_web *web, uint64_t ns)
     jr_buf_str(web->out, "</td>");
 }
 
-void jr_web_bytes(const struct jr_web *web, uint64_t bytes)
+void jr_html_page_bytes(const struct jr_html_page *web, uint64_t bytes)
 {
     jr_buf_str(web->out, "<td class=\"n\">");
     if (bytes > 0)
@@ -37,7 +37,8 @@ void jr_web_bytes(const struct jr_web *web, uint64_t bytes)
     jr_buf_str(web->out, "</td>");
 }
 
-void jr_web_open(const struct jr_web *web, const char *id, const char *title)
+void jr_html_page_open(const struct jr_html_page *web, const char *id,
+                       const char *title)
 {
     jr_buf_printf(web->out,
                   "<section id=\"%s\" aria-labelledby=\"%s-title\">\n"
@@ -45,12 +46,12 @@ void jr_web_open(const struct jr_web *web, const char *id, const char *title)
                   id, id, id, title);
 }
 
-void jr_web_close(const struct jr_web *web)
+void jr_html_page_close(const struct jr_html_page *web)
 {
     jr_buf_str(web->out, "</section>\n");
 }
 
-const char *jr_web_state(enum jr_rank_state state)
+const char *jr_html_page_state(enum jr_rank_state state)
 {
     static const char *const words[] = {
         [JR_RANK_SUCCEEDED] = "succeeded",
@@ -63,9 +64,10 @@ const char *jr_web_state(enum jr_rank_state state)
     return words[state];
 }
 
-static struct jr_page make_page(const struct jr_web *web, struct jr_buf *out)
+static struct jr_page make_page(const struct jr_html_page *web,
+                                struct jr_buf *out)
 {
-    const struct jr_past *past = web->past;
+    const struct jr_loaded_run *past = web->past;
     return (struct jr_page){
         .out = out,
         .report = &past->report,
@@ -78,7 +80,7 @@ static struct jr_page make_page(const struct jr_web *web, struct jr_buf *out)
 }
 
 /* One of the facts below the title. */
-static void add_fact(const struct jr_web *web, const char *name,
+static void add_fact(const struct jr_html_page *web, const char *name,
                      const char *text)
 {
     if (text == NULL || *text == '\0')
@@ -103,7 +105,7 @@ static void add_world_shape(struct jr_buf *out, const struct jr_plan *plan)
                   plan->nodes == 1 ? "" : "s");
 }
 
-static void add_facts(const struct jr_web *web)
+static void add_facts(const struct jr_html_page *web)
 {
     const struct jr_outcome *run = &web->past->outcome;
     const struct jr_plan *plan = &web->past->plan;
@@ -124,7 +126,7 @@ static void add_facts(const struct jr_web *web)
     jr_buf_str(web->out, "</dl>\n");
 }
 
-static void add_head(const struct jr_web *web)
+static void add_head(const struct jr_html_page *web)
 {
     const char *name = web->past->plan.name;
     const char *status = jr_run_status_word(web->past->report.status);
@@ -152,13 +154,13 @@ static void add_head(const struct jr_web *web)
 }
 
 /* What jobrun said at the end, in the same words. */
-static void add_account(const struct jr_web *web)
+static void add_account(const struct jr_html_page *web)
 {
     bool good = web->past->report.status == JR_RUN_SUCCEEDED;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_page page = make_page(web, &text);
     jr_print_account(&page);
-    jr_web_open(web, "cause", good ? "Outcome" : "Cause");
+    jr_html_page_open(web, "cause", good ? "Outcome" : "Cause");
     jr_buf_str(web->out, "<pre tabindex=\"0\">");
     jr_html_escape(web->out, text.data, text.len);
     jr_buf_str(web->out, "</pre>\n");
@@ -173,30 +175,31 @@ static void add_account(const struct jr_web *web)
             jr_buf_str(web->out, "</p>\n");
         }
     }
-    jr_web_close(web);
+    jr_html_page_close(web);
 }
 
-static void add_document(const struct jr_web *web)
+static void add_document(const struct jr_html_page *web)
 {
     add_head(web);
     jr_buf_str(web->out, "<main>\n");
     add_account(web);
-    jr_web_hang(web);
-    jr_web_time(web);
-    jr_web_results(web);
-    jr_web_mesh(web);
-    jr_web_ranks(web);
-    jr_web_usage(web);
-    jr_web_origin(web);
-    jr_web_place(web);
-    jr_web_files(web);
+    jr_html_page_hang(web);
+    jr_html_page_time(web);
+    jr_html_page_results(web);
+    jr_html_page_mesh(web);
+    jr_html_page_ranks(web);
+    jr_html_page_usage(web);
+    jr_html_page_origin(web);
+    jr_html_page_place(web);
+    jr_html_page_files(web);
     jr_buf_str(web->out, "</main>\n</body>\n</html>\n");
 }
 
-static int load_web_results(struct jr_past *past, int fd, const char *log_dir,
-                            const char *id, struct jr_error *err)
+static int load_web_results(struct jr_loaded_run *past, int fd,
+                            const char *log_dir, const char *id,
+                            struct jr_error *err)
 {
-    json_t *head = jr_folder_head(fd, "results.json");
+    json_t *head = jr_record_folder_head(fd, "results.json");
     bool there = head != NULL ||
                  faccessat(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     json_decref(head);
@@ -205,27 +208,27 @@ static int load_web_results(struct jr_past *past, int fd, const char *log_dir,
                             "%s has no results (jobrun show %s tells how it "
                             "stands)",
                             id, id);
-    return jr_past_load(past, fd, "results.json", log_dir, id, err);
+    return jr_loaded_run_load(past, fd, "results.json", log_dir, id, err);
 }
 
 int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
                      const struct jr_record_look *look, struct jr_error *err)
 {
-    JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
-    struct jr_past past;
+    JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
+    struct jr_loaded_run past;
     if (fd < 0 || load_web_results(&past, fd, log_dir, id, err) != 0)
         return -1;
-    json_t *run = jr_folder_json(fd, "run.json", NULL);
-    json_t *explain = jr_folder_json(fd, "explain.json", NULL);
-    struct jr_web web = {.out = out,
-                         .past = &past,
-                         .run = run,
-                         .explain = explain,
-                         .fd = fd,
-                         .base = look->base};
+    json_t *run = jr_record_folder_json(fd, "run.json", NULL);
+    json_t *explain = jr_record_folder_json(fd, "explain.json", NULL);
+    struct jr_html_page web = {.out = out,
+                               .past = &past,
+                               .run = run,
+                               .explain = explain,
+                               .fd = fd,
+                               .base = look->base};
     if (look->html) {
         if (json_object_get(past.json, "nodes") != NULL)
-            jr_parts_timeline(&web.timeline, fd);
+            jr_multinode_timeline(&web.timeline, fd);
         else
             jr_timeline_read(&web.timeline, fd);
         add_document(&web);
@@ -238,7 +241,7 @@ int jr_record_report(struct jr_buf *out, const char *log_dir, const char *id,
     }
     json_decref(explain);
     json_decref(run);
-    jr_past_release(&past);
+    jr_loaded_run_release(&past);
     return out->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
                        : 0;
 }

@@ -9,9 +9,9 @@
 #include "record/timeline.h"
 #include "report/html.h"
 
-struct jr_web {
+struct jr_html_page {
     struct jr_buf *out;
-    const struct jr_past *past;
+    const struct jr_loaded_run *past;
     const json_t *run;     /* run.json; NULL: unreadable */
     const json_t *explain; /* explain.json; NULL: the run kept none */
     struct jr_timeline timeline;
@@ -20,34 +20,35 @@ struct jr_web {
 };
 
 /* page_hang.c: of a run that hung, what the ranks were doing. */
-void jr_web_hang(const struct jr_web *web);
+void jr_html_page_hang(const struct jr_html_page *web);
 
 /* page_time.c: when each rank ran, drawn; and what happened, as a list. */
-void jr_web_time(const struct jr_web *web);
+void jr_html_page_time(const struct jr_html_page *web);
 
 /* page_ranks.c: the mesh, and what became of each rank. */
-void jr_web_mesh(const struct jr_web *web);
-void jr_web_ranks(const struct jr_web *web);
+void jr_html_page_mesh(const struct jr_html_page *web);
+void jr_html_page_ranks(const struct jr_html_page *web);
 
 /* page_result.c: what the ranks delivered, and what they used. */
-void jr_web_results(const struct jr_web *web);
-void jr_web_usage(const struct jr_web *web);
+void jr_html_page_results(const struct jr_html_page *web);
+void jr_html_page_usage(const struct jr_html_page *web);
 
 /* page_origin.c: where values came from, where it ran, and its files. */
-void jr_web_origin(const struct jr_web *web);
-void jr_web_place(const struct jr_web *web);
-void jr_web_files(const struct jr_web *web);
+void jr_html_page_origin(const struct jr_html_page *web);
+void jr_html_page_place(const struct jr_html_page *web);
+void jr_html_page_files(const struct jr_html_page *web);
 
 /* A cell of a table with text from outside, and one with a number. */
-void jr_web_cell(const struct jr_web *web, const char *text);
-void jr_web_seconds(const struct jr_web *web, uint64_t ns);
-void jr_web_bytes(const struct jr_web *web, uint64_t bytes);
+void jr_html_page_cell(const struct jr_html_page *web, const char *text);
+void jr_html_page_seconds(const struct jr_html_page *web, uint64_t ns);
+void jr_html_page_bytes(const struct jr_html_page *web, uint64_t bytes);
 
 /* The opening and the end of a part: <section id> and its <h2>. */
-void jr_web_open(const struct jr_web *web, const char *id, const char *title);
-void jr_web_close(const struct jr_web *web);
+void jr_html_page_open(const struct jr_html_page *web, const char *id,
+                       const char *title);
+void jr_html_page_close(const struct jr_html_page *web);
 
 /* A state as people read it: "after the first failure". */
-const char *jr_web_state(enum jr_rank_state state);
+const char *jr_html_page_state(enum jr_rank_state state);
 
 #endif

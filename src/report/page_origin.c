@@ -8,14 +8,15 @@
 
 #include "base/banned.h"
 
-static void add_place_number(const struct jr_web *web, const json_t *number)
+static void add_place_number(const struct jr_html_page *web,
+                             const json_t *number)
 {
     if (json_is_integer(number))
         jr_buf_printf(web->out, ":%lld", (long long)json_integer_value(number));
 }
 
 /* "train.yaml:3:12", "--set:7", or where else the value is from. */
-static void add_source(const struct jr_web *web, const json_t *row)
+static void add_source(const struct jr_html_page *web, const json_t *row)
 {
     const char *file = jr_json_get_str(row, "file");
     const char *detail = jr_json_get_str(row, "detail");
@@ -30,12 +31,12 @@ static void add_source(const struct jr_web *web, const json_t *row)
     jr_buf_str(web->out, "</td>");
 }
 
-void jr_web_origin(const struct jr_web *web)
+void jr_html_page_origin(const struct jr_html_page *web)
 {
     const json_t *rows = json_object_get(web->explain, "fields");
     if (json_array_size(rows) == 0)
         return;
-    jr_web_open(web, "origin", "Where each value came from");
+    jr_html_page_open(web, "origin", "Where each value came from");
     jr_buf_str(web->out,
                "<div class=\"wide\"><table>\n<caption>The spec as it was "
                "resolved</caption>\n<thead><tr><th scope=\"col\">field</th>"
@@ -46,31 +47,32 @@ void jr_web_origin(const struct jr_web *web)
         jr_buf_str(web->out, "<tr><th scope=\"row\">");
         jr_html_text(web->out, jr_json_get_str(row, "field"));
         jr_buf_str(web->out, "</th>");
-        jr_web_cell(web, jr_json_get_str(row, "value"));
+        jr_html_page_cell(web, jr_json_get_str(row, "value"));
         add_source(web, row);
-        jr_web_cell(web, jr_json_get_str(row, "rule"));
+        jr_html_page_cell(web, jr_json_get_str(row, "rule"));
         jr_buf_str(web->out, "</tr>\n");
     }
     jr_buf_str(web->out, "</tbody>\n</table></div>\n");
-    jr_web_close(web);
+    jr_html_page_close(web);
 }
 
-static void add_origin_row(const struct jr_web *web, const char *name,
+static void add_origin_row(const struct jr_html_page *web, const char *name,
                            const char *text)
 {
     if (text == NULL)
         return;
     jr_buf_printf(web->out, "<tr><th scope=\"row\">%s</th>", name);
-    jr_web_cell(web, text);
+    jr_html_page_cell(web, text);
     jr_buf_str(web->out, "</tr>\n");
 }
 
-static void add_key(const struct jr_web *web, const char *name, const char *key)
+static void add_key(const struct jr_html_page *web, const char *name,
+                    const char *key)
 {
     add_origin_row(web, name, jr_json_get_str(web->run, key));
 }
 
-static void add_commit_row(const struct jr_web *web)
+static void add_commit_row(const struct jr_html_page *web)
 {
     const json_t *git = json_object_get(web->run, "git");
     const char *commit = jr_json_get_str(git, "commit");
@@ -83,7 +85,7 @@ static void add_commit_row(const struct jr_web *web)
     add_origin_row(web, "git commit", text.data);
 }
 
-static void add_command_row(const struct jr_web *web)
+static void add_command_row(const struct jr_html_page *web)
 {
     const json_t *argv = json_object_get(web->run, "argv");
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -95,11 +97,11 @@ static void add_command_row(const struct jr_web *web)
     add_origin_row(web, "command", text.data);
 }
 
-void jr_web_place(const struct jr_web *web)
+void jr_html_page_place(const struct jr_html_page *web)
 {
     if (web->run == NULL)
         return;
-    jr_web_open(web, "place", "Environment");
+    jr_html_page_open(web, "place", "Environment");
     jr_buf_str(web->out, "<div class=\"wide\"><table>\n<caption>What ran, "
                          "where and with what</caption>\n<tbody>\n");
     add_command_row(web);
@@ -115,11 +117,11 @@ void jr_web_place(const struct jr_web *web)
     add_key(web, "architecture", "arch");
     add_key(web, "jobrun", "version");
     jr_buf_str(web->out, "</tbody>\n</table></div>\n");
-    jr_web_close(web);
+    jr_html_page_close(web);
 }
 
 /* The folders of a run in parts. */
-static void add_part_links(const struct jr_web *web)
+static void add_part_links(const struct jr_html_page *web)
 {
     size_t i = 0;
     const json_t *node = NULL;
@@ -135,7 +137,7 @@ static void add_part_links(const struct jr_web *web)
     }
 }
 
-void jr_web_files(const struct jr_web *web)
+void jr_html_page_files(const struct jr_html_page *web)
 {
     static const struct {
         const char *name, *text;
@@ -149,7 +151,7 @@ void jr_web_files(const struct jr_web *web)
         {"run.json", "the record of the run"},
         {"console.log", "what a detached run would have shown"},
     };
-    jr_web_open(web, "files", "Files");
+    jr_html_page_open(web, "files", "Files");
     jr_buf_str(web->out, "<ul>\n");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         if (faccessat(web->fd, files[i].name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
@@ -160,5 +162,5 @@ void jr_web_files(const struct jr_web *web)
     }
     add_part_links(web);
     jr_buf_str(web->out, "</ul>\n");
-    jr_web_close(web);
+    jr_html_page_close(web);
 }

@@ -12,17 +12,19 @@ enum {
     MOST_TOLD = 50 /* of those that went wrong, where there are more */
 };
 
-static void add_square(const struct jr_web *web, uint32_t i, const char *tag)
+static void add_square(const struct jr_html_page *web, uint32_t i,
+                       const char *tag)
 {
     enum jr_rank_state state = web->past->report.ranks[i].state;
     jr_buf_printf(web->out, "<%s class=\"%s\" title=\"%s\">%u%s</%s>", tag,
-                  jr_rank_state_word(state), jr_web_state(state),
+                  jr_rank_state_word(state), jr_html_page_state(state),
                   web->past->plan.ranks[i].rank,
                   state == JR_RANK_FAILED ? " ✕" : "", tag);
 }
 
 /* A row of the mesh: the ranks that differ on the model axis alone. */
-static void add_mesh_row(const struct jr_web *web, uint32_t from, uint32_t to)
+static void add_mesh_row(const struct jr_html_page *web, uint32_t from,
+                         uint32_t to)
 {
     const struct jr_plan *plan = &web->past->plan;
     const struct jr_plan_rank *rank = &plan->ranks[from];
@@ -41,7 +43,7 @@ static void add_mesh_row(const struct jr_web *web, uint32_t from, uint32_t to)
     jr_buf_str(web->out, "</tr>\n");
 }
 
-static void add_grid(const struct jr_web *web)
+static void add_grid(const struct jr_html_page *web)
 {
     const struct jr_plan *plan = &web->past->plan;
     uint32_t model = plan->axis_size[JR_AXIS_MODEL];
@@ -62,7 +64,7 @@ static void add_grid(const struct jr_web *web)
 }
 
 /* One axis: the place says nothing, the number of a rank is its place. */
-static void add_rank_cells(const struct jr_web *web)
+static void add_rank_cells(const struct jr_html_page *web)
 {
     jr_buf_str(web->out, "<ul class=\"cells\">");
     for (uint32_t i = 0; i < web->past->plan.count; i++)
@@ -70,13 +72,13 @@ static void add_rank_cells(const struct jr_web *web)
     jr_buf_str(web->out, "</ul>\n");
 }
 
-void jr_web_mesh(const struct jr_web *web)
+void jr_html_page_mesh(const struct jr_html_page *web)
 {
     const struct jr_plan *plan = &web->past->plan;
     if (plan->count < 2)
         return;
     bool folded = plan->count > MOST_PLACES;
-    jr_web_open(web, "mesh", "Mesh");
+    jr_html_page_open(web, "mesh", "Mesh");
     if (folded)
         jr_buf_printf(web->out,
                       "<details><summary>The places of %u ranks"
@@ -89,14 +91,14 @@ void jr_web_mesh(const struct jr_web *web)
         add_rank_cells(web);
     if (folded)
         jr_buf_str(web->out, "</details>\n");
-    jr_web_close(web);
+    jr_html_page_close(web);
 }
 
-static void add_end_cell(const struct jr_web *web, uint32_t i)
+static void add_end_cell(const struct jr_html_page *web, uint32_t i)
 {
-    const struct jr_rank_report *verdict = &web->past->report.ranks[i];
+    const struct jr_rank_judgement *verdict = &web->past->report.ranks[i];
     JR_BUF_CLEANUP struct jr_buf end = JR_BUF_INIT;
-    jr_words_end(&end, &web->past->outcome.ranks[i]);
+    jr_words_rank_end(&end, &web->past->outcome.ranks[i]);
     const char *why =
         verdict->reason != NULL ? verdict->reason : verdict->error;
     jr_buf_str(web->out, "<td>");
@@ -109,7 +111,7 @@ static void add_end_cell(const struct jr_web *web, uint32_t i)
     jr_buf_str(web->out, "</td>");
 }
 
-static void add_where(const struct jr_web *web, uint32_t i)
+static void add_where(const struct jr_html_page *web, uint32_t i)
 {
     const struct jr_plan *plan = &web->past->plan;
     const struct jr_plan_rank *rank = &plan->ranks[i];
@@ -130,7 +132,7 @@ static void add_where(const struct jr_web *web, uint32_t i)
 }
 
 /* A log beneath the run folder can be followed; one elsewhere is named. */
-static void add_log_link(const struct jr_web *web, const char *path,
+static void add_log_link(const struct jr_html_page *web, const char *path,
                          const char *label)
 {
     if (path == NULL)
@@ -142,21 +144,21 @@ static void add_log_link(const struct jr_web *web, const char *path,
     jr_buf_char(web->out, ' ');
 }
 
-static void add_rank_table_row(const struct jr_web *web, uint32_t i)
+static void add_rank_table_row(const struct jr_html_page *web, uint32_t i)
 {
     const struct jr_plan_rank *rank = &web->past->plan.ranks[i];
     const struct jr_rank_outcome *end = &web->past->outcome.ranks[i];
-    const struct jr_rank_report *verdict = &web->past->report.ranks[i];
+    const struct jr_rank_judgement *verdict = &web->past->report.ranks[i];
     jr_buf_printf(web->out,
                   "<tr><th scope=\"row\">%u</th><td><i class=\"%s\"></i>%s"
                   "</td>",
                   rank->rank, jr_rank_state_word(verdict->state),
-                  jr_web_state(verdict->state));
+                  jr_html_page_state(verdict->state));
     add_end_cell(web, i);
     add_where(web, i);
-    jr_web_seconds(web, end->ended_ns);
-    jr_web_seconds(web, end->cpu_ns);
-    jr_web_bytes(web, end->max_rss_bytes);
+    jr_html_page_seconds(web, end->ended_ns);
+    jr_html_page_seconds(web, end->cpu_ns);
+    jr_html_page_bytes(web, end->max_rss_bytes);
     jr_buf_str(web->out, "<td>");
     if (end->pid != 0) {
         add_log_link(web, rank->out_path, "stdout");
@@ -174,10 +176,10 @@ static bool did_rank_go_wrong(enum jr_rank_state state)
 }
 
 /* A table of all ranks, or of those that went wrong. */
-static void add_rank_table(const struct jr_web *web, bool all,
+static void add_rank_table(const struct jr_html_page *web, bool all,
                            const char *caption)
 {
-    const struct jr_past *past = web->past;
+    const struct jr_loaded_run *past = web->past;
     jr_buf_printf(web->out,
                   "<div class=\"wide\"><table>\n<caption>%s</caption>\n<thead>"
                   "<tr><th scope=\"col\">rank</th><th scope=\"col\">state</th>"
@@ -195,7 +197,7 @@ static void add_rank_table(const struct jr_web *web, bool all,
     jr_buf_str(web->out, "</tbody>\n</table></div>\n");
 }
 
-static uint32_t count_wrong_ranks(const struct jr_past *past)
+static uint32_t count_wrong_ranks(const struct jr_loaded_run *past)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < past->plan.count; i++)
@@ -203,13 +205,13 @@ static uint32_t count_wrong_ranks(const struct jr_past *past)
     return count;
 }
 
-void jr_web_ranks(const struct jr_web *web)
+void jr_html_page_ranks(const struct jr_html_page *web)
 {
-    const struct jr_past *past = web->past;
+    const struct jr_loaded_run *past = web->past;
     uint32_t wrong = count_wrong_ranks(past);
     if (past->plan.count == 0)
         return;
-    jr_web_open(web, "ranks", "Ranks");
+    jr_html_page_open(web, "ranks", "Ranks");
     if (past->plan.count <= MOST_OPEN) {
         add_rank_table(web, true, "All ranks");
     } else {
@@ -223,5 +225,5 @@ void jr_web_ranks(const struct jr_web *web)
         add_rank_table(web, true, "All ranks");
         jr_buf_str(web->out, "</details>\n");
     }
-    jr_web_close(web);
+    jr_html_page_close(web);
 }

@@ -29,7 +29,7 @@ static void add_field_name(struct fields *fields, const char *name)
         fields->left_out++;
 }
 
-static struct fields find_fields(const struct jr_report *report)
+static struct fields find_fields(const struct jr_judgement *report)
 {
     struct fields fields = {.count = 0};
     const char *name = NULL;
@@ -41,9 +41,9 @@ static struct fields find_fields(const struct jr_report *report)
     return fields;
 }
 
-static void plot_field(const struct jr_web *web, const char *name)
+static void plot_field(const struct jr_html_page *web, const char *name)
 {
-    const struct jr_report *report = &web->past->report;
+    const struct jr_judgement *report = &web->past->report;
     JR_FREE double *values = calloc(report->count + 1, sizeof *values);
     for (size_t i = 0; values != NULL && i < report->count; i++) {
         json_t *value = json_object_get(report->ranks[i].result, name);
@@ -53,7 +53,7 @@ static void plot_field(const struct jr_web *web, const char *name)
         jr_html_plot(web->out, "value by rank", values, report->count);
 }
 
-static size_t count_field(const struct jr_report *report, const char *name)
+static size_t count_field(const struct jr_judgement *report, const char *name)
 {
     size_t count = 0;
     for (size_t i = 0; i < report->count; i++)
@@ -61,10 +61,10 @@ static size_t count_field(const struct jr_report *report, const char *name)
     return count;
 }
 
-static void add_field_table(const struct jr_web *web,
+static void add_field_table(const struct jr_html_page *web,
                             const struct fields *fields)
 {
-    const struct jr_report *report = &web->past->report;
+    const struct jr_judgement *report = &web->past->report;
     jr_buf_str(web->out,
                "<div class=\"wide\"><table>\n<caption>What the ranks delivered"
                "</caption>\n<thead><tr><th scope=\"col\">field</th>"
@@ -77,7 +77,7 @@ static void add_field_table(const struct jr_web *web,
         jr_html_text(web->out, fields->names[i]);
         jr_buf_printf(web->out, "</th><td class=\"n\">%zu of %zu</td>",
                       count_field(report, fields->names[i]), report->count);
-        jr_web_cell(web, value.data);
+        jr_html_page_cell(web, value.data);
         jr_buf_str(web->out, "<td>");
         plot_field(web, fields->names[i]);
         jr_buf_str(web->out, "</td></tr>\n");
@@ -88,17 +88,17 @@ static void add_field_table(const struct jr_web *web,
                              "of them.</p>\n");
 }
 
-static void add_value_cell(const struct jr_web *web, const json_t *value)
+static void add_value_cell(const struct jr_html_page *web, const json_t *value)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     if (value != NULL)
         jr_judge_quote(&text, value);
     else
         jr_buf_str(&text, "—");
-    jr_web_cell(web, text.data);
+    jr_html_page_cell(web, text.data);
 }
 
-static void add_result_row(const struct jr_web *web,
+static void add_result_row(const struct jr_html_page *web,
                            const struct fields *fields, size_t i)
 {
     const json_t *result = web->past->report.ranks[i].result;
@@ -112,10 +112,10 @@ static void add_result_row(const struct jr_web *web,
 }
 
 /* Each rank's own values: asked for, where there are many. */
-static void add_result_table(const struct jr_web *web,
+static void add_result_table(const struct jr_html_page *web,
                              const struct fields *fields)
 {
-    const struct jr_report *report = &web->past->report;
+    const struct jr_judgement *report = &web->past->report;
     jr_buf_printf(web->out,
                   "<details%s><summary>Results of each rank</summary>\n"
                   "<div class=\"wide\"><table>\n<caption>Results by rank"
@@ -134,27 +134,27 @@ static void add_result_table(const struct jr_web *web,
     jr_buf_str(web->out, "</tbody>\n</table></div></details>\n");
 }
 
-void jr_web_results(const struct jr_web *web)
+void jr_html_page_results(const struct jr_html_page *web)
 {
-    const struct jr_report *report = &web->past->report;
+    const struct jr_judgement *report = &web->past->report;
     struct fields fields = find_fields(report);
     size_t delivered = 0;
     for (size_t i = 0; i < report->count; i++)
         delivered += report->ranks[i].result != NULL;
     if (delivered == 0)
         return;
-    jr_web_open(web, "results", "Results");
+    jr_html_page_open(web, "results", "Results");
     if (fields.count > 0)
         add_field_table(web, &fields);
     add_result_table(web, &fields);
-    jr_web_close(web);
+    jr_html_page_close(web);
 }
 
 /* One thing that ranks use. */
 struct usage {
     const char *name;
     double (*value)(const struct jr_rank_outcome *rank);
-    void (*cell)(const struct jr_web *web, uint64_t value);
+    void (*cell)(const struct jr_html_page *web, uint64_t value);
 };
 
 static double end_ns_of(const struct jr_rank_outcome *rank)
@@ -178,9 +178,9 @@ static int compare_reals_at(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-static void add_usage(const struct jr_web *web, const struct usage *usage)
+static void add_usage(const struct jr_html_page *web, const struct usage *usage)
 {
-    const struct jr_past *past = web->past;
+    const struct jr_loaded_run *past = web->past;
     size_t count = 0, most = 0;
     JR_FREE double *values = calloc(past->plan.count + 1, sizeof *values);
     JR_FREE double *sorted = calloc(past->plan.count + 1, sizeof *sorted);
@@ -205,16 +205,16 @@ static void add_usage(const struct jr_web *web, const struct usage *usage)
     jr_buf_str(web->out, "</td></tr>\n");
 }
 
-void jr_web_usage(const struct jr_web *web)
+void jr_html_page_usage(const struct jr_html_page *web)
 {
     static const struct usage usages[] = {
-        {"time", end_ns_of, jr_web_seconds},
-        {"processor time", processor_ns_of, jr_web_seconds},
-        {"peak memory", memory_bytes_of, jr_web_bytes},
+        {"time", end_ns_of, jr_html_page_seconds},
+        {"processor time", processor_ns_of, jr_html_page_seconds},
+        {"peak memory", memory_bytes_of, jr_html_page_bytes},
     };
     if (web->past->plan.count == 0)
         return;
-    jr_web_open(web, "usage", "Resources");
+    jr_html_page_open(web, "usage", "Resources");
     jr_buf_str(web->out,
                "<div class=\"wide\"><table>\n<caption>What the ranks used"
                "</caption>\n<thead><tr><td></td><th scope=\"col\" class=\"n\">"
@@ -225,5 +225,5 @@ void jr_web_usage(const struct jr_web *web)
     for (size_t i = 0; i < sizeof usages / sizeof *usages; i++)
         add_usage(web, &usages[i]);
     jr_buf_str(web->out, "</tbody>\n</table></div>\n");
-    jr_web_close(web);
+    jr_html_page_close(web);
 }

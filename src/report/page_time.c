@@ -18,7 +18,7 @@ enum {
 
 /* How ranks become rows. */
 struct chart {
-    const struct jr_web *web;
+    const struct jr_html_page *web;
     double width; /* seconds */
     uint32_t first, rows, per_row;
     uint32_t height; /* of a row */
@@ -26,7 +26,7 @@ struct chart {
     bool again;      /* there were earlier attempts */
 };
 
-static struct chart make_chart(const struct jr_web *web)
+static struct chart make_chart(const struct jr_html_page *web)
 {
     const struct jr_plan *plan = &web->past->plan;
     struct chart chart = {.web = web, .per_row = 1};
@@ -107,7 +107,7 @@ static uint32_t rank_index(const struct chart *chart, uint32_t rank)
 /* Failures come last, to lie above what else is in their rows. */
 static void add_lives(const struct chart *chart, bool failed)
 {
-    const struct jr_web *web = chart->web;
+    const struct jr_html_page *web = chart->web;
     for (size_t n = 0; n < web->timeline.span_count; n++) {
         const struct jr_stretch *life = &web->timeline.spans[n];
         uint32_t i = rank_index(chart, life->rank);
@@ -154,12 +154,12 @@ static void add_ticks(const struct chart *chart)
 }
 
 /* The states that ranks ended in, as the legend of the colours. */
-static void add_legend(const struct jr_web *web)
+static void add_legend(const struct jr_html_page *web)
 {
     static const enum jr_rank_state order[] = {
         JR_RANK_FAILED,  JR_RANK_AFTER_FIRST_FAILURE, JR_RANK_INCOMPLETE,
         JR_RANK_STOPPED, JR_RANK_NOT_STARTED,         JR_RANK_SUCCEEDED};
-    const struct jr_past *past = web->past;
+    const struct jr_loaded_run *past = web->past;
     JR_FREE uint32_t *ranks = calloc(past->plan.count + 1, sizeof *ranks);
     jr_buf_str(web->out, "<ul class=\"legend\">\n");
     for (size_t k = 0; ranks != NULL && k < sizeof order / sizeof *order; k++) {
@@ -170,7 +170,8 @@ static void add_legend(const struct jr_web *web)
         if (count == 0)
             continue;
         jr_buf_printf(web->out, "<li><i class=\"%s\"></i>%s: ",
-                      jr_rank_state_word(order[k]), jr_web_state(order[k]));
+                      jr_rank_state_word(order[k]),
+                      jr_html_page_state(order[k]));
         jr_words_ranks(web->out, ranks, count);
         jr_buf_str(web->out, "</li>\n");
     }
@@ -205,7 +206,7 @@ static void add_chart(const struct chart *chart)
 }
 
 /* Everything in events.jsonl that is no rank's own start and end. */
-static void add_moments(const struct jr_web *web)
+static void add_moments(const struct jr_html_page *web)
 {
     const struct jr_timeline *timeline = &web->timeline;
     size_t skip = timeline->moment_count > MOST_TOLD
@@ -224,23 +225,23 @@ static void add_moments(const struct jr_web *web)
     for (size_t i = skip; i < timeline->moment_count; i++) {
         const struct jr_moment *moment = &timeline->moments[i];
         jr_buf_str(web->out, "<tr>");
-        jr_web_seconds(web, jr_clock_ns_of(moment->at) + 1);
-        jr_web_cell(web, moment->told);
-        jr_web_cell(web, moment->text);
+        jr_html_page_seconds(web, jr_clock_ns_of(moment->at) + 1);
+        jr_html_page_cell(web, moment->told);
+        jr_html_page_cell(web, moment->text);
         jr_buf_str(web->out, "</tr>\n");
     }
     jr_buf_str(web->out, "</tbody>\n</table>\n");
 }
 
-void jr_web_time(const struct jr_web *web)
+void jr_html_page_time(const struct jr_html_page *web)
 {
     struct chart chart = make_chart(web);
     if (chart.rows == 0)
         return;
-    jr_web_open(web, "timeline", "Timeline");
+    jr_html_page_open(web, "timeline", "Timeline");
     add_legend(web);
     if (web->timeline.span_count > 0)
         add_chart(&chart);
     add_moments(web);
-    jr_web_close(web);
+    jr_html_page_close(web);
 }

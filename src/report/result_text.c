@@ -61,7 +61,7 @@ static void add_field_range(struct jr_buf *out, const struct field *field,
     }
 }
 
-static struct field gather_field(const struct jr_report *report,
+static struct field gather_field(const struct jr_judgement *report,
                                  const char *name)
 {
     struct field field = {.name = name};
@@ -73,7 +73,7 @@ static struct field gather_field(const struct jr_report *report,
     return field;
 }
 
-void jr_print_field(struct jr_buf *out, const struct jr_report *report,
+void jr_print_field(struct jr_buf *out, const struct jr_judgement *report,
                     const char *name)
 {
     struct field field = gather_field(report, name);
@@ -81,7 +81,7 @@ void jr_print_field(struct jr_buf *out, const struct jr_report *report,
         add_field_range(out, &field, true);
 }
 
-json_t *jr_print_first_result(const struct jr_report *report)
+json_t *jr_print_first_result(const struct jr_judgement *report)
 {
     for (size_t i = 0; i < report->count; i++)
         if (json_is_object(report->ranks[i].result))

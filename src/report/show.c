@@ -22,8 +22,8 @@
 
 enum { SHOWN_RANKS = 16 };
 
-static void show_results(struct jr_buf *out, const struct jr_past *past, int fd,
-                         const struct jr_record_view *view)
+static void show_results(struct jr_buf *out, const struct jr_loaded_run *past,
+                         int fd, const struct jr_record_view *view)
 {
     struct jr_page page = {
         .out = out,
@@ -52,7 +52,7 @@ static void add_escaped(struct jr_buf *out, const json_t *object,
 static void show_pause(struct jr_buf *out, int fd)
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
-    jr_left_tail(&line, fd, "events.jsonl", 1);
+    jr_read_left_tail(&line, fd, "events.jsonl", 1);
     struct jr_event event;
     if (!jr_event_read(&event, line.data, line.len) ||
         event.name != JR_EVENT_ATTEMPT_FAILED)
@@ -81,21 +81,21 @@ static void show_run_parts(struct jr_buf *out, const json_t *run,
                            const char *run_dir, int fd)
 {
     const char *name = strrchr(run_dir, '/');
-    const struct jr_parts_look look = {"  ", name == NULL ? run_dir : name + 1,
-                                       run_dir, false};
-    struct jr_parts parts;
-    jr_parts_find(&parts, fd);
-    json_t *nodes = jr_parts_nodes(fd, &parts);
-    add_standing(out, run, jr_folder_standing(run));
+    const struct jr_multinode_look look = {
+        "  ", name == NULL ? run_dir : name + 1, run_dir, false};
+    struct jr_multinode parts;
+    jr_multinode_find(&parts, fd);
+    json_t *nodes = jr_multinode_nodes(fd, &parts);
+    add_standing(out, run, jr_record_folder_standing(run));
     jr_buf_printf(out, ": %zu of %zu nodes are here\n", parts.count,
                   json_array_size(nodes));
-    jr_parts_print(out, nodes, look.before);
-    jr_parts_unlike(out, nodes, &look);
+    jr_multinode_print(out, nodes, look.before);
+    jr_multinode_unlike(out, nodes, &look);
     jr_buf_str(out, "  ");
     jr_buf_safe(out, run_dir);
     jr_buf_char(out, '\n');
     json_decref(nodes);
-    jr_parts_release(&parts);
+    jr_multinode_release(&parts);
 }
 
 /* By job control, or by whoever sent it a SIGSTOP. */
@@ -110,21 +110,22 @@ static void show_suspended(struct jr_buf *out, const json_t *run)
 /* How a run without results stands. */
 static const char *unfinished_standing(const json_t *run, int fd)
 {
-    const char *standing = jr_folder_standing(run);
+    const char *standing = jr_record_folder_standing(run);
     bool lost = strcmp(standing, "lost") == 0;
     /* Its other process is about to complete it. */
-    return lost && jr_folder_companion(fd, run) != 0 ? "running" : standing;
+    return lost && jr_record_folder_companion(fd, run) != 0 ? "running"
+                                                            : standing;
 }
 
 /* The processes of the ranks, the first of them where there are many. */
 static void show_ranks(struct jr_buf *out, const char *log_dir, const char *id)
 {
-    struct jr_crew crew;
-    if (jr_crew_open(&crew, log_dir, id, 0, NULL) != 0)
+    struct jr_live_ranks crew;
+    if (jr_live_ranks_open(&crew, log_dir, id, 0, NULL) != 0)
         return;
     size_t shown = crew.count < SHOWN_RANKS ? crew.count : SHOWN_RANKS;
     for (size_t i = 0; i < shown; i++) {
-        const struct jr_crew_rank *rank = &crew.items[i];
+        const struct jr_live_rank *rank = &crew.items[i];
         jr_buf_printf(out, "\n  rank %u   ", rank->rank);
         if (rank->pid == 0)
             jr_buf_str(out, "not started");
@@ -134,7 +135,7 @@ static void show_ranks(struct jr_buf *out, const char *log_dir, const char *id)
     }
     if (crew.count > shown)
         jr_buf_printf(out, "\n  and %zu more (jobrun top)", crew.count - shown);
-    jr_crew_close(&crew);
+    jr_live_ranks_close(&crew);
 }
 
 /* A run without results: it runs, or whoever ran it is gone. */
@@ -150,7 +151,7 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
     add_escaped(out, run, "host");
     if (strcmp(standing, "lost") == 0)
         jr_buf_str(out, " is gone and left no results");
-    if (jr_folder_is_contained(run))
+    if (jr_record_folder_is_contained(run))
         jr_buf_str(out, ", in another PID namespace (a container), where alone "
                         "it can be seen");
     if (strcmp(standing, "running") == 0) {
@@ -168,20 +169,21 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
 int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
                    const struct jr_record_view *view, struct jr_error *err)
 {
-    JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
+    JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
     JR_BUF_CLEANUP struct jr_buf run_dir = JR_BUF_INIT, name = JR_BUF_INIT;
-    if (fd < 0 || jr_folder_results(&name, fd, id, view->attempt, err) != 0)
+    if (fd < 0 ||
+        jr_record_folder_results(&name, fd, id, view->attempt, err) != 0)
         return -1;
     jr_buf_printf(&run_dir, "%s/%s", log_dir, id);
-    struct jr_past past;
+    struct jr_loaded_run past;
     struct jr_error missing = {0};
     if (!run_dir.failed &&
-        jr_past_load(&past, fd, name.data, log_dir, id, &missing) == 0) {
+        jr_loaded_run_load(&past, fd, name.data, log_dir, id, &missing) == 0) {
         show_results(out, &past, fd, view);
-        jr_past_release(&past);
+        jr_loaded_run_release(&past);
         return 0;
     }
-    json_t *run = jr_folder_json(fd, "run.json", err);
+    json_t *run = jr_record_folder_json(fd, "run.json", err);
     if (run == NULL)
         return -1;
     if (json_object_get(run, "part") != NULL)
@@ -203,7 +205,7 @@ static void add_printed_json(struct jr_buf *out, json_t *json)
 static int add_live(struct jr_buf *out, int fd, const char *log_dir,
                     const char *id, struct jr_error *err)
 {
-    json_t *run = jr_folder_json(fd, "run.json", err);
+    json_t *run = jr_record_folder_json(fd, "run.json", err);
     json_t *live = run == NULL
                        ? NULL
                        : jr_live_results(log_dir, id, run,
@@ -217,17 +219,17 @@ static int add_live(struct jr_buf *out, int fd, const char *log_dir,
 int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
                       const uint32_t *attempt, struct jr_error *err)
 {
-    JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
+    JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
-    if (fd < 0 || jr_folder_results(&name, fd, id, attempt, err) != 0)
+    if (fd < 0 || jr_record_folder_results(&name, fd, id, attempt, err) != 0)
         return -1;
-    if (!jr_parts_are(fd) && attempt == NULL &&
+    if (!jr_multinode_are(fd) && attempt == NULL &&
         faccessat(fd, name.data, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
         return add_live(out, fd, log_dir, id, err);
-    if (!jr_parts_are(fd))
-        return jr_left_read(out, fd, name.data, jr_folder_most(fd, name.data),
-                            err);
-    json_t *joined = jr_folder_json(fd, name.data, err);
+    if (!jr_multinode_are(fd))
+        return jr_read_left_read(out, fd, name.data,
+                                 jr_record_folder_most(fd, name.data), err);
+    json_t *joined = jr_record_folder_json(fd, name.data, err);
     if (joined == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "%s has no results while a node of it goes on "
@@ -267,15 +269,15 @@ static void add_ends(struct jr_record_logs *logs, int fd)
     static const char name[] = "results.json";
     struct jr_arena *arena = &logs->arena;
     struct jr_strv ends = {0};
-    struct jr_parts parts;
-    jr_parts_find(&parts, fd);
+    struct jr_multinode parts;
+    jr_multinode_find(&parts, fd);
     for (size_t i = 0; i < parts.count; i++)
         jr_strv_push(
             &ends, arena,
             jr_arena_printf(arena, JR_NODE_DIR "/%s", parts.nodes[i], name));
     if (parts.count == 0)
         jr_strv_push(&ends, arena, jr_arena_strdup(arena, name));
-    jr_parts_release(&parts);
+    jr_multinode_release(&parts);
     logs->ends = ends.items;
 }
 
@@ -284,14 +286,14 @@ int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir,
                         struct jr_error *err)
 {
     struct jr_record_logs logs = JR_RECORD_LOGS_INIT;
-    JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
+    JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
-    if (fd < 0 || jr_folder_results(&name, fd, id, attempt, err) != 0)
+    if (fd < 0 || jr_record_folder_results(&name, fd, id, attempt, err) != 0)
         return -1;
-    json_t *file = jr_folder_json(fd, name.data, NULL);
+    json_t *file = jr_record_folder_json(fd, name.data, NULL);
     logs.finished = file != NULL;
     if (file == NULL)
-        file = jr_folder_json(fd, "plan.json", err);
+        file = jr_record_folder_json(fd, "plan.json", err);
     if (file == NULL)
         return -1;
     const json_t *ranks = json_object_get(file, "ranks");

@@ -21,8 +21,8 @@
 static const long INTERVAL_NS = 500000000;
 
 /* What hung left in the folder of its last attempt. */
-static void add_saved_stacks(json_t *list, const struct jr_past *past, int fd,
-                             const struct jr_set *ranks)
+static void add_saved_stacks(json_t *list, const struct jr_loaded_run *past,
+                             int fd, const struct jr_set *ranks)
 {
     for (size_t i = 0; i < past->plan.count; i++) {
         const struct jr_plan_rank *rank = &past->plan.ranks[i];
@@ -30,7 +30,7 @@ static void add_saved_stacks(json_t *list, const struct jr_past *past, int fd,
         (void)snprintf(path, sizeof path, "%s/hang.json", rank->dir);
         json_t *hung = NULL;
         if (jr_set_has(ranks, rank->rank))
-            hung = jr_folder_json(fd, path, NULL);
+            hung = jr_record_folder_json(fd, path, NULL);
         if (hung != NULL)
             jr_json_append(list, hung);
     }
@@ -40,39 +40,42 @@ static json_t *saved_stacks(const char *log_dir, const char *id,
                             const struct jr_stacks_view *view,
                             struct jr_error *err)
 {
-    struct jr_past past;
+    struct jr_loaded_run past;
     JR_BUF_CLEANUP struct jr_buf name = JR_BUF_INIT;
-    JR_CLOSE int fd = jr_folder_open(log_dir, id, err);
-    if (fd < 0 || jr_folder_results(&name, fd, id, view->attempt, err) != 0 ||
-        jr_past_load(&past, fd, name.data, log_dir, id, err) != 0)
+    JR_CLOSE int fd = jr_record_folder_open(log_dir, id, err);
+    if (fd < 0 ||
+        jr_record_folder_results(&name, fd, id, view->attempt, err) != 0 ||
+        jr_loaded_run_load(&past, fd, name.data, log_dir, id, err) != 0)
         return NULL;
     json_t *list = json_array();
     add_saved_stacks(list, &past, fd, view->ranks);
-    jr_past_release(&past);
+    jr_loaded_run_release(&past);
     return list;
 }
 
 /* One look at all ranks: `probes` has one for each of the crew. */
-static void probe_ranks(const struct jr_crew *crew, const struct jr_set *ranks,
-                        struct jr_probe *probes)
+static void probe_ranks(const struct jr_live_ranks *crew,
+                        const struct jr_set *ranks,
+                        struct jr_process_probe *probes)
 {
     size_t count = 0;
     struct jr_proc *all = jr_proc_all(&count);
     for (size_t i = 0; all != NULL && i < crew->count; i++) {
-        const struct jr_crew_rank *rank = &crew->items[i];
+        const struct jr_live_rank *rank = &crew->items[i];
         if (jr_set_has(ranks, rank->rank) &&
-            jr_crew_lives(crew, rank, all, count))
-            jr_probe_read(&probes[i], all, count, rank->pid);
+            jr_live_ranks_lives(crew, rank, all, count))
+            jr_process_probe_read(&probes[i], all, count, rank->pid);
     }
     free(all);
 }
 
-static json_t *probe_evidence(const struct jr_crew *crew, size_t i,
-                              const struct jr_probe *now,
-                              const struct jr_probe *before, uint64_t took_ns)
+static json_t *probe_evidence(const struct jr_live_ranks *crew, size_t i,
+                              const struct jr_process_probe *now,
+                              const struct jr_process_probe *before,
+                              uint64_t took_ns)
 {
-    const struct jr_crew_rank *rank = &crew->items[i];
-    double silence = jr_crew_silence(crew, rank);
+    const struct jr_live_rank *rank = &crew->items[i];
+    double silence = jr_live_ranks_silence(crew, rank);
     json_t *object = json_object();
     char time[32];
     jr_clock_rfc3339(time, jr_clock_wall_ns());
@@ -85,16 +88,18 @@ static json_t *probe_evidence(const struct jr_crew *crew, size_t i,
     jr_json_set_real(object, "interval_seconds",
                      (double)(took_ns / 1000000) / 1e3);
     jr_json_set_real(object, "cpu_seconds",
-                     (double)(jr_probe_used(now, before) / 1000000) / 1e3);
-    jr_json_set(object, "processes", jr_probe_json(now, before));
+                     (double)(jr_process_probe_used(now, before) / 1000000) /
+                         1e3);
+    jr_json_set(object, "processes", jr_process_probe_json(now, before));
     return object;
 }
 
-static json_t *live_stacks(const struct jr_crew *crew,
+static json_t *live_stacks(const struct jr_live_ranks *crew,
                            const struct jr_set *ranks)
 {
-    JR_FREE struct jr_probe *before = calloc(crew->count + 1, sizeof *before);
-    JR_FREE struct jr_probe *now = calloc(crew->count + 1, sizeof *now);
+    JR_FREE struct jr_process_probe *before =
+        calloc(crew->count + 1, sizeof *before);
+    JR_FREE struct jr_process_probe *now = calloc(crew->count + 1, sizeof *now);
     if (before == NULL || now == NULL)
         return NULL;
     json_t *list = json_array();
@@ -107,8 +112,8 @@ static json_t *live_stacks(const struct jr_crew *crew,
         if (now[i].count > 0 && before[i].count > 0)
             jr_json_append(list,
                            probe_evidence(crew, i, &now[i], &before[i], took));
-        jr_probe_release(&before[i]);
-        jr_probe_release(&now[i]);
+        jr_process_probe_release(&before[i]);
+        jr_process_probe_release(&now[i]);
     }
     return list;
 }
@@ -118,7 +123,7 @@ static json_t *collect_stacks(const char *log_dir, const char *id,
                               struct jr_error *err)
 {
     struct jr_live live;
-    struct jr_crew crew;
+    struct jr_live_ranks crew;
     if (jr_live_open(&live, log_dir, id, err) != 0)
         return NULL;
     enum jr_standing standing = live.standing;
@@ -132,12 +137,12 @@ static json_t *collect_stacks(const char *log_dir, const char *id,
                            id);
         return NULL;
     }
-    if (jr_crew_open(&crew, log_dir, id, guard, err) != 0)
+    if (jr_live_ranks_open(&crew, log_dir, id, guard, err) != 0)
         return NULL;
     json_t *list = live_stacks(&crew, view->ranks);
     if (list == NULL)
         (void)jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    jr_crew_close(&crew);
+    jr_live_ranks_close(&crew);
     return list;
 }
 
@@ -146,7 +151,7 @@ json_t *jr_stacks_of(const char *log_dir, const char *id,
                      const struct jr_stacks_view *view, struct jr_error *err)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_strv ids = jr_parts_ids(&arena, log_dir, id);
+    struct jr_strv ids = jr_multinode_ids(&arena, log_dir, id);
     json_t *all = NULL;
     for (size_t i = 0; i < ids.count; i++) {
         json_t *list = collect_stacks(log_dir, ids.items[i], view, err);
@@ -164,5 +169,5 @@ json_t *jr_stacks_of(const char *log_dir, const char *id,
 void jr_stacks_print(struct jr_buf *out, const json_t *stacks)
 {
     for (size_t i = 0; i < json_array_size(stacks); i++)
-        jr_doing_stacks(out, json_array_get(stacks, i));
+        jr_thread_state_stacks(out, json_array_get(stacks, i));
 }

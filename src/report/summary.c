@@ -17,7 +17,7 @@ enum { MOST_REASONS = 10, MOST_ATTEMPTS = 8 };
 
 static void print_reasons(const struct jr_page *page)
 {
-    const struct jr_report *report = page->report;
+    const struct jr_judgement *report = page->report;
     size_t shown = 0, all = jr_print_count(page, JR_RANK_INCOMPLETE);
     for (size_t i = 0; i < report->count && shown < MOST_REASONS; i++) {
         if (report->ranks[i].state != JR_RANK_INCOMPLETE)
@@ -110,7 +110,7 @@ static void print_dropped(const struct jr_page *page)
 /* What became of results.pattern besides its result. */
 static void print_matches(const struct jr_page *page)
 {
-    const struct jr_report *report = page->report;
+    const struct jr_judgement *report = page->report;
     size_t late = 0, limited = 0, last = 0;
     uint64_t lines = 0;
     for (size_t i = report->count; i-- > 0;) {
@@ -148,7 +148,7 @@ static void print_patterns(const struct jr_page *page)
 static void print_hang(const struct jr_page *page)
 {
     enum { MOST_GROUPS = 6 };
-    const struct jr_report *report = page->report;
+    const struct jr_judgement *report = page->report;
     const char *label = "doing:";
     size_t left = 0;
     if (report->odd_count > 0)
@@ -188,7 +188,7 @@ static void print_attempt(const struct jr_page *page, const char *indent,
  * progress, what was rehearsed, and why it ended. */
 static void print_attempts(const struct jr_page *page, const char *indent)
 {
-    const struct jr_report *report = page->report;
+    const struct jr_judgement *report = page->report;
     size_t first = report->earlier_count > MOST_ATTEMPTS
                        ? report->earlier_count - MOST_ATTEMPTS
                        : 0;
@@ -246,7 +246,7 @@ void jr_print_account(const struct jr_page *page)
     print_matches(page);
     print_dropped(page);
     bool good = page->report->status == JR_RUN_SUCCEEDED;
-    const struct jr_parts_look look = {
+    const struct jr_multinode_look look = {
         good ? "        " : "  ", page->run, page->plan->run_dir,
         page->report->status == JR_RUN_INCOMPLETE &&
             page->report->error != NULL};
@@ -256,10 +256,10 @@ void jr_print_account(const struct jr_page *page)
     } else {
         print_body(page);
         if (page->nodes != NULL)
-            jr_parts_print(page->out, page->nodes, look.before);
+            jr_multinode_print(page->out, page->nodes, look.before);
     }
     if (page->nodes != NULL)
-        jr_parts_unlike(page->out, page->nodes, &look);
+        jr_multinode_unlike(page->out, page->nodes, &look);
     jr_print_place(page);
 }
 
@@ -269,9 +269,10 @@ void jr_print_page(const struct jr_page *page)
     jr_print_account(page);
 }
 
-void jr_report_print(struct jr_buf *out, const struct jr_report *report,
-                     const struct jr_plan *plan,
-                     const struct jr_outcome *outcome, int run_fd, bool color)
+void jr_judgement_print(struct jr_buf *out, const struct jr_judgement *report,
+                        const struct jr_plan *plan,
+                        const struct jr_outcome *outcome, int run_fd,
+                        bool color)
 {
     struct jr_page page = {
         .out = out,

@@ -7,7 +7,7 @@
 /* What all parts look at, and where they write. */
 struct jr_page {
     struct jr_buf *out;
-    const struct jr_report *report;
+    const struct jr_judgement *report;
     const struct jr_plan *plan;
     const struct jr_outcome *outcome;
     int run_fd;
@@ -44,11 +44,11 @@ void jr_print_fields(const struct jr_page *page);
 
 /* Append what the ranks delivered as one field, in full: "0.953125 .. 0.961",
  * a value that all have, or "differs". Nothing where none delivered it. */
-void jr_print_field(struct jr_buf *out, const struct jr_report *report,
+void jr_print_field(struct jr_buf *out, const struct jr_judgement *report,
                     const char *name);
 
 /* The result of the lowest rank that delivered an object; borrowed, or NULL. */
-json_t *jr_print_first_result(const struct jr_report *report);
+json_t *jr_print_first_result(const struct jr_judgement *report);
 
 /* failure_text.c: rank `i` of the outcome: who it was, its exception, its last
  * lines.

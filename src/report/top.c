@@ -42,7 +42,7 @@ static uint64_t age_ns(const struct jr_proc *proc)
 }
 
 static void measure_rank(struct jr_top_row *row, const struct jr_proc *all,
-                         size_t count, const struct jr_crew_rank *rank,
+                         size_t count, const struct jr_live_rank *rank,
                          uint64_t passed_ns)
 {
     size_t family[FAMILY];
@@ -79,24 +79,25 @@ static bool fit_rows(struct jr_top *top)
 void jr_top_look(struct jr_top *top)
 {
     size_t count = 0;
-    jr_crew_update(&top->crew);
+    jr_live_ranks_update(&top->crew);
     if (!fit_rows(top))
         return;
     uint64_t now = jr_clock_ns();
     uint64_t passed = top->looked_ns == 0 ? 0 : now - top->looked_ns;
     JR_FREE struct jr_proc *all = jr_proc_all(&count);
     for (size_t i = 0; i < top->count; i++) {
-        const struct jr_crew_rank *rank = &top->crew.items[i];
+        const struct jr_live_rank *rank = &top->crew.items[i];
         struct jr_top_row *row = &top->rows[i];
-        row->lives = all != NULL && jr_crew_lives(&top->crew, rank, all, count);
-        row->silence = jr_crew_silence(&top->crew, rank);
+        row->lives =
+            all != NULL && jr_live_ranks_lives(&top->crew, rank, all, count);
+        row->silence = jr_live_ranks_silence(&top->crew, rank);
         if (row->lives)
             measure_rank(row, all, count, rank, passed);
     }
     top->looked_ns = now;
 }
 
-static const char *state_word(const struct jr_crew_rank *rank,
+static const char *state_word(const struct jr_live_rank *rank,
                               const struct jr_top_row *row)
 {
     if (!row->lives)
@@ -139,17 +140,17 @@ static void add_silence_column(struct jr_buf *out, double silence)
 }
 
 /* The last line of the log that was written last. */
-static void add_last_line(struct jr_buf *out, const struct jr_crew *crew,
-                          const struct jr_crew_rank *rank)
+static void add_last_line(struct jr_buf *out, const struct jr_live_ranks *crew,
+                          const struct jr_live_rank *rank)
 {
     JR_BUF_CLEANUP struct jr_buf tail = JR_BUF_INIT;
-    const char *path = jr_crew_latest(crew, rank);
+    const char *path = jr_live_ranks_latest(crew, rank);
     if (path != NULL)
-        jr_left_tail(&tail, crew->run_fd, path, 1);
+        jr_read_left_tail(&tail, crew->run_fd, path, 1);
     if (tail.len == 0)
         return;
     size_t len = tail.len;
-    const char *line = jr_safe_redrawn(tail.data, &len);
+    const char *line = jr_sanitize_redrawn(tail.data, &len);
     jr_buf_escaped(out, line, len < LAST_LINE_MOST ? len : LAST_LINE_MOST);
 }
 
@@ -168,7 +169,7 @@ static void add_cut_line(struct jr_buf *out, const struct jr_buf *line,
 static void add_rank_row(struct jr_buf *out, const struct jr_top *top, size_t i,
                          unsigned columns)
 {
-    const struct jr_crew_rank *rank = &top->crew.items[i];
+    const struct jr_live_rank *rank = &top->crew.items[i];
     const struct jr_top_row *row = &top->rows[i];
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT;
     jr_buf_printf(&line, "%6u  ", rank->rank);
@@ -263,12 +264,12 @@ int jr_top_open(struct jr_top *ret, const char *log_dir, const char *id,
                 int32_t guard, struct jr_error *err)
 {
     *ret = (struct jr_top){0};
-    return jr_crew_open(&ret->crew, log_dir, id, guard, err);
+    return jr_live_ranks_open(&ret->crew, log_dir, id, guard, err);
 }
 
 void jr_top_close(struct jr_top *top)
 {
-    jr_crew_close(&top->crew);
+    jr_live_ranks_close(&top->crew);
     free(top->rows);
     *top = (struct jr_top){0};
 }

@@ -11,7 +11,7 @@
 struct jr_top_row;
 
 struct jr_top {
-    struct jr_crew crew;
+    struct jr_live_ranks crew;
     struct jr_top_row *rows; /* one per rank of the crew */
     size_t count;
     uint64_t looked_ns; /* when; monotonic */
@@ -22,7 +22,7 @@ struct jr_top_size {
     unsigned lines, columns;
 };
 
-/* The run whose jobrun is the process `guard`; see jr_crew_open. */
+/* The run whose jobrun is the process `guard`; see jr_live_ranks_open. */
 int jr_top_open(struct jr_top *ret, const char *log_dir, const char *id,
                 int32_t guard, struct jr_error *err);
 void jr_top_close(struct jr_top *top);

@@ -28,7 +28,7 @@ static void add_elapsed(const struct jr_page *page, const char *before)
     jr_buf_str(page->out, before);
     jr_clock_human(page->out,
                    page->outcome->ended_ns -
-                       jr_report_began_ns(page->report, page->outcome));
+                       jr_judgement_began_ns(page->report, page->outcome));
 }
 
 /* How long the first cause lived, where it did: the run may have gone on. */
@@ -107,7 +107,7 @@ void jr_print_end(const struct jr_page *page)
     else if (rank->stopped_with != 0 && jr_words_cut_short(rank) == 0)
         jr_buf_str(page->out, "raised an exception and was then stopped");
     else
-        jr_words_end(page->out, rank);
+        jr_words_rank_end(page->out, rank);
 }
 
 static void print_failure(const struct jr_page *page)

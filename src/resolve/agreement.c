@@ -14,78 +14,81 @@
 
 static void check_mesh_product(struct jr_resolver *r)
 {
-    uint64_t world = JR_CELL(r, WORLD_SIZE).number;
-    uint64_t group =
-        (uint64_t)JR_CELL(r, MODEL).number * JR_CELL(r, PIPELINE).number;
+    uint64_t world = JR_FIELD_VALUE(r, WORLD_SIZE).number;
+    uint64_t group = (uint64_t)JR_FIELD_VALUE(r, MODEL).number *
+                     JR_FIELD_VALUE(r, PIPELINE).number;
     /* both factors of the quotient are bounded, the product need not be */
-    if (world % group == 0 && world / group == JR_CELL(r, DATA).number)
+    if (world % group == 0 && world / group == JR_FIELD_VALUE(r, DATA).number)
         return;
     struct jr_diag *diag = jr_rules_clash(
         r, 401, BIT(WORLD_SIZE) | BIT(MODEL) | BIT(PIPELINE) | BIT(DATA),
         "%s contradicts data %s x model %s x pipeline %s",
-        jr_cell_say(r, JR_WORLD_SIZE), jr_cell_value(r, JR_DATA),
-        jr_cell_value(r, JR_MODEL), jr_cell_value(r, JR_PIPELINE));
+        jr_field_value_say(r, JR_WORLD_SIZE), jr_field_value_value(r, JR_DATA),
+        jr_field_value_value(r, JR_MODEL),
+        jr_field_value_value(r, JR_PIPELINE));
     jr_diag_help(r->diags, diag, "leave world_size or parallelism.data out");
 }
 
 static void check_node_sum(struct jr_resolver *r)
 {
-    uint64_t world = JR_CELL(r, WORLD_SIZE).number;
-    uint64_t nodes = JR_CELL(r, NODES).number, sum = 0;
+    uint64_t world = JR_FIELD_VALUE(r, WORLD_SIZE).number;
+    uint64_t nodes = JR_FIELD_VALUE(r, NODES).number, sum = 0;
     for (uint32_t i = 0; i < r->sizes_count; i++)
         sum += r->sizes[i];
     if (r->sizes == NULL)
-        sum = nodes * JR_CELL(r, LOCAL).number;
+        sum = nodes * JR_FIELD_VALUE(r, LOCAL).number;
     if (sum == world)
         return;
     const char *other =
-        jr_arena_printf(r->arena, "%s x %s", jr_cell_say(r, JR_NODES),
-                        jr_cell_say(r, JR_LOCAL));
-    if (r->sizes != NULL && jr_cells_filled(r, BIT(LOCAL)))
+        jr_arena_printf(r->arena, "%s x %s", jr_field_value_say(r, JR_NODES),
+                        jr_field_value_say(r, JR_LOCAL));
+    if (r->sizes != NULL && jr_field_values_filled(r, BIT(LOCAL)))
         other = "the sum of local_world_size";
     else if (r->sizes != NULL)
         other = jr_arena_printf(r->arena,
                                 "local_world_size, whose sum is %" PRIu64, sum);
     struct jr_diag *diag = jr_rules_clash(
         r, 401, BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(NODES), "%s contradicts %s",
-        jr_cell_say(r, JR_WORLD_SIZE), other);
+        jr_field_value_say(r, JR_WORLD_SIZE), other);
     jr_diag_help(r->diags, diag, "any two of the three give the third");
 }
 
 static void check_list(struct jr_resolver *r)
 {
-    if (r->sizes == NULL || r->sizes_count == JR_CELL(r, NODES).number)
+    if (r->sizes == NULL || r->sizes_count == JR_FIELD_VALUE(r, NODES).number)
         return;
     struct jr_diag *diag =
         jr_rules_clash(r, 401, BIT(LOCAL) | BIT(NODES),
                        "%s contradicts local_world_size, which has %u entries",
-                       jr_cell_say(r, JR_NODES), r->sizes_count);
+                       jr_field_value_say(r, JR_NODES), r->sizes_count);
     jr_diag_help(r->diags, diag, "it has one entry per node");
 }
 
 static void check_hosts(struct jr_resolver *r)
 {
-    const struct jr_cell *hosts = &JR_CELL(r, HOSTS);
-    if (!jr_cell_stated(hosts) || hosts->number == JR_CELL(r, NODES).number)
+    const struct jr_field_value *hosts = &JR_FIELD_VALUE(r, HOSTS);
+    if (!jr_field_value_stated(hosts) ||
+        hosts->number == JR_FIELD_VALUE(r, NODES).number)
         return;
     struct jr_diag *diag =
         jr_rules_clash(r, 401, BIT(HOSTS) | BIT(NODES),
                        "%s contradicts hosts, of which there are %u",
-                       jr_cell_say(r, JR_NODES), hosts->number);
+                       jr_field_value_say(r, JR_NODES), hosts->number);
     jr_diag_help(r->diags, diag, "hosts has one entry per node");
 }
 
 /* The nodes that the scheduler, or the profile, has; 0 when neither says. */
 static uint32_t known_node_count(const struct jr_resolver *r)
 {
-    const struct jr_hw_scheduler *scheduler = jr_place_allocation(r);
+    const struct jr_host_scheduler *scheduler = jr_place_allocation(r);
     return scheduler != NULL ? scheduler->nodes : r->hw->nodes;
 }
 
 static bool beyond_nodes(const struct jr_resolver *r)
 {
     uint32_t here = known_node_count(r);
-    return !r->options->local && here > 0 && JR_CELL(r, NODES).number > here;
+    return !r->options->local && here > 0 &&
+           JR_FIELD_VALUE(r, NODES).number > here;
 }
 
 static void check_allocation(struct jr_resolver *r)
@@ -93,7 +96,8 @@ static void check_allocation(struct jr_resolver *r)
     if (!beyond_nodes(r))
         return;
     struct jr_diag *diag = jr_rules_refuse(
-        r, 423, BIT(NODES), "%s, but %s has %u", jr_cell_say(r, JR_NODES),
+        r, 423, BIT(NODES), "%s, but %s has %u",
+        jr_field_value_say(r, JR_NODES),
         r->hw->scheduler.name != NULL ? "the allocation" : r->hw->origin,
         known_node_count(r));
     jr_diag_help(
@@ -111,7 +115,7 @@ static bool is_node_crowded(const struct jr_resolver *r)
 
 static void check_agents(struct jr_resolver *r)
 {
-    const struct jr_hw_scheduler *scheduler = &r->hw->scheduler;
+    const struct jr_host_scheduler *scheduler = &r->hw->scheduler;
     if (!is_node_crowded(r))
         return;
     struct jr_diag *diag =
@@ -126,7 +130,7 @@ static void check_agents(struct jr_resolver *r)
 /* What to do about nodes that do not know which they are. */
 static const char *place_help(const struct jr_resolver *r)
 {
-    const struct jr_hw_scheduler *scheduler = &r->hw->scheduler;
+    const struct jr_host_scheduler *scheduler = &r->hw->scheduler;
     if (!r->hw->real && scheduler->name == NULL)
         return "state how many such machines there are: `nodes` in the facts "
                "file";
@@ -145,25 +149,25 @@ static const char *place_help(const struct jr_resolver *r)
 
 static void check_rendezvous(struct jr_resolver *r)
 {
-    const struct jr_cell *rank = &JR_CELL(r, NODE_RANK);
-    const struct jr_cell *addr = &JR_CELL(r, MASTER_ADDR);
-    if (JR_CELL(r, NODES).number == 1 || rank->failed || beyond_nodes(r) ||
-        is_node_crowded(r) || (rank->known && addr->known))
+    const struct jr_field_value *rank = &JR_FIELD_VALUE(r, NODE_RANK);
+    const struct jr_field_value *addr = &JR_FIELD_VALUE(r, MASTER_ADDR);
+    if (JR_FIELD_VALUE(r, NODES).number == 1 || rank->failed ||
+        beyond_nodes(r) || is_node_crowded(r) || (rank->known && addr->known))
         return;
     const char *which = addr->known   ? "node_rank is"
                         : rank->known ? "master_addr is"
                                       : "node_rank and master_addr are";
     struct jr_diag *diag =
         jr_rules_refuse(r, 420, BIT(NODES), "%s, and %s MISSING",
-                        jr_cell_say(r, JR_NODES), which);
+                        jr_field_value_say(r, JR_NODES), which);
     jr_diag_help(r->diags, diag, "%s", place_help(r));
 }
 
 /* "8 ranks", unless that would tell what was filled in. */
 static const char *describe_ranks(struct jr_resolver *r, uint32_t ranks)
 {
-    if (jr_cells_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE)))
-        return jr_cell_say(r, JR_LOCAL);
+    if (jr_field_values_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE)))
+        return jr_field_value_say(r, JR_LOCAL);
     return jr_arena_printf(r->arena, "%u ranks", ranks);
 }
 
@@ -171,18 +175,18 @@ static const char *describe_ranks(struct jr_resolver *r, uint32_t ranks)
  * several nodes holds its own against it. */
 static void check_device_count(struct jr_resolver *r)
 {
-    uint32_t count = JR_CELL(r, DEVICES).number;
+    uint32_t count = JR_FIELD_VALUE(r, DEVICES).number;
     uint32_t ranks =
-        r->options->local ? JR_CELL(r, LOCAL).number : jr_place_here(r);
+        r->options->local ? JR_FIELD_VALUE(r, LOCAL).number : jr_place_here(r);
     if (r->spec->oversubscribe || r->out->job.device == JR_DEVICE_CPU ||
         count == 0 || ranks <= count)
         return;
     struct jr_diag *diag = jr_rules_refuse(
         r, 404, BIT(LOCAL) | BIT(DEVICES),
         "%s on a node with %u usable %s device%s", describe_ranks(r, ranks),
-        count, jr_cell_value(r, JR_DEVICE), count == 1 ? "" : "s");
-    uint32_t nodes = (JR_CELL(r, WORLD_SIZE).number - 1) / count + 1;
-    bool filled = jr_cells_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE));
+        count, jr_field_value_value(r, JR_DEVICE), count == 1 ? "" : "s");
+    uint32_t nodes = (JR_FIELD_VALUE(r, WORLD_SIZE).number - 1) / count + 1;
+    bool filled = jr_field_values_filled(r, BIT(LOCAL) | BIT(WORLD_SIZE));
     jr_diag_help(r->diags, diag,
                  "spread them (nodes: %s), or let ranks share devices "
                  "(oversubscribe: true)",
@@ -192,13 +196,13 @@ static void check_device_count(struct jr_resolver *r)
 /* Local rank i gets entry i of a list: one more would be nobody's. */
 static void check_listed(struct jr_resolver *r)
 {
-    uint32_t count = JR_CELL(r, DEVICES).number;
-    if (!jr_devices_listed(r) || count <= JR_CELL(r, LOCAL).number)
+    uint32_t count = JR_FIELD_VALUE(r, DEVICES).number;
+    if (!jr_devices_listed(r) || count <= JR_FIELD_VALUE(r, LOCAL).number)
         return;
     struct jr_diag *diag =
         jr_rules_clash(r, 419, BIT(LOCAL) | BIT(DEVICES),
                        "devices lists %u devices, but a node has %s", count,
-                       jr_cell_say(r, JR_LOCAL));
+                       jr_field_value_say(r, JR_LOCAL));
     jr_diag_help(
         r->diags, diag,
         "local rank i gets entry i: leave out the entries that no rank uses");
@@ -220,7 +224,7 @@ static void check_cpu_count(struct jr_resolver *r)
 static void check_stream_rule(struct jr_resolver *r, const char *field,
                               uint32_t i, const char *ranks)
 {
-    const struct jr_cell *local = &JR_CELL(r, LOCAL);
+    const struct jr_field_value *local = &JR_FIELD_VALUE(r, LOCAL);
     struct jr_set set;
     const char *bad;
     uint32_t last;
@@ -232,14 +236,14 @@ static void check_stream_rule(struct jr_resolver *r, const char *field,
         named = jr_arena_printf(r->arena, "local rank %u", last);
     struct jr_diag *diag =
         jr_rules_clash(r, 440, BIT(LOCAL), "%s names %s, but there is %s",
-                       field, named, jr_cell_say(r, JR_LOCAL));
+                       field, named, jr_field_value_say(r, JR_LOCAL));
     struct jr_span span = jr_spec_where(
         r->file, jr_arena_printf(r->arena, "%s[%u].ranks", field, i));
     if (span.line == 0)
         span = jr_spec_where(r->file, field);
     if (span.line != 0)
         diag->span = span;
-    if (!jr_cells_filled(r, BIT(LOCAL)))
+    if (!jr_field_values_filled(r, BIT(LOCAL)))
         jr_diag_help(r->diags, diag, "local ranks go from 0 to %u",
                      local->number - 1);
 }
@@ -256,7 +260,7 @@ static void check_stream_rules(struct jr_resolver *r)
 static void check_per_rank(struct jr_resolver *r)
 {
     const struct jr_spec *spec = r->spec;
-    uint32_t world = JR_CELL(r, WORLD_SIZE).number, last;
+    uint32_t world = JR_FIELD_VALUE(r, WORLD_SIZE).number, last;
     struct jr_set set;
     const char *bad;
     for (uint32_t i = 0; i < spec->per_rank_count; i++) {
@@ -266,12 +270,12 @@ static void check_per_rank(struct jr_resolver *r)
             continue;
         struct jr_diag *diag = jr_rules_clash(
             r, 441, BIT(WORLD_SIZE), "per_rank names rank %u, but there is %s",
-            last, jr_cell_say(r, JR_WORLD_SIZE));
+            last, jr_field_value_say(r, JR_WORLD_SIZE));
         struct jr_span span = jr_spec_where(
             r->file, jr_arena_printf(r->arena, "per_rank.%s", ranks));
         if (span.line != 0)
             diag->span = span;
-        if (!jr_cells_filled(r, BIT(WORLD_SIZE)))
+        if (!jr_field_values_filled(r, BIT(WORLD_SIZE)))
             jr_diag_help(r->diags, diag, "ranks go from 0 to %u", world - 1);
     }
 }
@@ -302,6 +306,6 @@ static const struct check checks[] = {
 void jr_checks_run(struct jr_resolver *r)
 {
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
-        if (jr_cells_known(r, checks[i].needs))
+        if (jr_field_values_known(r, checks[i].needs))
             checks[i].run(r);
 }

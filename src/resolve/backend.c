@@ -96,7 +96,8 @@ static const char *default_backend(const struct jr_resolver *r)
     return jr_device_is_kunlun(r, kind) ? "bkcl" : kinds[kind].backend;
 }
 
-enum jr_fired jr_rule_backend_env(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_backend_env(struct jr_resolver *r,
+                                  struct jr_field_value *out)
 {
     const char *name = r->hw->environment.backend;
     if (name == NULL || name[0] == '\0')
@@ -110,15 +111,15 @@ enum jr_fired jr_rule_backend_env(struct jr_resolver *r, struct jr_cell *out)
     return JR_FAILED;
 }
 
-enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_field_value *out)
 {
-    const struct jr_cell *device = &JR_CELL(r, DEVICE);
+    const struct jr_field_value *device = &JR_FIELD_VALUE(r, DEVICE);
     out->text = default_backend(r);
     if (out->text == NULL) {
         struct jr_diag *diag =
             jr_rules_clash(r, 450, JR_BIT(JR_DEVICE),
                            "backends is MISSING, and %s has no default",
-                           jr_cell_value(r, JR_DEVICE));
+                           jr_field_value_value(r, JR_DEVICE));
         jr_diag_help(r->diags, diag, "state it: backends: custom:NAME");
         return JR_FAILED;
     }
@@ -128,28 +129,30 @@ enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_cell *out)
     return JR_FIRED;
 }
 
-enum jr_fired jr_rule_backend_axis(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_backend_axis(struct jr_resolver *r,
+                                   struct jr_field_value *out)
 {
-    out->text = JR_CELL(r, BACKEND).text;
+    out->text = JR_FIELD_VALUE(r, BACKEND).text;
     return JR_FIRED;
 }
 
 static void check_backend(struct jr_resolver *r, enum jr_field field)
 {
-    const struct jr_cell *backend = &r->cells[field];
-    const struct jr_cell *device = &JR_CELL(r, DEVICE);
-    bool copied = field != JR_BACKEND && !jr_cell_stated(backend);
+    const struct jr_field_value *backend = &r->cells[field];
+    const struct jr_field_value *device = &JR_FIELD_VALUE(r, DEVICE);
+    bool copied = field != JR_BACKEND && !jr_field_value_stated(backend);
     if (!backend->known || !device->known || copied ||
         can_drive(backend->text, r->out->job.device))
         return;
     struct jr_diag *diag = jr_rules_clash(
         r, 414, JR_BIT(field) | JR_BIT(JR_DEVICE), "backend %s cannot drive %s",
-        jr_cell_value(r, field), jr_cell_say(r, JR_DEVICE));
+        jr_field_value_value(r, field), jr_field_value_say(r, JR_DEVICE));
     bool inherited = backend->origin == JR_ORIGIN_ENVIRONMENT;
     const char *usual = default_backend(r);
     jr_diag_help(r->diags, diag, "%s%s is the default of %s",
                  inherited ? "unset TORCH_DISTRIBUTED_BACKEND: " : "",
-                 usual == NULL ? "none" : usual, jr_cell_value(r, JR_DEVICE));
+                 usual == NULL ? "none" : usual,
+                 jr_field_value_value(r, JR_DEVICE));
 }
 
 void jr_check_backends(struct jr_resolver *r)

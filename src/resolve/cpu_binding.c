@@ -37,7 +37,7 @@ static bool parse_cpu_list(struct jr_resolver *r, struct jr_set *ret,
 
 static uint32_t cpu_numa_node(struct jr_resolver *r, uint32_t cpu)
 {
-    const struct jr_hw_cpus *cpus = &r->hw->cpus;
+    const struct jr_host_cpus *cpus = &r->hw->cpus;
     for (uint32_t i = 0; i < cpus->numa_count; i++) {
         struct jr_set set;
         if (parse_cpu_list(r, &set, cpus->numa[i].cpus) &&
@@ -66,7 +66,7 @@ static int compare_core_nodes(const void *a, const void *b)
 /* False when the CPUs are not known. */
 static bool fill_pool(struct jr_resolver *r, struct pool *pool)
 {
-    const struct jr_hw_cpus *cpus = &r->hw->cpus;
+    const struct jr_host_cpus *cpus = &r->hw->cpus;
     struct jr_set all;
     uint32_t last = 0;
     *pool = (struct pool){.nodes = cpus->numa_count ? cpus->numa_count : 1};
@@ -146,10 +146,10 @@ static uint32_t first_cpu_of(const struct pool *pool, uint32_t node)
 static uint32_t device_node(const struct jr_resolver *r, uint32_t rank)
 {
     const struct jr_job *job = &r->out->job;
-    const struct jr_hw *hw = r->hw;
+    const struct jr_host *hw = r->hw;
     if (job->own.devices_count == 0)
         return NOWHERE;
-    const struct jr_hw_device *device = jr_device_find(
+    const struct jr_host_device *device = jr_device_find(
         hw, job->device, job->own.devices[rank % job->own.devices_count]);
     for (uint32_t i = 0; device != NULL && i < hw->cpus.numa_count; i++)
         if (device->numa_node == (int)hw->cpus.numa[i].index)
@@ -238,7 +238,8 @@ static enum jr_bind parse_bind(const char *word)
 }
 
 /* What a profile leaves out is no fault of the spec; this machine's is. */
-static enum jr_fired refuse_binding(struct jr_resolver *r, struct jr_cell *out,
+static enum jr_fired refuse_binding(struct jr_resolver *r,
+                                    struct jr_field_value *out,
                                     const char *lacks)
 {
     if (!r->hw->real) {
@@ -255,11 +256,12 @@ static enum jr_fired refuse_binding(struct jr_resolver *r, struct jr_cell *out,
     return JR_FAILED;
 }
 
-static enum jr_bind choose_bind(struct jr_resolver *r, struct jr_cell *out)
+static enum jr_bind choose_bind(struct jr_resolver *r,
+                                struct jr_field_value *out)
 {
     out->text = r->spec->bind;
     if (out->text != NULL) {
-        jr_cell_state(r, out, "bind");
+        jr_field_value_state(r, out, "bind");
     } else if (r->hw->cpus.numa_count > 1 && has_locality(r)) {
         out->text = "device";
         out->rule = "devices have NUMA nodes";
@@ -271,7 +273,7 @@ static enum jr_bind choose_bind(struct jr_resolver *r, struct jr_cell *out)
     return parse_bind(out->text);
 }
 
-enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_field_value *out)
 {
     struct pool pool;
     enum jr_bind bind = choose_bind(r, out);

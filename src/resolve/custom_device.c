@@ -101,7 +101,7 @@ static bool is_program_trusted(const struct reading *r, const struct stat *st)
     return why == NULL;
 }
 
-static int read_program(struct reading *r, struct jr_hw *ret,
+static int read_program(struct reading *r, struct jr_host *ret,
                         const struct stat *st)
 {
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
@@ -116,7 +116,7 @@ static int read_program(struct reading *r, struct jr_hw *ret,
     return got != 0 ? -1 : jr_facts_custom(ret, r->arena, root, r->diags);
 }
 
-static int read_facts_file(struct reading *r, struct jr_hw *ret)
+static int read_facts_file(struct reading *r, struct jr_host *ret)
 {
     struct jr_doc doc;
     int got = jr_doc_load_file(&doc, r->path, r->diags);
@@ -135,12 +135,12 @@ static bool find_facts_source(struct reading *r, const char *suffix,
            stat(r->path, ret) == 0;
 }
 
-enum jr_status jr_custom_read(struct jr_hw *hw, struct jr_arena *arena,
+enum jr_status jr_custom_read(struct jr_host *hw, struct jr_arena *arena,
                               const struct jr_custom *custom,
                               struct jr_diags *diags)
 {
     struct reading r = {.custom = custom, .arena = arena, .diags = diags};
-    struct jr_hw own = {0};
+    struct jr_host own = {0};
     struct stat file, program;
     size_t before = diags->errors;
     bool told = true;
@@ -165,6 +165,6 @@ enum jr_status jr_custom_read(struct jr_hw *hw, struct jr_arena *arena,
     if (diags->errors != before)
         return JR_STATUS_UNRESOLVED;
     if (told && !arena->failed)
-        jr_hw_add_custom(hw, arena, &own, custom->envp);
+        jr_host_add_custom(hw, arena, &own, custom->envp);
     return arena->failed ? JR_STATUS_LAUNCH : JR_STATUS_OK;
 }

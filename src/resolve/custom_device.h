@@ -25,7 +25,7 @@ struct jr_custom {
  * goes to `diags`: in the file, or in what the program printed, where it is;
  * what the program did, at the spec's word. Returns JR_STATUS_OK,
  * JR_STATUS_UNRESOLVED, or without memory JR_STATUS_LAUNCH. */
-enum jr_status jr_custom_read(struct jr_hw *hw, struct jr_arena *arena,
+enum jr_status jr_custom_read(struct jr_host *hw, struct jr_arena *arena,
                               const struct jr_custom *custom,
                               struct jr_diags *diags);
 

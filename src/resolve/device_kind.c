@@ -6,13 +6,13 @@
 
 #include "base/banned.h"
 
-static bool is_device_usable(const struct jr_hw_device *device,
+static bool is_device_usable(const struct jr_host_device *device,
                              enum jr_device kind)
 {
     return device->kind == kind && device->visible;
 }
 
-static uint32_t count_usable(const struct jr_hw *hw, enum jr_device kind)
+static uint32_t count_usable(const struct jr_host *hw, enum jr_device kind)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < hw->devices_count; i++)
@@ -36,7 +36,7 @@ static bool is_driver_broken(struct jr_resolver *r, enum jr_device kind)
 {
     bool found = false;
     for (uint32_t i = 0; i < r->hw->problems_count; i++) {
-        const struct jr_hw_problem *problem = &r->hw->problems[i];
+        const struct jr_host_problem *problem = &r->hw->problems[i];
         if (problem->kind == JR_DEVICE_CPU ||
             (kind != JR_DEVICE_CPU && problem->kind != kind))
             continue;
@@ -50,13 +50,14 @@ static bool is_driver_broken(struct jr_resolver *r, enum jr_device kind)
     return found;
 }
 
-enum jr_fired jr_rule_device_stated(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_device_stated(struct jr_resolver *r,
+                                    struct jr_field_value *out)
 {
     struct jr_job *job = &r->out->job;
     if (r->spec->device == NULL ||
         !jr_device_parse(r->spec->device, &job->device))
         return JR_PASSED;
-    jr_cell_state(r, out, "device");
+    jr_field_value_state(r, out, "device");
     out->text = r->spec->device;
     jr_rules_show(r, JR_DEVICE, out);
     if (job->device != JR_DEVICE_CPU && is_driver_broken(r, job->device))
@@ -77,11 +78,11 @@ bool jr_devices_listed(const struct jr_resolver *r)
 }
 
 /* The model that all usable devices have; NULL when they differ. */
-static const char *common_model(const struct jr_hw *hw, enum jr_device kind)
+static const char *common_model(const struct jr_host *hw, enum jr_device kind)
 {
     const char *model = NULL;
     for (uint32_t i = 0; i < hw->devices_count; i++) {
-        const struct jr_hw_device *device = &hw->devices[i];
+        const struct jr_host_device *device = &hw->devices[i];
         if (!is_device_usable(device, kind))
             continue;
         if (device->model == NULL ||
@@ -122,7 +123,8 @@ static enum jr_fired refuse_two_kinds(struct jr_resolver *r, enum jr_device a,
 }
 
 /* Whose doing it is that devices of a kind are not visible. */
-static const char *hiding_variable(const struct jr_hw *hw, enum jr_device kind)
+static const char *hiding_variable(const struct jr_host *hw,
+                                   enum jr_device kind)
 {
     const char *name = kind == JR_DEVICE_CUSTOM
                            ? hw->custom_variable
@@ -130,7 +132,8 @@ static const char *hiding_variable(const struct jr_hw *hw, enum jr_device kind)
     return hw->environment.visible[kind] != NULL ? name : "the environment";
 }
 
-static enum jr_fired choose_cpu(struct jr_resolver *r, struct jr_cell *out)
+static enum jr_fired choose_cpu(struct jr_resolver *r,
+                                struct jr_field_value *out)
 {
     bool none = devices_are(r, "none");
     out->origin = JR_ORIGIN_DEFAULT;
@@ -146,7 +149,7 @@ static enum jr_fired choose_cpu(struct jr_resolver *r, struct jr_cell *out)
     return JR_FIRED;
 }
 
-enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_field_value *out)
 {
     enum jr_device found = JR_DEVICE_CPU;
     if (devices_are(r, "none"))
@@ -168,15 +171,16 @@ enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out)
     return JR_FIRED;
 }
 
-const struct jr_hw_device *jr_device_find(const struct jr_hw *hw,
-                                          enum jr_device kind, const char *name)
+const struct jr_host_device *jr_device_find(const struct jr_host *hw,
+                                            enum jr_device kind,
+                                            const char *name)
 {
     uint32_t index;
     if (name == NULL)
         return NULL;
     bool by_index = jr_num_u32(name, &index);
     for (uint32_t i = 0; i < hw->devices_count; i++) {
-        const struct jr_hw_device *device = &hw->devices[i];
+        const struct jr_host_device *device = &hw->devices[i];
         if (device->kind != kind)
             continue;
         if (by_index ? device->index == index
@@ -191,14 +195,14 @@ static bool can_grant_device(struct jr_resolver *r, uint32_t entry)
 {
     enum jr_device kind = r->out->job.device;
     const char *name = r->spec->devices[entry];
-    const struct jr_hw_device *device = jr_device_find(r->hw, kind, name);
+    const struct jr_host_device *device = jr_device_find(r->hw, kind, name);
     if (!is_kind_countable(r, kind) || (device != NULL && device->visible))
         return true;
     const char *written = jr_spec_written(
         r->file, r->arena, jr_arena_printf(r->arena, "devices[%u]", entry));
     struct jr_diag *diag = jr_rules_refuse(
         r, 413, JR_BIT(JR_DEVICES), "%s device %s %s",
-        jr_cell_value(r, JR_DEVICE), written != NULL ? written : name,
+        jr_field_value_value(r, JR_DEVICE), written != NULL ? written : name,
         device != NULL ? "is not visible to this process"
                        : "does not exist here");
     const char *value = r->hw->environment.visible[kind];
@@ -242,7 +246,7 @@ static bool is_first_device(struct jr_resolver *r, uint32_t entry)
 {
     const struct jr_spec *spec = r->spec;
     enum jr_device kind = r->out->job.device;
-    const struct jr_hw_device *device =
+    const struct jr_host_device *device =
         jr_device_find(r->hw, kind, spec->devices[entry]);
     uint32_t other = 0;
     while (device != NULL && !spec->oversubscribe && other < entry &&
@@ -261,13 +265,13 @@ static bool is_first_device(struct jr_resolver *r, uint32_t entry)
 
 /* Indices throughout, unless all entries are UUIDs: CUDA takes no mixture. */
 static enum jr_fired list_stated_devices(struct jr_resolver *r,
-                                         struct jr_cell *out)
+                                         struct jr_field_value *out)
 {
     struct jr_job *job = &r->out->job;
     const struct jr_spec *spec = r->spec;
     bool granted = true;
     uint32_t index;
-    jr_cell_state(r, out, "devices");
+    jr_field_value_state(r, out, "devices");
     jr_rules_show(r, JR_DEVICES, out);
     job->own.devices =
         jr_arena_array(r->arena, spec->devices_count, sizeof(char *));
@@ -278,7 +282,7 @@ static enum jr_fired list_stated_devices(struct jr_resolver *r,
         job->devices_by_index |= jr_num_u32(spec->devices[i], &index);
     }
     for (uint32_t i = 0; i < spec->devices_count; i++) {
-        const struct jr_hw_device *device =
+        const struct jr_host_device *device =
             jr_device_find(r->hw, job->device, spec->devices[i]);
         job->own.devices[i] = spec->devices[i];
         if (job->devices_by_index && device != NULL)
@@ -292,7 +296,7 @@ static enum jr_fired list_stated_devices(struct jr_resolver *r,
 
 /* MIG instances have no index that CUDA would take, and a process can use one
  * only: each rank sees its own. */
-static bool is_mig(const struct jr_hw_device *device)
+static bool is_mig(const struct jr_host_device *device)
 {
     return device != NULL && device->uuid != NULL &&
            strncmp(device->uuid, "MIG-", 4) == 0;
@@ -302,7 +306,7 @@ static void name_instances(struct jr_resolver *r)
 {
     struct jr_job *job = &r->out->job;
     for (uint32_t i = 0; i < job->own.devices_count; i++) {
-        const struct jr_hw_device *device =
+        const struct jr_host_device *device =
             jr_device_find(r->hw, job->device, job->own.devices[i]);
         if (!is_mig(device))
             continue;
@@ -313,14 +317,14 @@ static void name_instances(struct jr_resolver *r)
 }
 
 static enum jr_fired list_all_devices(struct jr_resolver *r,
-                                      struct jr_cell *out)
+                                      struct jr_field_value *out)
 {
     struct jr_job *job = &r->out->job;
     uint32_t count = count_usable(r->hw, job->device);
     if (count == 0 && is_kind_countable(r, job->device)) {
-        struct jr_diag *diag = jr_rules_refuse(r, 412, JR_BIT(JR_DEVICE),
-                                               "no %s device is visible here",
-                                               jr_cell_value(r, JR_DEVICE));
+        struct jr_diag *diag = jr_rules_refuse(
+            r, 412, JR_BIT(JR_DEVICE), "no %s device is visible here",
+            jr_field_value_value(r, JR_DEVICE));
         jr_diag_help(r->diags, diag, "%s; or state device: cpu",
                      job->device == JR_DEVICE_CUSTOM
                          ? "the facts beside the spec list no usable device"
@@ -334,23 +338,24 @@ static enum jr_fired list_all_devices(struct jr_resolver *r,
                 jr_arena_printf(r->arena, "%u", r->hw->devices[i].index);
     job->devices_by_index = count > 0;
     if (devices_are(r, "all"))
-        jr_cell_state(r, out, "devices");
+        jr_field_value_state(r, out, "devices");
     return JR_FIRED;
 }
 
-static enum jr_fired list_no_devices(struct jr_resolver *r, struct jr_cell *out)
+static enum jr_fired list_no_devices(struct jr_resolver *r,
+                                     struct jr_field_value *out)
 {
     const struct jr_spec *spec = r->spec;
     bool cpu = r->out->job.device == JR_DEVICE_CPU;
-    out->text = jr_cell_list(r, spec->devices, spec->devices_count);
+    out->text = jr_field_value_list(r, spec->devices, spec->devices_count);
     if (spec->devices_count > 0)
-        jr_cell_state(r, out, "devices");
+        jr_field_value_state(r, out, "devices");
     jr_rules_show(r, JR_DEVICES, out);
     if (!cpu || jr_devices_listed(r)) {
         struct jr_diag *diag = jr_rules_clash(
             r, 417, JR_BIT(JR_DEVICE) | JR_BIT(JR_DEVICES),
-            "devices %s contradicts %s", jr_cell_value(r, JR_DEVICES),
-            jr_cell_say(r, JR_DEVICE));
+            "devices %s contradicts %s", jr_field_value_value(r, JR_DEVICES),
+            jr_field_value_say(r, JR_DEVICE));
         jr_diag_help(r->diags, diag, "leave one of the two out");
         return JR_FAILED;
     }
@@ -366,7 +371,7 @@ static const char *own_device_model(const struct jr_resolver *r)
     const struct jr_job *job = &r->out->job;
     const char *model = NULL;
     for (uint32_t i = 0; i < job->own.devices_count; i++) {
-        const struct jr_hw_device *device =
+        const struct jr_host_device *device =
             jr_device_find(r->hw, job->device, job->own.devices[i]);
         if (device == NULL || device->model == NULL ||
             (model != NULL && strcmp(model, device->model) != 0))
@@ -376,7 +381,7 @@ static const char *own_device_model(const struct jr_resolver *r)
     return model;
 }
 
-enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_field_value *out)
 {
     struct jr_job *job = &r->out->job;
     if (job->device == JR_DEVICE_CPU || devices_are(r, "none"))
@@ -389,9 +394,10 @@ enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out)
     job->own.device_model = own_device_model(r);
     out->number = job->own.devices_count;
     out->fact = true;
-    out->text = job->own.devices_count > 0
-                    ? jr_cell_list(r, job->own.devices, job->own.devices_count)
-                    : "all";
+    out->text =
+        job->own.devices_count > 0
+            ? jr_field_value_list(r, job->own.devices, job->own.devices_count)
+            : "all";
     out->detail = describe_devices(r, job->device);
     return JR_FIRED;
 }

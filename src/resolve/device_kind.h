@@ -34,8 +34,8 @@ bool jr_spec_has_profile(const struct jr_spec *spec, const char *name);
 
 /* The device of a kind that an entry of `devices` names; NULL: none, as for a
  * NULL name. */
-const struct jr_hw_device *jr_device_find(const struct jr_hw *hw,
-                                          enum jr_device kind,
-                                          const char *name);
+const struct jr_host_device *jr_device_find(const struct jr_host *hw,
+                                            enum jr_device kind,
+                                            const char *name);
 
 #endif

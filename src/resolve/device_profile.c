@@ -157,7 +157,7 @@ static const char *nearest_model(const char *name)
 {
     const char *nearest = NULL;
     for (size_t i = 0; nearest == NULL && i < KINDS; i++)
-        nearest = jr_word_nearest(name, models[i].names);
+        nearest = jr_did_you_mean(name, models[i].names);
     return nearest;
 }
 
@@ -229,7 +229,7 @@ static bool read_profile_shorthand(struct reading *s, struct machines *ret)
 }
 
 /* Make the facts that the shorthand stands for. Every CPU counts as a core. */
-static void make_facts(struct jr_hw *hw, struct jr_arena *arena,
+static void make_facts(struct jr_host *hw, struct jr_arena *arena,
                        const struct machines *machines)
 {
     uint32_t cpus = machines->cpus;
@@ -243,11 +243,11 @@ static void make_facts(struct jr_hw *hw, struct jr_arena *arena,
     if (hw->devices != NULL)
         hw->devices_count = machines->devices;
     for (uint32_t i = 0; i < hw->devices_count; i++)
-        hw->devices[i] = (struct jr_hw_device){.kind = machines->kind,
-                                               .index = i,
-                                               .model = machines->model,
-                                               .numa_node = -1,
-                                               .visible = true};
+        hw->devices[i] = (struct jr_host_device){.kind = machines->kind,
+                                                 .index = i,
+                                                 .model = machines->model,
+                                                 .numa_node = -1,
+                                                 .visible = true};
 }
 
 /* The value of the option, as a text of its own. */
@@ -262,7 +262,7 @@ static struct jr_span span_of_option(struct jr_arena *arena, const char *value)
     return (struct jr_span){source, 1, 1, 1, end};
 }
 
-static int load_shorthand(struct jr_hw *ret, struct reading *s)
+static int load_shorthand(struct jr_host *ret, struct reading *s)
 {
     struct machines machines = {.kind = JR_DEVICE_CUDA};
     char *text = jr_arena_strdup(s->arena, s->text);
@@ -279,7 +279,7 @@ static int load_shorthand(struct jr_hw *ret, struct reading *s)
 
 /* A file that cannot be read may be meant as a shorthand, as `H100x8`; it is
  * told where it is named. */
-static int load_file(struct jr_hw *ret, struct reading *s)
+static int load_file(struct jr_host *ret, struct reading *s)
 {
     size_t before = s->diags->count;
     int got = jr_facts_load(ret, s->arena, s->text, s->diags);
@@ -301,20 +301,20 @@ static int load_file(struct jr_hw *ret, struct reading *s)
     return got;
 }
 
-static struct jr_hw blank_machine(const char *origin)
+static struct jr_host blank_machine(const char *origin)
 {
-    return (struct jr_hw){
+    return (struct jr_host){
         .origin = origin,
         .scheduler = {.node_rank = -1},
-        .port_low = JR_HW_PORT_LOW,
-        .port_high = JR_HW_PORT_HIGH,
+        .port_low = JR_HOST_PORT_LOW,
+        .port_high = JR_HOST_PORT_HIGH,
     };
 }
 
-static int load_profile(struct jr_hw *ret, const char *origin,
+static int load_profile(struct jr_host *ret, const char *origin,
                         struct reading *s)
 {
-    struct jr_hw hw = blank_machine(origin);
+    struct jr_host hw = blank_machine(origin);
     int got = jr_profile_is_shorthand(s->text) ? load_shorthand(&hw, s)
                                                : load_file(&hw, s);
     if (s->arena->failed) {
@@ -327,14 +327,14 @@ static int load_profile(struct jr_hw *ret, const char *origin,
     return got;
 }
 
-int jr_profile_load(struct jr_hw *ret, struct jr_arena *arena,
+int jr_profile_load(struct jr_host *ret, struct jr_arena *arena,
                     const char *profile, struct jr_diags *diags)
 {
     struct reading s = {.text = profile, .arena = arena, .diags = diags};
     return load_profile(ret, jr_arena_printf(arena, "--on %s", profile), &s);
 }
 
-int jr_profile_load_target(struct jr_hw *ret, struct jr_arena *arena,
+int jr_profile_load_target(struct jr_host *ret, struct jr_arena *arena,
                            const char *profile, struct jr_span at,
                            struct jr_diags *diags)
 {
@@ -342,10 +342,11 @@ int jr_profile_load_target(struct jr_hw *ret, struct jr_arena *arena,
     return load_profile(ret, "the target", &s);
 }
 
-int jr_profile_read(struct jr_hw *ret, struct jr_arena *arena, const char *name,
-                    const char *text, size_t len, struct jr_diags *diags)
+int jr_profile_read(struct jr_host *ret, struct jr_arena *arena,
+                    const char *name, const char *text, size_t len,
+                    struct jr_diags *diags)
 {
-    struct jr_hw hw = blank_machine("hardware");
+    struct jr_host hw = blank_machine("hardware");
     if (jr_facts_read(&hw, arena, name, text, len, diags) != 0)
         return -1;
     *ret = hw;

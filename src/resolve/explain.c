@@ -71,7 +71,7 @@ static void print_explain_table(struct jr_buf *out,
     jr_buf_str(&cells, "field\tvalue\tfrom\trule\n");
     for (size_t i = 0; i < resolution->provenance_count; i++)
         add_provenance_row(&cells, resolution, &resolution->provenance[i]);
-    jr_hide(&cells, 0, resolution->job.hidden, false);
+    jr_redact(&cells, 0, resolution->job.hidden, false);
     jr_table_add(out, &cells, 3);
 }
 
@@ -118,7 +118,7 @@ static void print_explain_json(struct jr_buf *out,
                        row_json(resolution, &resolution->provenance[i]));
     jr_json_set(root, "fields", fields);
     jr_json_print(out, root, 2);
-    jr_hide(out, from, resolution->job.hidden, true);
+    jr_redact(out, from, resolution->job.hidden, true);
     jr_buf_char(out, '\n');
     json_decref(root);
 }

@@ -74,7 +74,7 @@ static bool is_cpus(const char *text, struct jr_arena *arena)
     const char *bad;
     uint32_t last;
     return jr_set_parse(&set, arena, text, &bad) && jr_set_max(&set, &last) &&
-           last < JR_HW_CPUS_MAX;
+           last < JR_HOST_CPUS_MAX;
 }
 
 /* Sets that blanks separate. */

@@ -26,13 +26,13 @@ struct row {
 
 #define FACT(owner, word, kind, member)                                        \
     .key = (word), .type = JR_FACT_##kind, .at = offsetof(struct owner, member)
-#define HW(key, kind, member)      FACT(jr_hw, key, kind, member)
-#define DEVICE(key, kind, member)  FACT(jr_hw_device, key, kind, member)
-#define NUMA(key, kind, member)    FACT(jr_hw_numa, key, kind, member)
-#define CACHE(key, kind, member)   FACT(jr_hw_cache, key, kind, member)
-#define PROBLEM(key, kind, member) FACT(jr_hw_problem, key, kind, member)
+#define HW(key, kind, member)      FACT(jr_host, key, kind, member)
+#define DEVICE(key, kind, member)  FACT(jr_host_device, key, kind, member)
+#define NUMA(key, kind, member)    FACT(jr_host_numa, key, kind, member)
+#define CACHE(key, kind, member)   FACT(jr_host_cache, key, kind, member)
+#define PROBLEM(key, kind, member) FACT(jr_host_problem, key, kind, member)
 
-static const struct jr_hw_numa blank_numa = {.index = 0};
+static const struct jr_host_numa blank_numa = {.index = 0};
 
 static const struct row numa_rows[] = {
     {NUMA("index", INDEX, index), .required = true},
@@ -40,7 +40,7 @@ static const struct row numa_rows[] = {
     {.key = NULL},
 };
 
-static const struct jr_hw_cache blank_cache = {.level = 0};
+static const struct jr_host_cache blank_cache = {.level = 0};
 
 static const struct row cache_rows[] = {
     {CACHE("level", INDEX, level), .required = true},
@@ -58,17 +58,17 @@ static const struct row cpus_rows[] = {
     {HW("set", SET, cpus.set)},
     {HW("core_cpus", GROUPS, cpus.cores), .optional = true},
     {.key = "numa",
-     .at = offsetof(struct jr_hw, cpus.numa),
+     .at = offsetof(struct jr_host, cpus.numa),
      .rows = numa_rows,
-     .size = sizeof(struct jr_hw_numa),
-     .count_at = offsetof(struct jr_hw, cpus.numa_count),
+     .size = sizeof(struct jr_host_numa),
+     .count_at = offsetof(struct jr_host, cpus.numa_count),
      .blank = &blank_numa,
      .optional = true},
     {.key = "caches",
-     .at = offsetof(struct jr_hw, cpus.caches),
+     .at = offsetof(struct jr_host, cpus.caches),
      .rows = cache_rows,
-     .size = sizeof(struct jr_hw_cache),
-     .count_at = offsetof(struct jr_hw, cpus.caches_count),
+     .size = sizeof(struct jr_host_cache),
+     .count_at = offsetof(struct jr_host, cpus.caches_count),
      .blank = &blank_cache,
      .optional = true},
     {.key = NULL},
@@ -139,9 +139,9 @@ static const struct row problem_rows[] = {
     {.key = NULL},
 };
 
-static const struct jr_hw_device blank_device = {.numa_node = -1,
-                                                 .visible = true};
-static const struct jr_hw_problem blank_problem = {.kind = JR_DEVICE_CPU};
+static const struct jr_host_device blank_device = {.numa_node = -1,
+                                                   .visible = true};
+static const struct jr_host_problem blank_problem = {.kind = JR_DEVICE_CPU};
 
 static const struct row rows[] = {
     {.key = "format_version", .type = JR_FACT_VERSION, .required = true},
@@ -150,23 +150,23 @@ static const struct row rows[] = {
     {.key = "cpus", .rows = cpus_rows},
     {HW("memory", BYTES, memory)},
     {.key = "devices",
-     .at = offsetof(struct jr_hw, devices),
+     .at = offsetof(struct jr_host, devices),
      .rows = device_rows,
-     .size = sizeof(struct jr_hw_device),
-     .count_at = offsetof(struct jr_hw, devices_count),
+     .size = sizeof(struct jr_host_device),
+     .count_at = offsetof(struct jr_host, devices_count),
      .blank = &blank_device},
     {HW("custom_variable", NAME, custom_variable), .optional = true},
     {.key = "scheduler",
      .rows = scheduler_rows,
-     .at = offsetof(struct jr_hw, scheduler.name),
+     .at = offsetof(struct jr_host, scheduler.name),
      .optional = true},
     {.key = "environment", .rows = environment_rows},
     {.key = "ephemeral_ports", .rows = port_rows},
     {.key = "problems",
-     .at = offsetof(struct jr_hw, problems),
+     .at = offsetof(struct jr_host, problems),
      .rows = problem_rows,
-     .size = sizeof(struct jr_hw_problem),
-     .count_at = offsetof(struct jr_hw, problems_count),
+     .size = sizeof(struct jr_host_problem),
+     .count_at = offsetof(struct jr_host, problems_count),
      .blank = &blank_problem},
     {.key = NULL},
 };
@@ -181,10 +181,10 @@ static const struct row own_rows[] = {
     {.key = "format_version", .type = JR_FACT_VERSION, .required = true},
     {HW("variable", NAME, custom_variable)},
     {.key = "devices",
-     .at = offsetof(struct jr_hw, devices),
+     .at = offsetof(struct jr_host, devices),
      .rows = own_device_rows,
-     .size = sizeof(struct jr_hw_device),
-     .count_at = offsetof(struct jr_hw, devices_count),
+     .size = sizeof(struct jr_host_device),
+     .count_at = offsetof(struct jr_host, devices_count),
      .blank = &blank_device,
      .required = true},
     {.key = NULL},
@@ -242,7 +242,7 @@ static struct jr_node *build_mapping(struct jr_arena *arena,
     return mapping;
 }
 
-void jr_profile_emit(struct jr_buf *out, const struct jr_hw *hw)
+void jr_profile_emit(struct jr_buf *out, const struct jr_host *hw)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_node *root = build_mapping(&arena, rows, (const char *)hw);
@@ -325,7 +325,7 @@ static void report_unknown_fact(struct reader *r, const struct jr_node *key,
     const char *names[24] = {NULL};
     for (size_t i = 0; table[i].key != NULL; i++)
         names[i] = table[i].key;
-    const char *nearest = jr_word_nearest(key->text, names);
+    const char *nearest = jr_did_you_mean(key->text, names);
     struct jr_diag *diag = jr_diags_error(r->diags, 482, key->span, key->text,
                                           "unknown fact '%s'", key->text);
     if (nearest != NULL)
@@ -350,10 +350,10 @@ static void read_mapping(struct reader *r, const struct jr_node *node,
 }
 
 /* Take over a document that was loaded, or not. */
-static int read_facts_doc(struct jr_hw *ret, struct jr_arena *arena, int got,
+static int read_facts_doc(struct jr_host *ret, struct jr_arena *arena, int got,
                           struct jr_doc *doc, struct jr_diags *diags)
 {
-    struct jr_hw hw = *ret;
+    struct jr_host hw = *ret;
     struct reader reader = {arena, diags};
     const struct jr_node *root = doc->root;
     jr_arena_adopt(arena, &doc->arena);
@@ -372,10 +372,10 @@ static int read_facts_doc(struct jr_hw *ret, struct jr_arena *arena, int got,
     return 0;
 }
 
-int jr_facts_custom(struct jr_hw *ret, struct jr_arena *arena,
+int jr_facts_custom(struct jr_host *ret, struct jr_arena *arena,
                     const struct jr_node *root, struct jr_diags *diags)
 {
-    struct jr_hw hw = *ret;
+    struct jr_host hw = *ret;
     struct reader reader = {arena, diags};
     size_t before = diags->errors;
     if (root->kind == JR_NODE_MAPPING)
@@ -390,7 +390,7 @@ int jr_facts_custom(struct jr_hw *ret, struct jr_arena *arena,
     return 0;
 }
 
-int jr_facts_load(struct jr_hw *ret, struct jr_arena *arena, const char *path,
+int jr_facts_load(struct jr_host *ret, struct jr_arena *arena, const char *path,
                   struct jr_diags *diags)
 {
     struct jr_doc doc;
@@ -398,7 +398,7 @@ int jr_facts_load(struct jr_hw *ret, struct jr_arena *arena, const char *path,
     return read_facts_doc(ret, arena, got, &doc, diags);
 }
 
-int jr_facts_read(struct jr_hw *ret, struct jr_arena *arena, const char *name,
+int jr_facts_read(struct jr_host *ret, struct jr_arena *arena, const char *name,
                   const char *text, size_t len, struct jr_diags *diags)
 {
     struct jr_doc doc;

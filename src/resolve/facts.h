@@ -9,21 +9,21 @@
 /* Read the facts file at `path` strictly into *ret, which has its defaults;
  * `arena` owns the text and the facts. Returns 0, or -1 with the mistakes in
  * `diags`. */
-int jr_facts_load(struct jr_hw *ret, struct jr_arena *arena, const char *path,
+int jr_facts_load(struct jr_host *ret, struct jr_arena *arena, const char *path,
                   struct jr_diags *diags);
 
 /* The same for the tree of a file that tells of the user's own devices: sets
  * the devices, and the variable that narrows them. */
-int jr_facts_custom(struct jr_hw *ret, struct jr_arena *arena,
+int jr_facts_custom(struct jr_host *ret, struct jr_arena *arena,
                     const struct jr_node *root, struct jr_diags *diags);
 
 /* The same for a text. */
-int jr_facts_read(struct jr_hw *ret, struct jr_arena *arena, const char *name,
+int jr_facts_read(struct jr_host *ret, struct jr_arena *arena, const char *name,
                   const char *text, size_t len, struct jr_diags *diags);
 
 /* Whether facts that were read from `root` can all be true (JR0486 where two
  * cannot): 0, or -1 after complaints. */
-int jr_facts_check(const struct jr_hw *hw, const struct jr_node *root,
+int jr_facts_check(const struct jr_host *hw, const struct jr_node *root,
                    struct jr_diags *diags);
 
 #endif

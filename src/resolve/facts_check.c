@@ -8,7 +8,7 @@
 #include "base/banned.h"
 
 struct check {
-    const struct jr_hw *hw;
+    const struct jr_host *hw;
     const struct jr_node *root;
     struct jr_arena scratch;
     struct jr_diags *diags;
@@ -43,7 +43,7 @@ __attribute__((format(printf, 3, 4))) static void report_fact_clash(
 static void check_device_facts(struct check *c)
 {
     const struct jr_node *list = jr_doc_get(c->root, "devices");
-    const struct jr_hw_device *devices = c->hw->devices;
+    const struct jr_host_device *devices = c->hw->devices;
     for (uint32_t i = 1; i < c->hw->devices_count; i++)
         for (uint32_t j = 0; j < i; j++) {
             const char *a = devices[i].uuid, *b = devices[j].uuid;
@@ -93,7 +93,7 @@ static void check_members(struct check *c, const struct jr_set *usable,
 
 static void check_set(struct check *c)
 {
-    const struct jr_hw_cpus *cpus = &c->hw->cpus;
+    const struct jr_host_cpus *cpus = &c->hw->cpus;
     struct jr_set set;
     const char *bad;
     uint32_t last, count = 0;
@@ -115,7 +115,7 @@ static void check_set(struct check *c)
 
 static void check_cpu_facts(struct check *c)
 {
-    const struct jr_hw_cpus *cpus = &c->hw->cpus;
+    const struct jr_host_cpus *cpus = &c->hw->cpus;
     check_order(c, "usable", cpus->usable, "online", cpus->online);
     check_order(c, "cores", cpus->usable_cores, "usable", cpus->usable);
     check_set(c);
@@ -123,7 +123,7 @@ static void check_cpu_facts(struct check *c)
 
 static void check_scheduler(struct check *c)
 {
-    const struct jr_hw_scheduler *from = &c->hw->scheduler;
+    const struct jr_host_scheduler *from = &c->hw->scheduler;
     uint32_t nodes = from->nodes;
     if (nodes == 0)
         return;
@@ -145,7 +145,7 @@ static void check_port_facts(struct check *c)
                           c->hw->port_high);
 }
 
-int jr_facts_check(const struct jr_hw *hw, const struct jr_node *root,
+int jr_facts_check(const struct jr_host *hw, const struct jr_node *root,
                    struct jr_diags *diags)
 {
     static void (*const checks[])(struct check *) = {

@@ -44,7 +44,7 @@ enum jr_part jr_part_of(const char *path)
 const char *jr_part_word(enum jr_part part)
 {
 #define WORD(name, word) word,
-    static const char *const words[] = {JR_PARTS(WORD)};
+    static const char *const words[] = {JR_MULTINODE(WORD)};
 #undef WORD
     return words[part];
 }

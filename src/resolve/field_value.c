@@ -18,14 +18,14 @@ struct row {
     size_t offset; /* of the member in jr_spec */
 };
 
-static const struct row rows[] = {JR_CELLS(CELL_ROW)};
+static const struct row rows[] = {JR_FIELD_VALUES(CELL_ROW)};
 
-bool jr_cell_stated(const struct jr_cell *cell)
+bool jr_field_value_stated(const struct jr_field_value *cell)
 {
     return cell->origin == JR_ORIGIN_SPEC || cell->origin == JR_ORIGIN_SET;
 }
 
-bool jr_cells_known(const struct jr_resolver *r, uint32_t fields)
+bool jr_field_values_known(const struct jr_resolver *r, uint32_t fields)
 {
     for (unsigned i = 0; i < JR_FIELD_COUNT; i++)
         if ((fields & JR_BIT(i)) != 0 && !r->cells[i].known)
@@ -33,7 +33,7 @@ bool jr_cells_known(const struct jr_resolver *r, uint32_t fields)
     return true;
 }
 
-bool jr_cells_fact(const struct jr_resolver *r, uint32_t fields)
+bool jr_field_values_fact(const struct jr_resolver *r, uint32_t fields)
 {
     for (unsigned i = 0; i < JR_FIELD_COUNT; i++)
         if ((fields & JR_BIT(i)) != 0 && r->cells[i].fact)
@@ -41,7 +41,8 @@ bool jr_cells_fact(const struct jr_resolver *r, uint32_t fields)
     return false;
 }
 
-void jr_cell_state(struct jr_resolver *r, struct jr_cell *out, const char *path)
+void jr_field_value_state(struct jr_resolver *r, struct jr_field_value *out,
+                          const char *path)
 {
     out->span = jr_spec_where(r->file, path);
     bool set = out->span.source != NULL && out->span.source->name != NULL &&
@@ -50,7 +51,8 @@ void jr_cell_state(struct jr_resolver *r, struct jr_cell *out, const char *path)
     out->rule = NULL;
 }
 
-static bool seed_number(struct jr_resolver *r, size_t i, struct jr_cell *cell)
+static bool seed_number(struct jr_resolver *r, size_t i,
+                        struct jr_field_value *cell)
 {
     const char *base = (const char *)r->spec;
     const uint32_t *number;
@@ -61,17 +63,18 @@ static bool seed_number(struct jr_resolver *r, size_t i, struct jr_cell *cell)
     return true;
 }
 
-static bool seed_text(struct jr_resolver *r, size_t i, struct jr_cell *cell)
+static bool seed_text(struct jr_resolver *r, size_t i,
+                      struct jr_field_value *cell)
 {
     const char *base = (const char *)r->spec;
     memcpy(&cell->text, base + rows[i].offset, sizeof cell->text);
     return cell->text != NULL;
 }
 
-void jr_cells_seed(struct jr_resolver *r)
+void jr_field_values_seed(struct jr_resolver *r)
 {
     for (size_t i = 0; i < JR_FIELD_COUNT; i++) {
-        struct jr_cell *cell = &r->cells[i];
+        struct jr_field_value *cell = &r->cells[i];
         cell->failed = r->options->target != NULL &&
                        jr_spec_is_unknown(r->file, rows[i].path);
         r->unknown = r->unknown || cell->failed;
@@ -80,46 +83,47 @@ void jr_cells_seed(struct jr_resolver *r)
         if (rows[i].seed == SEED_NUMBER ? !seed_number(r, i, cell)
                                         : !seed_text(r, i, cell))
             continue;
-        jr_cell_state(r, cell, rows[i].path);
+        jr_field_value_state(r, cell, rows[i].path);
         cell->known = cell->number <= JR_RANKS_MAX;
         cell->failed = !cell->known;
         if (cell->failed)
-            jr_rules_clash(r, 403, JR_BIT(i), "%s is %s, more than %u",
-                           rows[i].path, jr_cell_value(r, (enum jr_field)i),
-                           JR_RANKS_MAX);
+            jr_rules_clash(
+                r, 403, JR_BIT(i), "%s is %s, more than %u", rows[i].path,
+                jr_field_value_value(r, (enum jr_field)i), JR_RANKS_MAX);
     }
 }
 
-static const char *cell_value(struct jr_resolver *r, const struct jr_cell *cell)
+static const char *cell_value(struct jr_resolver *r,
+                              const struct jr_field_value *cell)
 {
     if (cell->text != NULL)
         return cell->text;
     return jr_arena_printf(r->arena, "%u", cell->number);
 }
 
-const char *jr_cell_path(enum jr_field field)
+const char *jr_field_value_path(enum jr_field field)
 {
     return rows[field].path;
 }
 
 static const char *cell_as_written(struct jr_resolver *r, enum jr_field field)
 {
-    return jr_cell_stated(&r->cells[field])
+    return jr_field_value_stated(&r->cells[field])
                ? jr_spec_written(r->file, r->arena, rows[field].path)
                : NULL;
 }
 
-bool jr_cells_filled(struct jr_resolver *r, uint32_t fields)
+bool jr_field_values_filled(struct jr_resolver *r, uint32_t fields)
 {
     for (unsigned i = 0; i < JR_FIELD_COUNT; i++)
         if ((fields & JR_BIT(i)) != 0 &&
             (cell_as_written(r, (enum jr_field)i) != NULL ||
-             jr_cells_filled(r, r->cells[i].needs)))
+             jr_field_values_filled(r, r->cells[i].needs)))
             return true;
     return false;
 }
 
-const char *jr_cell_value(struct jr_resolver *r, enum jr_field field)
+const char *jr_field_value_value(struct jr_resolver *r, enum jr_field field)
 {
     const char *source = cell_as_written(r, field);
     return source != NULL ? source : cell_value(r, &r->cells[field]);
@@ -127,7 +131,7 @@ const char *jr_cell_value(struct jr_resolver *r, enum jr_field field)
 
 /* Where a value comes from that the spec does not state. */
 static const char *describe_origin(struct jr_resolver *r,
-                                   const struct jr_cell *cell)
+                                   const struct jr_field_value *cell)
 {
     const char *why = cell->detail != NULL ? cell->detail : cell->rule;
     if (cell->origin == JR_ORIGIN_DERIVED || cell->origin == JR_ORIGIN_DEFAULT)
@@ -136,22 +140,22 @@ static const char *describe_origin(struct jr_resolver *r,
                            jr_explain_origin(r->out, cell->origin), why);
 }
 
-const char *jr_cell_say(struct jr_resolver *r, enum jr_field field)
+const char *jr_field_value_say(struct jr_resolver *r, enum jr_field field)
 {
-    const struct jr_cell *cell = &r->cells[field];
+    const struct jr_field_value *cell = &r->cells[field];
     const char *path = rows[field].path;
-    if (jr_cell_stated(cell))
+    if (jr_field_value_stated(cell))
         return jr_arena_printf(r->arena, "%s %s", path,
-                               jr_cell_value(r, field));
-    if (jr_cells_filled(r, cell->needs))
+                               jr_field_value_value(r, field));
+    if (jr_field_values_filled(r, cell->needs))
         return jr_arena_printf(r->arena, "%s (%s)", path,
                                describe_origin(r, cell));
     return jr_arena_printf(r->arena, "%s %s (%s)", path, cell_value(r, cell),
                            describe_origin(r, cell));
 }
 
-const char *jr_cell_list(struct jr_resolver *r, char *const *items,
-                         size_t count)
+const char *jr_field_value_list(struct jr_resolver *r, char *const *items,
+                                size_t count)
 {
     struct jr_buf JR_BUF_CLEANUP buf = JR_BUF_INIT;
     for (size_t i = 0; i < count; i++)
@@ -163,11 +167,11 @@ const char *jr_cell_list(struct jr_resolver *r, char *const *items,
 
 /* A value as it may be written down: a secret is a reference. */
 static const char *cell_without_secret(struct jr_resolver *r,
-                                       const struct jr_cell *cell,
+                                       const struct jr_field_value *cell,
                                        const char *path)
 {
     const char *text = NULL;
-    if (jr_cell_stated(cell))
+    if (jr_field_value_stated(cell))
         text = jr_spec_kept(r->file, r->arena, path);
     return text != NULL ? text : cell_value(r, cell);
 }
@@ -194,7 +198,7 @@ void jr_provenance_fill(struct jr_resolver *r)
     out->provenance =
         jr_arena_array(r->arena, JR_FIELD_COUNT, sizeof *out->provenance);
     for (size_t i = 0; i < JR_FIELD_COUNT && out->provenance != NULL; i++) {
-        const struct jr_cell *cell = &r->cells[i];
+        const struct jr_field_value *cell = &r->cells[i];
         if (!cell->known)
             continue;
         out->provenance[out->provenance_count++] = (struct jr_provenance){
@@ -205,7 +209,7 @@ void jr_provenance_fill(struct jr_resolver *r)
             .detail = cell->detail,
             .rule = cell->rule,
         };
-        if (jr_cell_stated(cell))
+        if (jr_field_value_stated(cell))
             fill_overridden(r, &out->provenance[out->provenance_count - 1]);
     }
 }

@@ -12,10 +12,10 @@ static uint32_t find_stated_roots(const struct jr_resolver *r, uint32_t fields)
 {
     uint32_t found = 0;
     for (unsigned i = 0; i < JR_FIELD_COUNT; i++) {
-        const struct jr_cell *cell = &r->cells[i];
+        const struct jr_field_value *cell = &r->cells[i];
         if ((fields & JR_BIT(i)) == 0)
             continue;
-        found |= jr_cell_stated(cell) && cell->span.line != 0
+        found |= jr_field_value_stated(cell) && cell->span.line != 0
                      ? JR_BIT(i)
                      : find_stated_roots(r, cell->needs);
     }
@@ -78,7 +78,7 @@ __attribute__((format(printf, 3, 0))) static struct jr_diag *report_at_roots(
     const char *path = NULL;
     if (at != JR_FIELD_COUNT) {
         span = r->cells[at].span;
-        path = jr_cell_path((enum jr_field)at);
+        path = jr_field_value_path((enum jr_field)at);
     } else if (target.line == 0) {
         span = (struct jr_span){.source = jr_spec_doc(r->file)->source};
     }
@@ -99,7 +99,7 @@ __attribute__((format(printf, 3, 0))) static struct jr_diag *report_at_roots(
 struct jr_diag *jr_rules_clash(struct jr_resolver *r, unsigned code,
                                uint32_t fields, const char *format, ...)
 {
-    bool fact = jr_cells_fact(r, fields);
+    bool fact = jr_field_values_fact(r, fields);
     r->unresolved = r->unresolved || fact;
     r->invalid = r->invalid || !fact;
     const struct about about = {JR_SEVERITY_ERROR, code, fields, fact,

@@ -41,7 +41,7 @@ struct jr_provenance {
 };
 
 /* What the ranks of a node have of it, by local rank. */
-struct jr_seats {
+struct jr_node_resources {
     char **devices; /* rank i gets entry i modulo count */
     uint32_t devices_count;
     const char *device_model; /* "H100", for people; NULL when unknown, or not
@@ -89,11 +89,11 @@ struct jr_job {
     enum jr_visibility device_visibility;
     const char *visibility_variable; /* "CUDA_VISIBLE_DEVICES"; NULL: none */
     const char *bind;                /* a word of JR_BINDS */
-    const char *unbound;    /* why ranks have no CPUs, though `bind` says so: a
-                               profile does not tell enough; NULL: all is known */
-    struct jr_seats own;    /* of the node that this was resolved for */
-    struct jr_seats *seats; /* of each node; NULL: all are taken to be like this
-                               one. See node_resources.h */
+    const char *unbound; /* why ranks have no CPUs, though `bind` says so: a
+                            profile does not tell enough; NULL: all is known */
+    struct jr_node_resources own; /* of the node that this was resolved for */
+    struct jr_node_resources *seats; /* of each node; NULL: all are taken to be
+                               like this one. See node_resources.h */
     uint32_t axis_size[JR_AXIS_COUNT];
     const char *axis_backend[JR_AXIS_COUNT];
     const char *backend; /* the default one */

@@ -7,7 +7,8 @@
 
 #include "base/banned.h"
 
-const struct jr_seats *jr_seats_of(const struct jr_job *job, uint32_t node)
+const struct jr_node_resources *jr_node_resources_of(const struct jr_job *job,
+                                                     uint32_t node)
 {
     return job->seats != NULL ? &job->seats[node] : &job->own;
 }
@@ -22,7 +23,8 @@ static void set_texts(json_t *object, const char *key, char *const *items,
         jr_json_set(object, key, list);
 }
 
-void jr_seats_tell(struct jr_buf *out, const struct jr_seats *seats)
+void jr_node_resources_tell(struct jr_buf *out,
+                            const struct jr_node_resources *seats)
 {
     json_t *object = json_object();
     jr_json_set_int(object, "threads", seats->threads);
@@ -53,11 +55,11 @@ static bool get_texts(const json_t *list, struct jr_arena *arena, char ***ret,
     return list == NULL || json_is_array(list);
 }
 
-int jr_seats_read(struct jr_seats *ret, struct jr_arena *arena,
-                  const char *text, size_t len)
+int jr_node_resources_read(struct jr_node_resources *ret,
+                           struct jr_arena *arena, const char *text, size_t len)
 {
     json_t *object = jr_json_parse(text, len, NULL);
-    struct jr_seats seats = {
+    struct jr_node_resources seats = {
         .threads = jr_json_get_u32(object, "threads"),
         .device_model =
             jr_arena_strdup(arena, jr_json_get_str(object, "model")),
@@ -73,7 +75,8 @@ int jr_seats_read(struct jr_seats *ret, struct jr_arena *arena,
     return good ? 0 : -1;
 }
 
-static bool same_devices(const struct jr_seats *a, const struct jr_seats *b)
+static bool same_devices(const struct jr_node_resources *a,
+                         const struct jr_node_resources *b)
 {
     bool same = a->devices_count == b->devices_count;
     for (uint32_t i = 0; same && i < a->devices_count; i++)
@@ -81,7 +84,7 @@ static bool same_devices(const struct jr_seats *a, const struct jr_seats *b)
     return same;
 }
 
-bool jr_seats_differ(const struct jr_job *job)
+bool jr_node_resources_differ(const struct jr_job *job)
 {
     bool differ = false;
     for (uint32_t i = 1; job->seats != NULL && i < job->nodes; i++)
@@ -89,10 +92,11 @@ bool jr_seats_differ(const struct jr_job *job)
     return differ;
 }
 
-void jr_seats_take(struct jr_resolution *resolution, struct jr_seats *each)
+void jr_node_resources_take(struct jr_resolution *resolution,
+                            struct jr_node_resources *each)
 {
     resolution->job.seats = each;
-    if (!jr_seats_differ(&resolution->job))
+    if (!jr_node_resources_differ(&resolution->job))
         return;
     for (size_t i = 0; i < resolution->provenance_count; i++) {
         struct jr_provenance *row = &resolution->provenance[i];

@@ -12,22 +12,26 @@
 struct jr_resolution;
 
 /* Those on a node, as far as they are known. */
-const struct jr_seats *jr_seats_of(const struct jr_job *job, uint32_t node);
+const struct jr_node_resources *jr_node_resources_of(const struct jr_job *job,
+                                                     uint32_t node);
 
 /* Append them as JSON: what there is none of is left out. */
-void jr_seats_tell(struct jr_buf *out, const struct jr_seats *seats);
+void jr_node_resources_tell(struct jr_buf *out,
+                            const struct jr_node_resources *seats);
 
 /* Read them, in `arena`. -1: it is something else. Without memory the arena has
  * failed. */
-int jr_seats_read(struct jr_seats *ret, struct jr_arena *arena,
-                  const char *text, size_t len);
+int jr_node_resources_read(struct jr_node_resources *ret,
+                           struct jr_arena *arena, const char *text,
+                           size_t len);
 
 /* Make them the job's, one for each node: they live as long as it does. What
  * the resolved spec can say of all nodes together is changed to that: `devices`
  * is `all` where they differ. */
-void jr_seats_take(struct jr_resolution *resolution, struct jr_seats *each);
+void jr_node_resources_take(struct jr_resolution *resolution,
+                            struct jr_node_resources *each);
 
 /* Whether nodes have other devices than the first. */
-bool jr_seats_differ(const struct jr_job *job);
+bool jr_node_resources_differ(const struct jr_job *job);
 
 #endif

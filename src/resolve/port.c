@@ -16,13 +16,13 @@
 static bool does_rank0_listen(const struct jr_resolver *r)
 {
     return r->hw->real &&
-           (r->options->local || JR_CELL(r, NODE_RANK).number == 0);
+           (r->options->local || JR_FIELD_VALUE(r, NODE_RANK).number == 0);
 }
 
 /* Several jobruns: what one of them moved, the others would not know. */
 static bool has_several_jobruns(const struct jr_resolver *r)
 {
-    return JR_CELL(r, NODES).number > 1 && !r->options->local;
+    return JR_FIELD_VALUE(r, NODES).number > 1 && !r->options->local;
 }
 
 static void keep_lease(struct jr_resolver *r, int fd)
@@ -33,7 +33,7 @@ static void keep_lease(struct jr_resolver *r, int fd)
 }
 
 static enum jr_fired refuse_master_port(struct jr_resolver *r,
-                                        const struct jr_cell *out,
+                                        const struct jr_field_value *out,
                                         const struct jr_error *err)
 {
     bool taken = err->sys == EADDRINUSE;
@@ -52,7 +52,7 @@ static enum jr_fired refuse_master_port(struct jr_resolver *r,
 
 /* This port or none. */
 static enum jr_fired lease_stated_port(struct jr_resolver *r,
-                                       struct jr_cell *out)
+                                       struct jr_field_value *out)
 {
     struct jr_error err = {0};
     if (!does_rank0_listen(r))
@@ -67,16 +67,16 @@ static enum jr_fired lease_stated_port(struct jr_resolver *r,
     return JR_FIRED;
 }
 
-static enum jr_fired any_port(struct jr_resolver *r, struct jr_cell *out)
+static enum jr_fired any_port(struct jr_resolver *r, struct jr_field_value *out)
 {
     struct jr_error err = {0};
     if (has_several_jobruns(r)) {
-        jr_cell_state(r, out, "master_port");
+        jr_field_value_state(r, out, "master_port");
         jr_rules_show(r, JR_MASTER_PORT, out);
         struct jr_diag *diag = jr_rules_clash(
             r, 431, JR_BIT(JR_MASTER_PORT) | JR_BIT(JR_NODES),
             "master_port 0 leaves the choice to one node, but there are %s",
-            jr_cell_say(r, JR_NODES));
+            jr_field_value_say(r, JR_NODES));
         jr_diag_help(r->diags, diag, "state the port, or leave it out");
         return JR_FAILED;
     }
@@ -109,7 +109,7 @@ static int lease_first_port(uint32_t *ret_port, uint32_t end,
 /* The first free one from 29500 up to the ephemeral range; where that leaves no
  * room, up to the last port. */
 static enum jr_fired search_free_port(struct jr_resolver *r,
-                                      struct jr_cell *out)
+                                      struct jr_field_value *out)
 {
     struct jr_error first = {0}, err = {0};
     uint32_t end = r->hw->port_low > FIRST_PORT ? r->hw->port_low : PORT_END;
@@ -127,13 +127,14 @@ static enum jr_fired search_free_port(struct jr_resolver *r,
     return JR_FIRED;
 }
 
-enum jr_fired jr_rule_master_port(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_master_port(struct jr_resolver *r,
+                                  struct jr_field_value *out)
 {
     const uint32_t *stated = r->spec->master_port;
-    const struct jr_hw_scheduler *scheduler = jr_place_allocation(r);
+    const struct jr_host_scheduler *scheduler = jr_place_allocation(r);
     bool choose = r->hw->real && !has_several_jobruns(r);
     if (stated != NULL && *stated != 0) {
-        jr_cell_state(r, out, "master_port");
+        jr_field_value_state(r, out, "master_port");
         out->number = *stated;
         return lease_stated_port(r, out);
     }

@@ -80,41 +80,42 @@ static void take_args(struct jr_resolver *r, struct jr_entrypoint *entry)
 
 static void take_sizes(struct jr_resolver *r, struct jr_job *job)
 {
-    job->world_size = JR_CELL(r, WORLD_SIZE).number;
-    job->nodes = JR_CELL(r, NODES).number;
+    job->world_size = JR_FIELD_VALUE(r, WORLD_SIZE).number;
+    job->nodes = JR_FIELD_VALUE(r, NODES).number;
     job->local_world_sizes =
         jr_arena_array(r->arena, job->nodes, sizeof *job->local_world_sizes);
     for (uint32_t i = 0; i < job->nodes && job->local_world_sizes; i++) {
         job->local_world_sizes[i] = jr_place_local(r, i);
         job->ragged |= job->local_world_sizes[i] != job->local_world_sizes[0];
     }
-    job->node_rank = JR_CELL(r, NODE_RANK).number;
-    job->rank_start = JR_CELL(r, RANK_START).number;
-    job->own.threads = JR_CELL(r, THREADS).number;
-    job->axis_size[JR_AXIS_MODEL] = JR_CELL(r, MODEL).number;
-    job->axis_size[JR_AXIS_PIPELINE] = JR_CELL(r, PIPELINE).number;
-    job->axis_size[JR_AXIS_DATA] = JR_CELL(r, DATA).number;
+    job->node_rank = JR_FIELD_VALUE(r, NODE_RANK).number;
+    job->rank_start = JR_FIELD_VALUE(r, RANK_START).number;
+    job->own.threads = JR_FIELD_VALUE(r, THREADS).number;
+    job->axis_size[JR_AXIS_MODEL] = JR_FIELD_VALUE(r, MODEL).number;
+    job->axis_size[JR_AXIS_PIPELINE] = JR_FIELD_VALUE(r, PIPELINE).number;
+    job->axis_size[JR_AXIS_DATA] = JR_FIELD_VALUE(r, DATA).number;
 }
 
 static void take_names(struct jr_resolver *r, struct jr_job *job)
 {
-    job->master_addr = JR_CELL(r, MASTER_ADDR).text;
-    job->master_port = JR_CELL(r, MASTER_PORT).number;
-    job->init_method = JR_CELL(r, INIT_METHOD).text;
-    job->device_name = JR_CELL(r, DEVICE).text;
+    job->master_addr = JR_FIELD_VALUE(r, MASTER_ADDR).text;
+    job->master_port = JR_FIELD_VALUE(r, MASTER_PORT).number;
+    job->init_method = JR_FIELD_VALUE(r, INIT_METHOD).text;
+    job->device_name = JR_FIELD_VALUE(r, DEVICE).text;
     job->visibility_variable = jr_device_variable(r);
-    job->bind = JR_CELL(r, BIND).text;
+    job->bind = JR_FIELD_VALUE(r, BIND).text;
     if (r->instances)
         job->device_visibility = JR_VISIBLE_ONE;
-    job->backend = JR_CELL(r, BACKEND).text;
-    job->axis_backend[JR_AXIS_MODEL] = JR_CELL(r, BACKEND_MODEL).text;
-    job->axis_backend[JR_AXIS_PIPELINE] = JR_CELL(r, BACKEND_PIPELINE).text;
-    job->axis_backend[JR_AXIS_DATA] = JR_CELL(r, BACKEND_DATA).text;
+    job->backend = JR_FIELD_VALUE(r, BACKEND).text;
+    job->axis_backend[JR_AXIS_MODEL] = JR_FIELD_VALUE(r, BACKEND_MODEL).text;
+    job->axis_backend[JR_AXIS_PIPELINE] =
+        JR_FIELD_VALUE(r, BACKEND_PIPELINE).text;
+    job->axis_backend[JR_AXIS_DATA] = JR_FIELD_VALUE(r, BACKEND_DATA).text;
 }
 
 static enum jr_status run_resolver(struct jr_resolver *r)
 {
-    jr_cells_seed(r);
+    jr_field_values_seed(r);
     jr_rules_run(r);
     jr_checks_run(r);
     if (r->invalid)
@@ -124,7 +125,7 @@ static enum jr_status run_resolver(struct jr_resolver *r)
 
 enum jr_status jr_resolve(struct jr_resolution *ret,
                           const struct jr_spec_file *file,
-                          const struct jr_hw *hw,
+                          const struct jr_host *hw,
                           const struct jr_resolve_options *options,
                           struct jr_diags *diags)
 {
@@ -162,7 +163,7 @@ enum jr_status jr_resolve(struct jr_resolution *ret,
 }
 
 uint32_t jr_resolve_nodes(const struct jr_spec_file *file,
-                          const struct jr_hw *hw,
+                          const struct jr_host *hw,
                           const struct jr_resolve_options *options)
 {
     struct jr_resolution scratch = JR_RESOLUTION_INIT;
@@ -179,9 +180,10 @@ uint32_t jr_resolve_nodes(const struct jr_spec_file *file,
     };
     dry.keep_port = false;
     r.timeouts = r.spec->policy.timeouts;
-    jr_cells_seed(&r);
+    jr_field_values_seed(&r);
     jr_rules_run(&r);
-    uint32_t nodes = JR_CELL(&r, NODES).known ? JR_CELL(&r, NODES).number : 0;
+    uint32_t nodes =
+        JR_FIELD_VALUE(&r, NODES).known ? JR_FIELD_VALUE(&r, NODES).number : 0;
     jr_diags_release(&diags);
     jr_resolution_release(&scratch);
     return nodes;

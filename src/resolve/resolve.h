@@ -2,7 +2,7 @@
  * The resolver: fills every MISSING field by the rules of the contract, run to
  * a fixed point over a table (rules.c).
  *
- *   facts:  jr_hw_probe, or jr_profile_load for --on
+ *   facts:  jr_host_probe, or jr_profile_load for --on
  *   values: jr_resolve -> jr_job + provenance + the leased port
  *   text:   jr_resolution_emit (a spec again), jr_resolution_explain
  */
@@ -67,14 +67,14 @@ struct jr_resolution {
  */
 enum jr_status jr_resolve(struct jr_resolution *ret,
                           const struct jr_spec_file *file,
-                          const struct jr_hw *hw,
+                          const struct jr_host *hw,
                           const struct jr_resolve_options *options,
                           struct jr_diags *diags);
 
 /* How many nodes the job is for, as far as spec and facts tell without looking
  * at any machine; 0: they contradict themselves. */
 uint32_t jr_resolve_nodes(const struct jr_spec_file *file,
-                          const struct jr_hw *hw,
+                          const struct jr_host *hw,
                           const struct jr_resolve_options *options);
 
 /* Put `port` in the place of the one that the job has: another node, where rank
@@ -108,7 +108,7 @@ void jr_resolution_explain(struct jr_buf *out, const struct jr_resolution *,
 
 /* Facts from --on: the shorthand NODESxDEVICES[:MODEL][,CPUSc][,MEMg], or the
  * path of a facts file. Into `arena`; mistakes go to `diags`. */
-int jr_profile_load(struct jr_hw *ret, struct jr_arena *arena,
+int jr_profile_load(struct jr_host *ret, struct jr_arena *arena,
                     const char *profile, struct jr_diags *diags);
 
 /* What the mistakes in a profile, from the first one on, mean for who named it
@@ -120,15 +120,16 @@ enum jr_status jr_profile_status(const struct jr_diags *diags, size_t first);
 /* The same for a profile that a spec states at `at`. What is wrong with the
  * shorthand, or with the file as a whole, is told there; what stands in the
  * file is told in the file. The facts' origin is "the target". */
-int jr_profile_load_target(struct jr_hw *ret, struct jr_arena *arena,
+int jr_profile_load_target(struct jr_host *ret, struct jr_arena *arena,
                            const char *profile, struct jr_span at,
                            struct jr_diags *diags);
 
 /* Read facts that a node emitted; `name` is what findings call the text. */
-int jr_profile_read(struct jr_hw *ret, struct jr_arena *arena, const char *name,
-                    const char *text, size_t len, struct jr_diags *diags);
+int jr_profile_read(struct jr_host *ret, struct jr_arena *arena,
+                    const char *name, const char *text, size_t len,
+                    struct jr_diags *diags);
 
 /* Append facts as the YAML that --on reads. */
-void jr_profile_emit(struct jr_buf *out, const struct jr_hw *hw);
+void jr_profile_emit(struct jr_buf *out, const struct jr_host *hw);
 
 #endif

@@ -216,7 +216,7 @@ static void set_names(const struct filling *to, const struct jr_job *job)
     if (job->hosts[0] != NULL)
         set_list(to, "hosts", job->hosts, job->nodes);
     set_master(to, job);
-    if (job->own.devices_count > 0 && !jr_seats_differ(job) &&
+    if (job->own.devices_count > 0 && !jr_node_resources_differ(job) &&
         !has_idle_devices(job))
         set_list(to, "devices", job->own.devices, job->own.devices_count);
     else
@@ -282,7 +282,7 @@ static void refer_scalar(struct jr_arena *arena, struct jr_node *node,
             if (shell)
                 jr_buf_str(&text, name);
             else if (name != NULL)
-                jr_dollars_refer(&text, name, strlen(name));
+                jr_interpolation_refer(&text, name, strlen(name));
         }
         if (at == node->text)
             continue;

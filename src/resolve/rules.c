@@ -87,20 +87,21 @@ static const struct jr_rule rules[] = {
 static bool is_rule_ready(const struct jr_resolver *r,
                           const struct jr_rule *rule)
 {
-    const struct jr_cell *out = &r->cells[rule->out];
-    return !out->known && !out->failed && jr_cells_known(r, rule->needs);
+    const struct jr_field_value *out = &r->cells[rule->out];
+    return !out->known && !out->failed && jr_field_values_known(r, rule->needs);
 }
 
 static bool is_from_facts(const struct jr_resolver *r,
-                          const struct jr_cell *cell)
+                          const struct jr_field_value *cell)
 {
-    bool own = !jr_cell_stated(cell) && cell->origin != JR_ORIGIN_DERIVED &&
+    bool own = !jr_field_value_stated(cell) &&
+               cell->origin != JR_ORIGIN_DERIVED &&
                cell->origin != JR_ORIGIN_DEFAULT;
-    return own || jr_cells_fact(r, cell->needs);
+    return own || jr_field_values_fact(r, cell->needs);
 }
 
 void jr_rules_show(struct jr_resolver *r, enum jr_field field,
-                   const struct jr_cell *out)
+                   const struct jr_field_value *out)
 {
     r->cells[field] = *out;
     r->cells[field].fact = out->fact || is_from_facts(r, out);
@@ -109,12 +110,12 @@ void jr_rules_show(struct jr_resolver *r, enum jr_field field,
 /* Try one rule; whether it changed anything. */
 static bool fire_rule(struct jr_resolver *r, const struct jr_rule *rule)
 {
-    struct jr_cell cell = {
+    struct jr_field_value cell = {
         .origin = rule->origin, .rule = rule->text, .needs = rule->needs};
     enum jr_fired fired = rule->apply(r, &cell);
     if (fired == JR_PASSED)
         return false;
-    if (jr_cell_stated(&cell))
+    if (jr_field_value_stated(&cell))
         cell.needs = 0;
     cell.known = fired == JR_FIRED;
     cell.failed = fired == JR_FAILED;

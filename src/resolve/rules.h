@@ -19,7 +19,7 @@
 
 /* Identifier, dotted path, how a stated value is read (NUMBER and TEXT from the
  * member named last; RULE by a rule of its own); in the field table's order. */
-#define JR_CELLS(X)                                                            \
+#define JR_FIELD_VALUES(X)                                                     \
     X(WORLD_SIZE, "world_size", NUMBER, world_size)                            \
     X(LOCAL, "local_world_size", RULE, local_world_size)                       \
     X(NODES, "nodes", NUMBER, nodes)                                           \
@@ -43,14 +43,14 @@
     X(RUN, "timeouts.run", RULE, policy.timeouts)                              \
     X(STOP_GRACE, "timeouts.stop_grace", RULE, policy.timeouts)
 
-#define JR_CELL_ENUM(name, path, kind, member) JR_##name,
-enum jr_field { JR_CELLS(JR_CELL_ENUM) JR_FIELD_COUNT };
+#define JR_FIELD_VALUE_ENUM(name, path, kind, member) JR_##name,
+enum jr_field { JR_FIELD_VALUES(JR_FIELD_VALUE_ENUM) JR_FIELD_COUNT };
 
 #define JR_BIT(field) (1u << (field))
 
 /* What is known of one field. A cell that failed has been complained about, and
  * so nothing that needs it is complained about again. */
-struct jr_cell {
+struct jr_field_value {
     bool known, failed;
     bool fact; /* not decided by the spec alone */
     enum jr_origin origin;
@@ -66,10 +66,10 @@ struct jr_resolver {
     struct jr_arena *arena; /* that of `out` */
     const struct jr_spec_file *file;
     const struct jr_spec *spec;
-    const struct jr_hw *hw;
+    const struct jr_host *hw;
     const struct jr_resolve_options *options;
     struct jr_diags *diags;
-    struct jr_cell cells[JR_FIELD_COUNT];
+    struct jr_field_value cells[JR_FIELD_COUNT];
     const uint32_t *sizes; /* local_world_size as a list; NULL: one for all */
     uint32_t sizes_count;
     bool instances;      /* the devices are parts of GPUs */
@@ -79,7 +79,7 @@ struct jr_resolver {
     bool invalid, unresolved;    /* what the findings so far mean */
 };
 
-#define JR_CELL(r, field) ((r)->cells[JR_##field])
+#define JR_FIELD_VALUE(r, field) ((r)->cells[JR_##field])
 
 /* What came of trying a rule. */
 enum jr_fired { JR_PASSED, JR_FIRED, JR_FAILED };
@@ -90,7 +90,7 @@ struct jr_rule {
     enum jr_field out;
     enum jr_origin origin;
     uint32_t needs;
-    enum jr_fired (*apply)(struct jr_resolver *r, struct jr_cell *out);
+    enum jr_fired (*apply)(struct jr_resolver *r, struct jr_field_value *out);
     const char *text;
 };
 
@@ -99,7 +99,7 @@ void jr_rules_run(struct jr_resolver *r);
 
 /* Let findings about the cell that a rule is filling point at it. */
 void jr_rules_show(struct jr_resolver *r, enum jr_field field,
-                   const struct jr_cell *out);
+                   const struct jr_field_value *out);
 
 /* Look for contradictions among the filled cells: agreement.c. */
 void jr_checks_run(struct jr_resolver *r);
@@ -108,58 +108,78 @@ void jr_checks_run(struct jr_resolver *r);
  * ${...} put into them may be a secret. */
 
 /* Whether all of `fields` (bits) are known; whether any is a fact's. */
-bool jr_cells_known(const struct jr_resolver *r, uint32_t fields);
-bool jr_cells_fact(const struct jr_resolver *r, uint32_t fields);
+bool jr_field_values_known(const struct jr_resolver *r, uint32_t fields);
+bool jr_field_values_fact(const struct jr_resolver *r, uint32_t fields);
 /* Whether the spec states it, --set included. */
-bool jr_cell_stated(const struct jr_cell *cell);
+bool jr_field_value_stated(const struct jr_field_value *cell);
 /* Make `out` a value that the spec states at `path`. */
-void jr_cell_state(struct jr_resolver *r, struct jr_cell *out,
-                   const char *path);
+void jr_field_value_state(struct jr_resolver *r, struct jr_field_value *out,
+                          const char *path);
 /* Fill the cells of kind NUMBER and TEXT that the spec states. */
-void jr_cells_seed(struct jr_resolver *r);
+void jr_field_values_seed(struct jr_resolver *r);
 /* The dotted path of a field. */
-const char *jr_cell_path(enum jr_field field);
+const char *jr_field_value_path(enum jr_field field);
 /* Whether ${...} had a part in the value of any of `fields` (bits): then no
  * number that comes of it is told. */
-bool jr_cells_filled(struct jr_resolver *r, uint32_t fields);
+bool jr_field_values_filled(struct jr_resolver *r, uint32_t fields);
 /* The value for messages: "8", or "${env:N}" where the spec says so. */
-const char *jr_cell_value(struct jr_resolver *r, enum jr_field field);
+const char *jr_field_value_value(struct jr_resolver *r, enum jr_field field);
 /* "world_size 8", and where it comes from unless it is stated; the latter alone
  * of what comes from filled ones. */
-const char *jr_cell_say(struct jr_resolver *r, enum jr_field field);
+const char *jr_field_value_say(struct jr_resolver *r, enum jr_field field);
 /* A comma list in the resolver's arena; "none" when empty. */
-const char *jr_cell_list(struct jr_resolver *r, char *const *items,
-                         size_t count);
+const char *jr_field_value_list(struct jr_resolver *r, char *const *items,
+                                size_t count);
 /* Write resolution->provenance. */
 void jr_provenance_fill(struct jr_resolver *r);
 
 /* Rules on sizes: world_size.c. */
-enum jr_fired jr_rule_one(struct jr_resolver *r, struct jr_cell *out);
-enum jr_fired jr_rule_world_of_mesh(struct jr_resolver *r, struct jr_cell *);
-enum jr_fired jr_rule_data(struct jr_resolver *r, struct jr_cell *out);
-enum jr_fired jr_rule_local_stated(struct jr_resolver *r, struct jr_cell *);
-enum jr_fired jr_rule_nodes_of_list(struct jr_resolver *r, struct jr_cell *);
-enum jr_fired jr_rule_world_of_list(struct jr_resolver *r, struct jr_cell *);
-enum jr_fired jr_rule_world_of_nodes(struct jr_resolver *r, struct jr_cell *);
-enum jr_fired jr_rule_nodes_of_world(struct jr_resolver *r, struct jr_cell *);
-enum jr_fired jr_rule_local_of_world(struct jr_resolver *r, struct jr_cell *);
-enum jr_fired jr_rule_local_scheduled(struct jr_resolver *, struct jr_cell *);
-enum jr_fired jr_rule_local_of_devices(struct jr_resolver *, struct jr_cell *);
+enum jr_fired jr_rule_one(struct jr_resolver *r, struct jr_field_value *out);
+enum jr_fired jr_rule_world_of_mesh(struct jr_resolver *r,
+                                    struct jr_field_value *);
+enum jr_fired jr_rule_data(struct jr_resolver *r, struct jr_field_value *out);
+enum jr_fired jr_rule_local_stated(struct jr_resolver *r,
+                                   struct jr_field_value *);
+enum jr_fired jr_rule_nodes_of_list(struct jr_resolver *r,
+                                    struct jr_field_value *);
+enum jr_fired jr_rule_world_of_list(struct jr_resolver *r,
+                                    struct jr_field_value *);
+enum jr_fired jr_rule_world_of_nodes(struct jr_resolver *r,
+                                     struct jr_field_value *);
+enum jr_fired jr_rule_nodes_of_world(struct jr_resolver *r,
+                                     struct jr_field_value *);
+enum jr_fired jr_rule_local_of_world(struct jr_resolver *r,
+                                     struct jr_field_value *);
+enum jr_fired jr_rule_local_scheduled(struct jr_resolver *,
+                                      struct jr_field_value *);
+enum jr_fired jr_rule_local_of_devices(struct jr_resolver *,
+                                       struct jr_field_value *);
 
 /* Rules on nodes and addresses: node_rank.c. */
-enum jr_fired jr_rule_hosts_stated(struct jr_resolver *r, struct jr_cell *);
-enum jr_fired jr_rule_nodes_of_hosts(struct jr_resolver *r, struct jr_cell *);
-enum jr_fired jr_rule_nodes_scheduled(struct jr_resolver *, struct jr_cell *);
-enum jr_fired jr_rule_nodes_profile(struct jr_resolver *r, struct jr_cell *);
-enum jr_fired jr_rule_nodes_alone(struct jr_resolver *r, struct jr_cell *);
-enum jr_fired jr_rule_hosts(struct jr_resolver *r, struct jr_cell *out);
-enum jr_fired jr_rule_node_rank(struct jr_resolver *r, struct jr_cell *out);
-enum jr_fired jr_rule_rank_start(struct jr_resolver *r, struct jr_cell *out);
-enum jr_fired jr_rule_master_addr(struct jr_resolver *r, struct jr_cell *out);
-enum jr_fired jr_rule_master_port(struct jr_resolver *r, struct jr_cell *out);
-enum jr_fired jr_rule_init_method(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_hosts_stated(struct jr_resolver *r,
+                                   struct jr_field_value *);
+enum jr_fired jr_rule_nodes_of_hosts(struct jr_resolver *r,
+                                     struct jr_field_value *);
+enum jr_fired jr_rule_nodes_scheduled(struct jr_resolver *,
+                                      struct jr_field_value *);
+enum jr_fired jr_rule_nodes_profile(struct jr_resolver *r,
+                                    struct jr_field_value *);
+enum jr_fired jr_rule_nodes_alone(struct jr_resolver *r,
+                                  struct jr_field_value *);
+enum jr_fired jr_rule_hosts(struct jr_resolver *r, struct jr_field_value *out);
+enum jr_fired jr_rule_node_rank(struct jr_resolver *r,
+                                struct jr_field_value *out);
+enum jr_fired jr_rule_rank_start(struct jr_resolver *r,
+                                 struct jr_field_value *out);
+enum jr_fired jr_rule_master_addr(struct jr_resolver *r,
+                                  struct jr_field_value *out);
+enum jr_fired jr_rule_master_port(struct jr_resolver *r,
+                                  struct jr_field_value *out);
+enum jr_fired jr_rule_init_method(struct jr_resolver *r,
+                                  struct jr_field_value *out);
 /* What the scheduler gave this job; NULL: no scheduler, or nothing. */
-const struct jr_hw_scheduler *jr_place_allocation(const struct jr_resolver *r);
+const struct jr_host_scheduler *jr_place_allocation(
+    const struct jr_resolver *r);
 /* Who says a fact of the scheduler's, for people: "SLURM_NNODES of Slurm job
  * 77". `fact` is its key in a facts file. */
 const char *jr_place_said(struct jr_resolver *r, const char *fact);
@@ -171,31 +191,39 @@ uint32_t jr_place_here(const struct jr_resolver *r);
 
 /* Rules on the allocation's time: time_limit.c. They fire only where it is what
  * decides. */
-enum jr_fired jr_rule_run(struct jr_resolver *r, struct jr_cell *out);
-enum jr_fired jr_rule_stop_grace(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_run(struct jr_resolver *r, struct jr_field_value *out);
+enum jr_fired jr_rule_stop_grace(struct jr_resolver *r,
+                                 struct jr_field_value *out);
 
 /* Rules on devices: device_kind.c. */
-enum jr_fired jr_rule_device_stated(struct jr_resolver *r, struct jr_cell *);
-enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_cell *out);
-enum jr_fired jr_rule_devices(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_device_stated(struct jr_resolver *r,
+                                    struct jr_field_value *);
+enum jr_fired jr_rule_device(struct jr_resolver *r, struct jr_field_value *out);
+enum jr_fired jr_rule_devices(struct jr_resolver *r,
+                              struct jr_field_value *out);
 /* Whether the spec names devices one by one, for all nodes alike. */
 bool jr_devices_listed(const struct jr_resolver *r);
 
 /* Binding: cpu_binding.c. Fills the job's slots. */
-enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_field_value *out);
 
 /* CPUs, and the rules on threads: threads.c. */
-enum jr_fired jr_rule_threads_env(struct jr_resolver *r, struct jr_cell *out);
-enum jr_fired jr_rule_threads(struct jr_resolver *r, struct jr_cell *out);
+enum jr_fired jr_rule_threads_env(struct jr_resolver *r,
+                                  struct jr_field_value *out);
+enum jr_fired jr_rule_threads(struct jr_resolver *r,
+                              struct jr_field_value *out);
 /* How many of `usable` CPUs or cores ranks may count on: the CFS quota rounded
  * down where that is less (2.5 gives 2: one rank that is throttled holds up all
  * the others); at least 1. 0 when neither is known. */
-uint32_t jr_cpus_within_quota(const struct jr_hw *hw, uint32_t usable);
+uint32_t jr_cpus_within_quota(const struct jr_host *hw, uint32_t usable);
 
 /* Kinds of devices, backends, and rules on them: backend.c. */
-enum jr_fired jr_rule_backend_env(struct jr_resolver *r, struct jr_cell *out);
-enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_cell *out);
-enum jr_fired jr_rule_backend_axis(struct jr_resolver *r, struct jr_cell *);
+enum jr_fired jr_rule_backend_env(struct jr_resolver *r,
+                                  struct jr_field_value *out);
+enum jr_fired jr_rule_backend(struct jr_resolver *r,
+                              struct jr_field_value *out);
+enum jr_fired jr_rule_backend_axis(struct jr_resolver *r,
+                                   struct jr_field_value *);
 void jr_check_backends(struct jr_resolver *r);
 
 /* Find the values that are not to be told: secret_values.c. */

@@ -46,7 +46,7 @@ static void add_secret_value(struct found *found, const char *name,
                              const char *value, size_t least)
 {
     struct jr_arena *arena = found->r->arena;
-    if (value == NULL || name == NULL || !jr_hide_is_telling(value, least))
+    if (value == NULL || name == NULL || !jr_redact_wanted(value, least))
         return;
     for (size_t i = 0; i < found->values.count; i++)
         if (strcmp(found->values.items[i], value) == 0)

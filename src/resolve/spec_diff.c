@@ -51,12 +51,12 @@ static const char *explain_origin(struct jr_arena *arena,
     return jr_buf_keep(&text, arena);
 }
 
-static struct jr_contrast_side field_side(struct jr_arena *arena,
-                                          const char *path,
-                                          const struct jr_node *node,
-                                          const struct jr_diff_side *side)
+static struct jr_diff_table_side field_side(struct jr_arena *arena,
+                                            const char *path,
+                                            const struct jr_node *node,
+                                            const struct jr_diff_side *side)
 {
-    struct jr_contrast_side ret = {0};
+    struct jr_diff_table_side ret = {0};
     if (node == NULL)
         return ret;
     const struct jr_provenance *origin = find_origin(side->resolution, path);
@@ -71,7 +71,7 @@ static struct jr_contrast_side field_side(struct jr_arena *arena,
     return ret;
 }
 
-static bool is_side_default(const struct jr_contrast_side *side)
+static bool is_side_default(const struct jr_diff_table_side *side)
 {
     return side->at.line == 0 && side->from != NULL &&
            strcmp(side->from, "default") == 0;
@@ -80,7 +80,7 @@ static bool is_side_default(const struct jr_contrast_side *side)
 /* How a spec is put together is no value of it; where records go unless it is
  * stated depends on where one stands; and beside nothing at all, only what is
  * stated is news. */
-static bool is_row_shown(const struct jr_contrast_row *row,
+static bool is_row_shown(const struct jr_diff_table_row *row,
                          const struct jr_diff_side *a,
                          const struct jr_diff_side *b)
 {
@@ -93,14 +93,14 @@ static bool is_row_shown(const struct jr_contrast_row *row,
     return (a->file == NULL ? &row->b : &row->a)->at.line != 0;
 }
 
-static void add_field_rows(struct jr_contrast *to,
+static void add_field_rows(struct jr_diff_table *to,
                            const struct jr_changes *changes,
                            const struct jr_diff_side *a,
                            const struct jr_diff_side *b)
 {
     for (size_t i = 0; i < changes->count; i++) {
         const struct jr_change *change = &changes->items[i];
-        struct jr_contrast_row *row = jr_contrast_add(to, change->path);
+        struct jr_diff_table_row *row = jr_diff_table_add(to, change->path);
         if (row == NULL || row->name == NULL)
             return;
         row->part = jr_part_word(jr_part_of(change->path));
@@ -111,10 +111,10 @@ static void add_field_rows(struct jr_contrast *to,
     }
 }
 
-int jr_diff_make(struct jr_contrast *ret, const struct jr_diff_side *a,
+int jr_diff_make(struct jr_diff_table *ret, const struct jr_diff_side *a,
                  const struct jr_diff_side *b, struct jr_error *err)
 {
-    struct jr_contrast diff = JR_CONTRAST_INIT;
+    struct jr_diff_table diff = JR_DIFF_TABLE_INIT;
     struct jr_changes changes = JR_CHANGES_INIT;
     const struct jr_node *left = resolved_tree_of(&diff.arena, a);
     const struct jr_node *right = resolved_tree_of(&diff.arena, b);
@@ -124,14 +124,14 @@ int jr_diff_make(struct jr_contrast *ret, const struct jr_diff_side *a,
     bool failed = diff.arena.failed || changes.arena.failed;
     jr_changes_release(&changes);
     if (failed) {
-        jr_contrast_release(&diff);
+        jr_diff_table_release(&diff);
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     }
     *ret = diff;
     return 0;
 }
 
-bool jr_diff_is_same(const struct jr_contrast *diff)
+bool jr_diff_is_same(const struct jr_diff_table *diff)
 {
     const char *experiment = jr_part_word(JR_PART_EXPERIMENT);
     for (size_t i = 0; i < diff->count; i++)

@@ -19,10 +19,10 @@ struct jr_diff_side {
 /* Set *ret to the values that differ, in the order of the field table, each
  * with its part and where it comes from. It borrows from the files. Returns 0,
  * or -1 without memory. */
-int jr_diff_make(struct jr_contrast *ret, const struct jr_diff_side *a,
+int jr_diff_make(struct jr_diff_table *ret, const struct jr_diff_side *a,
                  const struct jr_diff_side *b, struct jr_error *err);
 
 /* Whether nothing that is the experiment's differs. */
-bool jr_diff_is_same(const struct jr_contrast *diff);
+bool jr_diff_is_same(const struct jr_diff_table *diff);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-uint32_t jr_cpus_within_quota(const struct jr_hw *hw, uint32_t usable)
+uint32_t jr_cpus_within_quota(const struct jr_host *hw, uint32_t usable)
 {
     double quota = hw->cpus.quota;
     if (quota <= 0 || (usable > 0 && quota >= (double)usable))
@@ -26,7 +26,8 @@ static bool parse_omp(const char *text, uint32_t *ret)
     return jr_num_u32(first, ret) && *ret > 0;
 }
 
-enum jr_fired jr_rule_threads_env(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_threads_env(struct jr_resolver *r,
+                                  struct jr_field_value *out)
 {
     const char *text = r->hw->environment.omp_num_threads;
     return text != NULL && parse_omp(text, &out->number) ? JR_FIRED : JR_PASSED;
@@ -45,9 +46,9 @@ static const char *explain_ignored_omp(struct jr_resolver *r)
     return "unusable";
 }
 
-enum jr_fired jr_rule_threads(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_threads(struct jr_resolver *r, struct jr_field_value *out)
 {
-    const struct jr_hw_cpus *cpus = &r->hw->cpus;
+    const struct jr_host_cpus *cpus = &r->hw->cpus;
     const char *omp = explain_ignored_omp(r);
     uint32_t ranks = jr_place_here(r);
     uint32_t cores = cpus->usable_cores ? cpus->usable_cores : cpus->usable;

@@ -14,8 +14,9 @@ enum { SECOND = 1000, RESERVE = 10 };
 /* Take `bound` for the duration `*to` unless that is less; one that the spec
  * states does not go without a word. */
 static enum jr_fired bound_duration_by(struct jr_resolver *r,
-                                       struct jr_cell *out, const char *path,
-                                       uint64_t *to, uint64_t bound)
+                                       struct jr_field_value *out,
+                                       const char *path, uint64_t *to,
+                                       uint64_t bound)
 {
     struct jr_buf JR_BUF_CLEANUP was = JR_BUF_INIT, is = JR_BUF_INIT;
     if (*to != 0 && *to <= bound)
@@ -38,7 +39,7 @@ static enum jr_fired bound_duration_by(struct jr_resolver *r,
     return JR_FIRED;
 }
 
-enum jr_fired jr_rule_run(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_run(struct jr_resolver *r, struct jr_field_value *out)
 {
     uint64_t end = r->hw->scheduler.end, now = r->hw->now;
     if (end == 0 || now == 0 || end <= now)
@@ -48,7 +49,8 @@ enum jr_fired jr_rule_run(struct jr_resolver *r, struct jr_cell *out)
                              (end - now) * SECOND);
 }
 
-enum jr_fired jr_rule_stop_grace(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_stop_grace(struct jr_resolver *r,
+                                 struct jr_field_value *out)
 {
     uint64_t wait = r->hw->scheduler.kill_wait;
     if (wait == 0)

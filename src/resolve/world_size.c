@@ -4,18 +4,18 @@
 
 #include "base/banned.h"
 
-#define NUMBER(r, field) ((uint64_t)JR_CELL(r, field).number)
+#define NUMBER(r, field) ((uint64_t)JR_FIELD_VALUE(r, field).number)
 
 /* A list of more entries than this is not spelled out in a help line. */
 #define LIST_SHOWN 16
 
 /* Take `value` unless it is beyond all reason. */
-static enum jr_fired take_size(struct jr_resolver *r, struct jr_cell *out,
-                               uint64_t value)
+static enum jr_fired take_size(struct jr_resolver *r,
+                               struct jr_field_value *out, uint64_t value)
 {
     if (value > JR_RANKS_MAX) {
         const char *number = "";
-        if (!jr_cells_filled(r, out->needs))
+        if (!jr_field_values_filled(r, out->needs))
             number = jr_arena_printf(r->arena, " %" PRIu64 ",", value);
         jr_rules_clash(r, 403, out->needs, "%s comes to%s more than %u ranks",
                        out->rule, number, JR_RANKS_MAX);
@@ -41,7 +41,7 @@ static void offer_world_sizes(struct jr_resolver *r, struct jr_diag *diag,
                               uint32_t fields, uint64_t unit,
                               const char *besides)
 {
-    if (!jr_cells_filled(r, fields))
+    if (!jr_field_values_filled(r, fields))
         jr_diag_help(r->diags, diag, "nearest world sizes that do: %s%s",
                      nearest_multiples(r, NUMBER(r, WORLD_SIZE), unit),
                      besides);
@@ -52,7 +52,7 @@ static void offer_world_sizes(struct jr_resolver *r, struct jr_diag *diag,
 static const char *list_form(struct jr_resolver *r, uint32_t nodes,
                              uint32_t each)
 {
-    uint32_t world = JR_CELL(r, WORLD_SIZE).number;
+    uint32_t world = JR_FIELD_VALUE(r, WORLD_SIZE).number;
     if (world < nodes || nodes < 2 || nodes > LIST_SHOWN)
         return "";
     const char *list = "";
@@ -68,7 +68,8 @@ static const char *list_form(struct jr_resolver *r, uint32_t nodes,
 }
 
 /* A value that was counted in devices or CPUs says so itself. */
-static void inherit_origin(const struct jr_cell *from, struct jr_cell *out)
+static void inherit_origin(const struct jr_field_value *from,
+                           struct jr_field_value *out)
 {
     if (from->origin != JR_ORIGIN_HARDWARE &&
         from->origin != JR_ORIGIN_SCHEDULER)
@@ -77,14 +78,15 @@ static void inherit_origin(const struct jr_cell *from, struct jr_cell *out)
     out->detail = from->detail;
 }
 
-enum jr_fired jr_rule_one(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_one(struct jr_resolver *r, struct jr_field_value *out)
 {
     (void)r;
     out->number = 1;
     return JR_FIRED;
 }
 
-enum jr_fired jr_rule_world_of_mesh(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_world_of_mesh(struct jr_resolver *r,
+                                    struct jr_field_value *out)
 {
     uint64_t group = NUMBER(r, MODEL) * NUMBER(r, PIPELINE);
     uint64_t data = NUMBER(r, DATA);
@@ -92,19 +94,20 @@ enum jr_fired jr_rule_world_of_mesh(struct jr_resolver *r, struct jr_cell *out)
     return take_size(r, out, huge ? group : group * data);
 }
 
-enum jr_fired jr_rule_data(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_data(struct jr_resolver *r, struct jr_field_value *out)
 {
     uint64_t world = NUMBER(r, WORLD_SIZE);
     uint64_t group = NUMBER(r, MODEL) * NUMBER(r, PIPELINE);
-    out->rule = jr_arena_printf(
-        r->arena, "world_size / (model %s x pipeline %s)",
-        jr_cell_value(r, JR_MODEL), jr_cell_value(r, JR_PIPELINE));
+    out->rule =
+        jr_arena_printf(r->arena, "world_size / (model %s x pipeline %s)",
+                        jr_field_value_value(r, JR_MODEL),
+                        jr_field_value_value(r, JR_PIPELINE));
     if (world % group == 0)
         return take_size(r, out, world / group);
     struct jr_diag *diag = jr_rules_clash(
         r, 310, out->needs, "%s does not divide by model %s x pipeline %s",
-        jr_cell_say(r, JR_WORLD_SIZE), jr_cell_value(r, JR_MODEL),
-        jr_cell_value(r, JR_PIPELINE));
+        jr_field_value_say(r, JR_WORLD_SIZE), jr_field_value_value(r, JR_MODEL),
+        jr_field_value_value(r, JR_PIPELINE));
     offer_world_sizes(r, diag, out->needs, group, "");
     return JR_FAILED;
 }
@@ -122,12 +125,13 @@ static const char *describe_sizes(struct jr_resolver *r)
     return same ? NULL : jr_buf_keep(&buf, r->arena);
 }
 
-enum jr_fired jr_rule_local_stated(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_local_stated(struct jr_resolver *r,
+                                   struct jr_field_value *out)
 {
     const struct jr_spec *spec = r->spec;
     if (spec->local_world_size == NULL || spec->local_world_size_count == 0)
         return JR_PASSED;
-    jr_cell_state(r, out, "local_world_size");
+    jr_field_value_state(r, out, "local_world_size");
     if (spec->local_world_size_count > 1) {
         r->sizes = spec->local_world_size;
         r->sizes_count = spec->local_world_size_count;
@@ -139,7 +143,8 @@ enum jr_fired jr_rule_local_stated(struct jr_resolver *r, struct jr_cell *out)
     return take_size(r, out, out->number);
 }
 
-enum jr_fired jr_rule_nodes_of_list(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_nodes_of_list(struct jr_resolver *r,
+                                    struct jr_field_value *out)
 {
     if (r->sizes == NULL)
         return JR_PASSED;
@@ -147,7 +152,8 @@ enum jr_fired jr_rule_nodes_of_list(struct jr_resolver *r, struct jr_cell *out)
     return JR_FIRED;
 }
 
-enum jr_fired jr_rule_world_of_list(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_world_of_list(struct jr_resolver *r,
+                                    struct jr_field_value *out)
 {
     if (r->sizes == NULL)
         return JR_PASSED;
@@ -157,35 +163,38 @@ enum jr_fired jr_rule_world_of_list(struct jr_resolver *r, struct jr_cell *out)
     return take_size(r, out, sum);
 }
 
-enum jr_fired jr_rule_world_of_nodes(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_world_of_nodes(struct jr_resolver *r,
+                                     struct jr_field_value *out)
 {
-    inherit_origin(&JR_CELL(r, LOCAL), out);
+    inherit_origin(&JR_FIELD_VALUE(r, LOCAL), out);
     return take_size(r, out, NUMBER(r, NODES) * NUMBER(r, LOCAL));
 }
 
-enum jr_fired jr_rule_nodes_of_world(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_nodes_of_world(struct jr_resolver *r,
+                                     struct jr_field_value *out)
 {
-    uint32_t world = JR_CELL(r, WORLD_SIZE).number;
-    uint32_t local = JR_CELL(r, LOCAL).number;
+    uint32_t world = JR_FIELD_VALUE(r, WORLD_SIZE).number;
+    uint32_t local = JR_FIELD_VALUE(r, LOCAL).number;
     if (world % local == 0)
         return take_size(r, out, world / local);
-    struct jr_diag *diag =
-        jr_rules_clash(r, 402, out->needs, "%s does not divide by %s",
-                       jr_cell_say(r, JR_WORLD_SIZE), jr_cell_say(r, JR_LOCAL));
+    struct jr_diag *diag = jr_rules_clash(
+        r, 402, out->needs, "%s does not divide by %s",
+        jr_field_value_say(r, JR_WORLD_SIZE), jr_field_value_say(r, JR_LOCAL));
     offer_world_sizes(r, diag, out->needs, local,
                       list_form(r, world / local + 1, local));
     return JR_FAILED;
 }
 
-enum jr_fired jr_rule_local_of_world(struct jr_resolver *r, struct jr_cell *out)
+enum jr_fired jr_rule_local_of_world(struct jr_resolver *r,
+                                     struct jr_field_value *out)
 {
-    uint32_t world = JR_CELL(r, WORLD_SIZE).number;
-    uint32_t nodes = JR_CELL(r, NODES).number;
+    uint32_t world = JR_FIELD_VALUE(r, WORLD_SIZE).number;
+    uint32_t nodes = JR_FIELD_VALUE(r, NODES).number;
     if (world % nodes == 0)
         return take_size(r, out, world / nodes);
-    struct jr_diag *diag =
-        jr_rules_clash(r, 402, out->needs, "%s does not divide by %s",
-                       jr_cell_say(r, JR_WORLD_SIZE), jr_cell_say(r, JR_NODES));
+    struct jr_diag *diag = jr_rules_clash(
+        r, 402, out->needs, "%s does not divide by %s",
+        jr_field_value_say(r, JR_WORLD_SIZE), jr_field_value_say(r, JR_NODES));
     offer_world_sizes(r, diag, out->needs, nodes, list_form(r, nodes, 0));
     return JR_FAILED;
 }
@@ -193,11 +202,11 @@ enum jr_fired jr_rule_local_of_world(struct jr_resolver *r, struct jr_cell *out)
 /* Tasks of 1 per node start jobrun itself, and slots are CPUs, which are not
  * counted where there are devices: neither asks for ranks. */
 enum jr_fired jr_rule_local_scheduled(struct jr_resolver *r,
-                                      struct jr_cell *out)
+                                      struct jr_field_value *out)
 {
-    const struct jr_hw_scheduler *scheduler = jr_place_allocation(r);
+    const struct jr_host_scheduler *scheduler = jr_place_allocation(r);
     bool asked = scheduler != NULL && !r->options->local &&
-                 scheduler->tasks.count == JR_CELL(r, NODES).number &&
+                 scheduler->tasks.count == JR_FIELD_VALUE(r, NODES).number &&
                  (!scheduler->slots || r->out->job.device == JR_DEVICE_CPU);
     for (uint32_t i = 0; asked && i < scheduler->tasks.count; i++)
         if (scheduler->tasks.items[i] > out->number)
@@ -228,11 +237,12 @@ static enum jr_fired refuse_uncounted(struct jr_resolver *r, const char *what,
 
 /* Nodes that were asked and differ have each their own number, all at least
  * one; a node that lacks it is left to what it says itself. */
-static enum jr_fired take_each_size(struct jr_resolver *r, struct jr_cell *out,
+static enum jr_fired take_each_size(struct jr_resolver *r,
+                                    struct jr_field_value *out,
                                     const struct jr_counts *each)
 {
-    bool all = each->count > 0 && JR_CELL(r, NODES).known &&
-               each->count == JR_CELL(r, NODES).number;
+    bool all = each->count > 0 && JR_FIELD_VALUE(r, NODES).known &&
+               each->count == JR_FIELD_VALUE(r, NODES).number;
     for (uint32_t i = 0; i < each->count; i++)
         all = all && each->items[i] > 0;
     for (uint32_t i = 0; all && i < each->count; i++)
@@ -251,9 +261,9 @@ static enum jr_fired take_each_size(struct jr_resolver *r, struct jr_cell *out,
 }
 
 enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
-                                       struct jr_cell *out)
+                                       struct jr_field_value *out)
 {
-    const struct jr_cell *devices = &JR_CELL(r, DEVICES);
+    const struct jr_field_value *devices = &JR_FIELD_VALUE(r, DEVICES);
     enum jr_device device = r->out->job.device;
     out->detail = devices->detail;
     if (device == JR_DEVICE_CPU) {
@@ -268,7 +278,7 @@ enum jr_fired jr_rule_local_of_devices(struct jr_resolver *r,
         return refuse_uncounted(
             r,
             jr_arena_printf(r->arena, "%s devices",
-                            jr_cell_value(r, JR_DEVICE)),
+                            jr_field_value_value(r, JR_DEVICE)),
             device == JR_DEVICE_CUSTOM
                 ? "or list them in devices, or put a program NAME.facts that "
                   "prints them beside the spec"

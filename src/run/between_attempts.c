@@ -10,8 +10,9 @@
 
 #include "base/banned.h"
 
-void jr_pause_open(struct jr_pause *ret, const struct jr_policy *policy,
-                   const sigset_t *ignored)
+void jr_between_attempts_open(struct jr_between_attempts *ret,
+                              const struct jr_policy *policy,
+                              const sigset_t *ignored)
 {
     sigset_t taken;
     jr_signals_make(&ret->signals, policy, ignored);
@@ -20,8 +21,8 @@ void jr_pause_open(struct jr_pause *ret, const struct jr_policy *policy,
 }
 
 /* Sleep until a signal has come, all is shown, or the time is over. */
-static void show_replay_until(const struct jr_pause *pause, uint64_t until_ns,
-                              struct jr_replay *replay)
+static void show_replay_until(const struct jr_between_attempts *pause,
+                              uint64_t until_ns, struct jr_replay *replay)
 {
     sigset_t taken;
     jr_signals_set(&pause->signals, &taken);
@@ -39,8 +40,8 @@ static void show_replay_until(const struct jr_pause *pause, uint64_t until_ns,
     }
 }
 
-int jr_pause_wait(const struct jr_pause *pause, uint64_t ms,
-                  struct jr_replay *replay)
+int jr_between_attempts_wait(const struct jr_between_attempts *pause,
+                             uint64_t ms, struct jr_replay *replay)
 {
     uint64_t now = jr_clock_ns(), ns = UINT64_MAX - now;
     if (ms < ns / 1000000)
@@ -50,7 +51,7 @@ int jr_pause_wait(const struct jr_pause *pause, uint64_t ms,
     return jr_signals_await(&pause->signals, now + ns);
 }
 
-void jr_pause_close(const struct jr_pause *pause)
+void jr_between_attempts_close(const struct jr_between_attempts *pause)
 {
     while (jr_signals_await(&pause->signals, 0) != 0)
         continue;

@@ -8,23 +8,24 @@
 
 #include "eventloop/signals.h"
 
-struct jr_pause {
+struct jr_between_attempts {
     struct jr_signals signals;
     sigset_t mask; /* as it was */
 };
 
 /* Block the signals that a run under this policy takes. */
-void jr_pause_open(struct jr_pause *ret, const struct jr_policy *policy,
-                   const sigset_t *ignored);
+void jr_between_attempts_open(struct jr_between_attempts *ret,
+                              const struct jr_policy *policy,
+                              const sigset_t *ignored);
 
 /* Wait so many milliseconds. Returns the signal that means stop, and came
  * meanwhile or since the last jr_run, at once; else 0. Meanwhile the console
  * goes on with what `replay` has for it; NULL: there is none. */
 struct jr_replay;
-int jr_pause_wait(const struct jr_pause *pause, uint64_t ms,
-                  struct jr_replay *replay);
+int jr_between_attempts_wait(const struct jr_between_attempts *pause,
+                             uint64_t ms, struct jr_replay *replay);
 
 /* Forget what is pending, and let signals through as before. */
-void jr_pause_close(const struct jr_pause *pause);
+void jr_between_attempts_close(const struct jr_between_attempts *pause);
 
 #endif

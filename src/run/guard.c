@@ -297,13 +297,13 @@ static void finish_limited_logs(const struct guard *guard)
         const char *const paths[] = {rank->out_path, rank->err_path};
         for (int stream = 0; rank->limited && stream < 2; stream++)
             if (paths[stream] != NULL)
-                jr_logfile_tidy(guard->options->dir->fd, paths[stream]);
+                jr_log_file_tidy(guard->options->dir->fd, paths[stream]);
     }
 }
 
 /* What the runner can no longer say. */
 static void record_loss(const struct guard *guard, int sig,
-                        const struct jr_sweep *sweep)
+                        const struct jr_reap *sweep)
 {
     struct jr_outcome *outcome = &guard->shared->outcome;
     struct jr_events events;
@@ -331,7 +331,7 @@ static bool keep_runner(struct guard *guard)
     companion->pid = guard->runner;
     companion->fd = guard->runner_fd;
     guard->runner_fd = -1;
-    if (jr_sweep_only(companion->pid))
+    if (jr_reap_only(companion->pid))
         return true;
     jr_companion_release(companion);
     return false;
@@ -340,15 +340,15 @@ static bool keep_runner(struct guard *guard)
 static void finish_outcome(struct guard *guard, siginfo_t *end)
 {
     struct jr_outcome *outcome = &guard->shared->outcome;
-    struct jr_sweep sweep;
+    struct jr_reap sweep;
     if (end->si_pid == 0) {
         end->si_code = CLD_EXITED;
         if (keep_runner(guard))
             return;
     }
     /* What the runner could not end has had its time. */
-    jr_sweep(&sweep, outcome->left > 0 ? 0 : JR_KILL_WAIT_NS,
-             guard->options->group);
+    jr_reap(&sweep, outcome->left > 0 ? 0 : JR_KILL_WAIT_NS,
+            guard->options->group);
     outcome->left = sweep.left;
     memcpy(outcome->left_pids, sweep.left_pids, sizeof sweep.left_pids);
     if (end->si_code == CLD_EXITED)

@@ -34,7 +34,7 @@ static void finish_rank(struct jr_runner *runner, struct jr_rank_run *rank)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
     outcome->order = ++runner->ended;
-    jr_linger_ended(rank);
+    jr_exit_barrier_ended(rank);
     jr_pin_ended(rank);
     record_end(runner, rank);
     jr_stop_judge(runner, rank);
@@ -79,7 +79,7 @@ static void fail_rank_start(struct jr_runner *runner, struct jr_rank_run *rank,
     }
     if (started->control >= 0)
         (void)close(started->control);
-    jr_linger_ended(rank);
+    jr_exit_barrier_ended(rank);
     outcome->stage = started->stage;
     outcome->start_errno = started->error;
     outcome->order = ++runner->ended;
@@ -149,7 +149,7 @@ static void start_next_rank(struct jr_runner *runner)
     }
     if (started.pid != 0)
         note_rank_started(runner, rank, started.pid, started.pidfd);
-    if (jr_linger_add(rank, started.control) != 0 ||
+    if (jr_exit_barrier_add(rank, started.control) != 0 ||
         jr_tee_add(&runner->tee, i, &started, rank->plan, rank->outcome) != 0)
         fail_rank_watch(runner, rank);
 }

@@ -74,11 +74,11 @@ static const char *read_wchan(struct jr_arena *arena, const char *folder)
     return text == NULL || strcmp(text, "0") == 0 ? NULL : text;
 }
 
-static bool read_thread(struct jr_probe_thread *ret, struct jr_arena *arena,
-                        const char *folder)
+static bool read_thread(struct jr_process_probe_thread *ret,
+                        struct jr_arena *arena, const char *folder)
 {
     char path[96];
-    struct jr_probe_thread thread = {0};
+    struct jr_process_probe_thread thread = {0};
     (void)snprintf(path, sizeof path, "%s/stat", folder);
     if (!jr_proc_read(&thread.stat, path))
         return false;
@@ -94,7 +94,7 @@ static bool read_thread(struct jr_probe_thread *ret, struct jr_arena *arena,
 }
 
 /* The kernel lists the main thread first. */
-static void read_threads(struct jr_probe_process *process,
+static void read_threads(struct jr_process_probe_process *process,
                          struct jr_arena *arena)
 {
     char path[64];
@@ -105,13 +105,13 @@ static void read_threads(struct jr_probe_process *process,
     while (tasks != NULL && process->count < JR_PROBE_THREADS &&
            (entry = readdir(tasks)) != NULL) {
         char folder[80];
-        struct jr_probe_thread thread;
+        struct jr_process_probe_thread thread;
         if (!jr_num_u32(entry->d_name, &tid))
             continue;
         (void)snprintf(folder, sizeof folder, "%s/%u", path, tid);
         if (!read_thread(&thread, arena, folder))
             continue;
-        struct jr_probe_thread *slot = jr_arena_push(
+        struct jr_process_probe_thread *slot = jr_arena_push(
             arena, &process->threads, &process->count, sizeof *slot);
         if (slot == NULL)
             break;
@@ -121,15 +121,16 @@ static void read_threads(struct jr_probe_process *process,
         (void)closedir(tasks);
 }
 
-void jr_probe_read(struct jr_probe *ret, const struct jr_proc *all,
-                   size_t count, pid_t leader)
+void jr_process_probe_read(struct jr_process_probe *ret,
+                           const struct jr_proc *all, size_t count,
+                           pid_t leader)
 {
     size_t family[JR_PROBE_PROCESSES];
     size_t found =
         jr_proc_family(all, count, leader, family, JR_PROBE_PROCESSES);
-    *ret = (struct jr_probe){.arena = JR_ARENA_INIT};
+    *ret = (struct jr_process_probe){.arena = JR_ARENA_INIT};
     for (size_t i = 0; i < found; i++) {
-        struct jr_probe_process *process = jr_arena_push(
+        struct jr_process_probe_process *process = jr_arena_push(
             &ret->arena, &ret->items, &ret->count, sizeof *process);
         if (process == NULL)
             return;
@@ -138,14 +139,14 @@ void jr_probe_read(struct jr_probe *ret, const struct jr_proc *all,
     }
 }
 
-void jr_probe_release(struct jr_probe *probe)
+void jr_process_probe_release(struct jr_process_probe *probe)
 {
     jr_arena_release(&probe->arena);
-    *probe = (struct jr_probe){0};
+    *probe = (struct jr_process_probe){0};
 }
 
 /* What the thread had used at the earlier look. */
-static uint64_t earlier_cpu_ns(const struct jr_probe *before, pid_t tid)
+static uint64_t earlier_cpu_ns(const struct jr_process_probe *before, pid_t tid)
 {
     for (size_t i = 0; before != NULL && i < before->count; i++)
         for (size_t j = 0; j < before->items[i].count; j++)
@@ -154,15 +155,15 @@ static uint64_t earlier_cpu_ns(const struct jr_probe *before, pid_t tid)
     return 0;
 }
 
-static uint64_t thread_used(const struct jr_probe_thread *thread,
-                            const struct jr_probe *before)
+static uint64_t thread_used(const struct jr_process_probe_thread *thread,
+                            const struct jr_process_probe *before)
 {
     uint64_t had = earlier_cpu_ns(before, thread->stat.pid);
     return thread->cpu_ns > had ? thread->cpu_ns - had : 0;
 }
 
-uint64_t jr_probe_used(const struct jr_probe *probe,
-                       const struct jr_probe *before)
+uint64_t jr_process_probe_used(const struct jr_process_probe *probe,
+                               const struct jr_process_probe *before)
 {
     uint64_t used = 0;
     for (size_t i = 0; i < probe->count; i++)
@@ -189,8 +190,8 @@ static json_t *lines_json(const char *text)
     return lines;
 }
 
-static json_t *thread_json(const struct jr_probe_thread *thread,
-                           const struct jr_probe *before)
+static json_t *thread_json(const struct jr_process_probe_thread *thread,
+                           const struct jr_process_probe *before)
 {
     json_t *object = json_object();
     char state[2] = {thread->stat.state, '\0'};
@@ -205,12 +206,12 @@ static json_t *thread_json(const struct jr_probe_thread *thread,
     return object;
 }
 
-json_t *jr_probe_json(const struct jr_probe *probe,
-                      const struct jr_probe *before)
+json_t *jr_process_probe_json(const struct jr_process_probe *probe,
+                              const struct jr_process_probe *before)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < probe->count; i++) {
-        const struct jr_probe_process *process = &probe->items[i];
+        const struct jr_process_probe_process *process = &probe->items[i];
         json_t *object = json_object(), *threads = json_array();
         jr_json_set_int(object, "pid", process->stat.pid);
         jr_json_set_int(object, "parent", process->stat.parent);

@@ -73,7 +73,7 @@ static void on_guard_end(void *owner, uint32_t events)
     runner->guard_lost = true;
     jr_events_add(&runner->events,
                   &(struct jr_event){.name = JR_EVENT_GUARD_LOST});
-    jr_screen_abandon(&runner->screen);
+    jr_console_writer_abandon(&runner->screen);
 }
 
 /* What earlier attempts left to show has been shown. */
@@ -83,7 +83,7 @@ static void on_gate_opened(void *owner, uint32_t events)
     struct jr_runner *runner = owner;
     jr_loop_remove(&runner->loop, &runner->gate);
     jr_loop_close(&runner->gate);
-    jr_screen_open_gate(&runner->screen);
+    jr_console_writer_open_gate(&runner->screen);
 }
 
 /* Whether a pidfd is there to tell of its end. */
@@ -201,21 +201,21 @@ static int open_runner(struct jr_runner *runner,
         runner->done_fd = fcntl(args->done_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
     if (args->gate_fd >= 0)
         runner->gate.fd = fcntl(args->gate_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
-    if (runner->guard.fd < 0 || jr_orders_keep(runner) != 0 ||
+    if (runner->guard.fd < 0 || jr_commands_keep(runner) != 0 ||
         open_process(args) != 0 || open_ranks(runner) != 0 ||
         jr_starter_open(&runner->starter, args->plan, options, args->budget) !=
             0 ||
         jr_loop_open(&runner->loop) != 0 || watch_runner_signals(runner) != 0 ||
         jr_loop_add(&runner->loop, &runner->guard, EPOLLIN) != 0 ||
-        jr_orders_open(runner) != 0)
+        jr_commands_open(runner) != 0)
         return -1;
     if (options->companion != NULL)
         jr_companion_hold(JR_SLOT_DIR, options->companion->key);
     if (options->link == NULL)
         jr_events_open(&runner->events, JR_SLOT_DIR, options->dir->file_mode);
-    jr_screen_open(&runner->screen, &runner->loop,
-                   options->out_fd < 0 ? -1 : JR_SLOT_OUT,
-                   options->err_fd < 0 ? -1 : JR_SLOT_ERR);
+    jr_console_writer_open(&runner->screen, &runner->loop,
+                           options->out_fd < 0 ? -1 : JR_SLOT_OUT,
+                           options->err_fd < 0 ? -1 : JR_SLOT_ERR);
     runner->screen.gated =
         runner->gate.fd >= 0 &&
         jr_loop_add(&runner->loop, &runner->gate, EPOLLIN) == 0;
@@ -230,13 +230,13 @@ static int open_runner(struct jr_runner *runner,
         return -1;
     if (jr_inject_open(runner) != 0)
         return -1;
-    jr_linger_open(runner);
+    jr_exit_barrier_open(runner);
     jr_pin_open(runner);
     jr_fork_stall_open(runner);
-    jr_straggle_open(runner);
+    jr_first_exit_open(runner);
     jr_first_failure_open(runner);
     jr_hang_open(runner);
-    if (jr_silence_open(runner) != 0)
+    if (jr_output_timeout_open(runner) != 0)
         return -1;
     jr_stop_open(runner);
     jr_oom_open(&runner->oom, "", JR_SLOT_END);
@@ -260,26 +260,26 @@ static void turn_runner_loop(struct jr_runner *runner)
 /* By descent alone at first: to leave the group takes longer than that mostly
  * does, and who stays in it dies with it. */
 static void end_all_processes(const struct jr_runner *runner,
-                              struct jr_sweep *ret)
+                              struct jr_reap *ret)
 {
     const struct jr_group *group = runner->options->group;
     bool given_up = runner->stop.given_up;
-    jr_sweep(ret, given_up ? 0 : DESCENT_NS, NULL);
+    jr_reap(ret, given_up ? 0 : DESCENT_NS, NULL);
     if (ret->left == 0)
         return;
     if (group != NULL && jr_group_leave(group) != 0)
         group = NULL;
     uint32_t killed = ret->killed;
-    jr_sweep(ret, given_up ? 0 : JR_KILL_WAIT_NS, group);
+    jr_reap(ret, given_up ? 0 : JR_KILL_WAIT_NS, group);
     ret->killed += killed;
 }
 
 static void reap_descendants(struct jr_runner *runner)
 {
     struct jr_outcome *outcome = runner->outcome;
-    struct jr_sweep sweep;
+    struct jr_reap sweep;
     end_all_processes(runner, &sweep);
-    for (uint32_t i = 0; i < sweep.left && i < JR_SWEEP_PIDS; i++) {
+    for (uint32_t i = 0; i < sweep.left && i < JR_REAP_PIDS; i++) {
         int pidfd = jr_pidfd_open(sweep.left_pids[i]);
         outcome->left_pids[i] =
             jr_isolate_host_pid(runner->proc_fd, pidfd, sweep.left_pids[i]);
@@ -329,7 +329,7 @@ static void finish_runner(struct jr_runner *runner)
     runner->outcome->pattern_limits = runner->tee.lines.filter.limited;
     runner->outcome->console_failed = runner->screen.failed;
     runner->outcome->console_errno = runner->screen.error;
-    jr_screen_close(&runner->screen);
+    jr_console_writer_close(&runner->screen);
     jr_events_close(&runner->events);
     if (!runner->guard_lost)
         return;

@@ -50,7 +50,7 @@ struct jr_runner {
     struct jr_watch signals, guard, gate;
     struct jr_watch orders; /* of the link; -1: there is none */
     struct jr_signals uses; /* of the signals */
-    struct jr_screen screen;
+    struct jr_console_writer screen;
     struct jr_tee tee;
     struct jr_events events;
     struct jr_status_line status;
@@ -58,11 +58,11 @@ struct jr_runner {
     struct jr_terminal *terminal;
     struct jr_setup setup;
     struct jr_helper helper;
-    struct jr_linger linger;
+    struct jr_exit_barrier linger;
     struct jr_pinning pinning;
     struct jr_fork_stall fork_stall;
-    struct jr_silence silence;
-    struct jr_straggle straggle;
+    struct jr_output_timeout silence;
+    struct jr_first_exit straggle;
     struct jr_first_failure first;
     struct jr_hang hang;
     struct jr_injector injector;

@@ -21,8 +21,8 @@
 
 static int judge_attempt(struct jr_session *session, struct jr_error *err)
 {
-    if (jr_report_make(&session->report, &session->plan, &session->outcome,
-                       session->before, session->dir.fd, err) != 0)
+    if (jr_judgement_make(&session->report, &session->plan, &session->outcome,
+                          session->before, session->dir.fd, err) != 0)
         return -1;
     if (session->refusal.text[0] != '\0')
         session->report.error = session->refusal.text;
@@ -181,7 +181,7 @@ static void keep_results(struct jr_session *session)
                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return;
-    jr_report_hide_files(&session->report, &session->plan, session->dir.fd);
+    jr_judgement_hide_files(&session->report, &session->plan, session->dir.fd);
     if (jr_session_pour(session, fd, "results.json", jr_session_tell_results,
                         &err) != 0)
         jr_session_note(session, err.text);
@@ -199,7 +199,7 @@ static int prepare_next_attempt(struct jr_session *session,
         jr_session_note(session, err->text); /* the old one may do */
     if (jr_session_plan_again(session, err) != JR_STATUS_OK)
         return -1;
-    jr_report_release(&session->report);
+    jr_judgement_release(&session->report);
     jr_outcome_release(&session->outcome);
     session->record.attempt = session->attempt;
     if (jr_session_write_plan(session, err) != 0 ||
@@ -211,23 +211,23 @@ static int prepare_next_attempt(struct jr_session *session,
 /* jobrun was told to stop when no rank was there to be stopped. */
 static void stop_between_attempts(struct jr_session *session, int sig)
 {
-    struct jr_report last = session->report;
+    struct jr_judgement last = session->report;
     session->outcome.stop_signal = sig;
     session->outcome.ended_ns = jr_clock_ns();
     session->outcome.ended_wall_ns = jr_clock_wall_ns();
-    session->report = (struct jr_report){0};
+    session->report = (struct jr_judgement){0};
     if (judge_attempt(session, NULL) != 0) {
         session->report = last;
         return;
     }
     session->report.earlier = last.earlier;
     session->report.earlier_count = last.earlier_count;
-    jr_report_release(&last);
+    jr_judgement_release(&last);
 }
 
 /* Whether there is another attempt, for which all is ready. */
 static bool has_next_attempt(struct jr_session *session,
-                             const struct jr_pause *pause)
+                             const struct jr_between_attempts *pause)
 {
     struct jr_history *history = &session->history;
     struct jr_verdict verdict;
@@ -246,8 +246,8 @@ static bool has_next_attempt(struct jr_session *session,
     print_restart(session, &verdict);
     int sig = session->outcome.late_signal;
     if (sig == 0)
-        sig = jr_pause_wait(pause, verdict.wait_ms,
-                            session->replays ? &session->replay : NULL);
+        sig = jr_between_attempts_wait(
+            pause, verdict.wait_ms, session->replays ? &session->replay : NULL);
     if (sig != 0) {
         stop_between_attempts(session, sig);
         return false;
@@ -289,8 +289,8 @@ void jr_session_show_rest(struct jr_session *session)
         return;
     jr_signals_ignored(&ignored);
     if (session->head != NULL &&
-        !jr_head_show_rest(session->head, session->plan.policy, &ignored,
-                           session->outcome.stop_signal != 0)) {
+        !jr_controller_show_rest(session->head, session->plan.policy, &ignored,
+                                 session->outcome.stop_signal != 0)) {
         replay->cut = true;
         jr_replay_hurry(replay);
     }
@@ -307,15 +307,15 @@ int jr_session_attempts(struct jr_session *session,
 {
     jr_session_open_console(session, console);
     const struct jr_run_options options = make_run_options(session, console);
-    struct jr_pause pause;
+    struct jr_between_attempts pause;
     int result;
-    jr_pause_open(&pause, session->plan.policy, &options.ignored);
+    jr_between_attempts_open(&pause, session->plan.policy, &options.ignored);
     do
         result = run_attempt(session, &options, err);
     while (result == 0 && has_next_attempt(session, &pause));
     if (result == 0)
         result = jr_session_finish(session, err);
     jr_session_show_rest(session);
-    jr_pause_close(&pause);
+    jr_between_attempts_close(&pause);
     return result;
 }

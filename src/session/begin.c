@@ -21,7 +21,7 @@ int jr_session_write(struct jr_session *session, const char *name,
 {
     int failed = bytes->failed
                      ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
-                     : jr_rundir_write(&session->dir, name, bytes, err);
+                     : jr_run_folder_write(&session->dir, name, bytes, err);
     jr_buf_release(bytes);
     return failed;
 }
@@ -99,7 +99,7 @@ static int write_input_files(struct jr_session *session, struct jr_error *err)
     struct jr_buf bytes = JR_BUF_INIT;
     const struct jr_job *job = &session->resolution.job;
     jr_buf_add(&bytes, source->text, source->len);
-    jr_hide_refer(&bytes, 0, job->hidden, job->hidden_names);
+    jr_redact_refer(&bytes, 0, job->hidden, job->hidden_names);
     if (jr_session_write(session, "spec.yaml", &bytes, err) != 0)
         return -1;
     jr_resolution_emit(&bytes, &session->resolution, session->file);
@@ -118,7 +118,7 @@ static int write_inputs(struct jr_session *session, struct jr_error *err)
     struct jr_error why = {0};
     if (write_input_files(session, &why) == 0)
         return 0;
-    jr_rundir_discard(&session->dir);
+    jr_run_folder_discard(&session->dir);
     return jr_error_set(err, why.status, "%s: %s",
                         session->resolution.job.log_dir, why.text);
 }
@@ -131,14 +131,14 @@ static int make_run_folder(struct jr_session *session, struct jr_error *err)
     const char *id = session->options.run_id;
     char generated[128];
     if (session->part)
-        return jr_rundir_create_part(&session->dir, job->log_dir, id,
-                                     job->node_rank, job->policy->log_mode,
-                                     err);
+        return jr_run_folder_create_part(&session->dir, job->log_dir, id,
+                                         job->node_rank, job->policy->log_mode,
+                                         err);
     if (id == NULL)
-        jr_rundir_id(generated, job->name);
-    return jr_rundir_create(&session->dir, job->log_dir,
-                            id != NULL ? id : generated, id != NULL,
-                            job->policy->log_mode, err);
+        jr_run_folder_id(generated, job->name);
+    return jr_run_folder_create(&session->dir, job->log_dir,
+                                id != NULL ? id : generated, id != NULL,
+                                job->policy->log_mode, err);
 }
 
 static enum jr_status open_folder(struct jr_session *session,
@@ -151,7 +151,7 @@ static enum jr_status open_folder(struct jr_session *session,
     }
     enum jr_status status = jr_session_plan_as(session, session->dir.id, err);
     if (status != JR_STATUS_OK)
-        jr_rundir_discard(&session->dir);
+        jr_run_folder_discard(&session->dir);
     return status;
 }
 
@@ -219,7 +219,7 @@ static int check_id(const struct jr_session *session, struct jr_error *err)
     const char *number = session->hw.scheduler.job_id;
     if (session->options.run_id != NULL || !session->part)
         return 0;
-    if (number == NULL || !jr_rundir_is_id(number))
+    if (number == NULL || !jr_run_folder_is_id(number))
         number = "1";
     return jr_error_set(err, JR_STATUS_USAGE,
                         "node %u of %u: nodes with a jobrun each need a "
@@ -296,7 +296,7 @@ enum jr_status jr_session_begin(struct jr_session *session,
     if (fill_begin_record(session, err) != 0 || write_inputs(session, err) != 0)
         return JR_STATUS_LAUNCH;
     jr_session_reserve(session);
-    if (jr_rundir_latest(&session->dir, &why) != 0)
+    if (jr_run_folder_latest(&session->dir, &why) != 0)
         jr_session_note(session, why.text);
     if (jr_artifacts_before(&session->before, &session->plan, err) != 0)
         return JR_STATUS_LAUNCH;

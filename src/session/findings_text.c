@@ -33,7 +33,7 @@ void jr_session_forget(struct jr_session *session)
     jr_diags_release(&session->diags);
 }
 
-const struct jr_hw *jr_session_hw(const struct jr_session *session)
+const struct jr_host *jr_session_hw(const struct jr_session *session)
 {
     return &session->hw;
 }
@@ -142,9 +142,9 @@ static void add_report(struct jr_buf *out, const struct jr_session *session,
 {
     const struct jr_plan plan = plan_with_relative_paths(session);
     size_t from = out->len;
-    jr_report_print(out, &session->report, &plan, &session->outcome,
-                    session->dir.fd, color);
-    jr_hide(out, from, plan.hidden, false);
+    jr_judgement_print(out, &session->report, &plan, &session->outcome,
+                       session->dir.fd, color);
+    jr_redact(out, from, plan.hidden, false);
 }
 
 static void add_plan(struct jr_buf *out, const struct jr_session *session,
@@ -162,18 +162,19 @@ void jr_session_tell_results(struct jr_buf *out,
                              const struct jr_session *session,
                              const struct jr_drain *drain)
 {
-    struct jr_report told;
+    struct jr_judgement told;
     if (session->plan.hidden == NULL) {
-        jr_report_json(out, &session->report, &session->plan, &session->outcome,
-                       drain);
+        jr_judgement_json(out, &session->report, &session->plan,
+                          &session->outcome, drain);
         return;
     }
-    if (jr_report_redact(&told, &session->report, session->plan.hidden) != 0) {
+    if (jr_judgement_redact(&told, &session->report, session->plan.hidden) !=
+        0) {
         out->failed = true;
         return;
     }
-    jr_report_json(out, &told, &session->plan, &session->outcome, drain);
-    jr_report_release(&told);
+    jr_judgement_json(out, &told, &session->plan, &session->outcome, drain);
+    jr_judgement_release(&told);
 }
 
 static void add_session_text(struct jr_buf *out,

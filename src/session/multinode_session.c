@@ -26,7 +26,7 @@ static bool is_local_only(const struct jr_session *session)
 
 static bool is_controller(const struct jr_session *session)
 {
-    const struct jr_hw_scheduler *scheduler = &session->hw.scheduler;
+    const struct jr_host_scheduler *scheduler = &session->hw.scheduler;
     const struct jr_spec *spec = jr_spec_get(session->file);
     if (spec == NULL || !session->hw.real || is_local_only(session) ||
         spec->node_rank != NULL)
@@ -78,7 +78,7 @@ static const char *own_program(struct jr_session *session)
                     : jr_arena_strndup(&session->arena, path, (size_t)len);
 }
 
-static uint32_t visible_devices(const struct jr_hw *hw, enum jr_device kind)
+static uint32_t visible_devices(const struct jr_host *hw, enum jr_device kind)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < hw->devices_count; i++)
@@ -86,7 +86,7 @@ static uint32_t visible_devices(const struct jr_hw *hw, enum jr_device kind)
     return count;
 }
 
-static uint32_t usable_cpus(const struct jr_hw *hw)
+static uint32_t usable_cpus(const struct jr_host *hw)
 {
     uint32_t usable = hw->cpus.usable;
     double quota = hw->cpus.quota;
@@ -99,16 +99,17 @@ static uint32_t usable_cpus(const struct jr_hw *hw)
 static const char *session_node_name(struct jr_session *session, uint32_t node)
 {
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_head_name(&name, session->head, node);
+    jr_controller_name(&name, session->head, node);
     const char *text = jr_buf_keep(&name, &session->arena);
     return text != NULL ? text : "a node";
 }
 
-static int read_facts(struct jr_session *session, struct jr_hw *ret,
+static int read_facts(struct jr_session *session, struct jr_host *ret,
                       struct jr_arena *arena, uint32_t node,
                       struct jr_error *err)
 {
-    const struct jr_head_node said = jr_head_node(session->head, node);
+    const struct jr_controller_node said =
+        jr_controller_node(session->head, node);
     struct jr_diags diags = {0};
     int failed = jr_profile_read(ret, arena, said.host, said.facts,
                                  said.facts_len, &diags);
@@ -137,14 +138,15 @@ static void keep_counts(struct jr_counts *to, const struct jr_counts *from)
 static int check_node_clock(const struct jr_session *session, uint32_t node,
                             struct jr_error *err)
 {
-    const struct jr_head_node said = jr_head_node(session->head, node);
-    bool behind = said.skew_ns < 0;
-    uint64_t skew_ns = (uint64_t)said.skew_ns;
-    uint64_t off_ns = behind ? 0 - skew_ns : skew_ns;
+    const struct jr_controller_node said =
+        jr_controller_node(session->head, node);
+    bool behind = said.clock_offset_ns < 0;
+    uint64_t clock_offset_ns = (uint64_t)said.clock_offset_ns;
+    uint64_t off_ns = behind ? 0 - clock_offset_ns : clock_offset_ns;
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     if (off_ns < SKEW_NS)
         return 0;
-    jr_head_name(&line, session->head, node);
+    jr_controller_name(&line, session->head, node);
     jr_buf_str(&line, ": its clock is ");
     jr_clock_human(&line, off_ns);
     jr_buf_printf(&line, " %s of the one here", behind ? "behind" : "ahead");
@@ -163,7 +165,7 @@ static int check_node_clock(const struct jr_session *session, uint32_t node,
 /* What is counted on each node: devices of the user's own kind, where the spec
  * is for them. */
 static enum jr_device counted_kind(const struct jr_session *session,
-                                   const struct jr_hw *hw)
+                                   const struct jr_host *hw)
 {
     const char *device = jr_spec_get(session->file)->device;
     if (device != NULL && strncmp(device, CUSTOM, sizeof CUSTOM - 1) == 0)
@@ -173,8 +175,8 @@ static enum jr_device counted_kind(const struct jr_session *session,
 
 /* The facts of an allocation's nodes, as they come in. */
 struct joint {
-    struct jr_hw first;  /* of the first of them */
-    enum jr_device kind; /* that is counted */
+    struct jr_host first; /* of the first of them */
+    enum jr_device kind;  /* that is counted */
     struct jr_counts devices, cpus;
     struct jr_strv hosts;
 };
@@ -183,8 +185,9 @@ static int join_node(struct joint *to, struct jr_session *session,
                      uint32_t node, struct jr_error *err)
 {
     struct jr_arena *arena = &session->arena, own = JR_ARENA_INIT;
-    const struct jr_head_node said = jr_head_node(session->head, node);
-    struct jr_hw hw;
+    const struct jr_controller_node said =
+        jr_controller_node(session->head, node);
+    struct jr_host hw;
     int failed = read_facts(session, &hw, node == 0 ? arena : &own, node, err);
     if (failed == 0)
         failed = check_node_clock(session, node, err);
@@ -206,14 +209,14 @@ static int join_node(struct joint *to, struct jr_session *session,
 static void finalize_facts(struct jr_session *session,
                            const struct joint *joint)
 {
-    struct jr_hw hw = joint->first;
+    struct jr_host hw = joint->first;
     hw.scheduler = session->hw.scheduler;
     hw.scheduler.step = true;
     hw.scheduler.nodes = joint->devices.count;
     hw.scheduler.node_rank = 0;
     hw.scheduler.tasks_here = 1;
     hw.scheduler.hosts = joint->hosts;
-    hw.scheduler.master_port = jr_head_node(session->head, 0).port;
+    hw.scheduler.master_port = jr_controller_node(session->head, 0).port;
     hw.variables = session->hw.variables;
     hw.variables_count = session->hw.variables_count;
     hw.now = session->hw.now;
@@ -282,7 +285,7 @@ enum jr_status jr_session_recruit(struct jr_session *session,
     const struct jr_spec *spec = jr_spec_get(session->file);
     const uint32_t nodes = count_wanted_nodes(session);
     const struct jr_strv *hosts = &session->hw.scheduler.hosts;
-    const struct jr_head_options options = {
+    const struct jr_controller_options options = {
         .program = own_program(session),
         .nodes = nodes,
         .hosts = hosts->count == nodes ? hosts->items : NULL,
@@ -296,7 +299,7 @@ enum jr_status jr_session_recruit(struct jr_session *session,
     if (session->options.dry_run)
         warn_of_agents(session, options.nodes);
     if (check_asked_options(session, &why) == 0 &&
-        jr_head_open(&session->head, &options, &why) == 0 &&
+        jr_controller_open(&session->head, &options, &why) == 0 &&
         join_facts(session, options.nodes, &why) == 0)
         return JR_STATUS_OK;
     (void)jr_error_set(err, why.status, "%s", why.text);
@@ -308,17 +311,19 @@ static int take_allocations(struct jr_session *session, struct jr_error *err)
 {
     struct jr_arena *arena = &session->resolution.arena;
     uint32_t nodes = session->resolution.job.nodes;
-    struct jr_seats *each = jr_arena_array(arena, nodes, sizeof *each);
+    struct jr_node_resources *each = jr_arena_array(arena, nodes, sizeof *each);
     for (uint32_t node = 0; node < nodes && each != NULL; node++) {
-        const struct jr_head_node said = jr_head_node(session->head, node);
-        if (jr_seats_read(&each[node], arena, said.seats, said.seats_len) != 0)
+        const struct jr_controller_node said =
+            jr_controller_node(session->head, node);
+        if (jr_node_resources_read(&each[node], arena, said.seats,
+                                   said.seats_len) != 0)
             return jr_error_set(err, JR_STATUS_LAUNCH,
                                 "%s: it did not say what its ranks have of it",
                                 session_node_name(session, node));
     }
     if (arena->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
-    jr_seats_take(&session->resolution, each);
+    jr_node_resources_take(&session->resolution, each);
     return 0;
 }
 
@@ -337,7 +342,7 @@ enum jr_status jr_session_brief(struct jr_session *session,
     int failed =
         text.failed ? jr_error_set(&why, JR_STATUS_LAUNCH, "out of memory") : 0;
     if (failed == 0)
-        failed = jr_head_brief(session->head, word, &why);
+        failed = jr_controller_send_spec(session->head, word, &why);
     else
         json_decref(word);
     if (failed == 0)
@@ -352,17 +357,17 @@ int jr_session_run_nodes(struct jr_session *session,
                          const struct jr_run_options *options,
                          struct jr_error *err)
 {
-    if (jr_rundir_attempt(&session->dir, session->attempt, err) != 0)
+    if (jr_run_folder_attempt(&session->dir, session->attempt, err) != 0)
         return -1;
-    return jr_head_run(session->head, &session->outcome, &session->plan,
-                       options, session->attempt, err);
+    return jr_controller_run(session->head, &session->outcome, &session->plan,
+                             options, session->attempt, err);
 }
 
 int jr_session_renew_nodes(struct jr_session *session, struct jr_error *err)
 {
     const struct jr_spec *spec = jr_spec_get(session->file);
-    const char *lacks = jr_head_lacks(session->head);
-    uint32_t port = jr_head_node(session->head, 0).port;
+    const char *lacks = jr_controller_lacks(session->head);
+    uint32_t port = jr_controller_node(session->head, 0).port;
     if (lacks != NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "%s", lacks);
     if (spec->master_port == NULL && port != 0)

@@ -82,7 +82,7 @@ static int send_agent_facts(void *data, struct jr_buf *out,
                             struct jr_error *err)
 {
     struct side *side = data;
-    const struct jr_hw_scheduler *scheduler = &side->session->hw.scheduler;
+    const struct jr_host_scheduler *scheduler = &side->session->hw.scheduler;
     if (jr_session_facts(side->session, NULL, err) != JR_STATUS_OK)
         return -1;
     if (scheduler->tasks_here > 1)
@@ -97,8 +97,8 @@ static int send_agent_facts(void *data, struct jr_buf *out,
         return -1;
     /* What the scheduler says of the whole, the head knows: a list of all nodes
      * from each of them would be too much. */
-    struct jr_hw own = side->session->hw;
-    own.scheduler = (struct jr_hw_scheduler){.node_rank = -1};
+    struct jr_host own = side->session->hw;
+    own.scheduler = (struct jr_host_scheduler){.node_rank = -1};
     jr_profile_emit(out, &own);
     return out->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
                        : 0;
@@ -149,7 +149,7 @@ static int resolve_agent_spec(void *data, const json_t *word,
     drop_lease(side);
     if (status != JR_STATUS_OK)
         return refuse_spec(session, status, err);
-    jr_seats_tell(seats, &session->resolution.job.own);
+    jr_node_resources_tell(seats, &session->resolution.job.own);
     return seats->failed ? jr_error_set(err, JR_STATUS_LAUNCH, "out of memory")
                          : 0;
 }
@@ -162,8 +162,8 @@ static int join_run_folder(struct side *side, const char *id,
     const struct jr_job *job = &session->resolution.job;
     if (session->dir.fd >= 0)
         return 0;
-    if (id == NULL || jr_rundir_join(&session->dir, job->log_dir, id,
-                                     job->policy->log_mode, err) != 0)
+    if (id == NULL || jr_run_folder_join(&session->dir, job->log_dir, id,
+                                         job->policy->log_mode, err) != 0)
         return -1;
     const char *name =
         jr_arena_printf(&session->arena, "%s.%u", id, side->node);
@@ -195,8 +195,8 @@ static int prepare_attempt(void *data, const json_t *go, struct jr_error *err)
     take_port(side, (uint32_t)jr_json_get_int(go, "port"));
     jr_session_forget(session);
     if (join_run_folder(side, jr_json_get_str(go, "run_id"), err) != 0 ||
-        jr_rundir_join_attempt(&session->dir, side->node, session->attempt,
-                               err) != 0)
+        jr_run_folder_join_attempt(&session->dir, side->node, session->attempt,
+                                   err) != 0)
         return -1;
     enum jr_status status = jr_session_plan_as(session, session->dir.id, err);
     return status == JR_STATUS_OK ? 0 : refuse_spec(session, status, err);

@@ -47,7 +47,7 @@ static enum jr_device stated_device(const struct jr_spec *spec)
     return (enum jr_device)kind;
 }
 
-static void imagine_devices(struct jr_hw *hw, struct jr_arena *arena,
+static void imagine_devices(struct jr_host *hw, struct jr_arena *arena,
                             uint32_t devices, enum jr_device kind)
 {
     hw->devices = jr_arena_array(arena, devices, sizeof *hw->devices);
@@ -55,7 +55,7 @@ static void imagine_devices(struct jr_hw *hw, struct jr_arena *arena,
         return;
     hw->devices_count = devices;
     for (uint32_t i = 0; i < devices; i++)
-        hw->devices[i] = (struct jr_hw_device){
+        hw->devices[i] = (struct jr_host_device){
             .kind = kind, .index = i, .numa_node = -1, .visible = true};
 }
 
@@ -74,12 +74,12 @@ enum jr_status jr_session_imagine(struct jr_session *session,
             device ? "local_world_size" : "device");
         return JR_STATUS_UNRESOLVED;
     }
-    session->hw = (struct jr_hw){
+    session->hw = (struct jr_host){
         .origin = "the spec",
         .nodes = nodes,
         .scheduler = {.node_rank = -1},
-        .port_low = JR_HW_PORT_LOW,
-        .port_high = JR_HW_PORT_HIGH,
+        .port_low = JR_HOST_PORT_LOW,
+        .port_high = JR_HOST_PORT_HIGH,
     };
     enum jr_device kind = spec == NULL ? JR_DEVICE_CPU : stated_device(spec);
     if (kind != JR_DEVICE_CPU && kind != JR_DEVICE_CUSTOM)

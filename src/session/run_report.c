@@ -18,12 +18,12 @@ static const char *json_text(struct jr_arena *arena, const json_t *json)
 /* The report as jobrun.h has it. */
 static int fill_ranks(struct jr_session *session, struct jr_error *err)
 {
-    const struct jr_report *report = &session->report;
+    const struct jr_judgement *report = &session->report;
     struct jr_arena *arena = &session->arena;
     session->ranks =
         jr_arena_array(arena, report->count, sizeof *session->ranks);
     for (size_t i = 0; i < report->count && session->ranks != NULL; i++) {
-        const struct jr_rank_report *rank = &report->ranks[i];
+        const struct jr_rank_judgement *rank = &report->ranks[i];
         session->ranks[i] = (struct jr_rank_result){
             .plan = &session->plan.ranks[session->plan.first + i],
             .outcome = &session->outcome.ranks[i],

@@ -28,7 +28,7 @@
 #include "store/run_folder.h"
 #include "vcs/git.h"
 
-struct jr_head;
+struct jr_controller;
 
 /* How far a session has come. */
 enum jr_progress {
@@ -50,17 +50,17 @@ struct jr_session {
     bool custom;               /* with what stands beside the spec */
     int *lease;                /* see jr_resolve_options; NULL: none */
     uint32_t lease_port;
-    struct jr_hw hw;
+    struct jr_host hw;
     struct jr_resolution resolution;
     struct jr_plan plan;
     struct jr_arena plans; /* that plan's, after the first attempt */
     uint32_t attempt;
 
-    struct jr_head *head; /* of several nodes; NULL: all ranks are here */
+    struct jr_controller *head; /* of several nodes; NULL: all ranks are here */
     bool part; /* or one node's, of a run that has a jobrun on each node */
 
     bool begun;
-    struct jr_rundir dir;
+    struct jr_run_folder dir;
     bool replays; /* `replay` is open */
     struct jr_replay replay;
     struct jr_group group;
@@ -70,7 +70,7 @@ struct jr_session {
     struct jr_artifacts *before;
     struct jr_outcome outcome;
     struct jr_error refusal; /* why the run could not begin; no text: it did */
-    struct jr_report report;
+    struct jr_judgement report;
     struct jr_history history;
     struct jr_rank_result *ranks; /* outcome.count of them */
     int exit_code;
@@ -159,7 +159,7 @@ const char *jr_support_find(struct jr_arena *arena);
 
 /* For the program, which sees more than jobrun.h has: the facts, zeroed before
  * they are read, and the list of findings. */
-const struct jr_hw *jr_session_hw(const struct jr_session *session);
+const struct jr_host *jr_session_hw(const struct jr_session *session);
 /* Facts that only people want: those of this machine, once it was read. */
 void jr_session_more_facts(struct jr_session *session);
 struct jr_diags *jr_session_findings(struct jr_session *session);

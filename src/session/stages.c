@@ -21,7 +21,7 @@ struct jr_session *jr_session_open(const struct jr_session_options *options)
         return NULL;
     *session = (struct jr_session){
         .resolution = JR_RESOLUTION_INIT,
-        .dir = JR_RUNDIR_INIT,
+        .dir = JR_RUN_FOLDER_INIT,
         .git = JR_GIT_INIT,
         .report = {.status = JR_RUN_LAUNCH_FAILED},
         .exit_code = JR_STATUS_LAUNCH,
@@ -38,15 +38,15 @@ void jr_session_close(struct jr_session *session)
     if (session == NULL)
         return;
     jr_companion_release(&session->companion);
-    jr_head_close(session->head);
-    jr_report_release(&session->report);
+    jr_controller_close(session->head);
+    jr_judgement_release(&session->report);
     jr_outcome_release(&session->outcome);
     jr_artifacts_free(session->before);
     jr_git_finish(&session->git, 0);
     jr_group_remove(&session->group);
     if (session->replays)
         jr_replay_close(&session->replay);
-    jr_rundir_close(&session->dir);
+    jr_run_folder_close(&session->dir);
     jr_resolution_release(&session->resolution);
     jr_diags_release(&session->diags);
     jr_spec_free(session->file);
@@ -62,7 +62,7 @@ void jr_session_note(const struct jr_session *session, const char *line)
     if (session->options.note == NULL)
         return;
     jr_buf_str(&text, line);
-    jr_hide(&text, 0, session->resolution.job.hidden, false);
+    jr_redact(&text, 0, session->resolution.job.hidden, false);
     if (!text.failed)
         session->options.note(session->options.data, text.data);
 }
@@ -161,8 +161,8 @@ enum jr_status jr_session_facts(struct jr_session *session, const char *profile,
         failed = jr_profile_load(&session->hw, &session->arena, profile,
                                  &session->diags);
     else
-        failed = jr_hw_probe(&session->hw, &session->arena, "",
-                             session->options.envp, err);
+        failed = jr_host_probe(&session->hw, &session->arena, "",
+                               session->options.envp, err);
     session->facts = failed == 0;
     if (profile == NULL)
         return failed == 0 ? JR_STATUS_OK : JR_STATUS_LAUNCH;
@@ -175,7 +175,7 @@ enum jr_status jr_session_facts(struct jr_session *session, const char *profile,
 void jr_session_more_facts(struct jr_session *session)
 {
     if (session->facts && session->hw.real)
-        jr_hw_probe_more(&session->hw, &session->arena, "");
+        jr_host_probe_more(&session->hw, &session->arena, "");
 }
 
 /* What stands beside the spec is of this machine, as its facts are. */
@@ -272,7 +272,7 @@ static struct jr_span field_place(const struct jr_spec_file *file,
 static const char *id_of_step(struct jr_session *session)
 {
     char *const *envp = session->options.envp;
-    const struct jr_hw_scheduler *scheduler = &session->hw.scheduler;
+    const struct jr_host_scheduler *scheduler = &session->hw.scheduler;
     const char *job = jr_env_get(envp, "SLURM_JOB_ID");
     const char *step = jr_env_get(envp, "SLURM_STEP_ID");
     if (!session->hw.real || !scheduler->step || scheduler->name == NULL ||

@@ -41,13 +41,14 @@ static uint64_t results_bytes(const struct jr_plan *plan)
 
 void jr_session_reserve(const struct jr_session *session)
 {
-    const struct jr_rundir *dir = &session->dir;
+    const struct jr_run_folder *dir = &session->dir;
     struct stat st;
     if (fstatat(dir->fd, "run.json", &st, AT_SYMLINK_NOFOLLOW) == 0)
-        jr_draft_reserve(dir->fd, "run.json",
-                         (uint64_t)st.st_size + RECORD_BYTES, dir->file_mode);
-    jr_draft_reserve(dir->fd, "results.json", results_bytes(&session->plan),
-                     dir->file_mode);
+        jr_draft_file_reserve(dir->fd, "run.json",
+                              (uint64_t)st.st_size + RECORD_BYTES,
+                              dir->file_mode);
+    jr_draft_file_reserve(dir->fd, "results.json",
+                          results_bytes(&session->plan), dir->file_mode);
 }
 
 /* Many short runs in a row need not each wait for the disk: what the last
@@ -69,7 +70,7 @@ static bool is_sync_due(int log_fd, bool *ret_noted)
 /* The two files on their way. */
 struct writing {
     struct jr_session *session;
-    struct jr_draft record, results;
+    struct jr_draft_file record, results;
     jr_session_teller *tell; /* the results */
 };
 
@@ -93,45 +94,45 @@ static int fill_drafts(struct writing *writing, struct jr_error *err)
     const struct jr_io_source results = {fill_results, writing},
                               record = {write_run_record, writing};
     struct jr_session *session = writing->session;
-    const struct jr_rundir *dir = &session->dir;
+    const struct jr_run_folder *dir = &session->dir;
     jr_record_facts_finish(&session->record, &session->report,
                            &session->outcome);
-    if (jr_draft_open(&writing->results, dir->fd, "results.json",
-                      dir->file_mode, err) != 0 ||
-        jr_draft_open(&writing->record, dir->fd, "run.json", dir->file_mode,
-                      err) != 0)
+    if (jr_draft_file_open(&writing->results, dir->fd, "results.json",
+                           dir->file_mode, err) != 0 ||
+        jr_draft_file_open(&writing->record, dir->fd, "run.json",
+                           dir->file_mode, err) != 0)
         return -1;
-    if (jr_draft_fill(&writing->results, &results, err) != 0)
+    if (jr_draft_file_fill(&writing->results, &results, err) != 0)
         return -1;
-    return jr_draft_fill(&writing->record, &record, err);
+    return jr_draft_file_fill(&writing->record, &record, err);
 }
 
 static int publish_drafts(const struct writing *writing, struct jr_error *err)
 {
-    const struct jr_rundir *dir = &writing->session->dir;
+    const struct jr_run_folder *dir = &writing->session->dir;
     bool noted, sync = is_sync_due(dir->log_fd, &noted);
-    if (jr_draft_settle(&writing->record, sync, err) != 0 ||
-        jr_draft_settle(&writing->results, sync, err) != 0)
+    if (jr_draft_file_settle(&writing->record, sync, err) != 0 ||
+        jr_draft_file_settle(&writing->results, sync, err) != 0)
         return -1;
     if (sync && noted)
         (void)utimensat(dir->log_fd, SYNCED, NULL, AT_SYMLINK_NOFOLLOW);
-    if (jr_draft_publish(&writing->record, err) != 0)
+    if (jr_draft_file_publish(&writing->record, err) != 0)
         return -1;
-    return jr_draft_publish(&writing->results, err);
+    return jr_draft_file_publish(&writing->results, err);
 }
 
 static int write_judgement(struct jr_session *session, jr_session_teller *tell,
                            struct jr_error *err)
 {
     struct writing writing = {.session = session,
-                              .record = JR_DRAFT_INIT,
-                              .results = JR_DRAFT_INIT,
+                              .record = JR_DRAFT_FILE_INIT,
+                              .results = JR_DRAFT_FILE_INIT,
                               .tell = tell};
     int failed = fill_drafts(&writing, err);
     if (failed == 0)
         failed = publish_drafts(&writing, err);
-    jr_draft_close(&writing.record);
-    jr_draft_close(&writing.results);
+    jr_draft_file_close(&writing.record);
+    jr_draft_file_close(&writing.results);
     return failed;
 }
 
@@ -141,8 +142,9 @@ static void print_brief_report(struct jr_buf *out,
                                const struct jr_session *session,
                                const struct jr_drain *drain)
 {
-    struct jr_report brief;
-    if (jr_report_redact(&brief, &session->report, session->plan.hidden) != 0) {
+    struct jr_judgement brief;
+    if (jr_judgement_redact(&brief, &session->report, session->plan.hidden) !=
+        0) {
         out->failed = true;
         return;
     }
@@ -150,14 +152,14 @@ static void print_brief_report(struct jr_buf *out,
         json_decref(brief.ranks[i].result);
         brief.ranks[i].result = NULL;
     }
-    jr_report_json(out, &brief, &session->plan, &session->outcome, drain);
-    jr_report_release(&brief);
+    jr_judgement_json(out, &brief, &session->plan, &session->outcome, drain);
+    jr_judgement_release(&brief);
 }
 
 /* The files are not as they should be: a run that did well did not. */
 static void judge_failure(struct jr_session *session, const char *why)
 {
-    struct jr_report *report = &session->report;
+    struct jr_judgement *report = &session->report;
     jr_session_note(session, why);
     if (report->exit_code != 0)
         return;
@@ -171,7 +173,7 @@ static void judge_failure(struct jr_session *session, const char *why)
 void jr_session_write_judgement(struct jr_session *session)
 {
     struct jr_error err = {0};
-    jr_report_hide_files(&session->report, &session->plan, session->dir.fd);
+    jr_judgement_hide_files(&session->report, &session->plan, session->dir.fd);
     if (write_judgement(session, jr_session_tell_results, &err) != 0) {
         judge_failure(session, err.text);
         if (write_judgement(session, print_brief_report, &err) != 0)

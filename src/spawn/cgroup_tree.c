@@ -48,8 +48,8 @@ static bool find_home(char ret[static PATH_MAX])
     if (!jr_io_fact(&groups, "", "/proc/self/cgroup") ||
         !jr_io_fact(&mounts, "", "/proc/self/mountinfo"))
         return false;
-    struct jr_hierarchy place =
-        jr_hierarchy_find(groups.data, mounts.data, NULL);
+    struct jr_cgroup_hierarchy place =
+        jr_cgroup_hierarchy_find(groups.data, mounts.data, NULL);
     if (place.point == NULL || !place.shown)
         return false;
     int len = snprintf(ret, PATH_MAX, "%s%s", place.point, place.leaf);

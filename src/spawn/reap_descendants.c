@@ -83,8 +83,8 @@ static void kill_child(pid_t pid, void *data)
 
 static void name_child(pid_t pid, void *data)
 {
-    struct jr_sweep *sweep = data;
-    if (sweep->left < JR_SWEEP_PIDS)
+    struct jr_reap *sweep = data;
+    if (sweep->left < JR_REAP_PIDS)
         sweep->left_pids[sweep->left] = pid;
     sweep->left++;
 }
@@ -101,7 +101,7 @@ static void find_other_child(pid_t pid, void *data)
     only->other = only->other || pid != only->pid;
 }
 
-bool jr_sweep_only(pid_t pid)
+bool jr_reap_only(pid_t pid)
 {
     struct only only = {.pid = pid};
     visit_children(find_other_child, &only);
@@ -109,7 +109,7 @@ bool jr_sweep_only(pid_t pid)
 }
 
 /* Take the ends that are there. False when there is no child any more. */
-static bool reap_ended_children(struct jr_sweep *sweep)
+static bool reap_ended_children(struct jr_reap *sweep)
 {
     for (unsigned i = 0; i < PASS_REAPS; i++) {
         siginfo_t info = {0};
@@ -132,10 +132,10 @@ static void await_child_end(void)
                        &(struct timespec){.tv_nsec = PASS_WAIT_NS});
 }
 
-void jr_sweep(struct jr_sweep *ret, uint64_t limit_ns,
-              const struct jr_group *group)
+void jr_reap(struct jr_reap *ret, uint64_t limit_ns,
+             const struct jr_group *group)
 {
-    *ret = (struct jr_sweep){0};
+    *ret = (struct jr_reap){0};
     uint64_t until = jr_clock_ns() + limit_ns;
     while (reap_ended_children(ret)) {
         uint32_t before = ret->killed;

@@ -9,7 +9,7 @@
 struct jr_companion;
 struct jr_group;
 struct jr_replay;
-struct jr_rundir;
+struct jr_run_folder;
 
 /* What ties a run on one node to the others of its job, where it is one of
  * several: what happens is told there, line by line, and in no events.jsonl;
@@ -31,7 +31,7 @@ struct jr_run_link {
 #define JR_ORDER_HANG    'h'
 
 struct jr_run_options {
-    struct jr_rundir *dir;
+    struct jr_run_folder *dir;
     const struct jr_group *group; /* the run's control group; NULL: none */
     int in_fd;          /* for the rank whose input says so; -1: /dev/null */
     int out_fd, err_fd; /* console; -1: closed, lines go nowhere */

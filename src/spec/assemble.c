@@ -102,7 +102,7 @@ int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
     if (!doc->dollars)
         return 0;
     const struct jr_strv secrets = stated_secret_globs(doc);
-    const struct jr_fill fill = {
+    const struct jr_interpolate fill = {
         .shapes = &shapes,
         .environ = options->environ,
         .allow = options->allow_env,
@@ -110,6 +110,6 @@ int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
         .secrets_count = secrets.count,
         .guess = options->validate && !options->strict,
     };
-    jr_fill_in(doc, &fill, diags);
+    jr_interpolate_in(doc, &fill, diags);
     return 0;
 }

@@ -50,10 +50,10 @@ struct finding {
 };
 
 static bool find_node_path(struct finding *finding, const struct jr_node *node,
-                           const struct jr_step *up);
+                           const struct jr_node_step *up);
 
 static bool find_in_node(struct finding *finding, const struct jr_node *node,
-                         const struct jr_step *at)
+                         const struct jr_node_step *at)
 {
     if (node != finding->at)
         return find_node_path(finding, node, at);
@@ -63,11 +63,11 @@ static bool find_in_node(struct finding *finding, const struct jr_node *node,
 }
 
 static bool find_node_path(struct finding *finding, const struct jr_node *node,
-                           const struct jr_step *up)
+                           const struct jr_node_step *up)
 {
     for (size_t i = 0; node->kind != JR_NODE_SCALAR && i < node->count; i++) {
         bool list = node->kind == JR_NODE_SEQUENCE;
-        const struct jr_step at = {
+        const struct jr_node_step at = {
             .up = up,
             .key = list ? NULL : node->pairs[i].key->text,
             .index = i,

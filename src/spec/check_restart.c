@@ -14,15 +14,15 @@ static void suggest_word(struct jr_lint *lint, struct jr_diag *diag,
                          const struct jr_spec_type *type,
                          const struct jr_node *node)
 {
-    const char *const *words = jr_word_list(lint, type->words);
+    const char *const *words = jr_did_you_mean_list(lint, type->words);
     static const char *const heads[] = {"exit:", "signal:"};
-    struct jr_trigger trigger;
-    struct jr_trigger_fault fault;
+    struct jr_restart_trigger trigger;
+    struct jr_restart_trigger_fault fault;
     size_t len = strcspn(node->text, ":");
     const char *word = jr_arena_strndup(lint->arena, node->text, len);
     if (word == NULL || node->filled != NULL)
         return;
-    const char *near = jr_word_nearest(word, words);
+    const char *near = jr_did_you_mean(word, words);
     if (node->text[len] == '\0' && near != NULL) {
         jr_lint_suggest(lint, diag, node, words);
         return;
@@ -33,7 +33,7 @@ static void suggest_word(struct jr_lint *lint, struct jr_diag *diag,
         const char *text =
             jr_arena_printf(lint->arena, "%s%s", heads[i], node->text);
         if (text != NULL &&
-            jr_trigger_parse(&trigger, lint->arena, text, &fault))
+            jr_restart_trigger_parse(&trigger, lint->arena, text, &fault))
             jr_diag_help(lint->diags, diag, "did you mean '%s'?", text);
     }
 }
@@ -41,13 +41,13 @@ static void suggest_word(struct jr_lint *lint, struct jr_diag *diag,
 struct jr_node *jr_read_trigger(struct jr_lint *lint,
                                 const struct jr_spec_type *type,
                                 const struct jr_node *node,
-                                const struct jr_step *at)
+                                const struct jr_node_step *at)
 {
-    struct jr_trigger trigger;
-    struct jr_trigger_fault fault = {0};
+    struct jr_restart_trigger trigger;
+    struct jr_restart_trigger_fault fault = {0};
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (jr_trigger_parse(&trigger, lint->arena, node->text, &fault)) {
-        jr_trigger_print(&text, &trigger);
+    if (jr_restart_trigger_parse(&trigger, lint->arena, node->text, &fault)) {
+        jr_restart_trigger_print(&text, &trigger);
         const char *normal = jr_buf_keep(&text, lint->arena);
         return normal == NULL ? NULL
                               : jr_lint_scalar(lint, node, normal, false);
@@ -71,18 +71,18 @@ struct jr_node *jr_read_trigger(struct jr_lint *lint,
 }
 
 /* The cause of a kind that a list holds, or NULL. */
-static const struct jr_node *find_restart_cause(const struct jr_check *check,
-                                                const struct jr_node *list,
-                                                enum jr_trigger_kind kind)
+static const struct jr_node *find_restart_cause(
+    const struct jr_check *check, const struct jr_node *list,
+    enum jr_restart_trigger_kind kind)
 {
-    struct jr_trigger trigger;
-    struct jr_trigger_fault fault;
+    struct jr_restart_trigger trigger;
+    struct jr_restart_trigger_fault fault;
     bool lone = list != NULL && list->kind == JR_NODE_SCALAR;
     size_t count = list == NULL ? 0 : lone ? 1 : list->count;
     for (size_t i = 0; i < count; i++) {
         const struct jr_node *node = lone ? list : list->items[i];
-        if (jr_trigger_parse(&trigger, check->lint->arena, node->text,
-                             &fault) &&
+        if (jr_restart_trigger_parse(&trigger, check->lint->arena, node->text,
+                                     &fault) &&
             trigger.kind == kind)
             return node;
     }
@@ -107,10 +107,11 @@ void jr_check_restart(const struct jr_check *check)
     const struct jr_node *on = jr_doc_get(restart, "on");
     const struct jr_node *never = jr_doc_get(restart, "never");
     const struct jr_node *seen =
-        find_restart_cause(check, on, JR_TRIGGER_STDERR);
-    const struct jr_node *hang = find_restart_cause(check, on, JR_TRIGGER_HANG);
+        find_restart_cause(check, on, JR_RESTART_TRIGGER_STDERR);
+    const struct jr_node *hang =
+        find_restart_cause(check, on, JR_RESTART_TRIGGER_HANG);
     if (seen == NULL)
-        seen = find_restart_cause(check, never, JR_TRIGGER_STDERR);
+        seen = find_restart_cause(check, never, JR_RESTART_TRIGGER_STDERR);
     if (seen != NULL)
         jr_check_kept(check, seen, "stderr");
     if (hang != NULL && jr_check_raw(check, "timeouts.silence") == NULL)

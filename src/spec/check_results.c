@@ -153,9 +153,10 @@ static void check_bounds(const struct jr_check *check,
 {
     const struct jr_node *low = jr_doc_get(field, "min");
     const struct jr_node *high = jr_doc_get(field, "max");
-    struct jr_exact min, max;
-    if (low != NULL && high != NULL && jr_exact_read(&min, low->text) &&
-        jr_exact_read(&max, high->text) && jr_exact_compare(&min, &max) > 0)
+    struct jr_exact_number min, max;
+    if (low != NULL && high != NULL && jr_exact_number_read(&min, low->text) &&
+        jr_exact_number_read(&max, high->text) &&
+        jr_exact_number_compare(&min, &max) > 0)
         (void)jr_check_clash(
             check, 305, high, low, "no value is at least %s and at most %s",
             jr_lint_said(check->lint, low), jr_lint_said(check->lint, high));
@@ -190,7 +191,7 @@ void jr_check_fields(const struct jr_check *check)
                 jr_doc_find(check->tree, "results.pattern"),
                 "the pattern has no group named '%s'",
                 jr_lint_path(check->lint,
-                             &(struct jr_step){.key = field->key->text}));
+                             &(struct jr_node_step){.key = field->key->text}));
     }
 }
 

@@ -82,7 +82,7 @@ json_t *jr_call_json(const struct jr_node *node)
 
 static struct jr_node *read_json_number(struct jr_lint *lint,
                                         const struct jr_node *node,
-                                        const struct jr_step *at)
+                                        const struct jr_node_step *at)
 {
     static const struct jr_spec_type value = {.wants = "a value of JSON"};
     errno = 0;
@@ -108,7 +108,7 @@ static struct jr_node *read_json_number(struct jr_lint *lint,
 static struct jr_node *read_json_scalar(struct jr_lint *lint,
                                         const struct jr_spec_type *type,
                                         const struct jr_node *node,
-                                        const struct jr_step *at)
+                                        const struct jr_node_step *at)
 {
     enum jr_scalar_type is = jr_scalar_type(node);
     if (is == JR_SCALAR_INT || is == JR_SCALAR_FLOAT)
@@ -125,7 +125,7 @@ static struct jr_node *read_json_scalar(struct jr_lint *lint,
 static struct jr_node *read_collection(struct jr_lint *lint,
                                        const struct jr_spec_type *type,
                                        const struct jr_node *node,
-                                       const struct jr_step *up)
+                                       const struct jr_node_step *up)
 {
     bool list = node->kind == JR_NODE_SEQUENCE;
     struct jr_node *out =
@@ -134,7 +134,7 @@ static struct jr_node *read_collection(struct jr_lint *lint,
         return NULL;
     out->span = node->span;
     for (size_t i = 0; i < node->count; i++) {
-        const struct jr_step at = {
+        const struct jr_node_step at = {
             .up = up,
             .key = list ? NULL : node->pairs[i].key->text,
             .index = i,
@@ -152,7 +152,7 @@ static struct jr_node *read_collection(struct jr_lint *lint,
 struct jr_node *jr_read_value(struct jr_lint *lint,
                               const struct jr_spec_type *type,
                               const struct jr_node *node,
-                              const struct jr_step *at)
+                              const struct jr_node_step *at)
 {
     bool scalar = node->kind == JR_NODE_SCALAR;
     if (type->item == NULL || lint->call)

@@ -141,7 +141,7 @@ static void take_pair(struct work *work, const struct jr_pair *pair)
                            "a list of names or globs"))
             add_remove(work, pair->value);
     } else if (strcmp(key, "description") != 0 && !jr_shapes_is_own(key)) {
-        const char *near = jr_word_nearest(key, keys);
+        const char *near = jr_did_you_mean(key, keys);
         struct jr_diag *diag = report_profile_text(
             work, 122, pair->key, "a profile has no field ", "");
         jr_diag_help(work->diags, diag,

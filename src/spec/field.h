@@ -76,7 +76,7 @@ struct jr_spec_type {
 };
 
 /* What a field is about: X(name, word). */
-#define JR_PARTS(X)                                                            \
+#define JR_MULTINODE(X)                                                        \
     X(EXPERIMENT, "experiment")   /* what the fingerprint is made of */        \
     X(PLACEMENT, "placement")     /* where ranks run, and how that is found */ \
     X(LABEL, "label")             /* words for people */                       \
@@ -86,7 +86,7 @@ struct jr_spec_type {
     X(SOURCE, "source")           /* how the spec is written and checked */
 
 #define JR_PART_ENUM(name, word) JR_PART_##name,
-enum jr_part { JR_PARTS(JR_PART_ENUM) };
+enum jr_part { JR_MULTINODE(JR_PART_ENUM) };
 
 enum jr_spec_need { JR_NEED_REQUIRED, JR_NEED_OPTIONAL, JR_NEED_RESOLVED };
 

@@ -10,7 +10,7 @@
  *   bind     where the value goes in the struct (cyaml_bind.c); SKIP: nowhere
  *   default  what an absent field reads as, written as in a spec; NULL: nothing
  *   unit     of a number; NULL: none
- *   part     what it is about (JR_PARTS of field.h): of EXPERIMENT the
+ *   part     what it is about (JR_MULTINODE of field.h): of EXPERIMENT the
  *            fingerprint is made
  *   missing  what happens when it is MISSING or left out, for people
  */

@@ -29,7 +29,7 @@ static bool is_missing(const struct jr_node *node)
 static struct jr_node *refuse_kind(struct jr_lint *lint,
                                    const struct jr_spec_type *type,
                                    const struct jr_node *node,
-                                   const struct jr_step *at)
+                                   const struct jr_node_step *at)
 {
     jr_lint_suggest_kind(lint, jr_lint_wrong(lint, type, node, at), type, node,
                          at);
@@ -39,7 +39,7 @@ static struct jr_node *refuse_kind(struct jr_lint *lint,
 /* ???: the value has to come from outside. */
 static struct jr_node *await_outside_value(struct jr_lint *lint,
                                            const struct jr_node *node,
-                                           const struct jr_step *at)
+                                           const struct jr_node_step *at)
 {
     if (lint->validate && !lint->strict)
         return NULL;
@@ -60,7 +60,7 @@ bool jr_lint_is_removed(const struct jr_lint *lint, const struct jr_node *node)
 static struct jr_node *read_field(struct jr_lint *lint,
                                   const struct jr_spec_field *field,
                                   const struct jr_node *node,
-                                  const struct jr_step *at)
+                                  const struct jr_node_step *at)
 {
     if (field->need == JR_NEED_RESOLVED && is_missing(node))
         return NULL;
@@ -82,9 +82,9 @@ struct map {
 
 static void read_field_pair(struct jr_lint *lint, const struct map *map,
                             const struct jr_pair *pair,
-                            const struct jr_step *up)
+                            const struct jr_node_step *up)
 {
-    const struct jr_step at = {.up = up, .key = pair->key->text};
+    const struct jr_node_step at = {.up = up, .key = pair->key->text};
     const struct jr_spec_field *field = jr_field_get(map->type->fields, at.key);
     if (jr_shapes_is_own(at.key))
         return;
@@ -101,7 +101,8 @@ static void read_field_pair(struct jr_lint *lint, const struct map *map,
 
 static void check_required(struct jr_lint *lint,
                            const struct jr_spec_type *type,
-                           const struct jr_node *node, const struct jr_step *up)
+                           const struct jr_node *node,
+                           const struct jr_node_step *up)
 {
     const struct jr_spec_field *row = type->fields;
     for (; row->key != NULL && !lint->base; row++) {
@@ -110,7 +111,7 @@ static void check_required(struct jr_lint *lint,
         const struct jr_node *value = jr_doc_get(node, row->key);
         if (value != NULL && !jr_lint_is_removed(lint, value))
             continue;
-        const struct jr_step at = {.up = up, .key = row->key};
+        const struct jr_node_step at = {.up = up, .key = row->key};
         struct jr_diag *diag =
             jr_lint_error(lint, 201, node->span, &at, "'%s' is required",
                           jr_lint_path(lint, &at));
@@ -126,7 +127,7 @@ static void check_required(struct jr_lint *lint,
 static struct jr_node *read_shorthand_field(struct jr_lint *lint,
                                             const struct jr_spec_type *type,
                                             const struct jr_node *node,
-                                            const struct jr_step *at)
+                                            const struct jr_node_step *at)
 {
     const struct jr_spec_field *field = NULL;
     if (type->shorthand != NULL)
@@ -146,7 +147,7 @@ static struct jr_node *read_shorthand_field(struct jr_lint *lint,
 static struct jr_node *read_map(struct jr_lint *lint,
                                 const struct jr_spec_type *type,
                                 const struct jr_node *node,
-                                const struct jr_step *at)
+                                const struct jr_node_step *at)
 {
     if (node->kind != JR_NODE_MAPPING)
         return read_shorthand_field(lint, type, node, at);
@@ -165,7 +166,7 @@ static struct jr_node *read_map(struct jr_lint *lint,
 static struct jr_node *read_lone(struct jr_lint *lint,
                                  const struct jr_spec_type *type,
                                  const struct jr_node *node,
-                                 const struct jr_step *at)
+                                 const struct jr_node_step *at)
 {
     const struct jr_spec_word *row = type->words;
     for (; row != NULL && row->word != NULL; row++)
@@ -179,7 +180,7 @@ static struct jr_node *read_lone(struct jr_lint *lint,
 static struct jr_node *read_list_items(struct jr_lint *lint,
                                        const struct jr_spec_type *type,
                                        const struct jr_node *node,
-                                       const struct jr_step *up)
+                                       const struct jr_node_step *up)
 {
     if (node->kind == JR_NODE_SCALAR)
         return read_lone(lint, type, node, up);
@@ -191,7 +192,7 @@ static struct jr_node *read_list_items(struct jr_lint *lint,
     out->span = node->span;
     out->under = node->under;
     for (size_t i = 0; i < node->count; i++) {
-        const struct jr_step at = {.up = up, .index = i};
+        const struct jr_node_step at = {.up = up, .index = i};
         jr_node_append(lint->arena, out,
                        jr_lint_value(lint, type->item, node->items[i], &at));
     }
@@ -202,7 +203,7 @@ static struct jr_node *read_list_items(struct jr_lint *lint,
 static struct jr_node *read_key_name(struct jr_lint *lint,
                                      const struct jr_spec_type *type,
                                      struct jr_node *key,
-                                     const struct jr_step *at)
+                                     const struct jr_node_step *at)
 {
     static const struct jr_spec_type ranks = {
         .kind = JR_KIND_RANKS, .wants = "ranks such as 0-3,8, all or none"};
@@ -227,7 +228,7 @@ static struct jr_node *read_key_name(struct jr_lint *lint,
 static struct jr_node *read_env_variable(struct jr_lint *lint,
                                          const struct jr_spec_type *type,
                                          const struct jr_node *node,
-                                         const struct jr_step *at)
+                                         const struct jr_node_step *at)
 {
     if (node->filled == NULL && is_null_node(node))
         return jr_lint_scalar(lint, node, "null", true);
@@ -241,9 +242,9 @@ static struct jr_node *read_env_variable(struct jr_lint *lint,
 /* A user's own name with its value. */
 static void read_named(struct jr_lint *lint, const struct jr_spec_type *type,
                        const struct jr_pair *pair, struct jr_node *out,
-                       const struct jr_step *up)
+                       const struct jr_node_step *up)
 {
-    const struct jr_step at = {.up = up, .key = pair->key->text};
+    const struct jr_node_step at = {.up = up, .key = pair->key->text};
     const struct jr_node *node = pair->value;
     struct jr_node *value = NULL;
     struct jr_node *key = read_key_name(lint, type, pair->key, &at);
@@ -263,7 +264,7 @@ static void read_named(struct jr_lint *lint, const struct jr_spec_type *type,
 static struct jr_node *read_names(struct jr_lint *lint,
                                   const struct jr_spec_type *type,
                                   const struct jr_node *node,
-                                  const struct jr_step *at)
+                                  const struct jr_node_step *at)
 {
     if (node->kind != JR_NODE_MAPPING)
         return refuse_kind(lint, type, node, at);
@@ -302,7 +303,7 @@ jr_reader *jr_lint_reader(enum jr_spec_kind kind)
 struct jr_node *jr_lint_value(struct jr_lint *lint,
                               const struct jr_spec_type *type,
                               const struct jr_node *node,
-                              const struct jr_step *at)
+                              const struct jr_node_step *at)
 {
     bool scalar = node->kind == JR_NODE_SCALAR;
     jr_reader *reader = jr_lint_reader(type->kind);

@@ -53,7 +53,7 @@ void jr_lint_release(struct jr_lint *lint);
 struct jr_node *jr_lint_value(struct jr_lint *lint,
                               const struct jr_spec_type *type,
                               const struct jr_node *node,
-                              const struct jr_step *at);
+                              const struct jr_node_step *at);
 
 /* Whether a value is nothing: the null that is left of a removal where there
  * was nothing to remove. */
@@ -62,15 +62,15 @@ bool jr_lint_is_removed(const struct jr_lint *lint, const struct jr_node *node);
 /* lint_position.c */
 
 struct jr_diag *jr_lint_error(struct jr_lint *lint, unsigned code,
-                              struct jr_span span, const struct jr_step *at,
-                              const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+                              struct jr_span span,
+                              const struct jr_node_step *at, const char *format,
+                              ...) __attribute__((format(printf, 5, 6)));
 
 /* "'PATH' wants WANTS, not SHOWN" at the node. */
 struct jr_diag *jr_lint_wrong(struct jr_lint *lint,
                               const struct jr_spec_type *type,
                               const struct jr_node *node,
-                              const struct jr_step *at);
+                              const struct jr_node_step *at);
 
 /* Whether the text matches the type's pattern as a whole; true without one. */
 bool jr_lint_fits(struct jr_lint *lint, const struct jr_spec_type *type,
@@ -78,7 +78,7 @@ bool jr_lint_fits(struct jr_lint *lint, const struct jr_spec_type *type,
 
 /* The dotted path of a step: "results.fields.loss", "hosts[2]"; "the spec" for
  * NULL. In the lint's arena, safe to show. */
-const char *jr_lint_path(struct jr_lint *lint, const struct jr_step *at);
+const char *jr_lint_path(struct jr_lint *lint, const struct jr_node_step *at);
 
 /* A node for people: 4x in quotes, `the string "4"`, "a list". */
 const char *jr_lint_shown(struct jr_lint *lint, const struct jr_node *node);
@@ -140,7 +140,8 @@ bool jr_lint_is_bare(const char *text);
 /* lint_kind.c: help for a value of another kind than is wanted. */
 void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
                           const struct jr_spec_type *type,
-                          const struct jr_node *node, const struct jr_step *at);
+                          const struct jr_node *node,
+                          const struct jr_node_step *at);
 
 /* lint_unknown.c */
 
@@ -148,7 +149,7 @@ void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
 struct jr_unknown {
     const struct jr_spec_field *fields;
     const struct jr_node *mapping, *key;
-    const struct jr_step *at; /* of the key's value */
+    const struct jr_node_step *at; /* of the key's value */
 };
 
 /* Refuse it, with the name of the field that was meant. */
@@ -158,7 +159,7 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown);
 typedef struct jr_node *jr_reader(struct jr_lint *lint,
                                   const struct jr_spec_type *type,
                                   const struct jr_node *node,
-                                  const struct jr_step *at);
+                                  const struct jr_node_step *at);
 
 /* lint_interpolated.c */
 
@@ -167,7 +168,7 @@ typedef struct jr_node *jr_reader(struct jr_lint *lint,
 struct jr_node *jr_lint_filled(struct jr_lint *lint,
                                const struct jr_spec_type *type,
                                const struct jr_node *node,
-                               const struct jr_step *at);
+                               const struct jr_node_step *at);
 
 /* The reader of nodes of this kind that nothing was put into; NULL for none. */
 jr_reader *jr_lint_reader(enum jr_spec_kind kind);
@@ -183,7 +184,7 @@ jr_reader jr_read_value;    /* entry_arguments.c: any node */
 /* Complain about what a template gets wrong; whether it is good.
  * lint_template.c */
 bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,
-                      const struct jr_step *at);
+                      const struct jr_node_step *at);
 
 /* Whether a good template begins with a word for a folder of the run: those are
  * absolute. */
@@ -193,7 +194,7 @@ bool jr_template_is_absolute(const char *text);
 const char *jr_ranks_text(struct jr_lint *lint, const struct jr_set *set);
 
 /* The text of a type's words, NULL-terminated, for suggestions. */
-const char *const *jr_word_list(struct jr_lint *lint,
-                                const struct jr_spec_word *words);
+const char *const *jr_did_you_mean_list(struct jr_lint *lint,
+                                        const struct jr_spec_word *words);
 
 #endif

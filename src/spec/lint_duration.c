@@ -177,7 +177,7 @@ static void suggest_duration(struct jr_lint *lint, struct jr_diag *diag,
 struct jr_node *jr_read_duration(struct jr_lint *lint,
                                  const struct jr_spec_type *type,
                                  const struct jr_node *node,
-                                 const struct jr_step *at)
+                                 const struct jr_node_step *at)
 {
     uint64_t ms;
     if (!jr_num_duration(node->text, &ms)) {

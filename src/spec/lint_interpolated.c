@@ -24,7 +24,7 @@ static bool wants_plain(const struct jr_spec_type *type)
 static struct jr_node *read_unknown(struct jr_lint *lint,
                                     const struct jr_spec_type *type,
                                     const struct jr_node *node,
-                                    const struct jr_step *at)
+                                    const struct jr_node_step *at)
 {
     bool text = type->kind == JR_KIND_VALUE ||
                 (type->kind == JR_KIND_TEXT && type->pattern == NULL);
@@ -45,7 +45,8 @@ static bool can_be_scalar(const struct jr_spec_type *type)
 
 /* Whether a scalar would be right without its quotes. */
 static bool is_good_plain(struct jr_lint *lint, const struct jr_spec_type *type,
-                          const struct jr_node *node, const struct jr_step *at)
+                          const struct jr_node *node,
+                          const struct jr_node_step *at)
 {
     struct jr_diags silent = JR_DIAGS_INIT, *diags = lint->diags;
     struct jr_node plain = *node;
@@ -62,7 +63,7 @@ static bool is_good_plain(struct jr_lint *lint, const struct jr_spec_type *type,
 static void report_filled_finding(struct jr_lint *lint,
                                   const struct jr_spec_type *type,
                                   const struct jr_node *node,
-                                  const struct jr_step *at,
+                                  const struct jr_node_step *at,
                                   const struct jr_diags *found)
 {
     const char *code = found->count > 0 ? found->items[0].code : "JR0211";
@@ -83,7 +84,7 @@ static void report_filled_finding(struct jr_lint *lint,
 struct jr_node *jr_lint_filled(struct jr_lint *lint,
                                const struct jr_spec_type *type,
                                const struct jr_node *node,
-                               const struct jr_step *at)
+                               const struct jr_node_step *at)
 {
     struct jr_diags silent = JR_DIAGS_INIT, *diags = lint->diags;
     if (!can_be_scalar(type)) {

@@ -15,7 +15,7 @@ struct odd {
     struct jr_diag *diag;
     const struct jr_spec_type *type;
     const struct jr_node *node;
-    const struct jr_step *at;
+    const struct jr_node_step *at;
 };
 
 enum { LONGEST = 120 }; /* text that is written anew, and examples */
@@ -187,7 +187,8 @@ static void show_example(const struct odd *odd)
 
 void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
                           const struct jr_spec_type *type,
-                          const struct jr_node *node, const struct jr_step *at)
+                          const struct jr_node *node,
+                          const struct jr_node_step *at)
 {
     const struct odd odd = {lint, diag, type, node, at};
     bool hidden = node->kind == JR_NODE_SCALAR && node->filled != NULL;

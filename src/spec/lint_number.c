@@ -89,7 +89,7 @@ static void suggest_number(struct jr_lint *lint, struct jr_diag *diag,
 struct jr_node *jr_read_integer(struct jr_lint *lint,
                                 const struct jr_spec_type *type,
                                 const struct jr_node *node,
-                                const struct jr_step *at)
+                                const struct jr_node_step *at)
 {
     uint64_t value;
     if (node->plain && is_in_range(type, node->text))
@@ -108,7 +108,7 @@ struct jr_node *jr_read_integer(struct jr_lint *lint,
 struct jr_node *jr_read_number(struct jr_lint *lint,
                                const struct jr_spec_type *type,
                                const struct jr_node *node,
-                               const struct jr_step *at)
+                               const struct jr_node_step *at)
 {
     double value;
     bool number = jr_num_double(node->text, &value);
@@ -136,7 +136,7 @@ static const char *old_boolean(const char *word)
 struct jr_node *jr_read_boolean(struct jr_lint *lint,
                                 const struct jr_spec_type *type,
                                 const struct jr_node *node,
-                                const struct jr_step *at)
+                                const struct jr_node_step *at)
 {
     bool yes = strcasecmp(node->text, "true") == 0;
     bool no = strcasecmp(node->text, "false") == 0;

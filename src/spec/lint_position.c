@@ -17,7 +17,7 @@ static const char *keep_text(struct jr_lint *lint, struct jr_buf *buf)
     return text == NULL ? "" : text;
 }
 
-const char *jr_lint_path(struct jr_lint *lint, const struct jr_step *at)
+const char *jr_lint_path(struct jr_lint *lint, const struct jr_node_step *at)
 {
     struct jr_buf buf = JR_BUF_INIT;
     if (at == NULL)
@@ -81,8 +81,9 @@ const char *jr_lint_shown(struct jr_lint *lint, const struct jr_node *node)
 }
 
 struct jr_diag *jr_lint_error(struct jr_lint *lint, unsigned code,
-                              struct jr_span span, const struct jr_step *at,
-                              const char *format, ...)
+                              struct jr_span span,
+                              const struct jr_node_step *at, const char *format,
+                              ...)
 {
     struct jr_buf buf = JR_BUF_INIT;
     char text[1024];
@@ -111,7 +112,7 @@ static bool is_left_empty(const struct jr_node *node)
 struct jr_diag *jr_lint_wrong(struct jr_lint *lint,
                               const struct jr_spec_type *type,
                               const struct jr_node *node,
-                              const struct jr_step *at)
+                              const struct jr_node_step *at)
 {
     if (is_left_empty(node))
         return &lint->diags->scratch;

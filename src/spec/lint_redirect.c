@@ -25,7 +25,7 @@ enum { MOST_TOLD = 8 };
 
 struct reading {
     struct jr_lint *lint;
-    const struct jr_step *at;
+    const struct jr_node_step *at;
     struct jr_node *out;
     unsigned char *seen; /* a bit per local rank that has a rule... */
     size_t seen_size;    /* ...in so many bytes: those beyond have none */
@@ -272,7 +272,7 @@ static void read_redirect_pair(struct reading *reading,
 struct jr_node *jr_read_streams(struct jr_lint *lint,
                                 const struct jr_spec_type *type,
                                 const struct jr_node *node,
-                                const struct jr_step *at)
+                                const struct jr_node_step *at)
 {
     bool scalar = node->kind == JR_NODE_SCALAR;
     const char *word = scalar ? stream_word(node->text) : NULL;

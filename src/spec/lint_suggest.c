@@ -94,8 +94,8 @@ const char *jr_lint_near_word(const char *text, const char *const *words,
     if (near != NULL && is_word_among(near, words))
         return near;
     near = find_word_but_case(text, words);
-    *ret_sure = near != NULL || jr_word_is_near(text, words);
-    return near != NULL ? near : jr_word_nearest(text, words);
+    *ret_sure = near != NULL || jr_did_you_mean_near(text, words);
+    return near != NULL ? near : jr_did_you_mean(text, words);
 }
 
 void jr_lint_suggest(struct jr_lint *lint, struct jr_diag *diag,

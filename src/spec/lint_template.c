@@ -41,7 +41,7 @@ static void fix_word(struct jr_lint *lint, struct jr_diag *diag,
     struct jr_span span = diag->span;
     bool exact = span.line == span.end_line &&
                  span.end_column - span.column == strlen(name) + 3;
-    if (!exact || node->shared || !jr_word_is_near(name, names))
+    if (!exact || node->shared || !jr_did_you_mean_near(name, names))
         return;
     const char *text = jr_arena_printf(lint->arena, "%%{%s}", near);
     if (text != NULL)
@@ -51,7 +51,7 @@ static void fix_word(struct jr_lint *lint, struct jr_diag *diag,
 /* The word of the %{...} at `start`. */
 static bool check_template_word(struct jr_lint *lint,
                                 const struct jr_node *node,
-                                const struct jr_step *at, size_t start)
+                                const struct jr_node_step *at, size_t start)
 {
     const char *word = node->text + start + 2;
     size_t len = strcspn(word, "%{}");
@@ -69,7 +69,7 @@ static bool check_template_word(struct jr_lint *lint,
     struct jr_diag *diag =
         jr_lint_error(lint, 214, span, at, "unknown per-rank template %s",
                       jr_lint_quoted(lint, name, len));
-    const char *near = jr_word_nearest(name, names);
+    const char *near = jr_did_you_mean(name, names);
     help_with_template(lint, diag, near);
     if (near != NULL)
         fix_word(lint, diag, node, name, near);
@@ -77,7 +77,7 @@ static bool check_template_word(struct jr_lint *lint,
 }
 
 bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,
-                      const struct jr_step *at)
+                      const struct jr_node_step *at)
 {
     int bad = 0;
     const char *text = node->text;

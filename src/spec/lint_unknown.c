@@ -66,8 +66,8 @@ static const char *find_meant_field(const struct search *search,
     size_t len = strlen(search->group);
     const char *path = jr_field_foreign(key);
     if (path == NULL)
-        return jr_word_is_near(key, search->keys)
-                   ? jr_word_nearest(key, search->keys)
+        return jr_did_you_mean_near(key, search->keys)
+                   ? jr_did_you_mean(key, search->keys)
                    : NULL;
     if (!jr_field_foreign_is_same(key))
         return NULL;
@@ -149,7 +149,7 @@ static void fix_sure_name(struct jr_lint *lint, struct jr_diag *diag,
                           const struct jr_unknown *unknown,
                           const char *const *keys)
 {
-    const struct jr_step *up = unknown->at->up;
+    const struct jr_node_step *up = unknown->at->up;
     const struct search search = {unknown, keys,
                                   up == NULL ? "" : jr_lint_path(lint, up)};
     const char *name = find_meant_field(&search, unknown->key->text);
@@ -203,7 +203,7 @@ static void fix_needless_field(struct jr_lint *lint, struct jr_diag *diag,
 static const char *foreign_name(struct jr_lint *lint,
                                 const struct jr_unknown *unknown)
 {
-    const struct jr_step *up = unknown->at->up;
+    const struct jr_node_step *up = unknown->at->up;
     const char *foreign = jr_field_foreign(unknown->key->text);
     if (foreign == NULL)
         return NULL;
@@ -234,7 +234,7 @@ static bool holds_fields(const struct jr_unknown *unknown)
 void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
 {
     struct jr_diags *diags = lint->diags;
-    const struct jr_step *at = unknown->at;
+    const struct jr_node_step *at = unknown->at;
     const struct jr_node *key = unknown->key;
     const char *path = jr_lint_path(lint, at);
     const char *foreign = foreign_name(lint, unknown);
@@ -260,7 +260,7 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
     }
     const char *const *keys = mapping_keys(lint, unknown->fields);
     const char *near =
-        foreign != NULL ? foreign : jr_word_nearest(key->text, keys);
+        foreign != NULL ? foreign : jr_did_you_mean(key->text, keys);
     if (foreign != NULL)
         jr_diag_help(diags, diag, "jobrun calls it '%s'", near);
     else if (near != NULL)

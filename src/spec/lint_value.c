@@ -70,7 +70,7 @@ static void suggest_python_name(struct jr_lint *lint, struct jr_diag *diag,
 struct jr_node *jr_read_text(struct jr_lint *lint,
                              const struct jr_spec_type *type,
                              const struct jr_node *node,
-                             const struct jr_step *at)
+                             const struct jr_node_step *at)
 {
     if (node->plain && node->len == 0 && node->filled == NULL) {
         jr_diag_help(lint->diags, jr_lint_wrong(lint, type, node, at),
@@ -107,7 +107,7 @@ static struct jr_node *whole_path(struct jr_lint *lint,
     if (ret == NULL || kept == NULL || node->text[0] == '/')
         return ret;
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_dollars_escape(&text, folder, strlen(folder));
+    jr_interpolation_escape(&text, folder, strlen(folder));
     jr_buf_printf(&text, "/%s", kept);
     struct jr_filled *filled = jr_arena_alloc(lint->arena, sizeof *filled);
     if (filled == NULL)
@@ -121,7 +121,7 @@ static struct jr_node *whole_path(struct jr_lint *lint,
 struct jr_node *jr_read_path(struct jr_lint *lint,
                              const struct jr_spec_type *type,
                              const struct jr_node *node,
-                             const struct jr_step *at)
+                             const struct jr_node_step *at)
 {
     bool none = jr_scalar_type(node) == JR_SCALAR_NULL;
     if (none || node->len == 0 || node->text[0] == '~') {
@@ -147,8 +147,8 @@ struct jr_node *jr_read_path(struct jr_lint *lint,
     return NULL;
 }
 
-const char *const *jr_word_list(struct jr_lint *lint,
-                                const struct jr_spec_word *words)
+const char *const *jr_did_you_mean_list(struct jr_lint *lint,
+                                        const struct jr_spec_word *words)
 {
     static const char *const none[] = {NULL};
     size_t count = 0;
@@ -178,7 +178,7 @@ static bool is_custom_value(const struct jr_spec_type *type, const char *text)
 struct jr_node *jr_read_word(struct jr_lint *lint,
                              const struct jr_spec_type *type,
                              const struct jr_node *node,
-                             const struct jr_step *at)
+                             const struct jr_node_step *at)
 {
     const struct jr_spec_word *row = type->words;
     while (row->word != NULL && strcmp(row->word, node->text) != 0)
@@ -191,7 +191,8 @@ struct jr_node *jr_read_word(struct jr_lint *lint,
     if (bare)
         jr_diag_help(lint->diags, diag, "custom wants a name: custom:NAME");
     else
-        jr_lint_suggest(lint, diag, node, jr_word_list(lint, type->words));
+        jr_lint_suggest(lint, diag, node,
+                        jr_did_you_mean_list(lint, type->words));
     return NULL;
 }
 
@@ -205,7 +206,7 @@ const char *jr_ranks_text(struct jr_lint *lint, const struct jr_set *set)
 struct jr_node *jr_read_ranks(struct jr_lint *lint,
                               const struct jr_spec_type *type,
                               const struct jr_node *node,
-                              const struct jr_step *at)
+                              const struct jr_node_step *at)
 {
     struct jr_set set;
     const char *bad;
@@ -221,7 +222,7 @@ struct jr_node *jr_read_ranks(struct jr_lint *lint,
 struct jr_node *jr_read_pattern(struct jr_lint *lint,
                                 const struct jr_spec_type *type,
                                 const struct jr_node *node,
-                                const struct jr_step *at)
+                                const struct jr_node_step *at)
 {
     struct jr_regex *regex = NULL;
     struct jr_error err = {0};
@@ -246,7 +247,7 @@ struct jr_node *jr_read_pattern(struct jr_lint *lint,
 struct jr_node *jr_read_scalar(struct jr_lint *lint,
                                const struct jr_spec_type *type,
                                const struct jr_node *node,
-                               const struct jr_step *at)
+                               const struct jr_node_step *at)
 {
     (void)type;
     (void)at;

@@ -48,7 +48,7 @@ static bool is_template(const struct jr_node *root)
 
 static void refuse_template(struct jr_lint *lint, const struct jr_node *root)
 {
-    const struct jr_step at = {.key = "template"};
+    const struct jr_node_step at = {.key = "template"};
     struct jr_diag *diag =
         jr_lint_error(lint, 208, jr_doc_pair(root, "template")->key->span, &at,
                       "this is a template: it is only a base for others");

@@ -49,7 +49,7 @@ const struct jr_node *jr_spec_tree(const struct jr_spec_file *file)
 void jr_spec_escape(struct jr_arena *arena, struct jr_node *root)
 {
     const struct jr_shapes shapes = jr_shapes_make();
-    jr_fill_undo(arena, &shapes, root);
+    jr_interpolate_undo(arena, &shapes, root);
 }
 
 void jr_spec_emit(struct jr_buf *out, const struct jr_spec_file *file)

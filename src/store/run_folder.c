@@ -30,7 +30,7 @@ static unsigned random_suffix(void)
     return bits;
 }
 
-void jr_rundir_id(char out[static 128], const char *name)
+void jr_run_folder_id(char out[static 128], const char *name)
 {
     struct tm tm;
     time_t now = time(NULL);
@@ -41,7 +41,7 @@ void jr_rundir_id(char out[static 128], const char *name)
                    random_suffix());
 }
 
-bool jr_rundir_is_id(const char *id)
+bool jr_run_folder_is_id(const char *id)
 {
     size_t len = strlen(id);
     return len > 0 && len < 128 && id[0] != '.' && strcmp(id, "latest") != 0 &&
@@ -49,7 +49,8 @@ bool jr_rundir_is_id(const char *id)
                       "0123456789._-") == len;
 }
 
-static void set_modes(struct jr_rundir *dir, enum jr_log_mode mode, mode_t mask)
+static void set_modes(struct jr_run_folder *dir, enum jr_log_mode mode,
+                      mode_t mask)
 {
     static const mode_t modes[] = {
         [JR_LOG_PRIVATE] = 0700, [JR_LOG_GROUP] = 0750, [JR_LOG_UMASK] = 0777};
@@ -58,7 +59,7 @@ static void set_modes(struct jr_rundir *dir, enum jr_log_mode mode, mode_t mask)
 }
 
 /* Open a folder that is ours and that nobody else may plant things in. */
-static int open_log_dir(struct jr_rundir *dir, const char *path,
+static int open_log_dir(struct jr_run_folder *dir, const char *path,
                         struct jr_error *err)
 {
     dir->log_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -81,7 +82,7 @@ static int open_log_dir(struct jr_rundir *dir, const char *path,
 }
 
 /* So that runs are not committed by accident; without it nothing is lost. */
-static void ignore_in_git(const struct jr_rundir *dir)
+static void ignore_in_git(const struct jr_run_folder *dir)
 {
     JR_CLOSE int fd = openat(
         dir->log_fd, TRACKED_IN,
@@ -93,7 +94,7 @@ static void ignore_in_git(const struct jr_rundir *dir)
     (void)futimens(fd, (struct timespec[2]){{.tv_nsec = UTIME_OMIT}, {0}});
 }
 
-static int enter_log_dir(struct jr_rundir *dir, const char *path,
+static int enter_log_dir(struct jr_run_folder *dir, const char *path,
                          struct jr_error *err)
 {
     struct stat st;
@@ -125,7 +126,7 @@ struct making {
     const uint32_t *node; /* NULL: the run is one jobrun's */
 };
 
-static int make_whole_run_dir(struct jr_rundir *dir,
+static int make_whole_run_dir(struct jr_run_folder *dir,
                               const struct making *making, struct jr_error *err)
 {
     int tries = making->given ? 1 : ID_TRIES;
@@ -145,8 +146,8 @@ static int make_whole_run_dir(struct jr_rundir *dir,
 
 /* The folder of all nodes, which another one may have made, and may remove
  * again where it cannot go on. -1 with EAGAIN: look again. */
-static int enter_run(const struct jr_rundir *dir, const struct making *making,
-                     struct jr_error *err)
+static int enter_run(const struct jr_run_folder *dir,
+                     const struct making *making, struct jr_error *err)
 {
     struct stat st;
     if (mkdirat(dir->log_fd, dir->id, dir->dir_mode) != 0 && errno != EEXIST)
@@ -171,7 +172,7 @@ static int enter_run(const struct jr_rundir *dir, const struct making *making,
                         dir->id, making->log_dir);
 }
 
-static int make_part(struct jr_rundir *dir, const struct making *making,
+static int make_part(struct jr_run_folder *dir, const struct making *making,
                      struct jr_error *err)
 {
     char part[16];
@@ -198,7 +199,7 @@ static int make_part(struct jr_rundir *dir, const struct making *making,
                         dir->path);
 }
 
-static int make_run_dir(struct jr_rundir *dir, const struct making *making,
+static int make_run_dir(struct jr_run_folder *dir, const struct making *making,
                         struct jr_error *err)
 {
     int failed = making->node != NULL ? make_part(dir, making, err)
@@ -213,13 +214,13 @@ static int make_run_dir(struct jr_rundir *dir, const struct making *making,
 }
 
 /* Whether `id` is one; it is kept. */
-static int take_run_id(struct jr_rundir *dir, const char *id,
+static int take_run_id(struct jr_run_folder *dir, const char *id,
                        struct jr_error *err)
 {
     if (strcmp(id, "latest") == 0)
         return jr_error_set(err, JR_STATUS_USAGE,
                             "'latest' means the newest run, and names none");
-    if (!jr_rundir_is_id(id))
+    if (!jr_run_folder_is_id(id))
         return jr_error_set(err, JR_STATUS_USAGE,
                             "a run id is 1 to 127 of A-Z a-z 0-9 . _ - and "
                             "does not begin with a dot: '%.80s' is none",
@@ -228,11 +229,11 @@ static int take_run_id(struct jr_rundir *dir, const char *id,
     return 0;
 }
 
-static int create_rundir(struct jr_rundir *ret, const char *id,
+static int create_rundir(struct jr_run_folder *ret, const char *id,
                          const struct making *making, enum jr_log_mode mode,
                          struct jr_error *err)
 {
-    struct jr_rundir dir = JR_RUNDIR_INIT;
+    struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
     if (take_run_id(&dir, id, err) != 0)
         return -1;
     /* A folder gets its mode at once: under a umask of 0777 it would shut us
@@ -243,29 +244,30 @@ static int create_rundir(struct jr_rundir *ret, const char *id,
                  make_run_dir(&dir, making, err) != 0;
     (void)umask(mask);
     if (failed) {
-        jr_rundir_close(&dir);
+        jr_run_folder_close(&dir);
         return -1;
     }
     *ret = dir;
     return 0;
 }
 
-int jr_rundir_create(struct jr_rundir *ret, const char *log_dir, const char *id,
-                     bool given, enum jr_log_mode mode, struct jr_error *err)
+int jr_run_folder_create(struct jr_run_folder *ret, const char *log_dir,
+                         const char *id, bool given, enum jr_log_mode mode,
+                         struct jr_error *err)
 {
     const struct making making = {log_dir, given, NULL};
     return create_rundir(ret, id, &making, mode, err);
 }
 
-int jr_rundir_create_part(struct jr_rundir *ret, const char *log_dir,
-                          const char *id, uint32_t node, enum jr_log_mode mode,
-                          struct jr_error *err)
+int jr_run_folder_create_part(struct jr_run_folder *ret, const char *log_dir,
+                              const char *id, uint32_t node,
+                              enum jr_log_mode mode, struct jr_error *err)
 {
     const struct making making = {log_dir, true, &node};
     return create_rundir(ret, id, &making, mode, err);
 }
 
-void jr_rundir_discard(const struct jr_rundir *dir)
+void jr_run_folder_discard(const struct jr_run_folder *dir)
 {
     struct dirent *entry;
     int again = openat(dir->fd, ".", RUN_FLAGS);
@@ -281,14 +283,15 @@ void jr_rundir_discard(const struct jr_rundir *dir)
         (void)unlinkat(dir->log_fd, dir->id, AT_REMOVEDIR);
 }
 
-int jr_rundir_join(struct jr_rundir *ret, const char *log_dir, const char *id,
-                   enum jr_log_mode mode, struct jr_error *err)
+int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir,
+                       const char *id, enum jr_log_mode mode,
+                       struct jr_error *err)
 {
-    struct jr_rundir dir = JR_RUNDIR_INIT;
+    struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
     struct stat st;
     mode_t mask = umask(0);
     (void)umask(mask);
-    if (!jr_rundir_is_id(id))
+    if (!jr_run_folder_is_id(id))
         return jr_error_set(err, JR_STATUS_LAUNCH, "no run is called so");
     memcpy(dir.id, id, strlen(id) + 1);
     (void)stpcpy(dir.path, dir.id);
@@ -301,11 +304,11 @@ int jr_rundir_join(struct jr_rundir *ret, const char *log_dir, const char *id,
                            "the run folder %s/%s is not there (log_dir has to "
                            "be where all nodes see it)",
                            log_dir, id);
-        jr_rundir_close(&dir);
+        jr_run_folder_close(&dir);
         return -1;
     }
     if (fstat(dir.fd, &st) != 0 || st.st_uid != geteuid()) {
-        jr_rundir_close(&dir);
+        jr_run_folder_close(&dir);
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "the run folder %s/%s belongs to another user",
                             log_dir, id);
@@ -315,7 +318,7 @@ int jr_rundir_join(struct jr_rundir *ret, const char *log_dir, const char *id,
 }
 
 /* Make a folder in one of the run's; -1 with errno. */
-static int make_run_subfolder(const struct jr_rundir *dir, int at,
+static int make_run_subfolder(const struct jr_run_folder *dir, int at,
                               const char *name)
 {
     mode_t mask = umask(0);
@@ -339,7 +342,7 @@ static int refuse_folder(const char *path, struct jr_error *err)
 }
 
 /* The node's folder, which an earlier attempt may have made: never a link. */
-static int enter_node(const struct jr_rundir *dir, const char *path,
+static int enter_node(const struct jr_run_folder *dir, const char *path,
                       struct jr_error *err)
 {
     struct stat st;
@@ -352,8 +355,8 @@ static int enter_node(const struct jr_rundir *dir, const char *path,
     return refuse_folder(path, err);
 }
 
-int jr_rundir_join_attempt(const struct jr_rundir *dir, uint32_t node,
-                           uint32_t attempt, struct jr_error *err)
+int jr_run_folder_join_attempt(const struct jr_run_folder *dir, uint32_t node,
+                               uint32_t attempt, struct jr_error *err)
 {
     char path[64];
     (void)snprintf(path, sizeof path, JR_NODE_DIR, node);
@@ -366,8 +369,8 @@ int jr_rundir_join_attempt(const struct jr_rundir *dir, uint32_t node,
                : refuse_folder(path, err);
 }
 
-int jr_rundir_attempt(const struct jr_rundir *dir, uint32_t attempt,
-                      struct jr_error *err)
+int jr_run_folder_attempt(const struct jr_run_folder *dir, uint32_t attempt,
+                          struct jr_error *err)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "attempt_%u", attempt);
@@ -376,7 +379,7 @@ int jr_rundir_attempt(const struct jr_rundir *dir, uint32_t attempt,
                : refuse_folder(path, err);
 }
 
-int jr_rundir_latest(const struct jr_rundir *dir, struct jr_error *err)
+int jr_run_folder_latest(const struct jr_run_folder *dir, struct jr_error *err)
 {
     struct stat st;
     char link[64];
@@ -397,8 +400,8 @@ int jr_rundir_latest(const struct jr_rundir *dir, struct jr_error *err)
     return jr_error_sys(err, JR_STATUS_LAUNCH, "latest");
 }
 
-int jr_rundir_write(const struct jr_rundir *dir, const char *name,
-                    const struct jr_buf *bytes, struct jr_error *err)
+int jr_run_folder_write(const struct jr_run_folder *dir, const char *name,
+                        const struct jr_buf *bytes, struct jr_error *err)
 {
     if (bytes->failed)
         return jr_error_set(err, JR_STATUS_LAUNCH, "%s: out of memory", name);
@@ -406,7 +409,7 @@ int jr_rundir_write(const struct jr_rundir *dir, const char *name,
                          err);
 }
 
-void jr_rundir_close(struct jr_rundir *dir)
+void jr_run_folder_close(struct jr_run_folder *dir)
 {
     if (dir->fd >= 0)
         (void)close(dir->fd);

@@ -24,7 +24,7 @@
  */
 #define JR_NODE_DIR "node_%u"
 
-struct jr_rundir {
+struct jr_run_folder {
     int fd;     /* of LOG_DIR/RUN_ID, or of this node's part below it */
     int log_fd; /* of LOG_DIR */
     mode_t dir_mode, file_mode;
@@ -32,58 +32,60 @@ struct jr_rundir {
     char path[160]; /* below LOG_DIR: ID, or ID/node_N */
 };
 
-#define JR_RUNDIR_INIT                                                         \
+#define JR_RUN_FOLDER_INIT                                                     \
     {                                                                          \
         .fd = -1, .log_fd = -1                                                 \
     }
 
 /* A fresh id: 20261121-063012-NAME-3f9c (UTC). */
-void jr_rundir_id(char out[static 128], const char *name);
+void jr_run_folder_id(char out[static 128], const char *name);
 
 /* Whether `id` can be a run's: 1 to 127 of A-Z a-z 0-9 . _ - with no dot at the
  * front, and not "latest". */
-bool jr_rundir_is_id(const char *id);
+bool jr_run_folder_is_id(const char *id);
 
 /* Make LOG_DIR as needed (with a .gitignore when new) and the folder `id` in
  * it. A generated id that exists gets another suffix; a given one is refused.
  * A LOG_DIR of another owner, or world-writable without the sticky bit, is
  * refused. */
-int jr_rundir_create(struct jr_rundir *ret, const char *log_dir, const char *id,
-                     bool given, enum jr_log_mode mode, struct jr_error *err);
+int jr_run_folder_create(struct jr_run_folder *ret, const char *log_dir,
+                         const char *id, bool given, enum jr_log_mode mode,
+                         struct jr_error *err);
 
 /* The same where each of several nodes has a jobrun of its own, and they have
  * nothing in common but `id`: this node's part is LOG_DIR/ID/node_N, a run
  * folder of its own, and LOG_DIR may be one that the nodes share. Whoever comes
  * first makes ID; mkdir(2) decides who is `node`, and the second is refused, as
  * is a part of a run that is one jobrun's. */
-int jr_rundir_create_part(struct jr_rundir *ret, const char *log_dir,
-                          const char *id, uint32_t node, enum jr_log_mode mode,
-                          struct jr_error *err);
+int jr_run_folder_create_part(struct jr_run_folder *ret, const char *log_dir,
+                              const char *id, uint32_t node,
+                              enum jr_log_mode mode, struct jr_error *err);
 
 /* Remove what was made, with its files, where no rank has a folder in it yet,
  * and what other nodes have nothing in. The descriptors stay. */
-void jr_rundir_discard(const struct jr_rundir *dir);
+void jr_run_folder_discard(const struct jr_run_folder *dir);
 
 /* Open the folder that another node has made for the run `id`, and in it make
  * the own one of this node's attempt (JR_NODE_DIR). No link is followed, and an
  * attempt's folder that stands there already is refused. */
-int jr_rundir_join(struct jr_rundir *ret, const char *log_dir, const char *id,
-                   enum jr_log_mode mode, struct jr_error *err);
-int jr_rundir_join_attempt(const struct jr_rundir *dir, uint32_t node,
-                           uint32_t attempt, struct jr_error *err);
+int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir,
+                       const char *id, enum jr_log_mode mode,
+                       struct jr_error *err);
+int jr_run_folder_join_attempt(const struct jr_run_folder *dir, uint32_t node,
+                               uint32_t attempt, struct jr_error *err);
 
 /* Make the folder of an attempt, which all its ranks share: what stands there
  * already is refused. */
-int jr_rundir_attempt(const struct jr_rundir *dir, uint32_t attempt,
-                      struct jr_error *err);
+int jr_run_folder_attempt(const struct jr_run_folder *dir, uint32_t attempt,
+                          struct jr_error *err);
 
 /* Point LOG_DIR/latest at this run, atomically. */
-int jr_rundir_latest(const struct jr_rundir *dir, struct jr_error *err);
+int jr_run_folder_latest(const struct jr_run_folder *dir, struct jr_error *err);
 
 /* Replace a file of the run folder atomically. */
-int jr_rundir_write(const struct jr_rundir *dir, const char *name,
-                    const struct jr_buf *bytes, struct jr_error *err);
+int jr_run_folder_write(const struct jr_run_folder *dir, const char *name,
+                        const struct jr_buf *bytes, struct jr_error *err);
 
-void jr_rundir_close(struct jr_rundir *dir);
+void jr_run_folder_close(struct jr_run_folder *dir);
 
 #endif

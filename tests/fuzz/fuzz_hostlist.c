@@ -64,10 +64,10 @@ static void check_counts(struct jr_arena *arena, const char *text)
 }
 
 static void check_hosts(struct jr_arena *arena, const char *text,
-                        bool (*read)(struct jr_probe *, const char *))
+                        bool (*read)(struct jr_host_reader *, const char *))
 {
-    struct jr_hw hw = {0};
-    struct jr_probe probe = {.hw = &hw, .arena = arena, .root = ""};
+    struct jr_host hw = {0};
+    struct jr_host_reader probe = {.hw = &hw, .arena = arena, .root = ""};
     const struct jr_strv *hosts = &hw.scheduler.hosts;
     bool taken = read(&probe, text);
     require(taken == (hosts->count > 0));

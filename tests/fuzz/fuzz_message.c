@@ -22,8 +22,8 @@ struct side {
     struct jr_rank_outcome ranks[RANKS];
     uint32_t first[NODES + 1];
     struct jr_node_side nodes[NODES];
-    struct jr_head_run run;
-    struct jr_head head;
+    struct jr_controller_run run;
+    struct jr_controller head;
     struct jr_error err;
 };
 
@@ -34,27 +34,27 @@ static void begin(struct side *side, bool runs)
     side->plan = (struct jr_plan){
         .policy = &side->policy, .nodes = NODES, .world_size = RANKS};
     side->outcome = (struct jr_outcome){.count = RANKS, .ranks = side->ranks};
-    side->run = (struct jr_head_run){.head = &side->head,
+    side->run = (struct jr_controller_run){.head = &side->head,
                                      .plan = &side->plan,
                                      .outcome = &side->outcome,
                                      .events = {.fd = -1},
                                      .first = side->first,
                                      .err = &side->err};
-    side->head = (struct jr_head){.options.nodes = NODES,
+    side->head = (struct jr_controller){.options.nodes = NODES,
                                   .in = {.fd = -1},
                                   .nodes = side->nodes,
                                   .run = runs ? &side->run : NULL};
-    jr_head_screen(&side->head, -1, -1);
+    jr_controller_screen(&side->head, -1, -1);
     for (uint32_t i = 0; i < NODES; i++) {
         side->nodes[i].state = runs ? JR_NODE_RUNS : JR_NODE_SILENT;
         side->nodes[i].host = runs ? strdup("n2") : NULL;
     }
-    jr_beat_begin(&side->head);
+    jr_heartbeat_begin(&side->head);
 }
 
 static void end(struct side *side)
 {
-    jr_screen_close(&side->head.screen);
+    jr_console_writer_close(&side->head.screen);
     jr_buf_release(&side->head.outbox);
     jr_buf_release(&side->run.events.lines);
     for (uint32_t i = 0; i < NODES; i++) {
@@ -82,22 +82,22 @@ static void check_frame(json_t *frame)
 {
     JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT, bytes = JR_BUF_INIT;
     JR_BUF_CLEANUP struct jr_buf again = JR_BUF_INIT, frames = JR_BUF_INIT;
-    jr_frame_add(&line, json_incref(frame));
+    jr_message_add(&line, json_incref(frame));
     require(memchr(line.data, '\n', line.len) == line.data + line.len - 1);
-    json_t *same = jr_frame_read(line.data, line.len - 1);
+    json_t *same = jr_message_read(line.data, line.len - 1);
     require(same != NULL && json_equal(same, frame));
     json_decref(same);
-    if (!jr_frame_take(&bytes, frame)) {
+    if (!jr_message_take(&bytes, frame)) {
         require(bytes.len == 0);
         return;
     }
-    jr_frame_bytes(&frames, 7, JR_FLOW_OUT, bytes.data, bytes.len);
+    jr_message_bytes(&frames, 7, JR_FLOW_OUT, bytes.data, bytes.len);
     for (size_t at = 0, len; at < frames.len; at += len + 1) {
         const char *text = frames.data + at;
         len = (size_t)((char *)memchr(text, '\n', frames.len - at) - text);
-        require(len < JR_FRAME_MOST);
-        json_t *piece = jr_frame_read(text, len);
-        require(piece != NULL && jr_frame_take(&again, piece));
+        require(len < JR_MESSAGE_MOST);
+        json_t *piece = jr_message_read(text, len);
+        require(piece != NULL && jr_message_take(&again, piece));
         json_decref(piece);
     }
     require(again.len == bytes.len &&
@@ -106,16 +106,16 @@ static void check_frame(json_t *frame)
 
 static void hear_line(struct side *side, const char *line, size_t len)
 {
-    json_t *frame = jr_frame_read(line, len);
+    json_t *frame = jr_message_read(line, len);
     if (frame != NULL) {
         check_frame(frame);
-        jr_head_hear(&side->head, frame);
+        jr_controller_receive(&side->head, frame);
         json_decref(frame);
         return;
     }
     (void)snprintf(side->head.said, sizeof side->head.said, "%.*s", (int)len,
                    line);
-    jr_head_heed(&side->head);
+    jr_controller_handle_message(&side->head);
 }
 
 /* The lines of the bytes, as they come in pieces. */
@@ -148,14 +148,14 @@ static void check_tally(const char *text, size_t size)
         struct jr_outcome outcome = {.ranks = ranks}, same = {.ranks = more};
         struct jr_error err = {0};
         JR_BUF_CLEANUP struct jr_buf one = JR_BUF_INIT, other = JR_BUF_INIT;
-        if (jr_tally_read(&outcome, count, text, size, &err) != 0) {
+        if (jr_outcome_message_read(&outcome, count, text, size, &err) != 0) {
             require(err.status == JR_STATUS_LAUNCH);
             continue;
         }
         require(outcome.count == count);
-        jr_tally_add(&one, &outcome);
-        require(jr_tally_read(&same, count, one.data, one.len, &err) == 0);
-        jr_tally_add(&other, &same);
+        jr_outcome_message_add(&one, &outcome);
+        require(jr_outcome_message_read(&same, count, one.data, one.len, &err) == 0);
+        jr_outcome_message_add(&other, &same);
         require(one.len == other.len &&
                 memcmp(one.data, other.data, one.len) == 0);
     }

@@ -9,13 +9,13 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_seats seats = {.threads = 0}, again = {.threads = 0};
+    struct jr_node_resources seats = {.threads = 0}, again = {.threads = 0};
     JR_BUF_CLEANUP struct jr_buf one = JR_BUF_INIT, other = JR_BUF_INIT;
-    if (jr_seats_read(&seats, &arena, (const char *)data, size) == 0) {
+    if (jr_node_resources_read(&seats, &arena, (const char *)data, size) == 0) {
         require(seats.threads > 0);
-        jr_seats_tell(&one, &seats);
-        require(jr_seats_read(&again, &arena, one.data, one.len) == 0);
-        jr_seats_tell(&other, &again);
+        jr_node_resources_tell(&one, &seats);
+        require(jr_node_resources_read(&again, &arena, one.data, one.len) == 0);
+        jr_node_resources_tell(&other, &again);
         require(one.len == other.len &&
                 memcmp(one.data, other.data, one.len) == 0);
         require(again.devices_count == seats.devices_count &&

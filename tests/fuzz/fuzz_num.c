@@ -104,9 +104,9 @@ static void check_size(const char *text)
 static void check_words(const char *a, const char *b)
 {
     const char *const one[] = {b, NULL};
-    unsigned edits = jr_word_edits(a, b, 3);
-    const char *nearest = jr_word_nearest(a, one);
-    require(edits == jr_word_edits(b, a, 3) && edits <= 4);
+    unsigned edits = jr_edit_distance(a, b, 3);
+    const char *nearest = jr_did_you_mean(a, one);
+    require(edits == jr_edit_distance(b, a, 3) && edits <= 4);
     if (strlen(a) < 64) /* longer words are not compared */
         require((edits == 0) == (strcmp(a, b) == 0));
     require(nearest == NULL || nearest == b);

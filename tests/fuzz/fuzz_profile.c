@@ -13,7 +13,7 @@
 #include "resolve/resolve.h"
 
 struct facts {
-    struct jr_hw hw;
+    struct jr_host hw;
     struct jr_arena arena;
     struct jr_diags diags;
     bool taken;

@@ -20,7 +20,7 @@ struct stages {
     bool resolved;
 };
 
-static struct stages resolve(const struct jr_hw *hw, const char *text,
+static struct stages resolve(const struct jr_host *hw, const char *text,
                              size_t len)
 {
     static const struct jr_resolve_options options = {.local = true};
@@ -46,7 +46,7 @@ static void release(struct stages *stages)
 
 /* Secrets are written as ???: such a spec cannot be read for the same values,
  * but is a spec all the same. */
-static void check_again(const struct jr_hw *hw, const struct stages *stages)
+static void check_again(const struct jr_host *hw, const struct stages *stages)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, same = JR_BUF_INIT;
     jr_resolution_emit(&text, &stages->resolution, stages->file);
@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_hw hw;
+    struct jr_host hw;
     require(jr_profile_load(&hw, &arena, "2x4:H100,16c,64g", &diags) == 0);
     struct stages stages = resolve(&hw, (const char *)data, size);
     if (stages.resolved) {

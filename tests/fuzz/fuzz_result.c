@@ -66,15 +66,15 @@ static struct jr_results wanted(enum jr_result_from from)
     };
 }
 
-static void tell(const struct jr_report *report, const struct jr_plan *plan,
+static void tell(const struct jr_judgement *report, const struct jr_plan *plan,
                  const struct jr_outcome *outcome, int run_fd)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
-    jr_report_print(&text, report, plan, outcome, run_fd, false);
+    jr_judgement_print(&text, report, plan, outcome, run_fd, false);
     require(!text.failed && text.len > 0);
     jr_buf_clear(&text);
-    jr_report_json(&text, report, plan, outcome, NULL);
+    jr_judgement_json(&text, report, plan, outcome, NULL);
     json_t *json = jr_json_parse(text.data, text.len, &err);
     require(json != NULL);
     json_decref(json);
@@ -100,16 +100,16 @@ static void judge(struct jr_plan_rank *ranks, enum jr_result_from from)
                                  .policy = &policy};
     const struct jr_outcome outcome = {
         .ended_ns = 2000000000, .count = RANKS, .ranks = ends};
-    struct jr_report report = {0};
+    struct jr_judgement report = {0};
     struct jr_error err = {0};
     int run_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    require(jr_report_make(&report, &plan, &outcome, NULL, run_fd, &err) == 0);
+    require(jr_judgement_make(&report, &plan, &outcome, NULL, run_fd, &err) == 0);
     bool good = report.status == JR_RUN_SUCCEEDED;
     for (size_t i = 0; i < RANKS; i++)
         require(!good || report.ranks[i].result_error == JR_RESULT_NONE);
     require(good == (report.exit_code == 0));
     tell(&report, &plan, &outcome, run_fd);
-    jr_report_release(&report);
+    jr_judgement_release(&report);
     (void)close(run_fd);
 }
 

@@ -19,7 +19,7 @@ static int read_back(const char *root, const struct jr_buf *facts)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags diags = {0};
-    struct jr_hw hw;
+    struct jr_host hw;
     int failed = jr_profile_read(&hw, &arena, "facts.yaml", facts->data,
                                  facts->len, &diags);
     if (failed != 0)
@@ -34,15 +34,15 @@ static int read_machine(const char *root, char *const *envp)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_buf facts = JR_BUF_INIT;
-    struct jr_hw_finding *findings;
+    struct jr_host_finding *findings;
     struct jr_error err = {0};
-    struct jr_hw hw;
-    int failed = jr_hw_probe(&hw, &arena, root, envp, &err);
+    struct jr_host hw;
+    int failed = jr_host_probe(&hw, &arena, root, envp, &err);
     if (failed != 0) {
         (void)fprintf(stderr, "%s: %s\n", root, err.text);
     } else {
-        jr_hw_probe_more(&hw, &arena, root);
-        (void)jr_hw_examine(&findings, &arena, &hw, root, envp);
+        jr_host_probe_more(&hw, &arena, root);
+        (void)jr_host_examine(&findings, &arena, &hw, root, envp);
         jr_profile_emit(&facts, &hw);
         failed = read_back(root, &facts);
     }

@@ -254,8 +254,8 @@ static int run_once(const struct setup *setup, const struct jr_plan *plan)
 {
     struct jr_error err = {0};
     struct jr_outcome outcome;
-    struct jr_rundir dir = JR_RUNDIR_INIT;
-    if (jr_rundir_create(&dir, setup->dir, setup->id, false, JR_LOG_PRIVATE,
+    struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
+    if (jr_run_folder_create(&dir, setup->dir, setup->id, false, JR_LOG_PRIVATE,
                          &err) != 0) {
         (void)fprintf(stderr, "rundriver: %s\n", err.text);
         return 7;
@@ -282,7 +282,7 @@ static int run_once(const struct setup *setup, const struct jr_plan *plan)
     if (result == 0)
         jr_outcome_release(&outcome);
     jr_group_remove(&group);
-    jr_rundir_close(&dir);
+    jr_run_folder_close(&dir);
     return result == 0 ? 0 : 7;
 }
 

@@ -14,26 +14,26 @@
 
 #define DIGITS "0123456789"
 
-static const char *below_root(struct jr_probe *probe, const char *path)
+static const char *below_root(struct jr_host_reader *probe, const char *path)
 {
     return jr_arena_printf(&probe->scratch, "%s%s", probe->root, path);
 }
 
-bool jr_probe_exists(struct jr_probe *probe, const char *path)
+bool jr_host_reader_exists(struct jr_host_reader *probe, const char *path)
 {
     const char *full = below_root(probe, path);
     return full != NULL && access(full, F_OK) == 0;
 }
 
 __attribute__((format(printf, 2, 0))) static int node_error(
-    struct jr_probe *probe, const char *format, va_list args)
+    struct jr_host_reader *probe, const char *format, va_list args)
 {
     const char *path = jr_arena_vprintf(&probe->scratch, format, args);
     const char *full = path == NULL ? NULL : below_root(probe, path);
     return full == NULL || access(full, R_OK) == 0 ? 0 : errno;
 }
 
-int jr_node_error(struct jr_probe *probe, const char *format, ...)
+int jr_node_error(struct jr_host_reader *probe, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -42,8 +42,8 @@ int jr_node_error(struct jr_probe *probe, const char *format, ...)
     return error;
 }
 
-bool jr_found_usable(struct jr_probe *probe, struct jr_found *found,
-                     const char *format, ...)
+bool jr_accel_list_usable(struct jr_host_reader *probe,
+                          struct jr_accel_list *found, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -54,25 +54,25 @@ bool jr_found_usable(struct jr_probe *probe, struct jr_found *found,
     return error == 0;
 }
 
-static int numa_node(struct jr_probe *probe, const char *bus)
+static int numa_node(struct jr_host_reader *probe, const char *bus)
 {
     const char *text =
-        jr_probe_text(probe, "/sys/bus/pci/devices/%s/numa_node", bus);
+        jr_host_reader_text(probe, "/sys/bus/pci/devices/%s/numa_node", bus);
     uint32_t node;
     return text != NULL && jr_num_u32(text, &node) && node < 1u << 16
                ? (int)node
                : -1;
 }
 
-struct jr_hw_device *jr_found_add(struct jr_probe *probe,
-                                  struct jr_found *found, enum jr_device kind,
-                                  const char *bus)
+struct jr_host_device *jr_accel_list_add(struct jr_host_reader *probe,
+                                         struct jr_accel_list *found,
+                                         enum jr_device kind, const char *bus)
 {
-    struct jr_hw_device *device = jr_arena_push(
+    struct jr_host_device *device = jr_arena_push(
         &probe->scratch, &found->devices, &found->count, sizeof *device);
     if (device == NULL)
         return NULL;
-    *device = (struct jr_hw_device){
+    *device = (struct jr_host_device){
         .kind = kind,
         .index = (uint32_t)found->count - 1,
         .bus = jr_arena_strdup(probe->arena, bus),
@@ -93,7 +93,7 @@ static int compare_device_names(const struct dirent **a,
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-struct jr_strv jr_names_list(struct jr_probe *probe, const char *folder,
+struct jr_strv jr_names_list(struct jr_host_reader *probe, const char *folder,
                              const char *part)
 {
     struct jr_strv names = {0};
@@ -117,21 +117,23 @@ bool jr_name_number(uint32_t *ret, const char *name, const char *prefix)
     return strncmp(name, prefix, len) == 0 && jr_num_u32(name + len, ret);
 }
 
-uint64_t jr_probe_hex(struct jr_probe *probe, const char *format, ...)
+uint64_t jr_host_reader_hex(struct jr_host_reader *probe, const char *format,
+                            ...)
 {
     va_list args;
     va_start(args, format);
     const char *path = jr_arena_vprintf(&probe->scratch, format, args);
     va_end(args);
-    const char *text = path == NULL ? NULL : jr_probe_text(probe, "%s", path);
+    const char *text =
+        path == NULL ? NULL : jr_host_reader_text(probe, "%s", path);
     return text == NULL ? 0 : strtoull(text, NULL, 16);
 }
 
 /* Into hw, the visible ones first. */
-static void keep_devices(struct jr_probe *probe, enum jr_device kind,
-                         const struct jr_found *found)
+static void keep_devices(struct jr_host_reader *probe, enum jr_device kind,
+                         const struct jr_accel_list *found)
 {
-    struct jr_hw *hw = probe->hw;
+    struct jr_host *hw = probe->hw;
     size_t kept = hw->devices_count;
     uint32_t count = (uint32_t)found->count;
     uint32_t *order = jr_arena_array(&probe->scratch, count, sizeof *order);
@@ -148,7 +150,7 @@ static void keep_devices(struct jr_probe *probe, enum jr_device kind,
         uint32_t at = i < visible ? order[i] : i - visible;
         if (i >= visible && found->devices[at].visible)
             continue;
-        struct jr_hw_device *slot =
+        struct jr_host_device *slot =
             jr_arena_push(probe->arena, &hw->devices, &kept, sizeof *slot);
         if (slot != NULL)
             *slot = found->devices[at];
@@ -156,31 +158,31 @@ static void keep_devices(struct jr_probe *probe, enum jr_device kind,
     hw->devices_count = (uint32_t)kept;
 }
 
-void jr_probe_accelerators(struct jr_probe *probe)
+void jr_host_reader_accelerators(struct jr_host_reader *probe)
 {
     static const struct {
         enum jr_device kind;
-        void (*read)(struct jr_probe *probe, struct jr_found *found);
+        void (*read)(struct jr_host_reader *probe, struct jr_accel_list *found);
     } vendors[] = {
         {JR_DEVICE_CUDA, jr_nvidia_read}, {JR_DEVICE_ROCM, jr_amd_read},
         {JR_DEVICE_XPU, jr_intel_read},   {JR_DEVICE_HPU, jr_gaudi_read},
         {JR_DEVICE_NPU, jr_ascend_read},  {JR_DEVICE_MLU, jr_cambricon_read},
     };
     for (size_t i = 0; i < sizeof vendors / sizeof vendors[0]; i++) {
-        struct jr_found found = {0};
+        struct jr_accel_list found = {0};
         vendors[i].read(probe, &found);
         if (found.count > 0)
             keep_devices(probe, vendors[i].kind, &found);
     }
 }
 
-void jr_hw_add_custom(struct jr_hw *hw, struct jr_arena *arena,
-                      const struct jr_hw *from, char *const *envp)
+void jr_host_add_custom(struct jr_host *hw, struct jr_arena *arena,
+                        const struct jr_host *from, char *const *envp)
 {
-    struct jr_probe probe = {
+    struct jr_host_reader probe = {
         .hw = hw, .arena = arena, .root = "", .envp = envp};
-    struct jr_found found = {.devices = from->devices,
-                             .count = from->devices_count};
+    struct jr_accel_list found = {.devices = from->devices,
+                                  .count = from->devices_count};
     hw->custom_counted = true;
     hw->custom_variable = from->custom_variable;
     if (from->custom_variable != NULL)

@@ -11,49 +11,50 @@
 #include "host/reader.h"
 
 /* The devices of one kind, and how many of them cannot be used. In scratch. */
-struct jr_found {
-    struct jr_hw_device *devices;
+struct jr_accel_list {
+    struct jr_host_device *devices;
     size_t count;
     size_t missing; /* no device node: nobody made it */
     size_t denied;  /* a node that this process may not open */
 };
 
-void jr_nvidia_read(struct jr_probe *probe, struct jr_found *found);
-void jr_amd_read(struct jr_probe *probe, struct jr_found *found);
-void jr_intel_read(struct jr_probe *probe, struct jr_found *found);
-void jr_gaudi_read(struct jr_probe *probe, struct jr_found *found);
-void jr_ascend_read(struct jr_probe *probe, struct jr_found *found);
-void jr_cambricon_read(struct jr_probe *probe, struct jr_found *found);
+void jr_nvidia_read(struct jr_host_reader *probe, struct jr_accel_list *found);
+void jr_amd_read(struct jr_host_reader *probe, struct jr_accel_list *found);
+void jr_intel_read(struct jr_host_reader *probe, struct jr_accel_list *found);
+void jr_gaudi_read(struct jr_host_reader *probe, struct jr_accel_list *found);
+void jr_ascend_read(struct jr_host_reader *probe, struct jr_accel_list *found);
+void jr_cambricon_read(struct jr_host_reader *probe,
+                       struct jr_accel_list *found);
 
 /* Ask NVIDIA's library for what only people want to know of GPUs that were
  * found: their memory. What it does not tell stays unknown. */
-void jr_nvidia_complete(struct jr_probe *probe);
+void jr_nvidia_complete(struct jr_host_reader *probe);
 
 /* Append a device of the next index, visible to nobody yet, with the NUMA node
  * of its bus (NULL: unknown). NULL without memory. */
-struct jr_hw_device *jr_found_add(struct jr_probe *probe,
-                                  struct jr_found *found, enum jr_device kind,
-                                  const char *bus);
+struct jr_host_device *jr_accel_list_add(struct jr_host_reader *probe,
+                                         struct jr_accel_list *found,
+                                         enum jr_device kind, const char *bus);
 
 /* 0, or why a device node cannot be used. Reading is asked for, and not just
  * being there: that asks the device controller of the process's cgroup too,
  * which is how Slurm hands out GPUs, without waking the device up. */
-int jr_node_error(struct jr_probe *probe, const char *format, ...)
+int jr_node_error(struct jr_host_reader *probe, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Whether the device's node can be used; if not, it is counted by the reason.
  */
-bool jr_found_usable(struct jr_probe *probe, struct jr_found *found,
-                     const char *format, ...)
+bool jr_accel_list_usable(struct jr_host_reader *probe,
+                          struct jr_accel_list *found, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Whether something is there, below the root. */
-bool jr_probe_exists(struct jr_probe *probe, const char *path);
+bool jr_host_reader_exists(struct jr_host_reader *probe, const char *path);
 
 /* The names in a folder, below the root, that have `part` in them, in the order
  * of their numbers (card2 before card10; bus addresses by domain first). Empty
  * where there is no folder. In scratch. */
-struct jr_strv jr_names_list(struct jr_probe *probe, const char *folder,
+struct jr_strv jr_names_list(struct jr_host_reader *probe, const char *folder,
                              const char *part);
 
 /* The number that a name ends with, `card2`; false where it has none, or does
@@ -61,7 +62,7 @@ struct jr_strv jr_names_list(struct jr_probe *probe, const char *folder,
 bool jr_name_number(uint32_t *ret, const char *name, const char *prefix);
 
 /* A hexadecimal number of a file, with or without 0x; 0 when unreadable. */
-uint64_t jr_probe_hex(struct jr_probe *probe, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+uint64_t jr_host_reader_hex(struct jr_host_reader *probe, const char *format,
+                            ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -14,7 +14,7 @@
 #define LEAST_MEMORY (UINT64_C(4) << 30)
 
 /* A line `name value` of a text of such lines; 0 where there is none. */
-static uint64_t node_property(struct jr_probe *probe, const char *text,
+static uint64_t node_property(struct jr_host_reader *probe, const char *text,
                               const char *name)
 {
     size_t len = strlen(name);
@@ -32,11 +32,11 @@ static uint64_t node_property(struct jr_probe *probe, const char *text,
 }
 
 /* Memory of its own: heaps 1 and 2 are its frame buffer, public and private. */
-static uint64_t own_memory(struct jr_probe *probe, const char *node)
+static uint64_t own_memory(struct jr_host_reader *probe, const char *node)
 {
     uint64_t bytes = 0;
     for (unsigned bank = 0; bank < 8; bank++) {
-        const char *text = jr_probe_text(
+        const char *text = jr_host_reader_text(
             probe, NODES "/%s/mem_banks/%u/properties", node, bank);
         uint64_t heap = node_property(probe, text, "heap_type");
         if (heap == 1 || heap == 2)
@@ -45,7 +45,7 @@ static uint64_t own_memory(struct jr_probe *probe, const char *node)
     return bytes;
 }
 
-static const char *amd_bus(struct jr_probe *probe, const char *properties)
+static const char *amd_bus(struct jr_host_reader *probe, const char *properties)
 {
     uint64_t at = node_property(probe, properties, "location_id");
     return jr_arena_printf(&probe->scratch, "%04" PRIx64 ":%02x:%02x.%x",
@@ -56,49 +56,51 @@ static const char *amd_bus(struct jr_probe *probe, const char *properties)
 
 /* One node of the topology: a CPU, a GPU, or one that belongs to another
  * container, whose gpu_id may not be read. */
-static void read_kfd_node(struct jr_probe *probe, struct jr_found *found,
-                          const char *node)
+static void read_kfd_node(struct jr_host_reader *probe,
+                          struct jr_accel_list *found, const char *node)
 {
-    const char *id = jr_probe_text(probe, NODES "/%s/gpu_id", node);
-    const char *text = jr_probe_text(probe, NODES "/%s/properties", node);
+    const char *id = jr_host_reader_text(probe, NODES "/%s/gpu_id", node);
+    const char *text = jr_host_reader_text(probe, NODES "/%s/properties", node);
     uint64_t number;
     if (id == NULL || text == NULL || !jr_num_u64(id, &number) || number == 0)
         return;
     uint64_t memory = own_memory(probe, node);
     if (memory > 0 && memory < LEAST_MEMORY)
         return;
-    if (!jr_found_usable(
+    if (!jr_accel_list_usable(
             probe, found, "/dev/dri/renderD%u",
             (unsigned)node_property(probe, text, "drm_render_minor")))
         return;
     const char *bus = amd_bus(probe, text);
-    struct jr_hw_device *device =
-        jr_found_add(probe, found, JR_DEVICE_ROCM, bus);
+    struct jr_host_device *device =
+        jr_accel_list_add(probe, found, JR_DEVICE_ROCM, bus);
     if (device == NULL)
         return;
     uint64_t unique = node_property(probe, text, "unique_id");
     device->memory = memory;
     device->model = jr_arena_strdup(
-        probe->arena,
-        jr_probe_text(probe, "/sys/bus/pci/devices/%s/product_name", bus));
+        probe->arena, jr_host_reader_text(
+                          probe, "/sys/bus/pci/devices/%s/product_name", bus));
     if (unique != 0)
         device->uuid = jr_arena_printf(probe->arena, "GPU-%016" PRIx64, unique);
 }
 
-void jr_amd_read(struct jr_probe *probe, struct jr_found *found)
+void jr_amd_read(struct jr_host_reader *probe, struct jr_accel_list *found)
 {
     struct jr_strv nodes = jr_names_list(probe, NODES, "");
     for (size_t i = 0; i < nodes.count; i++)
         read_kfd_node(probe, found, nodes.items[i]);
     if (found->count > 0 && jr_node_error(probe, "/dev/kfd") != 0)
-        jr_probe_problem(probe, JR_DEVICE_ROCM,
-                         "there are AMD GPUs, but /dev/kfd cannot be opened, "
-                         "without which none can be used",
-                         "add yourself to the group that owns it (render), or "
-                         "give it to the container by --device /dev/kfd");
+        jr_host_reader_problem(
+            probe, JR_DEVICE_ROCM,
+            "there are AMD GPUs, but /dev/kfd cannot be opened, "
+            "without which none can be used",
+            "add yourself to the group that owns it (render), or "
+            "give it to the container by --device /dev/kfd");
     else if (found->count + found->denied == 0 && found->missing > 0)
-        jr_probe_problem(probe, JR_DEVICE_ROCM,
-                         "amdkfd lists AMD GPUs, but there is no device node "
-                         "for any of them in /dev/dri",
-                         "give them to the container by --device /dev/dri");
+        jr_host_reader_problem(
+            probe, JR_DEVICE_ROCM,
+            "amdkfd lists AMD GPUs, but there is no device node "
+            "for any of them in /dev/dri",
+            "give them to the container by --device /dev/dri");
 }

@@ -38,10 +38,10 @@ static const char *model_name(const struct model *table, size_t count,
 }
 
 /* `PCI_SLOT_NAME=0000:3a:00.0` of the device's uevent. */
-static const char *intel_bus(struct jr_probe *probe, const char *device)
+static const char *intel_bus(struct jr_host_reader *probe, const char *device)
 {
     static const char key[] = "PCI_SLOT_NAME=";
-    char *text = jr_probe_text(probe, "%s/uevent", device);
+    char *text = jr_host_reader_text(probe, "%s/uevent", device);
     for (char *line; (line = strsep(&text, "\n")) != NULL;)
         if (strncmp(line, key, strlen(key)) == 0)
             return line + strlen(key);
@@ -51,7 +51,7 @@ static const char *intel_bus(struct jr_probe *probe, const char *device)
 /* The tiles of a GPU: `tile0` ... with xe, `gt/gt0` ... of its card with i915.
  * Level Zero shows each as a device, unless ZE_FLAT_DEVICE_HIERARCHY says
  * COMPOSITE. Only data center GPUs have more than one. */
-static size_t count_tiles(struct jr_probe *probe, const char *device)
+static size_t count_tiles(struct jr_host_reader *probe, const char *device)
 {
     const char *hierarchy = jr_env_get(probe->envp, "ZE_FLAT_DEVICE_HIERARCHY");
     if (hierarchy != NULL && strcmp(hierarchy, "COMPOSITE") == 0)
@@ -68,44 +68,47 @@ static size_t count_tiles(struct jr_probe *probe, const char *device)
 }
 
 /* The GPU within a CPU is always at 00:02.0, and nobody means it. */
-static void read_render(struct jr_probe *probe, struct jr_found *found,
-                        const char *name)
+static void read_render(struct jr_host_reader *probe,
+                        struct jr_accel_list *found, const char *name)
 {
     const char *device =
         jr_arena_printf(&probe->scratch, DRM "/%s/device", name);
-    if (device == NULL || jr_probe_hex(probe, "%s/vendor", device) != INTEL)
+    if (device == NULL ||
+        jr_host_reader_hex(probe, "%s/vendor", device) != INTEL)
         return;
     const char *bus = intel_bus(probe, device);
     if ((bus != NULL && strcmp(bus, "0000:00:02.0") == 0) ||
-        !jr_found_usable(probe, found, "/dev/dri/%s", name))
+        !jr_accel_list_usable(probe, found, "/dev/dri/%s", name))
         return;
-    uint64_t id = jr_probe_hex(probe, "%s/device", device);
-    bool big = jr_probe_hex(probe, "%s/class", device) >> 8 == DATA_CENTER;
+    uint64_t id = jr_host_reader_hex(probe, "%s/device", device);
+    bool big =
+        jr_host_reader_hex(probe, "%s/class", device) >> 8 == DATA_CENTER;
     size_t tiles = big ? count_tiles(probe, device) : 1;
     for (size_t i = 0; i < tiles; i++) {
-        struct jr_hw_device *added =
-            jr_found_add(probe, found, JR_DEVICE_XPU, bus);
+        struct jr_host_device *added =
+            jr_accel_list_add(probe, found, JR_DEVICE_XPU, bus);
         if (added != NULL)
             added->model =
                 model_name(models, sizeof models / sizeof models[0], id);
     }
 }
 
-void jr_intel_read(struct jr_probe *probe, struct jr_found *found)
+void jr_intel_read(struct jr_host_reader *probe, struct jr_accel_list *found)
 {
     struct jr_strv names = jr_names_list(probe, DRM, "renderD");
     const char *mask = jr_env_get(probe->envp, "ZE_AFFINITY_MASK");
     for (size_t i = 0; i < names.count; i++)
         read_render(probe, found, names.items[i]);
     if (found->count > 0 && mask != NULL && strchr(mask, '.') != NULL)
-        jr_probe_problem(probe, JR_DEVICE_XPU,
-                         "ZE_AFFINITY_MASK names tiles of a device, which "
-                         "is not supported",
-                         "name devices; unless ZE_FLAT_DEVICE_HIERARCHY is "
-                         "COMPOSITE, every tile is one");
+        jr_host_reader_problem(
+            probe, JR_DEVICE_XPU,
+            "ZE_AFFINITY_MASK names tiles of a device, which "
+            "is not supported",
+            "name devices; unless ZE_FLAT_DEVICE_HIERARCHY is "
+            "COMPOSITE, every tile is one");
 }
 
-void jr_gaudi_read(struct jr_probe *probe, struct jr_found *found)
+void jr_gaudi_read(struct jr_host_reader *probe, struct jr_accel_list *found)
 {
     struct jr_strv names = jr_names_list(probe, ACCEL, "accel");
     for (size_t i = 0; i < names.count; i++) {
@@ -114,19 +117,22 @@ void jr_gaudi_read(struct jr_probe *probe, struct jr_found *found)
         uint32_t number;
         if (device == NULL ||
             !jr_name_number(&number, names.items[i], "accel") ||
-            jr_probe_hex(probe, "%s/vendor", device) != HABANA ||
-            !jr_found_usable(probe, found, "/dev/accel/%s", names.items[i]))
+            jr_host_reader_hex(probe, "%s/vendor", device) != HABANA ||
+            !jr_accel_list_usable(probe, found, "/dev/accel/%s",
+                                  names.items[i]))
             continue;
-        struct jr_hw_device *added =
-            jr_found_add(probe, found, JR_DEVICE_HPU, intel_bus(probe, device));
+        struct jr_host_device *added = jr_accel_list_add(
+            probe, found, JR_DEVICE_HPU, intel_bus(probe, device));
         if (added != NULL)
-            added->model = model_name(gaudis, sizeof gaudis / sizeof gaudis[0],
-                                      jr_probe_hex(probe, "%s/device", device));
+            added->model =
+                model_name(gaudis, sizeof gaudis / sizeof gaudis[0],
+                           jr_host_reader_hex(probe, "%s/device", device));
     }
     if (found->count + found->denied == 0 && found->missing > 0)
-        jr_probe_problem(probe, JR_DEVICE_HPU,
-                         "the habanalabs driver lists Gaudis, but there is no "
-                         "device node for any of them in /dev/accel",
-                         "start the container with --runtime=habana, or load "
-                         "the driver anew");
+        jr_host_reader_problem(
+            probe, JR_DEVICE_HPU,
+            "the habanalabs driver lists Gaudis, but there is no "
+            "device node for any of them in /dev/accel",
+            "start the container with --runtime=habana, or load "
+            "the driver anew");
 }

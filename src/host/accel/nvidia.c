@@ -19,37 +19,39 @@ static const char *known_uuid(const char *uuid)
 }
 
 /* One GPU by the driver's description of it. */
-static void read_gpu(struct jr_probe *probe, struct jr_found *found,
+static void read_gpu(struct jr_host_reader *probe, struct jr_accel_list *found,
                      const char *bus)
 {
-    const char *text = jr_probe_text(probe, DRIVER "/gpus/%s/information", bus);
-    const char *minor = jr_probe_field(probe, text, "Device Minor");
-    const char *excluded = jr_probe_field(probe, text, "GPU Excluded");
+    const char *text =
+        jr_host_reader_text(probe, DRIVER "/gpus/%s/information", bus);
+    const char *minor = jr_host_reader_field(probe, text, "Device Minor");
+    const char *excluded = jr_host_reader_field(probe, text, "GPU Excluded");
     uint32_t number;
     if (minor == NULL || !jr_num_u32(minor, &number) ||
         (excluded != NULL && strcmp(excluded, "Yes") == 0) ||
-        !jr_found_usable(probe, found, "/dev/nvidia%u", number))
+        !jr_accel_list_usable(probe, found, "/dev/nvidia%u", number))
         return;
-    struct jr_hw_device *device =
-        jr_found_add(probe, found, JR_DEVICE_CUDA, bus);
+    struct jr_host_device *device =
+        jr_accel_list_add(probe, found, JR_DEVICE_CUDA, bus);
     if (device == NULL)
         return;
-    device->model =
-        jr_arena_strdup(probe->arena, jr_probe_field(probe, text, "Model"));
+    device->model = jr_arena_strdup(probe->arena,
+                                    jr_host_reader_field(probe, text, "Model"));
     device->uuid = jr_arena_strdup(
-        probe->arena, known_uuid(jr_probe_field(probe, text, "GPU UUID")));
+        probe->arena,
+        known_uuid(jr_host_reader_field(probe, text, "GPU UUID")));
 }
 
-static void report_missing_gpus(struct jr_probe *probe,
-                                const struct jr_found *found)
+static void report_missing_gpus(struct jr_host_reader *probe,
+                                const struct jr_accel_list *found)
 {
     if (found->count + found->missing + found->denied == 0)
-        jr_probe_problem(
+        jr_host_reader_problem(
             probe, JR_DEVICE_CUDA,
             "the NVIDIA driver is loaded, but lists no GPU in " DRIVER "/gpus",
             "see what `nvidia-smi` and the kernel's log say about it");
     else if (found->count == 0 && found->denied == 0)
-        jr_probe_problem(
+        jr_host_reader_problem(
             probe, JR_DEVICE_CUDA,
             jr_arena_printf(probe->arena,
                             "the NVIDIA driver lists %zu GPU%s, but there is "
@@ -59,61 +61,66 @@ static void report_missing_gpus(struct jr_probe *probe,
             "run `nvidia-modprobe -u -c 0` as root, or start the container "
             "with its GPUs, as by `docker run --gpus all`");
     else if (found->count > 0 && jr_node_error(probe, "/dev/nvidiactl") != 0)
-        jr_probe_problem(probe, JR_DEVICE_CUDA,
-                         "there are NVIDIA GPUs, but /dev/nvidiactl cannot be "
-                         "opened, without which none can be used",
-                         "give it to the container too, or run "
-                         "`nvidia-modprobe` as root");
+        jr_host_reader_problem(
+            probe, JR_DEVICE_CUDA,
+            "there are NVIDIA GPUs, but /dev/nvidiactl cannot be "
+            "opened, without which none can be used",
+            "give it to the container too, or run "
+            "`nvidia-modprobe` as root");
 }
 
 /* A value that cannot be judged is told, and leaves nothing. */
-static void report_unreadable_uuids(struct jr_probe *probe, const char *value,
-                                    const struct jr_found *found)
+static void report_unreadable_uuids(struct jr_host_reader *probe,
+                                    const char *value,
+                                    const struct jr_accel_list *found)
 {
     for (size_t i = 0; i < found->count; i++) {
         if (strncmp(value, "GPU-", 4) != 0 || found->devices[i].uuid != NULL)
             continue;
-        jr_probe_problem(probe, JR_DEVICE_CUDA,
-                         JR_CUDA_VISIBLE
-                         " names UUIDs, which the driver does not tell "
-                         "before its first use",
-                         "run `nvidia-smi` once, or name GPUs by index");
+        jr_host_reader_problem(probe, JR_DEVICE_CUDA,
+                               JR_CUDA_VISIBLE
+                               " names UUIDs, which the driver does not tell "
+                               "before its first use",
+                               "run `nvidia-smi` once, or name GPUs by index");
         return;
     }
 }
 
 /* A process uses the MIG instances that the variable names, and no GPU then;
  * without the library nobody knows them. */
-static void read_instances(struct jr_probe *probe, struct jr_found *found)
+static void read_instances(struct jr_host_reader *probe,
+                           struct jr_accel_list *found)
 {
-    struct jr_found instances = {0};
+    struct jr_accel_list instances = {0};
     const char *why =
         jr_nvml_read(probe, &instances, JR_NVML_INSTANCES, JR_NVML_LIMIT_MS);
     if (why != NULL)
-        jr_probe_problem(probe, JR_DEVICE_CUDA,
-                         jr_arena_printf(probe->arena,
-                                         JR_CUDA_VISIBLE
-                                         " names MIG instances, which only "
-                                         "libnvidia-ml.so.1 knows, and it %s",
-                                         why),
-                         "install the driver's libraries, or give them to the "
-                         "container, or name whole GPUs");
+        jr_host_reader_problem(
+            probe, JR_DEVICE_CUDA,
+            jr_arena_printf(probe->arena,
+                            JR_CUDA_VISIBLE
+                            " names MIG instances, which only "
+                            "libnvidia-ml.so.1 knows, and it %s",
+                            why),
+            "install the driver's libraries, or give them to the "
+            "container, or name whole GPUs");
     else
         *found = instances;
 }
 
 /* Something of NVIDIA's can be opened, but /proc does not tell what. Under WSL
  * the node may be another vendor's. */
-static void read_hidden(struct jr_probe *probe, struct jr_found *found)
+static void read_hidden(struct jr_host_reader *probe,
+                        struct jr_accel_list *found)
 {
     const char *node = "/dev/nvidiactl";
-    bool own = jr_probe_exists(probe, node);
-    if (!own && !jr_probe_exists(probe, "/dev/dxg"))
+    bool own = jr_host_reader_exists(probe, node);
+    if (!own && !jr_host_reader_exists(probe, "/dev/dxg"))
         return;
     const char *why =
         jr_nvml_read(probe, found, JR_NVML_GPUS, JR_NVML_LIMIT_MS);
     if (why != NULL && own)
-        jr_probe_problem(
+        jr_host_reader_problem(
             probe, JR_DEVICE_CUDA,
             jr_arena_printf(probe->arena,
                             "there is %s, but no " DRIVER
@@ -125,11 +132,11 @@ static void read_hidden(struct jr_probe *probe, struct jr_found *found)
 }
 
 /* By the place on the bus. */
-static void complete_device(struct jr_hw_device *device,
-                            const struct jr_found *found)
+static void complete_device(struct jr_host_device *device,
+                            const struct jr_accel_list *found)
 {
     for (size_t i = 0; i < found->count; i++) {
-        const struct jr_hw_device *told = &found->devices[i];
+        const struct jr_host_device *told = &found->devices[i];
         if (device->bus == NULL || told->bus == NULL ||
             strcmp(device->bus, told->bus) != 0)
             continue;
@@ -140,10 +147,10 @@ static void complete_device(struct jr_hw_device *device,
     }
 }
 
-void jr_nvidia_complete(struct jr_probe *probe)
+void jr_nvidia_complete(struct jr_host_reader *probe)
 {
-    struct jr_hw *hw = probe->hw;
-    struct jr_found found = {0};
+    struct jr_host *hw = probe->hw;
+    struct jr_accel_list found = {0};
     bool wanted = false;
     for (uint32_t i = 0; i < hw->devices_count; i++)
         wanted |=
@@ -156,10 +163,10 @@ void jr_nvidia_complete(struct jr_probe *probe)
             complete_device(&hw->devices[i], &found);
 }
 
-void jr_nvidia_read(struct jr_probe *probe, struct jr_found *found)
+void jr_nvidia_read(struct jr_host_reader *probe, struct jr_accel_list *found)
 {
     const char *value = probe->hw->environment.visible[JR_DEVICE_CUDA];
-    if (!jr_probe_exists(probe, DRIVER)) {
+    if (!jr_host_reader_exists(probe, DRIVER)) {
         if (value != NULL && jr_visible_is_mig(value))
             read_instances(probe, found);
         else

@@ -173,14 +173,14 @@ static int answer_nvml_question(void *data, int fd)
     return status;
 }
 
-static void add_nvml_device(struct jr_probe *probe, struct jr_found *found,
-                            struct record *record)
+static void add_nvml_device(struct jr_host_reader *probe,
+                            struct jr_accel_list *found, struct record *record)
 {
     record->uuid[NAME_SIZE - 1] = record->name[NAME_SIZE - 1] = '\0';
     record->bus[sizeof record->bus - 1] = '\0';
-    struct jr_hw_device *device =
-        jr_found_add(probe, found, JR_DEVICE_CUDA,
-                     record->bus[0] == '\0' ? NULL : record->bus);
+    struct jr_host_device *device =
+        jr_accel_list_add(probe, found, JR_DEVICE_CUDA,
+                          record->bus[0] == '\0' ? NULL : record->bus);
     if (device == NULL)
         return;
     device->uuid = jr_arena_strdup(probe->arena, record->uuid);
@@ -206,8 +206,9 @@ static const char *explain_nvml_failure(struct jr_arena *arena, const char *why)
     return why;
 }
 
-const char *jr_nvml_read(struct jr_probe *probe, struct jr_found *found,
-                         enum jr_nvml_what what, unsigned limit_ms)
+const char *jr_nvml_read(struct jr_host_reader *probe,
+                         struct jr_accel_list *found, enum jr_nvml_what what,
+                         unsigned limit_ms)
 {
     struct question question = {
         .path =

@@ -22,7 +22,8 @@ enum jr_nvml_what { JR_NVML_GPUS, JR_NVML_INSTANCES };
  * GPU; what it cannot tell about is left out. Loads libnvidia-ml.so.1 by
  * dlopen(3), below a root that is not "" from its top folder. NULL, or why it
  * did not answer within the limit, as a clause: "cannot be loaded". */
-const char *jr_nvml_read(struct jr_probe *probe, struct jr_found *found,
-                         enum jr_nvml_what what, unsigned limit_ms);
+const char *jr_nvml_read(struct jr_host_reader *probe,
+                         struct jr_accel_list *found, enum jr_nvml_what what,
+                         unsigned limit_ms);
 
 #endif

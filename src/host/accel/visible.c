@@ -77,7 +77,7 @@ static size_t split_elements(struct element *elements, const char *value,
 /* The only device whose UUID begins with the text; `count` when there is none
  * or more than one. */
 static uint32_t find_uuid(const struct element *element,
-                          const struct jr_hw_device *devices, uint32_t count)
+                          const struct jr_host_device *devices, uint32_t count)
 {
     uint32_t found = count;
     for (uint32_t i = 0; i < count; i++) {
@@ -91,7 +91,7 @@ static uint32_t find_uuid(const struct element *element,
     return found;
 }
 
-uint32_t jr_visible_cuda(uint32_t *order, const struct jr_hw_device *devices,
+uint32_t jr_visible_cuda(uint32_t *order, const struct jr_host_device *devices,
                          uint32_t count, const char *value)
 {
     struct element elements[ELEMENTS_MAX];
@@ -142,7 +142,7 @@ static const struct grammar grammars[] = {
 
 /* The position of the device with an index; `count` when there is none. */
 static uint32_t find_index(const struct element *element,
-                           const struct jr_hw_device *devices, uint32_t count)
+                           const struct jr_host_device *devices, uint32_t count)
 {
     uint32_t index = 0;
     for (size_t i = 0; i < element->len; i++)
@@ -166,7 +166,7 @@ static bool is_in_order(const uint32_t *order, uint32_t found, uint32_t device)
 }
 
 static uint32_t read_visible_list(uint32_t *order,
-                                  const struct jr_hw_device *devices,
+                                  const struct jr_host_device *devices,
                                   uint32_t count, const struct grammar *grammar,
                                   const char *value)
 {
@@ -195,10 +195,10 @@ static uint32_t read_visible_list(uint32_t *order,
 static uint32_t narrow_visible(uint32_t *order, uint32_t left,
                                const char *value, const struct grammar *grammar)
 {
-    struct jr_hw_device slots[ELEMENTS_MAX];
+    struct jr_host_device slots[ELEMENTS_MAX];
     uint32_t picked[ELEMENTS_MAX], kept[ELEMENTS_MAX];
     for (uint32_t i = 0; i < left; i++) {
-        slots[i] = (struct jr_hw_device){.index = i};
+        slots[i] = (struct jr_host_device){.index = i};
         kept[i] = order[i];
     }
     uint32_t found = read_visible_list(picked, slots, left, grammar, value);
@@ -207,7 +207,7 @@ static uint32_t narrow_visible(uint32_t *order, uint32_t left,
     return found;
 }
 
-uint32_t jr_visible(uint32_t *order, const struct jr_hw_device *devices,
+uint32_t jr_visible(uint32_t *order, const struct jr_host_device *devices,
                     uint32_t count, enum jr_device kind, char *const *envp)
 {
     uint32_t left = count;
@@ -232,8 +232,9 @@ uint32_t jr_visible(uint32_t *order, const struct jr_hw_device *devices,
     return left;
 }
 
-uint32_t jr_visible_custom(uint32_t *order, const struct jr_hw_device *devices,
-                           uint32_t count, const char *value)
+uint32_t jr_visible_custom(uint32_t *order,
+                           const struct jr_host_device *devices, uint32_t count,
+                           const char *value)
 {
     static const struct grammar grammar = {.kind = JR_DEVICE_CUSTOM,
                                            .uuids = true};

@@ -9,7 +9,7 @@
  * master's first, if there is one, and its workers. */
 
 /* The hosts of one group, appended. */
-static void add_group_hosts(struct jr_probe *probe, struct jr_strv *to,
+static void add_group_hosts(struct jr_host_reader *probe, struct jr_strv *to,
                             const char *hosts)
 {
     char *text = jr_arena_strdup(probe->arena, hosts);
@@ -32,9 +32,9 @@ static const char *volcano_group_hosts(const char *variable, bool master)
     return is_master == master ? value + 1 : NULL;
 }
 
-void jr_volcano_settle(struct jr_probe *probe)
+void jr_volcano_settle(struct jr_host_reader *probe)
 {
-    struct jr_hw_scheduler *to = &probe->hw->scheduler;
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
     size_t workers = 0;
     for (int pass = 0; pass < 2; pass++)
         for (char *const *at = probe->envp; *at != NULL; at++) {
@@ -52,9 +52,9 @@ void jr_volcano_settle(struct jr_probe *probe)
 
 /* AWS Batch: rank 0 is the main node's, whatever its index, and the main node
  * is the only one that is not told its address. */
-void jr_aws_batch_settle(struct jr_probe *probe)
+void jr_aws_batch_settle(struct jr_host_reader *probe)
 {
-    struct jr_hw_scheduler *to = &probe->hw->scheduler;
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
     const char *text = jr_env_get(probe->envp, "AWS_BATCH_JOB_MAIN_NODE_INDEX");
     uint32_t main_node = 0;
     if (text != NULL && (!jr_num_u32(text, &main_node) || to->nodes == 0 ||
@@ -72,9 +72,9 @@ void jr_aws_batch_settle(struct jr_probe *probe)
         to->master_addr = probe->hw->hostname;
 }
 
-void jr_sagemaker_settle(struct jr_probe *probe)
+void jr_sagemaker_settle(struct jr_host_reader *probe)
 {
-    struct jr_hw_scheduler *to = &probe->hw->scheduler;
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
     const char *host = jr_env_get(probe->envp, "SM_CURRENT_HOST");
     to->tasks.count = 0;
     to->slots = false;
@@ -86,9 +86,9 @@ void jr_sagemaker_settle(struct jr_probe *probe)
 
 /* Slurm waits KillWait seconds between SIGTERM and SIGKILL, 30 unless
  * slurm.conf(5) says otherwise. */
-static uint32_t kill_wait(struct jr_probe *probe, const char *path)
+static uint32_t kill_wait(struct jr_host_reader *probe, const char *path)
 {
-    char *text = path == NULL ? NULL : jr_probe_text(probe, "%s", path);
+    char *text = path == NULL ? NULL : jr_host_reader_text(probe, "%s", path);
     uint32_t seconds = text == NULL ? 0 : 30;
     for (char *line; (line = strsep(&text, "\n")) != NULL;) {
         line += strspn(line, " \t");
@@ -101,9 +101,9 @@ static uint32_t kill_wait(struct jr_probe *probe, const char *path)
     return seconds;
 }
 
-void jr_slurm_settle(struct jr_probe *probe)
+void jr_slurm_settle(struct jr_host_reader *probe)
 {
-    struct jr_hw_scheduler *to = &probe->hw->scheduler;
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
     const char *const paths[] = {
         jr_env_get(probe->envp, "SLURM_CONF"),
         "/run/slurm/conf/slurm.conf",

@@ -8,7 +8,7 @@
 
 /* Hosts on the way, in the order in which they came up, with their slots. */
 struct listing {
-    struct jr_probe *probe;
+    struct jr_host_reader *probe;
     json_t *places; /* of the hosts, by name: there may be many */
     struct jr_strv hosts;
     uint32_t *slots;
@@ -49,7 +49,7 @@ static bool add_host_slots(struct listing *to, const char *host, uint32_t slots)
     return true;
 }
 
-static struct listing begin_listing(struct jr_probe *probe)
+static struct listing begin_listing(struct jr_host_reader *probe)
 {
     return (struct listing){.probe = probe, .places = json_object()};
 }
@@ -58,7 +58,7 @@ static struct listing begin_listing(struct jr_probe *probe)
  * better variable. */
 static bool end_listing(const struct listing *from, bool whole)
 {
-    struct jr_hw_scheduler *to = &from->probe->hw->scheduler;
+    struct jr_host_scheduler *to = &from->probe->hw->scheduler;
     json_decref(from->places);
     if (!whole || from->hosts.count == 0)
         return false;
@@ -70,9 +70,9 @@ static bool end_listing(const struct listing *from, bool whole)
     return true;
 }
 
-bool jr_hosts_list(struct jr_probe *probe, const char *value)
+bool jr_hosts_list(struct jr_host_reader *probe, const char *value)
 {
-    struct jr_hw_scheduler *to = &probe->hw->scheduler;
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
     struct jr_strv hosts;
     const char *bad;
     if (!jr_hostlist_expand(&hosts, probe->arena, value, &bad))
@@ -94,15 +94,15 @@ static bool add_host_words(struct listing *to, const char *value,
     return whole;
 }
 
-bool jr_hosts_words(struct jr_probe *probe, const char *value)
+bool jr_hosts_words(struct jr_host_reader *probe, const char *value)
 {
     struct listing listing = begin_listing(probe);
     return end_listing(&listing, add_host_words(&listing, value, " "));
 }
 
-bool jr_hosts_lines(struct jr_probe *probe, const char *path)
+bool jr_hosts_lines(struct jr_host_reader *probe, const char *path)
 {
-    const char *text = jr_probe_text(probe, "%s", path);
+    const char *text = jr_host_reader_text(probe, "%s", path);
     struct listing listing = begin_listing(probe);
     return end_listing(&listing,
                        text != NULL && add_host_words(&listing, text, "\n"));
@@ -119,7 +119,7 @@ static bool add_pair(struct listing *to, char **text)
            add_host_slots(to, host, slots);
 }
 
-bool jr_hosts_pairs(struct jr_probe *probe, const char *value)
+bool jr_hosts_pairs(struct jr_host_reader *probe, const char *value)
 {
     struct listing listing = begin_listing(probe);
     char *text = jr_arena_strdup(&probe->scratch, value);
@@ -129,10 +129,10 @@ bool jr_hosts_pairs(struct jr_probe *probe, const char *value)
     return end_listing(&listing, whole);
 }
 
-bool jr_hosts_table(struct jr_probe *probe, const char *path)
+bool jr_hosts_table(struct jr_host_reader *probe, const char *path)
 {
     struct listing listing = begin_listing(probe);
-    char *text = jr_probe_text(probe, "%s", path);
+    char *text = jr_host_reader_text(probe, "%s", path);
     bool whole = true;
     for (char *line; whole && (line = strsep(&text, "\n")) != NULL;)
         whole = line[0] == '\0' || add_pair(&listing, &line);
@@ -140,7 +140,7 @@ bool jr_hosts_table(struct jr_probe *probe, const char *path)
 }
 
 /* One slot each, which tells nothing. */
-bool jr_hosts_json(struct jr_probe *probe, const char *value)
+bool jr_hosts_json(struct jr_host_reader *probe, const char *value)
 {
     struct listing listing = begin_listing(probe);
     struct jr_error err;
@@ -163,7 +163,7 @@ static bool is_same_host(const char *a, const char *b)
     return strcspn(b, ".") == len && strncmp(a, b, len) == 0;
 }
 
-int jr_hosts_find(const struct jr_hw_scheduler *scheduler, const char *name)
+int jr_hosts_find(const struct jr_host_scheduler *scheduler, const char *name)
 {
     int found = -1;
     for (size_t i = 0; i < scheduler->hosts.count; i++) {

@@ -17,14 +17,15 @@ struct system {
 static const struct system systems[] = {JR_SYSTEMS(SYSTEM)};
 
 /* One that is set to nothing is not set. */
-static const char *variable_value(const struct jr_probe *probe,
+static const char *variable_value(const struct jr_host_reader *probe,
                                   const char *name)
 {
     const char *value = jr_env_get(probe->envp, name);
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-static uint64_t variable_number(const struct jr_probe *probe, const char *name)
+static uint64_t variable_number(const struct jr_host_reader *probe,
+                                const char *name)
 {
     uint64_t number = 0;
     const char *value = variable_value(probe, name);
@@ -34,20 +35,21 @@ static uint64_t variable_number(const struct jr_probe *probe, const char *name)
 /* Not every step is one that srun started with a command: batch, external and
  * interactive steps have ids of their own from 4294967290 on, and a shell by
  * `srun --pty` stands for the whole allocation as one by `salloc` does. */
-static bool is_slurm_step(const struct jr_probe *probe)
+static bool is_slurm_step(const struct jr_host_reader *probe)
 {
     return variable_number(probe, "SLURM_STEP_ID") < 4294967000u &&
            variable_value(probe, "SLURM_PTY_PORT") == NULL;
 }
 
 /* The job script itself is task 1. */
-static bool is_pbs_task(const struct jr_probe *probe)
+static bool is_pbs_task(const struct jr_host_reader *probe)
 {
     uint64_t task = variable_number(probe, "PBS_TASKNUM");
     return task > 1 && task != UINT64_MAX;
 }
 
-static bool is_system_there(const struct jr_probe *probe, enum jr_system system)
+static bool is_system_there(const struct jr_host_reader *probe,
+                            enum jr_system system)
 {
     const struct system *row = &systems[system];
     for (size_t i = 0; i < sizeof row->markers / sizeof *row->markers; i++)
@@ -60,7 +62,7 @@ static bool is_system_there(const struct jr_probe *probe, enum jr_system system)
 }
 
 /* The first system of these kinds, from one to the other. */
-static enum jr_system find_system(const struct jr_probe *probe,
+static enum jr_system find_system(const struct jr_host_reader *probe,
                                   enum jr_system_kind from,
                                   enum jr_system_kind to)
 {
@@ -72,17 +74,17 @@ static enum jr_system find_system(const struct jr_probe *probe,
     return (enum jr_system)i;
 }
 
-void jr_scheduler_problem(struct jr_probe *probe, const char *message,
+void jr_scheduler_problem(struct jr_host_reader *probe, const char *message,
                           const char *help)
 {
-    struct jr_hw_scheduler *to = &probe->hw->scheduler;
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
     if (to->problem == NULL) {
         to->problem = message;
         to->help = help;
     }
 }
 
-static void report_unreadable_variable(struct jr_probe *probe,
+static void report_unreadable_variable(struct jr_host_reader *probe,
                                        const struct jr_variable *row,
                                        const char *value)
 {
@@ -120,16 +122,16 @@ static const char *fact_name(enum jr_use use)
     return words[use];
 }
 
-static void remember_variable(struct jr_probe *probe,
+static void remember_variable(struct jr_host_reader *probe,
                               const struct jr_variable *row, const char *value)
 {
-    struct jr_hw *hw = probe->hw;
+    struct jr_host *hw = probe->hw;
     size_t count = hw->variables_count;
-    struct jr_hw_variable *slot =
+    struct jr_host_variable *slot =
         jr_arena_push(probe->arena, &hw->variables, &count, sizeof *slot);
     if (slot == NULL)
         return;
-    *slot = (struct jr_hw_variable){
+    *slot = (struct jr_host_variable){
         .system = systems[row->system].name,
         .name = row->name,
         .value = jr_arena_strdup(probe->arena, value),
@@ -141,7 +143,7 @@ static void remember_variable(struct jr_probe *probe,
 }
 
 /* Use the variables of a system. */
-static void read_system(struct jr_probe *probe, enum jr_system system)
+static void read_system(struct jr_host_reader *probe, enum jr_system system)
 {
     size_t count;
     const struct jr_variable *rows = jr_variables(&count);
@@ -157,17 +159,18 @@ static void read_system(struct jr_probe *probe, enum jr_system system)
 
 /* What the launcher did not say, the allocation around it does. It speaks of
  * all its nodes, though, where the launcher may have taken a part of them. */
-static void read_outer_system(struct jr_probe *probe, enum jr_system launcher)
+static void read_outer_system(struct jr_host_reader *probe,
+                              enum jr_system launcher)
 {
-    struct jr_hw_scheduler *to = &probe->hw->scheduler;
-    struct jr_hw_scheduler inner = *to;
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
+    struct jr_host_scheduler inner = *to;
     enum jr_system outer =
         find_system(probe, JR_SYSTEM_SELF, JR_SYSTEM_ALLOCATION);
     if (outer == JR_SYSTEM_COUNT)
         return;
-    *to = (struct jr_hw_scheduler){.node_rank = -1};
+    *to = (struct jr_host_scheduler){.node_rank = -1};
     read_system(probe, outer);
-    struct jr_hw_scheduler around = *to;
+    struct jr_host_scheduler around = *to;
     *to = inner;
     to->name = jr_arena_printf(probe->arena, "%s under %s",
                                systems[launcher].name, systems[outer].name);
@@ -183,9 +186,9 @@ static void read_outer_system(struct jr_probe *probe, enum jr_system launcher)
 }
 
 /* Counts that the hosts tell, and hosts that contradict a count. */
-static void finalize_nodes(struct jr_probe *probe)
+static void finalize_nodes(struct jr_host_reader *probe)
 {
-    struct jr_hw_scheduler *to = &probe->hw->scheduler;
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
     if (to->nodes == 0)
         to->nodes = (uint32_t)to->hosts.count;
     if (to->hosts.count > 0 && to->hosts.count != to->nodes &&
@@ -214,7 +217,8 @@ static void finalize_nodes(struct jr_probe *probe)
         to->hosts.count = 0;
 }
 
-static void finalize_own_place(struct jr_probe *probe, enum jr_system system)
+static void finalize_own_place(struct jr_host_reader *probe,
+                               enum jr_system system)
 {
     if (system == JR_SYSTEM_VOLCANO)
         jr_volcano_settle(probe);
@@ -226,10 +230,10 @@ static void finalize_own_place(struct jr_probe *probe, enum jr_system system)
         jr_slurm_settle(probe);
 }
 
-void jr_probe_scheduler(struct jr_probe *probe)
+void jr_host_reader_scheduler(struct jr_host_reader *probe)
 {
-    struct jr_hw_scheduler *to = &probe->hw->scheduler;
-    *to = (struct jr_hw_scheduler){.node_rank = -1};
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
+    *to = (struct jr_host_scheduler){.node_rank = -1};
     /* A rank of another jobrun: the scheduler's words were meant for that. */
     if (variable_value(probe, "JOBRUN_RANK_DIR") != NULL)
         return;

@@ -1,6 +1,6 @@
 /*
  * Schedulers and launchers: one row per system, one row per variable. What is
- * read from them is jr_hw_scheduler; `doctor` prints the rows that are set.
+ * read from them is jr_host_scheduler; `doctor` prints the rows that are set.
  *
  * An ALLOCATION says which nodes a job has. A LAUNCHER has started this very
  * process, one of several, and is believed about which. SELF systems do both:
@@ -92,32 +92,32 @@ const struct jr_variable *jr_variables(size_t *ret_count);
 
 /* Use a row's value: fill the member of hw->scheduler that it is for, if that
  * is blank. False when the value cannot be read. variables.c. */
-bool jr_variable_use(struct jr_probe *probe, const struct jr_variable *row,
-                     const char *value);
+bool jr_variable_use(struct jr_host_reader *probe,
+                     const struct jr_variable *row, const char *value);
 
 /* The uses LIST to JSON: fill hosts, and where slots are told, how many each
  * has. False when the value, or the file that it names, cannot be read.
  * hosts.c. */
-bool jr_hosts_list(struct jr_probe *probe, const char *value);
-bool jr_hosts_words(struct jr_probe *probe, const char *value);
-bool jr_hosts_pairs(struct jr_probe *probe, const char *value);
-bool jr_hosts_lines(struct jr_probe *probe, const char *path);
-bool jr_hosts_table(struct jr_probe *probe, const char *path);
-bool jr_hosts_json(struct jr_probe *probe, const char *value);
+bool jr_hosts_list(struct jr_host_reader *probe, const char *value);
+bool jr_hosts_words(struct jr_host_reader *probe, const char *value);
+bool jr_hosts_pairs(struct jr_host_reader *probe, const char *value);
+bool jr_hosts_lines(struct jr_host_reader *probe, const char *path);
+bool jr_hosts_table(struct jr_host_reader *probe, const char *path);
+bool jr_hosts_json(struct jr_host_reader *probe, const char *value);
 
 /* The position of `name` in the hosts: the only one that is called so, in full
  * or up to the first dot; -1 when there is none, or more. hosts.c. */
-int jr_hosts_find(const struct jr_hw_scheduler *scheduler, const char *name);
+int jr_hosts_find(const struct jr_host_scheduler *scheduler, const char *name);
 
 /* What systems say in ways of their own: host_files.c. */
-void jr_volcano_settle(struct jr_probe *probe);
-void jr_aws_batch_settle(struct jr_probe *probe);
-void jr_sagemaker_settle(struct jr_probe *probe);
-void jr_slurm_settle(struct jr_probe *probe);
+void jr_volcano_settle(struct jr_host_reader *probe);
+void jr_aws_batch_settle(struct jr_host_reader *probe);
+void jr_sagemaker_settle(struct jr_host_reader *probe);
+void jr_slurm_settle(struct jr_host_reader *probe);
 
 /* Record what is wrong with the scheduler's word, both texts borrowed; the
  * first problem counts. */
-void jr_scheduler_problem(struct jr_probe *probe, const char *message,
+void jr_scheduler_problem(struct jr_host_reader *probe, const char *message,
                           const char *help);
 
 #endif

@@ -46,7 +46,8 @@ static bool has_own_address(const struct ifaddrs *own,
     return false;
 }
 
-int jr_hw_find_self(const struct jr_hw *hw, char *const *hosts, size_t count)
+int jr_host_find_self(const struct jr_host *hw, char *const *hosts,
+                      size_t count)
 {
     struct ifaddrs *own = NULL;
     unsigned char address[16];

@@ -154,14 +154,14 @@ static bool fill_blank_number(uint32_t *to, const char *value, uint32_t most)
     return true;
 }
 
-static bool use_nothing(struct jr_probe *probe, const char *value)
+static bool use_nothing(struct jr_host_reader *probe, const char *value)
 {
     (void)probe;
     (void)value;
     return true;
 }
 
-static bool fill_text(struct jr_probe *probe, const char **to,
+static bool fill_text(struct jr_host_reader *probe, const char **to,
                       const char *value)
 {
     if (*to == NULL && value[0] != '\0')
@@ -169,26 +169,26 @@ static bool fill_text(struct jr_probe *probe, const char **to,
     return true;
 }
 
-static bool use_job(struct jr_probe *probe, const char *value)
+static bool use_job(struct jr_host_reader *probe, const char *value)
 {
     return fill_text(probe, &probe->hw->scheduler.job_id, value);
 }
 
-static bool use_nodes(struct jr_probe *probe, const char *value)
+static bool use_nodes(struct jr_host_reader *probe, const char *value)
 {
     return fill_blank_number(&probe->hw->scheduler.nodes, value,
                              JR_HOSTLIST_MAX);
 }
 
-static bool use_restarts(struct jr_probe *probe, const char *value)
+static bool use_restarts(struct jr_host_reader *probe, const char *value)
 {
     uint32_t *to = &probe->hw->scheduler.restarts;
     return jr_num_u32(value, to) && *to <= INT_MAX;
 }
 
-static bool use_index(struct jr_probe *probe, const char *value)
+static bool use_index(struct jr_host_reader *probe, const char *value)
 {
-    struct jr_hw_scheduler *to = &probe->hw->scheduler;
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
     uint32_t number;
     if (!jr_num_u32(value, &number) || number > INT_MAX)
         return false;
@@ -198,9 +198,9 @@ static bool use_index(struct jr_probe *probe, const char *value)
 }
 
 /* Where the number of nodes is known, it says how many tasks each has. */
-static bool use_size(struct jr_probe *probe, const char *value)
+static bool use_size(struct jr_host_reader *probe, const char *value)
 {
-    struct jr_hw_scheduler *to = &probe->hw->scheduler;
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
     uint32_t size = 0;
     if (!fill_blank_number(&size, value, INT_MAX))
         return false;
@@ -211,14 +211,14 @@ static bool use_size(struct jr_probe *probe, const char *value)
     return true;
 }
 
-static bool use_tasks_here(struct jr_probe *probe, const char *value)
+static bool use_tasks_here(struct jr_host_reader *probe, const char *value)
 {
     return fill_blank_number(&probe->hw->scheduler.tasks_here, value, INT_MAX);
 }
 
-static bool use_started(struct jr_probe *probe, const char *value)
+static bool use_started(struct jr_host_reader *probe, const char *value)
 {
-    struct jr_hw_scheduler *to = &probe->hw->scheduler;
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
     struct jr_counts started;
     if (!jr_counts_expand(&started, &probe->scratch, value))
         return false;
@@ -228,7 +228,7 @@ static bool use_started(struct jr_probe *probe, const char *value)
 }
 
 /* An allocation has tasks per node even where nobody asked for any. */
-static bool use_tasks(struct jr_probe *probe, const char *value)
+static bool use_tasks(struct jr_host_reader *probe, const char *value)
 {
     if (jr_env_get(probe->envp, "SLURM_NTASKS") == NULL &&
         jr_env_get(probe->envp, "SLURM_NTASKS_PER_NODE") == NULL)
@@ -237,9 +237,9 @@ static bool use_tasks(struct jr_probe *probe, const char *value)
 }
 
 /* A word, as `auto`, asks for nothing. */
-static bool use_tasks_per_node(struct jr_probe *probe, const char *value)
+static bool use_tasks_per_node(struct jr_host_reader *probe, const char *value)
 {
-    struct jr_hw_scheduler *to = &probe->hw->scheduler;
+    struct jr_host_scheduler *to = &probe->hw->scheduler;
     uint32_t each;
     if (!jr_num_u32(value, &each) || each == 0 || to->nodes == 0)
         return true;
@@ -248,26 +248,26 @@ static bool use_tasks_per_node(struct jr_probe *probe, const char *value)
     return counts == NULL || jr_counts_expand(&to->tasks, probe->arena, counts);
 }
 
-static bool use_addr(struct jr_probe *probe, const char *value)
+static bool use_addr(struct jr_host_reader *probe, const char *value)
 {
     return fill_text(probe, &probe->hw->scheduler.master_addr, value);
 }
 
-static bool use_port(struct jr_probe *probe, const char *value)
+static bool use_port(struct jr_host_reader *probe, const char *value)
 {
     return fill_blank_number(&probe->hw->scheduler.master_port, value,
                              UINT16_MAX);
 }
 
-static bool use_end(struct jr_probe *probe, const char *value)
+static bool use_end(struct jr_host_reader *probe, const char *value)
 {
     return jr_num_u64(value, &probe->hw->scheduler.end);
 }
 
-bool jr_variable_use(struct jr_probe *probe, const struct jr_variable *row,
-                     const char *value)
+bool jr_variable_use(struct jr_host_reader *probe,
+                     const struct jr_variable *row, const char *value)
 {
-    static bool (*const uses[])(struct jr_probe *, const char *) = {
+    static bool (*const uses[])(struct jr_host_reader *, const char *) = {
         [JR_USE_NOTHING] = use_nothing,   [JR_USE_JOB] = use_job,
         [JR_USE_NODES] = use_nodes,       [JR_USE_INDEX] = use_index,
         [JR_USE_RANK] = use_index,        [JR_USE_SIZE] = use_size,

@@ -21,7 +21,7 @@
 #define JR_API __attribute__((visibility("default")))
 
 /* The exit status of every verb; the lowest that applies is not always the one
- * that counts: see jr_report. */
+ * that counts: see jr_judgement. */
 #define JR_STATUSES(X)                                                         \
     X(OK, 0, "succeeded", "every rank ended well and delivered")               \
     X(FAILED, 1, "failed", "a rank failed")                                    \

@@ -115,7 +115,8 @@ struct jr_rank_outcome {
                             raised an exception */
     bool lost_peer;      /* it failed in a way that only a lost peer causes */
     uint64_t heard_ns;   /* when its last byte was seen; 0: none was */
-    int64_t skew_ns; /* the wall clock of its node less that of the outcome */
+    int64_t clock_offset_ns; /* the wall clock of its node less that of the
+                                outcome */
     uint64_t max_rss_bytes;
     uint64_t cpu_ns; /* user and system, with what it waited for */
     bool log_failed; /* a log file of this rank is incomplete */
@@ -127,8 +128,8 @@ struct jr_rank_outcome {
 struct jr_outcome {
     uint64_t started_ns, ended_ns; /* monotonic */
     uint64_t started_wall_ns, ended_wall_ns;
-    uint64_t blur_ns; /* times of different nodes that are closer than this
-                         cannot be told apart; 0: it was one machine */
+    uint64_t clock_error_ns; /* times of different nodes that are closer than
+                         this cannot be told apart; 0: it was one machine */
     enum jr_timeout timed_out_by; /* the first that it met; NONE */
     int32_t stop_signal;   /* jobrun was told to stop by this signal; 0 */
     int32_t late_signal;   /* the same when there was nothing left to stop; 0 */

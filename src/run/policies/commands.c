@@ -22,11 +22,11 @@ static void handle_command(struct jr_runner *runner, char order)
     if (order == JR_ORDER_STOP)
         stop_by_command(runner);
     else if (order == JR_ORDER_RELEASE)
-        jr_linger_release(runner);
+        jr_exit_barrier_release(runner);
     else if (order == JR_ORDER_FIRST)
-        jr_straggle_begin(runner);
+        jr_first_exit_begin(runner);
     else if (order == JR_ORDER_QUERY)
-        jr_silence_tell(runner);
+        jr_output_timeout_tell(runner);
     else if (order == JR_ORDER_HANG)
         jr_hang_begin(runner, JR_HANG_SILENCE);
 }
@@ -50,7 +50,7 @@ static void on_commands(void *owner, uint32_t events)
     jr_stop_begin(runner);
 }
 
-int jr_orders_keep(struct jr_runner *runner)
+int jr_commands_keep(struct jr_runner *runner)
 {
     const struct jr_run_link *link = runner->options->link;
     runner->orders =
@@ -62,7 +62,7 @@ int jr_orders_keep(struct jr_runner *runner)
     return runner->events.fd < 0 || runner->orders.fd < 0 ? -1 : 0;
 }
 
-int jr_orders_open(struct jr_runner *runner)
+int jr_commands_open(struct jr_runner *runner)
 {
     if (runner->orders.fd < 0)
         return 0;

@@ -6,9 +6,9 @@ struct jr_runner;
 
 /* Before descriptors move into their slots: take copies of the link's. Returns
  * 0, or -1 with errno; without a link nothing is done. */
-int jr_orders_keep(struct jr_runner *runner);
+int jr_commands_keep(struct jr_runner *runner);
 
 /* Listen, once there is a loop. */
-int jr_orders_open(struct jr_runner *runner);
+int jr_commands_open(struct jr_runner *runner);
 
 #endif

@@ -57,7 +57,7 @@ static void let_rank_exit(struct jr_rank_run *rank)
         runner->linger.timer.at = rank->leave_by;
 }
 
-void jr_linger_release(struct jr_runner *runner)
+void jr_exit_barrier_release(struct jr_runner *runner)
 {
     if (runner->linger.open)
         return;
@@ -74,7 +74,7 @@ void jr_linger_release(struct jr_runner *runner)
 static void have_all_returned(struct jr_runner *runner)
 {
     if (runner->options->link == NULL)
-        jr_linger_release(runner);
+        jr_exit_barrier_release(runner);
     else
         jr_events_add(&runner->events,
                       &(struct jr_event){.name = JR_EVENT_ALL_RETURNED});
@@ -91,7 +91,7 @@ static void note_function_end(struct jr_rank_run *rank, enum jr_word word)
                                      .returned = word == JR_WORD_RETURNED});
     if (word == JR_WORD_FAILED) {
         let_rank_exit(rank);
-        jr_linger_release(runner);
+        jr_exit_barrier_release(runner);
         return;
     }
     if (++runner->linger.returned == runner->plan->count)
@@ -193,22 +193,22 @@ static void on_exit_time(void *owner)
     runner->linger.timer.at = next;
 }
 
-void jr_linger_open(struct jr_runner *runner)
+void jr_exit_barrier_open(struct jr_runner *runner)
 {
-    runner->linger = (struct jr_linger){
+    runner->linger = (struct jr_exit_barrier){
         .timer = {.due = on_exit_time, .owner = runner, .pauses = true},
         .open = !runner->plan->policy->exit_barrier};
     jr_loop_timer(&runner->loop, &runner->linger.timer);
 }
 
-void jr_linger_shift(struct jr_runner *runner, uint64_t stood_ns)
+void jr_exit_barrier_shift(struct jr_runner *runner, uint64_t stood_ns)
 {
     for (uint32_t i = 0; i < runner->next; i++)
         if (runner->ranks[i].leave_by != 0)
             runner->ranks[i].leave_by += stood_ns;
 }
 
-int jr_linger_add(struct jr_rank_run *rank, int fd)
+int jr_exit_barrier_add(struct jr_rank_run *rank, int fd)
 {
     if (fd < 0)
         return 0;
@@ -217,7 +217,7 @@ int jr_linger_add(struct jr_rank_run *rank, int fd)
     return jr_loop_add(&rank->runner->loop, &rank->control, EPOLLIN);
 }
 
-void jr_linger_ended(struct jr_rank_run *rank)
+void jr_exit_barrier_ended(struct jr_rank_run *rank)
 {
     /* Its last word may not have been read yet; what others add from now on is
      * not waited for. */
@@ -229,5 +229,5 @@ void jr_linger_ended(struct jr_rank_run *rank)
     }
     jr_loop_close(&rank->control);
     if (rank->word != JR_WORD_RETURNED)
-        jr_linger_release(rank->runner);
+        jr_exit_barrier_release(rank->runner);
 }

@@ -20,15 +20,15 @@ static void on_first_exit_timeout(void *owner)
     jr_hang_begin(owner, JR_HANG_STRAGGLERS);
 }
 
-void jr_straggle_open(struct jr_runner *runner)
+void jr_first_exit_open(struct jr_runner *runner)
 {
-    runner->straggle = (struct jr_straggle){
+    runner->straggle = (struct jr_first_exit){
         .timer = {
             .due = on_first_exit_timeout, .owner = runner, .pauses = true}};
     jr_loop_timer(&runner->loop, &runner->straggle.timer);
 }
 
-void jr_straggle_begin(struct jr_runner *runner)
+void jr_first_exit_begin(struct jr_runner *runner)
 {
     uint64_t limit_ms = runner->plan->policy->timeouts.after_first_exit_ms;
     if (runner->straggle.begun || limit_ms == 0)

@@ -8,14 +8,14 @@ struct jr_rank_run;
 struct jr_runner;
 
 /* What the policy remembers. */
-struct jr_straggle {
+struct jr_first_exit {
     struct jr_timer timer;
     bool begun; /* a rank has ended well */
 };
 
-void jr_straggle_open(struct jr_runner *runner);
+void jr_first_exit_open(struct jr_runner *runner);
 
 /* The first rank has ended well; later ones change nothing. */
-void jr_straggle_begin(struct jr_runner *runner);
+void jr_first_exit_begin(struct jr_runner *runner);
 
 #endif

@@ -73,7 +73,7 @@ void jr_fork_stall_warn(struct jr_runner *runner, const char *threads)
                   "hangs (fork_threads: refuse makes this an error)\n",
                   stall->threads);
     if (!text.failed)
-        jr_screen_write(&runner->screen, 1, text.data, text.len);
+        jr_console_writer_write(&runner->screen, 1, text.data, text.len);
     jr_buf_release(&text);
 }
 

@@ -51,7 +51,7 @@
 struct jr_hang_rank {
     struct jr_runner *runner;
     uint32_t i;
-    struct jr_probe first;
+    struct jr_process_probe first;
     struct jr_watch command; /* pidfd; -1: none runs */
     pid_t pid;               /* of the command */
 };
@@ -64,7 +64,7 @@ static bool is_hung_rank_alive(const struct jr_rank_run *rank)
 /* The evidence. */
 
 static json_t *make_evidence(const struct jr_hang_rank *hung,
-                             const struct jr_probe *now)
+                             const struct jr_process_probe *now)
 {
     const struct jr_runner *runner = hung->runner;
     const struct jr_rank_run *rank = &runner->ranks[hung->i];
@@ -84,13 +84,14 @@ static json_t *make_evidence(const struct jr_hang_rank *hung,
     jr_json_set_real(object, "interval_seconds",
                      (double)((jr_clock_ns() - since) / MS) / 1e3);
     jr_json_set_real(object, "cpu_seconds",
-                     (double)(jr_probe_used(now, &hung->first) / MS) / 1e3);
-    jr_json_set(object, "processes", jr_probe_json(now, &hung->first));
+                     (double)(jr_process_probe_used(now, &hung->first) / MS) /
+                         1e3);
+    jr_json_set(object, "processes", jr_process_probe_json(now, &hung->first));
     return object;
 }
 
 static void write_evidence(const struct jr_hang_rank *hung,
-                           const struct jr_probe *now)
+                           const struct jr_process_probe *now)
 {
     const struct jr_rank_run *rank = &hung->runner->ranks[hung->i];
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
@@ -117,16 +118,16 @@ static void probe_live_ranks(struct jr_runner *runner, bool again)
     struct jr_proc *all = jr_proc_all(&count);
     for (uint32_t i = 0; all != NULL && i < runner->next; i++) {
         struct jr_hang_rank *hung = &runner->hang.ranks[i];
-        struct jr_probe now;
+        struct jr_process_probe now;
         if (!is_hung_rank_alive(&runner->ranks[i]))
             continue;
-        jr_probe_read(&now, all, count, runner->ranks[i].pid);
+        jr_process_probe_read(&now, all, count, runner->ranks[i].pid);
         if (!again) {
             hung->first = now;
             continue;
         }
         write_evidence(hung, &now);
-        jr_probe_release(&now);
+        jr_process_probe_release(&now);
     }
     free(all);
 }
@@ -327,7 +328,7 @@ void jr_hang_end(struct jr_runner *runner)
     hang->timer.at = 0;
     for (uint32_t i = 0; hang->ranks != NULL && i < runner->plan->count; i++) {
         struct jr_hang_rank *hung = &hang->ranks[i];
-        jr_probe_release(&hung->first);
+        jr_process_probe_release(&hung->first);
         if (hung->command.fd < 0)
             continue;
         /* Not reaped: its group is what it seems. */

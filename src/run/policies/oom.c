@@ -40,8 +40,8 @@ static bool find_own_group_file(struct jr_oom *oom)
     if (!jr_io_fact(&groups, oom->root, "/proc/self/cgroup") ||
         !jr_io_fact(&mounts, oom->root, "/proc/self/mountinfo"))
         return false;
-    struct jr_hierarchy place =
-        jr_hierarchy_find(groups.data, mounts.data, "memory");
+    struct jr_cgroup_hierarchy place =
+        jr_cgroup_hierarchy_find(groups.data, mounts.data, "memory");
     const char *name = place.v2 ? "memory.events" : "memory.oom_control";
     if (place.point == NULL)
         return false;

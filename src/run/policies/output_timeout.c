@@ -42,7 +42,7 @@ static uint64_t output_limit_ns(const struct jr_runner *runner)
 static void note_grown_files(struct jr_runner *runner, uint32_t i)
 {
     const struct jr_plan_rank *rank = runner->ranks[i].plan;
-    struct jr_silence_sizes *sizes = &runner->silence.sizes[i];
+    struct jr_output_timeout_sizes *sizes = &runner->silence.sizes[i];
     for (int stream = 0; stream < 2; stream++) {
         const char *path = stream == 0 ? rank->out_path : rank->err_path;
         struct stat file;
@@ -75,7 +75,7 @@ static void note_all_grown_files(struct jr_runner *runner)
             note_grown_files(runner, i);
 }
 
-void jr_silence_tell(struct jr_runner *runner)
+void jr_output_timeout_tell(struct jr_runner *runner)
 {
     note_all_grown_files(runner);
     uint64_t now = jr_clock_ns(), last = last_output_ns(runner);
@@ -100,7 +100,7 @@ static void report_output_timeout(struct jr_runner *runner, uint64_t again_ns)
 static void on_output_timeout(void *owner)
 {
     struct jr_runner *runner = owner;
-    struct jr_silence *silence = &runner->silence;
+    struct jr_output_timeout *silence = &runner->silence;
     note_all_grown_files(runner);
     uint64_t now = jr_clock_ns(), limit = output_limit_ns(runner);
     uint64_t due = last_output_ns(runner) + limit;
@@ -126,11 +126,11 @@ static uint32_t count_routes(const struct jr_runner *runner,
     return count;
 }
 
-int jr_silence_open(struct jr_runner *runner)
+int jr_output_timeout_open(struct jr_runner *runner)
 {
-    struct jr_silence *silence = &runner->silence;
+    struct jr_output_timeout *silence = &runner->silence;
     uint64_t now = jr_clock_ns(), limit = output_limit_ns(runner);
-    *silence = (struct jr_silence){
+    *silence = (struct jr_output_timeout){
         .timer = {.due = on_output_timeout, .owner = runner, .pauses = true},
         .since_ns = now};
     if (limit == 0 || count_routes(runner, JR_ROUTE_INHERIT) > 0)
@@ -147,7 +147,7 @@ int jr_silence_open(struct jr_runner *runner)
     return 0;
 }
 
-void jr_silence_shift(struct jr_runner *runner, uint64_t stood_ns)
+void jr_output_timeout_shift(struct jr_runner *runner, uint64_t stood_ns)
 {
     runner->silence.since_ns = last_output_ns(runner) + stood_ns;
 }

@@ -7,26 +7,27 @@
 struct jr_runner;
 
 /* How much stood in a rank's plain files when they were last looked at. */
-struct jr_silence_sizes {
+struct jr_output_timeout_sizes {
     int64_t bytes[2];
 };
 
 /* What the policy remembers. */
-struct jr_silence {
+struct jr_output_timeout {
     struct jr_timer timer;
-    bool open;                      /* it can be told */
-    uint64_t since_ns;              /* no silence began before this */
-    struct jr_silence_sizes *sizes; /* one per rank; NULL: no plain files */
+    bool open;         /* it can be told */
+    uint64_t since_ns; /* no silence began before this */
+    struct jr_output_timeout_sizes
+        *sizes; /* one per rank; NULL: no plain files */
 };
 
 /* Returns 0, or -1 with errno. */
-int jr_silence_open(struct jr_runner *runner);
+int jr_output_timeout_open(struct jr_runner *runner);
 
 /* Tell the other nodes of the job for how long all ranks here have been
  * silent. */
-void jr_silence_tell(struct jr_runner *runner);
+void jr_output_timeout_tell(struct jr_runner *runner);
 
 /* The run was suspended for so long. */
-void jr_silence_shift(struct jr_runner *runner, uint64_t stood_ns);
+void jr_output_timeout_shift(struct jr_runner *runner, uint64_t stood_ns);
 
 #endif

@@ -34,13 +34,13 @@ static void draw_status(void *owner)
     }
     add_stopping(&text, status->stop, now);
     if (!text.failed)
-        jr_screen_light(status->screen, text.data);
+        jr_console_writer_light(status->screen, text.data);
     jr_buf_release(&text);
     status->tick.at = now + TICK_NS;
 }
 
 void jr_status_open(struct jr_status_line *status, struct jr_loop *loop,
-                    struct jr_screen *screen, const uint32_t *running,
+                    struct jr_console_writer *screen, const uint32_t *running,
                     const struct jr_stop *stop)
 {
     *status =
@@ -63,7 +63,7 @@ void jr_status_pause(struct jr_status_line *status)
 {
     status->tick.at = 0;
     if (status->screen != NULL)
-        jr_screen_light(status->screen, "");
+        jr_console_writer_light(status->screen, "");
 }
 
 void jr_status_resume(struct jr_status_line *status)

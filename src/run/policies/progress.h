@@ -12,7 +12,7 @@ struct jr_stop;
 
 struct jr_status_line {
     struct jr_timer tick;
-    struct jr_screen *screen;
+    struct jr_console_writer *screen;
     const uint32_t *running; /* ranks */
     const struct jr_stop *stop;
     uint64_t started_ns;
@@ -20,7 +20,7 @@ struct jr_status_line {
 
 /* Begin to draw; without this call there is no line and no wake-up. */
 void jr_status_open(struct jr_status_line *status, struct jr_loop *loop,
-                    struct jr_screen *screen, const uint32_t *running,
+                    struct jr_console_writer *screen, const uint32_t *running,
                     const struct jr_stop *stop);
 
 /* Draw at the next turn. */

@@ -104,7 +104,7 @@ void jr_stop_begin(struct jr_runner *runner)
         return;
     stop->begun = true;
     jr_stop_rest(runner);
-    jr_linger_release(runner);
+    jr_exit_barrier_release(runner);
     stop->grace.at =
         jr_clock_ns() + runner->plan->policy->timeouts.stop_grace_ms * MS;
     if (runner->running == 0)
@@ -183,7 +183,7 @@ void jr_stop_judge(struct jr_runner *runner, struct jr_rank_run *rank)
     if (runner->hang.begun)
         return;
     if (well)
-        jr_straggle_begin(runner);
+        jr_first_exit_begin(runner);
     bool held = !well && jr_first_failure_holds(rank);
     jr_first_failure_ended(rank);
     if (unstarted || (!well && !held &&

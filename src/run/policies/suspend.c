@@ -23,9 +23,9 @@ void jr_suspend_end(struct jr_runner *runner)
     if (runner->loop.paused_ns != 0)
         jr_status_resume(&runner->status);
     uint64_t stood = jr_loop_resume(&runner->loop);
-    jr_linger_shift(runner, stood);
+    jr_exit_barrier_shift(runner, stood);
     jr_fork_stall_shift(runner, stood);
-    jr_silence_shift(runner, stood);
+    jr_output_timeout_shift(runner, stood);
     jr_runner_tell_all(runner, JR_RANK_ON_RESUME, 0);
     jr_inject_resumed(runner);
 }

@@ -80,7 +80,7 @@ static int write_named(const char *name, const struct jr_buf *bytes,
     return 0;
 }
 
-int jr_step_refuse(const struct jr_error *why)
+int jr_worker_refuse(const struct jr_error *why)
 {
     struct jr_error err = {0};
     struct jr_buf bytes = JR_BUF_INIT;
@@ -105,7 +105,7 @@ int jr_step_refuse(const struct jr_error *why)
     return JR_STEP_UNSTARTED;
 }
 
-void *jr_step_load(const char *path, struct jr_error *err)
+void *jr_worker_load(const char *path, struct jr_error *err)
 {
     /* Global, for the plug-ins that MPI and other libraries load themselves
      * look for the symbols of what is loaded already. */
@@ -116,10 +116,10 @@ void *jr_step_load(const char *path, struct jr_error *err)
     return library;
 }
 
-static void refuse_symbol(const struct jr_step *step, struct jr_error *err)
+static void refuse_symbol(const struct jr_worker *step, struct jr_error *err)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    jr_step_suggest(step->path, step->symbol, &text);
+    jr_worker_suggest(step->path, step->symbol, &text);
     if (text.len == 0)
         jr_buf_str(&text, ": is it exported (not static, not hidden), and in "
                           "C++ declared extern \"C\"? nm -D shows what there "
@@ -128,10 +128,10 @@ static void refuse_symbol(const struct jr_step *step, struct jr_error *err)
                        step->path, step->symbol, text.failed ? "" : text.data);
 }
 
-static step_function *find_step_function(const struct jr_step *step,
+static step_function *find_step_function(const struct jr_worker *step,
                                          struct jr_error *err)
 {
-    void *library = jr_step_load(step->path, err);
+    void *library = jr_worker_load(step->path, err);
     if (library == NULL)
         return NULL;
     void *symbol = dlsym(library, step->symbol);
@@ -192,7 +192,7 @@ static void report_step_end(int control, int code, const struct stat *st)
 
 /* Whether the step has closed the control socket, and what it got under that
  * number since is not to be written to. */
-static bool is_control_lost(const struct jr_step *step)
+static bool is_control_lost(const struct jr_worker *step)
 {
     struct stat st;
     return step->control >= 0 &&
@@ -200,7 +200,7 @@ static bool is_control_lost(const struct jr_step *step)
             !S_ISSOCK(st.st_mode));
 }
 
-static int finish_step(const struct jr_step *step, int code,
+static int finish_step(const struct jr_worker *step, int code,
                        const struct stat *st)
 {
     (void)fflush(NULL); /* a rank that waits may be killed before it exits */
@@ -218,7 +218,7 @@ static int finish_step(const struct jr_step *step, int code,
     return 1;
 }
 
-static int call_step(const struct jr_step *step, step_function *function,
+static int call_step(const struct jr_worker *step, step_function *function,
                      const struct jr_rank *rank)
 {
     struct result result = {.face = {.set_json = set_json},
@@ -244,13 +244,13 @@ static int call_step(const struct jr_step *step, step_function *function,
     return code;
 }
 
-int jr_step_run(const struct jr_step *step)
+int jr_worker_run(const struct jr_worker *step)
 {
     struct jr_error err = {0};
     struct jr_rank rank;
     step_function *function = find_step_function(step, &err);
-    if (function == NULL || jr_step_rank(&rank, &err) != 0)
-        return jr_step_refuse(&err);
+    if (function == NULL || jr_worker_rank(&rank, &err) != 0)
+        return jr_worker_refuse(&err);
     rank.argc = step->argc;
     rank.argv = step->argv;
     return call_step(step, function, &rank);

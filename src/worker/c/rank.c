@@ -59,7 +59,7 @@ static int read_axes(struct jr_rank *rank, struct jr_error *err)
     return 0;
 }
 
-int jr_step_rank(struct jr_rank *ret, struct jr_error *err)
+int jr_worker_rank(struct jr_rank *ret, struct jr_error *err)
 {
     struct jr_rank rank = {.master_addr = getenv("MASTER_ADDR"),
                            .init_method = getenv("INIT_METHOD"),

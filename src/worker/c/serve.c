@@ -111,9 +111,9 @@ static void judge_threads(bool refuse)
 {
     JR_BUF_CLEANUP struct jr_buf told = JR_BUF_INIT;
     char text[512];
-    if (jr_step_threads_tell(&told) == 0 || told.failed)
+    if (jr_worker_threads_tell(&told) == 0 || told.failed)
         return;
-    if (jr_step_threads_hang())
+    if (jr_worker_threads_hang())
         fail_helper_stage(
             "fork", "loading the library has begun to use OpenMP with several "
                     "threads, and a fork hangs in its next parallel region: do "
@@ -133,8 +133,8 @@ static void judge_threads(bool refuse)
 static void load_step_library(const char *path, bool refuse_threads)
 {
     struct jr_error err = {0};
-    jr_step_threads_limit();
-    if (jr_step_load(path, &err) == NULL)
+    jr_worker_threads_limit();
+    if (jr_worker_load(path, &err) == NULL)
         fail_helper_stage("import", err.text);
     judge_threads(refuse_threads);
     (void)each_entry("/proc/self/fd", refuse_device);
@@ -238,7 +238,7 @@ static char **take_strings(char *at, const char *end, size_t count)
 
 /* What the request says: where and as what this process goes on. What it holds
  * is the rank's until its end. */
-static int read_request(int fd, struct jr_step_words *ret)
+static int read_request(int fd, struct jr_worker_words *ret)
 {
     struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
@@ -258,7 +258,8 @@ static int read_request(int fd, struct jr_step_words *ret)
     return bind_rank_cpus(cpus);
 }
 
-static int take_rank_files(const struct asked *mine, struct jr_step_words *ret)
+static int take_rank_files(const struct asked *mine,
+                           struct jr_worker_words *ret)
 {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (dup2(mine->fds[1 + fd], fd) < 0)
@@ -274,7 +275,7 @@ static int take_rank_files(const struct asked *mine, struct jr_step_words *ret)
 
 /* In a rank: give up what is the helper's, and be ready to run. */
 static void become_rank(struct helper *helper, const struct asked *mine,
-                        pid_t between, struct jr_step_words *ret)
+                        pid_t between, struct jr_worker_words *ret)
 {
     close_batch(helper, mine);
     (void)close(CHANNEL);
@@ -286,7 +287,7 @@ static void become_rank(struct helper *helper, const struct asked *mine,
 }
 
 /* In the process between: returns true in the ranks only. */
-static bool fork_batch(struct helper *helper, struct jr_step_words *ret)
+static bool fork_batch(struct helper *helper, struct jr_worker_words *ret)
 {
     pid_t between = getpid();
     char text[64];
@@ -308,7 +309,7 @@ static bool fork_batch(struct helper *helper, struct jr_step_words *ret)
 }
 
 /* Fork what was asked for; true in the ranks. */
-static bool fork_ranks(struct helper *helper, struct jr_step_words *ret)
+static bool fork_ranks(struct helper *helper, struct jr_worker_words *ret)
 {
     pid_t between = fork();
     if (between < 0)
@@ -323,8 +324,8 @@ static bool fork_ranks(struct helper *helper, struct jr_step_words *ret)
     return false;
 }
 
-void jr_step_serve(const char *path, bool refuse_threads,
-                   struct jr_step_words *ret)
+void jr_worker_serve(const char *path, bool refuse_threads,
+                     struct jr_worker_words *ret)
 {
     struct helper helper = {.runner = getppid()};
     char text[MESSAGE + 1];
@@ -339,7 +340,7 @@ void jr_step_serve(const char *path, bool refuse_threads,
             fail_helper_stage(
                 "fork", "more ranks were asked for than it takes at once");
         if (strcmp(text, "go") == 0 && fork_ranks(&helper, ret)) {
-            jr_step_threads_resize();
+            jr_worker_threads_resize();
             return;
         }
     }

@@ -98,7 +98,7 @@ static void suggest_symbol(const struct image *image, const char *symbol,
     const char **names;
     if (list_exported_functions(&arena, image, &names)) {
         const char *foreign = find_mangled(symbol, names);
-        const char *near = jr_word_nearest(symbol, names);
+        const char *near = jr_did_you_mean(symbol, names);
         if (foreign != NULL)
             jr_buf_printf(ret, "; it has C++'s '%s': declare it extern \"C\"",
                           foreign);
@@ -108,7 +108,7 @@ static void suggest_symbol(const struct image *image, const char *symbol,
     jr_arena_release(&arena);
 }
 
-void jr_step_suggest(const char *path, const char *symbol, struct jr_buf *ret)
+void jr_worker_suggest(const char *path, const char *symbol, struct jr_buf *ret)
 {
     JR_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;

@@ -36,7 +36,7 @@ static const struct pool pools[] = {
 
 enum { POOLS = sizeof pools / sizeof *pools };
 
-void jr_step_threads_limit(void)
+void jr_worker_threads_limit(void)
 {
     for (int i = 0; i < POOLS; i++)
         (void)setenv(pools[i].variable, "1", 1);
@@ -53,7 +53,7 @@ static void append_name(struct jr_buf *names, const char *task)
                       name);
 }
 
-unsigned jr_step_threads_tell(struct jr_buf *ret)
+unsigned jr_worker_threads_tell(struct jr_buf *ret)
 {
     JR_BUF_CLEANUP struct jr_buf names = JR_BUF_INIT;
     char self[16];
@@ -92,7 +92,7 @@ static parallel_function *find_parallel(void)
     return function;
 }
 
-bool jr_step_threads_hang(void)
+bool jr_worker_threads_hang(void)
 {
     parallel_function *parallel = find_parallel();
     int status = 0;
@@ -121,7 +121,7 @@ static uint32_t read_pool_size(const char *variable)
     return 0;
 }
 
-void jr_step_threads_resize(void)
+void jr_worker_threads_resize(void)
 {
     for (int i = 0; i < POOLS; i++) {
         void (*set)(int);

@@ -12,17 +12,17 @@
 #include "base/buf.h"
 
 /* Before the library is loaded: pools that are made have one thread. */
-void jr_step_threads_limit(void);
+void jr_worker_threads_limit(void);
 
 /* How many threads there are besides this one; their names (comm of proc(5))
  * are appended: "2 threads (worker, jobrun-step)". */
-unsigned jr_step_threads_tell(struct jr_buf *ret);
+unsigned jr_worker_threads_tell(struct jr_buf *ret);
 
 /* Whether a fork of this process hangs in its next parallel region of GNU's
  * OpenMP: a fork tries. */
-bool jr_step_threads_hang(void);
+bool jr_worker_threads_hang(void);
 
 /* In a rank: what its variables say, of the pools that it has inherited. */
-void jr_step_threads_resize(void);
+void jr_worker_threads_resize(void);
 
 #endif

@@ -26,7 +26,7 @@ enum {
 };
 
 /* One call of the user's function. */
-struct jr_step {
+struct jr_worker {
     const char *path, *symbol;
     int argc;
     char **argv;
@@ -37,30 +37,31 @@ struct jr_step {
 
 /* Read a rank's place from the environment of the contract. -1 with `err` where
  * a variable is not there. */
-int jr_step_rank(struct jr_rank *ret, struct jr_error *err);
+int jr_worker_rank(struct jr_rank *ret, struct jr_error *err);
 
 /* Load, call, deliver, and wait for the runner's word: the exit code. */
-int jr_step_run(const struct jr_step *step);
+int jr_worker_run(const struct jr_worker *step);
 
 /* Tell that the rank could not be started, on standard error and in its
  * error.json; returns JR_STEP_UNSTARTED. */
-int jr_step_refuse(const struct jr_error *err);
+int jr_worker_refuse(const struct jr_error *err);
 
 /* The words of a command line. */
-struct jr_step_words {
+struct jr_worker_words {
     int argc;
     char **argv;
 };
 
 /* Be the helper; returns in each rank, with the rank's words. */
-void jr_step_serve(const char *path, bool refuse_threads,
-                   struct jr_step_words *ret);
+void jr_worker_serve(const char *path, bool refuse_threads,
+                     struct jr_worker_words *ret);
 
 /* Append what may have been meant by a symbol that the library at `path` does
  * not have; nothing where nothing is like it. symbols.c */
-void jr_step_suggest(const char *path, const char *symbol, struct jr_buf *ret);
+void jr_worker_suggest(const char *path, const char *symbol,
+                       struct jr_buf *ret);
 
 /* dlopen(3); NULL with `err`. */
-void *jr_step_load(const char *path, struct jr_error *err);
+void *jr_worker_load(const char *path, struct jr_error *err);
 
 #endif

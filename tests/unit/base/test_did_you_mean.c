@@ -24,9 +24,9 @@ static void counts_edits(void)
         {"world_size", "word_sise", 2},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        CU_ASSERT_EQUAL(jr_word_edits(vectors[i].a, vectors[i].b, 9),
+        CU_ASSERT_EQUAL(jr_edit_distance(vectors[i].a, vectors[i].b, 9),
                         vectors[i].edits);
-        CU_ASSERT_EQUAL(jr_word_edits(vectors[i].b, vectors[i].a, 9),
+        CU_ASSERT_EQUAL(jr_edit_distance(vectors[i].b, vectors[i].a, 9),
                         vectors[i].edits);
     }
 }
@@ -36,11 +36,11 @@ static void caps_edits(void)
     char word[200];
     memset(word, 'x', sizeof word - 1);
     word[sizeof word - 1] = '\0';
-    CU_ASSERT_EQUAL(jr_word_edits("abcdef", "uvwxyz", 2), 3);
-    CU_ASSERT_EQUAL(jr_word_edits(word, word, 2), 3);
-    CU_ASSERT_EQUAL(jr_word_edits("a", word, 0), 1);
+    CU_ASSERT_EQUAL(jr_edit_distance("abcdef", "uvwxyz", 2), 3);
+    CU_ASSERT_EQUAL(jr_edit_distance(word, word, 2), 3);
+    CU_ASSERT_EQUAL(jr_edit_distance("a", word, 0), 1);
     word[63] = '\0';
-    CU_ASSERT_EQUAL(jr_word_edits(word, word, 2), 0);
+    CU_ASSERT_EQUAL(jr_edit_distance(word, word, 2), 0);
 }
 
 static void finds_the_nearest(void)
@@ -65,7 +65,7 @@ static void finds_the_nearest(void)
         {"waxt", "wait"}, /* a tie: the first */
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        const char *nearest = jr_word_nearest(vectors[i].word, names);
+        const char *nearest = jr_did_you_mean(vectors[i].word, names);
         if (vectors[i].nearest == NULL)
             CU_ASSERT_PTR_NULL(nearest)
         else
@@ -88,7 +88,7 @@ static void doubts_where_two_are_near(void)
         {"world_size", true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        CU_ASSERT_EQUAL(jr_word_is_near(vectors[i].word, names),
+        CU_ASSERT_EQUAL(jr_did_you_mean_near(vectors[i].word, names),
                         vectors[i].sure);
 }
 

@@ -35,43 +35,43 @@ static const char *behind(const char *text, int lines)
 static void shows_values(void)
 {
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        struct jr_contrast contrast = JR_CONTRAST_INIT;
+        struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
         struct jr_buf out = JR_BUF_INIT;
-        struct jr_contrast_row *row = jr_contrast_add(&contrast, "f");
+        struct jr_diff_table_row *row = jr_diff_table_add(&contrast, "f");
         CU_ASSERT_PTR_NOT_NULL_FATAL(row);
         row->a.value = values[i].a;
         row->b.value = values[i].b;
-        CU_ASSERT_TRUE(jr_contrast_differs(row));
-        jr_contrast_text(&out, &contrast, "field");
+        CU_ASSERT_TRUE(jr_diff_table_differs(row));
+        jr_diff_table_text(&out, &contrast, "field");
         JR_ASSERT_TEXT(behind(out.data, 1), values[i].text);
         jr_buf_clear(&out);
-        jr_contrast_markdown(&out, &contrast, "field");
+        jr_diff_table_markdown(&out, &contrast, "field");
         JR_ASSERT_TEXT(behind(out.data, 2), values[i].comment);
         jr_buf_release(&out);
-        jr_contrast_release(&contrast);
+        jr_diff_table_release(&contrast);
     }
 }
 
 static void tells_where_from(void)
 {
     static const struct jr_source file = {.name = "t.yaml"};
-    struct jr_contrast contrast = JR_CONTRAST_INIT;
+    struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
     struct jr_buf out = JR_BUF_INIT;
-    struct jr_contrast_row *row = jr_contrast_add(&contrast, "threads");
-    row->a = (struct jr_contrast_side){.value = "4", .from = "hardware"};
-    row->b = (struct jr_contrast_side){
+    struct jr_diff_table_row *row = jr_diff_table_add(&contrast, "threads");
+    row->a = (struct jr_diff_table_side){.value = "4", .from = "hardware"};
+    row->b = (struct jr_diff_table_side){
         .value = "16", .at = {.source = &file, .line = 7, .column = 9}};
     row->part = "placement";
-    jr_contrast_text(&out, &contrast, "field");
+    jr_diff_table_text(&out, &contrast, "field");
     JR_ASSERT_TEXT(out.data, "field    A            B\n"
                              "threads  4  hardware  16  t.yaml:7\n");
     jr_buf_clear(&out);
-    jr_contrast_markdown(&out, &contrast, "field");
+    jr_diff_table_markdown(&out, &contrast, "field");
     JR_ASSERT_TEXT(out.data, "| field | A | B |\n|---|---|---|\n"
                              "| `threads` | `4` `hardware` | "
                              "`16` `t.yaml:7` |\n");
     jr_buf_clear(&out);
-    json_t *rows = jr_contrast_json(&contrast);
+    json_t *rows = jr_diff_table_json(&contrast);
     jr_json_print(&out, rows, 0);
     JR_ASSERT_TEXT(
         out.data,
@@ -82,7 +82,7 @@ static void tells_where_from(void)
         "\"column\": 9}}]");
     json_decref(rows);
     jr_buf_release(&out);
-    jr_contrast_release(&contrast);
+    jr_diff_table_release(&contrast);
 }
 
 /* Long values are cut where they begin to differ, between code points. */
@@ -95,12 +95,12 @@ static void cuts_around_the_difference(void)
     (void)memcpy(b, a, sizeof a);
     b[200] = 'X';
     b[201] = 'Y';
-    struct jr_contrast contrast = JR_CONTRAST_INIT;
+    struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
     struct jr_buf out = JR_BUF_INIT;
-    struct jr_contrast_row *row = jr_contrast_add(&contrast, "f");
+    struct jr_diff_table_row *row = jr_diff_table_add(&contrast, "f");
     row->a.value = a;
     row->b.value = b;
-    jr_contrast_text(&out, &contrast, "field");
+    jr_diff_table_text(&out, &contrast, "field");
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, "XY"));
     CU_ASSERT_PTR_NULL(strstr(out.data, "\\x"));
     CU_ASSERT_TRUE(out.len < 300);
@@ -110,23 +110,23 @@ static void cuts_around_the_difference(void)
         CU_ASSERT_NOT_EQUAL_FATAL(size, 0);
     }
     jr_buf_release(&out);
-    jr_contrast_release(&contrast);
+    jr_diff_table_release(&contrast);
 }
 
 static void equal_values_do_not_differ(void)
 {
-    struct jr_contrast contrast = JR_CONTRAST_INIT;
+    struct jr_diff_table contrast = JR_DIFF_TABLE_INIT;
     struct jr_buf out = JR_BUF_INIT;
-    jr_contrast_text(&out, &contrast, "field");
-    jr_contrast_markdown(&out, &contrast, "field");
+    jr_diff_table_text(&out, &contrast, "field");
+    jr_diff_table_markdown(&out, &contrast, "field");
     CU_ASSERT_EQUAL(out.len, 0);
-    struct jr_contrast_row *row = jr_contrast_add(&contrast, "f");
-    CU_ASSERT_FALSE(jr_contrast_differs(row));
+    struct jr_diff_table_row *row = jr_diff_table_add(&contrast, "f");
+    CU_ASSERT_FALSE(jr_diff_table_differs(row));
     row->a.value = "8";
-    CU_ASSERT_TRUE(jr_contrast_differs(row));
+    CU_ASSERT_TRUE(jr_diff_table_differs(row));
     row->b.value = "8";
-    CU_ASSERT_FALSE(jr_contrast_differs(row));
-    jr_contrast_release(&contrast);
+    CU_ASSERT_FALSE(jr_diff_table_differs(row));
+    jr_diff_table_release(&contrast);
     CU_ASSERT_EQUAL(contrast.count, 0);
 }
 

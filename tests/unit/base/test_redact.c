@@ -23,7 +23,7 @@ static void hides_from_where_it_is_told(void)
             jr_buf_str(&out, "hunter2 ");
             size_t from = out.len;
             jr_buf_str(&out, vectors[i].text);
-            jr_hide(&out, from, values, json != 0);
+            jr_redact(&out, from, values, json != 0);
             CU_ASSERT_EQUAL(strncmp(out.data, "hunter2 ", from), 0);
             JR_ASSERT_TEXT(out.data + from,
                            json ? vectors[i].json : vectors[i].plain);
@@ -34,7 +34,7 @@ static void nothing_to_hide(void)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_str(&out, "hunter2");
-    jr_hide(&out, 0, NULL, false);
+    jr_redact(&out, 0, NULL, false);
     JR_ASSERT_TEXT(out.data, "hunter2");
 }
 
@@ -45,7 +45,7 @@ static void keys_stay(void)
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_str(&out, "{\"local_rank\":0,\"argv\":[\"local_rank\",\"x "
                      "local_rank\"]}");
-    jr_hide(&out, 0, values, true);
+    jr_redact(&out, 0, values, true);
     JR_ASSERT_TEXT(out.data, "{\"local_rank\":0,\"argv\":[\"<redacted>\",\"x "
                              "<redacted>\"]}");
 }
@@ -56,7 +56,7 @@ static void refers(void)
     char *const names[] = {(char *)"A_TOKEN", (char *)"B", NULL};
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_str(&out, "hunter2 [hunter2, \"other\"]");
-    jr_hide_refer(&out, 1, values, names);
+    jr_redact_refer(&out, 1, values, names);
     JR_ASSERT_TEXT(out.data, "hunter2 [${env:A_TOKEN}, \"${env:B}\"]");
 }
 
@@ -65,10 +65,10 @@ static void copies(void)
     struct jr_arena arena = JR_ARENA_INIT;
     char *const values[] = {(char *)"hunter2-long", (char *)"hunter2", NULL};
     const char *plain = "nothing here";
-    CU_ASSERT_PTR_EQUAL(jr_hide_copy(&arena, plain, values), plain);
-    CU_ASSERT_PTR_EQUAL(jr_hide_copy(&arena, plain, NULL), plain);
-    CU_ASSERT_PTR_NULL(jr_hide_copy(&arena, NULL, values));
-    JR_ASSERT_TEXT(jr_hide_copy(&arena, "xhunter2-longhunter2", values),
+    CU_ASSERT_PTR_EQUAL(jr_redact_copy(&arena, plain, values), plain);
+    CU_ASSERT_PTR_EQUAL(jr_redact_copy(&arena, plain, NULL), plain);
+    CU_ASSERT_PTR_NULL(jr_redact_copy(&arena, NULL, values));
+    JR_ASSERT_TEXT(jr_redact_copy(&arena, "xhunter2-longhunter2", values),
                    "x<redacted><redacted>");
     jr_arena_release(&arena);
 }
@@ -87,10 +87,10 @@ static void what_is_telling(void)
         {"key/value", true},      {"passw0rd", true},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        CU_ASSERT_EQUAL(jr_hide_is_telling(vectors[i].value, 8),
+        CU_ASSERT_EQUAL(jr_redact_wanted(vectors[i].value, 8),
                         vectors[i].telling);
-    CU_ASSERT_FALSE(jr_hide_is_telling("false", 4));
-    CU_ASSERT_FALSE(jr_hide_is_telling("TRUE", 4));
+    CU_ASSERT_FALSE(jr_redact_wanted("false", 4));
+    CU_ASSERT_FALSE(jr_redact_wanted("TRUE", 4));
 }
 
 JR_UNIT_MAIN("hide", CASE(hides_from_where_it_is_told), CASE(nothing_to_hide),

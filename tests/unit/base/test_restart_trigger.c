@@ -49,11 +49,11 @@ static void refuses(void)
     };
     struct jr_arena arena = JR_ARENA_INIT;
     for (size_t i = 0; i < COUNT(bad); i++) {
-        struct jr_trigger trigger;
-        struct jr_trigger_fault fault = {0};
+        struct jr_restart_trigger trigger;
+        struct jr_restart_trigger_fault fault = {0};
         const char *text = bad[i].text;
         char part[64] = "";
-        CU_ASSERT_FALSE(jr_trigger_parse(&trigger, &arena, text, &fault));
+        CU_ASSERT_FALSE(jr_restart_trigger_parse(&trigger, &arena, text, &fault));
         CU_ASSERT_FATAL(fault.from <= fault.to && fault.to <= strlen(text));
         (void)memcpy(part, text + fault.from, fault.to - fault.from);
         CU_ASSERT_STRING_EQUAL(part, bad[i].part);
@@ -85,12 +85,12 @@ static void has_one_normal_form(void)
     };
     struct jr_arena arena = JR_ARENA_INIT;
     for (size_t i = 0; i < COUNT(good); i++) {
-        struct jr_trigger trigger;
-        struct jr_trigger_fault fault;
+        struct jr_restart_trigger trigger;
+        struct jr_restart_trigger_fault fault;
         struct jr_buf text = JR_BUF_INIT;
         CU_ASSERT_TRUE_FATAL(
-            jr_trigger_parse(&trigger, &arena, good[i][0], &fault));
-        jr_trigger_print(&text, &trigger);
+            jr_restart_trigger_parse(&trigger, &arena, good[i][0], &fault));
+        jr_restart_trigger_print(&text, &trigger);
         CU_ASSERT_STRING_EQUAL(text.data, good[i][1]);
         jr_buf_release(&text);
     }
@@ -100,27 +100,27 @@ static void has_one_normal_form(void)
 static void takes_codes_and_signals(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_trigger trigger;
-    struct jr_trigger_fault fault;
-    CU_ASSERT_TRUE(jr_trigger_parse(&trigger, &arena, "exit", &fault));
-    CU_ASSERT_TRUE(jr_trigger_takes_code(&trigger, 1));
-    CU_ASSERT_TRUE(jr_trigger_takes_code(&trigger, 255));
-    CU_ASSERT_FALSE(jr_trigger_takes_code(&trigger, 0));
-    CU_ASSERT_FALSE(jr_trigger_takes_signal(&trigger, SIGSEGV));
-    CU_ASSERT_TRUE(jr_trigger_parse(&trigger, &arena, "exit:2,75", &fault));
-    CU_ASSERT_TRUE(jr_trigger_takes_code(&trigger, 75));
-    CU_ASSERT_FALSE(jr_trigger_takes_code(&trigger, 3));
-    CU_ASSERT_TRUE(jr_trigger_parse(&trigger, &arena, "signal", &fault));
-    CU_ASSERT_TRUE(jr_trigger_takes_signal(&trigger, SIGKILL));
-    CU_ASSERT_FALSE(jr_trigger_takes_signal(&trigger, 0));
-    CU_ASSERT_FALSE(jr_trigger_takes_code(&trigger, 9));
-    CU_ASSERT_TRUE(jr_trigger_parse(&trigger, &arena, "signal:SEGV", &fault));
-    CU_ASSERT_TRUE(jr_trigger_takes_signal(&trigger, SIGSEGV));
-    CU_ASSERT_FALSE(jr_trigger_takes_signal(&trigger, SIGBUS));
-    CU_ASSERT_FALSE(jr_trigger_takes_signal(&trigger, 65));
-    CU_ASSERT_TRUE(jr_trigger_parse(&trigger, &arena, "oom", &fault));
-    CU_ASSERT_FALSE(jr_trigger_takes_signal(&trigger, SIGKILL));
-    CU_ASSERT_EQUAL(trigger.kind, JR_TRIGGER_OOM);
+    struct jr_restart_trigger trigger;
+    struct jr_restart_trigger_fault fault;
+    CU_ASSERT_TRUE(jr_restart_trigger_parse(&trigger, &arena, "exit", &fault));
+    CU_ASSERT_TRUE(jr_restart_trigger_takes_code(&trigger, 1));
+    CU_ASSERT_TRUE(jr_restart_trigger_takes_code(&trigger, 255));
+    CU_ASSERT_FALSE(jr_restart_trigger_takes_code(&trigger, 0));
+    CU_ASSERT_FALSE(jr_restart_trigger_takes_signal(&trigger, SIGSEGV));
+    CU_ASSERT_TRUE(jr_restart_trigger_parse(&trigger, &arena, "exit:2,75", &fault));
+    CU_ASSERT_TRUE(jr_restart_trigger_takes_code(&trigger, 75));
+    CU_ASSERT_FALSE(jr_restart_trigger_takes_code(&trigger, 3));
+    CU_ASSERT_TRUE(jr_restart_trigger_parse(&trigger, &arena, "signal", &fault));
+    CU_ASSERT_TRUE(jr_restart_trigger_takes_signal(&trigger, SIGKILL));
+    CU_ASSERT_FALSE(jr_restart_trigger_takes_signal(&trigger, 0));
+    CU_ASSERT_FALSE(jr_restart_trigger_takes_code(&trigger, 9));
+    CU_ASSERT_TRUE(jr_restart_trigger_parse(&trigger, &arena, "signal:SEGV", &fault));
+    CU_ASSERT_TRUE(jr_restart_trigger_takes_signal(&trigger, SIGSEGV));
+    CU_ASSERT_FALSE(jr_restart_trigger_takes_signal(&trigger, SIGBUS));
+    CU_ASSERT_FALSE(jr_restart_trigger_takes_signal(&trigger, 65));
+    CU_ASSERT_TRUE(jr_restart_trigger_parse(&trigger, &arena, "oom", &fault));
+    CU_ASSERT_FALSE(jr_restart_trigger_takes_signal(&trigger, SIGKILL));
+    CU_ASSERT_EQUAL(trigger.kind, JR_RESTART_TRIGGER_OOM);
     jr_arena_release(&arena);
 }
 

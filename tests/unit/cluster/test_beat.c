@@ -16,8 +16,8 @@ struct side {
     struct jr_rank_outcome ranks[NODES];
     uint32_t first[NODES + 1];
     struct jr_node_side nodes[NODES];
-    struct jr_head_run run;
-    struct jr_head head;
+    struct jr_controller_run run;
+    struct jr_controller head;
 };
 
 static void begin(struct side *side, enum jr_on_failure on_failure)
@@ -27,17 +27,17 @@ static void begin(struct side *side, enum jr_on_failure on_failure)
     side->policy.on_failure = on_failure;
     side->plan = (struct jr_plan){.policy = &side->policy, .nodes = NODES};
     side->outcome = (struct jr_outcome){.count = NODES, .ranks = side->ranks};
-    side->run = (struct jr_head_run){.head = &side->head,
+    side->run = (struct jr_controller_run){.head = &side->head,
                                      .plan = &side->plan,
                                      .outcome = &side->outcome,
                                      .events = {.fd = -1},
                                      .first = side->first};
-    side->head = (struct jr_head){.options.nodes = NODES,
+    side->head = (struct jr_controller){.options.nodes = NODES,
                                   .in = {.fd = -1},
                                   .nodes = side->nodes,
                                   .run = &side->run};
-    jr_head_screen(&side->head, -1, -1);
-    jr_beat_begin(&side->head);
+    jr_controller_screen(&side->head, -1, -1);
+    jr_heartbeat_begin(&side->head);
     for (uint32_t i = 0; i < NODES; i++) {
         side->nodes[i].host = hosts[i];
         side->nodes[i].state = JR_NODE_RUNS;
@@ -47,7 +47,7 @@ static void begin(struct side *side, enum jr_on_failure on_failure)
 
 static void end(struct side *side)
 {
-    jr_screen_close(&side->head.screen);
+    jr_console_writer_close(&side->head.screen);
     jr_buf_release(&side->head.outbox);
     jr_buf_release(&side->run.events.lines);
 }
@@ -57,10 +57,10 @@ static void turn(struct side *side, unsigned turns, unsigned heard)
 {
     while (turns-- > 0) {
         side->head.beat.at = 0;
-        jr_beat_due(&side->head);
+        jr_heartbeat_due(&side->head);
         for (uint32_t i = 0; i < NODES; i++)
             if ((heard >> i & 1) != 0)
-                jr_beat_heard(&side->head, i);
+                jr_heartbeat_heard(&side->head, i);
     }
 }
 
@@ -120,7 +120,7 @@ static void waits_longer_for_one_that_has_not_begun(void)
     struct side side;
     begin(&side, JR_ON_FAILURE_STOP);
     side.nodes[2].begun = false;
-    turn(&side, JR_BEATS * JR_BEAT_PATIENCE - 1, 3);
+    turn(&side, JR_BEATS * JR_HEARTBEAT_PATIENCE - 1, 3);
     CU_ASSERT_EQUAL(lost(&side), 0);
     turn(&side, 1, 3);
     CU_ASSERT_EQUAL(lost(&side), 4);
@@ -132,12 +132,12 @@ static void waits_longer_for_one_that_has_not_begun(void)
 static void has_begun_once_it_says_more(void)
 {
     struct side side;
-    json_t *word = jr_frame_word(2, "begun");
+    json_t *word = jr_message_word(2, "begun");
     begin(&side, JR_ON_FAILURE_STOP);
-    jr_beat_begin(&side.head);
+    jr_heartbeat_begin(&side.head);
     turn(&side, 1, 7);
     CU_ASSERT_FALSE(side.nodes[2].begun);
-    jr_head_hear(&side.head, word);
+    jr_controller_receive(&side.head, word);
     CU_ASSERT_FALSE(side.nodes[2].begun);
     turn(&side, JR_BEATS, 3);
     CU_ASSERT_EQUAL(lost(&side), 0);
@@ -227,21 +227,21 @@ static void gives_up_the_head(void)
                              .beats = true};
     for (int i = 0; i < JR_AGENT_ENDS; i++)
         agent.sources[i].watch.fd = -1;
-    jr_beat_listen(&agent);
+    jr_heartbeat_listen(&agent);
     CU_ASSERT_NOT_EQUAL(agent.turn.at, 0);
     for (unsigned i = 1; i < JR_BEATS; i++)
-        jr_beat_unheard(&agent);
-    jr_beat_listen(&agent);
+        jr_heartbeat_unheard(&agent);
+    jr_heartbeat_listen(&agent);
     for (unsigned i = 1; i < JR_BEATS; i++)
-        jr_beat_unheard(&agent);
+        jr_heartbeat_unheard(&agent);
     CU_ASSERT_FALSE(agent.forsaken);
     agent.away = true;
     for (unsigned i = 0; i < 100; i++)
-        jr_beat_unheard(&agent);
+        jr_heartbeat_unheard(&agent);
     CU_ASSERT_FALSE(agent.forsaken);
     agent.away = false;
     CU_ASSERT_NOT_EQUAL(agent.turn.at, 0);
-    jr_beat_unheard(&agent);
+    jr_heartbeat_unheard(&agent);
     CU_ASSERT_TRUE(agent.forsaken && agent.leaving);
     CU_ASSERT_EQUAL(agent.turn.at, 0);
 }
@@ -249,10 +249,10 @@ static void gives_up_the_head(void)
 static void does_not_count_where_nothing_runs(void)
 {
     struct jr_agent agent = {.beats = true};
-    jr_beat_listen(&agent);
+    jr_heartbeat_listen(&agent);
     CU_ASSERT_EQUAL(agent.turn.at, 0);
     for (unsigned i = 0; i < 2 * JR_BEATS; i++)
-        jr_beat_unheard(&agent);
+        jr_heartbeat_unheard(&agent);
     CU_ASSERT_FALSE(agent.forsaken);
 }
 
@@ -267,16 +267,16 @@ static void lives_without_being_asked(void)
         .loop = {.epoll_fd = -1}, .out = {.fd = ends[1]}, .node = 3, .pid = 1};
     for (int i = 0; i < JR_AGENT_ENDS; i++)
         agent.sources[i].watch.fd = -1;
-    jr_beat_listen(&agent);
+    jr_heartbeat_listen(&agent);
     uint64_t at = agent.turn.at;
     CU_ASSERT_NOT_EQUAL(at, 0);
-    jr_beat_listen(&agent); /* a word puts nothing off */
+    jr_heartbeat_listen(&agent); /* a word puts nothing off */
     CU_ASSERT_EQUAL(agent.turn.at, at);
-    jr_beat_unheard(&agent);
+    jr_heartbeat_unheard(&agent);
     CU_ASSERT_TRUE(read(ends[0], said, sizeof said - 1) > 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(said, "\"beat\""));
     for (unsigned i = 0; i < 10 * JR_BEATS; i++)
-        jr_beat_unheard(&agent);
+        jr_heartbeat_unheard(&agent);
     CU_ASSERT_FALSE(agent.forsaken);
     CU_ASSERT_TRUE(agent.turn.at > at);
     jr_buf_release(&agent.outbox);

@@ -20,7 +20,7 @@ static void refuses_what_is_no_frame(void)
         "{\"n\":1,\"t\":\"hel",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        CU_ASSERT_PTR_NULL(jr_frame_read(lines[i], strlen(lines[i])));
+        CU_ASSERT_PTR_NULL(jr_message_read(lines[i], strlen(lines[i])));
 }
 
 static void refuses_what_is_no_base64(void)
@@ -38,9 +38,9 @@ static void refuses_what_is_no_base64(void)
     };
     for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
         struct jr_buf bytes JR_BUF_CLEANUP = JR_BUF_INIT;
-        json_t *frame = jr_frame_read(frames[i], strlen(frames[i]));
+        json_t *frame = jr_message_read(frames[i], strlen(frames[i]));
         CU_ASSERT_PTR_NOT_NULL_FATAL(frame);
-        CU_ASSERT_FALSE(jr_frame_take(&bytes, frame));
+        CU_ASSERT_FALSE(jr_message_take(&bytes, frame));
         json_decref(frame);
     }
 }
@@ -53,16 +53,16 @@ static void carry(const char *bytes, size_t len)
     struct jr_inlet inlet = {0};
     const char *line;
     size_t line_len, frames = 0;
-    jr_frame_bytes(&sent, 1048575, JR_FLOW_OUTCOME, bytes, len);
+    jr_message_bytes(&sent, 1048575, JR_FLOW_OUTCOME, bytes, len);
     jr_inlet_add(&inlet, sent.len == 0 ? "" : sent.data, sent.len);
     while ((line = jr_inlet_line(&inlet, &line_len)) != NULL) {
-        json_t *frame = jr_frame_read(line, line_len);
-        CU_ASSERT_TRUE(line_len + 1 <= JR_FRAME_MOST);
-        CU_ASSERT_TRUE(jr_frame_take(&got, frame));
+        json_t *frame = jr_message_read(line, line_len);
+        CU_ASSERT_TRUE(line_len + 1 <= JR_MESSAGE_MOST);
+        CU_ASSERT_TRUE(jr_message_take(&got, frame));
         json_decref(frame);
         frames++;
     }
-    CU_ASSERT_EQUAL(frames, (len + JR_FRAME_RAW - 1) / JR_FRAME_RAW);
+    CU_ASSERT_EQUAL(frames, (len + JR_MESSAGE_RAW - 1) / JR_MESSAGE_RAW);
     CU_ASSERT_EQUAL(got.len, len);
     CU_ASSERT_TRUE(len == 0 || memcmp(got.data, bytes, len) == 0);
     jr_inlet_release(&inlet);
@@ -75,9 +75,9 @@ static void carries_any_bytes(void)
         bytes[i] = (char)(i * 131 + i / 256);
     for (size_t len = 0; len < 10; len++)
         carry(bytes, len);
-    carry(bytes, JR_FRAME_RAW - 1);
-    carry(bytes, JR_FRAME_RAW);
-    carry(bytes, JR_FRAME_RAW + 1);
+    carry(bytes, JR_MESSAGE_RAW - 1);
+    carry(bytes, JR_MESSAGE_RAW);
+    carry(bytes, JR_MESSAGE_RAW + 1);
     carry(bytes, sizeof bytes);
 }
 

@@ -23,7 +23,7 @@ static void refuses_what_is_none(void)
         struct jr_rank_outcome ranks[3] = {{0}};
         struct jr_outcome outcome = {.ranks = ranks};
         struct jr_error err = {0};
-        CU_ASSERT_EQUAL(jr_tally_read(&outcome, 2, texts[i], strlen(texts[i]),
+        CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 2, texts[i], strlen(texts[i]),
                                       &err),
                         -1);
         CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
@@ -35,8 +35,8 @@ static void says_why_there_is_none(void)
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_outcome outcome = {0};
     struct jr_error why = {.text = "no more \"processes\""}, err = {0};
-    jr_tally_refuse(&text, &why);
-    CU_ASSERT_EQUAL(jr_tally_read(&outcome, 2, text.data, text.len, &err), -1);
+    jr_outcome_message_refuse(&text, &why);
+    CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 2, text.data, text.len, &err), -1);
     JR_ASSERT_TEXT(err.text, "no more \"processes\"");
 }
 
@@ -62,13 +62,13 @@ static void carries_all_of_it(void)
         .left_pids = {12, 13}, .start_text = "why", .count = 2, .ranks = ranks};
     struct jr_outcome got = {.ranks = got_ranks};
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_tally_add(&text, &outcome);
-    CU_ASSERT_EQUAL_FATAL(jr_tally_read(&got, 2, text.data, text.len, NULL), 0);
+    jr_outcome_message_add(&text, &outcome);
+    CU_ASSERT_EQUAL_FATAL(jr_outcome_message_read(&got, 2, text.data, text.len, NULL), 0);
     CU_ASSERT_EQUAL(got.count, 2);
     CU_ASSERT_EQUAL(got.left_pids[1], 13);
     JR_ASSERT_TEXT(got.start_text, "why");
     struct jr_buf again JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_tally_add(&again, &got);
+    jr_outcome_message_add(&again, &got);
     JR_ASSERT_TEXT(again.data, text.data);
     CU_ASSERT_EQUAL(got.ranks[0].ended_ns, 1ULL << 62);
     CU_ASSERT_EQUAL(got.ranks[1].stage, JR_STAGE_EXEC);
@@ -85,7 +85,7 @@ static void is_short_for_most(void)
         .cpu_ns = 99999999999999};
     struct jr_outcome outcome = {.count = 1, .ranks = &rank};
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_tally_add(&text, &outcome);
+    jr_outcome_message_add(&text, &outcome);
     CU_ASSERT_TRUE(text.len < 220);
 }
 

@@ -8,15 +8,15 @@ static char set[] = "SET=x y", token[] = "HF_TOKEN=hunter2", dollar[] = "D=$",
 static char *environment[] = {set, token, dollar, empty, ref, bad, NULL};
 static char *secrets[] = {secrets_glob};
 
-static const struct jr_fill plain = {.shapes = &toy,
+static const struct jr_interpolate plain = {.shapes = &toy,
                                      .environ = environment,
                                      .secrets = secrets,
                                      .secrets_count = 1};
 
-static struct loaded fill(const char *text, const struct jr_fill *how)
+static struct loaded fill(const char *text, const struct jr_interpolate *how)
 {
     struct loaded got = toy_load(text);
-    jr_fill_in(&got.doc, how, &got.diags);
+    jr_interpolate_in(&got.doc, how, &got.diags);
     return got;
 }
 
@@ -137,7 +137,7 @@ static void guesses(void)
         "vars: {v: \"???\"}\nd: ${vars.v}\nenv: {E: \"???\"}\ne: ${env.E}\n"
         "f: ${env:HF_TOKEN}\n";
     static char *const allowed[] = {(char *)"HF_*", NULL};
-    struct jr_fill how = plain;
+    struct jr_interpolate how = plain;
     how.guess = true;
     how.allow = allowed;
     struct loaded got = fill(text, &how);
@@ -199,7 +199,7 @@ static void undoes(void)
         toy_found(&got.diags, "");
         struct jr_arena arena = JR_ARENA_INIT;
         struct jr_node *copy = jr_node_copy(&arena, got.doc.root);
-        jr_fill_undo(&arena, &toy, copy);
+        jr_interpolate_undo(&arena, &toy, copy);
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_doc_emit(&text, copy);
         JR_ASSERT_TEXT(text.data, vectors[i].source);

@@ -8,12 +8,12 @@
 static void check_parts(const char *text, const char *expected)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
-    struct jr_dollars part;
-    for (size_t at = 0; jr_dollars_next(text, strlen(text), &at, &part);) {
-        bool literal = part.kind == JR_DOLLARS_TEXT;
+    struct jr_interpolation part;
+    for (size_t at = 0; jr_interpolation_next(text, strlen(text), &at, &part);) {
+        bool literal = part.kind == JR_INTERPOLATION_TEXT;
         jr_buf_str(&out, literal ? "" : "<");
         jr_buf_add(&out, text + part.start, part.end - part.start);
-        jr_buf_str(&out, part.kind == JR_DOLLARS_REFERENCE ? ">" : "");
+        jr_buf_str(&out, part.kind == JR_INTERPOLATION_REFERENCE ? ">" : "");
     }
     JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, expected);
 }
@@ -61,19 +61,19 @@ static void escapes(void)
         text[len] = '\0';
         cut = (seed >> 8) % len;
         struct jr_buf escaped = JR_BUF_INIT, twice = JR_BUF_INIT;
-        jr_dollars_escape(&escaped, text, cut);
-        jr_dollars_escape(&escaped, text + cut, len - cut);
-        jr_dollars_refer(&escaped, "${x}", 4);
-        jr_dollars_append(&twice, escaped.data, escaped.len);
+        jr_interpolation_escape(&escaped, text, cut);
+        jr_interpolation_escape(&escaped, text + cut, len - cut);
+        jr_interpolation_refer(&escaped, "${x}", 4);
+        jr_interpolation_append(&twice, escaped.data, escaped.len);
         JR_ASSERT_TEXT(twice.data, escaped.data);
         struct jr_buf back = JR_BUF_INIT;
-        struct jr_dollars part = {0};
+        struct jr_interpolation part = {0};
         for (size_t at = 0;
-             jr_dollars_next(escaped.data, escaped.len, &at, &part);)
-            if (part.kind == JR_DOLLARS_TEXT)
+             jr_interpolation_next(escaped.data, escaped.len, &at, &part);)
+            if (part.kind == JR_INTERPOLATION_TEXT)
                 jr_buf_add(&back, escaped.data + part.start,
                            part.end - part.start);
-        CU_ASSERT_EQUAL(part.kind, JR_DOLLARS_REFERENCE);
+        CU_ASSERT_EQUAL(part.kind, JR_INTERPOLATION_REFERENCE);
         CU_ASSERT_EQUAL(part.end - part.start, 4);
         JR_ASSERT_TEXT(back.data == NULL ? "" : back.data, text);
         jr_buf_release(&escaped);

@@ -31,7 +31,7 @@ static void write_file(const char *name, const char *text)
 
 static void check(const struct vector *vector)
 {
-    struct jr_probe probe = {.root = root};
+    struct jr_host_reader probe = {.root = root};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     write_file("cgroup", vector->groups);
     write_file("mountinfo", vector->mounts);

@@ -22,15 +22,15 @@
 
 struct vector {
     const char *limits, *mounts, *fabric, *variable;
-    struct jr_hw hw;
+    struct jr_host hw;
     const char *expected; /* parts of the messages, in order */
 };
 
-static const struct jr_hw_device two[] = {
+static const struct jr_host_device two[] = {
     {.kind = JR_DEVICE_CUDA, .visible = true},
     {.kind = JR_DEVICE_ROCM, .visible = true},
 };
-static const struct jr_hw_problem broken[] = {
+static const struct jr_host_problem broken[] = {
     {JR_DEVICE_CUDA, "no GPU", "see dmesg"}};
 
 #define PORTS .port_low = 32768, .port_high = 60999
@@ -52,10 +52,10 @@ static const struct vector vectors[] = {
      {PORTS, .cpus = {.usable = 8, .quota = 2.5, .quota_from = "cpu.max"}},
      "8 CPUs|only 2.5|cpu.max"},
     {NULL, NULL, NULL, NULL,
-     {PORTS, .devices = (struct jr_hw_device *)two, .devices_count = 2},
+     {PORTS, .devices = (struct jr_host_device *)two, .devices_count = 2},
      "more than one vendor"},
     {NULL, NULL, NULL, NULL,
-     {PORTS, .problems = (struct jr_hw_problem *)broken, .problems_count = 1},
+     {PORTS, .problems = (struct jr_host_problem *)broken, .problems_count = 1},
      "no GPU"},
     {NULL, NULL, NULL, NULL,
      {PORTS, .scheduler = {.name = "Slurm", .problem = "torn list"}},
@@ -70,7 +70,7 @@ static const struct vector vectors[] = {
      {PORTS, .cpus = {.usable = 8, .quota = 8}}, ""},
     {NULL, NULL, NULL, "JOBRUN_RANK_DIR=/r", {PORTS}, ""},
     {NULL, NULL, NULL, NULL,
-     {PORTS, .devices = (struct jr_hw_device *)two, .devices_count = 1}, ""},
+     {PORTS, .devices = (struct jr_host_device *)two, .devices_count = 1}, ""},
 };
 
 static char root[] = "/tmp/jr_health_XXXXXX";
@@ -106,13 +106,13 @@ static void check(const struct vector *vector)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct jr_hw_finding *findings;
+    struct jr_host_finding *findings;
     char *envp[] = {jr_arena_strdup(&arena, vector->variable), NULL};
     put("/proc/self/limits", vector->limits);
     put("/proc/self/mountinfo", vector->mounts);
     put("/sys/class/infiniband/mlx5_0", vector->fabric);
     uint32_t count =
-        jr_hw_examine(&findings, &arena, &vector->hw, root, envp);
+        jr_host_examine(&findings, &arena, &vector->hw, root, envp);
     for (uint32_t i = 0; i < count; i++)
         jr_buf_printf(&text, "%s\n", findings[i].message);
     const char *got = text.len == 0 ? "" : text.data;
@@ -147,11 +147,11 @@ static void what_is_wrong_is_told_and_nothing_else(void)
 static void facts_alone_are_examined_without_files(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_hw_finding *findings;
+    struct jr_host_finding *findings;
     char rank[] = "RANK=1";
     char *envp[] = {rank, NULL};
-    const struct jr_hw hw = {.port_low = 32768};
-    CU_ASSERT_EQUAL(jr_hw_examine(&findings, &arena, &hw, NULL, envp), 0);
+    const struct jr_host hw = {.port_low = 32768};
+    CU_ASSERT_EQUAL(jr_host_examine(&findings, &arena, &hw, NULL, envp), 0);
     jr_arena_release(&arena);
 }
 

@@ -40,7 +40,7 @@ static char **environment(struct jr_arena *arena, const char *machine)
 }
 
 static void emit(struct jr_arena *arena, const char **ret,
-                 const struct jr_hw *hw)
+                 const struct jr_host *hw)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     jr_profile_emit(&text, hw);
@@ -63,16 +63,16 @@ static void check(const char *machine)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_hw probed = {0}, loaded = {0};
+    struct jr_host probed = {0}, loaded = {0};
     const char *before, *after;
     char path[512];
     int failures = (int)CU_get_number_of_failures();
     const char *expected;
     (void)snprintf(path, sizeof path, MACHINES "/%s", machine);
     CU_ASSERT_EQUAL(
-        jr_hw_probe(&probed, &arena, path, environment(&arena, machine), NULL),
+        jr_host_probe(&probed, &arena, path, environment(&arena, machine), NULL),
         0);
-    jr_hw_probe_more(&probed, &arena, path);
+    jr_host_probe_more(&probed, &arena, path);
     emit(&arena, &before, &probed);
     if (getenv("UPDATE") != NULL)
         write_expected(machine, before);

@@ -47,15 +47,15 @@ static void check(const struct vector *vector)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct jr_hw hw = {0};
+    struct jr_host hw = {0};
     char *envp[] = {jr_arena_printf(&arena, JR_CUDA_VISIBLE "=%s",
                                     vector->value),
                     NULL};
     link_to("libnvidia-ml.so.1", vector->library);
-    CU_ASSERT_EQUAL(jr_hw_probe(&hw, &arena, root, envp, NULL), 0);
+    CU_ASSERT_EQUAL(jr_host_probe(&hw, &arena, root, envp, NULL), 0);
     bool hidden = false;
     for (uint32_t i = 0; i < hw.devices_count; i++) {
-        const struct jr_hw_device *device = &hw.devices[i];
+        const struct jr_host_device *device = &hw.devices[i];
         if (!device->visible && !hidden)
             jr_buf_char(&text, '/');
         hidden = !device->visible;
@@ -72,14 +72,14 @@ static void check(const struct vector *vector)
     jr_arena_release(&arena);
 }
 
-static struct jr_hw probe(struct jr_arena *arena, const char *library,
+static struct jr_host probe(struct jr_arena *arena, const char *library,
                           const char *visible)
 {
-    struct jr_hw hw = {0};
+    struct jr_host hw = {0};
     char *envp[] = {jr_arena_printf(arena, JR_CUDA_VISIBLE "=%s", visible),
                     NULL};
     link_to("libnvidia-ml.so.1", library);
-    CU_ASSERT_EQUAL(jr_hw_probe(&hw, arena, root, visible ? envp : envp + 1,
+    CU_ASSERT_EQUAL(jr_host_probe(&hw, arena, root, visible ? envp : envp + 1,
                                 NULL),
                     0);
     return hw;
@@ -90,7 +90,7 @@ static void gpus_without_proc(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     make_root();
-    struct jr_hw hw = probe(&arena, FAKE_NVML, NULL);
+    struct jr_host hw = probe(&arena, FAKE_NVML, NULL);
     CU_ASSERT_EQUAL(hw.devices_count, 0); /* nothing of NVIDIA's is there */
     link_to("dev", MACHINE "/dev");
     link_to("sys", MACHINE "/sys");
@@ -134,9 +134,9 @@ static void gpus_without_proc(void)
 static void one_that_hangs_is_left_alone(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_hw hw = {0};
-    struct jr_probe probe = {.hw = &hw, .arena = &arena, .root = root};
-    struct jr_found found = {0};
+    struct jr_host hw = {0};
+    struct jr_host_reader probe = {.hw = &hw, .arena = &arena, .root = root};
+    struct jr_accel_list found = {0};
     make_root();
     link_to("libnvidia-ml.so.1", HANGING_NVML);
     JR_ASSERT_TEXT(jr_nvml_read(&probe, &found, JR_NVML_GPUS, 200),
@@ -157,16 +157,16 @@ static void completes_gpus_for_people(void)
     make_root();
     link_to("proc", MACHINE "/proc");
     link_to("dev", MACHINE "/dev");
-    struct jr_hw hw = probe(&arena, FAKE_NVML, NULL);
+    struct jr_host hw = probe(&arena, FAKE_NVML, NULL);
     CU_ASSERT_EQUAL_FATAL(hw.devices_count, 4);
     CU_ASSERT_EQUAL(hw.devices[0].memory, 0);
-    jr_hw_probe_more(&hw, &arena, root);
+    jr_host_probe_more(&hw, &arena, root);
     JR_ASSERT_TEXT(hw.devices[0].bus, "0000:01:00.0"); /* the library's second */
     CU_ASSERT_EQUAL(hw.devices[0].memory, 40ull << 30);
     CU_ASSERT_EQUAL(hw.devices[1].memory, 0);
     link_to("libnvidia-ml.so.1", CRASHING_NVML);
     hw.devices[0].memory = 0;
-    jr_hw_probe_more(&hw, &arena, root);
+    jr_host_probe_more(&hw, &arena, root);
     CU_ASSERT_EQUAL(hw.devices[0].memory, 0);
     link_to("proc", NULL);
     link_to("dev", NULL);

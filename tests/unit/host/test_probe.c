@@ -27,11 +27,11 @@ static void fields_of_a_text(void)
         {"A: 1\nKey: \t two words \t\r\nB: 3", "Key", "two words"},
         {"A: 1\nKey:x", "Key", "x"},
     };
-    struct jr_probe probe = {.root = ""};
-    CU_ASSERT_PTR_NULL(jr_probe_field(&probe, NULL, "Key"));
+    struct jr_host_reader probe = {.root = ""};
+    CU_ASSERT_PTR_NULL(jr_host_reader_field(&probe, NULL, "Key"));
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         const char *value =
-            jr_probe_field(&probe, vectors[i].text, vectors[i].key);
+            jr_host_reader_field(&probe, vectors[i].text, vectors[i].key);
         if (vectors[i].expected == NULL)
             CU_ASSERT_PTR_NULL(value)
         else
@@ -47,8 +47,8 @@ static void survives_without_memory(void)
     for (size_t limit = 16; got != 0 && limit < 1 << 16; limit += 16) {
         struct jr_arena arena = {.limit = limit};
         struct jr_error err = {0};
-        struct jr_hw hw = {.nodes = 7};
-        got = jr_hw_probe(&hw, &arena, MACHINES "h100x8", no_env, &err);
+        struct jr_host hw = {.nodes = 7};
+        got = jr_host_probe(&hw, &arena, MACHINES "h100x8", no_env, &err);
         if (got != 0) {
             CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
             CU_ASSERT_EQUAL(hw.nodes, 7);
@@ -61,14 +61,14 @@ static void survives_without_memory(void)
 static void a_folder_that_is_not_there_has_no_facts(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_hw hw;
-    CU_ASSERT_EQUAL(jr_hw_probe(&hw, &arena, MACHINES "nowhere", no_env, NULL),
+    struct jr_host hw;
+    CU_ASSERT_EQUAL(jr_host_probe(&hw, &arena, MACHINES "nowhere", no_env, NULL),
                     0);
     CU_ASSERT_EQUAL(hw.cpus.usable, 0);
     CU_ASSERT_EQUAL(hw.memory, 0);
     CU_ASSERT_EQUAL(hw.devices_count, 0);
     CU_ASSERT_EQUAL(hw.problems_count, 0);
-    CU_ASSERT_EQUAL(hw.port_low, JR_HW_PORT_LOW);
+    CU_ASSERT_EQUAL(hw.port_low, JR_HOST_PORT_LOW);
     CU_ASSERT_PTR_NULL(hw.hostname);
     CU_ASSERT_FALSE(hw.real);
     jr_arena_release(&arena);
@@ -79,10 +79,10 @@ static void this_machine(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_error err = {0};
-    struct jr_hw hw;
+    struct jr_host hw;
     char name[256] = "";
     cpu_set_t mask;
-    CU_ASSERT_EQUAL_FATAL(jr_hw_probe(&hw, &arena, "", no_env, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_host_probe(&hw, &arena, "", no_env, &err), 0);
     CU_ASSERT_TRUE(hw.real);
     JR_ASSERT_TEXT(hw.origin, "hardware");
     CU_ASSERT_EQUAL(gethostname(name, sizeof name - 1), 0);
@@ -101,7 +101,7 @@ static void this_machine(void)
 static void the_threads_own_affinity_counts(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_hw hw;
+    struct jr_host hw;
     cpu_set_t before, one;
     CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof before, &before), 0);
     unsigned cpu = 0;
@@ -110,7 +110,7 @@ static void the_threads_own_affinity_counts(void)
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
     CU_ASSERT_EQUAL_FATAL(sched_setaffinity(0, sizeof one, &one), 0);
-    CU_ASSERT_EQUAL(jr_hw_probe(&hw, &arena, "", no_env, NULL), 0);
+    CU_ASSERT_EQUAL(jr_host_probe(&hw, &arena, "", no_env, NULL), 0);
     CU_ASSERT_EQUAL(sched_setaffinity(0, sizeof before, &before), 0);
     char expected[16];
     (void)snprintf(expected, sizeof expected, "%u", cpu);
@@ -124,15 +124,15 @@ static void check_range(const char *root, const char *path, const char *range,
                         uint32_t low)
 {
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_hw hw;
+    struct jr_host hw;
     FILE *file = fopen(path, "w");
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     CU_ASSERT_TRUE(fputs(range, file) >= 0);
     CU_ASSERT_EQUAL(fclose(file), 0);
-    CU_ASSERT_EQUAL(jr_hw_probe(&hw, &arena, root, no_env, NULL), 0);
+    CU_ASSERT_EQUAL(jr_host_probe(&hw, &arena, root, no_env, NULL), 0);
     CU_ASSERT_EQUAL(hw.port_low, low);
     CU_ASSERT_EQUAL(hw.port_high,
-                    low == JR_HW_PORT_LOW ? JR_HW_PORT_HIGH : 65535);
+                    low == JR_HOST_PORT_LOW ? JR_HOST_PORT_HIGH : 65535);
     jr_arena_release(&arena);
 }
 
@@ -145,7 +145,7 @@ static void a_range_of_ports_that_is_none(void)
                                         "0 2000", "2000 1",  "1024 65536",
                                         "-1 20",  "1024 max"};
     enum { FOLDERS = sizeof folders / sizeof folders[0] };
-    char root[] = "/tmp/jr_probe_XXXXXX", path[128];
+    char root[] = "/tmp/jr_host_reader_XXXXXX", path[128];
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(root));
     for (size_t i = 0; i < FOLDERS; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", root, folders[i]);
@@ -154,7 +154,7 @@ static void a_range_of_ports_that_is_none(void)
     (void)snprintf(path, sizeof path, "%s/%s/ip_local_port_range", root,
                    folders[FOLDERS - 1]);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        check_range(root, path, wrong[i], JR_HW_PORT_LOW);
+        check_range(root, path, wrong[i], JR_HOST_PORT_LOW);
     check_range(root, path, "1\t65535\n", 1);
     CU_ASSERT_EQUAL(unlink(path), 0);
     for (size_t i = FOLDERS; i > 0; i--) {

@@ -5,7 +5,7 @@
 
 enum { GPUS = 4 };
 
-static const struct jr_hw_device gpus[GPUS] = {
+static const struct jr_host_device gpus[GPUS] = {
     {.uuid = "GPU-11aa-01"},
     {.uuid = "GPU-11bb-02"},
     {.uuid = NULL},
@@ -134,7 +134,7 @@ static void mig_is_told_apart(void)
 static void check_kind(enum jr_device kind, char *first, char *second,
                        const char *expected)
 {
-    static const struct jr_hw_device devices[GPUS] = {
+    static const struct jr_host_device devices[GPUS] = {
         {.index = 0, .uuid = "GPU-11aa"},
         {.index = 1, .uuid = "GPU-11bb"},
         {.index = 2},

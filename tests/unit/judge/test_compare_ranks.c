@@ -37,7 +37,7 @@ static void check(bool equal, const struct vector *vectors, size_t count,
         struct fake fake;
         start(&fake, equal, vectors[v].values);
         for (size_t i = 0; i < 4; i++) {
-            const struct jr_rank_report *rank = &fake.report.ranks[i];
+            const struct jr_rank_judgement *rank = &fake.report.ranks[i];
             const char *reason = vectors[v].reasons[i];
             if (reason == NULL) {
                 CU_ASSERT_PTR_NULL(rank->reason);

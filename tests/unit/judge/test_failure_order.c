@@ -82,7 +82,7 @@ static void check(const struct vector *vector)
     char states[FAKE_MOST + 1] = "";
     struct fake fake;
     fake_start(&fake, (uint32_t)vector->count);
-    fake.outcome.blur_ns = 2 * MS;
+    fake.outcome.clock_error_ns = 2 * MS;
     for (uint32_t i = 0; i < vector->count; i++)
         set_rank(&fake, i, &vector->ranks[i], order_of(vector, i));
     fake_judge(&fake);

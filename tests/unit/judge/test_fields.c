@@ -101,7 +101,7 @@ static void fields_hold_or_say_why(void)
         fake.policy.results.fields_count = 1;
         fake_write_rank(&fake, 0, "result.json", vectors[v].result);
         fake_judge(&fake);
-        const struct jr_rank_report *rank = &fake.report.ranks[0];
+        const struct jr_rank_judgement *rank = &fake.report.ranks[0];
         if (vectors[v].reason == NULL) {
             CU_ASSERT_EQUAL(rank->state, JR_RANK_SUCCEEDED);
         } else {

@@ -56,10 +56,10 @@ static void words(void)
         json_t *evidence =
             jr_json_parse(rows[i].evidence, strlen(rows[i].evidence), NULL);
         CU_ASSERT_PTR_NOT_NULL(evidence);
-        jr_doing_words(&out, evidence);
+        jr_thread_state_words(&out, evidence);
         JR_ASSERT_TEXT(out.data, rows[i].words);
         jr_buf_clear(&out);
-        jr_doing_stacks(&out, evidence); /* whatever it holds */
+        jr_thread_state_stacks(&out, evidence); /* whatever it holds */
         json_decref(evidence);
         jr_buf_release(&out);
     }

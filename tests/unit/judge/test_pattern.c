@@ -154,11 +154,11 @@ static void a_bad_pattern_is_an_error(void)
 {
     struct fake fake;
     struct jr_error err = {0};
-    struct jr_report report;
+    struct jr_judgement report;
     fake_start(&fake, 1);
     fake.policy.results.pattern = (char *)"(";
     CU_ASSERT_EQUAL(
-        jr_report_make(&report, &fake.plan, &fake.outcome, NULL, fake.fd, &err),
+        jr_judgement_make(&report, &fake.plan, &fake.outcome, NULL, fake.fd, &err),
         -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "results.pattern"));
     fake_end(&fake);

@@ -34,7 +34,7 @@ static unsigned opened_by_walking(const struct fake *fake)
     if (lose_openat2() != 0)
         return 1U << 31;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        if (jr_left_open(fake->fd, paths[i], NULL) >= 0)
+        if (jr_read_left_open(fake->fd, paths[i], NULL) >= 0)
             opened |= 1U << i;
     return opened;
 }
@@ -77,7 +77,7 @@ static void what_is_not_opened(void)
     (void)symlinkat("attempt_0", fake.fd, "folder");
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct jr_error err = {0};
-        int fd = jr_left_open(fake.fd, cases[c].path, &err);
+        int fd = jr_read_left_open(fake.fd, cases[c].path, &err);
         CU_ASSERT_EQUAL(fd, -1);
         CU_ASSERT_TRUE(err.text[0] != '\0');
         if (cases[c].sys != 0)
@@ -93,13 +93,13 @@ static void files_are_read_up_to_a_limit(void)
     struct jr_error err = {0};
     fake_start(&fake, 1);
     fake_write(&fake, "file", "12345");
-    CU_ASSERT_EQUAL(jr_left_read(&text, fake.fd, "file", 4, &err), -1);
-    CU_ASSERT_EQUAL(jr_left_read(&text, fake.fd, "file", 5, &err), 0);
+    CU_ASSERT_EQUAL(jr_read_left_read(&text, fake.fd, "file", 4, &err), -1);
+    CU_ASSERT_EQUAL(jr_read_left_read(&text, fake.fd, "file", 5, &err), 0);
     JR_ASSERT_TEXT(text.data, "12345");
     char path[128];
     (void)snprintf(path, sizeof path, "%s/link", fake.dir);
     (void)symlinkat("file", fake.fd, "link");
-    CU_ASSERT_EQUAL(jr_left_read(&text, fake.fd, path, 5, &err), -1);
+    CU_ASSERT_EQUAL(jr_read_left_read(&text, fake.fd, path, 5, &err), -1);
     CU_ASSERT_EQUAL(err.sys, ELOOP);
     jr_buf_release(&text);
     fake_end(&fake);
@@ -126,7 +126,7 @@ static void the_tail_is_the_last_lines(void)
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct jr_buf tail = JR_BUF_INIT;
         fake_write(&fake, "log", cases[c].text);
-        jr_left_tail(&tail, fake.fd, "log", cases[c].lines);
+        jr_read_left_tail(&tail, fake.fd, "log", cases[c].lines);
         JR_ASSERT_TEXT(tail.data == NULL ? "" : tail.data, cases[c].tail);
         jr_buf_release(&tail);
     }
@@ -144,15 +144,15 @@ static void the_tail_of_a_large_log_is_cut(void)
     text[SIZE] = '\0';
     fake_start(&fake, 1);
     fake_write(&fake, "log", text);
-    jr_left_tail(&tail, fake.fd, "log", 10);
+    jr_read_left_tail(&tail, fake.fd, "log", 10);
     CU_ASSERT_EQUAL(tail.len, 16 * 1024);
     jr_buf_clear(&tail);
     text[SIZE - 10] = '\n';
     fake_write(&fake, "log", text);
-    jr_left_tail(&tail, fake.fd, "log", 1);
+    jr_read_left_tail(&tail, fake.fd, "log", 1);
     JR_ASSERT_TEXT(tail.data, "xxxxxxxxx");
     jr_buf_clear(&tail);
-    jr_left_tail(&tail, fake.fd, "none", 1);
+    jr_read_left_tail(&tail, fake.fd, "none", 1);
     CU_ASSERT_EQUAL(tail.len, 0);
     jr_buf_release(&tail);
     free(text);

@@ -3,7 +3,7 @@
 static void expect(const struct fake *fake, uint32_t i,
                    enum jr_result_error error, const char *reason)
 {
-    const struct jr_rank_report *rank = &fake->report.ranks[i];
+    const struct jr_rank_judgement *rank = &fake->report.ranks[i];
     CU_ASSERT_EQUAL(rank->result_error, error);
     if (reason == NULL) {
         CU_ASSERT_PTR_NULL(rank->reason);

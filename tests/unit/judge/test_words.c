@@ -47,7 +47,7 @@ static void ends_in_words(void)
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         struct jr_buf out = JR_BUF_INIT;
-        jr_words_end(&out, &cases[c].rank);
+        jr_words_rank_end(&out, &cases[c].rank);
         JR_ASSERT_TEXT(out.data, cases[c].text);
         jr_buf_release(&out);
     }

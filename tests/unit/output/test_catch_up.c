@@ -14,11 +14,11 @@ struct fixture {
     char folder[64];
     struct jr_logfiles files;
     struct jr_loop loop;
-    struct jr_screen screen;
+    struct jr_console_writer screen;
     struct jr_policy policy;
     struct jr_plan_rank ranks[2];
     struct jr_plan plan;
-    struct jr_lines lines;
+    struct jr_line_writer lines;
     struct jr_catch_up all;
     struct jr_follower streams[2];
     struct jr_times times[2];
@@ -34,12 +34,12 @@ static void begin(struct fixture *fixture)
     fixture->files.dir_fd = open(fixture->folder, O_RDONLY | O_DIRECTORY);
     int out = openat(fixture->files.dir_fd, "out", O_CREAT | O_WRONLY, 0600);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&fixture->loop), 0);
-    jr_screen_open(&fixture->screen, &fixture->loop, out, -1);
+    jr_console_writer_open(&fixture->screen, &fixture->loop, out, -1);
     fixture->ranks[0].prefix = "[0] ";
     fixture->ranks[1].prefix = "[1] ";
     fixture->plan = (struct jr_plan){
         .policy = &fixture->policy, .ranks = fixture->ranks, .count = 2};
-    CU_ASSERT_EQUAL_FATAL(jr_lines_open(&fixture->lines, NULL, &fixture->screen,
+    CU_ASSERT_EQUAL_FATAL(jr_line_writer_open(&fixture->lines, NULL, &fixture->screen,
                                         &fixture->plan, false),
                           0);
     fixture->all = (struct jr_catch_up){.screen = &fixture->screen,
@@ -48,7 +48,7 @@ static void begin(struct fixture *fixture)
                                         .bytes = fixture->bytes};
     for (uint32_t i = 0; i < 2; i++)
         fixture->streams[i] = (struct jr_follower){
-            .feed = jr_lines_feed(&fixture->lines, i, &fixture->ranks[i], 0),
+            .feed = jr_line_writer_feed(&fixture->lines, i, &fixture->ranks[i], 0),
             .path = paths[i],
             .ended = true};
 }
@@ -87,8 +87,8 @@ static void check(struct fixture *fixture, const char *want)
     JR_ASSERT_TEXT(held, want);
     (void)close(out);
     (void)close(fixture->screen.outputs[0].watch.fd);
-    jr_lines_close(&fixture->lines);
-    jr_screen_close(&fixture->screen);
+    jr_line_writer_close(&fixture->lines);
+    jr_console_writer_close(&fixture->screen);
     for (unsigned i = 0; i < 2; i++)
         (void)unlinkat(fixture->files.dir_fd, paths[i], 0);
     (void)unlinkat(fixture->files.dir_fd, "out", 0);

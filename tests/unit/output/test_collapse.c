@@ -10,13 +10,13 @@
 struct shown {
     struct jr_buf text;
     struct jr_loop loop;
-    struct jr_fold *fold;
+    struct jr_collapse *fold;
     uint64_t places[2][64];
 };
 
 static const char *const around[] = {"[", "] "};
 
-static void take(void *owner, const struct jr_folded *line)
+static void take(void *owner, const struct jr_collapsed *line)
 {
     struct shown *shown = owner;
     jr_set_print(&shown->text, line->ranks, line->count);
@@ -29,7 +29,7 @@ static void begin(struct shown *shown, uint32_t ranks)
 {
     *shown = (struct shown){0};
     CU_ASSERT_EQUAL(jr_loop_open(&shown->loop), 0);
-    shown->fold = jr_fold_new(ranks, &shown->loop, take, shown);
+    shown->fold = jr_collapse_new(ranks, &shown->loop, take, shown);
     CU_ASSERT_PTR_NOT_NULL_FATAL(shown->fold);
     jr_buf_str(&shown->text, "");
 }
@@ -38,8 +38,8 @@ static void add(struct shown *shown, uint32_t most, const char *text)
 {
     uint32_t rank = (uint32_t)(text[0] - '0');
     int number = text[1] == '!';
-    jr_fold_add(shown->fold,
-                &(struct jr_fold_input){.text = text + 2,
+    jr_collapse_add(shown->fold,
+                &(struct jr_collapse_input){.text = text + 2,
                                         .len = strlen(text + 2),
                                         .around = around,
                                         .number = number,
@@ -50,7 +50,7 @@ static void add(struct shown *shown, uint32_t most, const char *text)
 
 static void end(struct shown *shown)
 {
-    jr_fold_free(shown->fold);
+    jr_collapse_free(shown->fold);
     (void)close(shown->loop.epoll_fd);
     jr_buf_release(&shown->text);
 }
@@ -77,7 +77,7 @@ static void folds_and_keeps_order(void)
         for (int n = 0; n < 8 && vectors[i].lines[n] != NULL; n++)
             add(&shown, 9, vectors[i].lines[n]);
         JR_ASSERT_TEXT(shown.text.data, "");
-        jr_fold_flush(shown.fold);
+        jr_collapse_flush(shown.fold);
         JR_ASSERT_TEXT(shown.text.data, vectors[i].want);
         end(&shown);
     }
@@ -115,20 +115,20 @@ static void is_bounded(void)
     struct shown shown;
     static char line[70000];
     begin(&shown, 64);
-    for (int i = 0; i < 3 * JR_FOLD_LINES_MOST; i++)
+    for (int i = 0; i < 3 * JR_COLLAPSE_LINES_MOST; i++)
         add(&shown, 65, "0=");
-    CU_ASSERT_TRUE(shown.fold->end - shown.fold->first < JR_FOLD_LINES_MOST);
+    CU_ASSERT_TRUE(shown.fold->end - shown.fold->first < JR_COLLAPSE_LINES_MOST);
     memset(line, 'x', sizeof line - 1);
     line[0] = '1';
     line[1] = '=';
     for (int i = 0; i < 100; i++)
         add(&shown, 65, line);
-    CU_ASSERT_TRUE(shown.fold->bytes <= JR_FOLD_BYTES_MOST);
-    jr_fold_flush(shown.fold);
+    CU_ASSERT_TRUE(shown.fold->bytes <= JR_COLLAPSE_BYTES_MOST);
+    jr_collapse_flush(shown.fold);
     size_t zeros = 0;
     for (const char *at = shown.text.data; (at = strchr(at, '=')) != NULL;)
         zeros += *++at != '\0';
-    CU_ASSERT_EQUAL(zeros, 3 * JR_FOLD_LINES_MOST + 100);
+    CU_ASSERT_EQUAL(zeros, 3 * JR_COLLAPSE_LINES_MOST + 100);
     end(&shown);
 }
 

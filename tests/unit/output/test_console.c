@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static void write_text(struct jr_screen *screen, int stream, const char *text)
+static void write_text(struct jr_console_writer *screen, int stream, const char *text)
 {
-    jr_screen_write(screen, stream, text, strlen(text));
+    jr_console_writer_write(screen, stream, text, strlen(text));
 }
 
 static void count_relief(void *owner, struct jr_output *output)
@@ -21,7 +21,7 @@ static void count_relief(void *owner, struct jr_output *output)
 }
 
 /* Write until nothing more is taken; returns the bytes that were written. */
-static size_t fill(struct jr_screen *screen)
+static size_t fill(struct jr_console_writer *screen)
 {
     size_t written = 0;
     while (!jr_output_is_full(&screen->outputs[0]) && written < 16 * 1024 * 1024) {
@@ -50,27 +50,27 @@ static size_t drain(int fd, struct jr_loop *loop, size_t expected)
 static void check_slow_reader(int to, int from)
 {
     struct jr_loop loop;
-    struct jr_screen screen;
+    struct jr_console_writer screen;
     unsigned relieved = 0;
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
-    jr_screen_open(&screen, &loop, to, -1);
+    jr_console_writer_open(&screen, &loop, to, -1);
     screen.relieved = count_relief;
     screen.owner = &relieved;
     size_t written = fill(&screen);
     CU_ASSERT_TRUE(written < 16 * 1024 * 1024);
-    CU_ASSERT_TRUE(jr_screen_is_waiting(&screen));
+    CU_ASSERT_TRUE(jr_console_writer_is_waiting(&screen));
     CU_ASSERT_EQUAL(drain(from, &loop, written), written);
-    CU_ASSERT_FALSE(jr_screen_is_waiting(&screen));
+    CU_ASSERT_FALSE(jr_console_writer_is_waiting(&screen));
     CU_ASSERT_EQUAL(relieved, 1);
     CU_ASSERT_FALSE(screen.failed);
     /* Ours to write without blocking, theirs as it was. */
     CU_ASSERT_EQUAL(fcntl(to, F_GETFL) & O_NONBLOCK, 0);
     (void)fill(&screen);
-    jr_screen_abandon(&screen);
-    CU_ASSERT_FALSE(jr_screen_is_waiting(&screen));
+    jr_console_writer_abandon(&screen);
+    CU_ASSERT_FALSE(jr_console_writer_is_waiting(&screen));
     CU_ASSERT_TRUE(screen.failed);
     CU_ASSERT_EQUAL(relieved, 2);
-    jr_screen_close(&screen);
+    jr_console_writer_close(&screen);
     (void)close(loop.epoll_fd);
     (void)close(to);
     (void)close(from);
@@ -89,11 +89,11 @@ static void waits_for_a_slow_reader(void)
 static void writes_to_what_it_cannot_reopen(void)
 {
     struct jr_loop loop;
-    struct jr_screen screen;
+    struct jr_console_writer screen;
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
-    jr_screen_open(&screen, &loop, ends[1], -1);
+    jr_console_writer_open(&screen, &loop, ends[1], -1);
     if (screen.outputs[0].kind == JR_OUTPUT_OPEN)
         (void)close(screen.outputs[0].watch.fd);
     screen.outputs[0].kind = JR_OUTPUT_SHARED;
@@ -101,7 +101,7 @@ static void writes_to_what_it_cannot_reopen(void)
     size_t written = fill(&screen);
     CU_ASSERT_TRUE(written < 16 * 1024 * 1024);
     CU_ASSERT_EQUAL(drain(ends[0], &loop, written), written);
-    jr_screen_close(&screen);
+    jr_console_writer_close(&screen);
     CU_ASSERT_EQUAL(fcntl(ends[1], F_GETFD) < 0, 0);
     (void)close(ends[0]);
     (void)close(ends[1]);
@@ -111,14 +111,14 @@ static void writes_to_what_it_cannot_reopen(void)
 static void tells_a_full_disk(void)
 {
     struct jr_loop loop;
-    struct jr_screen screen;
+    struct jr_console_writer screen;
     int full = open("/dev/full", O_WRONLY);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
-    jr_screen_open(&screen, &loop, full, -1);
+    jr_console_writer_open(&screen, &loop, full, -1);
     write_text(&screen, 0, "to a disk\n");
     CU_ASSERT_TRUE(screen.failed);
     CU_ASSERT_EQUAL(screen.error, ENOSPC);
-    jr_screen_close(&screen);
+    jr_console_writer_close(&screen);
     (void)close(full);
     (void)close(loop.epoll_fd);
 }
@@ -126,11 +126,11 @@ static void tells_a_full_disk(void)
 static void goes_on_without_a_reader(void)
 {
     struct jr_loop loop;
-    struct jr_screen screen;
+    struct jr_console_writer screen;
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
-    jr_screen_open(&screen, &loop, -1, ends[1]);
+    jr_console_writer_open(&screen, &loop, -1, ends[1]);
     write_text(&screen, 0, "to nobody\n");
     CU_ASSERT_FALSE(screen.failed);
     (void)close(ends[0]);
@@ -138,8 +138,8 @@ static void goes_on_without_a_reader(void)
     CU_ASSERT_TRUE(screen.failed);
     CU_ASSERT_EQUAL(screen.error, 0);
     write_text(&screen, 1, "again\n");
-    CU_ASSERT_FALSE(jr_screen_is_waiting(&screen));
-    jr_screen_close(&screen);
+    CU_ASSERT_FALSE(jr_console_writer_is_waiting(&screen));
+    jr_console_writer_close(&screen);
     (void)close(ends[1]);
     (void)close(loop.epoll_fd);
 }
@@ -148,17 +148,17 @@ static void goes_on_without_a_reader(void)
 static void keeps_the_order_within_one_file(void)
 {
     struct jr_loop loop;
-    struct jr_screen screen;
+    struct jr_console_writer screen;
     char path[] = "/tmp/jobrun-screen-XXXXXX", held[64] = "";
     int fd = mkstemp(path);
     int again = open(path, O_WRONLY);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
-    jr_screen_open(&screen, &loop, fd, again);
+    jr_console_writer_open(&screen, &loop, fd, again);
     write_text(&screen, 0, "a\n");
     write_text(&screen, 1, "b\n");
     write_text(&screen, 0, "c\n");
-    jr_screen_light(&screen, "no terminal, no status");
-    jr_screen_close(&screen);
+    jr_console_writer_light(&screen, "no terminal, no status");
+    jr_console_writer_close(&screen);
     CU_ASSERT_EQUAL(pread(fd, held, sizeof held - 1, 0), 6);
     JR_ASSERT_TEXT(held, "a\nb\nc\n");
     (void)close(fd);

@@ -31,13 +31,13 @@ static void begin(struct fixture *fixture, uint64_t limit, unsigned most)
         .most = most};
 }
 
-static void open_file(struct fixture *fixture, struct jr_logfile *file,
+static void open_file(struct fixture *fixture, struct jr_log_file *file,
                       const char *name)
 {
     int fd = openat(fixture->all.dir_fd, name,
                     O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     CU_ASSERT_TRUE_FATAL(fd >= 0);
-    jr_logfile_begin(file, &fixture->all, name, fd, fixture->limit);
+    jr_log_file_begin(file, &fixture->all, name, fd, fixture->limit);
 }
 
 static void end(struct fixture *fixture)
@@ -48,10 +48,10 @@ static void end(struct fixture *fixture)
     CU_ASSERT_EQUAL(rmdir(fixture->folder), 0); /* nothing else was left */
 }
 
-static void send_bytes(struct fixture *fixture, struct jr_logfile *file,
+static void send_bytes(struct fixture *fixture, struct jr_log_file *file,
                        const char *bytes, size_t len)
 {
-    CU_ASSERT_EQUAL_FATAL(jr_logfile_write(file, bytes, len), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_log_file_write(file, bytes, len), 0);
     jr_buf_add(&fixture->sent, bytes, len);
 }
 
@@ -75,9 +75,9 @@ static uint64_t check_file(const struct fixture *fixture, bool lines)
     }
     CU_ASSERT_EQUAL(sscanf(mark, "[jobrun: log_limit: %" SCNu64, &dropped), 1);
     CU_ASSERT_EQUAL(mark[-1], '\n');
-    struct jr_logfile_gap gap;
+    struct jr_log_file_gap gap;
     int fd = openat(fixture->all.dir_fd, NAME, O_RDONLY | O_CLOEXEC);
-    CU_ASSERT_TRUE(jr_logfile_find_gap(fd, &gap));
+    CU_ASSERT_TRUE(jr_log_file_find_gap(fd, &gap));
     CU_ASSERT_EQUAL(gap.at, (uint64_t)(mark - held.data));
     CU_ASSERT_EQUAL(gap.dropped, dropped);
     CU_ASSERT_EQUAL(mark[gap.len - 1], '\n');
@@ -87,15 +87,15 @@ static uint64_t check_file(const struct fixture *fixture, bool lines)
     CU_ASSERT_EQUAL_FATAL(head + dropped + tail_len, sent->len);
     CU_ASSERT_EQUAL(memcmp(held.data, sent->data, head), 0);
     CU_ASSERT_EQUAL(memcmp(tail, sent->data + head + dropped, tail_len), 0);
-    const uint64_t place = jr_logfile_place(fd, fixture->limit, sent->len);
+    const uint64_t place = jr_log_file_place(fd, fixture->limit, sent->len);
     CU_ASSERT_EQUAL(place, held.len);
-    CU_ASSERT_EQUAL(jr_logfile_place(fd, fixture->limit, sent->len - 1),
+    CU_ASSERT_EQUAL(jr_log_file_place(fd, fixture->limit, sent->len - 1),
                     held.len - 1);
-    CU_ASSERT_EQUAL(jr_logfile_place(fd, fixture->limit, head), head);
-    CU_ASSERT_EQUAL(jr_logfile_place(fd, fixture->limit, head + 1), gap.at);
-    CU_ASSERT_EQUAL(jr_logfile_place(fd, fixture->limit, head + dropped),
+    CU_ASSERT_EQUAL(jr_log_file_place(fd, fixture->limit, head), head);
+    CU_ASSERT_EQUAL(jr_log_file_place(fd, fixture->limit, head + 1), gap.at);
+    CU_ASSERT_EQUAL(jr_log_file_place(fd, fixture->limit, head + dropped),
                     gap.at);
-    CU_ASSERT_EQUAL(jr_logfile_place(fd, 0, sent->len), sent->len);
+    CU_ASSERT_EQUAL(jr_log_file_place(fd, 0, sent->len), sent->len);
     (void)close(fd);
     if (lines)
         CU_ASSERT_EQUAL(sent->data[head + dropped - 1], '\n');
@@ -125,7 +125,7 @@ static void keeps_beginning_and_end(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         struct fixture fixture;
-        struct jr_logfile file;
+        struct jr_log_file file;
         size_t line = vectors[i].line, chunk = vectors[i].chunk;
         char *bytes = malloc(chunk);
         begin(&fixture, vectors[i].limit, 4);
@@ -138,11 +138,11 @@ static void keeps_beginning_and_end(void)
             send_bytes(&fixture, &file, bytes, chunk);
             if (chunk > 1000 || at % 1000 == 0)
                 CU_ASSERT_EQUAL(check_file(&fixture, line != 0),
-                                jr_logfile_dropped(&file));
+                                jr_log_file_dropped(&file));
         }
-        CU_ASSERT_EQUAL(jr_logfile_dropped(&file) > 0,
+        CU_ASSERT_EQUAL(jr_log_file_dropped(&file) > 0,
                         fixture.sent.len > vectors[i].limit);
-        jr_logfile_end(&file);
+        jr_log_file_end(&file);
         (void)check_file(&fixture, line != 0);
         (void)unlinkat(fixture.all.dir_fd, NAME, 0);
         free(bytes);
@@ -159,7 +159,7 @@ static void borrows_descriptors(void)
     bytes[sizeof bytes - 1] = '\n';
     for (int i = 0; i < 2; i++) {
         struct fixture fixture;
-        struct jr_logfile files[7];
+        struct jr_log_file files[7];
         char names[7][8];
         struct stat st;
         begin(&fixture, limits[i], 3);
@@ -169,13 +169,13 @@ static void borrows_descriptors(void)
             CU_ASSERT_TRUE(fixture.all.open <= 3);
         }
         for (int turn = 0; turn < 700; turn++) {
-            struct jr_logfile *file = &files[turn * 3 % 7];
-            CU_ASSERT_EQUAL(jr_logfile_write(file, bytes, sizeof bytes), 0);
+            struct jr_log_file *file = &files[turn * 3 % 7];
+            CU_ASSERT_EQUAL(jr_log_file_write(file, bytes, sizeof bytes), 0);
             CU_ASSERT_TRUE(fixture.all.open <= 3);
         }
         for (int n = 0; n < 7; n++) {
-            uint64_t dropped = jr_logfile_dropped(&files[n]);
-            jr_logfile_end(&files[n]);
+            uint64_t dropped = jr_log_file_dropped(&files[n]);
+            jr_log_file_end(&files[n]);
             CU_ASSERT_EQUAL(fstatat(fixture.all.dir_fd, names[n], &st, 0), 0);
             CU_ASSERT_EQUAL(dropped > 0, limits[i] != 0);
             CU_ASSERT_EQUAL((uint64_t)st.st_size >= 100000, dropped == 0);
@@ -189,7 +189,7 @@ static void borrows_descriptors(void)
 static void follows_no_trap(void)
 {
     struct fixture fixture;
-    struct jr_logfile a, b;
+    struct jr_log_file a, b;
     begin(&fixture, 0, 1);
     for (int trap = 0; trap < 2; trap++) {
         open_file(&fixture, &a, "a");
@@ -198,11 +198,11 @@ static void follows_no_trap(void)
                                   : symlinkat("b", fixture.all.dir_fd, "a"),
                         0);
         open_file(&fixture, &b, "b"); /* closes a */
-        CU_ASSERT_EQUAL(jr_logfile_write(&a, "x", 1), -1);
+        CU_ASSERT_EQUAL(jr_log_file_write(&a, "x", 1), -1);
         CU_ASSERT_EQUAL(errno, trap == 0 ? ENXIO : ELOOP);
-        jr_logfile_end(&a);
-        jr_logfile_end(&a);
-        jr_logfile_end(&b);
+        jr_log_file_end(&a);
+        jr_log_file_end(&a);
+        jr_log_file_end(&b);
         (void)unlinkat(fixture.all.dir_fd, "a", 0);
         (void)unlinkat(fixture.all.dir_fd, "b", 0);
     }
@@ -213,7 +213,7 @@ static void follows_no_trap(void)
 static void follows_no_link_when_it_opens_again(void)
 {
     struct fixture fixture;
-    struct jr_logfile a = JR_LOGFILE_NONE, b = JR_LOGFILE_NONE;
+    struct jr_log_file a = JR_LOG_FILE_NONE, b = JR_LOG_FILE_NONE;
     begin(&fixture, 0, 1);
     int dir = fixture.all.dir_fd;
     (void)mkdirat(dir, "a", 0700);
@@ -222,10 +222,10 @@ static void follows_no_link_when_it_opens_again(void)
     open_file(&fixture, &b, "b");
     CU_ASSERT_EQUAL(renameat(dir, "a", dir, "moved"), 0);
     CU_ASSERT_EQUAL(symlinkat("outside", dir, "a"), 0);
-    CU_ASSERT_EQUAL(jr_logfile_write(&b, "x", 1), 0);
-    CU_ASSERT_EQUAL(jr_logfile_write(&a, "x", 1), -1);
-    jr_logfile_end(&a);
-    jr_logfile_end(&b);
+    CU_ASSERT_EQUAL(jr_log_file_write(&b, "x", 1), 0);
+    CU_ASSERT_EQUAL(jr_log_file_write(&a, "x", 1), -1);
+    jr_log_file_end(&a);
+    jr_log_file_end(&b);
     CU_ASSERT_EQUAL(unlinkat(dir, "outside", AT_REMOVEDIR), 0);
     (void)unlinkat(dir, "moved/log", 0);
     (void)unlinkat(dir, "moved", AT_REMOVEDIR);
@@ -236,17 +236,17 @@ static void follows_no_link_when_it_opens_again(void)
 
 /* Whatever is left out by now, each byte is found, or told to be missing. */
 static void check_read(const struct fixture *fixture,
-                       const struct jr_logfile *file, uint64_t at)
+                       const struct jr_log_file *file, uint64_t at)
 {
     char bytes[512];
-    const struct jr_logfile_span span = jr_logfile_span(file);
+    const struct jr_log_file_span span = jr_log_file_span(file);
     CU_ASSERT_EQUAL(span.total, fixture->sent.len);
-    uint64_t gap = jr_logfile_gap(&span, at);
+    uint64_t gap = jr_log_file_gap(&span, at);
     if (gap > 0) {
         CU_ASSERT_EQUAL(at + gap, span.cut);
         return;
     }
-    ssize_t len = jr_logfile_read(&fixture->all, NAME, &span, at, bytes,
+    ssize_t len = jr_log_file_read(&fixture->all, NAME, &span, at, bytes,
                                   sizeof bytes);
     CU_ASSERT_TRUE_FATAL(len >= 0);
     CU_ASSERT_TRUE(len > 0 || at == span.total);
@@ -256,7 +256,7 @@ static void check_read(const struct fixture *fixture,
 static void finds_what_it_has_kept(void)
 {
     struct fixture fixture;
-    struct jr_logfile file;
+    struct jr_log_file file;
     char line[3000];
     unsigned seed = 1;
     begin(&fixture, JR_LOG_LIMIT_LEAST, 4);
@@ -270,8 +270,8 @@ static void finds_what_it_has_kept(void)
             check_read(&fixture, &file,
                        (uint64_t)rand_r(&seed) % (fixture.sent.len + 1));
     }
-    CU_ASSERT_TRUE(jr_logfile_dropped(&file) > 0);
-    jr_logfile_end(&file);
+    CU_ASSERT_TRUE(jr_log_file_dropped(&file) > 0);
+    jr_log_file_end(&file);
     (void)unlinkat(fixture.all.dir_fd, NAME, 0);
     end(&fixture);
 }

@@ -10,7 +10,7 @@ static void check_line(const char *in, bool color, const char *want)
 {
     struct jr_buf out = JR_BUF_INIT;
     jr_buf_str(&out, "");
-    jr_safe_line(&out, in, strlen(in), color);
+    jr_sanitize_line(&out, in, strlen(in), color);
     JR_ASSERT_TEXT(out.data, want);
     jr_buf_release(&out);
 }
@@ -62,7 +62,7 @@ static void lets_only_colors_through(void)
 static void shows_a_nul(void)
 {
     struct jr_buf out = JR_BUF_INIT;
-    jr_safe_line(&out, "a\0b", 3, true);
+    jr_sanitize_line(&out, "a\0b", 3, true);
     JR_ASSERT_TEXT(out.data, "a\\x00b");
     jr_buf_release(&out);
 }
@@ -81,7 +81,7 @@ static void takes_the_last_redrawing(void)
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         size_t len = strlen(vectors[i].in);
-        const char *line = jr_safe_redrawn(vectors[i].in, &len);
+        const char *line = jr_sanitize_redrawn(vectors[i].in, &len);
         CU_ASSERT_EQUAL(len, strlen(vectors[i].color));
         CU_ASSERT_EQUAL(memcmp(line, vectors[i].color, len), 0);
     }

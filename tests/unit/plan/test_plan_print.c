@@ -167,7 +167,7 @@ static void tells_what_each_node_has(void)
     char *near[] = {TEXT("0"), TEXT("1")}, *far[] = {TEXT("GPU-7f")};
     char *near_cpus[] = {TEXT("0-3"), TEXT("4-7")}, *far_cpus[] = {TEXT("9")};
     uint32_t sizes[] = {2, 1};
-    struct jr_seats seats[] = {
+    struct jr_node_resources seats[] = {
         {near, 2, "H100", near_cpus, 2, 8},
         {far, 1, "A100", far_cpus, 1, 1},
     };

@@ -12,7 +12,7 @@
 
 struct run {
     struct scratch scratch;
-    struct jr_crew crew;
+    struct jr_live_ranks crew;
 };
 
 static int start(struct run *run, const char *plan, const char *events)
@@ -24,12 +24,12 @@ static int start(struct run *run, const char *plan, const char *events)
         scratch_write(&run->scratch, "r/plan.json", plan);
     if (events != NULL)
         scratch_write(&run->scratch, "r/events.jsonl", events);
-    return jr_crew_open(&run->crew, run->scratch.dir, "r", 10, &err);
+    return jr_live_ranks_open(&run->crew, run->scratch.dir, "r", 10, &err);
 }
 
 static void finish(struct run *run)
 {
-    jr_crew_close(&run->crew);
+    jr_live_ranks_close(&run->crew);
     scratch_end(&run->scratch);
 }
 
@@ -98,11 +98,11 @@ static void hears_what_is_added(void)
     CU_ASSERT_EQUAL_FATAL(start(&run, PLAN(RANK("0") "," RANK("1")), NULL), 0);
     CU_ASSERT_EQUAL(run.crew.events_fd, -1);
     add(&run, STARTED("0", "50") "{\"event\":\"rank_started\",\"ra");
-    jr_crew_update(&run.crew);
+    jr_live_ranks_update(&run.crew);
     CU_ASSERT_EQUAL(run.crew.items[0].pid, 50);
     CU_ASSERT_EQUAL(run.crew.items[1].pid, 0);
     add(&run, "nk\":1,\"pid\":51}\n" ENDED("0"));
-    jr_crew_update(&run.crew);
+    jr_live_ranks_update(&run.crew);
     CU_ASSERT_EQUAL(run.crew.items[1].pid, 51);
     CU_ASSERT_TRUE(run.crew.items[0].ended);
     CU_ASSERT_FALSE(run.crew.items[1].ended);
@@ -136,7 +136,7 @@ static void starts_again(void)
     scratch_write(&run.scratch, "r/plan.json",
                   PLAN(RANK("0") "," RANK("1") "," RANK("2")));
     add(&run, "{\"event\":\"restart\",\"attempt\":1}\n" STARTED("2", "62"));
-    jr_crew_update(&run.crew);
+    jr_live_ranks_update(&run.crew);
     CU_ASSERT_EQUAL_FATAL(run.crew.count, 3);
     CU_ASSERT_FALSE(run.crew.items[0].ended);
     CU_ASSERT_EQUAL(run.crew.items[0].pid, 0);
@@ -153,7 +153,7 @@ static void lives_below_its_runner(void)
         {.pid = 52, .parent = 1}, {.pid = 53, .parent = 99},
     };
     static const struct {
-        struct jr_crew_rank rank;
+        struct jr_live_rank rank;
         bool lives;
     } vectors[] = {
         {{.pid = 0}, false},  {{.pid = -1}, false},
@@ -162,9 +162,9 @@ static void lives_below_its_runner(void)
         {{.pid = 53}, false}, {{.pid = 54}, false},
         {{.pid = 10}, false}, {{.pid = 11}, false},
     };
-    const struct jr_crew crew = {.guard = 10};
+    const struct jr_live_ranks crew = {.guard = 10};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        CU_ASSERT_EQUAL(jr_crew_lives(&crew, &vectors[i].rank, all,
+        CU_ASSERT_EQUAL(jr_live_ranks_lives(&crew, &vectors[i].rank, all,
                                       sizeof all / sizeof *all),
                         vectors[i].lives);
 }
@@ -180,18 +180,18 @@ static void knows_the_latest_log(void)
                    "\"stderr\": {\"file\": \"err\"}}"),
               ""),
         0);
-    const struct jr_crew_rank *rank = &run.crew.items[0];
-    CU_ASSERT_PTR_NULL(jr_crew_latest(&run.crew, rank));
-    CU_ASSERT_EQUAL(jr_crew_silence(&run.crew, rank), -1);
+    const struct jr_live_rank *rank = &run.crew.items[0];
+    CU_ASSERT_PTR_NULL(jr_live_ranks_latest(&run.crew, rank));
+    CU_ASSERT_EQUAL(jr_live_ranks_silence(&run.crew, rank), -1);
     scratch_write(&run.scratch, "r/out", "");
-    CU_ASSERT_PTR_NULL(jr_crew_latest(&run.crew, rank));
+    CU_ASSERT_PTR_NULL(jr_live_ranks_latest(&run.crew, rank));
     scratch_write(&run.scratch, "r/out", "x");
     scratch_write(&run.scratch, "r/err", "x");
     CU_ASSERT_EQUAL(utimensat(run.scratch.fd, "r/out", past, 0), 0);
-    JR_ASSERT_TEXT(jr_crew_latest(&run.crew, rank), "err");
-    CU_ASSERT_TRUE(jr_crew_silence(&run.crew, rank) >= 0);
+    JR_ASSERT_TEXT(jr_live_ranks_latest(&run.crew, rank), "err");
+    CU_ASSERT_TRUE(jr_live_ranks_silence(&run.crew, rank) >= 0);
     CU_ASSERT_EQUAL(utimensat(run.scratch.fd, "r/err", past, 0), 0);
-    CU_ASSERT_TRUE(jr_crew_silence(&run.crew, rank) > 1e6);
+    CU_ASSERT_TRUE(jr_live_ranks_silence(&run.crew, rank) > 1e6);
     finish(&run);
 }
 

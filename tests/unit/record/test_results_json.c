@@ -53,7 +53,7 @@ static void expect(struct fake *fake, const char *const (*expected)[2],
 {
     struct jr_buf text = JR_BUF_INIT;
     fake_judge(fake);
-    jr_report_json(&text, &fake->report, &fake->plan, &fake->outcome, NULL);
+    jr_judgement_json(&text, &fake->report, &fake->plan, &fake->outcome, NULL);
     keep("results", &text);
     keep_record(fake);
     json_t *json = parse(&text);
@@ -267,7 +267,7 @@ static void one_rank_a_line(void)
     struct jr_buf text = JR_BUF_INIT;
     fake_start(&fake, 8);
     fake_judge(&fake);
-    jr_report_json(&text, &fake.report, &fake.plan, &fake.outcome, NULL);
+    jr_judgement_json(&text, &fake.report, &fake.plan, &fake.outcome, NULL);
     size_t lines = 0, ranks = 0;
     for (const char *at = text.data; (at = strchr(at, '\n')) != NULL; lines++)
         ranks += strncmp(++at, "    {\"rank\": ", 13) == 0;

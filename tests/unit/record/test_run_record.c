@@ -113,7 +113,7 @@ static void finish_run(struct fake *fake, const char *id, uint64_t started)
     fake->outcome.started_wall_ns = started * FAKE_SECOND;
     fake->outcome.ended_wall_ns = (started + 10) * FAKE_SECOND;
     fake_judge(fake);
-    jr_report_json(&text, &fake->report, &fake->plan, &fake->outcome, NULL);
+    jr_judgement_json(&text, &fake->report, &fake->plan, &fake->outcome, NULL);
     add_run(fake, id, "results.json", text.data);
     jr_record_facts_finish(&facts, &fake->report, &fake->outcome);
     print_record(fake, id, &facts);
@@ -231,7 +231,7 @@ static void check_shown(struct fake *fake)
             0);
     }
     int fd = openat(fake->fd, "latest-run", O_RDONLY);
-    jr_report_print(&told, &fake->report, &fake->plan, &fake->outcome, fd,
+    jr_judgement_print(&told, &fake->report, &fake->plan, &fake->outcome, fd,
                     false);
     CU_ASSERT_EQUAL(
         jr_record_show(&shown, fake->dir, "latest-run", &(struct jr_record_view){0}, &err), 0);

@@ -4,7 +4,7 @@ static void expect(struct fake *fake, bool color, const char *expected)
 {
     struct jr_buf out = JR_BUF_INIT;
     fake_judge(fake);
-    jr_report_print(&out, &fake->report, &fake->plan, &fake->outcome, fake->fd,
+    jr_judgement_print(&out, &fake->report, &fake->plan, &fake->outcome, fake->fd,
                     color);
     JR_ASSERT_TEXT(out.data, expected);
     jr_buf_release(&out);
@@ -16,7 +16,7 @@ static void expect_head(struct fake *fake, const char *expected)
 {
     struct jr_buf out = JR_BUF_INIT;
     fake_judge(fake);
-    jr_report_print(&out, &fake->report, &fake->plan, &fake->outcome, fake->fd,
+    jr_judgement_print(&out, &fake->report, &fake->plan, &fake->outcome, fake->fd,
                     false);
     out.data[strcspn(out.data, "\n")] = '\0';
     JR_ASSERT_TEXT(out.data, expected);
@@ -283,7 +283,7 @@ static void large_worlds_stay_short(void)
     for (int round = 0; round < 2; round++) {
         fake_judge(&fake);
         jr_buf_clear(&out);
-        jr_report_print(&out, &fake.report, &fake.plan, &fake.outcome, fake.fd,
+        jr_judgement_print(&out, &fake.report, &fake.plan, &fake.outcome, fake.fd,
                         false);
         size_t lines = 0;
         for (const char *at = out.data; (at = strchr(at, '\n')) != NULL; at++)

@@ -40,8 +40,8 @@ struct facts {
 
 struct scene {
     struct jr_arena arena;
-    struct jr_hw hw;
-    struct jr_hw_problem problem;
+    struct jr_host hw;
+    struct jr_host_problem problem;
     struct jr_spec_file *file;
     struct jr_diags diags;
     struct jr_resolution resolution;
@@ -57,7 +57,7 @@ static inline void scene_job(struct scene *scene, const struct facts *facts)
     for (uint32_t i = 0; i < facts->job_nodes; i++)
         hosts[i] = jr_arena_printf(&scene->arena, "gpu%02u", i + 1);
     scene->hw.nodes = 0;
-    scene->hw.scheduler = (struct jr_hw_scheduler){
+    scene->hw.scheduler = (struct jr_host_scheduler){
         .name = "Slurm",
         .job_id = "77",
         .nodes = facts->job_nodes,
@@ -68,7 +68,7 @@ static inline void scene_job(struct scene *scene, const struct facts *facts)
 
 static inline void scene_facts(struct scene *scene, const struct facts *facts)
 {
-    struct jr_hw *hw = &scene->hw;
+    struct jr_host *hw = &scene->hw;
     const char *on = facts->on != NULL ? facts->on : "1x0,8c";
     if (facts->recorded != NULL)
         on = facts->recorded;
@@ -88,7 +88,7 @@ static inline void scene_facts(struct scene *scene, const struct facts *facts)
     if (facts->job_nodes > 0)
         scene_job(scene, facts);
     hw->cpus.quota = facts->quota;
-    scene->problem = (struct jr_hw_problem){facts->broken, "no GPU listed",
+    scene->problem = (struct jr_host_problem){facts->broken, "no GPU listed",
                                             "see nvidia-smi"};
     if (facts->broken != JR_DEVICE_CPU) {
         hw->problems = &scene->problem;

@@ -11,7 +11,7 @@ static void check_bad(const char *profile, const char *expected)
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-    struct jr_hw hw = {.nodes = 77};
+    struct jr_host hw = {.nodes = 77};
     CU_ASSERT_EQUAL(jr_profile_load(&hw, &arena, profile, &diags), -1);
     CU_ASSERT_EQUAL(hw.nodes, 77);
     jr_diags_render(&text, &diags, JR_DIAG_SHORT, false);
@@ -69,7 +69,7 @@ static void an_unknown_model_is_helped(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_hw hw;
+    struct jr_host hw;
     CU_ASSERT_EQUAL(jr_profile_load(&hw, &arena, "2x8:MI30OX,4c", &diags), -1);
     CU_ASSERT_EQUAL_FATAL(diags.count, 1);
     const char *help = diags.items[0].help;
@@ -103,7 +103,7 @@ static void models_decide_the_vendor(void)
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         struct jr_arena arena = JR_ARENA_INIT;
         struct jr_diags diags = JR_DIAGS_INIT;
-        struct jr_hw hw;
+        struct jr_host hw;
         CU_ASSERT_EQUAL_FATAL(
             jr_profile_load(&hw, &arena, vectors[i].profile, &diags), 0);
         CU_ASSERT_EQUAL_FATAL(hw.devices_count, 1);
@@ -121,7 +121,7 @@ static void shorthands_are_machines(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_hw hw;
+    struct jr_host hw;
     CU_ASSERT_EQUAL_FATAL(
         jr_profile_load(&hw, &arena, "2x8:H100,96c,1024g", &diags), 0);
     JR_ASSERT_TEXT(hw.origin, "--on 2x8:H100,96c,1024g");
@@ -134,7 +134,7 @@ static void shorthands_are_machines(void)
     CU_ASSERT_EQUAL(hw.cpus.usable_cores, 96);
     JR_ASSERT_TEXT(hw.cpus.set, "0-95");
     CU_ASSERT_EQUAL(hw.memory, UINT64_C(1) << 40);
-    CU_ASSERT_EQUAL(hw.port_low, JR_HW_PORT_LOW);
+    CU_ASSERT_EQUAL(hw.port_low, JR_HOST_PORT_LOW);
     CU_ASSERT_FALSE(hw.real);
 
     CU_ASSERT_EQUAL_FATAL(jr_profile_load(&hw, &arena, "4x0,64g,1c", &diags),
@@ -297,7 +297,7 @@ static void a_file_that_is_not_there_is_helped(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_hw hw;
+    struct jr_host hw;
     CU_ASSERT_EQUAL(jr_profile_load(&hw, &arena, "H100x8", &diags), -1);
     CU_ASSERT_EQUAL_FATAL(diags.count, 1);
     JR_ASSERT_TEXT(diags.items[0].code, "JR0101");
@@ -331,7 +331,7 @@ static void targets_are_positioned(void)
         struct jr_arena arena = JR_ARENA_INIT;
         struct jr_diags diags = JR_DIAGS_INIT;
         JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
-        struct jr_hw hw;
+        struct jr_host hw;
         const struct jr_span at = {&spec, 3, 11, 3, 11 + vectors[i].width};
         CU_ASSERT_EQUAL(
             jr_profile_load_target(&hw, &arena, vectors[i].target, at, &diags),
@@ -348,7 +348,7 @@ static void targets_are_positioned(void)
     }
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_hw hw;
+    struct jr_host hw;
     const struct jr_span at = {&spec, 3, 11, 3, 14};
     CU_ASSERT_EQUAL(jr_profile_load_target(&hw, &arena, "2x8", at, &diags), 0);
     JR_ASSERT_TEXT(hw.origin, "the target");
@@ -359,7 +359,7 @@ static void facts_have_defaults(void)
 {
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_hw hw;
+    struct jr_host hw;
     write_facts(V1 "cpus: {quota: 1.5, usable: null}\n"
                    "memory: 64GiB\n"
                    "nodes: 3\n"
@@ -381,8 +381,8 @@ static void facts_have_defaults(void)
     CU_ASSERT_PTR_NULL(hw.devices[0].uuid);
     JR_ASSERT_TEXT(hw.environment.visible[JR_DEVICE_CUDA], "");
     CU_ASSERT_PTR_NULL(hw.environment.backend);
-    CU_ASSERT_EQUAL(hw.port_low, JR_HW_PORT_LOW);
-    CU_ASSERT_EQUAL(hw.port_high, JR_HW_PORT_HIGH);
+    CU_ASSERT_EQUAL(hw.port_low, JR_HOST_PORT_LOW);
+    CU_ASSERT_EQUAL(hw.port_high, JR_HOST_PORT_HIGH);
     CU_ASSERT_EQUAL(strncmp(hw.origin, "--on /tmp/", 10), 0);
     jr_diags_release(&diags);
     jr_arena_release(&arena);
@@ -398,7 +398,7 @@ static void survives_without_memory(void)
         for (size_t limit = 16; got != 0 && limit < 1 << 16; limit += 16) {
             struct jr_arena arena = {.limit = limit};
             struct jr_diags diags = JR_DIAGS_INIT;
-            struct jr_hw hw = {.nodes = 77};
+            struct jr_host hw = {.nodes = 77};
             got = jr_profile_load(&hw, &arena, profiles[i], &diags);
             CU_ASSERT_EQUAL(diags.errors, got == 0 ? 0 : 1);
             CU_ASSERT_TRUE(got == 0 || hw.nodes == 77);
@@ -412,17 +412,17 @@ static void survives_without_memory(void)
 /* Every member that a file can hold, none of them at its default. */
 static void facts_survive_a_file(void)
 {
-    struct jr_hw_device devices[] = {
+    struct jr_host_device devices[] = {
         {JR_DEVICE_CUDA, 3, "NVIDIA \"H\": 100", "GPU-1", "0000:3b:00.0", 80, 1,
          true},
         {JR_DEVICE_NPU, 0, NULL, NULL, NULL, 0, -1, false},
     };
-    struct jr_hw_problem problems[] = {
+    struct jr_host_problem problems[] = {
         {JR_DEVICE_ROCM, "it is: broken", "mend it"},
         {JR_DEVICE_CPU, "null", NULL},
     };
     static char first[] = "n1", second[] = "n2";
-    const struct jr_hw hw = {
+    const struct jr_host hw = {
         .hostname = "4711",
         .nodes = 5,
         .cpus = {.online = 8,
@@ -452,7 +452,7 @@ static void facts_survive_a_file(void)
     struct jr_arena arena = JR_ARENA_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT, again = JR_BUF_INIT;
-    struct jr_hw got = {0};
+    struct jr_host got = {0};
     jr_profile_emit(&text, &hw);
     write_facts(text.data);
     CU_ASSERT_EQUAL_FATAL(jr_profile_load(&got, &arena, path, &diags), 0);

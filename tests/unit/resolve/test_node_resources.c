@@ -24,9 +24,9 @@ static void takes_nothing_else(void)
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct jr_arena arena = JR_ARENA_INIT;
-        struct jr_seats seats = {.threads = 77};
+        struct jr_node_resources seats = {.threads = 77};
         CU_ASSERT_EQUAL(
-            jr_seats_read(&seats, &arena, texts[i], strlen(texts[i])), -1);
+            jr_node_resources_read(&seats, &arena, texts[i], strlen(texts[i])), -1);
         CU_ASSERT_EQUAL(seats.threads, 77);
         jr_arena_release(&arena);
     }
@@ -36,7 +36,7 @@ static void tells_what_it_reads(void)
 {
     char *devices[] = {(char *)"4", (char *)"GPU-\"5\""};
     char *slots[] = {(char *)"0-3", (char *)"0-3", (char *)"8"};
-    const struct jr_seats told = {.devices = devices,
+    const struct jr_node_resources told = {.devices = devices,
                                   .devices_count = 2,
                                   .device_model = "X1",
                                   .slots = slots,
@@ -44,9 +44,9 @@ static void tells_what_it_reads(void)
                                   .threads = 12};
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_arena arena = JR_ARENA_INIT;
-    struct jr_seats seats;
-    jr_seats_tell(&text, &told);
-    CU_ASSERT_EQUAL_FATAL(jr_seats_read(&seats, &arena, text.data, text.len),
+    struct jr_node_resources seats;
+    jr_node_resources_tell(&text, &told);
+    CU_ASSERT_EQUAL_FATAL(jr_node_resources_read(&seats, &arena, text.data, text.len),
                           0);
     CU_ASSERT_EQUAL(seats.threads, 12);
     CU_ASSERT_EQUAL_FATAL(seats.devices_count, 2);
@@ -59,9 +59,9 @@ static void tells_what_it_reads(void)
     jr_arena_release(&arena);
 
     jr_buf_clear(&text);
-    jr_seats_tell(&text, &(struct jr_seats){.threads = 1});
+    jr_node_resources_tell(&text, &(struct jr_node_resources){.threads = 1});
     CU_ASSERT_TRUE(text.len < 20);
-    CU_ASSERT_EQUAL(jr_seats_read(&seats, &arena, text.data, text.len), 0);
+    CU_ASSERT_EQUAL(jr_node_resources_read(&seats, &arena, text.data, text.len), 0);
     CU_ASSERT_TRUE(seats.devices_count == 0 && seats.slots_count == 0);
     CU_ASSERT_PTR_NULL(seats.device_model);
     jr_arena_release(&arena);
@@ -76,11 +76,11 @@ static void check_spec(char **theirs, uint32_t count, const char *devices,
     scene_open(&scene, "nodes: 2\n", &(struct facts){.on = "2x2:H100"});
     struct jr_job *job = &scene.resolution.job;
     CU_ASSERT_EQUAL_FATAL(scene.status, JR_STATUS_OK);
-    struct jr_seats each[2] = {*jr_seats_of(job, 0), *jr_seats_of(job, 1)};
+    struct jr_node_resources each[2] = {*jr_node_resources_of(job, 0), *jr_node_resources_of(job, 1)};
     each[1].devices = theirs;
     each[1].devices_count = count;
-    jr_seats_take(&scene.resolution, each);
-    CU_ASSERT_EQUAL(jr_seats_of(job, 1)->devices_count, count);
+    jr_node_resources_take(&scene.resolution, each);
+    CU_ASSERT_EQUAL(jr_node_resources_of(job, 1)->devices_count, count);
     jr_resolution_emit(&text, &scene.resolution, scene.file);
     CU_ASSERT_PTR_NOT_NULL(strstr(text.data, devices));
     JR_ASSERT_TEXT(scene_value(&scene, "devices", 7), explained);

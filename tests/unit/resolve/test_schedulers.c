@@ -44,7 +44,7 @@ static char **environment(struct jr_arena *arena, const char *name)
 }
 
 /* The scheduler's part of the facts, without what is not known. */
-static void add_facts(struct jr_buf *out, const struct jr_hw *hw)
+static void add_facts(struct jr_buf *out, const struct jr_host *hw)
 {
     JR_BUF_CLEANUP struct jr_buf facts = JR_BUF_INIT;
     jr_profile_emit(&facts, hw);
@@ -96,7 +96,7 @@ static void add_case(struct jr_buf *out, struct jr_arena *arena,
     const char *spec = text_of(arena, name, "spec");
     char root[512];
     (void)snprintf(root, sizeof root, SCHEDULERS "/%s", name);
-    CU_ASSERT_EQUAL(jr_hw_probe(&scene.hw, &scene.arena, root,
+    CU_ASSERT_EQUAL(jr_host_probe(&scene.hw, &scene.arena, root,
                                 environment(arena, name), NULL),
                     0);
     add_facts(out, &scene.hw);

@@ -6,7 +6,7 @@
 static const struct facts gpus = {.on = "1x8:H100,96c"};
 
 /* Rows as "FIELD PART: A (FROM) -> B (FROM)". */
-static void add_side(struct jr_buf *out, const struct jr_contrast_side *side)
+static void add_side(struct jr_buf *out, const struct jr_diff_table_side *side)
 {
     jr_buf_str(out, side->value != NULL ? side->value : "-");
     if (side->at.line != 0)
@@ -15,12 +15,12 @@ static void add_side(struct jr_buf *out, const struct jr_contrast_side *side)
         jr_buf_printf(out, " (%s)", side->from);
 }
 
-static void say(struct jr_buf *out, const struct jr_contrast *diff)
+static void say(struct jr_buf *out, const struct jr_diff_table *diff)
 {
     jr_buf_clear(out);
     jr_buf_str(out, "");
     for (size_t i = 0; i < diff->count; i++) {
-        const struct jr_contrast_row *row = &diff->rows[i];
+        const struct jr_diff_table_row *row = &diff->rows[i];
         jr_buf_printf(out, "%s %s: ", row->name, row->part);
         add_side(out, &row->a);
         jr_buf_str(out, " -> ");
@@ -67,12 +67,12 @@ static const struct vector vectors[] = {
 static void tell(struct jr_buf *out, const struct jr_diff_side *a,
                  const struct jr_diff_side *b, bool *ret_same)
 {
-    struct jr_contrast diff;
+    struct jr_diff_table diff;
     struct jr_error err;
     CU_ASSERT_EQUAL_FATAL(jr_diff_make(&diff, a, b, &err), 0);
     say(out, &diff);
     *ret_same = jr_diff_is_same(&diff);
-    jr_contrast_release(&diff);
+    jr_diff_table_release(&diff);
 }
 
 static void check(const struct vector *vector, struct jr_buf *said)

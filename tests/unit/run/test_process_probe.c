@@ -7,12 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void look(struct jr_probe *ret, pid_t pid)
+static void look(struct jr_process_probe *ret, pid_t pid)
 {
     size_t count = 0;
     struct jr_proc *all = jr_proc_all(&count);
     CU_ASSERT_PTR_NOT_NULL_FATAL(all);
-    jr_probe_read(ret, all, count, pid);
+    jr_process_probe_read(ret, all, count, pid);
     free(all);
 }
 
@@ -36,48 +36,48 @@ static pid_t start_reader(int ends[2])
 }
 
 /* Until it sleeps: it may be on its way to its read. */
-static void await_sleep(struct jr_probe *ret, pid_t child)
+static void await_sleep(struct jr_process_probe *ret, pid_t child)
 {
     for (;;) {
         look(ret, child);
         CU_ASSERT_EQUAL_FATAL(ret->count, 1);
         if (ret->items[0].threads[0].stat.state == 'S')
             return;
-        jr_probe_release(ret);
+        jr_process_probe_release(ret);
     }
 }
 
 static void nobody_is_there(void)
 {
-    struct jr_probe probe;
+    struct jr_process_probe probe;
     look(&probe, -1);
     CU_ASSERT_EQUAL(probe.count, 0);
-    json_t *json = jr_probe_json(&probe, NULL);
+    json_t *json = jr_process_probe_json(&probe, NULL);
     CU_ASSERT_EQUAL(json_array_size(json), 0);
     json_decref(json);
-    jr_probe_release(&probe);
+    jr_process_probe_release(&probe);
 }
 
 static void tells_what_it_waits_for(void)
 {
-    struct jr_probe probe;
+    struct jr_process_probe probe;
     int ends[2];
     pid_t child = start_reader(ends);
     await_sleep(&probe, child);
-    const struct jr_probe_thread *thread = &probe.items[0].threads[0];
+    const struct jr_process_probe_thread *thread = &probe.items[0].threads[0];
     CU_ASSERT_EQUAL(probe.items[0].stat.pid, child);
     CU_ASSERT_EQUAL(probe.items[0].count, 1);
     /* Not every kernel, and not everybody's, tells. */
     if (thread->call != NULL)
         JR_ASSERT_TEXT(thread->call, "read");
-    json_t *json = jr_probe_json(&probe, &probe);
+    json_t *json = jr_process_probe_json(&probe, &probe);
     json_t *first =
         json_array_get(json_object_get(json_array_get(json, 0), "threads"), 0);
     JR_ASSERT_TEXT(jr_json_get_str(first, "state"), "S");
     CU_ASSERT_EQUAL(json_number_value(json_object_get(first, "cpu_seconds")),
                     0);
     json_decref(json);
-    jr_probe_release(&probe);
+    jr_process_probe_release(&probe);
     (void)kill(child, SIGKILL);
     (void)waitpid(child, NULL, 0);
     (void)close(ends[0]);
@@ -87,20 +87,20 @@ static void tells_what_it_waits_for(void)
 /* Two looks at ourselves, between which time is spent. */
 static void counts_time_between_looks(void)
 {
-    struct jr_probe before, now;
+    struct jr_process_probe before, now;
     look(&before, getpid());
-    CU_ASSERT_EQUAL(jr_probe_used(&before, &before), 0);
+    CU_ASSERT_EQUAL(jr_process_probe_used(&before, &before), 0);
     do {
         for (volatile unsigned i = 0; i < 10000000; i++)
             continue;
         look(&now, getpid());
-        if (jr_probe_used(&now, &before) > 0)
+        if (jr_process_probe_used(&now, &before) > 0)
             break;
-        jr_probe_release(&now);
+        jr_process_probe_release(&now);
     } while (true);
-    CU_ASSERT_TRUE(jr_probe_used(&now, NULL) >= jr_probe_used(&now, &before));
-    jr_probe_release(&before);
-    jr_probe_release(&now);
+    CU_ASSERT_TRUE(jr_process_probe_used(&now, NULL) >= jr_process_probe_used(&now, &before));
+    jr_process_probe_release(&before);
+    jr_process_probe_release(&now);
 }
 
 JR_UNIT_MAIN("probe", CASE(nobody_is_there), CASE(tells_what_it_waits_for),

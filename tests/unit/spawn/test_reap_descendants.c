@@ -75,7 +75,7 @@ static bool sweeps(void (*make)(const struct jr_group *), unsigned at_least,
 {
     pid_t sweeper = fork();
     if (sweeper == 0) {
-        struct jr_sweep sweep;
+        struct jr_reap sweep;
         sigset_t chld;
         (void)sigemptyset(&chld);
         (void)sigaddset(&chld, SIGCHLD);
@@ -83,7 +83,7 @@ static bool sweeps(void (*make)(const struct jr_group *), unsigned at_least,
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
         make(group);
         (void)alarm(120);
-        jr_sweep(&sweep, 60 * SECOND, group);
+        jr_reap(&sweep, 60 * SECOND, group);
         bool none =
             waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED | WNOHANG | __WALL) != 0;
         _exit(none && sweep.left == 0 && sweep.killed >= at_least ? 0 : 1);

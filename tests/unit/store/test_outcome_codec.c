@@ -14,7 +14,7 @@ static void the_message_has_every_member(void)
     rank.end = JR_END_LOST;
     rank.stage = JR_STAGE_EXEC;
     rank.injection = JR_INJECT_OOM;
-    rank.skew_ns = 0; /* is of who receives it */
+    rank.clock_offset_ns = 0; /* is of who receives it */
     __builtin_clear_padding(&rank);
     json_t *sent = jr_outcome_pack_rank(&rank);
     CU_ASSERT_EQUAL(jr_outcome_unpack_rank(&got, sent), 0);

@@ -32,14 +32,14 @@ static mode_t mode_of(const char *folder, const char *name)
 static void names_runs(void)
 {
     char a[128], b[128];
-    jr_rundir_id(a, "train");
+    jr_run_folder_id(a, "train");
     CU_ASSERT_EQUAL(strlen(a), strlen("20261121-063012-train-3f9c"));
     CU_ASSERT_EQUAL(a[8], '-');
     CU_ASSERT_EQUAL(memcmp(a + 15, "-train-", 7), 0);
     char name[201];
     memset(name, 'n', 200);
     name[200] = '\0';
-    jr_rundir_id(b, name);
+    jr_run_folder_id(b, name);
     CU_ASSERT_TRUE(strlen(b) < 127);
 }
 
@@ -49,12 +49,12 @@ static void refuses(void)
         "", ".", "..", "a/b", "/x", ".git", "a b", "\n", "latest", "\xc3\xa4"};
     char folder[64], path[96];
     struct jr_error err;
-    struct jr_rundir dir = JR_RUNDIR_INIT;
+    struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
     make(folder);
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
         err = (struct jr_error){0};
         CU_ASSERT_EQUAL(
-            jr_rundir_create(&dir, folder, ids[i], true, JR_LOG_PRIVATE, &err),
+            jr_run_folder_create(&dir, folder, ids[i], true, JR_LOG_PRIVATE, &err),
             -1);
         CU_ASSERT_EQUAL(err.status, JR_STATUS_USAGE);
         CU_ASSERT_EQUAL(dir.fd, -1);
@@ -62,34 +62,34 @@ static void refuses(void)
     (void)snprintf(path, sizeof path, "%s/file", folder);
     (void)close(open(path, O_CREAT | O_WRONLY, 0600));
     CU_ASSERT_EQUAL(
-        jr_rundir_create(&dir, path, "x", true, JR_LOG_PRIVATE, &err), -1);
+        jr_run_folder_create(&dir, path, "x", true, JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "is a file, not a folder"));
     (void)snprintf(path, sizeof path, "%s/file/below", folder);
     CU_ASSERT_EQUAL(
-        jr_rundir_create(&dir, path, "x", true, JR_LOG_PRIVATE, &err), -1);
+        jr_run_folder_create(&dir, path, "x", true, JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
     (void)chmod(folder, 0777);
     CU_ASSERT_EQUAL(
-        jr_rundir_create(&dir, folder, "x", true, JR_LOG_PRIVATE, &err), -1);
+        jr_run_folder_create(&dir, folder, "x", true, JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "writable for everybody"));
     (void)chmod(folder, 01777);
     CU_ASSERT_EQUAL(
-        jr_rundir_create(&dir, folder, "x", true, JR_LOG_PRIVATE, &err), 0);
-    jr_rundir_close(&dir);
+        jr_run_folder_create(&dir, folder, "x", true, JR_LOG_PRIVATE, &err), 0);
+    jr_run_folder_close(&dir);
     discard(folder);
 }
 
 static void refuses_another_owner(void)
 {
     struct jr_error err;
-    struct jr_rundir dir = JR_RUNDIR_INIT;
+    struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
     char folder[64];
     make(folder);
     if (geteuid() == 0)
         CU_ASSERT_EQUAL(chown(folder, 65534, 65534), 0);
     const char *foreign = geteuid() == 0 ? folder : "/usr";
     CU_ASSERT_EQUAL(
-        jr_rundir_create(&dir, foreign, "x", true, JR_LOG_PRIVATE, &err), -1);
+        jr_run_folder_create(&dir, foreign, "x", true, JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "belongs to user"));
     discard(folder);
 }
@@ -106,17 +106,17 @@ static void makes_folders_by_mode(void)
                    {JR_LOG_UMASK, 022, 0755, 0644}};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         char folder[64], path[96];
-        struct jr_rundir dir = JR_RUNDIR_INIT;
+        struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
         struct jr_buf bytes = JR_BUF_INIT;
         make(folder);
         (void)snprintf(path, sizeof path, "%s/a/runs", folder);
         mode_t before = umask(vectors[i].umask);
         CU_ASSERT_EQUAL(
-            jr_rundir_create(&dir, path, "run", true, vectors[i].mode, NULL),
+            jr_run_folder_create(&dir, path, "run", true, vectors[i].mode, NULL),
             0);
         jr_buf_str(&bytes, "{}\n");
-        CU_ASSERT_EQUAL(jr_rundir_write(&dir, "run.json", &bytes, NULL), 0);
-        CU_ASSERT_EQUAL(jr_rundir_latest(&dir, NULL), 0);
+        CU_ASSERT_EQUAL(jr_run_folder_write(&dir, "run.json", &bytes, NULL), 0);
+        CU_ASSERT_EQUAL(jr_run_folder_latest(&dir, NULL), 0);
         (void)umask(before);
         CU_ASSERT_EQUAL(mode_of(path, ".") & 07777, vectors[i].dir);
         CU_ASSERT_EQUAL(mode_of(path, "run") & 07777, vectors[i].dir);
@@ -124,7 +124,7 @@ static void makes_folders_by_mode(void)
         CU_ASSERT_TRUE(S_ISREG(mode_of(path, ".gitignore")));
         CU_ASSERT_TRUE(S_ISLNK(mode_of(path, "latest")));
         jr_buf_release(&bytes);
-        jr_rundir_close(&dir);
+        jr_run_folder_close(&dir);
         discard(folder);
     }
 }
@@ -133,36 +133,36 @@ static void never_takes_another_runs_folder(void)
 {
     char folder[64];
     struct jr_error err;
-    struct jr_rundir a = JR_RUNDIR_INIT, b = JR_RUNDIR_INIT;
+    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
     make(folder);
     CU_ASSERT_EQUAL(
-        jr_rundir_create(&a, folder, "r-0000", false, JR_LOG_PRIVATE, &err), 0);
+        jr_run_folder_create(&a, folder, "r-0000", false, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_EQUAL(
-        jr_rundir_create(&b, folder, "r-0000", true, JR_LOG_PRIVATE, &err), -1);
+        jr_run_folder_create(&b, folder, "r-0000", true, JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "exists already"));
     CU_ASSERT_EQUAL(
-        jr_rundir_create(&b, folder, "r-0000", false, JR_LOG_PRIVATE, &err), 0);
+        jr_run_folder_create(&b, folder, "r-0000", false, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_EQUAL(strncmp(b.id, "r-", 2), 0);
     CU_ASSERT_NOT_EQUAL(strcmp(a.id, b.id), 0);
     /* A folder that was there already is not ours to hide from git. */
     CU_ASSERT_EQUAL(mode_of(folder, ".gitignore"), 0);
-    jr_rundir_close(&a);
-    jr_rundir_close(&b);
+    jr_run_folder_close(&a);
+    jr_run_folder_close(&b);
     discard(folder);
 }
 
-static int part(struct jr_rundir *ret, const char *folder, uint32_t node,
+static int part(struct jr_run_folder *ret, const char *folder, uint32_t node,
                 struct jr_error *err)
 {
-    return jr_rundir_create_part(ret, folder, "r", node, JR_LOG_PRIVATE, err);
+    return jr_run_folder_create_part(ret, folder, "r", node, JR_LOG_PRIVATE, err);
 }
 
 static void gives_each_node_a_part(void)
 {
     char folder[64];
     struct jr_error err;
-    struct jr_rundir a = JR_RUNDIR_INIT, b = JR_RUNDIR_INIT;
-    struct jr_rundir c = JR_RUNDIR_INIT;
+    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
+    struct jr_run_folder c = JR_RUN_FOLDER_INIT;
     make(folder);
     CU_ASSERT_EQUAL(part(&a, folder, 7, &err), 0);
     CU_ASSERT_EQUAL(part(&b, folder, 0, &err), 0);
@@ -171,18 +171,18 @@ static void gives_each_node_a_part(void)
     CU_ASSERT_EQUAL(part(&c, folder, 7, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "node 7 of the run 'r' has begun"));
     CU_ASSERT_EQUAL(
-        jr_rundir_create(&c, folder, "r", true, JR_LOG_PRIVATE, &err), -1);
+        jr_run_folder_create(&c, folder, "r", true, JR_LOG_PRIVATE, &err), -1);
     /* What another node has is not removed. */
-    jr_rundir_discard(&a);
+    jr_run_folder_discard(&a);
     CU_ASSERT_EQUAL(mode_of(folder, "r/node_7"), 0);
     CU_ASSERT_TRUE(S_ISDIR(mode_of(folder, "r/node_0")));
     CU_ASSERT_EQUAL(part(&c, folder, 7, &err), 0);
-    jr_rundir_discard(&b);
-    jr_rundir_discard(&c);
+    jr_run_folder_discard(&b);
+    jr_run_folder_discard(&c);
     CU_ASSERT_EQUAL(mode_of(folder, "r"), 0);
-    jr_rundir_close(&a);
-    jr_rundir_close(&b);
-    jr_rundir_close(&c);
+    jr_run_folder_close(&a);
+    jr_run_folder_close(&b);
+    jr_run_folder_close(&c);
     discard(folder);
 }
 
@@ -190,20 +190,20 @@ static void has_no_part_in_what_is_one_jobruns(void)
 {
     char folder[64];
     struct jr_error err;
-    struct jr_rundir a = JR_RUNDIR_INIT, b = JR_RUNDIR_INIT;
+    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
     struct jr_buf bytes = JR_BUF_INIT;
     make(folder);
     jr_buf_str(&bytes, "{}");
     CU_ASSERT_EQUAL(
-        jr_rundir_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
-    CU_ASSERT_EQUAL(jr_rundir_write(&a, "run.json", &bytes, &err), 0);
+        jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_write(&a, "run.json", &bytes, &err), 0);
     CU_ASSERT_EQUAL(part(&b, folder, 1, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "no run of several nodes"));
-    jr_rundir_discard(&a);
+    jr_run_folder_discard(&a);
     CU_ASSERT_EQUAL(symlinkat(".", a.log_fd, "r"), 0);
     CU_ASSERT_EQUAL(part(&b, folder, 1, &err), -1);
     jr_buf_release(&bytes);
-    jr_rundir_close(&a);
+    jr_run_folder_close(&a);
     discard(folder);
 }
 
@@ -212,24 +212,24 @@ static void takes_no_attempt_that_stands_there(void)
 {
     char folder[64];
     struct jr_error err;
-    struct jr_rundir a = JR_RUNDIR_INIT, b = JR_RUNDIR_INIT;
+    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
     make(folder);
     CU_ASSERT_EQUAL(
-        jr_rundir_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
-    CU_ASSERT_EQUAL(jr_rundir_join(&b, folder, "r", JR_LOG_PRIVATE, &err), 0);
-    CU_ASSERT_EQUAL(jr_rundir_attempt(&a, 0, &err), 0);
-    CU_ASSERT_EQUAL(jr_rundir_attempt(&a, 0, &err), -1);
+        jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_join(&b, folder, "r", JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_attempt(&a, 0, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_attempt(&a, 0, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "attempt_0"));
     CU_ASSERT_EQUAL(symlinkat("/tmp", a.fd, "attempt_1"), 0);
-    CU_ASSERT_EQUAL(jr_rundir_attempt(&a, 1, &err), -1);
-    CU_ASSERT_EQUAL(jr_rundir_join_attempt(&b, 1, 0, &err), 0);
-    CU_ASSERT_EQUAL(jr_rundir_join_attempt(&b, 1, 1, &err), 0);
-    CU_ASSERT_EQUAL(jr_rundir_join_attempt(&b, 1, 1, &err), -1);
+    CU_ASSERT_EQUAL(jr_run_folder_attempt(&a, 1, &err), -1);
+    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&b, 1, 0, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&b, 1, 1, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&b, 1, 1, &err), -1);
     CU_ASSERT_EQUAL(symlinkat("/tmp", a.fd, "node_2"), 0);
-    CU_ASSERT_EQUAL(jr_rundir_join_attempt(&b, 2, 0, &err), -1);
+    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&b, 2, 0, &err), -1);
     CU_ASSERT_EQUAL(access("/tmp/attempt_0", F_OK), -1);
-    jr_rundir_close(&a);
-    jr_rundir_close(&b);
+    jr_run_folder_close(&a);
+    jr_run_folder_close(&b);
     discard(folder);
 }
 
@@ -237,16 +237,16 @@ static void joins_no_run_of_another_user(void)
 {
     char folder[64];
     struct jr_error err;
-    struct jr_rundir a = JR_RUNDIR_INIT, b = JR_RUNDIR_INIT;
+    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
     if (geteuid() != 0)
         return;
     make(folder);
     CU_ASSERT_EQUAL(
-        jr_rundir_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
+        jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_EQUAL(fchown(a.fd, 65534, 65534), 0);
-    CU_ASSERT_EQUAL(jr_rundir_join(&b, folder, "r", JR_LOG_PRIVATE, &err), -1);
+    CU_ASSERT_EQUAL(jr_run_folder_join(&b, folder, "r", JR_LOG_PRIVATE, &err), -1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "belongs to another user"));
-    jr_rundir_close(&a);
+    jr_run_folder_close(&a);
     discard(folder);
 }
 
@@ -254,30 +254,30 @@ static void points_to_the_latest(void)
 {
     char folder[64], path[96], target[64] = "";
     struct jr_error err;
-    struct jr_rundir a = JR_RUNDIR_INIT, b = JR_RUNDIR_INIT;
+    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT;
     make(folder);
-    (void)jr_rundir_create(&a, folder, "a", true, JR_LOG_PRIVATE, &err);
-    (void)jr_rundir_create(&b, folder, "b", true, JR_LOG_PRIVATE, &err);
-    CU_ASSERT_EQUAL(jr_rundir_latest(&a, &err), 0);
-    CU_ASSERT_EQUAL(jr_rundir_latest(&b, &err), 0);
+    (void)jr_run_folder_create(&a, folder, "a", true, JR_LOG_PRIVATE, &err);
+    (void)jr_run_folder_create(&b, folder, "b", true, JR_LOG_PRIVATE, &err);
+    CU_ASSERT_EQUAL(jr_run_folder_latest(&a, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_latest(&b, &err), 0);
     (void)snprintf(path, sizeof path, "%s/latest", folder);
     CU_ASSERT_EQUAL(readlink(path, target, sizeof target - 1), 1);
     JR_ASSERT_TEXT(target, "b");
     (void)unlink(path);
     (void)close(open(path, O_CREAT | O_WRONLY, 0600));
-    CU_ASSERT_EQUAL(jr_rundir_latest(&a, &err), -1);
+    CU_ASSERT_EQUAL(jr_run_folder_latest(&a, &err), -1);
     CU_ASSERT_TRUE(S_ISREG(mode_of(folder, "latest")));
-    jr_rundir_close(&a);
-    jr_rundir_close(&b);
+    jr_run_folder_close(&a);
+    jr_run_folder_close(&b);
     discard(folder);
 }
 
 static void writes_no_file_of_a_failed_buffer(void)
 {
     struct jr_error err;
-    struct jr_rundir dir = JR_RUNDIR_INIT;
+    struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
     struct jr_buf bytes = {.failed = true};
-    CU_ASSERT_EQUAL(jr_rundir_write(&dir, "x", &bytes, &err), -1);
+    CU_ASSERT_EQUAL(jr_run_folder_write(&dir, "x", &bytes, &err), -1);
 }
 
 JR_UNIT_MAIN("rundir", CASE(names_runs), CASE(refuses),

@@ -30,7 +30,7 @@ struct fake {
     struct jr_rank_outcome ends[FAKE_MOST];
     struct jr_outcome outcome;
     struct jr_artifacts *before;
-    struct jr_report report;
+    struct jr_judgement report;
 };
 
 static inline void fake_write_bytes(const char *path, const char *bytes,
@@ -88,7 +88,7 @@ static inline void fake_rank(struct fake *fake, uint32_t i)
 
 static inline void fake_start(struct fake *fake, uint32_t world)
 {
-    *fake = (struct fake){.dir = "/tmp/jr_report_XXXXXX"};
+    *fake = (struct fake){.dir = "/tmp/jr_judgement_XXXXXX"};
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(fake->dir));
     fake->fd = open(fake->dir, O_RDONLY | O_DIRECTORY);
     (void)mkdirat(fake->fd, "attempt_0", 0700);
@@ -143,8 +143,8 @@ static inline void fake_stopped(struct fake *fake, uint32_t i)
 static inline void fake_judge(struct fake *fake)
 {
     struct jr_error err = {0};
-    jr_report_release(&fake->report);
-    int result = jr_report_make(&fake->report, &fake->plan, &fake->outcome,
+    jr_judgement_release(&fake->report);
+    int result = jr_judgement_make(&fake->report, &fake->plan, &fake->outcome,
                                 fake->before, fake->fd, &err);
     if (result != 0)
         printf("\n    %s\n", err.text);
@@ -160,7 +160,7 @@ static inline int fake_remove(const char *path, const struct stat *st, int kind,
 
 static inline void fake_end(struct fake *fake)
 {
-    jr_report_release(&fake->report);
+    jr_judgement_release(&fake->report);
     jr_artifacts_free(fake->before);
     (void)close(fake->fd);
     (void)nftw(fake->dir, fake_remove, 16, FTW_DEPTH | FTW_PHYS);
