@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -198,8 +197,7 @@ static void add_follower(struct jr_stream *stream, struct jr_tee *tee,
         .feed = jr_line_writer_feed(&tee->lines, i, rank, stream->number),
         .path = path};
     stream->follower.feed->waits = stream->file.all != NULL;
-    stream->alone =
-        stream->file.all != NULL && strcmp(rank->out_path, rank->err_path) != 0;
+    stream->alone = stream->file.all != NULL && !jr_start_shares_file(rank);
     stream->follower.times = &tee->remainder->times[at];
 }
 

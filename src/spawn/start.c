@@ -20,6 +20,12 @@
 #define PIPE_MOST      (1024 * 1024)
 #define PIPE_USUAL     (64 * 1024)
 
+bool jr_start_shares_file(const struct jr_plan_rank *rank)
+{
+    return rank->out_path != NULL && rank->err_path != NULL &&
+           strcmp(rank->out_path, rank->err_path) == 0;
+}
+
 bool jr_start_is_shown(const struct jr_plan_rank *rank, int stream,
                        const struct jr_run_options *options)
 {

@@ -31,6 +31,9 @@ enum jr_route {
 enum jr_route jr_start_route(const struct jr_plan_rank *rank, int stream,
                              const struct jr_run_options *options);
 
+/* Whether both streams of a rank go to one file; either may have none. */
+bool jr_start_shares_file(const struct jr_plan_rank *rank);
+
 /* Whether the console shows it. */
 bool jr_start_is_shown(const struct jr_plan_rank *rank, int stream,
                        const struct jr_run_options *options);

@@ -91,8 +91,7 @@ static struct jr_child_stream stream_file(const struct jr_plan_rank *rank,
     struct jr_child_stream file = {0};
     if ((sink & JR_SINK_FILE) != 0)
         file.path = stream == 0 ? rank->out_path : rank->err_path;
-    file.shared = rank->out_path != NULL && rank->err_path != NULL &&
-                  strcmp(rank->out_path, rank->err_path) == 0;
+    file.shared = jr_start_shares_file(rank);
     return file;
 }
 

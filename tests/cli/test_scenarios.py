@@ -78,6 +78,30 @@ class Output(harness.Case):
                                  "from the descriptor\nfrom the language\n"
                                  "from a child\nat the end")
 
+    def test_each_stream_goes_its_own_way(self):
+        """Every pair of none, redirect, tee and both: where the two streams
+        of a rank differ, one of them may have no file."""
+        ways = [(to_file, tee) for to_file in range(4) for tee in range(4)]
+        self.write("t.jobrun.yaml", "version: 1\nworld_size: 16\n"
+                   "device: cpu\noversubscribe: true\nthreads: 1\n"
+                   "entrypoint: [sh, -c, 'echo out; echo err >&2']\n" +
+                   "".join("%s: {%s}\n" % (name, ", ".join(
+                       f"{rank}: {way[i]}" for rank, way in enumerate(ways)))
+                       for i, name in enumerate(("redirects", "tee"))))
+        done = self.expect(self.jobrun("t.jobrun.yaml"), 0)
+        folder = self.folder / "runs/latest/attempt_0"
+        for rank, (to_file, tee) in enumerate(ways):
+            for bit, word, shown in ((1, "out", done.stdout),
+                                     (2, "err", done.stderr)):
+                with self.subTest(rank=rank, stream=word):
+                    log = folder / str(rank) / f"std{word}.log"
+                    self.assertEqual(log.exists(),
+                                     bool((to_file | tee) & bit))
+                    if log.exists():
+                        self.assertEqual(log.read_text(), word + "\n")
+                    self.assertEqual(f"[{rank}] {word}\n" in shown,
+                                     bool(tee & bit))
+
     def test_many_lines_all_arrive(self):
         self.write("t.jobrun.yaml", "version: 1\nworld_size: 2\ntee: all\n"
                    "device: cpu\nthreads: 1\n"
