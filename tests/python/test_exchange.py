@@ -123,6 +123,34 @@ class Exchange(Launching):
         self.assertEqual((status, out.splitlines()[-1]), (0, "True 8"),
                          self.err)
 
+    def test_a_rank_starts_functions_of_the_main_script(self):
+        """There the main script goes by another name than here."""
+        self.write("main.py", """\
+            import jobrun
+            class Own:
+                def __init__(self, x):
+                    self.x = x
+            def double(own):
+                return own.x * 2
+            def seven():
+                return 7
+            def inner(method):
+                more = {"nprocs": 1, "start_method": method}
+                return [jobrun.launch(seven, **more)[0],
+                        jobrun.launch(double, (Own(4),), exchange="pickle",
+                                      **more)[0]] + (
+                    jobrun.launch(lambda: seven(), **more)
+                    if method == "fork" else [])
+            if __name__ == "__main__":
+                for method in "spawn", "fork", "forkserver":
+                    print(jobrun.launch(inner, (method,), nprocs=1,
+                                        start_method=method)[0])
+            """)
+        for words in ["main.py"], ["-m", "main"]:
+            status, out = self.python(*words)
+            self.assertEqual((status, out.splitlines()),
+                             (0, ["[7, 8]", "[7, 8, 7]", "[7, 8]"]), self.err)
+
     def test_the_ranks_exception_is_the_cause(self):
         got = self.evaluate("""\
             import objects

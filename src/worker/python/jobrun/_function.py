@@ -20,6 +20,9 @@ so that the ranks can import the module without starting a job again."""
 
 loading_main = False
 
+# The name that the main module has in a rank, as multiprocessing has it.
+_MAIN_OF_RANK = "__mp_main__"
+
 
 # In the caller -------------------------------------------------------------
 
@@ -121,6 +124,8 @@ class Call:
         else:
             self.module = getattr(fn, "__module__", None) or ""
             self.name, self.function = None, fn
+        if self.module == _MAIN_OF_RANK:  # a rank starts a job of its own
+            self.module = "__main__"
         self.common, self.own = ([], {}), []
 
     def title(self):
@@ -149,7 +154,8 @@ class Call:
                 (self.common, self.own), "args and kwargs", self.by_code)
         # What is pickled may be an object of a class of the main module.
         needs_main = self.module == "__main__" or any(
-            b"__main__" in text for text in pickles.values())
+            name in text for text in pickles.values()
+            for name in (b"__main__", _MAIN_OF_RANK.encode()))
         what = {"module": self.module, "name": self.name,
                 "main": main_of() if needs_main else None, "argv": sys.argv,
                 "pickled": self.pickled, "calls": [self.common, self.own]}
@@ -166,21 +172,20 @@ class Call:
 # In a rank -----------------------------------------------------------------
 
 def _load_main(main):
-    """The caller's main module, under the name that multiprocessing gives it,
-    so that what stands below `if __name__ == "__main__"` is not run."""
+    """The caller's main module, under a name of its own, so that what stands below `if __name__ == "__main__"` is not run."""
     global loading_main
     loading_main = True
     try:
         if "module" in main:
-            content = runpy.run_module(main["module"], run_name="__mp_main__",
+            content = runpy.run_module(main["module"], run_name=_MAIN_OF_RANK,
                                        alter_sys=True)
         else:
-            content = runpy.run_path(main["path"], run_name="__mp_main__")
+            content = runpy.run_path(main["path"], run_name=_MAIN_OF_RANK)
     finally:
         loading_main = False
-    module = types.ModuleType("__mp_main__")
+    module = types.ModuleType(_MAIN_OF_RANK)
     module.__dict__.update(content)
-    sys.modules["__main__"] = sys.modules["__mp_main__"] = module
+    sys.modules["__main__"] = sys.modules[_MAIN_OF_RANK] = module
     return module
 
 
