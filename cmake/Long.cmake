@@ -14,6 +14,7 @@
 set(JR_LONG_TESTS
   slurm.links:release:620 # it waits
   cli.frameworks:release:300
+  interop.origins:release:300
   python.versions:release:200
   python.torch:release:180
   python.forks:release:180
@@ -28,6 +29,8 @@ set(JR_LONG_TESTS
   slurm.silence:asan:60
   slurm.mpi:release:60
   fuzz.machines.long:asan:60
+  interop.torch_spawn:release:50
+  interop.torch_elastic:release:40
   starve.specs:release:40
   interop.schema.long:release:40
   interop.hostlist.long:release:30

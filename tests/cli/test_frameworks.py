@@ -78,6 +78,36 @@ def pythons():
     return {**others(), sys.version_info[:2]: sys.executable}
 
 
+def install_torch():
+    """Returns the Python that has it; so do the other two."""
+    if not list(FOLDER.glob("lib/*/site-packages/torch")):
+        room_for(TORCH_BYTES)
+    make_environment(FOLDER, sys.executable)
+    install("torch", "numpy", check="torch")
+    return PYTHON
+
+
+def install_paddle():
+    make_environment(FOLDER, sys.executable)
+    install("paddlepaddle", check="paddle")
+    return PYTHON
+
+
+def install_megengine():
+    python = MEGENGINE_FOLDER / "bin" / "python"
+    if not python.exists():
+        fitting = [path for version, path in sorted(pythons().items())
+                   if version in MEGENGINE_PYTHONS]
+        if not fitting:
+            raise harness.unittest.SkipTest(
+                "MegEngine wants Python 3.8 to 3.10, and none of them is in "
+                "PATH or below PYENV_ROOT")
+        room_for(MEGENGINE_BYTES)
+        make_environment(MEGENGINE_FOLDER, fitting[-1])
+    install("megengine", "numpy<2", check="megengine", python=python)
+    return python
+
+
 class Frameworks(harness.Case):
     @classmethod
     def setUpClass(cls):
@@ -100,7 +130,8 @@ class Frameworks(harness.Case):
         done = subprocess.run(
             [sys.executable, HERE / path, "-v", *tests], text=True,
             stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT,
-            env={**os.environ, "LONG": "1", "INTERPRETER": str(python)})
+            env={**os.environ, "LONG": "1", "INTERPRETER": str(python),
+                 "SUPPORT": os.environ["BUILD"] + "/support"})
         self.expect(done, 0)
         self.assertNotIn("skipped", done.stderr)
 
@@ -120,13 +151,23 @@ class Frameworks(harness.Case):
 
     def test_paddles_pages(self):
         """What the pages show of a framework, with that framework."""
-        install("paddlepaddle", check="paddle")
+        install_paddle()
         self.others("test_moving.py", "Moving.test_paddle")
         self.assertEqual(self.options("-m", "paddle.distributed.launch") -
                          self.told("from-paddle-spawn.md"), set())
 
+    def test_forks_of_paddle(self):
+        """By all start methods, preloaded, with one thread and with many."""
+        install_paddle()
+        self.others("../python/test_forks.py", "Forks.test_paddle")
+
+    def test_forks_of_torch(self):
+        install_torch()
+        self.others("../python/test_forks.py", "Forks.test_torch",
+                    "Forks.test_numpy")
+
     def test_paddle(self):
-        install("paddlepaddle", check="paddle")
+        install_paddle()
         results = self.job(
             "import paddle, paddle.distributed as dist\n"
             "def main():\n"
@@ -185,22 +226,17 @@ class Frameworks(harness.Case):
             env=env)
         self.assertEqual(results, [[3, 6]])
 
-    def with_torch(self):
-        if not list(FOLDER.glob("lib/*/site-packages/torch")):
-            room_for(TORCH_BYTES)
-        install("torch", "numpy", check="torch")
-
     def test_torch(self):
-        self.with_torch()
+        install_torch()
         self.others("../python/test_torch.py")
 
     def test_torchs_pages(self):
-        self.with_torch()
+        install_torch()
         self.others("test_moving.py", "Moving.test_torchrun",
                     "Moving.test_multiprocessing")
 
     def test_mls_page(self):
-        self.with_torch()
+        install_torch()
         if sys.version_info < MLFAB_PYTHON:
             self.skipTest("mlfab wants Python %d.%d" % MLFAB_PYTHON)
         for packages in MLFAB[::-1]:
@@ -208,21 +244,12 @@ class Frameworks(harness.Case):
         self.others("test_moving.py", "Moving.test_ml")
 
     def test_megengines_page(self):
-        python = MEGENGINE_FOLDER / "bin" / "python"
-        if not python.exists():
-            fitting = [path for version, path in sorted(pythons().items())
-                       if version in MEGENGINE_PYTHONS]
-            if not fitting:
-                self.skipTest("MegEngine wants Python 3.8 to 3.10, and none "
-                              "of them is in PATH or below PYENV_ROOT")
-            room_for(MEGENGINE_BYTES)
-            make_environment(MEGENGINE_FOLDER, fitting[-1])
-        install("megengine", "numpy<2", check="megengine", python=python)
+        python = install_megengine()
         self.others("test_moving.py", "Moving.test_megengine", python=python)
 
     def test_torchs_options(self):
         """torchrun's are told, and translated."""
-        self.with_torch()
+        install_torch()
         options = self.options("-m", "torch.distributed.run")
         self.assertGreater(len(options), 20)
         self.assertEqual(options - self.told("from-torchrun.md"), set())
