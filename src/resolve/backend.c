@@ -90,9 +90,12 @@ const char *jr_device_variable(const struct jr_resolver *r)
                                         : kinds[kind].visibility;
 }
 
+/* Paddle drives every device of a plugin's by XCCL. NULL: there is none. */
 static const char *default_backend(const struct jr_resolver *r)
 {
     enum jr_device kind = r->out->job.device;
+    if (kind == JR_DEVICE_CUSTOM && jr_spec_has_profile(r->spec, "paddle"))
+        return "xccl";
     return jr_device_is_kunlun(r, kind) ? "bkcl" : kinds[kind].backend;
 }
 

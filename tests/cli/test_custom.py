@@ -110,6 +110,28 @@ class Custom(harness.Case):
         self.refused("JR0450", "NAME.facts")
         self.assertEqual(len(self.plan("-s", "world_size=2")), 2)
 
+    def test_paddle_drives_them_by_xccl(self):
+        """Where the spec and the environment say nothing else."""
+        self.write("acme.facts.yaml", FACTS)
+        self.write("job.jobrun.yaml", SPEC.replace("backends: custom:acme\n",
+                                                   ""))
+        for profiles, words, env, backend in (
+                ("[paddle]", [], {}, "xccl"),
+                ("[torch, paddle]", [], {}, "xccl"),
+                ("[paddle]", ["-s", "backends=gloo"], {}, "gloo"),
+                ("[paddle]", ["-s", "backends=custom:acl"], {}, "acl"),
+                ("[paddle]", [], {"TORCH_DISTRIBUTED_BACKEND": "gloo"},
+                 "gloo")):
+            with self.subTest(profiles, words=words, env=env):
+                ranks = self.plan("-s", "env_profiles=" + profiles, *words,
+                                  **env)
+                self.assertEqual([rank["env"]["PADDLE_DISTRI_BACKEND"]
+                                  for rank in ranks], [backend] * 3)
+        self.refused("JR0450", "backends is MISSING", code=3)
+        done = self.jobrun("resolve", "job.jobrun.yaml", "--explain", "-s",
+                           "env_profiles=[paddle]")
+        self.assertRegex(done.stdout, "xccl .*device custom:acme")
+
     def test_a_facts_file_may_have_them(self):
         self.write("machine.yaml", "format_version: 1\n"
                    "custom_variable: ACME_VISIBLE\ndevices:\n"

@@ -54,7 +54,7 @@
     X(UCC, "ucc", "CPUs, NVIDIA and AMD GPUs")                                 \
     X(RCCL, "rccl", "AMD GPUs")                                                \
     X(BKCL, "bkcl", "Kunlun XPUs")                                             \
-    X(XCCL, "xccl", "Intel XPUs")                                              \
+    X(XCCL, "xccl", "Intel XPUs; Paddle's for custom:NAME")                    \
     X(HCCL, "hccl", "Ascend NPUs and Gaudi HPUs")                              \
     X(CNCL, "cncl", "Cambricon MLUs")                                          \
     X(CUSTOM, "custom", "custom:NAME, a backend of your own")

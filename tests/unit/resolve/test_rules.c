@@ -149,6 +149,10 @@ static const struct bad bads[] = {
      UNRESOLVED,
      "JR0450|local_wo"},
     {"device: custom:tpu\nworld_size: 2\n", {0}, INVALID, "JR0450|backends"},
+    {"device: custom:tpu\nworld_size: 2\nenv_profiles: [megengine, mpi]\n",
+     {0},
+     INVALID,
+     "JR0450|backends"},
     {"", {.on = "4x0"}, UNRESOLVED, "JR0450|cannot count the CPUs|4x0,32c"},
     /* several machines: one is named where its facts count, and only there */
     {"world_size: 16\n",
@@ -359,6 +363,15 @@ static const struct good goods[] = {
      {0},
      "device=custom:tpu devices=all local_world_size=2 "
      "backends.data=custom:xla",
+     ""},
+    {"device: custom:tpu\nworld_size: 2\nenv_profiles: [torch, paddle]\n",
+     {0},
+     "backends.default=xccl backends.model=xccl backends.data=xccl",
+     ""},
+    {"device: custom:tpu\nworld_size: 2\nenv_profiles: [paddle]\n"
+     "backends: custom:xla\n",
+     {0},
+     "backends.default=custom:xla",
      ""},
     {"device: xpu\ndevices: [4, 5]\nenv_profiles: [paddle]\n",
      {.real = true},
