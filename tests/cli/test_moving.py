@@ -173,10 +173,11 @@ class Moving(harness.Case):
         return env
 
     def run_line(self, line):
+        """What does not end is stopped, with all that the shell has started."""
         done = subprocess.run(
-            ["/bin/sh", "-c", line], cwd=self.folder, text=True,
-            env=self.environment(), stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=LIMIT)
+            ["timeout", "--kill-after=30", str(LIMIT), "/bin/sh", "-c", line],
+            cwd=self.folder, text=True, env=self.environment(),
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT + 60)
         self.expect(done, 0)
         return done.stdout
 
