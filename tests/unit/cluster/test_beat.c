@@ -2,6 +2,7 @@
 #include "cluster/controller_parts.h"
 #include "store/outcome.h"
 
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "unit.h"
@@ -246,6 +247,34 @@ static void gives_up_the_head(void)
     CU_ASSERT_EQUAL(agent.turn.at, 0);
 }
 
+/* `away` holds until the head says something else. */
+static void hears_that_the_head_is_away(void)
+{
+    static const char *const words[] = {"{\"t\":\"away\"}\n",
+                                        "{\"t\":\"hold\"}\n"};
+    int ends[2];
+    char bytes[JR_AGENT_PIECE];
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    struct jr_agent agent = {.loop = {.epoll_fd = -1},
+                             .in = {.fd = ends[0]},
+                             .out = {.fd = -1},
+                             .orders_fd = -1,
+                             .bytes = bytes};
+    for (int i = 0; i < JR_AGENT_ENDS; i++)
+        agent.sources[i].watch.fd = -1;
+    for (size_t i = 0; i < 2; i++) {
+        agent.silent = 4;
+        CU_ASSERT_EQUAL(write(ends[1], words[i], strlen(words[i])),
+                        (ssize_t)strlen(words[i]));
+        jr_agent_on_input(&agent, EPOLLIN);
+        CU_ASSERT_EQUAL(agent.away, i == 0);
+        CU_ASSERT_EQUAL(agent.silent, 0);
+    }
+    jr_inlet_release(&agent.inlet);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
 static void does_not_count_where_nothing_runs(void)
 {
     struct jr_agent agent = {.beats = true};
@@ -294,5 +323,6 @@ JR_UNIT_MAIN("beat", CASE(asks_while_all_answer),
              CASE(says_when_it_is_all_of_them),
              CASE(goes_on_with_the_others_where_it_is_to),
              CASE(gives_up_the_head),
+             CASE(hears_that_the_head_is_away),
              CASE(does_not_count_where_nothing_runs),
              CASE(lives_without_being_asked))

@@ -16,11 +16,45 @@ static void refuses_what_is_no_frame(void)
         "{\"n\":1,\"t\":7}",
         "{\"t\":\"hello\",\"n\":1}",
         " {\"n\":1,\"t\":\"hello\"}",
+        "{\"n\" :1,\"t\":\"hello\"}",
         "{\"n\":1,\"t\":\"hello\"} x",
         "{\"n\":1,\"t\":\"hel",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         CU_ASSERT_PTR_NULL(jr_message_read(lines[i], strlen(lines[i])));
+}
+
+static void reads_the_first_node_and_the_last(void)
+{
+    static const struct {
+        const char *line;
+        json_int_t node;
+    } vectors[] = {
+        {"{\"n\":0,\"t\":\"hello\"}", 0},
+        {"{\"n\":4294967295,\"t\":\"\"}", 4294967295},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        json_t *frame = jr_message_read(vectors[i].line, strlen(vectors[i].line));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(frame);
+        CU_ASSERT_EQUAL(jr_json_get_int(frame, "n"), vectors[i].node);
+        json_decref(frame);
+    }
+}
+
+/* A word as a line of its own, behind what is there; without memory for it the
+ * buffer has failed. */
+static void writes_words_as_lines(void)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    json_t *word = jr_message_word(7, "hello");
+    jr_json_set_str(word, "host", "n\n7");
+    jr_message_add(&out, word);
+    jr_message_add(&out, jr_message_word(0, "beat"));
+    JR_ASSERT_TEXT(out.data, "{\"n\": 7, \"t\": \"hello\", \"host\": \"n\\n7\"}\n"
+                             "{\"n\": 0, \"t\": \"beat\"}\n");
+    CU_ASSERT_FALSE(out.failed);
+    jr_message_add(&out, NULL);
+    CU_ASSERT_TRUE(out.failed);
 }
 
 static void refuses_what_is_no_base64(void)
@@ -111,5 +145,6 @@ static void knows_its_flows(void)
 }
 
 JR_UNIT_MAIN("frame", CASE(refuses_what_is_no_frame),
-             CASE(refuses_what_is_no_base64), CASE(carries_any_bytes),
+             CASE(reads_the_first_node_and_the_last),
+             CASE(writes_words_as_lines), CASE(refuses_what_is_no_base64), CASE(carries_any_bytes),
              CASE(finds_lines_in_pieces), CASE(knows_its_flows))

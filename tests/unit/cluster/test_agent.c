@@ -1,0 +1,679 @@
+/* A real agent in a process of its own, at two pipes: what it says to whatever
+ * a head may say. Its hooks do what `go` asks for in "do". */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cluster/agent.h"
+#include "cluster/agent_run.h"
+#include "cluster/message.h"
+#include "cluster/outcome_message.h"
+#include "spawn/run_options.h"
+#include "unit.h"
+#include "version.h"
+
+enum { NODE = 3, WAIT_MS = 60000, FLOOD = 3000, WIDE = 1000 };
+
+/* The agent's side. */
+
+struct hooks {
+    char what[64]; /* what the next run does */
+    uint32_t port; /* the one offered last */
+};
+
+static int fail(struct jr_error *err, enum jr_status status, const char *text)
+{
+    return jr_error_set(err, status, "%s", text);
+}
+
+static int hook_tell(void *data, struct jr_buf *out, struct jr_error *err)
+{
+    (void)data;
+    if (getenv("NO_FACTS") != NULL)
+        return fail(err, JR_STATUS_UNRESOLVED, "no facts here");
+    jr_buf_str(out, "cpus: 4\n");
+    return 0;
+}
+
+static uint32_t hook_offer(void *data)
+{
+    struct hooks *hooks = data;
+    return ++hooks->port;
+}
+
+static int hook_resolve(void *data, const json_t *spec, struct jr_buf *seats,
+                        struct jr_error *err)
+{
+    (void)data;
+    const char *refuse = jr_json_get_str(spec, "refuse");
+    if (refuse != NULL)
+        return fail(err, JR_STATUS_USAGE, refuse);
+    jr_buf_printf(seats, "seats of %s\n", jr_json_get_str(spec, "name"));
+    return 0;
+}
+
+static int hook_prepare(void *data, const json_t *go, struct jr_error *err)
+{
+    struct hooks *hooks = data;
+    const char *what = jr_json_get_str(go, "do");
+    if (what == NULL)
+        return fail(err, JR_STATUS_LAUNCH, "nothing to do");
+    (void)snprintf(hooks->what, sizeof hooks->what, "%s", what);
+    return 0;
+}
+
+static void put(int fd, const char *text)
+{
+    CU_ASSERT_EQUAL(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+/* Each order as a line of the events, until they end. */
+static void echo_orders(const struct jr_agent_ends *ends)
+{
+    char order[3] = {0, '\n', 0};
+    put(ends->events_fd, "ready\n");
+    while (read(ends->orders_fd, order, 1) == 1)
+        put(ends->events_fd, order);
+    put(ends->events_fd, "no more orders\n");
+}
+
+static void on_signal(int sig)
+{
+    (void)sig;
+}
+
+/* Say which signal comes, and end with the second. */
+static void echo_signals(const struct jr_agent_ends *ends)
+{
+    sigset_t set;
+    (void)sigfillset(&set);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    put(ends->events_fd, "ready\n");
+    for (int i = 0; i < 2; i++) {
+        int sig = sigwaitinfo(&set, NULL);
+        put(ends->events_fd, sig == SIGUSR1   ? "USR1\n"
+                             : sig == SIGTERM ? "TERM\n"
+                                              : "?\n");
+    }
+}
+
+static int flooded[2]; /* a pipe: something stands there once all is written */
+
+static void flood(void)
+{
+    char line[WIDE + 1];
+    for (int i = 0; i < FLOOD; i++) {
+        (void)snprintf(line, sizeof line, "%0*d", WIDE - 1, i);
+        line[WIDE - 1] = '\n';
+        size_t done = 0;
+        while (done < WIDE) {
+            ssize_t len = write(STDOUT_FILENO, line + done, WIDE - done);
+            if (len < 0 && errno != EINTR)
+                return;
+            done += len > 0 ? (size_t)len : 0;
+        }
+    }
+    put(flooded[1], "!");
+}
+
+static int hook_run(void *data, const struct jr_agent_ends *ends,
+                    struct jr_outcome *ret, struct jr_error *err)
+{
+    static struct jr_rank_outcome ranks[1];
+    const struct hooks *hooks = data;
+    const char *what = hooks->what;
+    char byte;
+    *ret = (struct jr_outcome){.count = 1, .ranks = ranks};
+    ranks[0] = (struct jr_rank_outcome){.pid = 7, .end = JR_END_EXITED};
+    if (strcmp(what, "fail") == 0)
+        return fail(err, JR_STATUS_LAUNCH, "no more processes");
+    if (strcmp(what, "die") == 0)
+        (void)kill(getpid(), SIGKILL);
+    if (strcmp(what, "orders") == 0)
+        echo_orders(ends);
+    if (strcmp(what, "signals") == 0)
+        echo_signals(ends);
+    if (strcmp(what, "flood") == 0)
+        flood();
+    if (strcmp(what, "say") == 0) {
+        put(STDOUT_FILENO, "to out\n");
+        put(STDERR_FILENO, "to err\n");
+        put(ends->events_fd, "an event\n");
+        CU_ASSERT_EQUAL(read(STDIN_FILENO, &byte, 1), 0);
+    }
+    if (strcmp(what, "lines") == 0) /* an order, a line */
+        while (read(ends->orders_fd, &byte, 1) == 1) {
+            put(STDOUT_FILENO, "a line\n");
+            put(ends->events_fd, "wrote\n");
+        }
+    return 0;
+}
+
+static bool hook_is_behind(void *data)
+{
+    const struct hooks *hooks = data;
+    return strncmp(hooks->what, "behind", 6) == 0;
+}
+
+static void hook_show(void *data)
+{
+    const struct hooks *hooks = data;
+    (void)signal(SIGUSR2, on_signal);
+    if (strcmp(hooks->what, "behind for ever") == 0)
+        (void)pause();
+    put(STDOUT_FILENO, "late line\n");
+}
+
+static _Noreturn void serve(int in, int out)
+{
+    struct hooks hooks = {.port = 100};
+    struct jr_error err = {0};
+    const struct jr_agent_hooks calls = {
+        .data = &hooks,
+        .tell = hook_tell,
+        .offer = hook_offer,
+        .resolve = hook_resolve,
+        .prepare = hook_prepare,
+        .run = hook_run,
+        .is_behind = hook_is_behind,
+        .show = hook_show,
+    };
+    (void)dup2(in, STDIN_FILENO);
+    (void)dup2(out, STDOUT_FILENO);
+    (void)close(in);
+    (void)close(out);
+    int result = jr_agent_serve(&calls, NODE, "gpu\"03", &err);
+    _exit(result == 0 ? 0 : 9);
+}
+
+/* The head's side. */
+
+struct peer {
+    pid_t pid;
+    int to, from;
+    struct jr_inlet inlet;
+    struct jr_buf streams[JR_FLOW_COUNT];
+    char noise[64]; /* the last line that was no frame */
+    json_t *word;   /* the one that came last */
+};
+
+static void start_peer(struct peer *peer)
+{
+    int to[2], from[2];
+    *peer = (struct peer){0};
+    CU_ASSERT_EQUAL_FATAL(pipe2(to, O_CLOEXEC), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe2(from, O_CLOEXEC), 0);
+    peer->pid = fork();
+    if (peer->pid == 0) {
+        (void)close(to[1]);
+        (void)close(from[0]);
+        serve(to[0], from[1]);
+    }
+    (void)close(to[0]);
+    (void)close(from[1]);
+    peer->to = to[1];
+    peer->from = from[0];
+}
+
+static void tell_peer(struct peer *peer, const char *words)
+{
+    put(peer->to, words);
+}
+
+/* Read once. False at the end, or where nothing comes for too long. */
+static bool read_peer(struct peer *peer)
+{
+    static char bytes[65536];
+    struct pollfd wait = {.fd = peer->from, .events = POLLIN};
+    if (poll(&wait, 1, WAIT_MS) != 1) {
+        CU_FAIL("the agent says nothing");
+        return false;
+    }
+    ssize_t len = read(peer->from, bytes, sizeof bytes);
+    if (len > 0)
+        jr_inlet_add(&peer->inlet, bytes, (size_t)len);
+    return len > 0;
+}
+
+/* Take one line; true where it is a word, which is `peer->word` then. */
+static bool take_line(struct peer *peer, const char *line, size_t len)
+{
+    json_t *frame = jr_message_read(line, len);
+    CU_ASSERT_TRUE(len + 1 <= JR_MESSAGE_MOST);
+    if (frame == NULL) {
+        (void)snprintf(peer->noise, sizeof peer->noise, "%.*s", (int)len, line);
+        return false;
+    }
+    enum jr_flow flow = jr_flow_find(jr_json_get_str(frame, "t"));
+    CU_ASSERT_EQUAL(jr_json_get_int(frame, "n"), NODE);
+    if (flow != JR_FLOW_COUNT) {
+        CU_ASSERT_TRUE(jr_message_take(&peer->streams[flow], frame));
+        json_decref(frame);
+        return false;
+    }
+    json_decref(peer->word);
+    peer->word = frame;
+    return true;
+}
+
+/* The next word of the agent; "" at its end. */
+static const char *next_word(struct peer *peer)
+{
+    size_t len;
+    for (;;) {
+        const char *line = jr_inlet_line(&peer->inlet, &len);
+        if (line != NULL && take_line(peer, line, len))
+            return jr_json_get_str(peer->word, "t");
+        if (line == NULL && !read_peer(peer))
+            return "";
+    }
+}
+
+/* Take frames until a stream holds a text. */
+static bool await_text(struct peer *peer, enum jr_flow flow, const char *text)
+{
+    struct jr_buf *stream = &peer->streams[flow];
+    size_t len;
+    while (stream->len == 0 || strstr(stream->data, text) == NULL) {
+        const char *line = jr_inlet_line(&peer->inlet, &len);
+        if (line == NULL && !read_peer(peer))
+            return false;
+        if (line != NULL && take_line(peer, line, len))
+            CU_FAIL("a word came before the text");
+    }
+    return true;
+}
+
+static const char *text_of(const struct peer *peer, enum jr_flow flow)
+{
+    return peer->streams[flow].len == 0 ? "" : peer->streams[flow].data;
+}
+
+/* The exit status of the agent. What it says meanwhile is taken. */
+static int end_peer(struct peer *peer)
+{
+    int status = -1;
+    if (peer->to >= 0)
+        (void)close(peer->to);
+    if (peer->from >= 0) {
+        while (next_word(peer)[0] != '\0')
+            continue;
+        (void)close(peer->from);
+    }
+    for (int i = 0; i < WAIT_MS && waitpid(peer->pid, &status, WNOHANG) == 0;
+         i++)
+        (void)poll(NULL, 0, 1);
+    if (status == -1) {
+        (void)kill(peer->pid, SIGKILL);
+        (void)waitpid(peer->pid, NULL, 0);
+    }
+    jr_inlet_release(&peer->inlet);
+    for (int i = 0; i < JR_FLOW_COUNT; i++)
+        jr_buf_release(&peer->streams[i]);
+    json_decref(peer->word);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* An agent that has said hello. */
+static void meet_peer(struct peer *peer)
+{
+    start_peer(peer);
+    JR_ASSERT_TEXT(next_word(peer), "hello");
+}
+
+/* The outcome that the agent told of its only rank. */
+static void check_outcome(const struct peer *peer)
+{
+    struct jr_rank_outcome rank = {0};
+    struct jr_outcome outcome = {.ranks = &rank};
+    const struct jr_buf *text = &peer->streams[JR_FLOW_OUTCOME];
+    CU_ASSERT_TRUE_FATAL(text->len > 0);
+    CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 1, text->data, text->len, NULL), 0);
+    CU_ASSERT_EQUAL(rank.pid, 7);
+    CU_ASSERT_EQUAL(rank.end, JR_END_EXITED);
+}
+
+/* The cases. */
+
+static void says_who_it_is(void)
+{
+    struct peer peer;
+    uint64_t before_ns = jr_clock_ns(), before_wall_ns = jr_clock_wall_ns();
+    meet_peer(&peer);
+    JR_ASSERT_TEXT(peer.noise, "");
+    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_FACTS), "cpus: 4\n");
+    JR_ASSERT_TEXT(jr_json_get_str(peer.word, "version"), JR_VERSION);
+    JR_ASSERT_TEXT(jr_json_get_str(peer.word, "host"), "gpu\"03");
+    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "port"), 101);
+    uint64_t at = (uint64_t)jr_json_get_int(peer.word, "at");
+    uint64_t wall = (uint64_t)jr_json_get_int(peer.word, "wall");
+    CU_ASSERT_TRUE(at >= before_ns && at <= jr_clock_ns());
+    CU_ASSERT_TRUE(wall >= before_wall_ns && wall <= jr_clock_wall_ns());
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+static void says_why_it_cannot(void)
+{
+    struct peer peer;
+    (void)setenv("NO_FACTS", "1", 1);
+    start_peer(&peer);
+    (void)unsetenv("NO_FACTS");
+    JR_ASSERT_TEXT(next_word(&peer), "refuse");
+    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_WHY), "no facts here");
+    JR_ASSERT_TEXT(jr_json_get_str(peer.word, "host"), "gpu\"03");
+    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_STATUS_UNRESOLVED);
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+static void takes_the_spec_or_says_why_not(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"spec\",\"name\":\"demo\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "ready");
+    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_SEATS), "seats of demo\n");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"spec\",\"refuse\":\"too small\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "refuse");
+    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_WHY), "too small");
+    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_SEATS), "");
+    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_STATUS_USAGE);
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+/* Words that come in pieces, with strange ones among them. */
+static void passes_over_what_it_does_not_know(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    tell_peer(&peer, "\n{\n[1]\n{\"t\":7}\n{\"t\":\"nothing\"}\n{\"u\":1}\n");
+    tell_peer(&peer, "{\"t\":\"stop\"}\n"); /* nothing runs */
+    tell_peer(&peer, "{\"t\":\"signal\",\"signal\":9}\n");
+    tell_peer(&peer, "{\"t\":\"be");
+    tell_peer(&peer, "at\"}\n{\"t\":\"beat\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "beat");
+    JR_ASSERT_TEXT(next_word(&peer), "beat");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+static void carries_all_that_comes_from_a_run(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    for (int i = 0; i < 2; i++) { /* one attempt, and another */
+        tell_peer(&peer, "{\"t\":\"go\",\"do\":\"say\"}\n");
+        JR_ASSERT_TEXT(next_word(&peer), "begun");
+        JR_ASSERT_TEXT(next_word(&peer), "done");
+        JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_OUT), "to out\n");
+        JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_ERR), "to err\n");
+        JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_EVENT), "an event\n");
+        check_outcome(&peer);
+        CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "signal"), 0);
+        CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "port"), 102 + i);
+        CU_ASSERT_FALSE(jr_json_get_bool(peer.word, "behind"));
+        for (int flow = 0; flow < JR_FLOW_COUNT; flow++)
+            jr_buf_clear(&peer.streams[flow]);
+    }
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+static void tells_of_a_run_that_could_not_begin(void)
+{
+    struct peer peer;
+    struct jr_rank_outcome rank;
+    struct jr_outcome outcome = {.ranks = &rank};
+    struct jr_error err = {0};
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"fail\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    JR_ASSERT_TEXT(next_word(&peer), "done");
+    const struct jr_buf *text = &peer.streams[JR_FLOW_OUTCOME];
+    CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 1, text->data, text->len, &err),
+                    -1);
+    JR_ASSERT_TEXT(err.text, "no more processes");
+    tell_peer(&peer, "{\"t\":\"go\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    JR_ASSERT_TEXT(next_word(&peer), "refuse");
+    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_WHY), "nothing to do");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+static void tells_what_a_run_died_of(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"die\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    JR_ASSERT_TEXT(next_word(&peer), "done");
+    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "signal"), SIGKILL);
+    CU_ASSERT_EQUAL(peer.streams[JR_FLOW_OUTCOME].len, 0);
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+static void hands_orders_on(void)
+{
+    static const struct {
+        const char *word;
+        char order;
+    } vectors[] = {
+        {"stop", JR_ORDER_STOP},   {"release", JR_ORDER_RELEASE},
+        {"first", JR_ORDER_FIRST}, {"query", JR_ORDER_QUERY},
+        {"hang", JR_ORDER_HANG},
+    };
+    struct peer peer;
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"orders\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "ready\n"));
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        char word[64], echo[8];
+        jr_buf_clear(&peer.streams[JR_FLOW_EVENT]);
+        (void)snprintf(word, sizeof word, "{\"t\":\"%s\"}\n", vectors[i].word);
+        (void)snprintf(echo, sizeof echo, "%c\n", vectors[i].order);
+        tell_peer(&peer, word);
+        CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "\n"));
+        JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_EVENT), echo);
+    }
+    /* A second `go` begins nothing. */
+    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"say\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    /* The input's end is the orders' end, and the outcome is still told. */
+    (void)close(peer.to);
+    peer.to = -1;
+    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "no more orders\n"));
+    JR_ASSERT_TEXT(next_word(&peer), "done");
+    check_outcome(&peer);
+    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_OUT), "");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+/* From the head as a word, or from the cluster to the agent itself. */
+static void hands_signals_on(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"signals\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "ready\n"));
+    tell_peer(&peer, "{\"t\":\"signal\",\"signal\":0}\n"
+                     "{\"t\":\"signal\",\"signal\":65}\n"
+                     "{\"t\":\"signal\",\"signal\":-9}\n");
+    char word[64];
+    (void)snprintf(word, sizeof word, "{\"t\":\"signal\",\"signal\":%d}\n",
+                   SIGUSR1);
+    tell_peer(&peer, word);
+    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "\nUSR1\n"));
+    (void)kill(peer.pid, SIGTERM);
+    JR_ASSERT_TEXT(next_word(&peer), "done");
+    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_EVENT), "ready\nUSR1\nTERM\n");
+    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "signal"), 0);
+    /* Nothing runs: others are nothing to it, and these are its end. */
+    (void)kill(peer.pid, SIGHUP);
+    tell_peer(&peer, "{\"t\":\"beat\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "beat");
+    (void)kill(peer.pid, SIGTERM);
+    JR_ASSERT_TEXT(next_word(&peer), "");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+static void ends_by_an_interrupt(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    (void)kill(peer.pid, SIGINT);
+    JR_ASSERT_TEXT(next_word(&peer), "");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+/* The head's console is full: lines wait where they are, and events do not. */
+static void keeps_lines_while_it_is_told_to(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"lines\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    tell_peer(&peer, "{\"t\":\"hold\",\"on\":true}\n{\"t\":\"stop\"}\n");
+    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "wrote\n"));
+    tell_peer(&peer, "{\"t\":\"beat\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "beat");
+    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_OUT), "");
+    tell_peer(&peer, "{\"t\":\"hold\",\"on\":false}\n");
+    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_OUT, "a line\n"));
+    tell_peer(&peer, "{\"t\":\"hold\",\"on\":true}\n{\"t\":\"stop\"}\n");
+    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "wrote\nwrote\n"));
+    (void)close(peer.to);
+    peer.to = -1;
+    JR_ASSERT_TEXT(next_word(&peer), "done"); /* then all that there is comes */
+    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_OUT), "a line\na line\n");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+static void shows_what_is_left_behind_the_outcome(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"behind\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    JR_ASSERT_TEXT(next_word(&peer), "done");
+    check_outcome(&peer);
+    CU_ASSERT_TRUE(jr_json_get_bool(peer.word, "behind"));
+    JR_ASSERT_TEXT(next_word(&peer), "shown");
+    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_OUT), "late line\n");
+    /* The next attempt does not wait for what an earlier one shows. */
+    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"behind for ever\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    JR_ASSERT_TEXT(next_word(&peer), "done");
+    CU_ASSERT_TRUE(jr_json_get_bool(peer.word, "behind"));
+    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"say\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    JR_ASSERT_TEXT(next_word(&peer), "done");
+    CU_ASSERT_FALSE(jr_json_get_bool(peer.word, "behind"));
+    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_OUT), "late line\nto out\n");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+/* However little is taken of it, the agent hears; and nothing is lost. */
+static void waits_for_a_head_that_does_not_read(void)
+{
+    struct peer peer;
+    CU_ASSERT_EQUAL_FATAL(pipe2(flooded, O_CLOEXEC), 0);
+    struct pollfd wait = {.fd = flooded[0], .events = POLLIN};
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"flood\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    CU_ASSERT_EQUAL(poll(&wait, 1, 200), 0); /* neither does it read all */
+    tell_peer(&peer, "{\"t\":\"beat\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "beat");
+    CU_ASSERT_TRUE(peer.streams[JR_FLOW_OUT].len < (size_t)FLOOD * WIDE);
+    JR_ASSERT_TEXT(next_word(&peer), "done");
+    const struct jr_buf *out = &peer.streams[JR_FLOW_OUT];
+    CU_ASSERT_EQUAL_FATAL(out->len, (size_t)FLOOD * WIDE);
+    int wrong = 0;
+    for (int i = 0; i < FLOOD; i++)
+        wrong += atoi(out->data + (size_t)i * WIDE) != i;
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(poll(&wait, 1, WAIT_MS), 1);
+    (void)close(flooded[0]);
+    (void)close(flooded[1]);
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+/* Nobody takes what it says: the ranks hear that their orders have ended. */
+static void ends_without_a_head(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"orders\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "ready\n"));
+    (void)close(peer.from);
+    peer.from = -1;
+    tell_peer(&peer, "{\"t\":\"beat\"}\n");
+    int to = peer.to; /* which stays open: it is the output that is gone */
+    peer.to = -1;
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+    (void)close(to);
+}
+
+/* jr_agent_fork by itself: whose each descriptor is. */
+static void holds_no_stream_of_a_run(void)
+{
+    struct hooks data = {.what = "orders"};
+    struct jr_agent_run run = {.pid = -1};
+    const struct jr_agent_hooks calls = {
+        .data = &data, .run = hook_run, .is_behind = hook_is_behind};
+    char bytes[64] = "";
+    CU_ASSERT_EQUAL_FATAL(jr_agent_fork(&run, &calls), 0);
+    CU_ASSERT_TRUE(run.pid > 0);
+    for (int i = 0; i < JR_AGENT_ENDS; i++) {
+        CU_ASSERT_TRUE((fcntl(run.fds[i], F_GETFL) & O_NONBLOCK) != 0);
+        CU_ASSERT_EQUAL(fcntl(run.fds[i], F_GETFD), FD_CLOEXEC);
+        (void)fcntl(run.fds[i], F_SETFL, 0);
+    }
+    CU_ASSERT_EQUAL(fcntl(run.orders_fd, F_GETFD), FD_CLOEXEC);
+    CU_ASSERT_EQUAL(read(run.fds[JR_AGENT_END_EVENT], bytes, 64), 6);
+    (void)close(run.orders_fd);
+    size_t len = 0;
+    ssize_t some;
+    while ((some = read(run.fds[JR_AGENT_END_EVENT], bytes + len, 64 - len)) >
+           0)
+        len += (size_t)some;
+    JR_ASSERT_TEXT(bytes, "no more orders\n");
+    int status = -1;
+    CU_ASSERT_EQUAL(waitpid(run.pid, &status, 0), run.pid);
+    CU_ASSERT_EQUAL(status, 0);
+    CU_ASSERT_EQUAL(read(run.fds[JR_AGENT_END_OUT], bytes, 64), 0);
+    CU_ASSERT_EQUAL(read(run.fds[JR_AGENT_END_ERR], bytes, 64), 0);
+    CU_ASSERT_TRUE(read(run.fds[JR_AGENT_END_OUTCOME], bytes, 64) > 0);
+    for (int i = 0; i < JR_AGENT_ENDS; i++)
+        (void)close(run.fds[i]);
+}
+
+int main(void)
+{
+    static const struct jr_unit_case cases[] = {
+        CASE(says_who_it_is),
+        CASE(says_why_it_cannot),
+        CASE(takes_the_spec_or_says_why_not),
+        CASE(passes_over_what_it_does_not_know),
+        CASE(carries_all_that_comes_from_a_run),
+        CASE(tells_of_a_run_that_could_not_begin),
+        CASE(tells_what_a_run_died_of),
+        CASE(hands_orders_on),
+        CASE(hands_signals_on),
+        CASE(ends_by_an_interrupt),
+        CASE(keeps_lines_while_it_is_told_to),
+        CASE(shows_what_is_left_behind_the_outcome),
+        CASE(waits_for_a_head_that_does_not_read),
+        CASE(ends_without_a_head),
+        CASE(holds_no_stream_of_a_run),
+    };
+    (void)signal(SIGPIPE, SIG_IGN); /* as jobrun does */
+    return jr_unit_run("agent", cases, sizeof cases / sizeof *cases);
+}
