@@ -1,0 +1,1063 @@
+/* A real head and a fake srun: this very program, which is found in PATH as
+ * `srun`, plays all agents by the script in its environment, a step a line:
+ *
+ *   hello N             facts and a hello of node N
+ *   say TEXT, err TEXT  a line as it is
+ *   flow N TYPE TEXT    bytes of a stream; \n in it is a newline
+ *   wide N COUNT        so many lines of 1000 bytes for the console
+ *   word N TYPE KEY=V   a word with one number in it
+ *   begun N             by the clock of the node, see clock_of
+ *   event N NAME R C    of rank R, with exit code C, by that clock
+ *   end N CODES         the outcome of its ranks, one digit each, and `done`
+ *   await TYPE          until the head has said it
+ *   exit CODE, die SIG  end; without it at the end of the input
+ *
+ * What the head says is noted line by line in the file HEARD.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cluster/controller.h"
+#include "cluster/message.h"
+#include "cluster/outcome_message.h"
+#include "scratch.h"
+#include "spawn/run_options.h"
+#include "store/event_table.h"
+#include "store/outcome.h"
+#include "store/run_folder.h"
+#include "unit.h"
+#include "version.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+
+enum { NODES = 2, RANKS = 4, EACH = 2 };
+
+/* The clock of a node: that of node 1 is far ahead. */
+static uint64_t clock_of(unsigned node)
+{
+    return jr_clock_ns() + node * 1000 * SECOND_NS;
+}
+
+/* srun. */
+
+static FILE *heard;
+
+static void need(bool good)
+{
+    if (!good)
+        _exit(99);
+}
+
+static void write_out(struct jr_buf *text)
+{
+    need(write(STDOUT_FILENO, text->data, text->len) ==
+         (ssize_t)text->len);
+    jr_buf_release(text);
+}
+
+static void say_word(json_t *word)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    jr_message_add(&out, word);
+    write_out(&out);
+}
+
+static void say_flow(unsigned node, enum jr_flow flow, const char *text)
+{
+    struct jr_buf out = JR_BUF_INIT, bytes = JR_BUF_INIT;
+    jr_buf_replaced(&bytes, text, "\\n", "\n");
+    jr_message_bytes(&out, node, flow, bytes.data, bytes.len);
+    jr_buf_release(&bytes);
+    write_out(&out);
+}
+
+static void play_hello(unsigned node)
+{
+    char host[16];
+    json_t *word = jr_message_word(node, "hello");
+    (void)snprintf(host, sizeof host, "n%u", node);
+    say_flow(node, JR_FLOW_FACTS, host);
+    jr_json_set_str(word, "version", JR_VERSION);
+    jr_json_set_str(word, "host", host);
+    jr_json_set_int(word, "wall",
+                    (json_int_t)(jr_clock_wall_ns() + node * 500 * SECOND_NS));
+    jr_json_set_int(word, "port", 4000 + node);
+    say_word(word);
+}
+
+static void play_event(unsigned node, const char *words)
+{
+    char name[64];
+    struct jr_event event = {.name = JR_EVENT_UNKNOWN};
+    int rank = 0, code = 0;
+    need(sscanf(words, "%63s %d %d", name, &rank, &code) == 3);
+    while (strcmp(jr_event_word(++event.name), name) != 0)
+        continue;
+    event.rank = (uint32_t)rank;
+    event.pid = 100 + rank;
+    event.exit_code = code;
+    event.ago_ns = (uint64_t)code * SECOND_NS;
+    event.ns = clock_of(node);
+    struct jr_buf line = JR_BUF_INIT, out = JR_BUF_INIT;
+    jr_event_put(&line, &event);
+    if (line.data[line.len - 1] != '\n')
+        jr_buf_char(&line, '\n');
+    jr_message_bytes(&out, node, JR_FLOW_EVENT, line.data, line.len);
+    jr_buf_release(&line);
+    write_out(&out);
+}
+
+/* x: it never started; k: it was killed by SIGKILL. */
+static void play_end(unsigned node, const char *codes)
+{
+    struct jr_rank_outcome ranks[EACH] = {{0}};
+    struct jr_outcome outcome = {.count = EACH, .ranks = ranks};
+    struct jr_buf text = JR_BUF_INIT, out = JR_BUF_INIT;
+    for (unsigned i = 0; i < EACH; i++) {
+        ranks[i].pid = 100 + (int)(node * EACH + i);
+        ranks[i].end = codes[i] == 'x'   ? JR_END_START
+                       : codes[i] == 'k' ? JR_END_SIGNALED
+                                         : JR_END_EXITED;
+        ranks[i].signal = codes[i] == 'k' ? SIGKILL : 0;
+        ranks[i].exit_code = codes[i] <= '9' ? codes[i] - '0' : 0;
+        ranks[i].started_ns = clock_of(node);
+        ranks[i].ended_ns = ranks[i].heard_ns = clock_of(node);
+        ranks[i].alive_ns = ranks[i].exiting_ns = clock_of(node);
+        ranks[i].told_ns = i == 0 ? clock_of(node) : 0;
+    }
+    outcome.left = 10;
+    for (int i = 0; i < 10; i++)
+        outcome.left_pids[i] = 1000 * (int)(node + 1) + i;
+    outcome.pattern_limits = node + 1;
+    (void)snprintf(outcome.start_text, 64, "text of %u", node);
+    if (codes[EACH] == 't')
+        outcome.timed_out_by = JR_TIMEOUT_RUN;
+    if (codes[EACH] == 's')
+        outcome.stop_signal = SIGINT;
+    if (codes[EACH] == 'r')
+        outcome.runner_signal = SIGSEGV;
+    jr_outcome_message_add(&text, &outcome);
+    jr_message_bytes(&out, node, JR_FLOW_OUTCOME, text.data, text.len);
+    jr_buf_release(&text);
+    write_out(&out);
+    json_t *word = jr_message_word(node, "done");
+    jr_json_set_int(word, "port", 5000 + node);
+    jr_json_set_bool(word, "behind", codes[EACH] == 'b');
+    say_word(word);
+}
+
+static void play_wide(unsigned node, unsigned count)
+{
+    char line[1001];
+    memset(line, 'w', 999);
+    memcpy(line + 999, "\n", 2);
+    for (unsigned i = 0; i < count; i++)
+        say_flow(node, JR_FLOW_OUT, line);
+}
+
+static void play_await(const char *type)
+{
+    char line[65536], wanted[64];
+    (void)snprintf(wanted, sizeof wanted, "\"%s\"", type);
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        (void)fputs(line, heard);
+        (void)fflush(heard);
+        if (strstr(line, wanted) != NULL)
+            return;
+    }
+    exit(0);
+}
+
+static void play_word(unsigned node, const char *rest)
+{
+    char type[32], key[32] = "";
+    int value = 0;
+    (void)sscanf(rest, "%31s %31[a-z]=%d", type, key, &value);
+    json_t *word = jr_message_word(node, type);
+    if (strcmp(key, "behind") == 0)
+        jr_json_set_bool(word, key, value != 0);
+    else if (key[0] != '\0')
+        jr_json_set_int(word, key, value);
+    if (strcmp(type, "begun") == 0)
+        jr_json_set_int(word, "at", (json_int_t)clock_of(node));
+    say_word(word);
+}
+
+static void play_text(int fd, const char *text)
+{
+    struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&out, "%s\n", text);
+    need(write(fd, out.data, out.len) == (ssize_t)out.len);
+}
+
+static void play_step(const char *step)
+{
+    unsigned node = 0;
+    int at = 0;
+    char verb[16] = "", type[16] = "";
+    (void)sscanf(step, "%15s %n", verb, &at);
+    const char *rest = step + at;
+    if (strcmp(verb, "say") == 0)
+        play_text(STDOUT_FILENO, rest);
+    else if (strcmp(verb, "err") == 0)
+        play_text(STDERR_FILENO, rest);
+    else if (strcmp(verb, "await") == 0)
+        play_await(rest);
+    else if (strcmp(verb, "exit") == 0)
+        _exit(atoi(rest));
+    else if (strcmp(verb, "die") == 0)
+        (void)kill(getpid(), atoi(rest));
+    else if (strcmp(verb, "parent") == 0)
+        (void)kill(getppid(), atoi(rest));
+    (void)sscanf(rest, "%u %n", &node, &at);
+    rest += at;
+    if (strcmp(verb, "hello") == 0)
+        play_hello(node);
+    else if (strcmp(verb, "word") == 0)
+        play_word(node, rest);
+    else if (strcmp(verb, "begun") == 0)
+        play_word(node, "begun");
+    else if (strcmp(verb, "event") == 0)
+        play_event(node, rest);
+    else if (strcmp(verb, "end") == 0)
+        play_end(node, rest);
+    else if (strcmp(verb, "wide") == 0)
+        play_wide(node, (unsigned)atoi(rest));
+    else if (strcmp(verb, "flow") == 0) {
+        (void)sscanf(rest, "%15s %n", type, &at);
+        say_flow(node, jr_flow_find(type), rest + at);
+    }
+}
+
+static int play_srun(char **argv)
+{
+    char script[8192], *rest = script, *step;
+    (void)snprintf(script, sizeof script, "%s", getenv("SCRIPT"));
+    heard = fopen(getenv("HEARD"), "a");
+    for (int i = 0; argv[i] != NULL; i++)
+        (void)fprintf(heard, "%s%s", argv[i], argv[i + 1] == NULL ? "\n" : " ");
+    if (getenv("SLURM_LABELIO") != NULL)
+        (void)fprintf(heard, "labels\n");
+    (void)fflush(heard);
+    while ((step = strsep(&rest, "\n")) != NULL)
+        play_step(step);
+    play_await("no such word");
+    return 0;
+}
+
+/* The head. */
+
+struct bench {
+    struct scratch scratch;
+    char script[8192], heard_path[96], heard_env[128], notes[2048];
+    char *envp[8];
+    struct jr_controller_options options;
+    struct jr_controller *head;
+    struct jr_policy policy;
+    struct jr_plan_rank ranks[RANKS];
+    struct jr_plan plan;
+    struct jr_run_folder dir;
+    struct jr_run_options run_options;
+    struct jr_outcome outcome;
+    struct jr_error err;
+    int out, err_out; /* files for the console */
+};
+
+static void take_note(void *data, const char *line)
+{
+    struct bench *bench = data;
+    size_t len = strlen(bench->notes);
+    (void)snprintf(bench->notes + len, sizeof bench->notes - len, "%s\n", line);
+}
+
+static int open_file(struct bench *bench, const char *name)
+{
+    return openat(bench->scratch.fd, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+}
+
+/* A job of two nodes with two ranks each, and the srun of `script`. */
+static void begin(struct bench *bench, const char *script)
+{
+    static char names[NODES][3] = {"n0", "n1"};
+    static char *const hosts[] = {names[0], names[1]};
+    static char labels[] = "SLURM_LABELIO=1";
+    *bench = (struct bench){0};
+    scratch_start(&bench->scratch);
+    (void)snprintf(bench->script, sizeof bench->script, "SCRIPT=%s", script);
+    (void)snprintf(bench->heard_path, sizeof bench->heard_path, "%s/heard",
+                   bench->scratch.dir);
+    (void)snprintf(bench->heard_env, sizeof bench->heard_env, "HEARD=%s",
+                   bench->heard_path);
+    bench->envp[0] = bench->script;
+    bench->envp[1] = bench->heard_env;
+    bench->envp[2] = labels;
+    bench->options = (struct jr_controller_options){.program = "/opt/jobrun",
+                                              .nodes = NODES,
+                                              .hosts = hosts,
+                                              .envp = bench->envp,
+                                              .start_ms = 30000,
+                                              .note = take_note,
+                                              .data = bench};
+    for (uint32_t i = 0; i < RANKS; i++)
+        bench->ranks[i] =
+            (struct jr_plan_rank){.rank = i, .node_rank = i / EACH};
+    bench->policy.timeouts.silence_ms = 5000;
+    bench->plan = (struct jr_plan){.run_id = "run-7",
+                                   .world_size = RANKS,
+                                   .nodes = NODES,
+                                   .master_port = 29500,
+                                   .ranks = bench->ranks,
+                                   .count = RANKS,
+                                   .policy = &bench->policy};
+    bench->dir = (struct jr_run_folder){.fd = bench->scratch.fd, .file_mode = 0600};
+    bench->out = open_file(bench, "out");
+    bench->err_out = open_file(bench, "err");
+    bench->run_options = (struct jr_run_options){
+        .dir = &bench->dir, .out_fd = bench->out, .err_fd = bench->err_out};
+}
+
+static void end(struct bench *bench)
+{
+    jr_controller_close(bench->head);
+    if (bench->outcome.ranks != NULL)
+        jr_outcome_release(&bench->outcome);
+    (void)close(bench->out);
+    (void)close(bench->err_out);
+    scratch_end(&bench->scratch);
+}
+
+/* Of a file of the folder. Static. */
+static const char *content(const struct bench *bench, const char *name)
+{
+    static char text[65536];
+    int fd = openat(bench->scratch.fd, name, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    text[len > 0 ? len : 0] = '\0';
+    if (fd >= 0)
+        (void)close(fd);
+    return text;
+}
+
+static unsigned count_of(const char *text, const char *part)
+{
+    unsigned count = 0;
+    for (; (text = strstr(text, part)) != NULL; text += strlen(part))
+        count++;
+    return count;
+}
+
+/* How often the head has said a word so far. */
+static unsigned said(const struct bench *bench, const char *type)
+{
+    char word[64];
+    (void)snprintf(word, sizeof word, "\"t\": \"%s\"", type);
+    return count_of(content(bench, "heard"), word);
+}
+
+static int open_bench(struct bench *bench)
+{
+    return jr_controller_open(&bench->head, &bench->options, &bench->err);
+}
+
+static int brief_bench(struct bench *bench)
+{
+    json_t *spec = json_object();
+    jr_json_set_str(spec, "t", "spec");
+    jr_json_set_str(spec, "name", "demo");
+    return jr_controller_send_spec(bench->head, spec, &bench->err);
+}
+
+static int run_bench(struct bench *bench)
+{
+    return jr_controller_run(bench->head, &bench->outcome, &bench->plan,
+                       &bench->run_options, 1, &bench->err);
+}
+
+#define HELLO "hello 0\nhello 1\n"
+#define READY "await spec\nword 0 ready\nword 1 ready\n"
+#define BEGUN "await go\nbegun 0\nbegun 1\n"
+
+/* Open, hand out the spec, run; what came of it is in the bench. */
+static int play(struct bench *bench, const char *script)
+{
+    char whole[8000];
+    (void)snprintf(whole, sizeof whole, "%s", script);
+    begin(bench, whole);
+    CU_ASSERT_EQUAL_FATAL(open_bench(bench), 0);
+    CU_ASSERT_EQUAL_FATAL(brief_bench(bench), 0);
+    return run_bench(bench);
+}
+
+static void wait_for_srun(struct bench *bench)
+{
+    jr_controller_close(bench->head);
+    bench->head = NULL;
+}
+
+/* Before a run. */
+
+static void meets_all_nodes(void)
+{
+    struct bench bench;
+    begin(&bench, HELLO);
+    CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    for (uint32_t i = 0; i < NODES; i++) {
+        struct jr_controller_node node = jr_controller_node(bench.head, i);
+        struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
+        JR_ASSERT_TEXT(node.host, i == 0 ? "n0" : "n1");
+        JR_ASSERT_TEXT(node.facts, i == 0 ? "n0" : "n1");
+        CU_ASSERT_EQUAL(node.facts_len, 2);
+        CU_ASSERT_EQUAL(node.seats_len, 0);
+        JR_ASSERT_TEXT(node.seats, "");
+        CU_ASSERT_EQUAL(node.port, 4000 + i);
+        int64_t off = node.clock_offset_ns - (int64_t)(i * 500 * SECOND_NS);
+        CU_ASSERT_TRUE(off > -(int64_t)(100 * SECOND_NS) &&
+                       off < (int64_t)(100 * SECOND_NS));
+        jr_controller_name(&name, bench.head, i);
+        JR_ASSERT_TEXT(name.data, i == 0 ? "node 0 (n0)" : "node 1 (n1)");
+    }
+    CU_ASSERT_PTR_NOT_NULL(jr_controller_lacks(bench.head));
+    wait_for_srun(&bench);
+    const char *words = content(&bench, "heard");
+    CU_ASSERT_PTR_NOT_NULL(strstr(words, "--nodes=2 --ntasks=2 "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(words, " /opt/jobrun agent\n"));
+    CU_ASSERT_PTR_NULL(strstr(words, "labels"));
+    JR_ASSERT_TEXT(bench.notes, "");
+    end(&bench);
+}
+
+/* What cannot begin: the script, and what is said of it. */
+struct refusal {
+    const char *script;
+    uint64_t start_ms;
+    enum jr_status status;
+    const char *parts[3];
+};
+
+static void check_refusal(const struct refusal *refusal)
+{
+    struct bench bench;
+    begin(&bench, refusal->script);
+    if (refusal->start_ms != 0)
+        bench.options.start_ms = refusal->start_ms;
+    CU_ASSERT_EQUAL(open_bench(&bench), -1);
+    CU_ASSERT_PTR_NULL(bench.head);
+    CU_ASSERT_EQUAL(bench.err.status, refusal->status);
+    for (size_t i = 0; i < 3 && refusal->parts[i] != NULL; i++)
+        if (strstr(bench.err.text, refusal->parts[i]) == NULL) {
+            printf("\n    '%s' lacks '%s'\n", bench.err.text,
+                   refusal->parts[i]);
+            CU_FAIL("the reason is not told");
+        }
+    end(&bench);
+}
+
+static void says_why_it_cannot_begin(void)
+{
+    static const struct refusal vectors[] = {
+        {"exit 7", 0, JR_STATUS_LAUNCH, {"2 nodes", "exit code 7", "squeue"}},
+        {"err srun: error: no such partition\nexit 1", 0, JR_STATUS_LAUNCH,
+         {"exit code 1", "no such partition"}},
+        {"die 15", 0, JR_STATUS_LAUNCH, {"TERM"}},
+        {"hello 0\nexit 3", 0, JR_STATUS_LAUNCH, {"node 1 (n1)", "code 3"}},
+        {"hello 1", 200, JR_STATUS_LAUNCH,
+         {"node 0 (n0)", "200ms", "timeouts.start"}},
+        {"hello 5\nsay {\"n\":1,\"t\":\"strange\"}\nerr last word", 200,
+         JR_STATUS_LAUNCH, {"2 nodes", "last word", "squeue"}},
+        {"hello 0\nhello 0", 0, JR_STATUS_UNRESOLVED,
+         {"node 0 (n0)", "more than one"}},
+        {"say {\"n\":1,\"t\":\"hello\",\"version\":\"0.0.1\"}", 0,
+         JR_STATUS_LAUNCH, {"node 1 (n1)", "0.0.1", JR_VERSION}},
+        {"say {\"n\":1,\"t\":\"hello\"}", 0, JR_STATUS_LAUNCH,
+         {"node 1", "unknown"}},
+        {"flow 0 why it is too old\nword 0 refuse status=2", 0,
+         (enum jr_status)2, {"node 0 (n0): it is too old"}},
+        {"say {\"n\":1,\"t\":\"refuse\",\"host\":\"gpu9\",\"status\":99}", 0,
+         JR_STATUS_LAUNCH, {"node 1 (gpu9)"}},
+        {"word 0 refuse status=0", 0, JR_STATUS_LAUNCH, {"node 0 (n0)"}},
+        {"hello 0\nerr srun: error: n1: task 1: Killed", 0, JR_STATUS_LAUNCH,
+         {"node 1 (n1)", "task 1: Killed", "/opt/jobrun"}},
+        {HELLO "err srun: error: n1: task 1: Killed\nexit 0", 0,
+         JR_STATUS_LAUNCH, {NULL}},
+    };
+    /* The last one may have been met before: it is no vector. */
+    for (size_t i = 0; i + 1 < sizeof vectors / sizeof *vectors; i++)
+        check_refusal(&vectors[i]);
+}
+
+static void needs_srun(void)
+{
+    struct bench bench;
+    char *path = strdup(getenv("PATH"));
+    begin(&bench, "");
+    (void)setenv("PATH", "/nonexistent", 1);
+    CU_ASSERT_EQUAL(open_bench(&bench), -1);
+    (void)setenv("PATH", path, 1);
+    CU_ASSERT_EQUAL(bench.err.status, JR_STATUS_LAUNCH);
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.err.text, "PATH"));
+    free(path);
+    end(&bench);
+}
+
+static void passes_on_what_is_no_word(void)
+{
+    struct bench bench;
+    begin(&bench, "say welcome\nerr srun: warning: slow\nsay \nerr it lacks "
+                  "support for cpu binding\nflow 0 out early\n" HELLO);
+    CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    wait_for_srun(&bench);
+    CU_ASSERT_EQUAL(count_of(bench.notes, "\n"), 2);
+    CU_ASSERT_EQUAL(count_of(bench.notes, "welcome\n"), 1);
+    CU_ASSERT_EQUAL(count_of(bench.notes, "srun: warning: slow\n"), 1);
+    end(&bench);
+}
+
+static void hands_out_the_spec(void)
+{
+    struct bench bench;
+    begin(&bench, HELLO "await spec\nflow 1 seats s\nflow 1 seats eats\n"
+                        "word 1 ready\nword 0 ready\n");
+    CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    CU_ASSERT_EQUAL(brief_bench(&bench), 0);
+    JR_ASSERT_TEXT(jr_controller_node(bench.head, 1).seats, "seats");
+    CU_ASSERT_EQUAL(jr_controller_node(bench.head, 1).seats_len, 5);
+    CU_ASSERT_EQUAL(said(&bench, "spec"), 1);
+    CU_ASSERT_EQUAL(count_of(content(&bench, "heard"), "\"demo\""), 1);
+    end(&bench);
+}
+
+static void says_which_node_cannot_take_the_spec(void)
+{
+    struct bench bench;
+    begin(&bench, HELLO "await spec\nword 0 ready\nflow 1 why too few CPUs\n"
+                        "word 1 refuse status=4\n");
+    CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    CU_ASSERT_EQUAL(brief_bench(&bench), -1);
+    CU_ASSERT_EQUAL(bench.err.status, 4);
+    JR_ASSERT_TEXT(bench.err.text, "node 1 (n1): too few CPUs");
+    end(&bench);
+    begin(&bench, HELLO "await spec\nword 0 ready\nexit 1\n");
+    CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    CU_ASSERT_EQUAL(brief_bench(&bench), -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.err.text, "node 1 (n1) did not"));
+    CU_ASSERT_PTR_NULL(strstr(bench.err.text, "squeue"));
+    CU_ASSERT_PTR_NOT_NULL(jr_controller_lacks(bench.head));
+    end(&bench);
+}
+
+/* Runs. */
+
+static bool is_between(uint64_t ns, uint64_t first, uint64_t last)
+{
+    return ns >= first && ns <= last;
+}
+
+/* Every time is ours, and none is before the run or after it. The clocks are
+ * known but for as long as the message took. */
+static void check_times(const struct bench *bench, uint64_t before)
+{
+    const struct jr_outcome *outcome = &bench->outcome;
+    uint64_t now = jr_clock_ns() + outcome->clock_error_ns;
+    before -= outcome->clock_error_ns;
+    CU_ASSERT_TRUE(outcome->clock_error_ns > 0 && outcome->clock_error_ns < 50 * SECOND_NS);
+    CU_ASSERT_TRUE(is_between(outcome->started_ns, before, now));
+    CU_ASSERT_TRUE(is_between(outcome->ended_ns, outcome->started_ns, now));
+    CU_ASSERT_TRUE(outcome->ended_wall_ns >= outcome->started_wall_ns);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        const struct jr_rank_outcome *rank = &outcome->ranks[i];
+        CU_ASSERT_TRUE(is_between(rank->started_ns, before, now));
+        CU_ASSERT_TRUE(is_between(rank->ended_ns, before, now));
+        CU_ASSERT_TRUE(is_between(rank->heard_ns, before, now));
+        CU_ASSERT_TRUE(is_between(rank->alive_ns, before, now));
+        CU_ASSERT_TRUE(is_between(rank->exiting_ns, before, now));
+        if (i % EACH == 0)
+            CU_ASSERT_TRUE(is_between(rank->told_ns, before, now));
+        if (i % EACH != 0)
+            CU_ASSERT_EQUAL(rank->told_ns, 0);
+        CU_ASSERT_EQUAL(rank->clock_offset_ns,
+                        jr_controller_node(bench->head, i / EACH).clock_offset_ns);
+    }
+}
+
+static void puts_the_outcomes_together(void)
+{
+    struct bench bench;
+    uint64_t before = jr_clock_ns();
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN "end 1 00\nend 0 00\n"), 0);
+    const struct jr_outcome *outcome = &bench.outcome;
+    CU_ASSERT_EQUAL_FATAL(outcome->count, RANKS);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        CU_ASSERT_EQUAL(outcome->ranks[i].pid, 100 + (int32_t)i);
+        CU_ASSERT_EQUAL(outcome->ranks[i].end, JR_END_EXITED);
+    }
+    check_times(&bench, before);
+    CU_ASSERT_EQUAL(outcome->pattern_limits, 3);
+    JR_ASSERT_TEXT(outcome->start_text, "text of 1"); /* it came first */
+    CU_ASSERT_EQUAL(outcome->left, 20);
+    CU_ASSERT_EQUAL(outcome->left_pids[0], 2000);
+    CU_ASSERT_EQUAL(outcome->left_pids[9], 2009);
+    CU_ASSERT_EQUAL(outcome->left_pids[10], 1000);
+    CU_ASSERT_EQUAL(outcome->left_pids[15], 1005);
+    CU_ASSERT_EQUAL(outcome->stop_signal, 0);
+    CU_ASSERT_EQUAL(outcome->timed_out_by, JR_TIMEOUT_NONE);
+    JR_ASSERT_TEXT(outcome->lost_text, "");
+    CU_ASSERT_PTR_NULL(jr_controller_lacks(bench.head));
+    CU_ASSERT_EQUAL(jr_controller_node(bench.head, 1).port, 5001);
+    wait_for_srun(&bench);
+    CU_ASSERT_EQUAL(said(&bench, "stop"), 0);
+    CU_ASSERT_EQUAL(said(&bench, "go"), 1);
+    CU_ASSERT_EQUAL(said(&bench, "release"), 1);
+    const char *words = content(&bench, "heard");
+    CU_ASSERT_PTR_NOT_NULL(strstr(words, "\"attempt\": 1"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(words, "\"port\": 29500"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(words, "\"run_id\": \"run-7\""));
+    CU_ASSERT_PTR_NOT_NULL(strstr(words, "\"beats\": true"));
+    const char *events = content(&bench, "events.jsonl");
+    CU_ASSERT_EQUAL(count_of(events, "\"agents\""), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(events, "\"nodes\":2"));
+    CU_ASSERT_PTR_NULL(strstr(events, "\"heard\":0,"));
+    end(&bench);
+}
+
+/* A second attempt by the same agents, which begins anew. */
+static void runs_again(void)
+{
+    struct bench bench;
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN
+                         "end 0 10t\nend 1 00\n" BEGUN "end 0 00\nend 1 00\n"),
+                    0);
+    CU_ASSERT_EQUAL(bench.outcome.timed_out_by, JR_TIMEOUT_RUN);
+    jr_outcome_release(&bench.outcome);
+    CU_ASSERT_EQUAL(run_bench(&bench), 0);
+    CU_ASSERT_EQUAL(bench.outcome.timed_out_by, JR_TIMEOUT_NONE);
+    CU_ASSERT_EQUAL(bench.outcome.ranks[0].exit_code, 0);
+    CU_ASSERT_EQUAL(bench.outcome.left, 20);
+    wait_for_srun(&bench);
+    CU_ASSERT_EQUAL(said(&bench, "go"), 2);
+    end(&bench);
+}
+
+/* How often `stop` is said where a node's part is so. */
+static void stops_all_for_one(void)
+{
+    static const struct {
+        const char *end;
+        enum jr_on_failure on_failure;
+        unsigned stops;
+    } vectors[] = {
+        {"end 0 01\n", JR_ON_FAILURE_STOP, 1},
+        {"end 0 0k\n", JR_ON_FAILURE_STOP, 1},
+        {"end 0 x0\n", JR_ON_FAILURE_STOP, 1},
+        {"end 0 x0\n", JR_ON_FAILURE_CONTINUE, 1},
+        {"end 0 00t\n", JR_ON_FAILURE_CONTINUE, 1},
+        {"end 0 00s\n", JR_ON_FAILURE_CONTINUE, 1},
+        {"end 0 00r\n", JR_ON_FAILURE_CONTINUE, 1},
+        {"event 0 stop 0 0\nend 0 00\n", JR_ON_FAILURE_CONTINUE, 1},
+        {"event 0 kill 0 0\nend 0 00\n", JR_ON_FAILURE_CONTINUE, 1},
+        {"event 0 start_failed 0 0\nend 0 00\n", JR_ON_FAILURE_CONTINUE, 1},
+        {"event 0 stop 0 0\nevent 0 kill 0 0\nend 0 1k\n", JR_ON_FAILURE_STOP,
+         1},
+        {"end 0 01\n", JR_ON_FAILURE_CONTINUE, 0},
+        {"end 0 0k\n", JR_ON_FAILURE_CONTINUE, 0},
+        {"event 0 rank_ended 0 1\nend 0 00\n", JR_ON_FAILURE_STOP, 0},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct bench bench;
+        char script[512];
+        (void)snprintf(script, sizeof script,
+                       HELLO READY BEGUN "%s%send 1 00\n", vectors[i].end,
+                       vectors[i].stops > 0 ? "await stop\n" : "");
+        begin(&bench, script);
+        bench.policy.on_failure = vectors[i].on_failure;
+        CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+        CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
+        CU_ASSERT_EQUAL(run_bench(&bench), 0);
+        wait_for_srun(&bench);
+        if (said(&bench, "stop") != vectors[i].stops)
+            printf("\n    %s", vectors[i].end);
+        CU_ASSERT_EQUAL(said(&bench, "stop"), vectors[i].stops);
+        end(&bench);
+    }
+}
+
+static void keeps_what_stopped_it_first(void)
+{
+    struct bench bench;
+    CU_ASSERT_EQUAL(
+        play(&bench, HELLO READY BEGUN "end 0 00s\nend 1 00r\n"), 0);
+    CU_ASSERT_EQUAL(bench.outcome.stop_signal, SIGINT);
+    CU_ASSERT_EQUAL(bench.outcome.runner_signal, SIGSEGV);
+    end(&bench);
+}
+
+static void says_which_node_could_not_begin(void)
+{
+    struct bench bench;
+    CU_ASSERT_EQUAL(
+        play(&bench, HELLO READY BEGUN
+             "flow 1 outcome {\"error\":\"no more processes\"}\nword 1 done\n"
+             "await stop\nend 0 00\n"),
+        -1);
+    CU_ASSERT_EQUAL(bench.err.status, JR_STATUS_LAUNCH);
+    JR_ASSERT_TEXT(bench.err.text, "node 1 (n1): no more processes");
+    end(&bench);
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY "await go\nbegun 0\n"
+                                 "flow 1 why no space\nword 1 refuse status=4\n"
+                                 "await stop\nend 0 00\n"),
+                    -1);
+    CU_ASSERT_EQUAL(bench.err.status, 4);
+    JR_ASSERT_TEXT(bench.err.text, "node 1 (n1): no space");
+    end(&bench);
+}
+
+/* Its ranks were killed with it: those that had begun and not ended. */
+static void knows_the_ranks_of_a_runner_that_died(void)
+{
+    struct bench bench;
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN
+                         "event 1 rank_started 2 0\n"
+                         "event 1 rank_started 3 0\n"
+                         "event 1 rank_started 0 0\n" /* not its own */
+                         "event 1 rank_ended 3 5\n"
+                         "word 1 done signal=11\nawait stop\nend 0 00\n"),
+                    0);
+    const struct jr_rank_outcome *ranks = bench.outcome.ranks;
+    CU_ASSERT_EQUAL(bench.outcome.runner_signal, SIGSEGV);
+    CU_ASSERT_EQUAL(ranks[2].pid, 102);
+    CU_ASSERT_EQUAL(ranks[2].end, JR_END_NONE);
+    CU_ASSERT_TRUE(ranks[2].killed);
+    CU_ASSERT_EQUAL(ranks[2].stopped_with, SIGKILL);
+    CU_ASSERT_TRUE(ranks[2].ended_ns >= ranks[2].started_ns);
+    CU_ASSERT_EQUAL(ranks[3].end, JR_END_EXITED);
+    CU_ASSERT_EQUAL(ranks[3].exit_code, 5);
+    CU_ASSERT_FALSE(ranks[3].killed);
+    CU_ASSERT_EQUAL(ranks[0].pid, 100);
+    end(&bench);
+}
+
+static void loses_a_node(void)
+{
+    struct bench bench;
+    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN
+                         "event 1 rank_started 2 0\n"
+                         "event 1 rank_started 3 0\n"
+                         "event 1 rank_ended 3 -1\n"
+                         "err srun: error: n1: task 1: Killed\n"
+                         "await no word at all\n"),
+                    0);
+    const struct jr_rank_outcome *ranks = bench.outcome.ranks;
+    JR_ASSERT_TEXT(bench.outcome.lost_text,
+                   "srun: error: n1: task 1: Killed");
+    CU_ASSERT_EQUAL(ranks[2].end, JR_END_LOST);
+    CU_ASSERT_FALSE(ranks[2].killed);
+    CU_ASSERT_TRUE(ranks[2].ended_ns >= ranks[2].started_ns);
+    CU_ASSERT_EQUAL(ranks[3].end, JR_END_SIGNALED);
+    CU_ASSERT_EQUAL(ranks[0].end, JR_END_NONE); /* srun ended with the input */
+    CU_ASSERT_EQUAL(bench.outcome.runner_signal, 0);
+    CU_ASSERT_EQUAL(said(&bench, "stop"), 0); /* its input has ended */
+    CU_ASSERT_PTR_NOT_NULL(jr_controller_lacks(bench.head));
+    const char *events = content(&bench, "events.jsonl");
+    CU_ASSERT_EQUAL(count_of(events, "\"node_lost\""), 2);
+    end(&bench);
+}
+
+static void loses_all_with_srun(void)
+{
+    struct bench bench;
+    CU_ASSERT_EQUAL(
+        play(&bench, HELLO READY BEGUN "end 0 00\nerr it is over\nexit 4\n"),
+        0);
+    CU_ASSERT_EQUAL(bench.outcome.ranks[1].end, JR_END_EXITED);
+    CU_ASSERT_EQUAL(bench.outcome.ranks[2].end, JR_END_LOST);
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.outcome.lost_text, "exit code 4"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(bench.outcome.lost_text, "it is over"));
+    JR_ASSERT_TEXT(jr_controller_lacks(bench.head), "srun has ended");
+    end(&bench);
+}
+
+/* Events by our clock, with their node; and what follows from them. */
+static void writes_down_what_happens(void)
+{
+    struct bench bench;
+    uint64_t before = jr_clock_ns();
+    CU_ASSERT_EQUAL(
+        play(&bench, HELLO READY BEGUN
+             "event 1 rank_started 3 0\nevent 1 first_output 3 0\n"
+             "flow 0 event {\"event\":\\nnonsense\\n\n"
+             "event 1 rank_ended 3 0\nawait first\nevent 1 rank_ended 2 0\n"
+             "event 0 all_returned 0 0\nevent 1 all_returned 0 0\n"
+             "await release\nend 0 00\nend 1 00\n"),
+        0);
+    wait_for_srun(&bench);
+    CU_ASSERT_EQUAL(said(&bench, "first"), 1);
+    CU_ASSERT_EQUAL(said(&bench, "release"), 1);
+    char *line = strdup(content(&bench, "events.jsonl")), *rest = line, *one;
+    unsigned lines = 0;
+    while ((one = strsep(&rest, "\n")) != NULL && one[0] != '\0') {
+        struct jr_event event;
+        CU_ASSERT_TRUE(jr_event_read(&event, one, strlen(one)));
+        lines++;
+        if (event.name == JR_EVENT_AGENTS)
+            continue;
+        CU_ASSERT_EQUAL(event.node, 1);
+        CU_ASSERT_TRUE(is_between(event.ns,
+                                  before - bench.outcome.clock_error_ns,
+                                  jr_clock_ns() + bench.outcome.clock_error_ns));
+        int64_t ago = (int64_t)(jr_clock_wall_ns() - event.wall_ns);
+        CU_ASSERT_TRUE(ago > -(int64_t)(100 * SECOND_NS) &&
+                       ago < (int64_t)(100 * SECOND_NS));
+    }
+    CU_ASSERT_EQUAL(lines, 5);
+    free(line);
+    end(&bench);
+}
+
+/* The ranks hang where those of all nodes have been silent for too long. */
+static void asks_all_nodes_about_silence(void)
+{
+    static const struct {
+        const char *answers, *word;
+        unsigned hangs, queries;
+    } vectors[] = {
+        {"event 0 quiet 0 6\nevent 1 quiet 0 5\n", "await hang\n", 1, 1},
+        {"event 0 quiet 0 6\nevent 1 quiet 0 4\n", "", 0, 1},
+        {"event 1 quiet 0 4\nevent 0 quiet 0 6\n"
+         "event 0 silent 0 0\nawait query\n"
+         "event 1 quiet 0 7\nevent 0 quiet 0 6\n",
+         "await hang\n", 1, 2},
+        {"event 0 silent 0 0\nevent 0 quiet 0 6\nend 1 00\n", "await hang\n",
+         1, 1},
+        {"event 0 stop 0 0\nevent 0 quiet 0 6\nevent 1 quiet 0 6\n", "", 0, 1},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct bench bench;
+        char script[1024];
+        (void)snprintf(
+            script, sizeof script,
+            HELLO READY BEGUN
+            "event 1 silent 0 0\nawait query\n%s%send 0 00\n%s",
+            vectors[i].answers, vectors[i].word,
+            strstr(vectors[i].answers, "end 1") == NULL ? "end 1 00\n" : "");
+        CU_ASSERT_EQUAL(play(&bench, script), 0);
+        wait_for_srun(&bench);
+        CU_ASSERT_EQUAL(said(&bench, "hang"), vectors[i].hangs);
+        CU_ASSERT_EQUAL(said(&bench, "query"), vectors[i].queries);
+        end(&bench);
+    }
+}
+
+/* Signals of the caller: one that stops, and one that is handed on. */
+static void hands_signals_on(void)
+{
+    struct jr_signal_rule rule = {.name = (char[]){"USR2"},
+                                  .use = JR_ON_SIGNAL_FORWARD};
+    struct bench bench;
+    begin(&bench, HELLO READY BEGUN
+          "parent 12\nawait signal\nparent 15\nawait signal\nawait stop\n"
+          "end 0 0k\nend 1 0k\n");
+    bench.policy.signals = &rule;
+    bench.policy.signals_count = 1;
+    CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
+    CU_ASSERT_EQUAL(run_bench(&bench), 0);
+    CU_ASSERT_EQUAL(bench.outcome.stop_signal, SIGTERM);
+    wait_for_srun(&bench);
+    const char *words = content(&bench, "heard");
+    const char *first = strstr(words, "\"signal\": 12");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(first);
+    CU_ASSERT_PTR_NOT_NULL(strstr(first, "\"signal\": 15"));
+    CU_ASSERT_EQUAL(said(&bench, "stop"), 1);
+    sigset_t mask;
+    (void)sigprocmask(SIG_BLOCK, NULL, &mask);
+    CU_ASSERT_FALSE(sigismember(&mask, SIGTERM)); /* as it was before */
+    end(&bench);
+}
+
+/* The console. */
+
+static void shows_lines_of_all_nodes(void)
+{
+    struct bench bench;
+    CU_ASSERT_EQUAL(
+        play(&bench, HELLO READY
+             "await go\nflow 0 out of before\nbegun 0\nbegun 1\n"
+             "flow 0 out [0] a\nflow 1 out [2] b\\n\nflow 0 out b\\nc\\n[0]\n"
+             "flow 1 err [2] e\\n\nsay a prolog\nerr srun: \x01 slow\n"
+             "flow 0 out d\\n\nend 0 00\nend 1 00\n"),
+        0);
+    CU_ASSERT_TRUE(
+        jr_controller_show_rest(bench.head, &bench.policy, &(sigset_t){0}, false));
+    JR_ASSERT_TEXT(content(&bench, "out"),
+                   "[2] b\n[0] ab\nc\na prolog\n[0]d\n");
+    JR_ASSERT_TEXT(content(&bench, "err"), "[2] e\nsrun: \\x01 slow\n");
+    JR_ASSERT_TEXT(bench.notes, "");
+    CU_ASSERT_FALSE(bench.outcome.console_failed);
+    end(&bench);
+}
+
+static void says_that_the_disk_is_full(void)
+{
+    struct bench bench;
+    begin(&bench, HELLO READY BEGUN "flow 0 out a\\n\nend 0 00\nend 1 00\n");
+    bench.run_options.out_fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
+    CU_ASSERT_EQUAL(run_bench(&bench), 0);
+    CU_ASSERT_TRUE(bench.outcome.console_failed);
+    CU_ASSERT_EQUAL(bench.outcome.console_errno, ENOSPC);
+    (void)close(bench.run_options.out_fd);
+    end(&bench);
+}
+
+/* A console that takes nothing until something is written to `go`, and tells
+ * how much it was. It is a process that has nothing of the head's. */
+struct console {
+    int out, go, count;
+    pid_t pid;
+};
+
+static _Noreturn void read_console(int out, int go, int count)
+{
+    static char bytes[65536];
+    uint64_t got = 0;
+    ssize_t len = read(go, bytes, 1);
+    while (len > 0 && (len = read(out, bytes, sizeof bytes)) > 0)
+        got += (uint64_t)len;
+    _exit(write(count, &got, sizeof got) == sizeof got ? 0 : 1);
+}
+
+static void start_console(struct console *console)
+{
+    int out[2], go[2], count[2];
+    CU_ASSERT_EQUAL_FATAL(pipe2(out, O_CLOEXEC), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe2(go, O_CLOEXEC), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe2(count, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)close(out[1]);
+        (void)close(go[1]);
+        read_console(out[0], go[0], count[1]);
+    }
+    (void)close(out[0]);
+    (void)close(go[0]);
+    (void)close(count[1]);
+    *console = (struct console){out[1], go[1], count[0], pid};
+}
+
+/* How many bytes it took. */
+static uint64_t end_console(struct console *console)
+{
+    uint64_t got = 0;
+    (void)close(console->out);
+    (void)close(console->go);
+    CU_ASSERT_EQUAL(read(console->count, &got, sizeof got), sizeof got);
+    (void)close(console->count);
+    CU_ASSERT_EQUAL(waitpid(console->pid, NULL, 0), console->pid);
+    return got;
+}
+
+/* A console that takes nothing holds the agents, and no outcome: `hold` is
+ * said, and taken back once it has taken what there is. */
+static void waits_for_the_console(void)
+{
+    struct bench bench;
+    struct console console;
+    start_console(&console);
+    begin(&bench, HELLO READY BEGUN
+          "wide 0 1200\nawait hold\nend 1 00\nend 0 00b\n"
+          "await hold\nwide 0 10\nword 0 shown\n");
+    bench.run_options.out_fd = console.out;
+    CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
+    CU_ASSERT_EQUAL(run_bench(&bench), 0);
+    CU_ASSERT_EQUAL(said(&bench, "hold"), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(content(&bench, "heard"), "\"on\": true"));
+    CU_ASSERT_EQUAL(write(console.go, "!", 1), 1);
+    CU_ASSERT_TRUE(
+        jr_controller_show_rest(bench.head, &bench.policy, &(sigset_t){0}, false));
+    wait_for_srun(&bench);
+    CU_ASSERT_PTR_NOT_NULL(strstr(content(&bench, "heard"), "\"on\": false"));
+    CU_ASSERT_EQUAL(said(&bench, "hold"), 2);
+    CU_ASSERT_EQUAL(end_console(&console), 1210000);
+    end(&bench);
+}
+
+/* A job that was stopped does not wait for whoever does not read. */
+static void leaves_what_nobody_takes(void)
+{
+    struct bench bench;
+    struct console console;
+    start_console(&console);
+    begin(&bench, HELLO READY BEGUN
+          "wide 0 1200\nawait hold\nend 0 00\nend 1 00\n");
+    bench.run_options.out_fd = console.out;
+    CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
+    CU_ASSERT_EQUAL(run_bench(&bench), 0);
+    uint64_t before = jr_clock_ns();
+    CU_ASSERT_FALSE(
+        jr_controller_show_rest(bench.head, &bench.policy, &(sigset_t){0}, true));
+    CU_ASSERT_TRUE(jr_clock_ns() - before >= SECOND_NS / 2);
+    CU_ASSERT_TRUE(
+        jr_controller_show_rest(bench.head, &bench.policy, &(sigset_t){0}, true));
+    wait_for_srun(&bench);
+    CU_ASSERT_TRUE(end_console(&console) < 1200000);
+    end(&bench);
+}
+
+/* srun is this program, by another name: the first in PATH. */
+static bool find_srun(char link[static 64])
+{
+    char own[4096] = "", dir[] = "/tmp/jr_srun_XXXXXX", *path;
+    if (mkdtemp(dir) == NULL ||
+        readlink("/proc/self/exe", own, sizeof own - 1) <= 0 ||
+        asprintf(&path, "%s:%s", dir, getenv("PATH")) < 0)
+        return false;
+    (void)snprintf(link, 64, "%s/srun", dir);
+    (void)setenv("PATH", path, 1);
+    free(path);
+    return symlink(own, link) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct jr_unit_case cases[] = {
+        CASE(meets_all_nodes),
+        CASE(says_why_it_cannot_begin),
+        CASE(needs_srun),
+        CASE(passes_on_what_is_no_word),
+        CASE(hands_out_the_spec),
+        CASE(says_which_node_cannot_take_the_spec),
+        CASE(puts_the_outcomes_together),
+        CASE(runs_again),
+        CASE(stops_all_for_one),
+        CASE(keeps_what_stopped_it_first),
+        CASE(says_which_node_could_not_begin),
+        CASE(knows_the_ranks_of_a_runner_that_died),
+        CASE(loses_a_node),
+        CASE(loses_all_with_srun),
+        CASE(writes_down_what_happens),
+        CASE(asks_all_nodes_about_silence),
+        CASE(hands_signals_on),
+        CASE(shows_lines_of_all_nodes),
+        CASE(says_that_the_disk_is_full),
+        CASE(waits_for_the_console),
+        CASE(leaves_what_nobody_takes),
+    };
+    char link[64];
+    if (argc > 1 && strcmp(argv[0], "srun") == 0)
+        return play_srun(argv);
+    (void)signal(SIGPIPE, SIG_IGN); /* as jobrun does */
+    if (!find_srun(link))
+        return 1;
+    int bad = jr_unit_run("head", cases, sizeof cases / sizeof *cases);
+    (void)unlink(link);
+    *strrchr(link, '/') = '\0';
+    (void)rmdir(link);
+    return bad;
+}
