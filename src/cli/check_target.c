@@ -53,7 +53,7 @@ static int load_target(struct jr_host *ret, struct jr_arena *arena,
                                         &silent);
     if (status != 0)
         (void)jr_diags_error(diags, 480, target->at, target->path,
-                             "'%s' is no machine once filled in: '%s'",
+                             "'%s' is not a machine after substitution: '%s'",
                              target->path, target->written);
     jr_diags_release(&silent);
     return status;

@@ -25,10 +25,11 @@ static void note_unresolved(const struct jr_comparison *comparison,
     const struct jr_side *sides[] = {&comparison->a, &comparison->b};
     for (size_t i = 0; i < 2; i++)
         if (!sides[i]->resolved && sides[i]->run[0] == '\0') {
-            (void)jr_cli_say(cli, 0,
-                             "compared as they are written: not both can be "
-                             "resolved %s (--on PROFILE: elsewhere)",
-                             cli->on != NULL ? "there" : "on this machine");
+            (void)jr_cli_say(
+                cli, 0,
+                "compared as they are written: one of them cannot be resolved "
+                "%s (--on PROFILE: for another machine)",
+                cli->on != NULL ? "there" : "on this machine");
             return;
         }
 }
@@ -120,6 +121,6 @@ int jr_cmd_diff(struct jr_cli *cli)
     if (cli->words_count == 2)
         return diff_two_sides(cli, (enum jr_diff_format)format);
     return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "which two? (jobrun diff A B: files, REV:FILE or runs; "
-                      "jobrun diff --rev REV FOLDER)");
+                      "diff needs two arguments: jobrun diff A B (files, "
+                      "REV:FILE or runs), or jobrun diff --rev REV FOLDER");
 }

@@ -115,14 +115,15 @@ int jr_cmd_explain(struct jr_cli *cli)
     struct jr_buf out = JR_BUF_INIT;
     if (cli->words_count > 1)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "one word at a time: what is '%.*s'?", MAX_WORD,
-                          cli->words[1]);
+                          "explain takes one argument: what is '%.*s'?",
+                          MAX_WORD, cli->words[1]);
     if (cli->words_count == 0) {
         jr_field_list(&out);
-        jr_buf_str(&out, "\njobrun explain FIELD tells all about one, by its "
+        jr_buf_str(&out, "\n"
+                         "jobrun explain FIELD describes one field, by its "
                          "path: parallelism.model\n"
-                         "jobrun explain CODE tells about a diagnostic; "
-                         "jobrun explain JR lists those\n");
+                         "jobrun explain CODE describes a diagnostic; jobrun "
+                         "explain JR lists them\n");
         return jr_cli_out(cli, &out);
     }
     const char *word = cli->words[0];

@@ -59,7 +59,7 @@ int jr_cmd_migrate(struct jr_cli *cli)
     int status = 0;
     if (cli->words_count == 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "which spec? (jobrun migrate FILE or FOLDER...)");
+                          "no spec is given: jobrun migrate FILE or FOLDER...");
     jr_find_specs(&finds, &arena, cli->words, cli->words_count, NULL);
     for (size_t i = 0; i < finds.count; i++) {
         int one = migrate_file(cli, &finds.items[i]);

@@ -24,7 +24,7 @@ static int print_starter(const struct jr_cli *cli)
     for (starter = jr_starter_specs; starter->word != NULL; starter++)
         jr_buf_printf(&out, "%s%s", out.len == 0 ? "" : ", ", starter->word);
     int status = jr_cli_say(cli, JR_STATUS_USAGE,
-                            "there is no starter '%s': it is one of %s", word,
+                            "there is no starter '%s'; there are %s", word,
                             out.data == NULL ? "" : out.data);
     jr_buf_release(&out);
     return status;
@@ -99,6 +99,6 @@ int jr_cmd_new(struct jr_cli *cli)
                           "jobrun new [KIND], or jobrun new --from LINE");
     if (cli->words_count == 1 && cli->from != NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "a KIND or --from, not both of them");
+                          "give a KIND or --from, not both");
     return cli->from != NULL ? translate_line(cli) : print_starter(cli);
 }

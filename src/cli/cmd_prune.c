@@ -53,7 +53,8 @@ int jr_cmd_prune(struct jr_cli *cli)
     struct jr_error err = {0};
     if (cli->words_count != 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "prune takes no word: what is '%s'?", cli->words[0]);
+                          "prune takes no argument: what is '%s'?",
+                          cli->words[0]);
     int status = read_prune_options(cli, &options);
     if (status != 0)
         return status;

@@ -88,7 +88,7 @@ static int check_render_words(const struct jr_cli *cli,
                           cli->verb->name);
     if (kind == JR_ENGINE_SLURM && strcmp(cli->words[0], "-") == 0)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "the job reads its spec when it starts, and standard "
+                          "the job reads its spec when it starts, but standard "
                           "input is gone by then: give a file");
     return 0;
 }

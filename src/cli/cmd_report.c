@@ -66,7 +66,7 @@ int jr_cmd_report(struct jr_cli *cli)
     jr_cli_say_whose(cli, id);
     if (find_run_link(&way, cli, id) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH,
-                          "cannot tell where the run folder is from here");
+                          "cannot find the path from here to the run folder");
     struct jr_record_look look = {
         .html = format == 1,
         .color = cli->color_out && cli->output == NULL,

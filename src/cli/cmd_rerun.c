@@ -110,8 +110,8 @@ static int refuse_untrusted_rerun(const struct jr_cli *cli,
     JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
     jr_trust_explain(&why, &original->origin.trust);
     return jr_cli_say(cli, JR_STATUS_LAUNCH,
-                      "run %s %s: to rerun it is to execute what stands there "
-                      "as you; read %s, then jobrun rerun %s --trust",
+                      "run %s %s: rerun would execute its commands as you; "
+                      "read %s, then type: jobrun rerun %s --trust",
                       original->id, why.failed ? "is not trusted" : why.data,
                       original->spec, original->id);
 }
@@ -129,7 +129,7 @@ static int find_original(struct original *ret, struct jr_arena *arena,
     ret->spec = jr_arena_printf(arena, "%s/resolved.yaml", ret->origin.run_dir);
     if (ret->spec == NULL || ret->origin.spec == NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "run '%s' has no resolved.yaml: it never began",
+                          "run '%s' has no resolved.yaml: it never started",
                           ret->id);
     if (!jr_trust_is_ours(&ret->origin.trust) && !cli->trust)
         return refuse_untrusted_rerun(cli, ret);
@@ -141,9 +141,9 @@ int jr_cmd_rerun(struct jr_cli *cli)
     struct jr_arena arena = JR_ARENA_INIT;
     struct original original = {0};
     if (cli->rest != NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "a run is repeated with its own arguments: rerun "
-                          "takes none");
+        return jr_cli_say(
+            cli, JR_STATUS_USAGE,
+            "rerun takes no arguments: a run is repeated with its own");
     int status = find_original(&original, &arena, cli);
     if (status == 0)
         status = run_original(&original, &arena, cli);

@@ -18,7 +18,7 @@ int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256])
     struct jr_error err = {0};
     if (cli->words_count > 1)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "one run at a time: what is '%s'?", cli->words[1]);
+                          "give one run only: what is '%s'?", cli->words[1]);
     const char *run = cli->words_count == 1 ? cli->words[0] : "latest";
     if (jr_record_find(ret_id, jr_cli_log_dir(cli), run, &err) != 0)
         return jr_cli_say(cli, JR_STATUS_USAGE, "%s", err.text);
@@ -34,8 +34,8 @@ void jr_cli_say_whose(const struct jr_cli *cli, const char *id)
     if (fd < 0 || jr_trust_is_ours(&trust))
         return;
     jr_trust_explain(&text, &trust);
-    (void)jr_cli_say(cli, 0, "note: %s %s: what follows is their word", id,
-                     text.failed ? "is not yours" : text.data);
+    (void)jr_cli_say(cli, 0, "note: %s %s, so what follows need not be true",
+                     id, text.failed ? "is not yours" : text.data);
 }
 
 int jr_cli_ranks(const struct jr_cli *cli, struct jr_arena *arena,
@@ -119,15 +119,17 @@ int jr_cmd_runs(struct jr_cli *cli)
     if (format < 0)
         return JR_STATUS_USAGE;
     if (cli->words_count != 0)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "runs takes no word: what is '%s'? (jobrun show %s)",
-                          cli->words[0], cli->words[0]);
+        return jr_cli_say(
+            cli, JR_STATUS_USAGE,
+            "runs takes no argument: what is '%s'? (jobrun show %s)",
+            cli->words[0], cli->words[0]);
     if (jr_records_list(&records, jr_cli_log_dir(cli), &err) != 0)
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "%s", err.text);
     if (format == 1)
         print_runs_json(&out, &records);
     else if (records.count == 0)
-        (void)jr_cli_say(cli, 0, "no runs in '%s' (--log-dir: elsewhere)",
+        (void)jr_cli_say(cli, 0,
+                         "no runs in '%s' (--log-dir DIR: another folder)",
                          jr_cli_log_dir(cli));
     else
         print_runs_table(&out, &records);

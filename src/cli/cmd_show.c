@@ -36,7 +36,7 @@ static int show_stacks(struct jr_cli *cli, const char *id, bool json)
         stacks_json(&out, id, stacks);
     else if (json_array_size(stacks) == 0)
         (void)jr_cli_say(cli, 0,
-                         "no such rank lives, and none left a hang.json");
+                         "no such rank is running, and none left a hang.json");
     else
         jr_stacks_print(&out, stacks);
     json_decref(stacks);
@@ -58,7 +58,7 @@ int jr_cmd_show(struct jr_cli *cli)
         return show_stacks(cli, id, format == 1);
     if (cli->ranks != NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "show takes --rank with --stacks only");
+                          "show takes --rank only with --stacks");
     const struct jr_record_view view = {.attempt = cli->attempt,
                                         .color = cli->color_out};
     const char *log_dir = jr_cli_log_dir(cli);

@@ -55,14 +55,14 @@ static int refuse_dead_run(const struct jr_cli *cli, const char *id,
                           "left no results",
                           id, slash, part, live->pid);
     if (live->contained)
-        return jr_cli_say(cli, JR_STATUS_LAUNCH,
-                          "%s%s%s runs in another PID namespace of this host, "
-                          "such as a container, where pid %d is its jobrun: "
-                          "say that in there",
-                          id, slash, part, live->pid);
+        return jr_cli_say(
+            cli, JR_STATUS_LAUNCH,
+            "%s%s%s runs in another PID namespace of this host, such as a "
+            "container, where pid %d is its jobrun: run this command there",
+            id, slash, part, live->pid);
     return jr_cli_say(cli, JR_STATUS_LAUNCH,
-                      "%s%s%s runs on another host; say that on %s", id, slash,
-                      part, live->host == NULL ? "it" : live->host);
+                      "%s%s%s runs on another host: run this command on %s", id,
+                      slash, part, live->host == NULL ? "it" : live->host);
 }
 
 /* An inotify(7) descriptor that tells of files that come into the run folder;
@@ -146,7 +146,8 @@ static int wait_for_run(const struct jr_cli *cli, const char *id,
         return status;
     status = await_run_end(cli, id, &live, until_ns);
     if (status == EXPIRED)
-        (void)jr_cli_say(cli, 0, "%s goes on after %s (jobrun wait %s)", id,
+        (void)jr_cli_say(cli, 0,
+                         "%s is still running after %s (jobrun wait %s)", id,
                          cli->timeout, id);
     if (status != 0) {
         jr_live_close(&live);
@@ -180,12 +181,13 @@ static int refuse_untrusted_signal(const struct jr_cli *cli, const char *id,
 {
     JR_BUF_CLEANUP struct jr_buf why = JR_BUF_INIT;
     jr_trust_explain(&why, &live->trust);
-    return jr_cli_say(cli, JR_STATUS_LAUNCH,
-                      "%s %s: nothing is signalled by its word (%s)", id,
-                      why.failed ? "is not trusted" : why.data,
-                      live->trust.verdict == JR_TRUST_OPEN
-                          ? "chmod o-w, if you know that it is yours"
-                          : "its owner can stop it");
+    return jr_cli_say(
+        cli, JR_STATUS_LAUNCH,
+        "%s %s, so its record is not trusted and nothing was signalled (%s)",
+        id, why.failed ? "is not trusted" : why.data,
+        live->trust.verdict == JR_TRUST_OPEN
+            ? "chmod o-w, if you know that it is yours"
+            : "its owner can stop it");
 }
 
 /* A stopped jobrun cannot obey: it is woken, too. */
@@ -235,8 +237,8 @@ static void end_showing(const struct jr_cli *cli, const char *id,
         signal_run(cli, id, live) != 0)
         return;
     (void)jr_cli_say(cli, 0,
-                     "%s had lines left that its console did not take; that "
-                     "is ended (jobrun logs %s)",
+                     "%s had lines left that its console did not take; they "
+                     "are no longer shown (jobrun logs %s prints them)",
                      id, id);
 }
 
@@ -249,7 +251,7 @@ static int report_idle_stop(const struct jr_cli *cli, const char *id,
     if (live->standing == JR_STANDING_FINISHED)
         end_showing(cli, id, live);
     if (live->standing == JR_STANDING_FINISHED)
-        return jr_cli_say(cli, 0, "%s has ended already: %s (jobrun show %s)",
+        return jr_cli_say(cli, 0, "%s has already ended: %s (jobrun show %s)",
                           id, live->status, id);
     int status = refuse_dead_run(cli, id, live);
     if (jr_lost_sweep(&out, jr_cli_log_dir(cli), id) > 0)

@@ -78,7 +78,7 @@ static bool relay_sbatch_output(const struct sbatch *run,
         bytes[len] = '\0';
         if (*ret_status == 0 &&
             !jr_cli_write(cli, bytes, (size_t)len, ret_status))
-            (void)jr_cli_say(cli, 0, "the job was taken: %.*s",
+            (void)jr_cli_say(cli, 0, "the job was accepted: %.*s",
                              (int)strcspn(bytes, "\n"), bytes);
     }
 }
@@ -97,8 +97,8 @@ static int finish_sbatch(struct sbatch *run, const struct jr_cli *cli)
         return 128 + WTERMSIG(status);
     if (WEXITSTATUS(status) != 0 && !taken)
         return jr_cli_say(cli, JR_STATUS_LAUNCH,
-                          "sbatch did not take the job (its exit status is "
-                          "%d); the script is that of jobrun render",
+                          "sbatch did not accept the job (exit status %d); "
+                          "jobrun render prints its script",
                           WEXITSTATUS(status));
     return WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : unprinted;
 }
@@ -112,8 +112,8 @@ static int submit_script(const struct jr_cli *cli, const struct jr_buf *script)
     int status;
     if (failed == ENOENT)
         status = jr_cli_say(cli, JR_STATUS_LAUNCH,
-                            "there is no sbatch in PATH: submit where the "
-                            "cluster's commands are");
+                            "sbatch is not in PATH: submit on a machine that "
+                            "has the cluster's commands");
     else if (failed != 0)
         status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot start sbatch: %s",
                             strerror(failed));

@@ -125,7 +125,7 @@ int jr_cmd_top(struct jr_cli *cli)
         status = watch_run_ranks(cli, id, &live);
     else if (live.standing != JR_STANDING_FINISHED)
         status = jr_cli_say(cli, JR_STATUS_LAUNCH,
-                            "%s has no results, and does not run here", id);
+                            "%s has no results, and is not running here", id);
     jr_live_close(&live);
     if (status == 0 &&
         jr_live_open(&live, jr_cli_log_dir(cli), id, NULL) == 0) {

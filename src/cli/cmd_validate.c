@@ -171,8 +171,8 @@ static int fix_found_specs(struct checks *checks, const struct jr_cli *cli)
     bool input = names_input(cli);
     if (input && cli->words_count > 1)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "with --fix, - has to be the only spec: what is "
-                          "fixed goes to standard output");
+                          "with --fix, - must be the only spec, because the "
+                          "fixed spec goes to standard output");
     if (input)
         return jr_fix_stdin(cli, jr_fixing_check, &checks->input);
     for (size_t i = 0; i < checks->finds.count; i++) {
@@ -222,8 +222,8 @@ static void print_passed(const struct checks *checks, const struct jr_cli *cli)
     size_t passed = checks->finds.passed;
     if (passed > 0 && !cli->quiet)
         (void)jr_cli_say(cli, 0,
-                         "%zu other YAML file%s passed over: no `version` and "
-                         "a field of a spec at the top level",
+                         "%zu other YAML file%s passed over: the top level "
+                         "does not have `version` and another field of a spec",
                          passed, passed == 1 ? " was" : "s were");
 }
 
@@ -257,8 +257,9 @@ int jr_cmd_validate(struct jr_cli *cli)
     if (format < 0)
         return JR_STATUS_USAGE;
     if (cli->words_count == 0)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "which spec? (jobrun validate FILE or FOLDER...)");
+        return jr_cli_say(
+            cli, JR_STATUS_USAGE,
+            "no spec is given: jobrun validate FILE or FOLDER...");
     int status = load_target_machine(&checks, cli);
     jr_find_specs(&checks.finds, &checks.arena, cli->words, cli->words_count,
                   cli->environ);

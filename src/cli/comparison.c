@@ -111,7 +111,7 @@ static void add_conclusion(struct jr_buf *out,
         jr_buf_printf(
             out, "%zu field%s%s\n", count, count == 1 ? " differs" : "s differ",
             comparison->same
-                ? ", none of what makes the experiment: the same experiment"
+                ? ", none of them part of the experiment: the same experiment"
                 : ": another experiment");
 }
 

@@ -85,8 +85,8 @@ static int load_file_at_revision(struct jr_side *ret, const struct jr_cli *cli,
         return jr_cli_say(cli, JR_STATUS_LAUNCH, "out of memory");
     if (!jr_revision_has(revision, full))
         return jr_cli_say(cli, JR_STATUS_INVALID,
-                          "there is no file '%s' at %s (paths are from the "
-                          "top; ./FILE is from here)",
+                          "there is no file '%s' at %s (paths start at the top "
+                          "of the checkout; ./FILE starts here)",
                           full, jr_revision_name(revision));
     return jr_rev_load(&ret->file, revision, full, cli->environ, diags) != 0
                ? JR_STATUS_INVALID
@@ -124,9 +124,9 @@ static int find_side_run(struct jr_side *ret, const struct jr_cli *cli,
     if (run && jr_record_find(ret->run, jr_cli_log_dir(cli), word, &err) == 0)
         return 0;
     return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "'%s' is no file, no REV:FILE and no run in %s%s%s", word,
-                      jr_cli_log_dir(cli), err.text[0] != '\0' ? ": " : "",
-                      err.text);
+                      "'%s' is not a file, a REV:FILE, or a run in %s%s%s",
+                      word, jr_cli_log_dir(cli),
+                      err.text[0] != '\0' ? ": " : "", err.text);
 }
 
 static int load_named_side(struct jr_side *ret, const struct jr_cli *cli,

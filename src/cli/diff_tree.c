@@ -266,7 +266,7 @@ static const char *load_entry_sides(struct tree *tree,
         drop_template(a);
     tree->invalid = tree->invalid || !now;
     if (!now)
-        return "It has mistakes: `jobrun validate` tells them.";
+        return "It has mistakes: `jobrun validate` shows them.";
     return before ? NULL
                   : "It had mistakes before, so nothing can be compared.";
 }
@@ -286,7 +286,7 @@ static int visit_entry(struct tree *tree, const struct entry *entry)
         status = jr_comparison_make(&comparison, hw, &diags, &err);
     }
     if (status == JR_STATUS_INVALID) {
-        wrong = "It contradicts itself: `jobrun validate` tells where.";
+        wrong = "It contradicts itself: `jobrun validate` shows where.";
         tree->invalid = true;
         status = 0;
     }

@@ -147,9 +147,9 @@ static void find_below(const struct search *search, char *folder)
         (void)add_found_path(
             finds, search->arena, folder,
             search->guess
-                ? "there is no *.jobrun.yaml below it, nor another YAML "
-                  "file with `version` and a field of a spec"
-                : "there is no *.jobrun.yaml below it");
+                ? "it has no *.jobrun.yaml below it, nor another YAML file "
+                  "with `version` and another field of a spec"
+                : "it has no *.jobrun.yaml below it");
 }
 
 void jr_find_specs(struct jr_finds *ret, struct jr_arena *arena,

@@ -115,7 +115,7 @@ static int replace_fixed_file(const char *path, const struct stat *as_read,
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     JR_CLOSE int dir_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0 || fstatat(dir_fd, name, &now, AT_SYMLINK_NOFOLLOW) != 0)
-        return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot find it any more");
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "it no longer exists");
     if (!is_unchanged_file(as_read, &now))
         return jr_error_set(err, JR_STATUS_LAUNCH,
                             "it has changed since it was read");

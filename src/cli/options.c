@@ -268,12 +268,12 @@ static int check_verb(const struct jr_cli *cli)
     names[count] = NULL;
     const char *near = jr_did_you_mean(word, names);
     if (near != NULL)
-        return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "there is no verb and no file '%s'; did you mean "
-                          "'jobrun %s'?",
-                          word, near);
+        return jr_cli_say(
+            cli, JR_STATUS_USAGE,
+            "'%s' is neither a verb nor a file; did you mean 'jobrun %s'?",
+            word, near);
     return jr_cli_say(cli, JR_STATUS_USAGE,
-                      "there is no verb and no file '%s'; see jobrun --help",
+                      "'%s' is neither a verb nor a file; see jobrun --help",
                       word);
 }
 

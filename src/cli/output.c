@@ -16,9 +16,8 @@ bool jr_cli_write(const struct jr_cli *cli, const char *text, size_t len,
                   int *ret_status)
 {
     if (cli->out_closed)
-        *ret_status =
-            jr_cli_say(cli, JR_STATUS_LAUNCH,
-                       "standard output is closed: nowhere to print to");
+        *ret_status = jr_cli_say(cli, JR_STATUS_LAUNCH,
+                                 "cannot print: standard output is closed");
     else if (jr_io_write_all(STDOUT_FILENO, text, len) == 0)
         return true;
     else if (errno != EPIPE)
@@ -48,7 +47,7 @@ int jr_cli_deliver(const struct jr_cli *cli, struct jr_buf *text)
     int status = JR_STATUS_OK;
     if (fd < 0 && errno == EEXIST)
         status = jr_cli_say(cli, JR_STATUS_USAGE,
-                            "%s is there already, and is left as it is", path);
+                            "%s already exists, and was not changed", path);
     else if (fd < 0)
         status = jr_cli_say(cli, JR_STATUS_LAUNCH, "cannot make %s: %s", path,
                             strerror(errno));
@@ -106,8 +105,10 @@ int jr_cli_format(const struct jr_cli *cli, const char *const *words)
     if (format == NULL)
         return 0;
     if (cli->format != NULL && strcmp(format, cli->format) != 0) {
-        (void)jr_cli_say(cli, 0, "--json and --format %s: which one?",
-                         cli->format);
+        (void)jr_cli_say(
+            cli, 0,
+            "--json and --format %s contradict each other: give one of them",
+            cli->format);
         return -1;
     }
     struct jr_buf list = JR_BUF_INIT;
@@ -118,8 +119,8 @@ int jr_cli_format(const struct jr_cli *cli, const char *const *words)
         }
         jr_buf_printf(&list, "%s%s", i == 0 ? "" : ", ", words[i]);
     }
-    (void)jr_cli_say(cli, 0, "'%s' is no format of '%s': it has %s", format,
-                     cli->verb->name, list.data);
+    (void)jr_cli_say(cli, 0, "'%s' is not a format of '%s', which has %s",
+                     format, cli->verb->name, list.data);
     jr_buf_release(&list);
     return -1;
 }

@@ -71,19 +71,19 @@ static int check_words(const struct jr_cli *cli)
 {
     if (cli->words_count > 1)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "one spec at a time: what is '%s'? (arguments for "
-                          "the job go behind --)",
+                          "give one spec only: what is '%s'? (arguments for "
+                          "the job go after --)",
                           cli->words[1]);
     if (cli->words_count == 1 && cli->count != NULL)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "-n goes with a command behind --, not with a spec: "
+                          "-n goes with a command after --, not with a spec: "
                           "state world_size in '%s'",
                           cli->words[0]);
     bool command = cli->rest != NULL && cli->rest[0] != NULL;
     if (cli->words_count == 0 && !command)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "which spec? (jobrun SPEC, or jobrun -n N -- CMD; "
-                          "see jobrun --help)");
+                          "no spec is given: jobrun SPEC, or jobrun -n N -- "
+                          "CMD (see jobrun --help)");
     if (cli->count != NULL && cli->count_value == 0)
         return jr_cli_say(cli, JR_STATUS_USAGE, "-n wants at least 1");
     return 0;
@@ -168,7 +168,7 @@ static void print_start_texts(const struct jr_session *session,
                          cli->debug_rank_value, session->dir.path);
     if (cli->out_closed)
         (void)jr_cli_say(cli, 0,
-                         "standard output is closed: what the ranks print "
+                         "standard output is closed: the output of the ranks "
                          "goes to their files only");
 }
 
@@ -217,13 +217,13 @@ static int check_input(const struct jr_cli *cli)
     const char *other = cli->detach ? "--detach" : "--stdin";
     if (cli->debug_rank != NULL && (cli->detach || cli->stdin_rank != NULL))
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "--debug gives the terminal to a rank, and %s takes "
-                          "it away: only one of them",
+                          "--debug gives the terminal to a rank, but %s takes "
+                          "it away: use only one of them",
                           other);
     if (cli->stdin_rank != NULL && cli->detach)
         return jr_cli_say(cli, JR_STATUS_USAGE,
-                          "a run that is detached has no standard input: not "
-                          "--stdin with --detach");
+                          "a detached run has no standard input: use --stdin "
+                          "without --detach");
     if (cli->debug_rank != NULL && isatty(STDIN_FILENO) != 1)
         return jr_cli_say(cli, JR_STATUS_USAGE,
                           "--debug needs a terminal as standard input");

@@ -108,11 +108,11 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
     while (result == 0 && has_agent_work(&agent))
         (void)jr_loop_turn(&agent.loop, false);
     if (agent.forsaken)
-        result = jr_error_set(err, JR_STATUS_LAUNCH,
-                              "node %u (%s): nothing was heard of the head of "
-                              "this job for ten minutes: its ranks here were "
-                              "stopped",
-                              node, host);
+        result = jr_error_set(
+            err, JR_STATUS_LAUNCH,
+            "node %u (%s): the head of this job has not been heard from for "
+            "ten minutes: its ranks here were stopped",
+            node, host);
     jr_inlet_release(&agent.inlet);
     jr_buf_release(&agent.outbox);
     if (agent.signals.fd >= 0)

@@ -68,7 +68,7 @@ static void describe_silence(struct jr_buf *out,
     bool all = found->silent == found->running && found->running > 1;
     char since[32];
     jr_clock_rfc3339(since, jr_clock_wall_ns() - silent_ns);
-    jr_buf_str(out, "nothing was heard of ");
+    jr_buf_str(out, "nothing was heard from ");
     if (all)
         jr_buf_str(out, "any node");
     else

@@ -306,8 +306,8 @@ static void lose_nodes(struct jr_controller_run *run)
     if (head->ended)
         jr_controller_end(&how, head);
     else
-        jr_buf_str(&how, "it was told to stop its ranks, and has not said that "
-                         "it did");
+        jr_buf_str(&how,
+                   "it was told to stop its ranks, but has not confirmed it");
     for (uint32_t i = 0; i < run->plan->nodes; i++)
         if (head->nodes[i].state == JR_NODE_RUNS) {
             head->nodes[i].state = JR_NODE_LOST;
@@ -329,7 +329,7 @@ static void leave_earlier_attempt(struct jr_controller_run *run,
     }
     (void)snprintf(line, sizeof line,
                    "jobrun: the console had not shown all of attempt %u when "
-                   "the next began: jobrun logs --attempt %u has it",
+                   "the next began: jobrun logs --attempt %u prints it",
                    attempt - 1, attempt - 1);
     if (behind)
         jr_controller_run_noise(run, 1, line, strlen(line));

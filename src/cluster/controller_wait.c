@@ -22,7 +22,7 @@ void jr_controller_end(struct jr_buf *out, const struct jr_controller *head)
         jr_buf_printf(out, "srun ended with exit code %d",
                       WEXITSTATUS(head->status));
     if (head->said[0] != '\0')
-        jr_buf_printf(out, "; the last that it said: %s", head->said);
+        jr_buf_printf(out, "; its last output: %s", head->said);
 }
 
 void jr_controller_name(struct jr_buf *out, const struct jr_controller *head,
@@ -50,7 +50,7 @@ static void add_start_limit(struct jr_buf *out,
     jr_num_add_duration(out, patience_ms(head));
     jr_buf_str(out, " (timeouts.start)");
     if (head->said[0] != '\0')
-        jr_buf_printf(out, "; the last that srun said: %s", head->said);
+        jr_buf_printf(out, "; the last output of srun: %s", head->said);
 }
 
 static void add_waiting_reason(struct jr_buf *out,

@@ -69,7 +69,7 @@ int jr_outcome_message_read(struct jr_outcome *ret, uint32_t count,
     else if (!json_is_array(ranks) || json_array_size(ranks) != count ||
              !read_rank_outcomes(ret, ranks) || !read_run(ret, run))
         result = jr_error_set(err, JR_STATUS_LAUNCH,
-                              "it did not say what became of its ranks");
+                              "it did not report what became of its ranks");
     json_decref(run);
     return result;
 }

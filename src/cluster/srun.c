@@ -133,7 +133,7 @@ int jr_srun_start(struct jr_srun *ret, const char *program, uint32_t nodes,
     errno = failed;
     if (failed == ENOENT)
         return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "there is no srun in PATH, which starts jobrun on "
+                            "srun is not in PATH; jobrun needs it to start on "
                             "the nodes of the allocation");
     return failed == 0
                ? 0

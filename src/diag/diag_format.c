@@ -88,7 +88,7 @@ void jr_diag_summary(struct jr_buf *out, const struct jr_diag_report *report)
         jr_buf_str(out, " in ");
         add_counted_noun(out, marked_files(report), "file");
         if (any_folded(report))
-            jr_buf_str(out, ", each told once");
+            jr_buf_str(out, ", each shown once");
     }
     jr_buf_char(out, '\n');
     add_fixable(out, report);

@@ -58,13 +58,13 @@ static const char *read_child_answer(struct jr_buf *out, struct jr_arena *arena,
                                    ask->limit_ms / 1000.0);
         ssize_t count = got < 0 ? -1 : read(fd, bytes, sizeof bytes);
         if (count < 0)
-            return jr_arena_printf(arena, "could not be heard: %s",
+            return jr_arena_printf(arena, "could not be read: %s",
                                    strerror(errno));
         if (count == 0)
-            return out->failed ? "said more than there is memory for" : NULL;
+            return out->failed ? "printed more than fits in memory" : NULL;
         jr_buf_add(out, bytes, (size_t)count);
         if (out->len - from > ask->most)
-            return jr_arena_printf(arena, "said more than %zu bytes",
+            return jr_arena_printf(arena, "printed more than %zu bytes",
                                    ask->most);
     }
 }

@@ -49,7 +49,7 @@ static void check_vendors(struct exam *to)
     if ((kinds & (kinds - 1)) != 0)
         add_health_finding(
             to, "devices of more than one vendor are here",
-            "state device in the spec, or hide one kind by its variable");
+            "state device in the spec, or hide one kind with its variable");
 }
 
 static void check_quota(struct exam *to)
@@ -59,14 +59,14 @@ static void check_quota(struct exam *to)
         return;
     add_health_finding(
         to,
-        jr_arena_printf(to->probe->arena,
-                        "%u CPUs may be used, but only %g at a time: what is "
-                        "beyond the quota of %s is stopped for a while, with "
-                        "all that wait for it",
-                        cpus->usable, cpus->quota,
-                        cpus->quota_from ? cpus->quota_from : "a group"),
-        "jobrun counts by the quota; programs that count CPUs themselves "
-        "start too many threads, unless OMP_NUM_THREADS is obeyed");
+        jr_arena_printf(
+            to->probe->arena,
+            "%u CPUs may be used, but only %g at a time: processes that exceed "
+            "the quota of %s are paused, and all that wait for them",
+            cpus->usable, cpus->quota,
+            cpus->quota_from ? cpus->quota_from : "a group"),
+        "jobrun goes by the quota; programs that count CPUs themselves start "
+        "too many threads unless they obey OMP_NUM_THREADS");
 }
 
 static void check_port_range(struct exam *to)
@@ -76,11 +76,11 @@ static void check_port_range(struct exam *to)
     add_health_finding(
         to,
         jr_arena_printf(to->probe->arena,
-                        "the kernel gives ports from %u on to outgoing "
-                        "connections, 29500 among them",
+                        "the kernel uses ports from %u on for outgoing "
+                        "connections, including 29500",
                         to->hw->port_low),
         "set net.ipv4.ip_local_port_range to begin at 32768, or reserve the "
-        "port by net.ipv4.ip_local_reserved_ports");
+        "port with net.ipv4.ip_local_reserved_ports");
 }
 
 /* A limit by /proc/self/limits, whose columns are `name  soft  hard  unit`;
@@ -116,7 +116,7 @@ static void check_limits(struct exam *to)
     if (files < JR_NOFILE_LEAST)
         add_health_finding(
             to,
-            jr_arena_printf(arena, "a process may open %llu files at most",
+            jr_arena_printf(arena, "a process may open at most %llu files",
                             (unsigned long long)files),
             "raise the hard limit of nofile: ulimit -Hn, or LimitNOFILE of "
             "the service that started this");
@@ -124,8 +124,8 @@ static void check_limits(struct exam *to)
         add_health_finding(
             to,
             jr_arena_printf(arena,
-                            "there is InfiniBand (%s), but only %llu KiB of "
-                            "memory may be locked, which RDMA needs",
+                            "there is InfiniBand (%s), but a process may lock "
+                            "only %llu KiB of memory; RDMA needs more",
                             fabric.items[0], (unsigned long long)locked / 1024),
             "ulimit -l unlimited; under Slurm, LimitMEMLOCK of slurmd, and "
             "PropagateResourceLimitsExcept=MEMLOCK");
@@ -166,8 +166,8 @@ static void check_shm(struct exam *to)
         return;
     add_health_finding(
         to,
-        size == 0 ? "/dev/shm is not mounted, through which processes of a "
-                    "node exchange data"
+        size == 0 ? "/dev/shm is not mounted; processes of a node exchange "
+                    "data through it"
                   : jr_arena_printf(to->probe->arena,
                                     "/dev/shm holds %.2f GiB, which is little "
                                     "for NCCL and for data loaders",

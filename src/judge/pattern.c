@@ -172,7 +172,7 @@ static void report_no_match(struct jr_judge *judge, size_t i,
     if (scan->limited > 0)
         more = " within the match limit";
     if (log->late)
-        more = "; what matches came after the rank had ended, from a process "
+        more = "; a match came only after the rank had ended, from a process "
                "that it had started, and does not count";
     if (jr_judge_required(judge, i))
         jr_judge_fault(judge, i, JR_RESULT_MISSING,

@@ -121,7 +121,7 @@ static bool can_restart(const struct view *view, const char **ret_left)
     else if (view->plan->count < view->plan->world_size)
         *ret_left = "the other nodes would not start again with this one";
     else if (outcome->left > 0)
-        *ret_left = "processes are left, which the next attempt would meet";
+        *ret_left = "processes are left, which would disturb the next attempt";
     return *ret_left == NULL;
 }
 

@@ -94,11 +94,10 @@ static bool is_result_fit(struct jr_judge *judge, size_t i, const char *name,
         return REFUSE(judge, i, JR_RESULT_EMPTY, "%s is empty", name);
     if ((uint64_t)st->st_size <= judge->limit)
         return true;
-    return REFUSE(
-        judge, i, JR_RESULT_TOO_LARGE,
-        "%s has %lld bytes, more than results.limit (%s) allows; what "
-        "is that large goes into a file of `artifacts`",
-        name, (long long)st->st_size, judge->limit_text);
+    return REFUSE(judge, i, JR_RESULT_TOO_LARGE,
+                  "%s has %lld bytes, more than results.limit (%s) allows; "
+                  "write large data to a file of `artifacts`",
+                  name, (long long)st->st_size, judge->limit_text);
 }
 
 /* Read all of it once; what it was before, it has to be afterwards. */
@@ -186,8 +185,8 @@ static bool has_returned(struct jr_judge *judge, size_t i)
     if (rank->returned_by != 0)
         jr_judge_fault(judge, i, JR_RESULT_MISSING,
                        "its %s returned in process %d, which is not the one "
-                       "that jobrun started: a wrapper has to exec what it "
-                       "starts, and a fork is not the rank",
+                       "that jobrun started: a wrapper must exec the program "
+                       "that it starts, and a fork is not the rank",
                        what, (int)rank->returned_by);
     else
         jr_judge_fault(judge, i, JR_RESULT_MISSING,
@@ -204,7 +203,8 @@ void jr_result_find(struct jr_judge *judge, size_t i)
     const struct jr_plan_rank *rank = jr_plan_of(judge->plan, i);
     struct jr_rank_judgement *report = &judge->report->ranks[i];
     if (is_result_withheld(judge, rank->rank)) {
-        jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s is withheld, injected",
+        jr_judge_fault(judge, i, JR_RESULT_MISSING,
+                       "%s was withheld by --inject",
                        jr_result_source(judge, i));
         return;
     }
@@ -268,8 +268,8 @@ static void refuse_shared_file(struct jr_judge *judge,
     bool required = jr_judge_required(judge, file->i);
     if (required && other != NULL)
         jr_judge_fault(judge, file->i, JR_RESULT_MISSING,
-                       "%s is the file of rank %u, too: a link to another's "
-                       "result is none",
+                       "%s is also the file of rank %u: a link to the result "
+                       "of another rank does not count",
                        jr_result_source(judge, file->i),
                        jr_plan_of(judge->plan, other->i)->rank);
     if (required)

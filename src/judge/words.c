@@ -52,11 +52,11 @@ static void signaled(struct jr_buf *out, const struct jr_rank_outcome *rank)
     jr_signal_name(name, rank->signal);
     bool ours = rank->killed || rank->stopped_with == SIGKILL;
     if (rank->injected && rank->oom)
-        jr_buf_str(out, "was killed as if for want of memory");
+        jr_buf_str(out, "was killed as if memory had run out");
     else if (rank->injected && rank->signal == SIGKILL && !ours)
         jr_buf_str(out, "was killed by SIGKILL");
     else if (rank->oom)
-        jr_buf_str(out, "was OOM-killed: the kernel had no memory for it");
+        jr_buf_str(out, "was OOM-killed: the kernel ran out of memory");
     else if (rank->signal == SIGKILL && !ours)
         jr_buf_str(out, "was killed by SIGKILL, sender unknown");
     else

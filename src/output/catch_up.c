@@ -151,7 +151,7 @@ static bool show_piece(struct jr_catch_up *all, struct jr_follower *stream)
     ssize_t len = jr_log_file_read(all->files, stream->path, &shown->file,
                                    shown->at, all->bytes, most);
     if (len <= 0) {
-        note_lost_bytes(stream, "the log has them no more",
+        note_lost_bytes(stream, "the log no longer has them",
                         shown->file.total - shown->at);
         shown->at = shown->file.total;
         return true;

@@ -147,8 +147,9 @@ int jr_loaded_run_read(struct jr_loaded_run *ret, json_t *results,
     *ret = (struct jr_loaded_run){.json = results};
     if (!json_is_array(ranks) || !make_rank_room(ret, count)) {
         jr_loaded_run_release(ret);
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "results.json is not what jobrun writes");
+        return jr_error_set(
+            err, JR_STATUS_LAUNCH,
+            "results.json is not in the form that jobrun writes");
     }
     jr_results_get_run(ret, results);
     for (size_t i = 0; i < count; i++)

@@ -44,10 +44,10 @@ static unsigned clear_lost_run(struct jr_buf *out, const char *log_dir,
         count = jr_group_clear(live.cgroup, WAIT_NS, &left);
     jr_live_close(&live);
     if (count > 0)
-        jr_buf_printf(out,
-                      "%sthe lost run %s had left %u process%s, now killed%s",
-                      out->len > 0 ? "; " : "", id, count,
-                      count == 1 ? "" : "es", left ? "; some do not die" : "");
+        jr_buf_printf(
+            out, "%sthe lost run %s had left %u process%s, now killed%s",
+            out->len > 0 ? "; " : "", id, count, count == 1 ? "" : "es",
+            left ? "; some could not be killed" : "");
     return count;
 }
 

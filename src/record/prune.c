@@ -143,8 +143,9 @@ static void prune_one(struct jr_pruned *pruned, struct jr_buf *out,
         if (is_being_removed(dir_fd, record->id))
             return;
         pruned->failed++;
-        jr_buf_printf(bad, "jobrun: %s is not a run of yours; it was left\n",
-                      record->id);
+        jr_buf_printf(
+            bad, "jobrun: %s is not one of your runs; it was not removed\n",
+            record->id);
         return;
     }
     prune.device = st.st_dev;

@@ -300,9 +300,9 @@ static const struct row delivery[] = {
     {"stderr", put_plan_text, get_plan_text, PLAN(err_path), PATH_OR_NULL,
      NULL},
     {"error_file", put_error_file, get_error_file, 0, PATH_OR_NULL,
-     "What its uncaught exception left."},
+     "Its uncaught exception."},
     {"error", put_error, get_error, 0, TEXT_OR_NULL,
-     "Why it failed or did not deliver, in a line."},
+     "Why it failed or did not deliver, in one line."},
     {"lost_peer",
      put_lost_peer,
      get_lost_peer,
@@ -315,33 +315,33 @@ static const struct row delivery[] = {
      get_result,
      0,
      {.text = "{}"},
-     "What it delivered: any JSON; null: nothing."},
+     "The result that it delivered, which may be any JSON; null: none."},
     {"result_error", put_result_error, get_result_error, 0,
-     JR_SHAPE_WORDS(errors), "Why that does not count; null: it does."},
+     JR_SHAPE_WORDS(errors), "Why the result does not count; null: it counts."},
     {"differs",
      put_differs,
      get_differs,
      0,
      {.text = JR_SHAPE_FLAG},
-     "Whether result_error was found by comparing the ranks' results, rather "
-     "than by this one's alone."},
+     "Whether result_error comes from a comparison of the ranks' results, not "
+     "from this result alone."},
     {"log_secret",
      put_log_secret,
      get_log_secret,
      0,
      {.text = JR_SHAPE_FLAG, .optional = true},
-     "Whether the last lines of its logs hold the value of a secret; then no "
-     "report quotes them."},
+     "Whether the last lines of its logs contain the value of a secret; if so, "
+     "no report quotes them."},
 };
 
 /* Of a run that is joined from parts. */
-static const struct row folder = {
-    "folder",
-    NULL,
-    get_plan_text,
-    PLAN(dir),
-    {.text = JR_SHAPE_TEXT, .optional = true},
-    "Of a run joined from parts: the rank's folder in the run's."};
+static const struct row folder = {"folder",
+                                  NULL,
+                                  get_plan_text,
+                                  PLAN(dir),
+                                  {.text = JR_SHAPE_TEXT, .optional = true},
+                                  "Only in a run that was joined from parts: "
+                                  "the rank's folder within the run folder."};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -237,8 +237,8 @@ static const struct jr_results_row rows[] = {
      TEXT, NULL},
     {"fingerprint", put_text, get_text, JR_JOIN_OWN,
      offsetof(struct jr_plan, fingerprint), TEXT_OR_NULL,
-     "SHA-256 over what makes the experiment; null where nodes that had a "
-     "jobrun each did not run the same."},
+     "SHA-256 of all that belongs to the experiment; null: each node had its "
+     "own jobrun, and they did not run the same."},
     {"status",
      put_status,
      get_status,
@@ -255,8 +255,8 @@ static const struct jr_results_row rows[] = {
      NULL},
     {"attempt", put_run_number, get_run_number, JR_JOIN_MOST,
      offsetof(struct jr_plan, attempt), COUNT,
-     "The last one, which all that is told here is of, but for the times of "
-     "the run."},
+     "The number of the last attempt. Everything here is about that attempt, "
+     "except the times of the run."},
     {"started", put_started, get_started, JR_JOIN_LEAST, 0, TIME,
      "Since the epoch."},
     {"finished", put_finished, get_finished, JR_JOIN_MOST, 0, TIME, NULL},
@@ -275,7 +275,7 @@ static const struct jr_results_row rows[] = {
      {.text = "{\"type\": \"integer\", \"minimum\": 1}"},
      NULL},
     {"processes_left", put_left, get_left, JR_JOIN_SUM, 0, COUNT,
-     "That could not be ended."},
+     "How many processes could not be killed."},
     {"timed_out_by",
      jr_results_put_timeout,
      jr_results_get_timeout,
@@ -291,7 +291,7 @@ static const struct jr_results_row rows[] = {
      JR_JOIN_DECIDER,
      0,
      {.text = JR_SHAPE_SECONDS, .null = true},
-     "What that field was set to."},
+     "The value of that field."},
     {"root_cause",
      put_cause,
      NULL,
@@ -305,30 +305,30 @@ static const struct jr_results_row rows[] = {
      JR_JOIN_FIRST,
      0,
      {.text = JR_SCHEMA_KILLED},
-     "The process of jobrun's two that was killed, after which the other one "
-     "ended the run; null: neither was."},
+     "Which of jobrun's two processes was killed, so that the other one ended "
+     "the run; null: neither."},
     {"inject", put_text, get_text, JR_JOIN_ANY,
      offsetof(struct jr_plan, inject), TEXT_OR_NULL,
-     "The failures that were rehearsed; null: none was ordered."},
+     "The failures that --inject requested; null: none."},
     {"attempts",
      put_attempts,
      get_attempts,
      JR_JOIN_OWN,
      0,
      {.text = JR_SCHEMA_ATTEMPTS},
-     "Those before it, which failed."},
+     "The earlier attempts, all of which failed."},
     {"failed_alike",
      put_idle_count,
      get_idle_count,
      JR_JOIN_MOST,
      0,
      {.text = JR_SHAPE_COUNT},
-     "How many of the last attempts failed the same way at once; more than 1 "
-     "is no progress."},
+     "How many of the last attempts failed in the same way at once; more than "
+     "1 means no progress."},
     {"not_restarted", put_not_again, get_not_again, JR_JOIN_OWN, 0,
      TEXT_OR_NULL,
-     "Why there was no further attempt; null: it did well, was stopped, or "
-     "`restart` asks for none."},
+     "Why there was no further attempt; null: the job succeeded, was stopped, "
+     "or `restart` allows none."},
     {"compared",
      jr_results_put_compared,
      jr_results_get_compared,
@@ -342,8 +342,8 @@ static const struct jr_results_row rows[] = {
      JR_JOIN_OWN,
      0,
      {.text = JR_SCHEMA_NODES, .optional = true},
-     "Only of a run whose nodes had a jobrun each, which is joined from their "
-     "parts: how each node ended."},
+     "Only in a run that was joined from parts, because each node had its own "
+     "jobrun: how each node ended."},
 };
 
 #define ROWS (sizeof rows / sizeof *rows)

@@ -177,7 +177,7 @@ static int decide_search(const struct search *search, const char *log_dir,
     if (search->count == 0)
         return jr_error_set(err, JR_STATUS_USAGE, "no run '%s' in %s",
                             search->run, log_dir);
-    return jr_error_set(err, JR_STATUS_USAGE, "'%s' can be %zu runs: %s%s",
+    return jr_error_set(err, JR_STATUS_USAGE, "'%s' matches %zu runs: %s%s",
                         search->run, search->count,
                         search->names.data == NULL ? "" : search->names.data,
                         search->count > MOST_CANDIDATES ? ", ..." : "");
@@ -287,7 +287,8 @@ int jr_record_find(char ret_id[static 256], const char *log_dir,
     if (whole == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");
     if (part == run)
-        return jr_error_set(err, JR_STATUS_USAGE, "'%s' names no run", run);
+        return jr_error_set(err, JR_STATUS_USAGE, "'%s' is not the id of a run",
+                            run);
     if (find_recorded_run(ret_id, log_dir, whole, err) != 0)
         return -1;
     return part == NULL ? 0 : find_part(ret_id, log_dir, part, err);

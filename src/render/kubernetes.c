@@ -274,12 +274,12 @@ int jr_kubernetes_render(struct jr_buf *out, const struct jr_engine_job *job,
     };
     if (base.options->image == NULL)
         return jr_error_set(err, JR_STATUS_INVALID,
-                            "no image is stated: engine.kubernetes.image is "
-                            "what the pods run, with jobrun in it");
+                            "no image is stated: set engine.kubernetes.image "
+                            "to an image that contains jobrun");
     if (base.options->device_resource == NULL &&
         job->device == JR_DEVICE_CUSTOM)
         return jr_error_set(err, JR_STATUS_INVALID,
-                            "nobody knows what the cluster calls the devices: "
+                            "the cluster's name for the devices is not known: "
                             "state engine.kubernetes.device_resource");
     add_spec(out, &base, job);
     add_service(out, &base);

@@ -114,13 +114,13 @@ static void put_folders(struct jr_buf *out, const struct jr_plan *plan)
 static const char *mpi_refusal(const struct jr_plan *plan)
 {
     if (plan->returns)
-        return "what a function or a library returns goes to jobrun, which is "
-               "not there under MPI: use a command, a script or a module";
+        return "a function or a library returns its result to jobrun, which "
+               "does not run under MPI: use a command, a script or a module";
     if (plan->helper.argv != NULL)
         return "MPI starts each rank anew: use start_method: spawn";
     if (plan->setup.text != NULL)
-        return "MPI has no place for `setup`: do it before, in the shell from "
-               "which the launcher is started";
+        return "MPI cannot run `setup`: run it before, in the shell that "
+               "starts the launcher";
     return NULL;
 }
 
@@ -133,14 +133,14 @@ int jr_mpi_render(struct jr_buf *out, const struct jr_engine_job *job,
     size_t from = out->len;
     if (!job->meets && !are_hosts_known(plan))
         return jr_error_set(err, JR_STATUS_UNRESOLVED,
-                            "nobody says where the ranks of %u nodes meet: "
-                            "state hosts, or master_addr",
+                            "the address where the ranks of %u nodes meet is "
+                            "not known: state hosts, or master_addr",
                             plan->nodes);
     if (mpi_refusal(plan) != NULL)
         return jr_error_set(err, JR_STATUS_INVALID, "%s", mpi_refusal(plan));
     jr_buf_str(out, "#!/bin/sh\n");
     if (job->policy->results.stated)
-        jr_buf_str(out, "# Nobody holds the ranks to `results` here.\n");
+        jr_buf_str(out, "# Nothing checks the ranks against `results` here.\n");
     put_folders(out, plan);
     jr_buf_str(out, "exec ");
     jr_engine_word(out, options->launcher);

@@ -113,13 +113,13 @@ static void print_exception(const struct jr_page *page, size_t i)
     if (rank->error_foreign) {
         jr_buf_str(page->out, "  warning: ");
         jr_print_text(page, jr_plan_of(page->plan, i)->error_path);
-        jr_buf_str(page->out, " is torn, or not in the form that torch and "
-                              "jobrun write: not read\n");
+        jr_buf_str(page->out, " is incomplete, or not in the form that torch "
+                              "and jobrun write; it was ignored\n");
     }
     if (rank->error_strange) {
         jr_buf_str(page->out, "  warning: ");
         jr_print_text(page, jr_plan_of(page->plan, i)->error_path);
-        jr_buf_str(page->out, " was written by another process than the rank, "
+        jr_buf_str(page->out, " was written by a process other than the rank, "
                               "and does not count\n");
     }
     if (!rank->error_file)
@@ -273,8 +273,8 @@ static void print_output(const struct jr_page *page,
                          const struct jr_plan_rank *rank, bool secret)
 {
     if (secret) {
-        jr_buf_str(page->out, "  the last lines of its logs hold the value of "
-                              "a secret, and are not shown\n");
+        jr_buf_str(page->out, "  the last lines of its logs contain the value "
+                              "of a secret, and are not shown\n");
         return;
     }
     if (!print_tail(page, rank->err_path, "stderr") &&

@@ -26,8 +26,8 @@ static void print_node(struct jr_buf *out, const json_t *node)
     }
     jr_buf_str(out, "   ");
     if (is_node_status(node, "absent")) {
-        jr_buf_str(out, "not here: it has not begun, or its log_dir is "
-                        "another one");
+        jr_buf_str(out,
+                   "not here: it has not started, or it uses another log_dir");
         return;
     }
     jr_buf_str(out, is_node_status(node, "elsewhere")

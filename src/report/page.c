@@ -204,10 +204,9 @@ static int load_web_results(struct jr_loaded_run *past, int fd,
                  faccessat(fd, "results.json", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     json_decref(head);
     if (!there)
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "%s has no results (jobrun show %s tells how it "
-                            "stands)",
-                            id, id);
+        return jr_error_set(
+            err, JR_STATUS_LAUNCH,
+            "%s has no results (jobrun show %s shows its state)", id, id);
     return jr_loaded_run_load(past, fd, "results.json", log_dir, id, err);
 }
 

@@ -152,8 +152,8 @@ static void show_unfinished(struct jr_buf *out, const json_t *run,
     if (strcmp(standing, "lost") == 0)
         jr_buf_str(out, " is gone and left no results");
     if (jr_record_folder_is_contained(run))
-        jr_buf_str(out, ", in another PID namespace (a container), where alone "
-                        "it can be seen");
+        jr_buf_str(out, ", in another PID namespace (a container); it can be "
+                        "seen only from there");
     if (strcmp(standing, "running") == 0) {
         show_suspended(out, run);
         show_pause(out, fd);
@@ -232,8 +232,8 @@ int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
     json_t *joined = jr_record_folder_json(fd, name.data, err);
     if (joined == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "%s has no results while a node of it goes on "
-                            "(jobrun show %s tells how they stand)",
+                            "%s has no results while one of its nodes is "
+                            "running (jobrun show %s shows their state)",
                             id, id);
     add_printed_json(out, joined);
     return 0;

@@ -133,7 +133,7 @@ static json_t *collect_stacks(const char *log_dir, const char *id,
         return saved_stacks(log_dir, id, view, err);
     if (standing != JR_STANDING_RUNNING) {
         (void)jr_error_set(err, JR_STATUS_LAUNCH,
-                           "run '%s' has no results, and does not run here",
+                           "run '%s' has no results, and is not running here",
                            id);
         return NULL;
     }

@@ -81,12 +81,11 @@ static void print_killed_after_return(const struct jr_page *page)
     for (size_t i = 0; i < page->report->count; i++) {
         const struct jr_rank_outcome *rank = &page->outcome->ranks[i];
         if (rank->lingered && rank->returned)
-            jr_buf_printf(
-                page->out,
-                "  warning: rank %u delivered, but did not end within "
-                "%s (timeouts.exit), and was killed: has it threads "
-                "that are no daemons?\n",
-                jr_plan_of(page->plan, i)->rank, limit.data);
+            jr_buf_printf(page->out,
+                          "  warning: rank %u delivered, but did not end "
+                          "within %s (timeouts.exit), and was killed: does it "
+                          "have threads that are not daemons?\n",
+                          jr_plan_of(page->plan, i)->rank, limit.data);
     }
 }
 
@@ -102,8 +101,9 @@ static void print_dropped(const struct jr_page *page)
     }
     if (streams > 0)
         jr_buf_printf(page->out,
-                      "  log_limit: %" PRIu64 " bytes left out of the middle "
-                      "of %u log%s; beginning and end are there\n",
+                      "  log_limit: %" PRIu64
+                      " bytes left out of the middle of %u log%s; the "
+                      "beginning and the end are kept\n",
                       bytes, streams, streams == 1 ? "" : "s");
 }
 
@@ -140,7 +140,7 @@ static void print_patterns(const struct jr_page *page)
         jr_buf_printf(page->out,
                       "  warning: console.show or console.hide took too many "
                       "steps for %u lines, which did not count as matches; the "
-                      "files have all\n",
+                      "files have all lines\n",
                       page->outcome->pattern_limits);
 }
 

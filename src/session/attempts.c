@@ -138,10 +138,9 @@ static void print_restart(const struct jr_session *session,
     }
     jr_buf_char(&line, ')');
     if (idle > 1)
-        jr_buf_printf(&line,
-                      "; no progress: %zu attempts failed the same way, "
-                      "at once",
-                      idle);
+        jr_buf_printf(
+            &line, "; no progress: %zu attempts failed the same way, at once",
+            idle);
     if (!line.failed)
         jr_session_note(session, line.data);
 }

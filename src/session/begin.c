@@ -207,8 +207,8 @@ static int check_rank(const struct jr_session *session, const uint32_t *rank,
                         "%s %u: this machine starts ranks %u to %u%s", option,
                         *rank, first, first + count - 1,
                         session->part && *rank < job->world_size
-                            ? "; say it on the node that has it, or have all "
-                              "ranks here by --local"
+                            ? "; use it on the node of that rank, or start all "
+                              "ranks here with --local"
                             : "");
 }
 
@@ -222,9 +222,9 @@ static int check_id(const struct jr_session *session, struct jr_error *err)
     if (number == NULL || !jr_run_folder_is_id(number))
         number = "1";
     return jr_error_set(err, JR_STATUS_USAGE,
-                        "node %u of %u: nodes with a jobrun each need a "
-                        "--run-id, the same on all of them and new for each "
-                        "run (--run-id %s-%s)",
+                        "node %u of %u: when each node has its own jobrun, "
+                        "they need a --run-id that is the same on all nodes "
+                        "and new for each run (--run-id %s-%s)",
                         job->node_rank, job->nodes, job->name, number);
 }
 

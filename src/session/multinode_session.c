@@ -52,15 +52,15 @@ static int check_asked_options(const struct jr_session *session,
     const struct jr_session_options *options = &session->options;
     bool debug = options->debug_rank != NULL;
     if (debug || options->stdin_rank != NULL)
-        return jr_error_set(err, JR_STATUS_USAGE,
-                            "%s is for ranks on this machine, and these are on "
-                            "the nodes of the allocation: have them all here "
-                            "by --local, or %s",
-                            debug ? "--debug" : "--stdin",
-                            debug ? "reach one that runs by srun --overlap "
-                                    "--jobid=JOB -w NODE --pty gdb -p PID"
-                                  : "let the rank read a file, as by shell: "
-                                    "'./train < FILE'");
+        return jr_error_set(
+            err, JR_STATUS_USAGE,
+            "%s is for ranks on this machine, but these are on the nodes of "
+            "the allocation: start them all here with --local, or %s",
+            debug ? "--debug" : "--stdin",
+            debug ? "debug a running one with srun --overlap --jobid=JOB -w "
+                    "NODE --pty gdb -p PID"
+                  : "let the rank read a file, as by shell: "
+                    "'./train < FILE'");
     return 0;
 }
 
@@ -151,12 +151,12 @@ static int check_node_clock(const struct jr_session *session, uint32_t node,
     jr_clock_human(&line, off_ns);
     jr_buf_printf(&line, " %s of the one here", behind ? "behind" : "ahead");
     if (off_ns >= SKEW_MOST_NS)
-        return jr_error_set(err, JR_STATUS_UNRESOLVED,
-                            "%s: nobody could tell what is new of what it "
-                            "writes; set it (chrony, ntpd), or leave the node "
-                            "out (sbatch --exclude)",
-                            line.failed ? "out of memory" : line.data);
-    jr_buf_str(&line, "; times in its logs are its own");
+        return jr_error_set(
+            err, JR_STATUS_UNRESOLVED,
+            "%s: jobrun could not tell which of its files are new; set the "
+            "clock (chrony, ntpd), or leave the node out (sbatch --exclude)",
+            line.failed ? "out of memory" : line.data);
+    jr_buf_str(&line, "; the times in its logs are those of its own clock");
     if (!line.failed)
         jr_session_note(session, line.data);
     return 0;
@@ -269,8 +269,8 @@ static void warn_of_agents(const struct jr_session *session, uint32_t nodes)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_buf_printf(&line,
-                  "asking the %u nodes of the allocation for their facts, by a "
-                  "job step (--on FACTS: without)",
+                  "asking the %u nodes of the allocation for their facts in a "
+                  "job step (--on FACTS avoids this)",
                   nodes);
     if (!line.failed)
         jr_session_note(session, line.data);

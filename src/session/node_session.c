@@ -87,8 +87,8 @@ static int send_agent_facts(void *data, struct jr_buf *out,
         return -1;
     if (scheduler->tasks_here > 1)
         return jr_error_set(err, JR_STATUS_UNRESOLVED,
-                            "srun started jobrun %u times there: one agent a "
-                            "node, as --ntasks-per-node=1 does it",
+                            "srun started jobrun %u times there, but each node "
+                            "needs exactly one agent (--ntasks-per-node=1)",
                             scheduler->tasks_here);
     if (scheduler->problem != NULL)
         return jr_error_set(err, JR_STATUS_UNRESOLVED, "%s; %s",
@@ -249,9 +249,10 @@ static int find_place(struct side *side, char *const *envp,
     if (node != NULL && jr_num_u32(node, &side->node) &&
         isatty(STDIN_FILENO) != 1)
         return 0;
-    return jr_error_set(err, JR_STATUS_USAGE,
-                        "an agent is what jobrun starts on the nodes of an "
-                        "allocation, by srun; it serves nobody here");
+    return jr_error_set(
+        err, JR_STATUS_USAGE,
+        "an agent is started by jobrun on the nodes of an allocation, with "
+        "srun; started by hand it does nothing");
 }
 
 /* What is for the agent is not for ranks. */

@@ -69,8 +69,8 @@ enum jr_status jr_session_imagine(struct jr_session *session,
     if (ranks == 0 || !device) {
         (void)jr_error_set(
             err, JR_STATUS_UNRESOLVED,
-            "%s is MISSING, and the machine that renders is not the one that "
-            "runs: state it, or name that machine by --on, as --on 2x8:H100",
+            "%s is MISSING, and the job will run on another machine: state it, "
+            "or describe that machine with --on, for example --on 2x8:H100",
             device ? "local_world_size" : "device");
         return JR_STATUS_UNRESOLVED;
     }

@@ -235,9 +235,8 @@ enum jr_status jr_session_settle(struct jr_session *session,
     if (session->progress == JR_PROGRESS_RESOLVED)
         return JR_STATUS_OK;
     if (jr_spec_get(session->file) == NULL)
-        return report_misuse(
-            err, "a template is a base for others: there is nothing "
-                 "to resolve");
+        return report_misuse(err, "a template is only a base for other specs: "
+                                  "there is nothing to resolve");
     return resolve_facts(session, err);
 }
 

@@ -63,8 +63,8 @@ int jr_exported_read(struct jr_exported *ret, int fd,
         return -1;
     if (text.len == 0)
         return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "it left before its last line, so what it exported "
-                            "is not known: use no exit and no exec in it");
+                            "it ended before its last line, so its exports are "
+                            "not known: do not use exit or exec in it");
     for (size_t at = 0; at < text.len; at += strlen(text.data + at) + 1)
         jr_strv_push(&exported.base, &exported.arena,
                      jr_arena_strdup(&exported.arena, text.data + at));

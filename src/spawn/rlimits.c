@@ -35,7 +35,7 @@ static int refuse_limit(const char *name, const char *text, rlim_t hard,
 {
     return jr_error_set(err, JR_STATUS_LAUNCH,
                         "limits.%s: %s is more than the hard limit, %" PRIu64
-                        ", which is not ours to raise (ulimit -H, limits.conf)",
+                        ", which jobrun may not raise (ulimit -H, limits.conf)",
                         name, text, (uint64_t)hard);
 }
 

@@ -76,7 +76,7 @@ int jr_terminal_open(struct jr_terminal *ret, int fd, struct jr_error *err)
     if (tcgetpgrp(fd) != getpgrp())
         return jr_error_set(err, JR_STATUS_USAGE,
                             "--debug needs jobrun in the foreground of its "
-                            "terminal (no & behind it)");
+                            "terminal (without & at the end)");
     ret->fd = reopen_terminal(fd);
     if (ret->fd >= 0 && tcgetattr(ret->fd, &ret->saved) == 0 &&
         open_pair(ret) == 0)

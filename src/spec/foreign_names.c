@@ -149,7 +149,7 @@ static const struct needless needless[] = {
      "each rank has its own, in RANK and as %{rank}; where this is one of "
      "several nodes, node_rank says which"},
     {"use_paddlecloud", "false",
-     "the scheduler is found by itself: see jobrun doctor"},
+     "jobrun detects the scheduler: see jobrun doctor"},
 };
 
 /* The same for values. */

@@ -73,9 +73,9 @@ static const struct member members[] = {
     [JR_SAYS_STAGE] = {"stage", NUMBER32, AT(stage), TEXT(PID), 0,
                        "The step that failed."},
     [JR_SAYS_START_ERRNO] = {"errno", NUMBER32, AT(error), TEXT(JR_SHAPE_COUNT),
-                             0, "0: it was not the system that refused."},
+                             0, "0: the error did not come from the system."},
     [JR_SAYS_ERRNO] = {"errno", NUMBER32, AT(error), TEXT(PID), 0,
-                       "By the numbers of the machine."},
+                       "As numbered on this machine."},
     [JR_SAYS_TIMEOUT] = {"timeout",
                          WORD,
                          AT(timeout),
@@ -85,7 +85,7 @@ static const struct member members[] = {
                          "The field of `timeouts`."},
     [JR_SAYS_SIGNALLED] = {"signalled", NUMBER32, AT(signalled),
                            TEXT(JR_SHAPE_COUNT), 0,
-                           "How many were sent the signal of `on_hang`."},
+                           "How many ranks were sent the signal of `on_hang`."},
     [JR_SAYS_RUNNING] = {"running", NUMBER32, AT(running), TEXT(JR_SHAPE_COUNT),
                          0, NULL},
     [JR_SAYS_INJECTION] =
@@ -98,22 +98,22 @@ static const struct member members[] = {
     [JR_SAYS_ATTEMPT] = {"attempt", NUMBER32, AT(attempt), TEXT(JR_SHAPE_COUNT),
                          0, NULL},
     [JR_SAYS_WAIT] = {"wait", SECONDS, AT(wait_ms), TEXT(JR_SHAPE_SECONDS), 0,
-                      "Seconds, before it does."},
+                      "Seconds until the next attempt."},
     [JR_SAYS_MASTER_PORT] = {"master_port", NUMBER32, AT(master_port),
                              TEXT(PORT), 0, NULL},
     [JR_SAYS_PROCESSES] = {"processes", NUMBER32, AT(processes),
-                           TEXT(JR_SHAPE_COUNT), 0, "That were killed."},
+                           TEXT(JR_SHAPE_COUNT), 0, "How many were killed."},
     [JR_SAYS_LEFT] = {"left", NUMBER32, AT(left), TEXT(JR_SHAPE_COUNT), 0,
-                      "That could not be."},
+                      "How many could not be killed."},
     [JR_SAYS_NODE] = {"node", NUMBER32, AT(node), TEXT(JR_SHAPE_COUNT), 0,
-                      "Of several nodes under one jobrun, the one where it "
-                      "happened; its times are made ours."},
+                      "With several nodes under one jobrun, the node where it "
+                      "happened; times are converted to jobrun's clock."},
     [JR_SAYS_NODES] = {"nodes", NUMBER32, AT(nodes), TEXT(JR_SHAPE_COUNT), 0,
                        NULL},
     [JR_SAYS_HEARD] = {"heard", NUMBER64, AT(heard), TEXT(JR_SHAPE_COUNT), 0,
                        "Bytes."},
     [JR_SAYS_TOLD] = {"told", NUMBER64, AT(told), TEXT(JR_SHAPE_COUNT), 0,
-                      "Bytes, of which every agent heard all."},
+                      "How many bytes every agent was sent."},
     [JR_SAYS_AGO] = {"ago", NUMBER64, AT(ago_ns), TEXT(JR_SHAPE_COUNT), 0,
                      NULL},
 };
@@ -373,10 +373,10 @@ static void add_common(json_t *properties, json_t *required)
     static const struct jr_json_shape word = {.text = JR_SHAPE_TEXT};
     jr_json_shape_add(properties, required, "time",
                       jr_json_shape_schema(&time, "RFC 3339."));
-    jr_json_shape_add(properties, required, "ns",
-                      jr_json_shape_schema(
-                          &number, "Of the monotonic clock: times of one boot "
-                                   "can be subtracted."));
+    jr_json_shape_add(
+        properties, required, "ns",
+        jr_json_shape_schema(&number, "Of the monotonic clock: times of the "
+                                      "same boot can be subtracted."));
     jr_json_shape_add(properties, required, "event",
                       jr_json_shape_schema(&word, NULL));
     add_event_member(properties, NULL, JR_SAYS_NODE);

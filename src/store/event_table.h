@@ -53,21 +53,21 @@ enum {
  * told, what the schema says of it) */
 #define JR_EVENTS(X)                                                           \
     X(RANK_STARTED, "rank_started", JR_SAYS(RANK) | JR_SAYS(PID), 0,           \
-      JR_EVENT_IS_LIFE, "a rank started", "A rank executes.")                  \
+      JR_EVENT_IS_LIFE, "a rank started", "A rank has started to run.")        \
     X(FIRST_OUTPUT, "first_output", JR_SAYS(RANK) | JR_SAYS(STREAM), 0,        \
       JR_EVENT_IS_LIFE, "a rank wrote something",                              \
-      "The first bytes of a stream that is captured through a pipe.")          \
+      "A rank wrote the first bytes to a stream that goes through a pipe.")    \
     X(RANK_ENDED, "rank_ended",                                                \
       JR_SAYS(RANK) | JR_SAYS(PID) | JR_SAYS(EXIT_CODE) |                      \
           JR_SAYS(EXIT_SIGNAL),                                                \
       0, JR_EVENT_IS_LIFE, "a rank ended",                                     \
-      "A rank has ended: by a signal, or else with an exit code.")             \
+      "A rank has ended, by a signal or with an exit code.")                   \
     X(RANK_DONE, "rank_done", JR_SAYS(RANK) | JR_SAYS(RETURNED), 0,            \
       JR_EVENT_IS_LIFE, "a rank was done",                                     \
-      "A rank of Python or of a library is done: it has returned, or raised "  \
-      "an exception.")                                                         \
+      "A Python or library rank is done: it has returned or has raised an "    \
+      "exception.")                                                            \
     X(SETUP_STARTED, "setup_started", JR_SAYS(PID), 0, 0, "ran the setup",     \
-      "The spec's setup has a process.")                                       \
+      "The spec's setup has started.")                                         \
     X(SETUP_ENDED, "setup_ended", JR_SAYS(EXIT_CODE) | JR_SAYS(EXIT_SIGNAL),   \
       0, 0, "the setup ended", "The spec's setup has ended.")                  \
     X(START_FAILED, "start_failed",                                            \
@@ -78,54 +78,56 @@ enum {
       "jobrun was sent a signal",                                              \
       "jobrun was sent a signal that stops the run.")                          \
     X(FORWARD, "forward", JR_SAYS(SIGNAL), 0, 0,                               \
-      "handed a signal on to the ranks",                                       \
-      "jobrun was sent a signal that it hands on to the ranks.")               \
+      "forwarded a signal to the ranks",                                       \
+      "jobrun was sent a signal that it forwards to the ranks.")               \
     X(TIMEOUT, "timeout", JR_SAYS(TIMEOUT), JR_SAYS(RANK), JR_EVENT_IS_END,    \
-      "a timeout passed", "One of the spec's timeouts has passed.")            \
+      "a timeout expired", "One of the spec's timeouts has expired.")          \
     X(EVIDENCE, "evidence", JR_SAYS(SIGNALLED), 0, 0,                          \
-      "looked at what the ranks were doing",                                   \
-      "The ranks of a run that hangs have been looked at, and asked to tell "  \
-      "what they do.")                                                         \
+      "recorded what the ranks were doing",                                    \
+      "jobrun has recorded what the ranks of a hung run are doing, and sent "  \
+      "them the signal of `on_hang`.")                                         \
     X(EVIDENCE_FAILED, "evidence_failed", JR_SAYS(RANK), JR_SAYS(ERRNO), 0,    \
-      "could not look at what a rank was doing",                               \
-      "What a rank that hangs was doing could not be written, or its command " \
-      "not be run.")                                                           \
+      "could not record what a rank was doing",                                \
+      "The evidence about a hung rank could not be written, or the command "   \
+      "of `on_hang` could not be run.")                                        \
     X(STOP, "stop", JR_SAYS(SIGNAL) | JR_SAYS(RUNNING), 0, 0,                  \
-      "told the ranks to stop", "The ranks that run are asked to stop.")       \
+      "told the ranks to stop",                                                \
+      "The ranks that are still running are sent the stop signal.")            \
     X(KILL, "kill", JR_SAYS(RUNNING), 0, 0, "killed the ranks that still ran", \
-      "The ranks that still run are killed.")                                  \
+      "The ranks that are still running are killed.")                          \
     X(LOG_FAILED, "log_failed",                                                \
       JR_SAYS(RANK) | JR_SAYS(STREAM) | JR_SAYS(ERRNO), 0, 0,                  \
       "could not write a log any more",                                        \
-      "What a rank writes can no longer be kept.")                             \
+      "The output of a rank can no longer be written to its log.")             \
     X(INJECTED, "injected", JR_SAYS(RANK) | JR_SAYS(INJECTION), 0, 0,          \
-      "rehearsed a failure",                                                   \
-      "--inject did something to a rank, for the first time.")                 \
+      "injected a failure", "--inject affected a rank for the first time.")    \
     X(ATTEMPT_FAILED, "attempt_failed", JR_SAYS(ATTEMPT) | JR_SAYS(WAIT), 0,   \
       0, "an attempt failed",                                                  \
-      "An attempt failed, and the job is to start again.")                     \
+      "An attempt failed, and the job will be started again.")                 \
     X(RESTART, "restart", JR_SAYS(ATTEMPT) | JR_SAYS(MASTER_PORT), 0, 0,       \
       "started all ranks again",                                               \
-      "The next attempt begins: what follows is of its ranks.")                \
+      "The next attempt begins: later events belong to its ranks.")            \
     X(HELPER_THREADS, "helper_threads", 0, 0, 0,                               \
-      "its helper has threads that no fork has",                               \
-      "What was imported before the ranks were forked left threads behind.")   \
+      "the helper has threads that forks do not have",                         \
+      "The imports of the helper left threads, and the ranks are forked "      \
+      "without them.")                                                         \
     X(GUARD_LOST, "guard_lost", 0, 0, 0, "lost its guard",                     \
-      "The process that guards the run is gone: the run is torn down.")        \
+      "The process that guards the run is gone, so the run is stopped.")       \
     X(RUNNER_LOST, "runner_lost",                                              \
       JR_SAYS(SIGNAL) | JR_SAYS(PROCESSES) | JR_SAYS(LEFT), 0,                 \
       JR_EVENT_IS_END, "lost its runner",                                      \
-      "The process that supervises the ranks is gone: its guard has torn the " \
-      "run down.")                                                             \
+      "The process that supervises the ranks is gone, so its guard has "       \
+      "stopped the run.")                                                      \
     X(SWEPT, "swept", JR_SAYS(PROCESSES) | JR_SAYS(LEFT), 0, 0,                \
-      "ended what the ranks left behind",                                      \
-      "All ranks have ended, and what they left behind is killed.")            \
+      "killed processes that the ranks left behind",                           \
+      "All ranks have ended, and the processes that they left behind are "     \
+      "killed.")                                                               \
     X(NODE_LOST, "node_lost", JR_SAYS(NODE), 0, 0, "lost a node",              \
       "A node is lost, and with it its ranks.")                                \
     X(AGENTS, "agents", JR_SAYS(NODES) | JR_SAYS(HEARD) | JR_SAYS(TOLD), 0, 0, \
-      "spoke with the agents of the nodes",                                    \
-      "An attempt on several nodes has ended: what it took to speak with "     \
-      "their agents, since they began.")                                       \
+      "communicated with the agents of the nodes",                             \
+      "An attempt on several nodes has ended: how much was exchanged with "    \
+      "their agents since they started.")                                      \
     X(ALL_RETURNED, "all_returned", 0, 0, JR_EVENT_IS_BETWEEN,                 \
       "all ranks of the node returned", "")                                    \
     X(RELEASED, "released", 0, 0, JR_EVENT_IS_BETWEEN,                         \

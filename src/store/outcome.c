@@ -88,15 +88,16 @@ struct reason {
 };
 
 #define PLANTED                                                                \
-    "something stands there that jobrun did not make (a rank of this or an "   \
-    "earlier attempt may have)"
+    "there is something in its place that jobrun did not create (a rank of "   \
+    "this or an earlier attempt may have)"
 
 static const struct reason reasons[] = {
     {JR_STAGE_CLONE, EAGAIN,
-     "there are as many as a limit allows (ulimit -u, the cgroup's pids.max)"},
+     "a limit on processes is reached (ulimit -u, the cgroup's pids.max)"},
     {JR_STAGE_EXEC, EISDIR, "it is a folder"},
     {JR_STAGE_EXEC, EACCES, "it is not executable (chmod +x)"},
-    {JR_STAGE_EXEC, ENOEXEC, "it is no program, and no script with a #! line"},
+    {JR_STAGE_EXEC, ENOEXEC,
+     "it is neither a program nor a script with a #! line"},
     {JR_STAGE_EXEC, ELIBACC,
      "the interpreter that it names (#! line, or loader) cannot be executed"},
     {JR_STAGE_FOLDER, EEXIST, PLANTED},

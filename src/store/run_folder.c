@@ -75,7 +75,7 @@ static int open_log_dir(struct jr_run_folder *dir, const char *path,
                             (uintmax_t)st.st_uid);
     if ((st.st_mode & S_IWOTH) != 0 && (st.st_mode & S_ISVTX) == 0)
         return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "log_dir %s is writable for everybody and has no "
+                            "log_dir %s is writable by everybody and has no "
                             "sticky bit (chmod o-w, or choose another)",
                             path);
     return 0;
@@ -167,8 +167,8 @@ static int enter_run(const struct jr_run_folder *dir,
         return fd;
     (void)close(fd);
     return jr_error_set(err, JR_STATUS_LAUNCH,
-                        "the run '%s' in %s is no run of several nodes: give "
-                        "all nodes another --run-id",
+                        "the run '%s' in %s is not a run of several nodes: "
+                        "give all nodes another --run-id",
                         dir->id, making->log_dir);
 }
 
@@ -187,9 +187,9 @@ static int make_part(struct jr_run_folder *dir, const struct making *making,
             return 0;
         if (run >= 0 && errno == EEXIST)
             return jr_error_set(err, JR_STATUS_LAUNCH,
-                                "node %u of the run '%s' has begun already, in "
-                                "%s/%s: --node-rank is another on each node, "
-                                "and a new run has a new --run-id",
+                                "node %u of the run '%s' has already started, "
+                                "in %s/%s: give each node its own --node-rank, "
+                                "and each new run a new --run-id",
                                 *making->node, dir->id, making->log_dir,
                                 dir->path);
         if (run >= 0 && errno != ENOENT)
@@ -218,12 +218,13 @@ static int take_run_id(struct jr_run_folder *dir, const char *id,
                        struct jr_error *err)
 {
     if (strcmp(id, "latest") == 0)
-        return jr_error_set(err, JR_STATUS_USAGE,
-                            "'latest' means the newest run, and names none");
+        return jr_error_set(
+            err, JR_STATUS_USAGE,
+            "'latest' always means the newest run, so no run can have this id");
     if (!jr_run_folder_is_id(id))
         return jr_error_set(err, JR_STATUS_USAGE,
                             "a run id is 1 to 127 of A-Z a-z 0-9 . _ - and "
-                            "does not begin with a dot: '%.80s' is none",
+                            "does not begin with a dot: '%.80s' is not one",
                             id);
     memcpy(dir->id, id, strlen(id) + 1);
     return 0;
@@ -292,7 +293,8 @@ int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir,
     mode_t mask = umask(0);
     (void)umask(mask);
     if (!jr_run_folder_is_id(id))
-        return jr_error_set(err, JR_STATUS_LAUNCH, "no run is called so");
+        return jr_error_set(err, JR_STATUS_LAUNCH,
+                            "there is no run with this id");
     memcpy(dir.id, id, strlen(id) + 1);
     (void)stpcpy(dir.path, dir.id);
     set_modes(&dir, mode, mask);
@@ -334,11 +336,11 @@ static int refuse_folder(const char *path, struct jr_error *err)
 {
     if (errno != EEXIST)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "the run folder's %s", path);
-    return jr_error_set(err, JR_STATUS_LAUNCH,
-                        "something stands in the run folder as %s, where this "
-                        "attempt was to write: jobrun did not make it, a rank "
-                        "of an earlier attempt may have",
-                        path);
+    return jr_error_set(
+        err, JR_STATUS_LAUNCH,
+        "the run folder already has %s, which this attempt was to write: "
+        "jobrun did not create it, but a rank of an earlier attempt may have",
+        path);
 }
 
 /* The node's folder, which an earlier attempt may have made: never a link. */
@@ -385,9 +387,9 @@ int jr_run_folder_latest(const struct jr_run_folder *dir, struct jr_error *err)
     char link[64];
     if (fstatat(dir->log_fd, "latest", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
         !S_ISLNK(st.st_mode))
-        return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "'latest' in the log_dir is no link; it was left "
-                            "as it is");
+        return jr_error_set(
+            err, JR_STATUS_LAUNCH,
+            "'latest' in the log_dir is not a link; it was left as it is");
     (void)snprintf(link, sizeof link, ".latest-%d-%04x", getpid(),
                    random_suffix());
     if (symlinkat(dir->id, dir->log_fd, link) != 0)

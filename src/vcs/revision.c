@@ -92,7 +92,7 @@ static int run_list(struct jr_revision *rev, const char *commit,
         return 0;
     if (got != 0)
         return jr_error_set(err, JR_STATUS_LAUNCH,
-                            "git ls-tree takes too long, or says too much");
+                            "git ls-tree takes too long, or prints too much");
     return jr_error_set(err, JR_STATUS_USAGE, "no commit '%s' in %s: %s",
                         rev->name, rev->top, git_complaint(told, &said));
 }
@@ -161,7 +161,7 @@ int jr_revision_open(struct jr_revision **ret, const char *folder,
         return jr_error_set(err, JR_STATUS_USAGE, "no git repository at %s",
                             folder);
     if (name[0] == '\0' || name[0] == '-')
-        return jr_error_set(err, JR_STATUS_USAGE, "'%s' names no commit", name);
+        return jr_error_set(err, JR_STATUS_USAGE, "'%s' is not a commit", name);
     struct jr_revision *rev = new_revision(top, name, envp);
     if (rev == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "out of memory");

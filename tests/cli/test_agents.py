@@ -604,7 +604,7 @@ sys.exit(agent.wait())
         done = self.expect(self.run_on(
             3, "true", more="timeouts: {start: 1s}"), 7)
         self.assertIn(f"the 3 nodes did not answer within 1s (timeouts.start); "
-                      f"the last that srun said: {busy}; squeue tells which "
+                      f"the last output of srun: {busy}; squeue tells which "
                       "nodes the job has now", done.stderr)
         self.nobody_is_left()
         done = self.expect(self.run_on(
@@ -669,7 +669,8 @@ sys.exit(agent.wait())
     def test_a_clock_that_is_off(self):
         told = self.run_beside_a_clock(0, 100)
         self.assertRegex(told, r"node 1 \(n2\): its clock is 1 min [34]\d s "
-                         "ahead of the one here; times in its logs are its own")
+                         "ahead of the one here; the times in its logs "
+                          "are those of its own clock")
         self.assertEqual(self.run_beside_a_clock(0, -2).count("clock"), 0)
 
     def test_a_clock_that_is_off_by_an_hour(self):
@@ -678,8 +679,8 @@ sys.exit(agent.wait())
                              (-4 * 10 ** 9, "[0-9]+ h [0-9]+ min behind")):
             self.assertRegex(self.run_beside_a_clock(4, seconds),
                              rf"node 1 \(n2\): its clock is {how} of the one "
-                             "here: nobody could tell what is new of what it "
-                             r"writes; set it \(chrony, ntpd\), or leave the "
+                             "here: jobrun could not tell which of its files are "
+                             r"new; set the clock \(chrony, ntpd\), or leave the "
                              r"node out \(sbatch --exclude\)")
 
     def test_no_log_folder_on_a_node(self):
@@ -706,7 +707,7 @@ sys.exit(agent.wait())
         done = self.expect(self.jobrun(
             self.spec("true"),
             env={**self.allocation(2), "PATH": str(self.folder / "bin")}), 7)
-        self.assertIn("no srun in PATH", done.stderr)
+        self.assertIn("srun is not in PATH", done.stderr)
 
     def test_an_agent_gives_signs_of_life(self):
         agent = subprocess.Popen(
@@ -905,7 +906,7 @@ class Again(Agents):
                 2, f'[ $RANK = 3 ] || exec sleep 1000; '
                 f'ln -s "{outside}" "$JOBRUN_RUN_DIR/{path}"; exit 9',
                 "--run-id", f"r{number}", more="restart: {max: 1}"), 7)
-            self.assertIn(f"something stands in the run folder as {path}",
+            self.assertIn(f"the run folder already has {path}",
                           done.stderr)
             self.assertEqual(os.listdir(outside), [])
             self.nobody_is_left()

@@ -83,7 +83,7 @@ class Steps(harness.Case):
         done = self.jobrun("t.jobrun.yaml", env={
             "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0",
             "OMPI_COMM_WORLD_LOCAL_SIZE": "1"})
-        self.assertIn("nodes with a jobrun each need a --run-id",
+        self.assertIn("they need a --run-id",
                       self.expect(done, 2).stderr)
 
     def test_two_on_a_node_are_refused(self):
@@ -264,22 +264,23 @@ class Runs(ByHand):
     def test_a_rank_that_another_node_has(self):
         spec = self.spec("cat")
         done = self.expect(self.node(spec, 0, "--stdin", "3"), 2)
-        self.assertIn("--stdin 3: this machine starts ranks 0 to 1; say it on "
-                      "the node that has it", done.stderr)
+        self.assertIn("--stdin 3: this machine starts ranks 0 to 1; use it on "
+                      "the node of that rank", done.stderr)
         self.expect(self.node(spec, 1, "--stdin", "3"), 0)
 
     def test_the_same_node_again(self):
         spec = self.spec("true")
         self.expect(self.node(spec, 0), 0)
         done = self.expect(self.node(spec, 0), 7)
-        self.assertIn("node 0 of the run 'exp1' has begun already", done.stderr)
+        self.assertIn("node 0 of the run 'exp1' has already started",
+                      done.stderr)
         self.assertIn("--run-id", done.stderr)
 
     def test_no_run_of_several_nodes(self):
         spec = self.spec("true")
         self.expect(self.jobrun("-n", "1", "--run-id", "exp1", "--", "true"), 0)
         done = self.expect(self.node(spec, 1), 7)
-        self.assertIn("no run of several nodes", done.stderr)
+        self.assertIn("not a run of several nodes", done.stderr)
         self.expect(self.node(spec, 1, run="exp2"), 0)
         done = self.expect(
             self.jobrun("-n", "1", "--run-id", "exp2", "--", "true"), 7)

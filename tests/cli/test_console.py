@@ -204,7 +204,7 @@ while not os.path.exists("never"):
         self.recorded()
         self.until(lambda: self.is_idle(run.pid), "busy")
         done = self.expect(self.jobrun("stop", "latest"), 0)
-        self.assertIn("has ended already: succeeded", done.stderr)
+        self.assertIn("has already ended: succeeded", done.stderr)
         self.assertEqual(run.wait(WAIT), 0)
 
     def test_a_run_that_is_stopped_does_not_wait_for_its_console(self):

@@ -150,7 +150,7 @@ class Custom(harness.Case):
                  "its last output: No such file"),
                 ("no program\n", at + "exited with code 127",
                  "its last output: Exec format error"),
-                ("#!/bin/sh\nyes\n", at + "said more than 1048576 bytes")):
+                ("#!/bin/sh\nyes\n", at + "printed more than 1048576 bytes")):
             self.program(text)
             self.refused(*told)
         self.program("#!/bin/sh\necho\n", 0o644)

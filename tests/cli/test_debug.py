@@ -179,7 +179,7 @@ class Debug(unittest.TestCase):
                       self.refused("--debug", "0", "--stdin", "1"))
         self.assertIn("only one of them",
                       self.refused("--debug", "0", "--detach"))
-        self.assertIn("not --stdin with --detach",
+        self.assertIn("use --stdin without --detach",
                       self.refused("--stdin", "0", "--detach"))
         self.assertIn("--stdin 2: this machine starts ranks 0 to 1",
                       self.refused("--stdin", "2"))

@@ -294,7 +294,7 @@ class Returned(Case):
             rank, = self.results()["ranks"]
             self.assertEqual(rank["error_file"] is not None, told)
             self.assertEqual("Odd: told" in str(rank["error"]), told)
-        self.assertIn("by another process", self.expect(
+        self.assertIn("by a process other than", self.expect(
             self.jobrun("show", "latest"), 0).stdout +
             self.jobrun("t.jobrun.yaml").stderr)
 
@@ -313,7 +313,7 @@ class Returned(Case):
                           "interpreter: ./wrap}}\n", code)
         (error, text), = self.errors()
         self.assertEqual(error, "missing")
-        self.assertIn("a wrapper has to exec", text)
+        self.assertIn("a wrapper must exec", text)
 
     def test_steps(self):
         compiler = shutil.which("cc")
@@ -532,7 +532,7 @@ class Links(Case):
         for act, error, text in (
                 ("os.symlink(of(0), mine)", "missing", "symbolic link"),
                 ("os.link(of(0), mine)", "missing",
-                 "is the file of rank 0, too")):
+                 "is also the file of rank 0")):
             for more in ("results: {from: file}\n",
                          "results: {file: 'out/r-%{rank}.json'}\n"):
                 shutil.rmtree(self.folder / "out", ignore_errors=True)
@@ -561,7 +561,7 @@ class Links(Case):
         (self.folder / "out/1").symlink_to("0")
         self.ranks(["put(mine, '1')", "ended(0)"], 5,
                    "results: {file: 'out/%{rank}/r.json'}\n")
-        self.told(1, "missing", "is the file of rank 0, too")
+        self.told(1, "missing", "is also the file of rank 0")
 
     def test_yesterdays(self):
         """What is touched by chmod, or by a link, is not new."""
@@ -627,7 +627,7 @@ class Streams(Case):
                     "ended(0); exec('while \"0.9\" not in (run / "
                     "\"attempt_0/0/stdout.log\").read_text():"
                     " time.sleep(.01)'); print('acc=0.5')"], 5, self.PATTERN)
-        self.told(0, "missing", "came after the rank had ended")
+        self.told(0, "missing", "came only after the rank had ended")
 
     def test_what_its_children_said_before(self):
         self.ranks(["os.system('echo acc=0.7')", "print('acc=0.5')"], 0,

@@ -59,7 +59,7 @@ class Doctor(harness.Case):
             text=True, env=harness.clean_environment(RANK="3"),
             timeout=harness.LIMIT, check=True, preexec_fn=lambda:
             resource.setrlimit(resource.RLIMIT_NOFILE, few))
-        self.assertIn("a process may open 100 files at most", done.stdout)
+        self.assertIn("a process may open at most 100 files", done.stdout)
         self.assertIn("by no launcher that is there: RANK", done.stdout)
         told = self.jobrun("doctor").stdout
         self.assertNotIn("by no launcher", told)

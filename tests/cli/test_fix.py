@@ -422,7 +422,7 @@ class StandardInput(Case):
             done = self.jobrun("validate", "--fix", *words)
             self.expect(done, 2)
             self.assertEqual(done.stdout, "")
-            self.assertIn("- has to be the only spec", done.stderr)
+            self.assertIn("- must be the only spec", done.stderr)
         self.is_kept(path)
 
     def test_a_reader_that_went_away(self):

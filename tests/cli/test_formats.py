@@ -75,7 +75,7 @@ class Everywhere(Case):
         self.expect(self.jobrun("validate", "--json", "--format", "json",
                                 "specs"), 3)
         done = self.jobrun("validate", "--json", "--format", "short", "specs")
-        self.assertIn("which one?", self.expect(done, 2).stderr)
+        self.assertIn("give one of them", self.expect(done, 2).stderr)
         good = "specs/deep/good.jobrun.yaml"
         for verb in ("resolve", "plan"):
             done = self.jobrun(verb, good, "--json", "--on", "1x0,4c")

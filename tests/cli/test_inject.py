@@ -68,7 +68,7 @@ class Done(Case):
                  {"signal": "SIGKILL", "injected": "kill"}),
                 ("exit:3=77@10ms", "exited with code 77, injected",
                  {"exit_code": 77, "signal": None, "injected": "exit"}),
-                ("oom:3@10ms", "was killed as if for want of memory, injected",
+                ("oom:3@10ms", "was killed as if memory had run out, injected",
                  {"signal": "SIGKILL", "injected": "oom"})]:
             with self.subTest(what):
                 done = self.inject(what, 1)
@@ -102,7 +102,7 @@ class Done(Case):
                   "results: {}\n")
         done = self.inject("noresult:1-2", 5)
         self.assertIn("2 of 4 did not deliver", done.stderr)
-        self.assertIn("result.json is withheld, injected", done.stderr)
+        self.assertIn("result.json was withheld by --inject", done.stderr)
         self.assertEqual(self.rank(0)["result"], 1)
         self.assertIsNone(self.rank(1)["result"])
 

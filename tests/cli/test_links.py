@@ -39,8 +39,9 @@ class Attempts(Case):
             with self.subTest(plant):
                 spec = self.write("t.jobrun.yaml", PLANTING % plant)
                 done = self.expect(self.jobrun(spec), 7)
-                self.assertIn("could not make its folder: something stands "
-                              "there that jobrun did not make", done.stderr)
+                self.assertIn("could not make its folder: there is "
+                              "something in its place that jobrun did not "
+                              "create", done.stderr)
                 self.assert_untouched()
                 self.assertEqual(self.results()["exit_code"], 7)
 
@@ -54,7 +55,7 @@ class Attempts(Case):
                           "ln -s ../../outside attempt_1" +
                           "setup: 'echo set up'\n")
         done = self.expect(self.jobrun(spec), 7)
-        self.assertIn("something stands there", done.stderr)
+        self.assertIn("there is something in its place", done.stderr)
         self.assert_untouched()
 
 
@@ -71,8 +72,8 @@ entrypoint: [echo, hello]
 redirects: all
 """)
                 done = self.expect(self.jobrun(spec), 7)
-                self.assertIn("rank 1 could not make its folder: something "
-                              "stands there", done.stderr)
+                self.assertIn("rank 1 could not make its folder: there is "
+                              "something in its place", done.stderr)
                 self.assert_untouched()
 
     def test_a_folder_of_a_forked_rank(self):
@@ -89,8 +90,8 @@ entrypoint: {python: {function: "planter:main"}}
         done = self.expect(self.jobrun(
             spec, env={"PYTHONPATH": str(self.folder) + os.pathsep +
                        os.environ.get("PYTHONPATH", "")}), 7)
-        self.assertIn("rank 1 could not make its folder: something stands "
-                      "there", done.stderr)
+        self.assertIn("rank 1 could not make its folder: there is "
+                      "something in its place", done.stderr)
         self.assert_untouched()
 
     def test_evidence_of_a_hang(self):

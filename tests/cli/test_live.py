@@ -97,7 +97,8 @@ class Live(harness.Case):
         self.begin("read x < fifo")
         done = self.expect(self.jobrun("wait", "latest", "--timeout", "100ms"),
                            124)
-        self.assertIn(f"{self.run_id} goes on after 100ms", done.stderr)
+        self.assertIn(f"{self.run_id} is still running after 100ms",
+                      done.stderr)
         self.expect(self.jobrun("wait", "latest", "--timeout", "0s"), 124)
         self.assertEqual(self.release().returncode, 0)
         self.expect(self.jobrun("wait", "latest", "--timeout", "1h"), 0)

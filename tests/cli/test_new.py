@@ -219,7 +219,7 @@ class Starters(harness.Case):
         self.assertEqual((done.stdout, done.stderr), ("", ""))
         self.assertEqual(path.read_text(), self.starter("mpi"))
         done = self.expect(self.jobrun("new", "-o", path), 2)
-        self.assertIn("is there already", done.stderr)
+        self.assertIn("already exists", done.stderr)
         self.assertEqual(path.read_text(), self.starter("mpi"))
         done = self.expect(
             self.jobrun("new", "-o", self.folder / "none" / "x"), 7)
@@ -227,7 +227,8 @@ class Starters(harness.Case):
 
     def test_wrong_words(self):
         for words, said in [
-                (["tiny"], "is one of minimal, torch, python, mpi, slurm, mesh"),
+                (["tiny"], "there are minimal, torch, python, mpi, slurm, "
+                           "mesh"),
                 (["torch", "mpi"], "jobrun new [KIND]"),
                 (["torch", "--from", "srun ./a"], "not both"),
                 (["--", "srun"], "jobrun new [KIND]")]:

@@ -129,7 +129,7 @@ class Explain(Case):
     def test_usage(self):
         for words, said in (
                 (["-1"], "unknown option '-1'"),
-                (["a", "b"], "one word at a time"),
+                (["a", "b"], "explain takes one argument"),
                 ([""], "no field or code ''"),
                 (["x" * 100_000], "no field or code 'xxx"),
                 (["wrold_size"], "did you mean 'world_size'?"),

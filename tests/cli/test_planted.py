@@ -93,7 +93,7 @@ class Planted(harness.Case):
             times = 2 if form in ("json", "jsonl") else 1
             self.assertEqual(text.count("field 'world_sise'"), times, form)
         human = self.expect(self.jobrun("validate", "specs"), 3).stdout
-        self.assertIn("\n2 errors in 21 files, each told once\n", human)
+        self.assertIn("\n2 errors in 21 files, each shown once\n", human)
         junit = self.expect(self.jobrun("validate", "specs", "--format",
                                         "junit"), 3).stdout
         self.assertEqual(junit.count("<failure "), 21)

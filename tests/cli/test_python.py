@@ -96,7 +96,7 @@ class Wrong(harness.Case):
                 ("mm:train", "no module named 'mm'"),
                 ("m.sub:train", "no module named 'm.sub'"),
                 ("m:trian", "has no 'trian': did you mean 'train'?"),
-                ("m:value", "'m:value' is no function: its type is int")):
+                ("m:value", "'m:value' is not a function: its type is int")):
             self.told(FUNCTION % target, 7, text, call)
         self.told("{python: {function: 'm:train'}, args: [1, 2, 3]}", 7, call,
                   "'m:train' takes (lr, epochs=3), and the spec's args "
@@ -112,7 +112,7 @@ class Wrong(harness.Case):
         self.told("{python: {function: 'm:train', init: torch, interpreter: "
                   "env/bin/python}, args: [1]}", 7,
                   "could not call its entrypoint",
-                  f"init: torch wants its module, which {self.folder}/env/bin/"
+                  f"init: torch needs its module, which {self.folder}/env/bin/"
                   "python does not have: install it there, or")
 
     def test_what_raises(self):

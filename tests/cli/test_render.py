@@ -308,17 +308,17 @@ class Submitting(Rendering):
                 stderr=subprocess.PIPE, timeout=harness.LIMIT)
             self.assertEqual(done.returncode, 7, done.stderr)
             self.assertIn(why, done.stderr)
-            self.assertIn("the job was taken: 4242", done.stderr)
+            self.assertIn("the job was accepted: 4242", done.stderr)
 
     def test_a_job_that_is_not_taken(self):
         self.tool("sbatch", "#!/bin/sh\necho no such partition >&2\nexit 1\n")
         done = self.submit(7, "--engine", "slurm")
         self.assertIn("no such partition", done.stderr)
-        self.assertIn("did not take the job", done.stderr)
+        self.assertIn("did not accept the job", done.stderr)
 
     def test_no_sbatch(self):
         done = self.submit(7, "--engine", "slurm", PATH=str(self.tools))
-        self.assertIn("no sbatch in PATH", done.stderr)
+        self.assertIn("sbatch is not in PATH", done.stderr)
 
     def test_a_spec_with_a_mistake_is_not_submitted(self):
         self.tool("sbatch", "#!/bin/sh\ntouch submitted\n")

@@ -252,7 +252,7 @@ class Written(harness.Case):
         report = done.stderr[done.stderr.rindex("jobrun: FAILED"):]
         self.assertNotIn(TOKEN, report)
         self.assertIn("ValueError: refused <redacted>", report)
-        self.assertIn("hold the value of a secret", report)
+        self.assertIn("contain the value of a secret", report)
         for attempt in (0, 1):  # one of two ranks may have been stopped
             told = [json.loads(path.read_text()) for path in
                     run.glob(f"attempt_{attempt}/*/error.json")]

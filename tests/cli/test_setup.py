@@ -58,8 +58,8 @@ class Setup(harness.Case):
         self.assertEqual(self.log(), "one\nno such module\n")
         for setup, text in (
                 ("exit 9", "it exited with code 9"),
-                ("exit 0", "it left before its last line"),
-                ("exec true", "it left before its last line"),
+                ("exit 0", "it ended before its last line"),
+                ("exec true", "it ended before its last line"),
                 ("set -e\nfalse\ntrue", "it exited with code 1"),
                 ("set -eu\necho $none", "it exited with code 2"),
                 ("echo 'open", "it exited with code 2"),
@@ -68,7 +68,7 @@ class Setup(harness.Case):
                 ("exec 3>&-", "it exited with code 2")):
             with self.subTest(setup):
                 self.fails(setup, text)
-        self.fails("sleep 1000", "it was not done within timeouts.start",
+        self.fails("sleep 1000", "it did not finish within timeouts.start",
                    "timeouts: {start: 200ms}\n")
 
     def test_no_workdir(self):

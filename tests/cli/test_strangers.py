@@ -110,7 +110,7 @@ class Theirs(Case):
         for run in ("latest", "exp"):
             done = self.expect(self.jobrun("stop", run), 7)
             self.say(done, f"belongs to user nobody (uid {NOBODY}), not to you",
-                     "nothing is signalled by its word")
+                     "so its record is not trusted and nothing was signalled")
         self.assertIsNone(victim.poll())
 
     def test_stop_signals_no_part(self):

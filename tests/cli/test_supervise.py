@@ -126,7 +126,7 @@ class Stopped(Case):
         self.assertIn("STOPPED by SIGTERM", done.stderr)
         self.assertIn("0 processes left", done.stderr)
         done = self.expect(self.jobrun("stop", run), 0)
-        self.assertIn("has ended already: stopped", done.stderr)
+        self.assertIn("has already ended: stopped", done.stderr)
 
     def test_a_second_stop_does_not_wait_for_the_grace(self):
         run = self.detach("trap '' TERM; touch ready.$RANK; "
@@ -333,7 +333,7 @@ class Pruned(Case):
                                                  .read_bytes())
         self.assertEqual(copy["run_id"], "r0")
         done = self.expect(self.jobrun("prune", "--keep", "0"), 7)
-        self.assertIn("copied is not a run of yours", done.stderr)
+        self.assertIn("copied is not one of your runs", done.stderr)
         self.assertIn("1 that has not finished was left", done.stderr)
         self.assertEqual(self.left(), sorted(["copied", "latest", "mine",
                                               "notes.txt", run]))

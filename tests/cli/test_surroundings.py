@@ -247,7 +247,7 @@ class Refusals(Case):
     def test_run_ids_that_are_none(self):
         for run_id, said in (("latest", "means the newest run"),
                              ("x" * 128, "is 1 to 127 of A-Z"),
-                             ("../x", "is none"), ("", "is none"),
+                             ("../x", "is not one"), ("", "is not one"),
                              (".hidden", "does not begin with a dot")):
             with self.subTest(run_id):
                 done = self.call("--run-id", run_id, "-n", "1", "--", "true")
@@ -262,7 +262,7 @@ class Refusals(Case):
         if os.geteuid() == 0:
             os.chown(self.folder / "runs", NOBODY, NOBODY)
         done = self.expect(self.call("-n", "1", "--", "true"), 0)
-        self.assertIn("'latest' in the log_dir is no link", done.stderr)
+        self.assertIn("'latest' in the log_dir is not a link", done.stderr)
         self.assertTrue(latest.is_dir() and not latest.is_symlink())
 
 

@@ -165,7 +165,8 @@ class Rerun(Case):
         self.assertIn("runs", self.rerun(code=2).stderr)
         self.run_spec("t.jobrun.yaml", HEAD + "world_size: 1\n" + report())
         self.assertIn("nosuch", self.rerun("nosuch", code=2).stderr)
-        self.assertIn("takes none", self.rerun("--", "x", code=2).stderr)
+        self.assertIn("takes no arguments",
+                      self.rerun("--", "x", code=2).stderr)
         (self.folder / "runs/latest/resolved.yaml").unlink()
         self.assertIn("resolved.yaml", self.rerun(code=2).stderr)
 
@@ -624,7 +625,7 @@ class Migrate(Case):
 
     def test_other_versions(self):
         for text, word in (("version: 2\n", "newer"), ("name: t\n", "missing"),
-                           ("version: x\n", "no version"),
+                           ("version: x\n", "not a version number"),
                            ("version: [\n", "JR01")):
             with self.subTest(text):
                 spec = self.write("t.jobrun.yaml", text)

@@ -294,17 +294,17 @@ class WrongRuns(harness.Case):
 class WrongUsage(harness.Case):
     def test_usage(self):
         for words, said in (
-                ([], "which spec?"),
-                (["validate"], "which spec?"),
+                ([], "no spec is given"),
+                (["validate"], "no spec is given"),
                 (["--formt", "x"], "did you mean '--format'?"),
                 (["validate", "--follow", "x"], "no option --follow"),
                 (["-n", "x", "--", "true"], "whole number"),
                 (["-n", "0", "--", "true"], "at least 1"),
                 (["-n", "2", "t.yaml"], "world_size"),
-                (["-n", "2", "python3", "t.py"], "go behind --"),
+                (["-n", "2", "python3", "t.py"], "go after --"),
                 (["shw", "--format", "json"], "did you mean 'jobrun show'?"),
-                (["help"], "no file 'help'; see jobrun --help"),
-                ([""], "no file ''"),
+                (["help"], "neither a verb nor a file; see jobrun --help"),
+                ([""], "'' is neither a verb nor a file"),
                 (["validate", "--format", "xml", "x"], "human, short, json")):
             with self.subTest(words=words):
                 done = self.expect(self.jobrun(*words), 2)

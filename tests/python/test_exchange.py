@@ -271,11 +271,11 @@ class Exchange(Launching):
 
     def test_mistakes_in_what_is_by_rank(self):
         for call, said in (
-                ("work.report, {0: (1,), 2: (2,)}", "not each from 0 on"),
+                ("work.report, {0: (1,), 2: (2,)}", "not every rank from 0"),
                 ("work.report, {0: (1,), 2: (2,)}, nprocs=2",
                  "args names rank 2, and the last one is 1"),
                 ("work.report, {0: (), 1: (1,)}", "missing a required"),
-                ("work.report, {0: (1,)}, per_rank={0: {}}", "use one"),
+                ("work.report, {0: (1,)}, per_rank={0: {}}", "use only one"),
                 ("work.report, (1,), per_rank={0: {'arg': []}}", "'arg'"),
                 ("work.report, (1,), nprocs=0", "nprocs is 0"),
                 ("work.report, (1,), world_size=0", "world_size is 0")):

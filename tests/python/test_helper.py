@@ -329,7 +329,7 @@ class Ranks(Case):
     def test_start_timeout(self):
         self.write("hang.py", "import time\ntime.sleep(3600)\n")
         self.write("f.py", "def f(): pass\n")
-        self.refused("import", "text=it was not done within timeouts.start",
+        self.refused("import", "text=it did not finish within timeouts.start",
                      "--preload", "hang", options=["start=300"])
 
     def test_start_timeout_of_spawned_ranks(self):

@@ -154,7 +154,7 @@ class Launch(Launching):
                  "a method of an object (Model.step)"),
                 ("work.alias, nprocs=1", "ValueError",
                  "work:report is another function"),
-                ("'work'", "ValueError", "no MODULE:FUNCTION"),
+                ("'work'", "ValueError", "not of the form MODULE:FUNCTION"),
                 ("'work:gone'", "ValueError", "could not find work:gone"),
                 ("'gone:f'", "ValueError", "No module named 'gone'"),
                 ("work.report", "TypeError", "report takes (value, *more, tag="
@@ -182,7 +182,7 @@ class Launch(Launching):
                 ("work.report, (1,), n_gpus=1, nproc_per_node=1", "TypeError",
                  "are the same"),
                 ("work.report, (1,), n_gpus=2, world_size=4, rank_start=3",
-                 "ValueError", "no multiple of 2"),
+                 "ValueError", "not a multiple of 2"),
                 ("work.report, (1,), program='/none'", "FileNotFoundError",
                  "/none")):
             with self.subTest(call):

@@ -97,7 +97,7 @@ class Steps(Case):
             self.assertIn(text, self.error())
             self.assertTrue(self.json("error.json")["start"])
         self.assertEqual(self.run_words("env", "-i", STEP, ODD, "silent"), 126)
-        self.assertIn("this is no rank of jobrun", self.err)
+        self.assertIn("this process is not a rank of jobrun", self.err)
 
 
 class Served(Case):
@@ -178,7 +178,7 @@ class Served(Case):
         self.addCleanup(os.environ.pop, "ODD")
         for odd, stage, text, options in (
                 ("die", "import", "it was killed by SIGKILL before it was ready", ()),
-                ("hang", "import", "it was not done within timeouts.start",
+                ("hang", "import", "it did not finish within timeouts.start",
                  ["start=300"])):
             os.environ["ODD"] = odd
             self.refused(stage, text, options=options)

@@ -183,7 +183,7 @@ class Likeness(Case):
             raise Odd
             """)
         self.assertEqual(self.worker("script", "bad.py"), 1)
-        self.assertIn("Odd: <its text could not be had>", self.error())
+        self.assertIn("Odd: <its text could not be read>", self.error())
         self.write("bad.py", "raise ValueError('\\ud800\\0' + 'x' * 10**7)")
         self.assertEqual(self.worker("script", "bad.py"), 1)
         self.assertIn("ValueError: \\ud800\\x00xxx", self.error())
@@ -320,7 +320,7 @@ class Functions(Case):
             (("zzqqxx.y.train:f",), "no module named 'zzqqxx' (to import "
              "'zzqqxx.y.train'); the"),
             (("f:mian", 1), "has no 'mian': did you mean 'main'?"),
-            (("f:x",), "'f:x' is no function: its type is int"),
+            (("f:x",), "'f:x' is not a function: its type is int"),
             (("f:main",), "missing a required argument: 'epochs'"),
             (("f:main", 1, 2, 3), "too many positional arguments"),
         ]

@@ -65,7 +65,7 @@ static uint32_t number_of(const char *text)
 {
     uint32_t number = 0;
     if (!jr_num_u32(text, &number))
-        (void)fprintf(stderr, "rundriver: '%s' is no number\n", text);
+        (void)fprintf(stderr, "rundriver: '%s' is not a number\n", text);
     return number;
 }
 

@@ -95,7 +95,7 @@ class Links(Nodes):
         cause = results["root_cause"]
         self.assertEqual((results["status"], cause["kind"], cause["host"]),
                          ("failed", "lost_node", "n2"))
-        self.assertIn("nothing was heard of node 1 (n2) since ",
+        self.assertIn("nothing was heard from node 1 (n2) since ",
                       cause["message"])
         self.slurm.wait(lambda: "rank 0 stopped by jobrun" in self.output(),
                         "report")

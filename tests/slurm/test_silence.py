@@ -53,7 +53,7 @@ def an_agent_is_stopped(one):
     one.freeze(one.pids[1])
     err = one.end_of(process, 1, LOST + SLACK)
     one.assertIn("rank 2 was lost with its node", err)
-    one.assertIn("nothing was heard of node 1 (n2) since ", err)
+    one.assertIn("nothing was heard from node 1 (n2) since ", err)
     one.assertIn("ranks 0-1 stopped by jobrun", err)
     one.assertEqual(one.results()["root_cause"]["kind"], "lost_node")
     one.thaw(one.pids[1])
@@ -69,8 +69,8 @@ def an_agent_is_stopped_before_the_run(one):
     process = one.start(one.spec("true", "timeouts: {start: 1h}"),
                         env=one.allocation(2, FAKE_PROGRAM={"1": str(deaf)}))
     err = one.end_of(process, 7, LOST + SLACK)
-    one.assertIn("node 1 (n2) did not take the spec: nothing was heard of node "
-                 "1 (n2) since ", err)
+    one.assertIn("node 1 (n2) did not take the spec: nothing was heard from "
+                 "node 1 (n2) since ", err)
     one.nobody_is_left()
 
 
@@ -98,8 +98,8 @@ def agents_are_stopped_one_by_one(one):
     for node in (0, 2):
         one.freeze(pids[node])
     err = one.end_of(process, 1, LOST + SLACK)
-    one.assertIn("nothing was heard of node 1 (n2) since ", err)
-    one.assertRegex(err, "nothing was heard of (any node|node [02])")
+    one.assertIn("nothing was heard from node 1 (n2) since ", err)
+    one.assertRegex(err, "nothing was heard from (any node|node [02])")
     one.assertEqual([rank["state"] for rank in one.results()["ranks"][::2]],
                     ["after_first_failure", "failed", "after_first_failure"])
     for pid in pids.values():
@@ -113,7 +113,7 @@ def srun_is_stopped(one):
              if harness.name_of(child) == "srun")
     one.freeze(srun)
     err = one.end_of(process, 1, LOST + SLACK)
-    one.assertIn("nothing was heard of any node since ", err)
+    one.assertIn("nothing was heard from any node since ", err)
     one.assertIn(f"srun (pid {srun}) hangs", err)
     one.assertIn(f"srun (pid {srun}) did not end within 20s of its input, and "
                  "was killed", err)

@@ -107,7 +107,7 @@ class Batch(Lab):
                 self.on(*SUBMIT, spec, "-s",
                         f"engine.slurm={options}", env=PROGRAM), 7)
             self.assertIn(words, done.stderr)
-            self.assertIn("sbatch did not take the job", done.stderr)
+            self.assertIn("sbatch did not accept the job", done.stderr)
         self.assertEqual(self.slurm.ask("squeue", "-h"), "")
 
     def test_sbatch_finds_room_for_what_is_rendered(self):
@@ -193,7 +193,7 @@ class Step(Lab):
                          ("succeeded", [0, 0, 1, 1, 2, 2]))
         done = self.on(*step, "--run-id", "one")
         self.assertEqual(done.returncode, 7)
-        self.assertIn("has begun already", done.stderr)
+        self.assertIn("has already started", done.stderr)
 
     def test_more_nodes_than_there_are(self):
         spec = self.spec(text="nodes: 4\nlocal_world_size: 1\n" + WHO)

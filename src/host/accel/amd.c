@@ -94,13 +94,13 @@ void jr_amd_read(struct jr_host_reader *probe, struct jr_accel_list *found)
         jr_host_reader_problem(
             probe, JR_DEVICE_ROCM,
             "there are AMD GPUs, but /dev/kfd cannot be opened, "
-            "without which none can be used",
+            "so none can be used",
             "add yourself to the group that owns it (render), or "
-            "give it to the container by --device /dev/kfd");
+            "pass it to the container with --device /dev/kfd");
     else if (found->count + found->denied == 0 && found->missing > 0)
         jr_host_reader_problem(
             probe, JR_DEVICE_ROCM,
             "amdkfd lists AMD GPUs, but there is no device node "
             "for any of them in /dev/dri",
-            "give them to the container by --device /dev/dri");
+            "pass them to the container with --device /dev/dri");
 }

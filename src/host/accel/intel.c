@@ -104,8 +104,8 @@ void jr_intel_read(struct jr_host_reader *probe, struct jr_accel_list *found)
             probe, JR_DEVICE_XPU,
             "ZE_AFFINITY_MASK names tiles of a device, which "
             "is not supported",
-            "name devices; unless ZE_FLAT_DEVICE_HIERARCHY is "
-            "COMPOSITE, every tile is one");
+            "name devices; every tile is a device unless "
+            "ZE_FLAT_DEVICE_HIERARCHY is COMPOSITE");
 }
 
 void jr_gaudi_read(struct jr_host_reader *probe, struct jr_accel_list *found)
@@ -134,5 +134,5 @@ void jr_gaudi_read(struct jr_host_reader *probe, struct jr_accel_list *found)
             "the habanalabs driver lists Gaudis, but there is no "
             "device node for any of them in /dev/accel",
             "start the container with --runtime=habana, or load "
-            "the driver anew");
+            "the driver again");
 }

@@ -29,10 +29,9 @@ void jr_ascend_read(struct jr_host_reader *probe, struct jr_accel_list *found)
     if (found->count > 0 && jr_node_error(probe, "/dev/davinci_manager") != 0)
         jr_host_reader_problem(
             probe, JR_DEVICE_NPU,
-            "there are Ascend NPUs, but /dev/davinci_manager "
-            "cannot be opened, without which none can be used",
-            "give it to the container too, or run as a member of "
-            "HwHiAiUser");
+            "there are Ascend NPUs, but /dev/davinci_manager cannot be opened, "
+            "so none can be used",
+            "pass it to the container too, or run as a member of HwHiAiUser");
 }
 
 void jr_cambricon_read(struct jr_host_reader *probe,
@@ -43,6 +42,6 @@ void jr_cambricon_read(struct jr_host_reader *probe,
         jr_host_reader_problem(
             probe, JR_DEVICE_MLU,
             "there are Cambricon MLUs, but /dev/cambricon_ctl "
-            "cannot be opened, without which none can be used",
-            "give it to the container too");
+            "cannot be opened, so none can be used",
+            "pass it to the container too");
 }

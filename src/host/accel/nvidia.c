@@ -49,7 +49,7 @@ static void report_missing_gpus(struct jr_host_reader *probe,
         jr_host_reader_problem(
             probe, JR_DEVICE_CUDA,
             "the NVIDIA driver is loaded, but lists no GPU in " DRIVER "/gpus",
-            "see what `nvidia-smi` and the kernel's log say about it");
+            "look at the output of `nvidia-smi` and at the kernel's log");
     else if (found->count == 0 && found->denied == 0)
         jr_host_reader_problem(
             probe, JR_DEVICE_CUDA,
@@ -59,14 +59,13 @@ static void report_missing_gpus(struct jr_host_reader *probe,
                             found->missing, found->missing == 1 ? "" : "s",
                             found->missing == 1 ? "it" : "any of them"),
             "run `nvidia-modprobe -u -c 0` as root, or start the container "
-            "with its GPUs, as by `docker run --gpus all`");
+            "with its GPUs, for example with `docker run --gpus all`");
     else if (found->count > 0 && jr_node_error(probe, "/dev/nvidiactl") != 0)
         jr_host_reader_problem(
             probe, JR_DEVICE_CUDA,
-            "there are NVIDIA GPUs, but /dev/nvidiactl cannot be "
-            "opened, without which none can be used",
-            "give it to the container too, or run "
-            "`nvidia-modprobe` as root");
+            "there are NVIDIA GPUs, but /dev/nvidiactl cannot be opened, so "
+            "none can be used",
+            "pass it to the container too, or run `nvidia-modprobe` as root");
 }
 
 /* A value that cannot be judged is told, and leaves nothing. */
@@ -77,11 +76,11 @@ static void report_unreadable_uuids(struct jr_host_reader *probe,
     for (size_t i = 0; i < found->count; i++) {
         if (strncmp(value, "GPU-", 4) != 0 || found->devices[i].uuid != NULL)
             continue;
-        jr_host_reader_problem(probe, JR_DEVICE_CUDA,
-                               JR_CUDA_VISIBLE
-                               " names UUIDs, which the driver does not tell "
-                               "before its first use",
-                               "run `nvidia-smi` once, or name GPUs by index");
+        jr_host_reader_problem(
+            probe, JR_DEVICE_CUDA,
+            JR_CUDA_VISIBLE
+            " names UUIDs, which the driver does not list before its first use",
+            "run `nvidia-smi` once, or name GPUs by index");
         return;
     }
 }
@@ -102,7 +101,7 @@ static void read_instances(struct jr_host_reader *probe,
                             " names MIG instances, which only "
                             "libnvidia-ml.so.1 knows, and it %s",
                             why),
-            "install the driver's libraries, or give them to the "
+            "install the driver's libraries, or pass them to the "
             "container, or name whole GPUs");
     else
         *found = instances;
@@ -124,11 +123,10 @@ static void read_hidden(struct jr_host_reader *probe,
             probe, JR_DEVICE_CUDA,
             jr_arena_printf(probe->arena,
                             "there is %s, but no " DRIVER
-                            " that would tell the GPUs, and libnvidia-ml.so.1 "
-                            "%s",
+                            " that lists the GPUs, and libnvidia-ml.so.1 %s",
                             node, why),
-            "see what `nvidia-smi` says, and start the container with the "
-            "driver's libraries too");
+            "look at the output of `nvidia-smi`, and start the container with "
+            "the driver's libraries too");
 }
 
 /* By the place on the bus. */

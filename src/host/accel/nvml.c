@@ -194,7 +194,7 @@ static const char *explain_nvml_failure(struct jr_arena *arena, const char *why)
 {
     static const char *const reasons[] = {
         [NO_LIBRARY] = "cannot be loaded",
-        [NO_FUNCTION] = "is of a version without the functions that tell",
+        [NO_FUNCTION] = "is of a version that lacks the functions for it",
         [NO_START] = "cannot be initialised",
         [NO_COUNT] = "cannot count the GPUs",
     };
@@ -219,8 +219,9 @@ const char *jr_nvml_read(struct jr_host_reader *probe,
     const struct jr_ask ask = {answer_nvml_question, &question, limit_ms,
                                ANSWER_MOST};
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-    const char *why = question.path == NULL ? "cannot be found without memory"
-                                            : jr_ask(&out, probe->arena, &ask);
+    const char *why = question.path == NULL
+                          ? "cannot be found, because memory ran out"
+                          : jr_ask(&out, probe->arena, &ask);
     struct record record;
     for (size_t at = 0; why == NULL && at + sizeof record <= out.len;
          at += sizeof record) {

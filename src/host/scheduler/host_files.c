@@ -46,7 +46,7 @@ void jr_volcano_settle(struct jr_host_reader *probe)
     if (workers > 1)
         jr_scheduler_problem(probe,
                              "Volcano has more than one task of workers, and "
-                             "does not say in which order they count",
+                             "does not say in which order to count them",
                              "state nodes, node_rank and hosts");
 }
 

@@ -27,13 +27,12 @@ static void kill_stalled(struct jr_rank_run *rank)
     struct jr_runner *runner = rank->runner;
     rank->reach_by = 0;
     rank->outcome->stage = JR_STAGE_STALL;
-    (void)snprintf(runner->outcome->start_text,
-                   sizeof runner->outcome->start_text,
-                   "not within 30 s, and the helper that it is a fork of has "
-                   "%s: a fork has none of them, and hangs where it waits for "
-                   "one; do not preload what starts them, or use start_method: "
-                   "spawn",
-                   runner->fork_stall.threads);
+    (void)snprintf(
+        runner->outcome->start_text, sizeof runner->outcome->start_text,
+        "not within 30 s; the helper that it was forked from has %s, which a "
+        "fork does not have, and a fork that waits for one of them hangs: do "
+        "not preload what starts them, or use start_method: spawn",
+        runner->fork_stall.threads);
     (void)jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
 }
 
@@ -68,8 +67,8 @@ void jr_fork_stall_warn(struct jr_runner *runner, const char *threads)
     jr_events_add(&runner->events,
                   &(struct jr_event){.name = JR_EVENT_HELPER_THREADS});
     jr_buf_printf(&text,
-                  "jobrun: warning: the imports of the helper left %s, and "
-                  "ranks are forked without them: one that waits for them "
+                  "jobrun: warning: the imports of the helper left %s; ranks "
+                  "are forked without them, and a rank that waits for them "
                   "hangs (fork_threads: refuse makes this an error)\n",
                   stall->threads);
     if (!text.failed)

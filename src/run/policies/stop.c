@@ -40,7 +40,7 @@ static void on_start_timeout(void *owner)
 {
     struct jr_runner *runner = owner;
     bool importing = runner->plan->helper.argv != NULL && !runner->helper.ready;
-    static const char *const text = "it was not done within timeouts.start";
+    static const char *const text = "it did not finish within timeouts.start";
     jr_stop_timed_out(runner, JR_TIMEOUT_START);
     if (!runner->setup.done)
         jr_launch_fail(runner, JR_STAGE_SETUP, 0, text);

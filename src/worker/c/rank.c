@@ -17,9 +17,9 @@ static int read_rank_number(const struct number *number, struct jr_error *err)
     const char *text = getenv(number->name);
     if (text != NULL && jr_num_u32(text, number->to))
         return 0;
-    return jr_error_set(err, JR_STATUS_LAUNCH,
-                        "%s is %s: this is no rank of jobrun", number->name,
-                        text == NULL ? "not set" : "no number");
+    return jr_error_set(
+        err, JR_STATUS_LAUNCH, "%s is %s: this process is not a rank of jobrun",
+        number->name, text == NULL ? "not set" : "not a number");
 }
 
 static int read_axis(struct jr_rank_place *axis, const char *const names[3],

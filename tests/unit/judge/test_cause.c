@@ -212,8 +212,8 @@ static void a_start_that_failed_says_why(void)
         {JR_STAGE_EXEC, 2,
          "could not execute './train': No such file or directory in /"},
         {JR_STAGE_CLONE, 11,
-         "could not make a process: there are as many as a limit allows "
-         "(ulimit -u, the cgroup's pids.max)"},
+         "could not make a process: a limit on processes is reached (ulimit "
+         "-u, the cgroup's pids.max)"},
         {JR_STAGE_LIMITS, 9999, "could not set its limits: unknown error"},
     };
     for (size_t c = 0; c < 3; c++) {

@@ -285,7 +285,8 @@ static void leaves_what_jobrun_failed_at(void)
         {0, 0, 0, 0, NULL},
         {SIGTERM, 0, 0, 0, NULL},
         {0, SIGKILL, 0, 0, "it was jobrun itself that failed"},
-        {0, 0, 2, 0, "processes are left, which the next attempt would meet"},
+        {0, 0, 2, 0,
+         "processes are left, which would disturb the next attempt"},
         {0, 0, 0, 3, "the other nodes would not start again with this one"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {

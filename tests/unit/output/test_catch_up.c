@@ -112,14 +112,14 @@ static void tells_of_what_is_not_there(void)
     keep(fixture, 0, "a\n");
     add(fixture, 0, (struct jr_shown){.file.total = 102, .lost = 7});
     add(fixture, 1, (struct jr_shown){.file.total = 50});
-    check(fixture,
-          "[0] a\n"
-          "[1] [jobrun: 50 bytes are left out here: the log has them no "
-          "more]\n"
-          "[0] [jobrun: 100 bytes are left out here: the log has them no "
-          "more]\n"
-          "[0] [jobrun: 7 bytes are left out here: the console was not read "
-          "in time]\n");
+    check(
+        fixture,
+        "[0] a\n"
+        "[1] [jobrun: 50 bytes are left out here: the log no longer has them]\n"
+        "[0] [jobrun: 100 bytes are left out here: the log no longer has "
+        "them]\n"
+        "[0] [jobrun: 7 bytes are left out here: the console was not read in "
+        "time]\n");
 }
 
 static void tells_of_a_limit(void)

@@ -152,14 +152,14 @@ static void a_run_is_found_by_id_prefix_or_latest(void)
         const char *run, *id; /* NULL: an error */
         const char *error;
     } cases[] = {
-        {"2", NULL, "'2' can be 2 runs: "},
+        {"2", NULL, "'2' matches 2 runs: "},
         {"4", NULL, "no run '4' in "},
-        {"", NULL, "'' can be 4 runs: "},
+        {"", NULL, "'' matches 4 runs: "},
         {"20-a/", NULL, "run '20-a' in "},
         {"30-p/node_2", NULL, "run '30-p' in "},
         {"30-p/node_01", NULL, "run '30-p' in "},
         {"30-p/node_0/..", NULL, "run '30-p' in "},
-        {"/node_0", NULL, "'/node_0' names no run"},
+        {"/node_0", NULL, "'/node_0' is not the id of a run"},
         {"notarun", NULL, "no run 'notarun' in "},
         {"20-a", "20-a", NULL},
         {"20-ab", "20-ab", NULL},

@@ -213,7 +213,7 @@ static void logs_that_were_cut(void)
            "jobrun: INCOMPLETE: every rank did well, but logs are not whole   "
            "exit status 7\n"
            "  log_limit: 5000000008 bytes left out of the middle of 3 logs; "
-           "beginning and end are there\n"
+           "the beginning and the end are kept\n"
            "  the console is not whole: No space left on device\n"
            "  0 processes left\n"
            "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");
@@ -229,7 +229,7 @@ static void patterns_that_were_too_hard(void)
            "jobrun: INCOMPLETE: every rank did well, but logs are not whole   "
            "exit status 7\n"
            "  warning: console.show or console.hide took too many steps for 3 "
-           "lines, which did not count as matches; the files have all\n"
+           "lines, which did not count as matches; the files have all lines\n"
            "  the console is not whole: No space left on device\n"
            "  0 processes left\n"
            "  runs/20261121-063012-digits-3f9c   (jobrun show latest)\n");

@@ -24,7 +24,7 @@ static void nothing_is_an_error(void)
     struct jr_exported exported = {0};
     struct jr_error err = {0};
     CU_ASSERT_EQUAL(read_bytes(&exported, "", 0, &err), -1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "left before its last line"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "ended before its last line"));
     CU_ASSERT_FALSE(exported.there);
     CU_ASSERT_EQUAL(jr_exported_read(&exported, -1, NULL, &err), -1);
 }

@@ -110,7 +110,7 @@ static void says_why(void)
         {JR_STAGE_EXEC, EISDIR, "./x", "it is a folder"},
         {JR_STAGE_EXEC, EACCES, "./x", "it is not executable (chmod +x)"},
         {JR_STAGE_EXEC, ENOEXEC, "./x",
-         "it is no program, and no script with a #! line"},
+         "it is neither a program nor a script with a #! line"},
         {JR_STAGE_EXEC, ELIBACC, "./x",
          "the interpreter that it names (#! line, or loader) cannot be "
          "executed"},
@@ -119,8 +119,7 @@ static void says_why(void)
         {JR_STAGE_WORKDIR, ENOENT, "x", "No such file or directory"},
         {JR_STAGE_WORKDIR, EACCES, "x", "Permission denied"},
         {JR_STAGE_CLONE, EAGAIN, "x",
-         "there are as many as a limit allows (ulimit -u, the cgroup's "
-         "pids.max)"},
+         "a limit on processes is reached (ulimit -u, the cgroup's pids.max)"},
         {JR_STAGE_CLONE, ENOMEM, "x", "Cannot allocate memory"},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {

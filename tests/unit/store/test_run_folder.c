@@ -71,7 +71,7 @@ static void refuses(void)
     (void)chmod(folder, 0777);
     CU_ASSERT_EQUAL(
         jr_run_folder_create(&dir, folder, "x", true, JR_LOG_PRIVATE, &err), -1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "writable for everybody"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "writable by everybody"));
     (void)chmod(folder, 01777);
     CU_ASSERT_EQUAL(
         jr_run_folder_create(&dir, folder, "x", true, JR_LOG_PRIVATE, &err), 0);
@@ -169,7 +169,8 @@ static void gives_each_node_a_part(void)
     JR_ASSERT_TEXT(a.path, "r/node_7");
     JR_ASSERT_TEXT(b.id, "r");
     CU_ASSERT_EQUAL(part(&c, folder, 7, &err), -1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "node 7 of the run 'r' has begun"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(err.text, "node 7 of the run 'r' has already"));
     CU_ASSERT_EQUAL(
         jr_run_folder_create(&c, folder, "r", true, JR_LOG_PRIVATE, &err), -1);
     /* What another node has is not removed. */
@@ -198,7 +199,7 @@ static void has_no_part_in_what_is_one_jobruns(void)
         jr_run_folder_create(&a, folder, "r", true, JR_LOG_PRIVATE, &err), 0);
     CU_ASSERT_EQUAL(jr_run_folder_write(&a, "run.json", &bytes, &err), 0);
     CU_ASSERT_EQUAL(part(&b, folder, 1, &err), -1);
-    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "no run of several nodes"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "not a run of several nodes"));
     jr_run_folder_discard(&a);
     CU_ASSERT_EQUAL(symlinkat(".", a.log_fd, "r"), 0);
     CU_ASSERT_EQUAL(part(&b, folder, 1, &err), -1);

@@ -43,7 +43,8 @@ def __getattr__(name):
 def _number(name):
     text = os.environ.get(name)
     if text is None:
-        raise RuntimeError("%s is not set: this is no rank of jobrun" % name)
+        raise RuntimeError("%s is not set: this process is not a rank of "
+                           "jobrun" % name)
     return int(text)
 
 

@@ -78,7 +78,7 @@ def _headline(error):
     try:
         text = str(error)
     except Exception:  # a __str__ of the user's own
-        text = "<its text could not be had>"
+        text = "<its text could not be read>"
     name = type(error).__name__
     return _fit(name + ": " + text if text else name, _MESSAGE_MOST)
 

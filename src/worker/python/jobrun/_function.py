@@ -46,7 +46,7 @@ def name_of(fn):
     if isinstance(fn, str):
         module, colon, name = fn.partition(":")
         if not (module and colon and name):
-            raise ValueError("%r is no MODULE:FUNCTION" % fn)
+            raise ValueError("%r is not of the form MODULE:FUNCTION" % fn)
         return module, name
     module = getattr(fn, "__module__", None)
     name = getattr(fn, "__qualname__", None)

@@ -57,7 +57,7 @@ _NEEDLESS = {
     "print_config": "jobrun resolve prints what will be run",
     "rank": "each rank has its own: jobrun.rank(); where this is one of "
             "several nodes, node_rank says which",
-    "use_paddlecloud": "the scheduler is found by itself: see jobrun doctor",
+    "use_paddlecloud": "jobrun detects the scheduler: see jobrun doctor",
 }
 _FIELDS = {word.replace(".", "_") if word == field else word: field
            for field, words in _NAMES.items() for word in (field,) + words}
@@ -178,8 +178,8 @@ def _settle_nodes(spec):
     local, start = spec.get("local_world_size"), spec.get("rank_start")
     if start is not None and local and "node_rank" not in spec:
         if start % local:
-            raise ValueError("rank_start %d is no multiple of %d, the ranks "
-                             "of a node" % (start, local))
+            raise ValueError("rank_start %d is not a multiple of %d, the "
+                             "ranks of a node" % (start, local))
         spec["node_rank"] = start // local
 
 
@@ -208,7 +208,7 @@ class _Own:
     def take(self, given, per_rank):
         """`given` has args, kwargs and env as far as they are by rank."""
         if given and per_rank:
-            raise ValueError("%s by rank and per_rank: use one of them"
+            raise ValueError("%s by rank and per_rank: use only one of them"
                              % " and ".join(sorted(given)))
         if per_rank is not None:
             for ranks, entry in _mapping("per_rank", per_rank).items():
@@ -252,8 +252,8 @@ def _count_ranks(spec, given):
             raise ValueError("%s names rank %d, and the last one is %d"
                              % (what, max(values), max(sizes) - 1))
         elif alone:
-            raise ValueError("%s names ranks %s, not each from 0 on: say by "
-                             "nprocs how many there are"
+            raise ValueError("%s names ranks %s, not every rank from 0 on: "
+                             "set nprocs to the number of ranks"
                              % (what, ", ".join(map(str, sorted(values)))))
 
 

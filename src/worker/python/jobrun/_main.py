@@ -139,7 +139,7 @@ def find_function(target):
                 % (module_name, getattr(module, "__file__", "built in"), path,
                    _near(name, dir(found)))) from None
     if not callable(found):
-        raise StartError("'%s' is no function: its type is %s"
+        raise StartError("'%s' is not a function: its type is %s"
                          % (target, type(found).__name__))
     return found
 
@@ -164,7 +164,7 @@ def _check_arguments(function, target, args, kwargs):
 
 def _init(framework, smoke_test):
     if importlib.util.find_spec(framework) is None:
-        raise StartError("init: %s wants its module, which %s does not have: "
+        raise StartError("init: %s needs its module, which %s does not have: "
                          "install it there, or set "
                          "entrypoint.python.interpreter to one that has it"
                          % (framework, sys.executable))
@@ -190,7 +190,7 @@ def _run_function(words, control):
     if not _error.is_rank():
         sys.stderr.write(
             "jobrun: '%s' returned in process %d, but the rank is process %d: "
-            "what it returned does not count\n"
+            "its return value does not count\n"
             % (target, os.getpid(), _error.rank_pid()))
         return ""
     if value is not None or not jobrun.result.delivered:
@@ -253,8 +253,8 @@ def _returned(control, file):
     """`file`: of a function, what it delivered. Returns the exit code."""
     if file and control.is_lost():
         _error.refuse(StartError(
-            "the function returned, but it had closed descriptor %d, by which "
-            "jobrun is told: leave descriptors that you did not open"
+            "the function returned, but it had closed descriptor %d, which "
+            "reports to jobrun: do not close descriptors that you did not open"
             % control.fd), start=False)
         return 1
     control.tell(b"r" + (file or "").encode())
