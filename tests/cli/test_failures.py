@@ -14,22 +14,24 @@ import harness
 
 PAGE = pathlib.Path(__file__).parents[2] / "docs" / "failures.md"
 HEAD = """\
-# How failures are told
+# How jobrun reports failures
 
-One failure of each kind, with the lines that jobrun ends with. They are those
-of real runs, which `tests/cli/test_failures.py` repeats; only process numbers,
-times, folders and the names of hosts and runs are made the same here. Each says
-what was first and where, what it said last, what became of the others, and
-where to look. `jobrun show` tells it again, `results.json` has the same facts,
-and the exit status is that of the table in `jobrun --help`.
+This page shows one failure of each kind, with the last lines that jobrun
+prints. The lines are from real runs, which `tests/cli/test_failures.py`
+repeats; only process numbers, times, folders and the names of hosts and runs
+are replaced. Each report says which rank failed first and where, its last
+output, what happened to the other ranks, and where to look. `jobrun show`
+prints the same again, and `results.json` has the same facts. The exit statuses
+are those of `jobrun --help`.
 
-A program that reads `results.json` needs none of the sentences: `root_cause`
-has the kind, `timed_out_by` and `timeout_seconds` name the field of `timeouts`
-that ended the run and what it was set to, and each rank has how it ended in
-`end` (`exited`, `signaled`, `start`, `lost`) beside its exit code or signal,
-the step of its start that failed in `stage` and `errno`, and whether the kernel
-killed it for want of memory in `oom`. `schemas/results-v1.schema.json` has all
-of it, `schemas/events-v1.schema.json` the lines of `events.jsonl`.
+Programs should read `results.json` instead of these sentences. `root_cause`
+has the kind of failure. `timed_out_by` and `timeout_seconds` name the field of
+`timeouts` that ended the run, and its value. For each rank, `end` says how it
+ended (`exited`, `signaled`, `start`, `lost`), beside its exit code or signal;
+`stage` and `errno` say which step of its start failed, and `oom` whether the
+kernel killed it because memory ran out. `schemas/results-v1.schema.json`
+describes all of it, and `schemas/events-v1.schema.json` the lines of
+`events.jsonl`.
 """
 WAIT = "exec sleep 100"
 # What differs between runs and machines, and what stands for it.
@@ -115,17 +117,21 @@ class Failures(harness.Case):
 
     def test_01_ends(self):
         self.check(
-            self.section("A rank exits", "With any code but 0.",
+            self.section("A rank exits",
+                         "It exits with a code other than 0.",
                          shell("echo loss is NaN at step 120 >&2; exit 3")),
-            self.section("A rank dies by a signal", "That it sent itself, as a "
-                         "segmentation fault does.",
+            self.section("A rank dies by a signal",
+                         "In this example the rank sent the signal to "
+                         "itself, as a segmentation fault does.",
                          shell("ulimit -c 0; kill -SEGV $$")),
-            self.section("A rank is killed", "By nobody knows whom: the kernel "
-                         "tells no sender.", shell("kill -KILL $$")))
+            self.section("A rank is killed",
+                         "The kernel does not report who sent the signal.",
+                         shell("kill -KILL $$")))
 
     def test_02_core(self):
         section = self.section(
-            "A rank leaves a core", "Where limits and machine allow it.",
+            "A rank leaves a core",
+            "It can do so only if the limits and the machine allow it.",
             shell("ulimit -c unlimited; kill -ABRT $$"))
         if "core dumped" not in section:
             self.skipTest("SKIPPED: no core dumps here")
@@ -133,15 +139,17 @@ class Failures(harness.Case):
 
     def test_03_rehearsed(self):
         self.check(self.section(
-            "A failure is rehearsed", "By `--inject oom:1` here.",
+            "A failure is rehearsed",
+            "This example uses `--inject oom:1`.",
             f"entrypoint: {{shell: {WAIT}}}\n", words=["--inject", "oom:1"]))
 
     def test_03_memory(self):
         group = harness.limited_group(self)
         eater = "python3 -c 'print(len(bytearray(256 << 20)))'"
         section = self.section(
-            "A rank gets no memory", "By the account of its control group, or "
-            "the kernel's log.", shell("exec " + eater),
+            "A rank gets no memory",
+            "jobrun learns this from the counters of the control group, or "
+            "from the kernel's log.", shell("exec " + eater),
             before=["sh", "-c", f"echo $$ > '{group}/cgroup.procs'; exec "
                     '"$@"', "sh"])
         if "OOM-killed" not in section:
@@ -152,20 +160,25 @@ class Failures(harness.Case):
         self.write("notes.txt", "x")
         self.write("train", "x")
         self.check(
-            self.section("A program is not there", "Nothing else is started.",
+            self.section("A program is not there",
+                         "No other rank is started.",
                          "entrypoint: [./trian, --epochs, 5]\n"),
-            self.section("A program may not be executed", "For want of a bit.",
+            self.section("A program may not be executed",
+                         "The file is not marked as executable.",
                          "entrypoint: [./notes.txt]\n"),
-            self.section("A setup fails", "It runs once, before all ranks.",
+            self.section("A setup fails",
+                         "The setup runs once, before all ranks.",
                          f"setup: module load cuda/12.4\n{shell(WAIT)}"))
 
     def test_05_time(self):
         self.check(
-            self.section("A run hangs", "Nobody says anything. Rank 1 differs "
-                         "from the others: it computes, and they wait.",
+            self.section("A run hangs",
+                         "No rank writes anything. Rank 1 differs from the "
+                         "others: it computes, and they wait.",
                          shell("while :; do :; done") +
                          "timeouts: {silence: 3s}\n", ranks=3),
-            self.section("A run takes too long", "Though it goes on.",
+            self.section("A run takes too long",
+                         "The ranks are still working, but the time is up.",
                          f"entrypoint: {{shell: {WAIT}}}\n"
                          "timeouts: {run: 3s}\n"))
 
@@ -178,15 +191,21 @@ class Failures(harness.Case):
         self.check(
             self.section("A result is missing", "All ranks exited with 0.",
                          shell("exit 0", deliver) + "results: {}\n"),
-            self.section("A result is not what it may be", "One field is "
-                         "beyond its bounds.", entry + "results:\n  fields: "
+            self.section("A result is not what it may be",
+                         "One field is out of bounds.",
+                         entry + "results:\n  fields: "
                          "{loss: {type: number, max: 0.1}}\n"),
-            self.section("Results are not equal", "Though they have to be.",
+            self.section("Results are not equal",
+                         "The spec requires this field to be the same on "
+                         "all ranks.",
                          entry + "results: {equal: [loss]}\n"),
             self.section("A function does not return",
-                         "What it left behind is no result then.",
+                         "A result that it left behind before it ended does "
+                         "not count.",
                          "entrypoint: {python: {function: 'leaves:main'}}\n"),
-            self.section("An artifact is stale", "It is from before the start.",
+            self.section("An artifact is stale",
+                         "The file was already there before the start, and "
+                         "the rank did not write it again.",
                          shell("echo new > model-1.pt", deliver) +
                          "results: {artifacts: ['model-%{rank}.pt']}\n"))
 
@@ -208,34 +227,39 @@ def main():
         read("/data/shard-1")
     time.sleep(100)
 """)
-        raises = self.section("A function raises", "With the exception that "
-                              "was behind it.", function(), brief=True)
+        raises = self.section("A function raises",
+                              "The report also shows the exception that "
+                              "caused it.", function(), brief=True)
         self.write("mod.py", "import tensorflaw\n")
-        imports = self.section("An import fails in the helper", "From which "
-                               "ranks would have been forked.",
+        imports = self.section("An import fails in the helper",
+                               "The ranks would have been forked from this "
+                               "helper.",
                                function("fork"), brief=True)
         self.write("mod.py", "import os\nos.kill(os.getpid(), 9)\n")
         self.check(raises, imports, self.section(
-            "The helper is lost", "Before it was ready.", function("fork")))
+            "The helper is lost",
+            "The helper was killed before it was ready.", function("fork")))
 
     def test_08_stop(self):
         def interrupt(process):
             self.wait_for("ready.0", "ready.1")
             process.send_signal(signal.SIGINT)
         self.check(
-            self.section("It is interrupted", "By Ctrl-C.",
+            self.section("It is interrupted", "Somebody pressed Ctrl-C.",
                          "entrypoint:\n  shell: |\n    touch ready.$RANK\n"
                          f"    {WAIT}\n", act=interrupt),
-            self.section("jobrun itself is killed", "jobrun is two processes "
-                         "that guard each other: the guard, which is the one "
-                         "that was called, and its child, the runner. When one "
-                         "is killed, the other ends all that is left and "
-                         "completes the record. Here it is the runner. When "
-                         "it is the guard, nothing is printed, for who called "
-                         "it sees its end: `jobrun show` and `jobrun wait` "
-                         "tell that \"jobrun's guard (pid 4711) was killed by "
-                         "SIGKILL\", and results.json has it under "
-                         "`root_cause` and `jobrun_killed`.",
+            self.section("jobrun itself is killed",
+                         "jobrun consists of two processes that watch each "
+                         "other: the guard, which is the process that you "
+                         "started, and its child, the runner. If one of "
+                         "them is killed, the other kills the processes "
+                         "that are left and completes the record. In this "
+                         "example the runner is killed. If the guard is "
+                         "killed, nothing is printed, because its caller "
+                         "already sees its end; `jobrun show` and `jobrun "
+                         "wait` then print that \"jobrun's guard (pid 4711) "
+                         "was killed by SIGKILL\", and results.json has it "
+                         "under `root_cause` and `jobrun_killed`.",
                          shell("until grep -q '\"rank\":1' "
                                "\"$JOBRUN_RUN_DIR/events.jsonl\"; do sleep 0.1; "
                                "done; kill -KILL $PPID")))
@@ -243,18 +267,20 @@ def main():
     def test_09_logs(self):
         limit = ["sh", "-c", 'ulimit -f 20; exec "$@"', "sh"]
         self.check(self.section(
-            "A log cannot be written", "The disk is full, or as here a limit "
-            "is met. The job goes on; what is lost is told at the end. "
-            "run.json and results.json are written into space that was "
-            "reserved before the first rank started; results that need more "
-            "than that stand in the ranks' own files, and the report says so.",
+            "A log cannot be written",
+            "The disk is full, or, as in this example, a file size limit is "
+            "reached. The job continues, and the report says at the end "
+            "what is missing. jobrun reserves space for run.json and "
+            "results.json before the first rank starts. Results that need "
+            "more space stay in the ranks' own files, and the report says "
+            "so.",
             shell("yes | head -c 100000; exit 0", "exit 0") + "tee: all\n",
             before=limit))
 
     def test_10_restarts(self):
         self.check(self.section(
-            "Starting again does not help", "The last attempt decides, and the "
-            "others are told.",
+            "Starting again does not help",
+            "The last attempt decides; the report lists the others.",
             shell("echo CUDA error: out of memory >&2; exit 1") +
             "restart: {max: 2, on: [exit], backoff: 10ms}\n"))
 
