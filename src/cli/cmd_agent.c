@@ -1,7 +1,7 @@
 /* jobrun agent: one node's end of a job on several, started by jobrun itself.
  */
 #include "cli/cli.h"
-#include "session/multinode_session.h"
+#include "session/node_session.h"
 
 #include "base/banned.h"
 

@@ -3,6 +3,7 @@
 #include "cli/diff_tree.h"
 #include "cli/stage.h"
 #include "record/run_record.h"
+#include "session/findings_text.h"
 #include "session/session.h"
 
 #include "base/banned.h"

@@ -3,7 +3,10 @@
 #include "base/text_table.h"
 #include "cli/stage.h"
 #include "host/health.h"
+#include "session/findings_text.h"
 #include "session/session.h"
+#include "session/stages.h"
+#include "session/support.h"
 
 #include "base/banned.h"
 

@@ -7,7 +7,7 @@
 #include "base/io.h"
 #include "cli/stage.h"
 #include "session/render_session.h"
-#include "spawn/start.h"
+#include "spawn/program.h"
 
 #include "base/banned.h"
 

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/cli.h"
-#include "session/session.h"
+#include "session/attempts.h"
 
 #include "base/banned.h"
 

@@ -5,6 +5,8 @@
 
 #include "cli/detach.h"
 #include "cli/hold_signals.h"
+#include "session/attempts.h"
+#include "session/findings_text.h"
 #include "session/multinode_session.h"
 #include "session/session.h"
 

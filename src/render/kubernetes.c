@@ -6,6 +6,8 @@
  * One pod is started again when it was evicted, or when jobrun could not
  * launch; what jobrun says of the job itself is final. Of several, none can go
  * on without the others, so any end but a good one ends the job.
+ *
+ * render.h declares it.
  */
 #include <ctype.h>
 #include <string.h>

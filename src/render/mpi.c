@@ -3,6 +3,8 @@
  * application of its own: its folder, its variables, its words. The variables
  * are set by env(1), which all launchers understand alike; what the launcher
  * itself tells its processes is left to it. Results are judged by nobody.
+ *
+ * render.h declares it.
  */
 #include <fnmatch.h>
 #include <string.h>

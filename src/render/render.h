@@ -1,6 +1,7 @@
 /*
  * What starts jobrun, or the ranks themselves, on machines that are not this
- * one. An engine is a row of JR_ENGINES and a file of the same name:
+ * one. An engine is a row of JR_ENGINES and a file of the same name (slurm.c,
+ * kubernetes.c, mpi.c), which has its prototype here:
  *
  *   slurm       a batch script for sbatch, which runs jobrun
  *   kubernetes  objects for `kubectl apply`: an Indexed Job, whose pods run
@@ -18,6 +19,7 @@
 #include "base/buf.h"
 #include "doc/doc.h"
 
+/* The engines: name, word, what each is handed. */
 #define JR_ENGINES(X)                                                          \
     X(SLURM, "slurm", "a batch script for sbatch")                             \
     X(KUBERNETES, "kubernetes", "an Indexed Job with its service and spec")    \
@@ -51,10 +53,13 @@ enum jr_engine_kind jr_engine_find(const char *word);
 int jr_engine_render(struct jr_buf *out, enum jr_engine_kind kind,
                      const struct jr_engine_job *job, struct jr_error *err);
 
+/* The engines, each in the file of its name. */
 int jr_slurm_render(struct jr_buf *out, const struct jr_engine_job *job,
                     struct jr_error *err);
+/* The same for Kubernetes. */
 int jr_kubernetes_render(struct jr_buf *out, const struct jr_engine_job *job,
                          struct jr_error *err);
+/* The same for mpiexec. */
 int jr_mpi_render(struct jr_buf *out, const struct jr_engine_job *job,
                   struct jr_error *err);
 

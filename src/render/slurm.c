@@ -1,7 +1,7 @@
 /*
  * A batch script. jobrun takes the place of the script's shell, so that the
  * signal before the limit reaches it; on several nodes it starts an agent on
- * each by itself.
+ * each by itself. render.h declares it.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "session/session.h"
+#include "session/begin.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,11 @@
 #include "doc/doc.h"
 #include "record/lost_runs.h"
 #include "session/decimal.h"
+#include "session/findings_text.h"
 #include "session/multinode_session.h"
+#include "session/session.h"
+#include "session/stages.h"
+#include "session/write_judgement.h"
 
 #include "base/banned.h"
 

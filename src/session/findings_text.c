@@ -1,3 +1,5 @@
+#include "session/findings_text.h"
+
 #include <stdlib.h>
 #include <string.h>
 

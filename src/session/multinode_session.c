@@ -7,6 +7,7 @@
 #include "base/strv.h"
 #include "cluster/controller.h"
 #include "resolve/node_resources.h"
+#include "session/stages.h"
 
 #include "base/banned.h"
 

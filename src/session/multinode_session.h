@@ -36,8 +36,4 @@ int jr_session_run_nodes(struct jr_session *session,
  * no next attempt, with why. */
 int jr_session_renew_nodes(struct jr_session *session, struct jr_error *err);
 
-/* Be the agent of this node, which srun has started, to the end of standard
- * input. Returns the exit status, and tells in `err`. */
-int jr_session_serve(char *const *envp, struct jr_error *err);
-
 #endif

@@ -1,5 +1,7 @@
 /* The agent's side of a session: the resolved spec of the head, held against
  * this node and run here. */
+#include "session/node_session.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,9 @@
 #include "resolve/custom_device.h"
 #include "resolve/node_resources.h"
 #include "resolve/port_lease.h"
+#include "session/attempts.h"
 #include "session/multinode_session.h"
+#include "session/stages.h"
 
 #include "base/banned.h"
 

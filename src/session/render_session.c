@@ -5,6 +5,7 @@
 #include "doc/doc.h"
 #include "resolve/field_part.h"
 #include "session/session.h"
+#include "session/stages.h"
 
 #include "base/banned.h"
 

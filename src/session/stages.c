@@ -1,4 +1,4 @@
-#include "session/session.h"
+#include "session/stages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,9 @@
 #include "doc/doc.h"
 #include "resolve/custom_device.h"
 #include "session/decimal.h"
+#include "session/findings_text.h"
+#include "session/session.h"
+#include "session/support.h"
 
 #include "base/banned.h"
 

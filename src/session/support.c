@@ -1,9 +1,9 @@
+#include "session/support.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "session/session.h"
 
 #include "base/banned.h"
 

@@ -7,6 +7,8 @@
  * before either takes its place. So the machine may crash at any time, and what
  * cannot be written is known while the judgement can still say so.
  */
+#include "session/write_judgement.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -16,7 +18,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/draft_file.h"
+#include "session/begin.h"
+#include "session/findings_text.h"
 #include "session/session.h"
+#include "session/stages.h"
 
 #include "base/banned.h"
 

@@ -8,8 +8,33 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 
-#include "spawn/rlimits.h"
+#include <jobrun/error.h>
+#include <jobrun/types.h>
+
 #include "spawn/run_options.h"
+
+/* The resource limits that ranks get (setrlimit(2)). */
+#define JR_LIMITS_MOST 7
+
+struct jr_limit {
+    int resource; /* RLIMIT_* */
+    struct rlimit limit;
+};
+
+struct jr_limit_list {
+    unsigned count;
+    struct jr_limit items[JR_LIMITS_MOST];
+};
+
+/* Those that the policy states: the soft limit is what it says, the hard one
+ * what it is, or as much where it is less. Returns 0, or -1 with `err` where
+ * that is more than this user may have. */
+int jr_limits_make(struct jr_limit_list *ret, const struct jr_limits *wanted,
+                   struct jr_error *err);
+
+/* Undo a raised soft limit, unless the list has that resource already. */
+void jr_limits_restore(struct jr_limit_list *list, int resource,
+                       const struct rlimit *found);
 
 struct jr_budget {
     struct rlimit nofile;        /* as it was found: what the ranks get back */
@@ -19,7 +44,8 @@ struct jr_budget {
     struct jr_limit_list limits; /* what the ranks get */
 };
 
-/* Returns 0, or -1 with `err` when the plan does not fit. */
+/* Count what the plan costs and take its limits. Returns 0, or -1 with `err`
+ * when the plan does not fit. */
 int jr_budget_check(struct jr_budget *ret, const struct jr_plan *plan,
                     const struct jr_run_options *options, struct jr_error *err);
 

@@ -39,10 +39,11 @@ void jr_group_make(struct jr_group *ret, const char *id);
  * clone3(2) with CLONE_INTO_CGROUP does not. */
 pid_t jr_group_fork(const struct jr_group *group);
 
-/* Move the calling process into the group; or back into the one above it, as
- * it has to before it kills. An empty group is none: nothing happens. Returns
- * 0, or -1 with errno. */
+/* Move the calling process into the group. An empty group is none: nothing
+ * happens. Returns 0, or -1 with errno. */
 int jr_group_enter(const struct jr_group *group);
+
+/* The same, back into the group above it, as it has to be before it kills. */
 int jr_group_leave(const struct jr_group *group);
 
 /* SIGKILL to every process in it and below it, however they fork meanwhile

@@ -13,7 +13,7 @@
 
 #include <jobrun/run.h>
 
-#include "spawn/rlimits.h"
+#include "spawn/budget.h"
 
 /* Where the runner keeps the descriptors that a child needs: below
  * JR_SLOT_END, for the child's first act is to drop everything from there on

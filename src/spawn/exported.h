@@ -29,6 +29,7 @@ int jr_exported_read(struct jr_exported *ret, int fd,
 char **jr_exported_join(struct jr_exported *exported, char **env, uint32_t own,
                         char *const *drop);
 
+/* Free what was read. */
 void jr_exported_release(struct jr_exported *exported);
 
 #endif

@@ -1,7 +1,8 @@
-#include "spawn/start.h"
+#include "spawn/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -2,13 +2,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/rank_set.h"
+#include "base/strv.h"
 #include "spawn/control.h"
+#include "spawn/program.h"
 #include "store/run_folder.h"
 
 #include "base/banned.h"
@@ -154,4 +160,243 @@ int jr_starter_open(struct jr_starter *starter, const struct jr_plan *plan,
     starter->umask = umask(0);
     learn_ignored(starter, options);
     return 0;
+}
+
+/* Make a folder at `at`, or take the one that the head made, and open it: a
+ * descriptor that no rank gets, or -1 with errno. */
+static int make_attempt(const struct jr_starter *starter, const char *name)
+{
+    const struct jr_run_options *options = starter->options;
+    struct stat st;
+    if (mkdirat(JR_SLOT_DIR, name, options->dir->dir_mode) != 0 &&
+        (errno != EEXIST || options->link == NULL))
+        return -1;
+    JR_CLOSE int fd = openat(JR_SLOT_DIR, name,
+                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return -1;
+    errno = EEXIST;
+    if (st.st_uid != geteuid())
+        return -1;
+    return fcntl(fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
+}
+
+/* The attempt's folder, which the rank's folder `path` is to lie in. */
+static int open_attempt(struct jr_starter *starter, const char *path)
+{
+    char name[NAME_MAX + 1];
+    size_t len = strcspn(path, "/");
+    errno = ENAMETOOLONG;
+    if (len >= sizeof name)
+        return -1;
+    (void)stpcpy(mempcpy(name, path, len), "");
+    starter->attempt_fd = make_attempt(starter, name);
+    return starter->attempt_fd < 0 ? -1 : 0;
+}
+
+int jr_start_folder(struct jr_starter *starter, const char *path)
+{
+    if (path == NULL ||
+        (starter->made != NULL && strcmp(path, starter->made) == 0))
+        return 0;
+    if (starter->attempt_fd < 0 && open_attempt(starter, path) != 0)
+        return -1;
+    if (mkdirat(starter->attempt_fd, strchr(path, '/') + 1,
+                starter->options->dir->dir_mode) != 0)
+        return -1;
+    if (starter->made == NULL)
+        starter->made = path;
+    return 0;
+}
+
+/* A pipe whose write end stands in the stream's slot; the log file beside it
+ * is opened here, since it is the runner that writes it. */
+static int open_pipe(const struct jr_starter *starter,
+                     const struct jr_child_stream *file, int stream,
+                     struct jr_started *ret)
+{
+    if (file->path != NULL) {
+        ret->files[stream] = jr_start_log(starter, file);
+        if (ret->files[stream] < 0)
+            return -1;
+    }
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    ret->pipes[stream] = ends[0];
+    if (starter->pipe_size > 0)
+        (void)fcntl(ends[0], F_SETPIPE_SZ, starter->pipe_size);
+    int slot = dup3(ends[1], JR_SLOT_PIPE_OUT + stream, O_CLOEXEC);
+    (void)close(ends[1]);
+    return slot < 0 ? -1 : 0;
+}
+
+/* The file of a stream; a NULL path where it has none. */
+static struct jr_child_stream stream_file(const struct jr_plan_rank *rank,
+                                          int stream)
+{
+    enum jr_sink sink = stream == 0 ? rank->out : rank->err;
+    struct jr_child_stream file = {0};
+    if ((sink & JR_SINK_FILE) != 0)
+        file.path = stream == 0 ? rank->out_path : rank->err_path;
+    file.shared = jr_start_shares_file(rank);
+    return file;
+}
+
+int jr_start_streams(struct jr_starter *starter,
+                     const struct jr_plan_rank *rank, struct jr_child *child,
+                     struct jr_started *ret)
+{
+    for (int stream = 0; stream < 2; stream++) {
+        struct jr_child_stream *to = &child->streams[stream];
+        struct jr_child_stream file = stream_file(rank, stream);
+        switch (jr_start_route(rank, stream, starter->options)) {
+        case JR_ROUTE_INHERIT:
+            to->slot = JR_SLOT_OUT + stream;
+            break;
+        case JR_ROUTE_FILE:
+            *to = file;
+            break;
+        case JR_ROUTE_PIPE:
+            to->slot = JR_SLOT_PIPE_OUT + stream;
+            if (open_pipe(starter, &file, stream, ret) == 0)
+                break;
+            ret->stage = stream == 0 ? JR_STAGE_STDOUT : JR_STAGE_STDERR;
+            return -1;
+        case JR_ROUTE_TERMINAL:
+            to->slot = JR_SLOT_IN;
+            break;
+        case JR_ROUTE_NULL:
+            to->slot = JR_SLOT_NULL;
+            break;
+        }
+    }
+    return 0;
+}
+
+/* The set that a rank is bound to, as text in the plan. */
+static int read_rank_cpus(struct jr_starter *starter, const char *text,
+                          struct jr_child *child)
+{
+    child->cpus = starter->cpus;
+    child->cpus_size = sizeof starter->cpus;
+    errno = EINVAL;
+    return jr_set_cpus(starter->cpus, child->cpus_size, text) ? 0 : -1;
+}
+
+/* The rank's end stands in its slot. */
+static int open_control(struct jr_child *child, struct jr_started *ret)
+{
+    int ends[2];
+    if (jr_control_open(ends) != 0)
+        return -1;
+    ret->control = ends[0];
+    int slot = dup3(ends[1], JR_SLOT_EXTRA, O_CLOEXEC);
+    (void)close(ends[1]);
+    child->extra = true;
+    return slot < 0 ? -1 : 0;
+}
+
+void jr_start_beside(const struct jr_starter *starter,
+                     const struct jr_plan_rank *rank, const char *name,
+                     char *ret, size_t size)
+{
+    const char *dir = rank->dir == NULL ? "" : rank->dir;
+    const char *slash = strrchr(dir, '/');
+    int len = slash == NULL ? 0 : (int)(slash + 1 - dir);
+    if (starter->options->link != NULL)
+        (void)snprintf(ret, size, JR_NODE_DIR "/%.*s%s", rank->node_rank, len,
+                       dir, name);
+    else
+        (void)snprintf(ret, size, "%.*s%s", len, dir, name);
+}
+
+int jr_start_log(const struct jr_starter *starter,
+                 const struct jr_child_stream *to)
+{
+    return jr_child_open(to, O_CLOEXEC, starter->options->dir->file_mode);
+}
+
+void jr_start_child(struct jr_starter *starter, struct jr_child *ret)
+{
+    *ret = (struct jr_child){
+        .runner = starter->runner,
+        .program = starter->program.path,
+        .file_mode = starter->options->dir->file_mode,
+        .umask = starter->umask,
+        .reset = starter->reset,
+        .reset_count = starter->reset_count,
+        .limits = starter->limits,
+    };
+}
+
+int jr_start_prepare(struct jr_starter *starter,
+                     const struct jr_plan_rank *rank, struct jr_child *child,
+                     struct jr_started *ret)
+{
+    *ret = JR_STARTED_NONE;
+    jr_start_child(starter, child);
+    child->argv = rank->argv;
+    child->env = jr_exported_join(&starter->exported, rank->env, rank->env_own,
+                                  rank->drop);
+    child->workdir = rank->workdir;
+    child->input = rank->input;
+    if (rank->cpus != NULL && read_rank_cpus(starter, rank->cpus, child) != 0)
+        ret->stage = JR_STAGE_CPUS;
+    else if (child->env == NULL ||
+             (starter->controls && open_control(child, ret) != 0))
+        ret->stage = JR_STAGE_CLONE;
+    else if (jr_start_folder(starter, rank->dir) != 0)
+        ret->stage = JR_STAGE_FOLDER;
+    else
+        return jr_start_streams(starter, rank, child, ret);
+    return -1;
+}
+
+void jr_start_settle(struct jr_started *started)
+{
+    started->error = started->stage == JR_STAGE_NONE ? 0 : errno;
+    for (int stream = 0; stream < 2; stream++)
+        if (started->pipes[stream] >= 0)
+            (void)dup3(JR_SLOT_NULL, JR_SLOT_PIPE_OUT + stream, O_CLOEXEC);
+    if (started->control >= 0)
+        (void)dup3(JR_SLOT_NULL, JR_SLOT_EXTRA, O_CLOEXEC);
+}
+
+int jr_start_program(struct jr_starter *starter, struct jr_child *child,
+                     struct jr_started *ret)
+{
+    bool searched = strchr(child->argv[0], '/') == NULL;
+    const char *path = searched ? jr_env_get(child->env, "PATH") : NULL;
+    ret->stage = JR_STAGE_EXEC;
+    errno = jr_program_find(&starter->program, child->argv[0], path,
+                            child->workdir);
+    if (errno != 0)
+        return -1;
+    int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | CLONE_FILES | SIGCHLD;
+    ret->pid = clone(jr_child_main, starter->stack, flags, child, &ret->pidfd);
+    if (ret->pid < 0) {
+        ret->stage = JR_STAGE_CLONE;
+        return -1;
+    }
+    ret->stage = child->stage;
+    if (ret->stage == JR_STAGE_NONE)
+        return 0;
+    (void)waitpid(ret->pid, NULL, 0);
+    (void)close(ret->pidfd);
+    ret->pidfd = -1;
+    ret->pid = 0;
+    errno = child->error;
+    if (ret->stage == JR_STAGE_EXEC)
+        errno = jr_program_blame(child->program, child->workdir, errno);
+    return -1;
+}
+
+void jr_start_spawn(struct jr_starter *starter, const struct jr_plan_rank *rank,
+                    struct jr_started *ret)
+{
+    struct jr_child child;
+    if (jr_start_prepare(starter, rank, &child, ret) == 0)
+        (void)jr_start_program(starter, &child, ret);
+    jr_start_settle(ret);
 }

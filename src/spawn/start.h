@@ -14,6 +14,7 @@
 #include "spawn/budget.h"
 #include "spawn/child.h"
 #include "spawn/exported.h"
+#include "spawn/program.h"
 #include "spawn/run_options.h"
 
 /* Where a stream of a rank goes. A console that is closed, or does not show the
@@ -43,27 +44,10 @@ bool jr_start_is_shown(const struct jr_plan_rank *rank, int stream,
 struct jr_start_cost {
     uint64_t pipes, files;
 };
+
+/* Count that over the ranks that the plan starts here. */
 struct jr_start_cost jr_start_cost(const struct jr_plan *plan,
                                    const struct jr_run_options *options);
-
-/* The last program that was looked up; see jr_program_find. */
-struct jr_program {
-    const char *name, *search, *workdir;
-    int error;
-    char path[PATH_MAX];
-};
-
-/* Find what execve is to be given for argv[0] `name`: as it is where it has a
- * slash; else the first executable regular file in the folders of `search` (a
- * PATH; NULL: the system's default), relative ones below `workdir`. Looks once
- * for equal arguments in a row; they are borrowed. Returns 0 or an errno:
- * ENOENT, EISDIR or EACCES for what was there and would not do. */
-int jr_program_find(struct jr_program *program, const char *name,
-                    const char *search, const char *workdir);
-
-/* The errno of an execve, told more exactly: EISDIR where it says EACCES of a
- * folder, ELIBACC where ENOENT or EACCES are of the interpreter. */
-int jr_program_blame(const char *path, const char *workdir, int error);
 
 #define JR_CPUS JR_CHILD_CPUS
 
@@ -104,7 +88,7 @@ struct jr_started {
     ((struct jr_started){                                                      \
         .pidfd = -1, .control = -1, .pipes = {-1, -1}, .files = {-1, -1}})
 
-/* What the methods share. Fill what is the same for every child. */
+/* What the methods share: fill what is the same for every child. */
 void jr_start_child(struct jr_starter *starter, struct jr_child *ret);
 
 /* Make a rank's streams, whose ends stand in their slots, and

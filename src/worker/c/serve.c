@@ -3,7 +3,7 @@
  * a fork of it. The other side, and what the two say to each other, is in
  * src/spawn/start_helper.h; python/jobrun/_serve.py does the same for Python.
  */
-#include "worker/c/worker.h"
+#include "worker/c/serve.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +23,9 @@
 #include "base/io.h"
 #include "base/num.h"
 #include "base/rank_set.h"
+#include "worker/c/entry_call.h"
 #include "worker/c/threads.h"
+#include "worker/c/worker.h"
 
 #include "base/banned.h"
 

@@ -7,7 +7,9 @@
  *
  * It does for a shared library what python/jobrun/_worker.py does for a Python
  * function, with the same files, the same exit code for what could not be
- * started, and the same control socket.
+ * started, and the same control socket. main.c reads the command line and the
+ * rank's place, entry_call.c loads and calls, serve.c is the helper, threads.c
+ * its pools of threads; this header is main.c's and what they share.
  */
 #ifndef JR_WORKER_H
 #define JR_WORKER_H
@@ -38,30 +40,5 @@ struct jr_worker {
 /* Read a rank's place from the environment of the contract. -1 with `err` where
  * a variable is not there. */
 int jr_worker_rank(struct jr_rank *ret, struct jr_error *err);
-
-/* Load, call, deliver, and wait for the runner's word: the exit code. */
-int jr_worker_run(const struct jr_worker *step);
-
-/* Tell that the rank could not be started, on standard error and in its
- * error.json; returns JR_STEP_UNSTARTED. */
-int jr_worker_refuse(const struct jr_error *err);
-
-/* The words of a command line. */
-struct jr_worker_words {
-    int argc;
-    char **argv;
-};
-
-/* Be the helper; returns in each rank, with the rank's words. */
-void jr_worker_serve(const char *path, bool refuse_threads,
-                     struct jr_worker_words *ret);
-
-/* Append what may have been meant by a symbol that the library at `path` does
- * not have; nothing where nothing is like it. symbols.c */
-void jr_worker_suggest(const char *path, const char *symbol,
-                       struct jr_buf *ret);
-
-/* dlopen(3); NULL with `err`. */
-void *jr_worker_load(const char *path, struct jr_error *err);
 
 #endif

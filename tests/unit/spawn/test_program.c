@@ -1,3 +1,4 @@
+#include "spawn/program.h"
 #include "spawn/start.h"
 #include "store/outcome.h"
 #include "unit.h"

@@ -1,0 +1,37 @@
+/* Taking a session from a text to a plan. */
+#ifndef JR_STAGES_H
+#define JR_STAGES_H
+
+#include "session/session.h"
+
+/* What a stage found ends up in the order of positions; a failure is told in
+ * `err`, by its first finding where it has one. Returns `status`. */
+enum jr_status jr_session_end_stage(struct jr_session *session, size_t first,
+                                    enum jr_status status,
+                                    struct jr_error *err);
+
+/* Go through the stages before the plan that have not been gone through. */
+enum jr_status jr_session_settle(struct jr_session *session,
+                                 struct jr_error *err);
+
+/* Find out whether this is a `part`, which within a step of Slurm's has its run
+ * id from there unless one was given; before the plan. */
+void jr_session_find_part(struct jr_session *session);
+
+/* The plan under `run_id`. */
+enum jr_status jr_session_plan_as(struct jr_session *session,
+                                  const char *run_id, struct jr_error *err);
+
+/* The next attempt: the plan for it, and artifacts as they stand. Where that
+ * cannot be, all stays as it was. */
+enum jr_status jr_session_plan_again(struct jr_session *session,
+                                     struct jr_error *err);
+
+/* Tell what stops nothing. */
+void jr_session_note(const struct jr_session *session, const char *line);
+
+/* Read the facts that only people want: those of this machine, once it was
+ * read. */
+void jr_session_more_facts(struct jr_session *session);
+
+#endif
