@@ -67,7 +67,7 @@ OWNERS = {
     "nettle/base64.h": "base/base64.c",
 }
 
-GENERATED = ("version.h", "scripts.h", "sheets.h")
+GENERATED = ("version.h", "diag_help.h", "scripts.h", "sheets.h")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
 NO_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"'

@@ -52,7 +52,8 @@ static int load_target(struct jr_host *ret, struct jr_arena *arena,
     int status = jr_profile_load_target(ret, arena, target->profile, target->at,
                                         &silent);
     if (status != 0)
-        (void)jr_diags_error(diags, 480, target->at, target->path,
+        (void)jr_diags_error(diags, JR_CODE_WRONG_MACHINE_PROFILE, target->at,
+                             target->path,
                              "'%s' is not a machine after substitution: '%s'",
                              target->path, target->written);
     jr_diags_release(&silent);

@@ -21,8 +21,6 @@
 #include "base/banned.h"
 
 /* The code of what cannot be read at all. */
-enum { UNREADABLE = 101 };
-
 /* All findings, and the texts that they quote. */
 struct checks {
     struct jr_arena arena;
@@ -136,7 +134,7 @@ static void refuse_path(struct checks *checks, const char *path,
         return;
     source->name = checks->files[checks->files_count - 1].name;
     struct jr_span span = {.source = source};
-    (void)jr_diags_error(&checks->diags, UNREADABLE, span, NULL,
+    (void)jr_diags_error(&checks->diags, JR_CODE_FILE_UNREADABLE, span, NULL,
                          "cannot check it: %s", why);
     (void)end_file(checks, JR_STATUS_INVALID);
 }

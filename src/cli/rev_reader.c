@@ -9,8 +9,6 @@
 #include "base/banned.h"
 
 /* The finding that a file cannot be read. */
-enum { UNREADABLE = 101 };
-
 /* The path from the top of what lies below it; NULL for anything else. */
 static const char *file_path_from_top(const struct jr_revision *revision,
                                       const char *path)
@@ -100,8 +98,8 @@ int jr_rev_load(struct jr_spec_file **ret, struct jr_revision *revision,
     past.file = file_at(&arena, revision, full);
     if (jr_revision_read(revision, path, JR_DOC_MAX_BYTES, &past.text, &err) !=
         0)
-        (void)jr_diags_error(diags, UNREADABLE, (struct jr_span){0}, NULL, "%s",
-                             err.text);
+        (void)jr_diags_error(diags, JR_CODE_FILE_UNREADABLE,
+                             (struct jr_span){0}, NULL, "%s", err.text);
     else if (!arena.failed)
         failed = load_past_spec(ret, &past, diags);
     jr_buf_release(&past.text);

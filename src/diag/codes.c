@@ -6,11 +6,19 @@
 #include <strings.h>
 
 #include "base/num.h"
-#include "diag/diag.h"
+#include "diag_help.h" /* from docs/diagnostics */
 
 #include "base/banned.h"
 
-#define ROW(number, title, text) {number, title, text},
+/* A row without a file has no such macro. */
+#define ROW(name, number, title) {number, title, JR_HELP_##number},
+
+/* A file without a row names no constant. */
+#define ROW_NUMBER(name, number, title) ROW_##number = (number),
+#define FILE_HAS_ROW(number)                                                   \
+    _Static_assert(ROW_##number > 0, "docs/diagnostics has a row for each");
+enum { JR_CODES(ROW_NUMBER) };
+JR_HELP_FILES(FILE_HAS_ROW)
 
 const struct jr_code *jr_code_table(size_t *ret_count)
 {

@@ -35,7 +35,7 @@ static struct jr_diag *add_slot(struct jr_diags *diags,
 /* What jr_diags_error and _warning share. */
 struct finding {
     enum jr_severity severity;
-    unsigned code;
+    enum jr_diag_code code;
     struct jr_span span;
     const char *path;
 };
@@ -54,13 +54,13 @@ __attribute__((format(printf, 3, 0))) static struct jr_diag *add_finding(
     slot->path = jr_arena_strdup(arena, finding->path);
     slot->message = jr_arena_vprintf(arena, format, args);
     if (slot->code == NULL || slot->message == NULL) {
-        slot->code = "JR0100";
+        slot->code = "JR0100"; /* JR_CODE_INTERNAL, without memory */
         slot->message = "out of memory";
     }
     return slot;
 }
 
-struct jr_diag *jr_diags_error(struct jr_diags *diags, unsigned code,
+struct jr_diag *jr_diags_error(struct jr_diags *diags, enum jr_diag_code code,
                                struct jr_span span, const char *path,
                                const char *format, ...)
 {
@@ -72,7 +72,7 @@ struct jr_diag *jr_diags_error(struct jr_diags *diags, unsigned code,
     return diag;
 }
 
-struct jr_diag *jr_diags_warning(struct jr_diags *diags, unsigned code,
+struct jr_diag *jr_diags_warning(struct jr_diags *diags, enum jr_diag_code code,
                                  struct jr_span span, const char *path,
                                  const char *format, ...)
 {
@@ -82,6 +82,13 @@ struct jr_diag *jr_diags_warning(struct jr_diags *diags, unsigned code,
     struct jr_diag *diag = add_finding(diags, &finding, format, args);
     va_end(args);
     return diag;
+}
+
+bool jr_diag_is(const struct jr_diag *diag, enum jr_diag_code code)
+{
+    const struct jr_code *row =
+        diag->code == NULL ? NULL : jr_code_find(diag->code);
+    return row != NULL && row->number == code;
 }
 
 void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag,

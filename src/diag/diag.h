@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "diag/codes.h"
 
 struct jr_diags {
     struct jr_arena arena;
@@ -24,16 +25,16 @@ struct jr_diags {
 void jr_diags_release(struct jr_diags *diags);
 
 /* Add a finding with a formatted message and return it, for help and related.
- * `code` is the number behind JR, of codes.h; strings are copied. What comes
+ * `code` is one of codes.h; strings are copied. What comes
  * after 1,000 findings is counted but not kept. Never NULL: a finding that is
  * not kept is the scratch one inside `diags`, and so it is without memory, when
  * the arena is marked failed too. Valid until the next addition. What had
  * memory for the slot only says that there was none. */
-struct jr_diag *jr_diags_error(struct jr_diags *diags, unsigned code,
+struct jr_diag *jr_diags_error(struct jr_diags *diags, enum jr_diag_code code,
                                struct jr_span span, const char *path,
                                const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-struct jr_diag *jr_diags_warning(struct jr_diags *diags, unsigned code,
+struct jr_diag *jr_diags_warning(struct jr_diags *diags, enum jr_diag_code code,
                                  struct jr_span span, const char *path,
                                  const char *format, ...)
     __attribute__((format(printf, 5, 6)));
@@ -49,6 +50,9 @@ void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag,
 /* The same for a fix that moves the finding's field, or leaves it out (""). */
 void jr_diag_fix_field(struct jr_diags *diags, struct jr_diag *diag,
                        const struct jr_fix *fix);
+
+/* Whether the finding has this code. */
+bool jr_diag_is(const struct jr_diag *diag, enum jr_diag_code code);
 
 /* By source, then position, then code; stable. The other sorts only those from
  * `first` on, which is how the findings of one file stay together. */
@@ -97,15 +101,5 @@ void jr_diags_report(struct jr_buf *out, const struct jr_diag_report *report,
 /* The same for a list alone. */
 void jr_diags_render(struct jr_buf *out, const struct jr_diags *diags,
                      enum jr_diag_format format, bool color);
-
-/* What `explain` prints about a code ("JR0203"): title, then a paragraph, a
- * blank line and an example; or NULL when there is no such code. */
-struct jr_code {
-    unsigned number;
-    const char *title;
-    const char *text;
-};
-const struct jr_code *jr_code_find(const char *code);
-const struct jr_code *jr_code_table(size_t *ret_count);
 
 #endif

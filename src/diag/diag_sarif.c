@@ -159,7 +159,7 @@ static json_t *sarif_related(const struct sarif *sarif,
     return list;
 }
 
-/* A rule as codes.h has it: the paragraph, then the example. */
+/* A rule as the table of codes has it: the paragraph, then the example. */
 static json_t *sarif_rule(const struct jr_code *code, const char *id)
 {
     JR_BUF_CLEANUP struct jr_buf paragraph = JR_BUF_INIT, help = JR_BUF_INIT;

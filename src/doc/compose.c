@@ -35,7 +35,7 @@ struct composer {
 
 static struct jr_node *compose_next(struct composer *c);
 
-static void stop_composing(struct composer *c, unsigned code,
+static void stop_composing(struct composer *c, enum jr_diag_code code,
                            struct jr_span span, const char *message)
 {
     c->stopped = true;
@@ -111,7 +111,8 @@ static bool count_nodes(struct composer *c, size_t more, struct jr_span span)
 {
     c->nodes += more;
     if (c->nodes > JR_DOC_MAX_NODES)
-        stop_composing(c, 109, span, "more than 100,000 nodes");
+        stop_composing(c, JR_CODE_DOCUMENT_TOO_LARGE, span,
+                       "more than 100,000 nodes");
     return !c->stopped;
 }
 
@@ -135,9 +136,11 @@ static struct jr_node *expand_alias(struct composer *c,
     if (!count_nodes(c, weight.nodes, span))
         return NULL;
     if (c->copied > JR_DOC_MAX_BYTES)
-        stop_composing(c, 110, span, "the aliases expand to more than 1 MiB");
+        stop_composing(c, JR_CODE_ALIASES_TOO_LARGE, span,
+                       "the aliases expand to more than 1 MiB");
     else if (c->depth + weight.height > JR_DOC_MAX_DEPTH)
-        stop_composing(c, 108, span, "nested more than 64 deep by this alias");
+        stop_composing(c, JR_CODE_NESTED_TOO_DEEPLY, span,
+                       "nested more than 64 deep by this alias");
     return c->stopped ? NULL : jr_node_copy(&c->doc->arena, node);
 }
 
@@ -155,17 +158,18 @@ static struct jr_node *compose_alias(struct composer *c,
     const char *name = (const char *)event->data.alias.anchor;
     struct jr_span span = whole_span(c, event);
     if (++c->aliases > JR_DOC_MAX_ALIASES) {
-        stop_composing(c, 110, span, "more than 1,000 alias expansions");
+        stop_composing(c, JR_CODE_ALIASES_TOO_LARGE, span,
+                       "more than 1,000 alias expansions");
         return NULL;
     }
     const struct jr_node *node = jr_anchors_find(&c->anchors, name);
     if (node != NULL && !is_node_open(c, node))
         return expand_alias(c, node, span);
     if (node == NULL)
-        jr_diags_error(c->diags, 111, span, NULL, "unknown alias '*%.*s'",
-                       MAX_SHOWN, name);
+        jr_diags_error(c->diags, JR_CODE_UNKNOWN_ALIAS, span, NULL,
+                       "unknown alias '*%.*s'", MAX_SHOWN, name);
     else
-        jr_diags_error(c->diags, 112, span, NULL,
+        jr_diags_error(c->diags, JR_CODE_RECURSIVE_ALIAS, span, NULL,
                        "alias '*%.*s' stands inside its own anchor", MAX_SHOWN,
                        name);
     /* A null in its place, so that the rest is read too. */
@@ -188,7 +192,7 @@ static struct jr_node *compose_scalar(struct composer *c,
     if (!count_nodes(c, 1, span))
         return NULL;
     if (memchr(text, '\0', len) != NULL) {
-        jr_diags_error(c->diags, 105, span, NULL,
+        jr_diags_error(c->diags, JR_CODE_CONTROL_CHARACTER, span, NULL,
                        "the control character U+0000 is not allowed");
         len = strlen(text);
     }
@@ -227,7 +231,8 @@ static bool enter_collection(struct composer *c, struct jr_node *node,
     node->flow = opening->flow || is_in_flow(c);
     node->shared = is_node_shared(c, opening->anchor);
     if (c->depth == JR_DOC_MAX_DEPTH)
-        stop_composing(c, 108, node->span, "nested more than 64 deep");
+        stop_composing(c, JR_CODE_NESTED_TOO_DEEPLY, node->span,
+                       "nested more than 64 deep");
     if (c->stopped || !count_nodes(c, 1, node->span))
         return false;
     jr_tag_apply(c->diags, node, (const char *)opening->tag,
@@ -352,16 +357,18 @@ static struct jr_node *compose_stream(struct composer *c)
     (void)take_yaml_event(c, &span);
     yaml_event_type_t type = take_yaml_event(c, &span);
     if (type == YAML_STREAM_END_EVENT)
-        stop_composing(c, 116, start, "the document is empty");
+        stop_composing(c, JR_CODE_EMPTY_DOCUMENT, start,
+                       "the document is empty");
     struct jr_node *root = compose_next(c);
     (void)take_yaml_event(c, &span);
     type = take_yaml_event(c, &span);
     if (root != NULL && is_root_empty(root) && !c->stopped)
-        stop_composing(c, 116, start, "the document is empty");
+        stop_composing(c, JR_CODE_EMPTY_DOCUMENT, start,
+                       "the document is empty");
     if (c->stopped)
         return NULL;
     if (type == YAML_DOCUMENT_START_EVENT)
-        jr_diags_error(c->diags, 107, span, NULL,
+        jr_diags_error(c->diags, JR_CODE_SEVERAL_DOCUMENTS, span, NULL,
                        "a second document begins here");
     return root;
 }
@@ -375,7 +382,8 @@ static void check_directives(struct composer *c)
     for (; count <= MAX_DIRECTIVES && (at = strstr(at, "%TAG")) != NULL; at++)
         count += at == text || strchr(breaks, at[-1]) != NULL;
     if (count > MAX_DIRECTIVES)
-        stop_composing(c, 117, (struct jr_span){c->doc->source, 1, 1, 1, 2},
+        stop_composing(c, JR_CODE_WRONG_DIRECTIVE,
+                       (struct jr_span){c->doc->source, 1, 1, 1, 2},
                        "more than 64 directives");
 }
 

@@ -32,7 +32,8 @@ struct family {
 static struct jr_node *merge_parents(struct family *family,
                                      struct member *member);
 
-static struct jr_diag *report_extends(struct family *family, unsigned code,
+static struct jr_diag *report_extends(struct family *family,
+                                      enum jr_diag_code code,
                                       const struct jr_node *at,
                                       const char *message)
 {
@@ -71,7 +72,7 @@ static void refuse_circle(struct family *family, const struct jr_node *path,
     jr_buf_str(&text, "'extends' goes in a circle: ");
     add_parent_chain(&text, again, member);
     jr_buf_str(&text, again->file.name);
-    (void)report_extends(family, 120, path, text.data);
+    (void)report_extends(family, JR_CODE_CIRCULAR_EXTENDS, path, text.data);
 }
 
 static void refuse_unread_parent(struct family *family,
@@ -83,11 +84,14 @@ static void refuse_unread_parent(struct family *family,
     const char *message = jr_arena_printf(
         arena, "cannot extend %s: %s", quoted_parent(family, path), err->text);
     if (err->sys == ENOMEM) {
-        (void)report_extends(family, 100, path, NULL);
+        (void)report_extends(family, JR_CODE_INTERNAL, path, NULL);
         return;
     }
     struct jr_diag *diag =
-        report_extends(family, reading->outside ? 119 : 118, path, message);
+        report_extends(family,
+                       reading->outside ? JR_CODE_PARENT_OUTSIDE_ROOT
+                                        : JR_CODE_PARENT_UNREADABLE,
+                       path, message);
     if (reading->outside)
         jr_diag_help(
             family->diags, diag,
@@ -133,7 +137,7 @@ static void compose_parent(struct family *family, struct member *member,
         doc.source->folder = member->file.folder;
     if (doc.root != NULL && doc.root->kind != JR_NODE_MAPPING)
         (void)report_extends(
-            family, 118, path,
+            family, JR_CODE_PARENT_UNREADABLE, path,
             "cannot extend a file that is not a mapping of fields");
     else
         member->root = doc.root;
@@ -156,7 +160,7 @@ static bool is_within_limits(struct family *family, const struct jr_node *path,
         passed = "files are extended more than 256 times in total";
     family->stopped = passed != NULL;
     if (passed != NULL)
-        (void)report_extends(family, 121, path, passed);
+        (void)report_extends(family, JR_CODE_TOO_MANY_PARENTS, path, passed);
     return passed == NULL;
 }
 
@@ -219,10 +223,10 @@ static bool check_paths(struct family *family, const struct jr_node *value)
             filled = filled != NULL ? filled : path;
     }
     if (bad != NULL)
-        (void)report_extends(family, 211, bad,
+        (void)report_extends(family, JR_CODE_WRONG_VALUE, bad,
                              "'extends' wants a path or a list of paths");
     if (filled != NULL)
-        (void)report_extends(family, 211, filled,
+        (void)report_extends(family, JR_CODE_WRONG_VALUE, filled,
                              "'extends' wants paths without ${...}: parents "
                              "are read before references are replaced");
     return bad == NULL && filled == NULL;

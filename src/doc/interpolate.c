@@ -17,7 +17,8 @@ static void fill_tree(struct jr_interpolator *filler, struct jr_node *node,
                       const struct jr_node_step *at);
 
 struct jr_diag *jr_interpolate_error(struct jr_interpolator *filler,
-                                     struct jr_filling *filling, unsigned code,
+                                     struct jr_filling *filling,
+                                     enum jr_diag_code code,
                                      const struct jr_interpolation *at,
                                      const char *format, ...)
 {
@@ -56,7 +57,7 @@ void jr_interpolate_add(struct jr_interpolator *filler,
     filling->unknown = true;
     if (!filler->stopped)
         (void)jr_interpolate_error(
-            filler, filling, 226, &all,
+            filler, filling, JR_CODE_REFERENCES_TOO_LARGE, &all,
             "all ${...} together insert more than 1 MiB");
     filler->stopped = true;
 }
@@ -77,7 +78,8 @@ void jr_interpolate_part(struct jr_interpolator *filler,
         } else {
             part.end = part.start + 2;
             jr_diag_help(filler->diags,
-                         jr_interpolate_error(filler, filling, 220, &part,
+                         jr_interpolate_error(filler, filling,
+                                              JR_CODE_WRONG_REFERENCE, &part,
                                               "'${' is not closed"),
                          "'$${' is a literal '${'");
         }

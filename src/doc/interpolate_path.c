@@ -26,8 +26,9 @@ struct reference {
 
 static void report_malformed(const struct reference *r, const char *help)
 {
-    struct jr_diag *diag = jr_interpolate_error(
-        r->filler, r->filling, 220, &r->at, "%s", "this is not a reference");
+    struct jr_diag *diag =
+        jr_interpolate_error(r->filler, r->filling, JR_CODE_WRONG_REFERENCE,
+                             &r->at, "%s", "this is not a reference");
     jr_diag_help(r->filler->diags, diag, "%s", help);
 }
 
@@ -47,8 +48,8 @@ static void refuse_unset(const struct reference *r, const char *name,
         return;
     }
     struct jr_diag *diag = jr_interpolate_error(
-        r->filler, r->filling, 225, &r->at, "the variable '%s' is not %s", name,
-        readable ? "set" : "read here");
+        r->filler, r->filling, JR_CODE_UNKNOWN_VARIABLE, &r->at,
+        "the variable '%s' is not %s", name, readable ? "set" : "read here");
     jr_diag_help(r->filler->diags, diag,
                  "%s it, or give a default: ${env:%s:-...}",
                  readable ? "export" : "pass --allow-env for", name);
@@ -86,7 +87,8 @@ static void add_env_value(const struct reference *r, const char *name,
     else if (jr_utf8_is_text(value))
         jr_interpolate_add(r->filler, r->filling, value, strlen(value));
     else
-        (void)jr_interpolate_error(r->filler, r->filling, 225, &r->at,
+        (void)jr_interpolate_error(r->filler, r->filling,
+                                   JR_CODE_UNKNOWN_VARIABLE, &r->at,
                                    "the variable '%s' is not UTF-8", name);
 }
 
@@ -153,8 +155,9 @@ static void refuse_unknown(const struct reference *r,
                            const struct jr_location *location)
 {
     struct jr_diags *diags = r->filler->diags;
-    struct jr_diag *diag = jr_interpolate_error(
-        r->filler, r->filling, 221, &r->at, "there is no '%s'", r->shown);
+    struct jr_diag *diag =
+        jr_interpolate_error(r->filler, r->filling, JR_CODE_UNKNOWN_REFERENCE,
+                             &r->at, "there is no '%s'", r->shown);
     const char *near = near_name(location);
     if (near != NULL)
         jr_diag_help(diags, diag, "did you mean ${%.*s%s%s}?",
@@ -190,7 +193,8 @@ static bool is_reference_circle(const struct reference *r,
         return false;
     struct jr_buf chain JR_BUF_CLEANUP = JR_BUF_INIT;
     add_filling_chain(&chain, r->filling, node);
-    (void)jr_interpolate_error(r->filler, r->filling, 223, &r->at,
+    (void)jr_interpolate_error(r->filler, r->filling,
+                               JR_CODE_CIRCULAR_REFERENCE, &r->at,
                                "${...} goes in a circle: %s%s -> %s", r->shown,
                                chain.data == NULL ? "" : chain.data, r->shown);
     return true;
@@ -201,7 +205,7 @@ static void refuse_missing_value(const struct reference *r,
 {
     struct jr_diags *diags = r->filler->diags;
     struct jr_diag *diag = jr_interpolate_error(
-        r->filler, r->filling, 222, &r->at,
+        r->filler, r->filling, JR_CODE_REFERENCE_NOT_KNOWN_YET, &r->at,
         "'%s' is not known when the spec is read", r->shown);
     if (location->node != NULL)
         jr_diag_relate(diags, diag, location->node->span, "it is MISSING");
@@ -249,7 +253,8 @@ static void read_scalar_reference(const struct reference *r,
                                  .depth = r->filling->depth + 1};
     if (location->node->kind != JR_NODE_SCALAR) {
         bool list = location->node->kind == JR_NODE_SEQUENCE;
-        (void)jr_interpolate_error(r->filler, r->filling, 224, &r->at,
+        (void)jr_interpolate_error(r->filler, r->filling,
+                                   JR_CODE_REFERENCE_NOT_SCALAR, &r->at,
                                    "'%s' is a %s: only scalars can be inserted",
                                    r->shown, list ? "list" : "mapping");
         return;
@@ -287,7 +292,8 @@ static void read_path_reference(const struct reference *r)
         break;
     case JR_LOCATED_OWN:
         jr_diag_help(r->filler->diags,
-                     jr_interpolate_error(r->filler, r->filling, 221, &r->at,
+                     jr_interpolate_error(r->filler, r->filling,
+                                          JR_CODE_UNKNOWN_REFERENCE, &r->at,
                                           "'%s' is never read", r->shown),
                      "put values that are read into `vars`");
         break;
@@ -318,7 +324,8 @@ void jr_interpolate_reference(struct jr_interpolator *filler,
         .shown = printable_text(filler->arena, inside),
     };
     if (filling->depth >= JR_FILL_MAX_DEPTH)
-        (void)jr_interpolate_error(filler, filling, 226, &r.at,
+        (void)jr_interpolate_error(filler, filling,
+                                   JR_CODE_REFERENCES_TOO_LARGE, &r.at,
                                    "more than 64 values refer to one another");
     else if (strncmp(inside, ENV, strlen(ENV)) == 0)
         read_env_reference(&r);

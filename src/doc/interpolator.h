@@ -56,7 +56,8 @@ void jr_interpolate_add(struct jr_interpolator *filler,
 
 /* A mistake at those bytes, which makes the scalar unknown. */
 struct jr_diag *jr_interpolate_error(struct jr_interpolator *filler,
-                                     struct jr_filling *filling, unsigned code,
+                                     struct jr_filling *filling,
+                                     enum jr_diag_code code,
                                      const struct jr_interpolation *at,
                                      const char *format, ...)
     __attribute__((format(printf, 5, 6)));

@@ -14,15 +14,15 @@ bool jr_key_check(struct jr_diags *diags, const struct jr_node *key)
     struct jr_diag *diag;
     if (key->kind != JR_NODE_SCALAR) {
         bool is_mapping = key->kind == JR_NODE_MAPPING;
-        diag =
-            jr_diags_error(diags, 113, key->span, NULL, "a key cannot be a %s",
-                           is_mapping ? "mapping" : "sequence");
+        diag = jr_diags_error(diags, JR_CODE_KEY_NOT_SCALAR, key->span, NULL,
+                              "a key cannot be a %s",
+                              is_mapping ? "mapping" : "sequence");
         jr_diag_help(diags, diag, "quote it if it is meant as text");
         return false;
     }
     if (!key->plain || strcmp(key->text, "<<") != 0)
         return true;
-    diag = jr_diags_error(diags, 114, key->span, NULL,
+    diag = jr_diags_error(diags, JR_CODE_MERGE_KEY, key->span, NULL,
                           "the merge key '<<' is not supported");
     jr_diag_help(diags, diag, "repeat the entries here");
     return false;
@@ -34,8 +34,9 @@ static void report_duplicate(struct jr_diags *diags,
 {
     const struct jr_node *key = again->key;
     int shown = (int)jr_utf8_cut(key->text, key->len, MAX_SHOWN);
-    struct jr_diag *diag = jr_diags_error(
-        diags, 106, key->span, NULL, "duplicate key '%.*s'", shown, key->text);
+    struct jr_diag *diag =
+        jr_diags_error(diags, JR_CODE_DUPLICATE_KEY, key->span, NULL,
+                       "duplicate key '%.*s'", shown, key->text);
     jr_diag_relate(diags, diag, first->key->span, "first stated here");
 }
 

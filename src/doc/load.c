@@ -38,14 +38,14 @@ static int refuse_file(struct jr_doc *doc, struct jr_diags *diags,
                        const char *text)
 {
     struct jr_span nowhere = {.source = doc->source};
-    jr_diags_error(diags, 101, nowhere, NULL, "%s", text);
+    jr_diags_error(diags, JR_CODE_FILE_UNREADABLE, nowhere, NULL, "%s", text);
     return -1;
 }
 
 static int report_no_memory(struct jr_doc *doc, struct jr_diags *diags)
 {
     struct jr_span nowhere = {.source = doc->source};
-    jr_diags_error(diags, 100, nowhere, NULL, "out of memory");
+    jr_diags_error(diags, JR_CODE_INTERNAL, nowhere, NULL, "out of memory");
     return -1;
 }
 

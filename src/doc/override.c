@@ -37,7 +37,8 @@ __attribute__((format(printf, 4, 5))) static struct jr_node *refuse_override(
     const char *message = jr_arena_vprintf(o->arena, format, args);
     va_end(args);
     jr_buf_escaped(&path, o->path, (size_t)(to - o->path));
-    jr_diags_error(o->diags, 227, option_span(o, from, to), path.data, "%s",
+    jr_diags_error(o->diags, JR_CODE_WRONG_OVERRIDE, option_span(o, from, to),
+                   path.data, "%s",
                    message == NULL ? "out of memory" : message);
     return NULL;
 }

@@ -15,7 +15,7 @@ struct rule {
     const char *problem; /* libyaml's words */
     int byte;            /* what stands there: a byte, END or ANY */
     bool at_context;     /* point at where the construct began instead */
-    unsigned code;
+    enum jr_diag_code code;
     const char *message;
     const char *help;    /* NULL for none */
     const char *related; /* what began where libyaml's context is, or NULL */
@@ -48,51 +48,61 @@ struct rule {
 #define OPEN_QUOTE  "the quote that opens here is never closed"
 #define QUOTE_COLON "quote a value that contains ': '; check the indentation"
 
+/* Short names of the codes, for the table. */
+#define YAML            JR_CODE_NOT_YAML
+#define UNKNOWN_TAG     JR_CODE_UNKNOWN_TAG
+#define WRONG_DIRECTIVE JR_CODE_WRONG_DIRECTIVE
+
 /* The first row that fits. */
 static const struct rule rules[] = {
-    {TOKEN, '\t', false, 102, "a tab cannot indent", SPACES, NULL},
-    {TOKEN, '@', false, 102, "a value cannot begin with '@'", "quote it", NULL},
-    {TOKEN, '`', false, 102, "a value cannot begin with '`'", "quote it", NULL},
-    {TOKEN, '%', false, 102, "a value cannot begin with '%'", "quote it", NULL},
-    {TAB, ANY, false, 102, "a tab cannot indent", SPACES, NULL},
-    {TAB_BLOCK, ANY, false, 102, "a tab cannot indent", SPACES, NULL},
-    {CONTENT, '?', false, 102, "a bare '?' is not allowed inside [ ] or { }",
+    {TOKEN, '\t', false, YAML, "a tab cannot indent", SPACES, NULL},
+    {TOKEN, '@', false, YAML, "a value cannot begin with '@'", "quote it",
+     NULL},
+    {TOKEN, '`', false, YAML, "a value cannot begin with '`'", "quote it",
+     NULL},
+    {TOKEN, '%', false, YAML, "a value cannot begin with '%'", "quote it",
+     NULL},
+    {TAB, ANY, false, YAML, "a tab cannot indent", SPACES, NULL},
+    {TAB_BLOCK, ANY, false, YAML, "a tab cannot indent", SPACES, NULL},
+    {CONTENT, '?', false, YAML, "a bare '?' is not allowed inside [ ] or { }",
      "write auto, or quote it: \"???\"", NULL},
-    {CONTENT, END, true, 102, "this is never closed", NULL, NULL},
-    {CONTENT, ANY, false, 102, "a value is missing before this", NULL, NULL},
-    {BRACKET, END, true, 102, "this '[' is never closed", NULL, NULL},
-    {BRACKET, ANY, false, 102, "a ',' or ']' is missing before this", NULL,
+    {CONTENT, END, true, YAML, "this is never closed", NULL, NULL},
+    {CONTENT, ANY, false, YAML, "a value is missing before this", NULL, NULL},
+    {BRACKET, END, true, YAML, "this '[' is never closed", NULL, NULL},
+    {BRACKET, ANY, false, YAML, "a ',' or ']' is missing before this", NULL,
      "this '[' is open"},
-    {BRACE, END, true, 102, "this '{' is never closed", NULL, NULL},
-    {BRACE, ANY, false, 102, "a ',' or '}' is missing before this", NULL,
+    {BRACE, END, true, YAML, "this '{' is never closed", NULL, NULL},
+    {BRACE, ANY, false, YAML, "a ',' or '}' is missing before this", NULL,
      "this '{' is open"},
-    {END_QUOTE, ANY, true, 102, OPEN_QUOTE, NULL, NULL},
-    {DOC_QUOTE, ANY, true, 102, OPEN_QUOTE, NULL, NULL},
-    {ESCAPE, ANY, false, 102, "unknown escape in a double-quoted string",
+    {END_QUOTE, ANY, true, YAML, OPEN_QUOTE, NULL, NULL},
+    {DOC_QUOTE, ANY, true, YAML, OPEN_QUOTE, NULL, NULL},
+    {ESCAPE, ANY, false, YAML, "unknown escape in a double-quoted string",
      "double the backslash, or use single quotes", NULL},
-    {COLON, ANY, false, 102, "a ':' is not expected here", QUOTE_COLON, NULL},
-    {NO_COLON, ANY, true, 102, "a ':' is missing on this line",
+    {COLON, ANY, false, YAML, "a ':' is not expected here", QUOTE_COLON, NULL},
+    {NO_COLON, ANY, true, YAML, "a ':' is missing on this line",
      "write `key: value`", NULL},
-    {NO_KEY, ANY, false, 102, "this does not belong to the mapping around it",
+    {NO_KEY, ANY, false, YAML, "this does not belong to the mapping around it",
      "check its indentation, and the quotes before it",
      "the mapping begins here"},
-    {NO_ITEM, ANY, false, 102, "this does not belong to the sequence before it",
+    {NO_ITEM, ANY, false, YAML,
+     "this does not belong to the sequence before it",
      "begin each item with '- ', all in one column",
      "the sequence begins here"},
-    {ITEM, ANY, false, 102, "a '- ' item cannot begin on this line",
+    {ITEM, ANY, false, YAML, "a '- ' item cannot begin on this line",
      "begin it on a line of its own, or write [a, b]", NULL},
-    {HEADER, ANY, true, 102, "no text is allowed on the line of a '|' or '>'",
+    {HEADER, ANY, true, YAML, "no text is allowed on the line of a '|' or '>'",
      "begin it on the next line, indented; or quote it", NULL},
-    {NAME, ANY, true, 102, "'*' and '&' must be followed by a name",
+    {NAME, ANY, true, YAML, "'*' and '&' must be followed by a name",
      "quote a value that begins with one of them", NULL},
-    {BEHIND, ANY, false, 102, "the document has ended before this",
+    {BEHIND, ANY, false, YAML, "the document has ended before this",
      "check the indentation", NULL},
-    {HANDLE, ANY, false, 115, "unknown tag", "leave it out", NULL},
-    {VERSION, ANY, false, 117, "only YAML 1.1 and 1.2 are read", NULL, NULL},
-    {DIRECTIVE, ANY, true, 117, "unknown directive",
+    {HANDLE, ANY, false, UNKNOWN_TAG, "unknown tag", "leave it out", NULL},
+    {VERSION, ANY, false, WRONG_DIRECTIVE, "only YAML 1.1 and 1.2 are read",
+     NULL, NULL},
+    {DIRECTIVE, ANY, true, WRONG_DIRECTIVE, "unknown directive",
      "only %YAML and %TAG may begin a line with '%'", NULL},
-    {TWO_YAML, ANY, false, 117, "a duplicate %YAML", NULL, NULL},
-    {TWO_TAG, ANY, false, 117, "a duplicate %TAG", NULL, NULL},
+    {TWO_YAML, ANY, false, WRONG_DIRECTIVE, "a duplicate %YAML", NULL, NULL},
+    {TWO_TAG, ANY, false, WRONG_DIRECTIVE, "a duplicate %TAG", NULL, NULL},
 };
 
 static const struct rule *find_rule(const char *problem, int byte)
@@ -146,7 +156,7 @@ static void report_encoding(struct jr_diags *diags, const yaml_parser_t *parser,
     struct jr_diag *diag;
     if (jr_utf8_decode(source->text + at.byte, source->len - at.byte, &point) !=
         0) {
-        diag = jr_diags_error(diags, 105, span, NULL,
+        diag = jr_diags_error(diags, JR_CODE_CONTROL_CHARACTER, span, NULL,
                               "the control character U+%04X is not allowed",
                               point);
         if (point != 0)
@@ -154,7 +164,8 @@ static void report_encoding(struct jr_diags *diags, const yaml_parser_t *parser,
                          "in a double-quoted string, write \\u%04x", point);
         return;
     }
-    diag = jr_diags_error(diags, 104, span, NULL, "byte 0x%02x is not UTF-8",
+    diag = jr_diags_error(diags, JR_CODE_NOT_UTF8, span, NULL,
+                          "byte 0x%02x is not UTF-8",
                           (unsigned)jr_place_peek(&at, source) & 0xff);
     jr_diag_help(diags, diag, "save the file in UTF-8");
 }
@@ -215,8 +226,8 @@ static void report_problem(struct jr_diags *diags, const yaml_parser_t *parser,
         find_rule(parser->problem, jr_place_peek(&problem, source));
     if (rule == NULL) {
         const char *context_text = parser->context;
-        jr_diags_error(diags, 102, problem_span(problem, source), NULL,
-                       "%s%s%s", parser->problem,
+        jr_diags_error(diags, JR_CODE_NOT_YAML, problem_span(problem, source),
+                       NULL, "%s%s%s", parser->problem,
                        context_text == NULL ? "" : " ",
                        context_text == NULL ? "" : context_text);
         return;
@@ -240,7 +251,8 @@ void jr_syntax_report(struct jr_diags *diags, const yaml_parser_t *parser,
     if (parser->error == YAML_READER_ERROR)
         report_encoding(diags, parser, source);
     else if (parser->error == YAML_MEMORY_ERROR || parser->problem == NULL)
-        jr_diags_error(diags, 100, (struct jr_span){.source = source}, NULL,
+        jr_diags_error(diags, JR_CODE_INTERNAL,
+                       (struct jr_span){.source = source}, NULL,
                        "out of memory");
     else
         report_problem(diags, parser, source);

@@ -52,13 +52,13 @@ void jr_tag_apply(struct jr_diags *diags, struct jr_node *node, const char *tag,
     }
     const struct tag *found = find_tag(tag);
     if (found == NULL) {
-        struct jr_diag *diag =
-            jr_diags_error(diags, 115, span, NULL, "unknown tag '%.60s'", tag);
+        struct jr_diag *diag = jr_diags_error(diags, JR_CODE_UNKNOWN_TAG, span,
+                                              NULL, "unknown tag '%.60s'", tag);
         jr_diag_help(diags, diag, "leave it out");
     } else if (found->kind != node->kind ||
                (node->kind == JR_NODE_SCALAR &&
                 !has_tagged_type(node, found->type))) {
-        jr_diags_error(diags, 115, span, NULL,
+        jr_diags_error(diags, JR_CODE_UNKNOWN_TAG, span, NULL,
                        "this value does not have the type !!%s", found->name);
     }
 }

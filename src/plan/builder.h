@@ -43,7 +43,7 @@ struct jr_build {
 
 /* A finding about the spec as a whole: its field, but no position. Returns the
  * status of `err`; without memory, JR_STATUS_LAUNCH and no finding. */
-enum jr_status jr_build_refuse(struct jr_build *build, unsigned code,
+enum jr_status jr_build_refuse(struct jr_build *build, enum jr_diag_code code,
                                const char *path, const struct jr_error *err);
 
 /* Make the mould. All that can be wrong is told at once; the first failure is

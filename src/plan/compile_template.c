@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-enum jr_status jr_build_refuse(struct jr_build *build, unsigned code,
+enum jr_status jr_build_refuse(struct jr_build *build, enum jr_diag_code code,
                                const char *path, const struct jr_error *err)
 {
     /* What memory was lacking for may look like a mistake. */
@@ -45,7 +45,9 @@ static enum jr_status compile_argv(struct jr_build *build)
     struct jr_error err = {0};
     if (jr_argv_compile(&mould->argv, &mould->scopes, &err) == 0)
         return JR_STATUS_OK;
-    unsigned code = err.status == JR_STATUS_LAUNCH ? 100 : 502;
+    enum jr_diag_code code = err.status == JR_STATUS_LAUNCH
+                                 ? JR_CODE_INTERNAL
+                                 : JR_CODE_WRONG_TEMPLATE_IN_PLAN;
     return jr_build_refuse(build, code, "entrypoint", &err);
 }
 
@@ -94,7 +96,8 @@ static enum jr_status compile_templates(struct jr_build *build)
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
         struct jr_error err = {0};
         if (compile_source(&sources[i], &mould->scopes.space, &err) < 0)
-            status = jr_build_refuse(build, 502, sources[i].path, &err);
+            status = jr_build_refuse(build, JR_CODE_WRONG_TEMPLATE_IN_PLAN,
+                                     sources[i].path, &err);
     }
     return status;
 }
@@ -107,13 +110,14 @@ static enum jr_status make_sinks(struct jr_build *build)
         jr_sinks_build(build->scratch, build->job,
                        mould->scopes.space.size[JR_DOMAIN_LOCAL], &err);
     if (mould->sinks == NULL && err.status != JR_STATUS_OK)
-        return jr_build_refuse(build, 506, NULL, &err);
+        return jr_build_refuse(build, JR_CODE_PLAN_INCONSISTENT, NULL, &err);
     const char *ranks = build->job->policy->console.ranks;
     const char *bad;
     if (jr_set_parse(&mould->console, build->scratch, ranks, &bad))
         return JR_STATUS_OK;
     jr_error_set(&err, JR_STATUS_INVALID, "'%s' is not a set of ranks", ranks);
-    return jr_build_refuse(build, 506, "console.ranks", &err);
+    return jr_build_refuse(build, JR_CODE_PLAN_INCONSISTENT, "console.ranks",
+                           &err);
 }
 
 enum jr_status jr_build_mould(struct jr_build *build)

@@ -25,10 +25,10 @@ static enum jr_status refuse_shared_result(struct jr_diags *diags,
                                            const struct place *x,
                                            const struct place *y)
 {
-    struct jr_diag *diag =
-        jr_diags_error(diags, 507, (struct jr_span){0}, "results.file",
-                       "ranks %u and %u would write the same result file, %s",
-                       x->rank, y->rank, x->path);
+    struct jr_diag *diag = jr_diags_error(
+        diags, JR_CODE_RESULT_FILE_SHARED_IN_PLAN, (struct jr_span){0},
+        "results.file", "ranks %u and %u would write the same result file, %s",
+        x->rank, y->rank, x->path);
     jr_diag_help(diags, diag,
                  "put %%{rank} into results.file; or, if one rank delivers for "
                  "all, name that rank: required: \"%u\"",

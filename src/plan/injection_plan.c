@@ -40,8 +40,8 @@ static bool refuse_injection(const struct item *item, const char *from,
         .end_line = 1,
         .end_column = injection_column(item, to),
     };
-    struct jr_diag *diag =
-        jr_diags_error(item->diags, 510, span, NULL, "%s", text);
+    struct jr_diag *diag = jr_diags_error(item->diags, JR_CODE_WRONG_INJECTION,
+                                          span, NULL, "%s", text);
     jr_diag_help(item->diags, diag, "%s", help);
     return false;
 }

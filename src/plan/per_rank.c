@@ -48,13 +48,14 @@ static enum jr_status compile_addition(struct jr_addition *ret,
     if (!jr_set_parse(&ret->ranks, arena, entry->ranks, &bad)) {
         if (arena->failed)
             return JR_STATUS_LAUNCH;
-        (void)jr_diags_error(diags, 506, (struct jr_span){0}, path,
+        (void)jr_diags_error(diags, JR_CODE_PLAN_INCONSISTENT,
+                             (struct jr_span){0}, path,
                              "'%s' is not a set of ranks", entry->ranks);
         return JR_STATUS_INVALID;
     }
     if (compile_args(ret, entry, scopes, &err) < 0) {
-        (void)jr_diags_error(diags, 502, (struct jr_span){0}, path, "%s",
-                             err.text);
+        (void)jr_diags_error(diags, JR_CODE_WRONG_TEMPLATE_IN_PLAN,
+                             (struct jr_span){0}, path, "%s", err.text);
         return JR_STATUS_INVALID;
     }
     return jr_env_more_init(&ret->env, scopes, entry, path, diags);

@@ -17,7 +17,8 @@ static enum jr_status check_plan_mesh(struct jr_build *build)
     struct jr_grid grid;
     memcpy(grid.size, job->axis_size, sizeof grid.size);
     if (jr_grid_prove(&grid, &err) < 0)
-        return jr_build_refuse(build, 506, "parallelism", &err);
+        return jr_build_refuse(build, JR_CODE_PLAN_INCONSISTENT, "parallelism",
+                               &err);
     uint64_t held = 0;
     for (uint32_t node = 0; node < job->nodes; node++)
         held += job->local_world_sizes[node];
@@ -27,7 +28,8 @@ static enum jr_status check_plan_mesh(struct jr_build *build)
                  "a world of %u ranks, a mesh of %u and nodes that hold %llu",
                  job->world_size, jr_grid_world(&grid),
                  (unsigned long long)held);
-    return jr_build_refuse(build, 506, "world_size", &err);
+    return jr_build_refuse(build, JR_CODE_PLAN_INCONSISTENT, "world_size",
+                           &err);
 }
 
 static void fill_plan(struct jr_build *build)
@@ -101,7 +103,8 @@ static void warn_crossing(struct jr_build *build)
     if (crossing == 0)
         return;
     struct jr_diag *diag = jr_diags_warning(
-        build->diags, 503, (struct jr_span){0}, "parallelism.model",
+        build->diags, JR_CODE_MODEL_GROUP_CROSSES_NODES, (struct jr_span){0},
+        "parallelism.model",
         "%u of %u model groups cross nodes: ranks %u-%u are on nodes %u to %u",
         crossing, job->world_size / size, example, example + size - 1,
         find_rank_node(job, example), find_rank_node(job, example + size - 1));
@@ -118,7 +121,8 @@ static void warn_of_fork(struct jr_build *build)
         job->entrypoint.form != JR_FORM_PYTHON)
         return;
     struct jr_diag *diag =
-        jr_diags_warning(build->diags, 509, (struct jr_span){0}, "start_method",
+        jr_diags_warning(build->diags, JR_CODE_FORK_WITH_ACCELERATOR,
+                         (struct jr_span){0}, "start_method",
                          "the imports of the entry module must not touch the "
                          "device (%s) before the ranks are forked",
                          job->device_name);
@@ -132,8 +136,8 @@ static void warn_of_plan(struct jr_build *build)
     warn_crossing(build);
     warn_of_fork(build);
     if (job->device_visibility == JR_VISIBLE_ONE && job->own.devices_count > 0)
-        jr_diags_warning(build->diags, 505, (struct jr_span){0},
-                         "device_visibility",
+        jr_diags_warning(build->diags, JR_CODE_LOCAL_RANK_NOT_DEVICE,
+                         (struct jr_span){0}, "device_visibility",
                          "LOCAL_RANK is not a device index: each rank sees one "
                          "device, whose index is JOBRUN_DEVICE_INDEX");
 }
@@ -154,7 +158,8 @@ static enum jr_status refuse_call(struct jr_build *build, uint32_t rank,
                                   size_t len)
 {
     struct jr_diag *diag = jr_diags_error(
-        build->diags, 508, (struct jr_span){0}, "entrypoint",
+        build->diags, JR_CODE_ARGUMENTS_TOO_LONG, (struct jr_span){0},
+        "entrypoint",
         "the arguments of rank %u are %zu bytes of JSON, and at most %u "
         "can be passed",
         rank, len, JR_CALL_MAX);

@@ -139,7 +139,8 @@ static void leave_out_list(struct build *build, const char *name,
                            uint32_t ranks)
 {
     unset_row(build, name);
-    jr_diags_warning(build->diags, 504, (struct jr_span){0}, NULL,
+    jr_diags_warning(build->diags, JR_CODE_MEMBER_LIST_LEFT_OUT,
+                     (struct jr_span){0}, NULL,
                      "%s is left out: a list of %u ranks does not fit into an "
                      "environment variable",
                      name, ranks);
@@ -222,7 +223,7 @@ static void add_required(struct build *build, const char *name)
         return;
     }
     struct jr_diag *diag = jr_diags_error(
-        build->diags, 501, (struct jr_span){0},
+        build->diags, JR_CODE_VARIABLE_REQUIRED, (struct jr_span){0},
         jr_arena_printf(build->arena, "%s.%s", build->path, name),
         "'%s' must be set in the environment, but is not", name);
     jr_diag_help(build->diags, diag, "export %s before you call jobrun", name);
@@ -242,7 +243,7 @@ static void add_spec_entry(struct build *build,
         unset_row(build, entry->name);
     } else if (set_row(build, space, &variable, &err) < 0) {
         jr_diags_error(
-            build->diags, 502, (struct jr_span){0},
+            build->diags, JR_CODE_WRONG_TEMPLATE_IN_PLAN, (struct jr_span){0},
             jr_arena_printf(build->arena, "%s.%s", build->path, entry->name),
             "%s", err.text);
         build->status = JR_STATUS_INVALID;

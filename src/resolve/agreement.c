@@ -21,7 +21,8 @@ static void check_mesh_product(struct jr_resolver *r)
     if (world % group == 0 && world / group == JR_FIELD_VALUE(r, DATA).number)
         return;
     struct jr_diag *diag = jr_rules_clash(
-        r, 401, BIT(WORLD_SIZE) | BIT(MODEL) | BIT(PIPELINE) | BIT(DATA),
+        r, JR_CODE_VALUES_CONTRADICT,
+        BIT(WORLD_SIZE) | BIT(MODEL) | BIT(PIPELINE) | BIT(DATA),
         "%s contradicts data %s x model %s x pipeline %s",
         jr_field_value_say(r, JR_WORLD_SIZE), jr_field_value_value(r, JR_DATA),
         jr_field_value_value(r, JR_MODEL),
@@ -48,8 +49,8 @@ static void check_node_sum(struct jr_resolver *r)
         other = jr_arena_printf(r->arena,
                                 "local_world_size, whose sum is %" PRIu64, sum);
     struct jr_diag *diag = jr_rules_clash(
-        r, 401, BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(NODES), "%s contradicts %s",
-        jr_field_value_say(r, JR_WORLD_SIZE), other);
+        r, JR_CODE_VALUES_CONTRADICT, BIT(WORLD_SIZE) | BIT(LOCAL) | BIT(NODES),
+        "%s contradicts %s", jr_field_value_say(r, JR_WORLD_SIZE), other);
     jr_diag_help(r->diags, diag, "any two of the three give the third");
 }
 
@@ -58,7 +59,7 @@ static void check_list(struct jr_resolver *r)
     if (r->sizes == NULL || r->sizes_count == JR_FIELD_VALUE(r, NODES).number)
         return;
     struct jr_diag *diag =
-        jr_rules_clash(r, 401, BIT(LOCAL) | BIT(NODES),
+        jr_rules_clash(r, JR_CODE_VALUES_CONTRADICT, BIT(LOCAL) | BIT(NODES),
                        "%s contradicts local_world_size, which has %u entries",
                        jr_field_value_say(r, JR_NODES), r->sizes_count);
     jr_diag_help(r->diags, diag, "it has one entry per node");
@@ -71,7 +72,7 @@ static void check_hosts(struct jr_resolver *r)
         hosts->number == JR_FIELD_VALUE(r, NODES).number)
         return;
     struct jr_diag *diag =
-        jr_rules_clash(r, 401, BIT(HOSTS) | BIT(NODES),
+        jr_rules_clash(r, JR_CODE_VALUES_CONTRADICT, BIT(HOSTS) | BIT(NODES),
                        "%s contradicts hosts, of which there are %u",
                        jr_field_value_say(r, JR_NODES), hosts->number);
     jr_diag_help(r->diags, diag, "hosts has one entry per node");
@@ -96,7 +97,7 @@ static void check_allocation(struct jr_resolver *r)
     if (!beyond_nodes(r))
         return;
     struct jr_diag *diag = jr_rules_refuse(
-        r, 423, BIT(NODES), "%s, but %s has %u",
+        r, JR_CODE_NOT_ENOUGH_NODES, BIT(NODES), "%s, but %s has %u",
         jr_field_value_say(r, JR_NODES),
         r->hw->scheduler.name != NULL ? "the allocation" : r->hw->origin,
         known_node_count(r));
@@ -119,7 +120,8 @@ static void check_agents(struct jr_resolver *r)
     if (!is_node_crowded(r))
         return;
     struct jr_diag *diag =
-        jr_rules_refuse(r, 425, 0, "%s started jobrun %u times on this node",
+        jr_rules_refuse(r, JR_CODE_SEVERAL_JOBRUNS, 0,
+                        "%s started jobrun %u times on this node",
                         scheduler->name, scheduler->tasks_here);
     jr_diag_help(
         r->diags, diag,
@@ -157,9 +159,9 @@ static void check_rendezvous(struct jr_resolver *r)
     const char *which = addr->known   ? "node_rank is"
                         : rank->known ? "master_addr is"
                                       : "node_rank and master_addr are";
-    struct jr_diag *diag =
-        jr_rules_refuse(r, 420, BIT(NODES), "%s, and %s MISSING",
-                        jr_field_value_say(r, JR_NODES), which);
+    struct jr_diag *diag = jr_rules_refuse(
+        r, JR_CODE_NODE_RANK_MISSING, BIT(NODES), "%s, and %s MISSING",
+        jr_field_value_say(r, JR_NODES), which);
     jr_diag_help(r->diags, diag, "%s", place_help(r));
 }
 
@@ -182,7 +184,7 @@ static void check_device_count(struct jr_resolver *r)
         count == 0 || ranks <= count)
         return;
     struct jr_diag *diag = jr_rules_refuse(
-        r, 404, BIT(LOCAL) | BIT(DEVICES),
+        r, JR_CODE_MORE_RANKS_THAN_DEVICES, BIT(LOCAL) | BIT(DEVICES),
         "%s on a node with %u usable %s device%s", describe_ranks(r, ranks),
         count, jr_field_value_value(r, JR_DEVICE), count == 1 ? "" : "s");
     uint32_t nodes = (JR_FIELD_VALUE(r, WORLD_SIZE).number - 1) / count + 1;
@@ -200,7 +202,7 @@ static void check_listed(struct jr_resolver *r)
     if (!jr_devices_listed(r) || count <= JR_FIELD_VALUE(r, LOCAL).number)
         return;
     struct jr_diag *diag =
-        jr_rules_clash(r, 419, BIT(LOCAL) | BIT(DEVICES),
+        jr_rules_clash(r, JR_CODE_DEVICES_DO_NOT_FIT, BIT(LOCAL) | BIT(DEVICES),
                        "devices lists %u devices, but a node has %s", count,
                        jr_field_value_say(r, JR_LOCAL));
     jr_diag_help(
@@ -216,7 +218,8 @@ static void check_cpu_count(struct jr_resolver *r)
         cpus == 0 || ranks <= cpus)
         return;
     struct jr_diag *diag =
-        jr_rules_warn(r, 405, BIT(LOCAL), "%s on a node with %u usable CPU%s",
+        jr_rules_warn(r, JR_CODE_MORE_RANKS_THAN_CPUS, BIT(LOCAL),
+                      "%s on a node with %u usable CPU%s",
                       describe_ranks(r, ranks), cpus, cpus == 1 ? "" : "s");
     jr_diag_help(r->diags, diag, "set oversubscribe: true to allow this");
 }
@@ -235,8 +238,9 @@ static void check_stream_rule(struct jr_resolver *r, const char *field,
     if (jr_spec_written(r->file, r->arena, field) == NULL)
         named = jr_arena_printf(r->arena, "local rank %u", last);
     struct jr_diag *diag =
-        jr_rules_clash(r, 440, BIT(LOCAL), "%s names %s, but there is %s",
-                       field, named, jr_field_value_say(r, JR_LOCAL));
+        jr_rules_clash(r, JR_CODE_STREAM_RULE_BEYOND_RANKS, BIT(LOCAL),
+                       "%s names %s, but there is %s", field, named,
+                       jr_field_value_say(r, JR_LOCAL));
     struct jr_span span = jr_spec_where(
         r->file, jr_arena_printf(r->arena, "%s[%u].ranks", field, i));
     if (span.line == 0)
@@ -268,9 +272,10 @@ static void check_per_rank(struct jr_resolver *r)
         if (!jr_set_parse(&set, r->arena, ranks, &bad) ||
             !jr_set_max(&set, &last) || last < world)
             continue;
-        struct jr_diag *diag = jr_rules_clash(
-            r, 441, BIT(WORLD_SIZE), "per_rank names rank %u, but there is %s",
-            last, jr_field_value_say(r, JR_WORLD_SIZE));
+        struct jr_diag *diag =
+            jr_rules_clash(r, JR_CODE_RANK_ENTRY_BEYOND_WORLD, BIT(WORLD_SIZE),
+                           "per_rank names rank %u, but there is %s", last,
+                           jr_field_value_say(r, JR_WORLD_SIZE));
         struct jr_span span = jr_spec_where(
             r->file, jr_arena_printf(r->arena, "per_rank.%s", ranks));
         if (span.line != 0)

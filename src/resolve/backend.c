@@ -109,7 +109,8 @@ enum jr_fired jr_rule_backend_env(struct jr_resolver *r,
     if (find_backend(name) >= 0)
         return JR_FIRED;
     struct jr_diag *diag = jr_rules_refuse(
-        r, 416, 0, "TORCH_DISTRIBUTED_BACKEND names no backend: '%s'", name);
+        r, JR_CODE_UNKNOWN_BACKEND, 0,
+        "TORCH_DISTRIBUTED_BACKEND names no backend: '%s'", name);
     jr_diag_help(r->diags, diag, "unset it, or state backends");
     return JR_FAILED;
 }
@@ -120,7 +121,7 @@ enum jr_fired jr_rule_backend(struct jr_resolver *r, struct jr_field_value *out)
     out->text = default_backend(r);
     if (out->text == NULL) {
         struct jr_diag *diag =
-            jr_rules_clash(r, 450, JR_BIT(JR_DEVICE),
+            jr_rules_clash(r, JR_CODE_FIELD_STILL_MISSING, JR_BIT(JR_DEVICE),
                            "backends is MISSING, and %s has no default",
                            jr_field_value_value(r, JR_DEVICE));
         jr_diag_help(r->diags, diag, "state it: backends: custom:NAME");
@@ -148,8 +149,9 @@ static void check_backend(struct jr_resolver *r, enum jr_field field)
         can_drive(backend->text, r->out->job.device))
         return;
     struct jr_diag *diag = jr_rules_clash(
-        r, 414, JR_BIT(field) | JR_BIT(JR_DEVICE), "backend %s cannot drive %s",
-        jr_field_value_value(r, field), jr_field_value_say(r, JR_DEVICE));
+        r, JR_CODE_BACKEND_CANNOT_DRIVE, JR_BIT(field) | JR_BIT(JR_DEVICE),
+        "backend %s cannot drive %s", jr_field_value_value(r, field),
+        jr_field_value_say(r, JR_DEVICE));
     bool inherited = backend->origin == JR_ORIGIN_ENVIRONMENT;
     const char *usual = default_backend(r);
     jr_diag_help(r->diags, diag, "%s%s is the default of %s",

@@ -250,8 +250,9 @@ static enum jr_fired refuse_binding(struct jr_resolver *r,
         return JR_FIRED;
     }
     jr_rules_show(r, JR_BIND, out);
-    struct jr_diag *diag = jr_rules_refuse(
-        r, 432, JR_BIT(JR_BIND), "bind %s, but %s here", out->text, lacks);
+    struct jr_diag *diag =
+        jr_rules_refuse(r, JR_CODE_BIND_IMPOSSIBLE, JR_BIT(JR_BIND),
+                        "bind %s, but %s here", out->text, lacks);
     jr_diag_help(r->diags, diag, "bind: none leaves the CPUs to the kernel");
     return JR_FAILED;
 }

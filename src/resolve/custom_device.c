@@ -28,8 +28,8 @@ struct reading {
 static struct jr_diag *refuse_custom_device(const struct reading *r,
                                             const char *why)
 {
-    return jr_diags_error(r->diags, 485, r->custom->at, "device", "%s %s",
-                          r->name, why);
+    return jr_diags_error(r->diags, JR_CODE_DEVICE_FACTS_UNREADABLE,
+                          r->custom->at, "device", "%s %s", r->name, why);
 }
 
 /* The child: reads nothing, prints facts, and what it says besides is kept for

@@ -42,7 +42,8 @@ static bool is_driver_broken(struct jr_resolver *r, enum jr_device kind)
             continue;
         found = true;
         struct jr_diag *diag =
-            jr_rules_refuse(r, 411, JR_BIT(JR_DEVICE), "%s", problem->message);
+            jr_rules_refuse(r, JR_CODE_DRIVER_BROKEN, JR_BIT(JR_DEVICE), "%s",
+                            problem->message);
         jr_diag_help(r->diags, diag, "%s; or use the CPUs: device: cpu",
                      problem->help != NULL ? problem->help
                                            : "repair the driver");
@@ -113,10 +114,11 @@ static const char *describe_devices(struct jr_resolver *r, enum jr_device kind)
 static enum jr_fired refuse_two_kinds(struct jr_resolver *r, enum jr_device a,
                                       enum jr_device b)
 {
-    struct jr_diag *diag = jr_rules_refuse(
-        r, 410, 0, "there are two kinds of devices: %s (%s) and %s (%s)",
-        jr_device_name(a), describe_devices(r, a), jr_device_name(b),
-        describe_devices(r, b));
+    struct jr_diag *diag =
+        jr_rules_refuse(r, JR_CODE_TWO_DEVICE_KINDS, 0,
+                        "there are two kinds of devices: %s (%s) and %s (%s)",
+                        jr_device_name(a), describe_devices(r, a),
+                        jr_device_name(b), describe_devices(r, b));
     jr_diag_help(r->diags, diag, "choose one: device: %s or device: %s",
                  jr_device_name(a), jr_device_name(b));
     return JR_FAILED;
@@ -201,7 +203,7 @@ static bool can_grant_device(struct jr_resolver *r, uint32_t entry)
     const char *written = jr_spec_written(
         r->file, r->arena, jr_arena_printf(r->arena, "devices[%u]", entry));
     struct jr_diag *diag = jr_rules_refuse(
-        r, 413, JR_BIT(JR_DEVICES), "%s device %s %s",
+        r, JR_CODE_DEVICE_NOT_AVAILABLE, JR_BIT(JR_DEVICES), "%s device %s %s",
         jr_field_value_value(r, JR_DEVICE), written != NULL ? written : name,
         device != NULL ? "is not visible to this process"
                        : "does not exist here");
@@ -230,7 +232,7 @@ static bool are_devices_ascending(struct jr_resolver *r)
         if (!jr_num_u32(spec->devices[i], &index) || i == 0 || index > last)
             continue;
         struct jr_diag *diag = jr_rules_clash(
-            r, 418, JR_BIT(JR_DEVICES),
+            r, JR_CODE_DEVICES_OUT_OF_ORDER, JR_BIT(JR_DEVICES),
             "devices are not in ascending order, and Ascend's runtime ignores "
             "every entry of ASCEND_RT_VISIBLE_DEVICES after a larger index");
         jr_diag_help(r->diags, diag,
@@ -255,8 +257,8 @@ static bool is_first_device(struct jr_resolver *r, uint32_t entry)
     if (device == NULL || other == entry || spec->oversubscribe)
         return true;
     struct jr_diag *diag = jr_rules_refuse(
-        r, 419, JR_BIT(JR_DEVICES), "devices[%u] and devices[%u] are the same",
-        other, entry);
+        r, JR_CODE_DEVICES_DO_NOT_FIT, JR_BIT(JR_DEVICES),
+        "devices[%u] and devices[%u] are the same", other, entry);
     jr_diag_help(r->diags, diag,
                  "leave one out, or let ranks share devices (oversubscribe: "
                  "true)");
@@ -323,8 +325,8 @@ static enum jr_fired list_all_devices(struct jr_resolver *r,
     uint32_t count = count_usable(r->hw, job->device);
     if (count == 0 && is_kind_countable(r, job->device)) {
         struct jr_diag *diag = jr_rules_refuse(
-            r, 412, JR_BIT(JR_DEVICE), "no %s device is visible here",
-            jr_field_value_value(r, JR_DEVICE));
+            r, JR_CODE_DEVICE_NOT_FOUND, JR_BIT(JR_DEVICE),
+            "no %s device is visible here", jr_field_value_value(r, JR_DEVICE));
         jr_diag_help(r->diags, diag, "%s; or state device: cpu",
                      job->device == JR_DEVICE_CUSTOM
                          ? "the facts beside the spec list no usable device"
@@ -353,8 +355,9 @@ static enum jr_fired list_no_devices(struct jr_resolver *r,
     jr_rules_show(r, JR_DEVICES, out);
     if (!cpu || jr_devices_listed(r)) {
         struct jr_diag *diag = jr_rules_clash(
-            r, 417, JR_BIT(JR_DEVICE) | JR_BIT(JR_DEVICES),
-            "devices %s contradicts %s", jr_field_value_value(r, JR_DEVICES),
+            r, JR_CODE_DEVICE_CONTRADICTS_DEVICES,
+            JR_BIT(JR_DEVICE) | JR_BIT(JR_DEVICES), "devices %s contradicts %s",
+            jr_field_value_value(r, JR_DEVICES),
             jr_field_value_say(r, JR_DEVICE));
         jr_diag_help(r->diags, diag, "leave one of the two out");
         return JR_FAILED;

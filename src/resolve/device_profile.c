@@ -107,11 +107,11 @@ static bool refuse_profile(struct reading *s, const char *what)
     size_t len = strcspn(s->at, ",:");
     if (len == 0 && *s->at != '\0')
         len = 1;
-    struct jr_diag *diag =
-        jr_diags_error(s->diags, 480, span_here(s, len), NULL,
-                       len == 0 ? "%s is missing at the end of the profile"
-                                : "%s belongs here in the profile",
-                       what);
+    struct jr_diag *diag = jr_diags_error(
+        s->diags, JR_CODE_WRONG_MACHINE_PROFILE, span_here(s, len), NULL,
+        len == 0 ? "%s is missing at the end of the profile"
+                 : "%s belongs here in the profile",
+        what);
     help_form(s->diags, diag);
     return false;
 }
@@ -129,9 +129,9 @@ static bool read_amount_number(struct reading *s, const struct amount *amount,
         return false;
     if (!jr_num_u32(digits, &value) || value < amount->least ||
         value > amount->most) {
-        jr_diags_error(s->diags, 480, span_here(s, len), NULL,
-                       "%s is from %u to %u, not %s", amount->what,
-                       amount->least, amount->most, digits);
+        jr_diags_error(s->diags, JR_CODE_WRONG_MACHINE_PROFILE,
+                       span_here(s, len), NULL, "%s is from %u to %u, not %s",
+                       amount->what, amount->least, amount->most, digits);
         return false;
     }
     s->at += len;
@@ -171,9 +171,9 @@ static void report_unknown_model(struct reading *s, const char *name)
     for (size_t i = 0; i < KINDS; i++)
         for (const char *const *model = models[i].names; *model; model++)
             jr_buf_printf(&known, " %s", *model);
-    struct jr_diag *diag =
-        jr_diags_error(s->diags, 481, span_here(s, strlen(name)), NULL,
-                       "unknown device model '%s'", name);
+    struct jr_diag *diag = jr_diags_error(
+        s->diags, JR_CODE_UNKNOWN_DEVICE_MODEL, span_here(s, strlen(name)),
+        NULL, "unknown device model '%s'", name);
     jr_diag_help(s->diags, diag, "%s", known.failed ? "" : known.data);
 }
 
@@ -318,7 +318,7 @@ static int load_profile(struct jr_host *ret, const char *origin,
     int got = jr_profile_is_shorthand(s->text) ? load_shorthand(&hw, s)
                                                : load_file(&hw, s);
     if (s->arena->failed) {
-        jr_diags_error(s->diags, 100, s->stated, NULL,
+        jr_diags_error(s->diags, JR_CODE_INTERNAL, s->stated, NULL,
                        "out of memory as the profile was read");
         return -1;
     }
@@ -357,10 +357,11 @@ enum jr_status jr_profile_status(const struct jr_diags *diags, size_t first)
 {
     enum jr_status status = JR_STATUS_UNRESOLVED;
     for (size_t i = first; i < diags->count; i++) {
-        if (strcmp(diags->items[i].code, "JR0100") == 0)
+        const struct jr_diag *diag = &diags->items[i];
+        if (jr_diag_is(diag, JR_CODE_INTERNAL))
             return JR_STATUS_LAUNCH;
-        if (diags->items[i].severity == JR_SEVERITY_ERROR &&
-            strcmp(diags->items[i].code, "JR0486") != 0)
+        if (diag->severity == JR_SEVERITY_ERROR &&
+            !jr_diag_is(diag, JR_CODE_FACTS_CONTRADICT))
             status = JR_STATUS_USAGE;
     }
     return status;

@@ -266,9 +266,9 @@ static void refuse_fact(struct reader *r, const struct jr_node *node,
                         const char *key, const char *wants)
 {
     bool scalar = node->kind == JR_NODE_SCALAR;
-    jr_diags_error(r->diags, 483, node->span, key, "'%s' wants %s%s%s%s", key,
-                   wants, scalar ? ", not '" : "", scalar ? node->text : "",
-                   scalar ? "'" : "");
+    jr_diags_error(r->diags, JR_CODE_WRONG_FACT, node->span, key,
+                   "'%s' wants %s%s%s%s", key, wants, scalar ? ", not '" : "",
+                   scalar ? node->text : "", scalar ? "'" : "");
 }
 
 static void read_fact_scalar(struct reader *r, const struct jr_node *node,
@@ -326,8 +326,9 @@ static void report_unknown_fact(struct reader *r, const struct jr_node *key,
     for (size_t i = 0; table[i].key != NULL; i++)
         names[i] = table[i].key;
     const char *nearest = jr_did_you_mean(key->text, names);
-    struct jr_diag *diag = jr_diags_error(r->diags, 482, key->span, key->text,
-                                          "unknown fact '%s'", key->text);
+    struct jr_diag *diag =
+        jr_diags_error(r->diags, JR_CODE_UNKNOWN_FACT, key->span, key->text,
+                       "unknown fact '%s'", key->text);
     if (nearest != NULL)
         jr_diag_help(r->diags, diag, "did you mean '%s'?", nearest);
 }
@@ -345,7 +346,7 @@ static void read_mapping(struct reader *r, const struct jr_node *node,
     }
     for (const struct row *row = table; row->key != NULL; row++)
         if (row->required && jr_doc_get(node, row->key) == NULL)
-            jr_diags_error(r->diags, 484, node->span, row->key,
+            jr_diags_error(r->diags, JR_CODE_FACT_MISSING, node->span, row->key,
                            "'%s' is missing", row->key);
 }
 
@@ -363,7 +364,7 @@ static int read_facts_doc(struct jr_host *ret, struct jr_arena *arena, int got,
     if (root->kind == JR_NODE_MAPPING)
         read_mapping(&reader, root, rows, (char *)&hw);
     else
-        jr_diags_error(diags, 483, root->span, NULL,
+        jr_diags_error(diags, JR_CODE_WRONG_FACT, root->span, NULL,
                        "a facts file must be a mapping");
     if (diags->errors != before || arena->failed ||
         jr_facts_check(&hw, root, diags) != 0)
@@ -381,7 +382,7 @@ int jr_facts_custom(struct jr_host *ret, struct jr_arena *arena,
     if (root->kind == JR_NODE_MAPPING)
         read_mapping(&reader, root, own_rows, (char *)&hw);
     else
-        jr_diags_error(diags, 483, root->span, NULL,
+        jr_diags_error(diags, JR_CODE_WRONG_FACT, root->span, NULL,
                        "the facts about devices must be a mapping");
     if (diags->errors != before || arena->failed ||
         jr_facts_check(&hw, root, diags) != 0)

@@ -33,7 +33,7 @@ __attribute__((format(printf, 3, 4))) static void report_fact_clash(
     const char *text = jr_arena_vprintf(&c->scratch, format, args);
     va_end(args);
     struct jr_diag *diag = jr_diags_error(
-        c->diags, 486, at->span, NULL, "%s",
+        c->diags, JR_CODE_FACTS_CONTRADICT, at->span, NULL, "%s",
         text == NULL ? "out of memory while comparing facts" : text);
     jr_diag_help(c->diags, diag,
                  "correct the wrong one; jobrun doctor --format yaml writes "

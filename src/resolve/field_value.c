@@ -87,9 +87,10 @@ void jr_field_values_seed(struct jr_resolver *r)
         cell->known = cell->number <= JR_RANKS_MAX;
         cell->failed = !cell->known;
         if (cell->failed)
-            jr_rules_clash(
-                r, 403, JR_BIT(i), "%s is %s, more than %u", rows[i].path,
-                jr_field_value_value(r, (enum jr_field)i), JR_RANKS_MAX);
+            jr_rules_clash(r, JR_CODE_WORLD_TOO_LARGE, JR_BIT(i),
+                           "%s is %s, more than %u", rows[i].path,
+                           jr_field_value_value(r, (enum jr_field)i),
+                           JR_RANKS_MAX);
     }
 }
 

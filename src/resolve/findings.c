@@ -35,7 +35,7 @@ static unsigned take_first_field(uint32_t *fields)
 /* What a finding is about. */
 struct about {
     enum jr_severity severity;
-    unsigned code;
+    enum jr_diag_code code;
     uint32_t fields;   /* as bits */
     bool fact;         /* not decided by the spec alone */
     const char *place; /* the machine that took part; NULL: the only one */
@@ -96,7 +96,7 @@ __attribute__((format(printf, 3, 0))) static struct jr_diag *report_at_roots(
     return diag;
 }
 
-struct jr_diag *jr_rules_clash(struct jr_resolver *r, unsigned code,
+struct jr_diag *jr_rules_clash(struct jr_resolver *r, enum jr_diag_code code,
                                uint32_t fields, const char *format, ...)
 {
     bool fact = jr_field_values_fact(r, fields);
@@ -111,7 +111,7 @@ struct jr_diag *jr_rules_clash(struct jr_resolver *r, unsigned code,
     return diag;
 }
 
-struct jr_diag *jr_rules_refuse(struct jr_resolver *r, unsigned code,
+struct jr_diag *jr_rules_refuse(struct jr_resolver *r, enum jr_diag_code code,
                                 uint32_t fields, const char *format, ...)
 {
     r->unresolved = true;
@@ -124,7 +124,7 @@ struct jr_diag *jr_rules_refuse(struct jr_resolver *r, unsigned code,
     return diag;
 }
 
-struct jr_diag *jr_rules_warn(struct jr_resolver *r, unsigned code,
+struct jr_diag *jr_rules_warn(struct jr_resolver *r, enum jr_diag_code code,
                               uint32_t fields, const char *format, ...)
 {
     const struct about about = {JR_SEVERITY_WARNING, code, fields, true,

@@ -4,21 +4,23 @@
 
 #include <stdint.h>
 
+#include "diag/codes.h"
+
 struct jr_diag;
 struct jr_resolver;
 
 /* Report that the cells `fields` (bits) do not go together: positioned at the
  * stated ones that they come from, all of them named. It is the spec's own
  * fault unless a fact took part. */
-struct jr_diag *jr_rules_clash(struct jr_resolver *r, unsigned code,
+struct jr_diag *jr_rules_clash(struct jr_resolver *r, enum jr_diag_code code,
                                uint32_t fields, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* The same where the machine is what refuses. */
-struct jr_diag *jr_rules_refuse(struct jr_resolver *r, unsigned code,
+struct jr_diag *jr_rules_refuse(struct jr_resolver *r, enum jr_diag_code code,
                                 uint32_t fields, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* The same where the machine is only doubtful. */
-struct jr_diag *jr_rules_warn(struct jr_resolver *r, unsigned code,
+struct jr_diag *jr_rules_warn(struct jr_resolver *r, enum jr_diag_code code,
                               uint32_t fields, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

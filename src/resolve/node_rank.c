@@ -37,8 +37,8 @@ static bool refuse_doubted_scheduler(struct jr_resolver *r, uint32_t fields)
     const struct jr_host_scheduler *scheduler = &r->hw->scheduler;
     if (scheduler->problem == NULL)
         return false;
-    struct jr_diag *diag =
-        jr_rules_refuse(r, 424, fields, "%s", scheduler->problem);
+    struct jr_diag *diag = jr_rules_refuse(r, JR_CODE_SCHEDULER_UNUSABLE,
+                                           fields, "%s", scheduler->problem);
     if (scheduler->help != NULL)
         jr_diag_help(r->diags, diag, "%s", scheduler->help);
     return true;
@@ -193,9 +193,9 @@ enum jr_fired jr_rule_node_rank(struct jr_resolver *r,
         return JR_FIRED;
     jr_rules_show(r, JR_NODE_RANK, out);
     struct jr_diag *diag = jr_rules_clash(
-        r, 421, JR_BIT(JR_NODE_RANK) | JR_BIT(JR_NODES),
-        "node_rank %s is beyond %s", jr_field_value_value(r, JR_NODE_RANK),
-        jr_field_value_say(r, JR_NODES));
+        r, JR_CODE_NODE_RANK_BEYOND_NODES,
+        JR_BIT(JR_NODE_RANK) | JR_BIT(JR_NODES), "node_rank %s is beyond %s",
+        jr_field_value_value(r, JR_NODE_RANK), jr_field_value_say(r, JR_NODES));
     if (!jr_field_values_filled(r, JR_BIT(JR_NODES)))
         jr_diag_help(r->diags, diag, "node ranks go from 0 to %u", nodes - 1);
     return JR_FAILED;
@@ -236,7 +236,8 @@ enum jr_fired jr_rule_rank_start(struct jr_resolver *r,
     bool filled =
         jr_field_values_filled(r, JR_BIT(JR_NODE_RANK) | JR_BIT(JR_LOCAL));
     struct jr_diag *diag = jr_rules_clash(
-        r, 422, JR_BIT(JR_RANK_START) | JR_BIT(JR_NODE_RANK) | JR_BIT(JR_LOCAL),
+        r, JR_CODE_RANK_START_CONTRADICTS,
+        JR_BIT(JR_RANK_START) | JR_BIT(JR_NODE_RANK) | JR_BIT(JR_LOCAL),
         "rank_start %s contradicts node_rank %s, which has %s ranks before it",
         jr_field_value_value(r, JR_RANK_START),
         jr_field_value_value(r, JR_NODE_RANK),

@@ -39,7 +39,7 @@ static enum jr_fired refuse_master_port(struct jr_resolver *r,
     bool taken = err->sys == EADDRINUSE;
     jr_rules_show(r, JR_MASTER_PORT, out);
     struct jr_diag *diag = jr_rules_refuse(
-        r, 430, JR_BIT(JR_MASTER_PORT),
+        r, JR_CODE_PORT_IN_USE, JR_BIT(JR_MASTER_PORT),
         taken ? "master_port %s" : "master_port: %s", err->text);
     jr_diag_help(r->diags, diag,
                  has_several_jobruns(r)
@@ -74,7 +74,8 @@ static enum jr_fired any_port(struct jr_resolver *r, struct jr_field_value *out)
         jr_field_value_state(r, out, "master_port");
         jr_rules_show(r, JR_MASTER_PORT, out);
         struct jr_diag *diag = jr_rules_clash(
-            r, 431, JR_BIT(JR_MASTER_PORT) | JR_BIT(JR_NODES),
+            r, JR_CODE_PORT_NOT_AGREED,
+            JR_BIT(JR_MASTER_PORT) | JR_BIT(JR_NODES),
             "master_port 0 leaves the choice to one node, but there are %s",
             jr_field_value_say(r, JR_NODES));
         jr_diag_help(r->diags, diag, "state the port, or leave it out");

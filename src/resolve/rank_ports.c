@@ -26,12 +26,12 @@ static bool fill_fixed(struct jr_resolver *r)
             job->rank_ports[rank] = fixed_port(r, rank, i);
             if (job->rank_ports[rank] <= LAST_PORT)
                 continue;
-            struct jr_diag *diag =
-                jr_rules_clash(r, 433, JR_BIT(JR_MASTER_PORT),
-                               "the paddle profile gives each rank its own "
-                               "port, from master_port + 1 on, and the port of "
-                               "rank %u would be above 65535",
-                               rank);
+            struct jr_diag *diag = jr_rules_clash(
+                r, JR_CODE_NOT_ENOUGH_PORTS, JR_BIT(JR_MASTER_PORT),
+                "the paddle profile gives each rank its own "
+                "port, from master_port + 1 on, and the port of "
+                "rank %u would be above 65535",
+                rank);
             jr_diag_help(r->diags, diag, "state a lower master_port");
             return false;
         }
@@ -46,7 +46,7 @@ static bool check_hosts_known(struct jr_resolver *r)
     for (uint32_t node = 0; node < job->nodes; node++)
         if (job->hosts[node] == NULL) {
             struct jr_diag *diag = jr_rules_refuse(
-                r, 433, JR_BIT(JR_NODES),
+                r, JR_CODE_NOT_ENOUGH_PORTS, JR_BIT(JR_NODES),
                 "the paddle profile gives every rank the addresses of all "
                 "ranks, but that of node %u is not known",
                 node);
@@ -90,7 +90,7 @@ static bool fill_leased(struct jr_resolver *r)
     if (taken == world)
         return true;
     struct jr_diag *diag = jr_rules_refuse(
-        r, 433, JR_BIT(JR_WORLD_SIZE),
+        r, JR_CODE_NOT_ENOUGH_PORTS, JR_BIT(JR_WORLD_SIZE),
         "the paddle profile gives each rank its own port, but only %u of %u "
         "were available%s%s",
         taken, world, err.text[0] != '\0' ? ": " : "", err.text);

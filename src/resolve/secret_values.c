@@ -154,11 +154,11 @@ static void warn_of_argument(struct jr_resolver *r, const char *name,
         i++;
     if (i == count)
         return;
-    struct jr_diag *diag =
-        jr_diags_warning(r->diags, 320, place_of_argument(r), "entrypoint",
-                         "every user of the machine can read the value of "
-                         "'%s', because it is an argument",
-                         name);
+    struct jr_diag *diag = jr_diags_warning(
+        r->diags, JR_CODE_SECRET_EXPOSED, place_of_argument(r), "entrypoint",
+        "every user of the machine can read the value of "
+        "'%s', because it is an argument",
+        name);
     jr_diag_help(r->diags, diag,
                  "let the program read it from the environment");
 }

@@ -40,7 +40,7 @@ static const char *explain_ignored_omp(struct jr_resolver *r)
     if (omp == NULL || omp[0] == '\0')
         return "unset";
     struct jr_diag *diag = jr_rules_warn(
-        r, 415, 0,
+        r, JR_CODE_OMP_NUM_THREADS_IGNORED, 0,
         "OMP_NUM_THREADS is not a positive integer and is ignored: '%s'", omp);
     jr_diag_help(r->diags, diag, "unset it, or state threads");
     return "unusable";

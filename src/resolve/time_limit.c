@@ -27,9 +27,10 @@ static enum jr_fired bound_duration_by(struct jr_resolver *r,
     struct jr_span stated = jr_spec_where(r->file, path);
     const char *written = jr_spec_written(r->file, r->arena, path);
     if (stated.line != 0) {
-        struct jr_diag *diag = jr_rules_warn(
-            r, 426, 0, "%s %s is more than the allocation allows: %s", path,
-            written != NULL ? written : was.data, is.data);
+        struct jr_diag *diag =
+            jr_rules_warn(r, JR_CODE_TIME_LIMIT_TOO_LONG, 0,
+                          "%s %s is more than the allocation allows: %s", path,
+                          written != NULL ? written : was.data, is.data);
         if (diag != NULL)
             diag->span = stated;
         jr_diag_help(r->diags, diag, "%s is used (%s)", is.data, out->rule);

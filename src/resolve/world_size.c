@@ -17,8 +17,9 @@ static enum jr_fired take_size(struct jr_resolver *r,
         const char *number = "";
         if (!jr_field_values_filled(r, out->needs))
             number = jr_arena_printf(r->arena, " %" PRIu64 ",", value);
-        jr_rules_clash(r, 403, out->needs, "%s comes to%s more than %u ranks",
-                       out->rule, number, JR_RANKS_MAX);
+        jr_rules_clash(r, JR_CODE_WORLD_TOO_LARGE, out->needs,
+                       "%s comes to%s more than %u ranks", out->rule, number,
+                       JR_RANKS_MAX);
         return JR_FAILED;
     }
     out->number = (uint32_t)value;
@@ -105,7 +106,8 @@ enum jr_fired jr_rule_data(struct jr_resolver *r, struct jr_field_value *out)
     if (world % group == 0)
         return take_size(r, out, world / group);
     struct jr_diag *diag = jr_rules_clash(
-        r, 310, out->needs, "%s does not divide by model %s x pipeline %s",
+        r, JR_CODE_WORLD_SIZE_INDIVISIBLE, out->needs,
+        "%s does not divide by model %s x pipeline %s",
         jr_field_value_say(r, JR_WORLD_SIZE), jr_field_value_value(r, JR_MODEL),
         jr_field_value_value(r, JR_PIPELINE));
     offer_world_sizes(r, diag, out->needs, group, "");
@@ -178,8 +180,9 @@ enum jr_fired jr_rule_nodes_of_world(struct jr_resolver *r,
     if (world % local == 0)
         return take_size(r, out, world / local);
     struct jr_diag *diag = jr_rules_clash(
-        r, 402, out->needs, "%s does not divide by %s",
-        jr_field_value_say(r, JR_WORLD_SIZE), jr_field_value_say(r, JR_LOCAL));
+        r, JR_CODE_WORLD_INDIVISIBLE_BY_NODES, out->needs,
+        "%s does not divide by %s", jr_field_value_say(r, JR_WORLD_SIZE),
+        jr_field_value_say(r, JR_LOCAL));
     offer_world_sizes(r, diag, out->needs, local,
                       list_form(r, world / local + 1, local));
     return JR_FAILED;
@@ -193,8 +196,9 @@ enum jr_fired jr_rule_local_of_world(struct jr_resolver *r,
     if (world % nodes == 0)
         return take_size(r, out, world / nodes);
     struct jr_diag *diag = jr_rules_clash(
-        r, 402, out->needs, "%s does not divide by %s",
-        jr_field_value_say(r, JR_WORLD_SIZE), jr_field_value_say(r, JR_NODES));
+        r, JR_CODE_WORLD_INDIVISIBLE_BY_NODES, out->needs,
+        "%s does not divide by %s", jr_field_value_say(r, JR_WORLD_SIZE),
+        jr_field_value_say(r, JR_NODES));
     offer_world_sizes(r, diag, out->needs, nodes, list_form(r, nodes, 0));
     return JR_FAILED;
 }
@@ -228,7 +232,7 @@ static enum jr_fired refuse_uncounted(struct jr_resolver *r, const char *what,
                                       const char *help)
 {
     struct jr_diag *diag = jr_rules_refuse(
-        r, 450, JR_BIT(JR_DEVICE),
+        r, JR_CODE_FIELD_STILL_MISSING, JR_BIT(JR_DEVICE),
         "local_world_size is MISSING, and jobrun cannot count the %s",
         what != NULL ? what : "devices");
     jr_diag_help(r->diags, diag, "state local_world_size, %s", help);

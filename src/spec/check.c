@@ -43,7 +43,7 @@ enum { MOST_PLACED = 1000 };
  * of it. */
 struct finding {
     struct jr_lint *lint;
-    unsigned code;
+    enum jr_diag_code code;
     const struct jr_node *at;
     const char *text;
     struct jr_diag *diag;
@@ -80,8 +80,8 @@ static bool find_node_path(struct finding *finding, const struct jr_node *node,
     return false;
 }
 
-struct jr_diag *jr_check_clash(const struct jr_check *check, unsigned code,
-                               const struct jr_node *at,
+struct jr_diag *jr_check_clash(const struct jr_check *check,
+                               enum jr_diag_code code, const struct jr_node *at,
                                const struct jr_node *other, const char *format,
                                ...)
 {
@@ -122,8 +122,8 @@ static void refuse_variables(const struct jr_check *check,
             memcmp(table[i].name, key->text, key->len) != 0)
             continue;
         struct jr_diag *diag = jr_check_clash(
-            check, 207, key, NULL, "jobrun sets %s for each rank itself",
-            table[i].name);
+            check, JR_CODE_RESERVED_VARIABLE, key, NULL,
+            "jobrun sets %s for each rank itself", table[i].name);
         if (table[i].field[0] != '\0')
             jr_diag_help(diags, diag, "the field for it is '%s'",
                          table[i].field);

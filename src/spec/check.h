@@ -90,8 +90,8 @@ const struct jr_node *jr_check_raw(const struct jr_check *check,
 const char *jr_check_text(const struct jr_check *check, const char *path);
 
 /* A contradiction at `at` (of the field `path`) with what `other` states. */
-struct jr_diag *jr_check_clash(const struct jr_check *check, unsigned code,
-                               const struct jr_node *at,
+struct jr_diag *jr_check_clash(const struct jr_check *check,
+                               enum jr_diag_code code, const struct jr_node *at,
                                const struct jr_node *other, const char *format,
                                ...) __attribute__((format(printf, 5, 6)));
 

@@ -39,13 +39,14 @@ static void refuse_backend(const struct jr_check *check,
 {
     const char *said = jr_lint_said(check->lint, backend);
     if (device == jr_doc_get(check->tree, "devices"))
-        (void)jr_check_clash(check, 308, backend, device,
+        (void)jr_check_clash(check, JR_CODE_BACKEND_CONTRADICTS_DEVICE, backend,
+                             device,
                              "backend %s cannot drive the CPU, and devices: "
                              "none leaves nothing else",
                              said);
     else
-        (void)jr_check_clash(check, 308, backend, device,
-                             "backend %s cannot drive device %s", said,
+        (void)jr_check_clash(check, JR_CODE_BACKEND_CONTRADICTS_DEVICE, backend,
+                             device, "backend %s cannot drive device %s", said,
                              jr_lint_said(check->lint, device));
 }
 
@@ -82,10 +83,10 @@ static bool check_device_kind(const struct jr_check *check,
         (is_device_word(device, "cpu") ? !list
                                        : !is_device_word(devices, "none")))
         return true;
-    struct jr_diag *diag =
-        jr_check_clash(check, 327, devices, device, "%s contradicts device %s",
-                       list ? "a list of devices" : "devices none",
-                       jr_lint_said(check->lint, device));
+    struct jr_diag *diag = jr_check_clash(
+        check, JR_CODE_BIND_CONTRADICTS_DEVICES, devices, device,
+        "%s contradicts device %s", list ? "a list of devices" : "devices none",
+        jr_lint_said(check->lint, device));
     jr_diag_help(check->lint->diags, diag, "leave one of the two out");
     return false;
 }
@@ -118,8 +119,8 @@ static void check_device_twice(const struct jr_check *check,
         if (strcmp(items[i - 1]->text, items[i]->text) != 0)
             continue;
         struct jr_diag *diag = jr_check_clash(
-            check, 318, items[i], items[i - 1], "devices has %s twice",
-            jr_lint_said(check->lint, items[i]));
+            check, JR_CODE_DEVICE_TWICE, items[i], items[i - 1],
+            "devices has %s twice", jr_lint_said(check->lint, items[i]));
         jr_diag_help(check->lint->diags, diag,
                      "leave one out, or let ranks share devices "
                      "(oversubscribe: true)");
@@ -137,10 +138,10 @@ static void check_count(const struct jr_check *check,
     bool fewer = local->node != NULL && count < local->value && !shared;
     if (!more && !fewer)
         return;
-    struct jr_diag *diag =
-        jr_check_clash(check, 319, devices, most->node,
-                       "devices lists %" PRIu64 " device%s, but %s", count,
-                       count == 1 ? "" : "s", jr_check_say_most(check, &sizes));
+    struct jr_diag *diag = jr_check_clash(
+        check, JR_CODE_DEVICES_CONTRADICT_RANKS, devices, most->node,
+        "devices lists %" PRIu64 " device%s, but %s", count,
+        count == 1 ? "" : "s", jr_check_say_most(check, &sizes));
     jr_diag_help(check->lint->diags, diag,
                  more ? "local rank i gets entry i: leave out the entries that "
                         "no rank uses"
@@ -159,8 +160,8 @@ static void check_bind(const struct jr_check *check)
     if (!is_device_word(bind, "device") || (!cpu && !none))
         return;
     struct jr_diag *diag = jr_check_clash(
-        check, 327, bind, cpu ? device : devices, "bind device contradicts %s",
-        cpu ? "device cpu" : "devices none");
+        check, JR_CODE_BIND_CONTRADICTS_DEVICES, bind, cpu ? device : devices,
+        "bind device contradicts %s", cpu ? "device cpu" : "devices none");
     jr_diag_help(check->lint->diags, diag,
                  "bind: core and bind: numa bind ranks to CPUs");
 }

@@ -40,14 +40,14 @@ static void check_forms(const struct jr_check *check, const char *path,
     for (const char *const *form = type->forms; *form != NULL; form++) {
         const struct jr_pair *pair = entry_form(check, node, *form);
         if (pair != NULL && first != NULL)
-            (void)jr_check_clash(check, 301, pair->key, first->key,
-                                 "'%s' has two forms: %s and %s", path,
-                                 first->key->text, pair->key->text);
+            (void)jr_check_clash(check, JR_CODE_TWO_ENTRYPOINTS, pair->key,
+                                 first->key, "'%s' has two forms: %s and %s",
+                                 path, first->key->text, pair->key->text);
         first = first != NULL ? first : pair;
     }
     if (first == NULL && !has_unknown_key(node, type) && !check->lint->base)
-        (void)jr_check_clash(check, 201, node, NULL, "'%s' wants one of %s",
-                             path, choice);
+        (void)jr_check_clash(check, JR_CODE_FIELD_REQUIRED, node, NULL,
+                             "'%s' wants one of %s", path, choice);
 }
 
 void jr_check_forms(const struct jr_check *check)
@@ -66,8 +66,9 @@ static void refuse_function_key(const struct jr_check *check,
         pair = jr_doc_pair(mapping, key);
     if (pair == NULL)
         return;
-    struct jr_diag *diag = jr_check_clash(check, 321, pair->key, NULL,
-                                          "only a Python function has %s", key);
+    struct jr_diag *diag =
+        jr_check_clash(check, JR_CODE_ENTRYPOINT_CANNOT_USE, pair->key, NULL,
+                       "only a Python function has %s", key);
     jr_diag_help(check->lint->diags, diag, "%s", help);
 }
 
@@ -82,7 +83,8 @@ static void check_smoke(const struct jr_check *check,
     if (smoke == NULL || strcmp(smoke, "true") != 0 || !none)
         return;
     struct jr_diag *diag = jr_check_clash(
-        check, 321, jr_doc_pair(python, "smoke_test")->key, NULL,
+        check, JR_CODE_ENTRYPOINT_CANNOT_USE,
+        jr_doc_pair(python, "smoke_test")->key, NULL,
         "smoke_test has nothing to test: it tests what init sets up");
     jr_diag_help(check->lint->diags, diag, "init: torch");
 }
@@ -115,7 +117,7 @@ static void warn_of_word(const struct jr_check *check,
         (boolean == NULL && !is_odd_number(node->text)))
         return;
     struct jr_diag *diag = jr_diags_warning(
-        diags, 324, node->span, NULL,
+        diags, JR_CODE_AMBIGUOUS_STRING, node->span, NULL,
         "the function gets the string %s, which is not a %s in a spec",
         jr_lint_quoted(check->lint, node->text, node->len),
         boolean != NULL ? "boolean" : "number");

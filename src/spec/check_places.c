@@ -15,10 +15,11 @@ static bool check_index_below(const struct jr_check *check, const char *path,
     struct jr_stated index = jr_check_number(check, path);
     if (index.node == NULL || most->node == NULL || index.value < most->value)
         return true;
-    struct jr_diag *diag = jr_check_clash(
-        check, 314, index.node, most->node, "%s %s is beyond the last of %s",
-        path, jr_lint_said(check->lint, index.node),
-        jr_check_amount(check, most, what));
+    struct jr_diag *diag =
+        jr_check_clash(check, JR_CODE_INDEX_BEYOND_LAST, index.node, most->node,
+                       "%s %s is beyond the last of %s", path,
+                       jr_lint_said(check->lint, index.node),
+                       jr_check_amount(check, most, what));
     if (most->told)
         jr_diag_help(check->lint->diags, diag,
                      "%ss count from 0: the last is %" PRIu64, what,
@@ -68,7 +69,8 @@ static void check_start(const struct jr_check *check,
                 (node->value == 0 || sizes->local.told);
     bool stated = node->node == jr_doc_get(check->tree, "node_rank");
     struct jr_diag *diag = jr_check_clash(
-        check, 316, start->node, node->node, "rank_start %s contradicts %s %s",
+        check, JR_CODE_RANK_START_MISPLACED, start->node, node->node,
+        "rank_start %s contradicts %s %s",
         jr_lint_said(check->lint, start->node),
         stated ? "node_rank" : "a job of one node, whose node_rank is",
         stated ? jr_lint_said(check->lint, node->node) : "0");
@@ -92,8 +94,8 @@ static void check_begin(const struct jr_check *check,
     if (sizes->local.node == NULL || is_node_begin(sizes, start->value))
         return;
     struct jr_diag *diag =
-        jr_check_clash(check, 316, start->node, sizes->local.node,
-                       "no node begins at rank_start %s",
+        jr_check_clash(check, JR_CODE_RANK_START_MISPLACED, start->node,
+                       sizes->local.node, "no node begins at rank_start %s",
                        jr_lint_said(check->lint, start->node));
     if (sizes->list == NULL && sizes->local.told)
         jr_diag_help(check->lint->diags, diag,
@@ -142,9 +144,9 @@ static void check_local_ranks(const struct jr_check *check, const char *path,
         named = jr_arena_printf(arena, "local rank %u", last);
     else /* the path of a rule would tell what was put in */
         ranks = jr_doc_get(check->tree, path);
-    struct jr_diag *diag =
-        jr_check_clash(check, 317, ranks, most->node, "%s names %s, but %s",
-                       path, named, jr_check_say_most(check, sizes));
+    struct jr_diag *diag = jr_check_clash(
+        check, JR_CODE_STREAM_RULE_BEYOND_NODES, ranks, most->node,
+        "%s names %s, but %s", path, named, jr_check_say_most(check, sizes));
     if (most->told)
         jr_diag_help(check->lint->diags, diag,
                      "local ranks count from 0: the last is %" PRIu64,

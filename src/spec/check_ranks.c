@@ -25,9 +25,10 @@ static void check_ranks_beyond(const struct jr_check *check,
     const char *last_said = jr_lint_said(check->lint, node);
     if (node->filled == NULL)
         last_said = jr_arena_printf(check->lint->arena, "%u", last);
-    struct jr_diag *diag = jr_check_clash(
-        check, 307, node, world->node, "'%s' names rank %s, but the job has %s",
-        path, last_said, jr_check_amount(check, world, "rank"));
+    struct jr_diag *diag =
+        jr_check_clash(check, JR_CODE_RANK_BEYOND_WORLD, node, world->node,
+                       "'%s' names rank %s, but the job has %s", path,
+                       last_said, jr_check_amount(check, world, "rank"));
     if (world->told)
         jr_diag_help(check->lint->diags, diag,
                      "ranks count from 0: the last is %" PRIu64,
@@ -64,11 +65,11 @@ static void refuse_rank(struct entries *entries, size_t i, uint32_t rank)
         return;
     if (rank >= MOST_RANKS)
         (void)jr_check_clash(
-            entries->check, 307, key, NULL,
+            entries->check, JR_CODE_RANK_BEYOND_WORLD, key, NULL,
             "'per_rank' names rank %u, but no job can have that many ranks",
             rank);
     else
-        (void)jr_check_clash(entries->check, 218, key,
+        (void)jr_check_clash(entries->check, JR_CODE_RANK_ENTRY_TWICE, key,
                              find_owner(entries, i, rank),
                              "'per_rank' has two entries for rank %u", rank);
 }
@@ -112,7 +113,8 @@ static void check_entries(const struct jr_check *check,
             claim_entry_ranks(&entries, i, &set.ranges[j]);
         if (set.all && node->count > 1)
             (void)jr_check_clash(
-                check, 218, key, node->pairs[i == 0 ? 1 : 0].key,
+                check, JR_CODE_RANK_ENTRY_TWICE, key,
+                node->pairs[i == 0 ? 1 : 0].key,
                 "'per_rank' has an entry for all ranks, and further entries");
     }
 }

@@ -53,7 +53,7 @@ struct jr_node *jr_read_trigger(struct jr_lint *lint,
                               : jr_lint_scalar(lint, node, normal, false);
     }
     if (fault.regex) {
-        (void)jr_lint_error(lint, 217,
+        (void)jr_lint_error(lint, JR_CODE_WRONG_REGEX,
                             jr_lint_part(lint, node, fault.from, fault.to), at,
                             "'%s' is not a regular expression: %s",
                             jr_lint_path(lint, at), fault.text);
@@ -93,8 +93,9 @@ static void warn_of_impossible(const struct jr_check *check,
                                const struct jr_node *at, const char *text,
                                const char *help)
 {
-    struct jr_diag *diag = jr_diags_warning(check->lint->diags, 325, at->span,
-                                            "restart", "%s", text);
+    struct jr_diag *diag =
+        jr_diags_warning(check->lint->diags, JR_CODE_RESTART_NEVER_HAPPENS,
+                         at->span, "restart", "%s", text);
     jr_diag_help(check->lint->diags, diag, "%s", help);
 }
 

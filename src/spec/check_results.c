@@ -77,7 +77,7 @@ static void check_return(const struct jr_check *check,
     if (entry == NULL || jr_call_returns(entry))
         return;
     struct jr_diag *diag =
-        jr_check_clash(check, 304, where, NULL,
+        jr_check_clash(check, JR_CODE_PROGRAM_RETURNS_NOTHING, where, NULL,
                        "only a Python function or a library returns a result");
     jr_diag_help(check->lint->diags, diag,
                  "a program writes its result to a file (from: file), or "
@@ -101,23 +101,25 @@ void jr_check_source(const struct jr_check *check)
     if (strcmp(from, "return") == 0)
         check_return(check, where);
     if (is_stream(from) && raw == NULL) {
-        diag = jr_check_clash(check, 303, where, NULL,
-                              "'results.from: %s' wants a pattern",
+        diag = jr_check_clash(check, JR_CODE_RESULT_SOURCE_CONFLICT, where,
+                              NULL, "'results.from: %s' wants a pattern",
                               jr_lint_said(check->lint, where));
         jr_diag_help(diags, diag, "pattern: 'loss=(?<loss>[0-9.]+)'");
     }
     if (groups != NULL && groups[0] == NULL) {
-        diag = jr_check_clash(check, 303, pattern, NULL,
-                              "the pattern has no named group, so a result "
-                              "would have no field");
+        diag =
+            jr_check_clash(check, JR_CODE_RESULT_SOURCE_CONFLICT, pattern, NULL,
+                           "the pattern has no named group, so a result "
+                           "would have no field");
         jr_diag_help(diags, diag, "name one: (?<loss>[0-9.]+)");
     }
     if (pattern != NULL && !is_stream(from))
-        (void)jr_check_clash(check, 303, pattern, where,
+        (void)jr_check_clash(check, JR_CODE_RESULT_SOURCE_CONFLICT, pattern,
+                             where,
                              "'results.pattern' is only read with from: stdout "
                              "or stderr");
     if (file != NULL && strcmp(from, "file") != 0)
-        (void)jr_check_clash(check, 303, file, where,
+        (void)jr_check_clash(check, JR_CODE_RESULT_SOURCE_CONFLICT, file, where,
                              "'results.file' is only read with from: file");
 }
 
@@ -130,7 +132,7 @@ static void check_trait(const struct jr_check *check,
     const struct jr_pair *pair = jr_doc_pair(field->value, key);
     if (type == NULL || pair == NULL || strstr(types, type->text) != NULL)
         return;
-    (void)jr_check_clash(check, 305, pair->key, type,
+    (void)jr_check_clash(check, JR_CODE_RESULT_FIELD_CONFLICT, pair->key, type,
                          "%s is for %s, not for type %s", key, types,
                          jr_lint_said(check->lint, type));
 }
@@ -157,9 +159,10 @@ static void check_bounds(const struct jr_check *check,
     if (low != NULL && high != NULL && jr_exact_number_read(&min, low->text) &&
         jr_exact_number_read(&max, high->text) &&
         jr_exact_number_compare(&min, &max) > 0)
-        (void)jr_check_clash(
-            check, 305, high, low, "no value is at least %s and at most %s",
-            jr_lint_said(check->lint, low), jr_lint_said(check->lint, high));
+        (void)jr_check_clash(check, JR_CODE_RESULT_FIELD_CONFLICT, high, low,
+                             "no value is at least %s and at most %s",
+                             jr_lint_said(check->lint, low),
+                             jr_lint_said(check->lint, high));
 }
 
 void jr_check_fields(const struct jr_check *check)
@@ -181,13 +184,14 @@ void jr_check_fields(const struct jr_check *check)
         for (size_t j = 0; type && words && j < words->count; j++)
             if (!fits_type(words->items[j], type->text))
                 (void)jr_check_clash(
-                    check, 305, words->items[j], type, "%s is not of type %s",
+                    check, JR_CODE_RESULT_FIELD_CONFLICT, words->items[j], type,
+                    "%s is not of type %s",
                     jr_lint_shown(check->lint, words->items[j]),
                     jr_lint_said(check->lint, type));
         if (groups != NULL && strcmp(required, "true") == 0 &&
             !is_result_name_among(field->key->text, groups))
             (void)jr_check_clash(
-                check, 306, field->key,
+                check, JR_CODE_UNKNOWN_RESULT_FIELD, field->key,
                 jr_doc_find(check->tree, "results.pattern"),
                 "the pattern has no group named '%s'",
                 jr_lint_path(check->lint,
@@ -244,7 +248,7 @@ static void check_entry(const struct jr_check *check, const struct entry *entry,
                                  compare_result_names) != NULL)
         return;
     struct jr_diag *diag =
-        jr_check_clash(check, 306, entry->node, NULL,
+        jr_check_clash(check, JR_CODE_UNKNOWN_RESULT_FIELD, entry->node, NULL,
                        "'results.%s' names an unknown field: %s", entry->list,
                        jr_lint_quoted(lint, source, strlen(source)));
     if (count <= MOST_NAMES)
@@ -260,10 +264,12 @@ static void check_field_twice(const struct jr_check *check,
     if (strcmp(first->node->text, again->node->text) != 0)
         return;
     if (first->list == again->list)
-        (void)jr_check_clash(check, 306, again->node, first->node,
-                             "'results.%s' names %s twice", again->list, name);
+        (void)jr_check_clash(check, JR_CODE_UNKNOWN_RESULT_FIELD, again->node,
+                             first->node, "'results.%s' names %s twice",
+                             again->list, name);
     else
-        (void)jr_check_clash(check, 306, again->node, first->node,
+        (void)jr_check_clash(check, JR_CODE_UNKNOWN_RESULT_FIELD, again->node,
+                             first->node,
                              "%s cannot be both equal and distinct", name);
 }
 
@@ -331,7 +337,7 @@ void jr_check_kept(const struct jr_check *check, const struct jr_node *at,
         if (jr_check_takes(check, tee, word, rank) ||
             jr_check_takes(check, redirects, word, rank))
             continue;
-        (void)jr_check_clash(check, 309, at, tee,
+        (void)jr_check_clash(check, JR_CODE_STREAM_NOT_KEPT, at, tee,
                              "the %s of local rank %u is not kept in a file",
                              stream, rank);
         return;

@@ -143,8 +143,8 @@ static void warn_at_secret(const struct jr_check *check,
         source->option = span.source->option;
     }
     span.source = source;
-    struct jr_diag *diag =
-        jr_diags_warning(lint->diags, 320, span, path, "%s", message);
+    struct jr_diag *diag = jr_diags_warning(lint->diags, JR_CODE_SECRET_EXPOSED,
+                                            span, path, "%s", message);
     jr_diag_help(lint->diags, diag,
                  "take it from the environment (??? in env), or narrow secrets "
                  "if it is not one");

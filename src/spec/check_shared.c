@@ -89,7 +89,7 @@ void jr_check_shared(const struct jr_check *check)
         !must_several_deliver(check, jr_check_text(check, "results.required")))
         return;
     struct jr_diag *diag = jr_check_clash(
-        check, 329, at, NULL,
+        check, JR_CODE_RESULT_FILE_SHARED, at, NULL,
         "'results.file' is the same for several ranks that must deliver");
     jr_diag_help(check->lint->diags, diag,
                  "put %%{rank} into it; or, if one rank delivers for all, name "

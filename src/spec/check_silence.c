@@ -33,7 +33,8 @@ void jr_check_silence(const struct jr_check *check)
             jr_check_takes(check, redirects, words[n % 2], n / 2))
             continue;
         struct jr_diag *diag = jr_diags_warning(
-            check->lint->diags, 326, silence->span, "timeouts.silence",
+            check->lint->diags, JR_CODE_SILENCE_UNDETECTABLE, silence->span,
+            "timeouts.silence",
             "no hang can be detected: local rank %u inherits its std%s, which "
             "jobrun cannot see",
             n / 2, words[n % 2]);

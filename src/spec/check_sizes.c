@@ -47,8 +47,8 @@ static void refuse_overflow(const struct jr_check *check,
                             const struct jr_node *at,
                             const struct jr_node *other, const char *product)
 {
-    (void)jr_check_clash(check, 315, at, other, "%s is more than %u ranks",
-                         product, UINT32_MAX);
+    (void)jr_check_clash(check, JR_CODE_TOO_MANY_RANKS, at, other,
+                         "%s is more than %u ranks", product, UINT32_MAX);
 }
 
 static uint64_t sum_of_sizes(const struct jr_node *list)
@@ -103,10 +103,11 @@ static void check_multiple(const struct jr_check *check,
     if (sizes->world.node == NULL || part->node == NULL ||
         world % part->value == 0)
         return;
-    struct jr_diag *diag = jr_check_clash(
-        check, 312, part->node, sizes->world.node, "%s is not a multiple of %s",
-        describe_size(check, "world_size", &sizes->world),
-        describe_size(check, name, part));
+    struct jr_diag *diag =
+        jr_check_clash(check, JR_CODE_NODES_CONTRADICT_WORLD, part->node,
+                       sizes->world.node, "%s is not a multiple of %s",
+                       describe_size(check, "world_size", &sizes->world),
+                       describe_size(check, name, part));
     jr_diag_help(check->lint->diags, diag,
                  "nodes that differ: local_world_size: [...], one per node");
 }
@@ -122,10 +123,11 @@ static bool are_sizes_literal(const struct sizes *sizes)
 static void refuse_nodes(const struct jr_check *check,
                          const struct sizes *sizes)
 {
-    struct jr_diag *diag = jr_check_clash(
-        check, 312, sizes->known.node, sizes->world.node, "%s is not %s",
-        sizes->known_as == NULL ? "" : sizes->known_as,
-        describe_size(check, "world_size", &sizes->world));
+    struct jr_diag *diag =
+        jr_check_clash(check, JR_CODE_NODES_CONTRADICT_WORLD, sizes->known.node,
+                       sizes->world.node, "%s is not %s",
+                       sizes->known_as == NULL ? "" : sizes->known_as,
+                       describe_size(check, "world_size", &sizes->world));
     if (are_sizes_literal(sizes))
         jr_diag_help(check->lint->diags, diag,
                      "leave world_size out, and it is %" PRIu64,
@@ -201,8 +203,8 @@ static void check_divides(const struct jr_check *check,
     if (world % group == 0)
         return;
     struct jr_diag *diag = jr_check_clash(
-        check, 310, at, sizes->known.node, "%s does not divide by %s",
-        sizes->known_as, mesh_text(check, sizes));
+        check, JR_CODE_WORLD_SIZE_INDIVISIBLE, at, sizes->known.node,
+        "%s does not divide by %s", sizes->known_as, mesh_text(check, sizes));
     if (!is_mesh_told(sizes))
         return;
     if (below == 0)
@@ -217,9 +219,10 @@ static void check_divides(const struct jr_check *check,
 static void refuse_mesh(const struct jr_check *check, const struct sizes *sizes,
                         uint64_t group)
 {
-    struct jr_diag *diag = jr_check_clash(
-        check, 311, sizes->data.node, sizes->known.node, "%s is not %s",
-        mesh_text(check, sizes), sizes->known_as);
+    struct jr_diag *diag =
+        jr_check_clash(check, JR_CODE_MESH_CONTRADICTS_WORLD, sizes->data.node,
+                       sizes->known.node, "%s is not %s",
+                       mesh_text(check, sizes), sizes->known_as);
     if (sizes->known.value % group == 0 && is_mesh_told(sizes))
         jr_diag_help(check->lint->diags, diag,
                      "leave data out, and it is %" PRIu64,
@@ -272,7 +275,7 @@ static void check_lengths(const struct jr_check *check,
                 ? jr_lint_said(check->lint, other)
                 : jr_arena_printf(check->lint->arena, "%" PRIu64, nodes);
         (void)jr_check_clash(
-            check, 313, list, other,
+            check, JR_CODE_ONE_ENTRY_PER_NODE, list, other,
             "'%s' has %zu entr%s, but there %s %s node%s", lists[i].name,
             list->count, list->count == 1 ? "y" : "ies",
             nodes == 1 ? "is" : "are", said, nodes == 1 ? "" : "s");

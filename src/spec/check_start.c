@@ -17,7 +17,7 @@ static void check_method(const struct jr_check *check,
     if (form == NULL)
         return;
     struct jr_diag *diag = jr_check_clash(
-        check, 302, method, form->key,
+        check, JR_CODE_NOTHING_TO_FORK, method, form->key,
         "start_method %s has nothing to fork from: a %s starts a new program",
         jr_lint_said(check->lint, method), form->key->text);
     jr_diag_help(check->lint->diags, diag, "leave it out, or write spawn");
@@ -38,11 +38,12 @@ static void check_preload(const struct jr_check *check,
     struct jr_diag *diag = NULL;
     if (method == NULL || strcmp(method->text, "spawn") == 0) {
         diag = jr_check_clash(
-            check, 322, preload->key, method,
+            check, JR_CODE_PRELOAD_UNUSED, preload->key, method,
             "spawned ranks have no helper that could preload modules");
         jr_diag_help(check->lint->diags, diag, "start_method: forkserver");
     } else if (library != NULL) {
-        (void)jr_check_clash(check, 322, preload->key, library->key,
+        (void)jr_check_clash(check, JR_CODE_PRELOAD_UNUSED, preload->key,
+                             library->key,
                              "a library has no modules to preload");
     }
 }
@@ -59,7 +60,7 @@ static void check_barrier(const struct jr_check *check,
     form = form != NULL ? form : jr_doc_pair(entry, "shell");
     if (form != NULL)
         (void)jr_check_clash(
-            check, 321, barrier->key, form->key,
+            check, JR_CODE_ENTRYPOINT_CANNOT_USE, barrier->key, form->key,
             "exit_barrier works for Python and libraries only: a %s does not "
             "tell jobrun that it has returned",
             form->key->text);
@@ -92,7 +93,8 @@ static void warn_of_late_variables(const struct jr_check *check,
             (!all && !varies_by_rank(pair->value)))
             continue;
         struct jr_diag *diag = jr_diags_warning(
-            check->lint->diags, 323, pair->key->span, NULL,
+            check->lint->diags, JR_CODE_VARIABLE_SET_TOO_LATE, pair->key->span,
+            NULL,
             "%s differs between ranks, but it is read before the helper forks "
             "them",
             jr_lint_quoted(check->lint, pair->key->text, pair->key->len));
@@ -111,7 +113,7 @@ static void warn_of_singletons(const struct jr_check *check)
         if (strcmp(profile->text, "mpi") != 0)
             continue;
         struct jr_diag *diag = jr_diags_warning(
-            check->lint->diags, 328, profile->span, NULL,
+            check->lint->diags, JR_CODE_MPI_SINGLETONS, profile->span, NULL,
             "the mpi profile sets variables only: a program that calls "
             "MPI_Init runs as a world of one in every rank");
         jr_diag_help(check->lint->diags, diag,

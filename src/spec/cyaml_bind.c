@@ -276,7 +276,7 @@ int jr_bind_spec(struct jr_spec **ret, struct jr_lint *lint,
         *ret = spec;
         return 0;
     }
-    (void)jr_lint_error(lint, 100, tree->span, NULL,
+    (void)jr_lint_error(lint, JR_CODE_INTERNAL, tree->span, NULL,
                         "jobrun failed to take in a checked spec: %s", problem);
     return -1;
 }

@@ -55,7 +55,7 @@ bool jr_profiles_named(const struct jr_node *root)
     return false;
 }
 
-static struct jr_diag *report_profile(struct work *work, unsigned code,
+static struct jr_diag *report_profile(struct work *work, enum jr_diag_code code,
                                       const struct jr_node *at,
                                       const char *message)
 {
@@ -65,7 +65,8 @@ static struct jr_diag *report_profile(struct work *work, unsigned code,
 }
 
 /* With `what` as it stands in its source, made safe to show. */
-static struct jr_diag *report_profile_text(struct work *work, unsigned code,
+static struct jr_diag *report_profile_text(struct work *work,
+                                           enum jr_diag_code code,
                                            const struct jr_node *at,
                                            const char *before,
                                            const char *after)
@@ -86,9 +87,10 @@ static void refuse_unread_profile(struct work *work, const struct jr_node *path,
         return;
     }
     jr_buf_printf(&why, ": %s", err->text);
-    struct jr_diag *diag = report_profile_text(work, outside ? 119 : 122, path,
-                                               "cannot read the profile ",
-                                               why.failed ? "" : why.data);
+    struct jr_diag *diag = report_profile_text(
+        work,
+        outside ? JR_CODE_PARENT_OUTSIDE_ROOT : JR_CODE_ENV_PROFILE_UNREADABLE,
+        path, "cannot read the profile ", why.failed ? "" : why.data);
     jr_diag_help(
         work->diags, diag, "%s",
         outside ? "--root DIR sets the folder below which files may be read"
@@ -106,7 +108,8 @@ static bool has_value_kind(struct work *work, const struct jr_pair *pair,
         jr_scalar_type(value) != JR_SCALAR_NULL) {
         struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
         jr_buf_printf(&text, "'%s' wants %s", pair->key->text, wants);
-        (void)report_profile(work, 122, value, text.failed ? NULL : text.data);
+        (void)report_profile(work, JR_CODE_ENV_PROFILE_UNREADABLE, value,
+                             text.failed ? NULL : text.data);
     }
     return false;
 }
@@ -142,8 +145,9 @@ static void take_pair(struct work *work, const struct jr_pair *pair)
             add_remove(work, pair->value);
     } else if (strcmp(key, "description") != 0 && !jr_shapes_is_own(key)) {
         const char *near = jr_did_you_mean(key, keys);
-        struct jr_diag *diag = report_profile_text(
-            work, 122, pair->key, "a profile has no field ", "");
+        struct jr_diag *diag =
+            report_profile_text(work, JR_CODE_ENV_PROFILE_UNREADABLE, pair->key,
+                                "a profile has no field ", "");
         jr_diag_help(work->diags, diag,
                      near != NULL ? "did you mean '%s'?"
                                   : "a profile has env, env_remove and "
@@ -168,7 +172,8 @@ static void compose_profile(struct work *work, const struct jr_reading *reading,
     if (doc.root == NULL)
         return;
     if (doc.root->kind != JR_NODE_MAPPING) {
-        (void)report_profile_text(work, 122, path, "the profile ",
+        (void)report_profile_text(work, JR_CODE_ENV_PROFILE_UNREADABLE, path,
+                                  "the profile ",
                                   " is not a mapping with env and env_remove");
         return;
     }
@@ -186,11 +191,12 @@ static void take_file(struct work *work, const struct jr_node *path)
     struct jr_error err = {0};
     if (strstr(path->text, "${") != NULL)
         (void)report_profile(
-            work, 122, path,
+            work, JR_CODE_ENV_PROFILE_UNREADABLE, path,
             "the path of a profile cannot contain ${...}: profiles are read "
             "before references are replaced");
     else if (++work->files > JR_PROFILES_MAX)
-        (void)report_profile(work, 122, path, "at most 16 profiles are read");
+        (void)report_profile(work, JR_CODE_ENV_PROFILE_UNREADABLE, path,
+                             "at most 16 profiles are read");
     else if (work->reader->read(work->reader, &reading, &err) != 0)
         refuse_unread_profile(work, path, reading.outside, &err);
     else

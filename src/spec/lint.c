@@ -45,7 +45,7 @@ static struct jr_node *await_outside_value(struct jr_lint *lint,
         return NULL;
     const char *path = jr_lint_path(lint, at);
     jr_diag_help(lint->diags,
-                 jr_lint_error(lint, 206, node->span, at,
+                 jr_lint_error(lint, JR_CODE_VALUE_NOT_SUPPLIED, node->span, at,
                                "'%s' must be supplied from outside", path),
                  "--set %s=VALUE", path);
     return NULL;
@@ -113,8 +113,8 @@ static void check_required(struct jr_lint *lint,
             continue;
         const struct jr_node_step at = {.up = up, .key = row->key};
         struct jr_diag *diag =
-            jr_lint_error(lint, 201, node->span, &at, "'%s' is required",
-                          jr_lint_path(lint, &at));
+            jr_lint_error(lint, JR_CODE_FIELD_REQUIRED, node->span, &at,
+                          "'%s' is required", jr_lint_path(lint, &at));
         struct jr_buf wants = JR_BUF_INIT;
         jr_field_wants(&wants, row->type);
         jr_diag_help(lint->diags, diag, "%s: %s", row->key,
@@ -211,14 +211,15 @@ static struct jr_node *read_key_name(struct jr_lint *lint,
         return jr_read_ranks(lint, &ranks, key, at);
     if (type->pattern != NULL &&
         !jr_lint_fits(lint, type, key->text, key->len)) {
-        (void)jr_lint_error(lint, 211, key->span, at, "'%s' wants %s, not %s",
-                            jr_lint_path(lint, at->up), type->names,
+        (void)jr_lint_error(lint, JR_CODE_WRONG_VALUE, key->span, at,
+                            "'%s' wants %s, not %s", jr_lint_path(lint, at->up),
+                            type->names,
                             jr_lint_quoted(lint, key->text, key->len));
         return NULL;
     }
     if (!type->env || (key->len > 0 && strchr(key->text, '=') == NULL))
         return key;
-    (void)jr_lint_error(lint, 219, key->span, at,
+    (void)jr_lint_error(lint, JR_CODE_WRONG_VARIABLE_NAME, key->span, at,
                         "%s is not the name of a variable",
                         jr_lint_quoted(lint, key->text, key->len));
     return NULL;

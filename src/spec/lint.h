@@ -61,7 +61,7 @@ bool jr_lint_is_removed(const struct jr_lint *lint, const struct jr_node *node);
 
 /* lint_position.c */
 
-struct jr_diag *jr_lint_error(struct jr_lint *lint, unsigned code,
+struct jr_diag *jr_lint_error(struct jr_lint *lint, enum jr_diag_code code,
                               struct jr_span span,
                               const struct jr_node_step *at, const char *format,
                               ...) __attribute__((format(printf, 5, 6)));

@@ -66,10 +66,10 @@ static void report_filled_finding(struct jr_lint *lint,
                                   const struct jr_node_step *at,
                                   const struct jr_diags *found)
 {
-    const char *code = found->count > 0 ? found->items[0].code : "JR0211";
-    const struct jr_code *row = jr_code_find(code);
+    const struct jr_code *row =
+        found->count > 0 ? jr_code_find(found->items[0].code) : NULL;
     struct jr_diag *diag;
-    if (row == NULL || row->number == 211)
+    if (row == NULL || row->number == JR_CODE_WRONG_VALUE)
         diag = jr_lint_wrong(lint, type, node, at);
     else
         diag = jr_lint_error(lint, row->number, node->span, at,

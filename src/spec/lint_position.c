@@ -80,7 +80,7 @@ const char *jr_lint_shown(struct jr_lint *lint, const struct jr_node *node)
     return keep_text(lint, &buf);
 }
 
-struct jr_diag *jr_lint_error(struct jr_lint *lint, unsigned code,
+struct jr_diag *jr_lint_error(struct jr_lint *lint, enum jr_diag_code code,
                               struct jr_span span,
                               const struct jr_node_step *at, const char *format,
                               ...)
@@ -119,9 +119,10 @@ struct jr_diag *jr_lint_wrong(struct jr_lint *lint,
     struct jr_buf wants = JR_BUF_INIT;
     jr_field_wants(&wants, type);
     const char *quote = at == NULL ? "" : "'";
-    return jr_lint_error(lint, 211, node->span, at, "%s%s%s wants %s, not %s",
-                         quote, jr_lint_path(lint, at), quote,
-                         keep_text(lint, &wants), jr_lint_shown(lint, node));
+    return jr_lint_error(lint, JR_CODE_WRONG_VALUE, node->span, at,
+                         "%s%s%s wants %s, not %s", quote,
+                         jr_lint_path(lint, at), quote, keep_text(lint, &wants),
+                         jr_lint_shown(lint, node));
 }
 
 struct jr_span jr_lint_part(const struct jr_lint *lint,

@@ -59,7 +59,8 @@ static struct jr_diag *report_redirect(struct reading *reading,
 {
     struct jr_lint *lint = reading->lint;
     reading->bad++;
-    return jr_lint_error(lint, 215, span, reading->at, "'%s' wants %s, not %s",
+    return jr_lint_error(lint, JR_CODE_WRONG_STREAM_RULE, span, reading->at,
+                         "'%s' wants %s, not %s",
                          jr_lint_path(lint, reading->at), wants, found);
 }
 
@@ -95,8 +96,9 @@ static bool claim_rule_ranks(struct reading *reading, const struct rule *rule,
     struct jr_lint *lint = reading->lint;
     if (range->last >= MOST_RANKS) {
         reading->bad++;
-        (void)jr_lint_error(lint, 215, rule->ranks_span, reading->at,
-                            "no node has a local rank %u", range->last);
+        (void)jr_lint_error(lint, JR_CODE_WRONG_STREAM_RULE, rule->ranks_span,
+                            reading->at, "no node has a local rank %u",
+                            range->last);
         return false;
     }
     if (!make_seen_room(reading, range->last))
@@ -106,7 +108,8 @@ static bool claim_rule_ranks(struct reading *reading, const struct rule *rule,
         unsigned char bit = (unsigned char)(1u << rank % 8);
         if ((reading->seen[rank / 8] & bit) != 0) {
             reading->bad++;
-            (void)jr_lint_error(lint, 216, rule->ranks_span, reading->at,
+            (void)jr_lint_error(lint, JR_CODE_STREAM_RULE_TWICE,
+                                rule->ranks_span, reading->at,
                                 "'%s' states local rank %u twice",
                                 jr_lint_path(lint, reading->at), rank);
             return false;

@@ -57,18 +57,19 @@ static bool check_template_word(struct jr_lint *lint,
     size_t len = strcspn(word, "%{}");
     if (word[len] != '}') {
         struct jr_span span = jr_lint_part(lint, node, start, start + 2);
-        help_with_template(
-            lint, jr_lint_error(lint, 214, span, at, "'%%{' is not closed"),
-            NULL);
+        help_with_template(lint,
+                           jr_lint_error(lint, JR_CODE_WRONG_RANK_TEMPLATE,
+                                         span, at, "'%%{' is not closed"),
+                           NULL);
         return false;
     }
     const char *name = jr_arena_strndup(lint->arena, word, len);
     if (name == NULL || is_template_name(name))
         return name != NULL;
     struct jr_span span = jr_lint_part(lint, node, start, start + len + 3);
-    struct jr_diag *diag =
-        jr_lint_error(lint, 214, span, at, "unknown per-rank template %s",
-                      jr_lint_quoted(lint, name, len));
+    struct jr_diag *diag = jr_lint_error(
+        lint, JR_CODE_WRONG_RANK_TEMPLATE, span, at,
+        "unknown per-rank template %s", jr_lint_quoted(lint, name, len));
     const char *near = jr_did_you_mean(name, names);
     help_with_template(lint, diag, near);
     if (near != NULL)

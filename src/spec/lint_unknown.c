@@ -241,11 +241,11 @@ void jr_lint_unknown(struct jr_lint *lint, const struct jr_unknown *unknown)
     const char *needless = jr_field_needless(key->text);
     struct jr_diag *diag;
     if (foreign != NULL || needless != NULL)
-        diag = jr_lint_error(lint, 204, key->span, at,
+        diag = jr_lint_error(lint, JR_CODE_FOREIGN_FIELD, key->span, at,
                              "'%s' is a field of another launcher", path);
     else
-        diag =
-            jr_lint_error(lint, 203, key->span, at, "unknown field '%s'", path);
+        diag = jr_lint_error(lint, JR_CODE_UNKNOWN_FIELD, key->span, at,
+                             "unknown field '%s'", path);
     if (diag == &diags->scratch)
         return;
     if (needless != NULL) {

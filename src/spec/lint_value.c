@@ -238,7 +238,8 @@ struct jr_node *jr_read_pattern(struct jr_lint *lint,
     }
     size_t from = bad < node->len ? bad : node->len;
     size_t to = from < node->len ? from + 1 : from;
-    (void)jr_lint_error(lint, 217, jr_lint_part(lint, node, from, to), at,
+    (void)jr_lint_error(lint, JR_CODE_WRONG_REGEX,
+                        jr_lint_part(lint, node, from, to), at,
                         "'%s' is not a regular expression: %s",
                         jr_lint_path(lint, at), err.text);
     return NULL;

@@ -21,7 +21,7 @@ static struct jr_spec_file *new_file(struct jr_diags *diags)
 {
     struct jr_spec_file *file = calloc(1, sizeof *file);
     if (file == NULL)
-        (void)jr_diags_error(diags, 100, (struct jr_span){0}, NULL,
+        (void)jr_diags_error(diags, JR_CODE_INTERNAL, (struct jr_span){0}, NULL,
                              "out of memory");
     return file;
 }
@@ -50,7 +50,8 @@ static void refuse_template(struct jr_lint *lint, const struct jr_node *root)
 {
     const struct jr_node_step at = {.key = "template"};
     struct jr_diag *diag =
-        jr_lint_error(lint, 208, jr_doc_pair(root, "template")->key->span, &at,
+        jr_lint_error(lint, JR_CODE_SPEC_IS_TEMPLATE,
+                      jr_doc_pair(root, "template")->key->span, &at,
                       "this is a template: it is only a base for others");
     jr_diag_help(lint->diags, diag, "run a spec that extends it");
 }
@@ -88,7 +89,8 @@ static int lint_and_check(struct jr_spec_file *file, struct jr_lint *lint,
     file->folder = lint->folder;
     file->here = jr_arena_strdup(lint->arena, lint->here);
     if (lint->arena->failed)
-        (void)jr_diags_error(diags, 100, root->span, NULL, "out of memory");
+        (void)jr_diags_error(diags, JR_CODE_INTERNAL, root->span, NULL,
+                             "out of memory");
     if (lint->arena->failed || file->tree == NULL || diags->errors > errors)
         return -1;
     return 0;
@@ -132,10 +134,10 @@ char *jr_spec_folder(const char *path)
 
 static int refuse_no_folder(struct jr_diags *diags)
 {
-    (void)jr_diags_error(diags, 100, (struct jr_span){0}, NULL, "%s",
-                         errno == ENOMEM
-                             ? "out of memory"
-                             : "the current folder cannot be determined");
+    (void)jr_diags_error(
+        diags, JR_CODE_INTERNAL, (struct jr_span){0}, NULL, "%s",
+        errno == ENOMEM ? "out of memory"
+                        : "the current folder cannot be determined");
     return -1;
 }
 
@@ -146,7 +148,7 @@ static int check_text(struct jr_diags *diags, const char *what,
 {
     if (jr_utf8_is_text(text))
         return 0;
-    (void)jr_diags_error(diags, 104, (struct jr_span){0}, NULL,
+    (void)jr_diags_error(diags, JR_CODE_NOT_UTF8, (struct jr_span){0}, NULL,
                          "%s is not UTF-8, which a spec must be: %s", what,
                          text);
     return -1;

@@ -8,8 +8,6 @@
 
 #include "base/banned.h"
 
-enum { MISSING = 201, UNKNOWN = 203, WRONG = 211 };
-
 /* What the rules are run with. */
 struct migrating {
     struct jr_diags *diags;
@@ -29,7 +27,7 @@ static void rename_key(struct migrating *to, const struct jr_migration *row,
 {
     bool taken = jr_doc_get(mapping, row->key) != NULL;
     struct jr_diag *diag = jr_diags_error(
-        to->diags, UNKNOWN, key->span, row->field,
+        to->diags, JR_CODE_UNKNOWN_FIELD, key->span, row->field,
         "'%s' has been called '%s' since version %u%s", key->text, row->key,
         row->from + 1, taken ? ", and the spec has both" : "");
     to->stuck = to->stuck || taken;
@@ -44,7 +42,7 @@ static void change_value_word(const struct migrating *to,
     if (value->kind != JR_NODE_SCALAR || strcmp(value->text, row->was) != 0)
         return;
     struct jr_diag *diag =
-        jr_diags_error(to->diags, WRONG, value->span, row->field,
+        jr_diags_error(to->diags, JR_CODE_WRONG_VALUE, value->span, row->field,
                        "'%s' has been '%s' since version %u", row->was,
                        row->word, row->from + 1);
     jr_diag_fix(to->diags, diag, value->span, row->word);
@@ -84,7 +82,7 @@ static const struct jr_node *find_version(struct migrating *to,
         version = jr_doc_get(doc->root, "version");
     if (version == NULL) {
         (void)jr_diags_error(
-            to->diags, MISSING, doc->root->span, "version",
+            to->diags, JR_CODE_FIELD_REQUIRED, doc->root->span, "version",
             "'version' is missing, so the version of this spec is unknown");
         return NULL;
     }
@@ -92,14 +90,15 @@ static const struct jr_node *find_version(struct migrating *to,
         jr_scalar_type(version) != JR_SCALAR_INT ||
         !jr_num_u32(version->text, &to->version)) {
         (void)jr_diags_error(
-            to->diags, WRONG, version->span, "version",
+            to->diags, JR_CODE_WRONG_VALUE, version->span, "version",
             "'version' is not a version number: the current version is %u",
             current);
         return NULL;
     }
     if (to->version <= current)
         return version;
-    (void)jr_diags_error(to->diags, WRONG, version->span, "version",
+    (void)jr_diags_error(to->diags, JR_CODE_WRONG_VALUE, version->span,
+                         "version",
                          "version %u is newer than what this jobrun "
                          "understands: version %u",
                          to->version, current);
@@ -121,7 +120,7 @@ void jr_migrate_find(struct jr_diags *diags, const struct jr_doc *doc,
                            migrations->rows[i].field);
     (void)snprintf(next, sizeof next, "%u", to.version + 1);
     struct jr_diag *diag =
-        jr_diags_error(diags, WRONG, version->span, "version",
+        jr_diags_error(diags, JR_CODE_WRONG_VALUE, version->span, "version",
                        "version %u is not the current one", to.version);
     jr_diag_fix(diags, diag, version->span, next);
     /* A document is of one version: all of a step is made, or nothing. */

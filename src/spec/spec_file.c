@@ -13,11 +13,12 @@ enum jr_status jr_spec_status(const struct jr_diags *diags)
 {
     size_t own = 0, outside = 0;
     for (size_t i = 0; i < diags->count; i++) {
-        const char *code = diags->items[i].code;
-        if (diags->items[i].severity != JR_SEVERITY_ERROR)
+        const struct jr_diag *diag = &diags->items[i];
+        if (diag->severity != JR_SEVERITY_ERROR)
             continue;
-        own += strcmp(code, "JR0100") == 0;
-        outside += strcmp(code, "JR0206") == 0 || strcmp(code, "JR0225") == 0;
+        own += jr_diag_is(diag, JR_CODE_INTERNAL);
+        outside += jr_diag_is(diag, JR_CODE_VALUE_NOT_SUPPLIED) ||
+                   jr_diag_is(diag, JR_CODE_UNKNOWN_VARIABLE);
     }
     if (own > 0 || diags->arena.failed)
         return JR_STATUS_LAUNCH;

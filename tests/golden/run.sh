@@ -62,13 +62,13 @@ for dir in "$source"/ok/*/; do
         fail "$name: its normal form has another one"
 done
 
-for code in $(sed -n 's/^ *X(\([123][0-9][0-9]\),.*/\1/p' \
+for code in $(sed -n 's/^ *X([A-Z0-9_]*, \([123][0-9][0-9]\),.*/\1/p' \
         "$source/../../src/diag/codes.h"); do
     [ "$code" = 100 ] || grep -q "\[JR0$code\]" "$source"/*/*/expected.txt ||
         fail "no case provokes JR0$code"
 done
 
-for code in $(sed -n 's/^ *X(\([4-9][0-9][0-9]\),.*/\1/p' \
+for code in $(sed -n 's/^ *X([A-Z0-9_]*, \([4-9][0-9][0-9]\),.*/\1/p' \
         "$source/../../src/diag/codes.h"); do
     grep -rqs "JR0$code" "$source/../unit" "$source/../schedulers" \
         "$source/../machines" "$source/../cli" ||

@@ -1,5 +1,7 @@
 #include <ctype.h>
+#include <fcntl.h>
 
+#include "base/io.h"
 #include "diag/diag.h"
 
 #include "unit.h"
@@ -66,5 +68,34 @@ static void keeps_its_table_in_order(void)
     }
 }
 
+static void tells_the_code_of_a_finding(void)
+{
+    struct jr_diags diags = JR_DIAGS_INIT;
+    const struct jr_diag none = {0};
+    const struct jr_diag *diag = jr_diags_error(
+        &diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL, "unknown");
+    JR_ASSERT_TEXT(diag->code, "JR0203");
+    CU_ASSERT_TRUE(jr_diag_is(diag, JR_CODE_UNKNOWN_FIELD));
+    CU_ASSERT_FALSE(jr_diag_is(diag, JR_CODE_FOREIGN_FIELD));
+    CU_ASSERT_FALSE(jr_diag_is(diag, JR_CODE_INTERNAL));
+    CU_ASSERT_FALSE(jr_diag_is(&none, JR_CODE_UNKNOWN_FIELD));
+    jr_diags_release(&diags);
+}
+
+/* The table is made of the file of that name, not of any other. */
+static void takes_its_text_from_its_file(void)
+{
+    const struct jr_code *code = jr_code_find("JR0203");
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_error err;
+    CU_ASSERT_EQUAL_FATAL(jr_io_read_file(&text, AT_FDCWD,
+                                          TEST_SOURCE_DIR
+                                          "/../docs/diagnostics/JR0203.txt",
+                                          1 << 16, &err),
+                          0);
+    JR_ASSERT_TEXT(code->text, text.data);
+}
+
 JR_UNIT_MAIN("codes", CASE(refuses_what_is_no_code), CASE(finds_codes),
-             CASE(keeps_its_table_in_order))
+             CASE(keeps_its_table_in_order), CASE(tells_the_code_of_a_finding),
+             CASE(takes_its_text_from_its_file))

@@ -31,11 +31,13 @@ static void shows_no_more_than_it_knows(void)
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_source bare = source("--set", NULL);
     struct jr_span nowhere = {0};
-    jr_diags_error(&diags, 101, nowhere, NULL, "nothing");
-    struct jr_diag *diag = jr_diags_error(&diags, 101, span(&bare, 0, 0, 0),
-                                          NULL, "cannot read it");
+    jr_diags_error(&diags, JR_CODE_FILE_UNREADABLE, nowhere, NULL, "nothing");
+    struct jr_diag *diag =
+        jr_diags_error(&diags, JR_CODE_FILE_UNREADABLE, span(&bare, 0, 0, 0),
+                       NULL, "cannot read it");
     jr_diag_help(&diags, diag, "use %s", "-");
-    diag = jr_diags_error(&diags, 211, span(&bare, 1, 12, 14), "a", "bad");
+    diag = jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&bare, 1, 12, 14),
+                          "a", "bad");
     jr_diag_relate(&diags, diag, span(&bare, 1, 3, 4), "stated here");
     check(&diags, JR_DIAG_HUMAN, false,
           "error[JR0101]: nothing\n"
@@ -58,14 +60,17 @@ static void looks_as_drawn(void)
                              "parallelism:\n  model: 2\n");
     struct jr_source base = source("base.yaml", "a\nworld_size: 6");
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_diag *diag = jr_diags_error(&diags, 203, span(&train, 6, 1, 11),
-                                          NULL, "unknown field 'paralelism'");
+    struct jr_diag *diag =
+        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&train, 6, 1, 11),
+                       NULL, "unknown field 'paralelism'");
     jr_diag_help(&diags, diag, "did you mean '%s'?", "parallelism");
-    diag = jr_diags_warning(&diags, 310, span(&train, 11, 10, 11), NULL,
+    diag = jr_diags_warning(&diags, JR_CODE_WORLD_SIZE_INDIVISIBLE,
+                            span(&train, 11, 10, 11), NULL,
                             "world_size %d does not divide", 6);
     jr_diag_help(&diags, diag, "nearest world sizes that do: 4, 8");
     jr_diag_relate(&diags, diag, span(&train, 9, 13, 14), "stated here");
-    diag = jr_diags_error(&diags, 310, span(&train, 1, 1, 8), NULL, "two");
+    diag = jr_diags_error(&diags, JR_CODE_WORLD_SIZE_INDIVISIBLE,
+                          span(&train, 1, 1, 8), NULL, "two");
     jr_diag_relate(&diags, diag, span(&base, 2, 13, 14), "stated here");
     check(&diags, JR_DIAG_HUMAN, false,
           "train.yaml:6:1: error[JR0203]: unknown field 'paralelism'\n"
@@ -122,7 +127,7 @@ static void aligns_marks(void)
                                 vectors[i].end_line, vectors[i].end_column};
         struct jr_diags diags = JR_DIAGS_INIT;
         JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
-        jr_diags_error(&diags, 211, place, NULL, "m");
+        jr_diags_error(&diags, JR_CODE_WRONG_VALUE, place, NULL, "m");
         jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
         const char *quoted = strchr(out.data, '\n');
         CU_ASSERT_PTR_NOT_NULL_FATAL(quoted);
@@ -149,8 +154,8 @@ static void cuts_long_lines(void)
         jr_buf_fill(&line, '-', vectors[i].len);
         line.data[column - 1] = 'X';
         struct jr_source text = source("f", line.data);
-        jr_diags_error(&diags, 211, span(&text, 1, column, column + 1), NULL,
-                       "m");
+        jr_diags_error(&diags, JR_CODE_WRONG_VALUE,
+                       span(&text, 1, column, column + 1), NULL, "m");
         jr_diags_render(&out, &diags, JR_DIAG_HUMAN, false);
         char *quoted = strchr(out.data, '\n') + 1;
         char *marks = strchr(quoted, '\n') + 1;
@@ -171,8 +176,10 @@ static void quotes_no_endless_line(void)
     jr_buf_fill(&line, '-', 65537);
     jr_buf_str(&line, "\nnext\n");
     struct jr_source text = source("f", line.data);
-    jr_diags_error(&diags, 211, span(&text, 1, 7, 8), NULL, "m");
-    jr_diags_error(&diags, 211, span(&text, 2, 4, 5), NULL, "m");
+    jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, 7, 8), NULL,
+                   "m");
+    jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, 2, 4, 5), NULL,
+                   "m");
     check(&diags, JR_DIAG_HUMAN, false,
           "f:1:7: error[JR0211]: m\n"
           "f:2:4: error[JR0211]: m\n   2 | next\n     |    ^\n");
@@ -190,8 +197,10 @@ static void finds_lines_forth_and_back(void)
     JR_BUF_CLEANUP struct jr_buf expected = JR_BUF_INIT;
     struct jr_diags diags = JR_DIAGS_INIT;
     for (size_t i = 0; i < COUNT(lines); i++) {
-        jr_diags_error(&diags, 211, span(&text, lines[i], 1, 2), NULL, "m");
-        jr_diags_error(&diags, 211, span(&other, 1, 1, 2), NULL, "m");
+        jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&text, lines[i], 1, 2),
+                       NULL, "m");
+        jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&other, 1, 1, 2), NULL,
+                       "m");
         jr_buf_printf(&expected, "f:%u:1: error[JR0211]: m\n", lines[i]);
         if (quoted[i] != NULL)
             jr_buf_printf(&expected, "%s     | ^\n", quoted[i]);
@@ -206,8 +215,8 @@ static void lets_no_text_pose_as_output(void)
     struct jr_source text = source("a\nb.yaml", "k: \"x\033[31m\"\n");
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag *diag =
-        jr_diags_error(&diags, 203, span(&text, 1, 1, 2), NULL,
-                       "unknown field '%s'", "x\njobrun: succeeded");
+        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 2),
+                       NULL, "unknown field '%s'", "x\njobrun: succeeded");
     jr_diag_help(&diags, diag, "not\r%s", "\033[1A");
     jr_diag_relate(&diags, diag, span(&text, 1, 1, 2), "here\n");
     check(&diags, JR_DIAG_HUMAN, false,
@@ -227,7 +236,8 @@ static void colors(void)
 {
     struct jr_source text = source("f", "a: x\n");
     struct jr_diags diags = JR_DIAGS_INIT;
-    jr_diags_warning(&diags, 211, span(&text, 1, 4, 5), NULL, "m");
+    jr_diags_warning(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, 4, 5), NULL,
+                     "m");
     check(&diags, JR_DIAG_HUMAN, true,
           "f:1:4: \033[1;33mwarning[JR0211]\033[0m: \033[1mm\033[0m\n"
           "\033[36m   1 |\033[0m a: x\n"
@@ -240,12 +250,14 @@ static void writes_json(void)
 {
     struct jr_source text = source("f", "nods: 2\n");
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_diag *diag = jr_diags_error(&diags, 203, span(&text, 1, 1, 5),
-                                          "nods", "unknown field");
+    struct jr_diag *diag =
+        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 5),
+                       "nods", "unknown field");
     jr_diag_help(&diags, diag, "did you mean 'nodes'?");
     jr_diag_fix(&diags, diag, span(&text, 1, 1, 5), "nodes");
     jr_diag_relate(&diags, diag, span(&text, 1, 7, 8), "its value");
-    jr_diags_warning(&diags, 101, (struct jr_span){0}, NULL, "w");
+    jr_diags_warning(&diags, JR_CODE_FILE_UNREADABLE, (struct jr_span){0}, NULL,
+                     "w");
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT, line = JR_BUF_INIT;
     jr_diags_render(&out, &diags, JR_DIAG_JSON, true);
     json_t *json = jr_json_parse(out.data, out.len, NULL);
@@ -283,13 +295,15 @@ static void sorts(void)
 {
     struct jr_source a = source("a", NULL), b = source("b", NULL);
     struct jr_diags diags = JR_DIAGS_INIT;
-    jr_diags_error(&diags, 203, span(&b, 1, 1, 2), NULL, "7");
-    jr_diags_error(&diags, 211, span(&a, 2, 1, 2), NULL, "5");
-    jr_diags_error(&diags, 203, span(&a, 2, 1, 2), NULL, "3");
-    jr_diags_error(&diags, 203, span(&a, 2, 1, 2), NULL, "4");
-    jr_diags_error(&diags, 203, span(&a, 1, 9, 10), NULL, "2");
-    jr_diags_error(&diags, 203, span(&a, 2, 2, 3), NULL, "6");
-    jr_diags_error(&diags, 203, (struct jr_span){0}, NULL, "1");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&b, 1, 1, 2), NULL, "7");
+    jr_diags_error(&diags, JR_CODE_WRONG_VALUE, span(&a, 2, 1, 2), NULL, "5");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 2, 1, 2), NULL, "3");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 2, 1, 2), NULL, "4");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 1, 9, 10), NULL,
+                   "2");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 2, 2, 3), NULL, "6");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL,
+                   "1");
     jr_diags_sort(&diags);
     for (size_t i = 0; i < diags.count; i++)
         CU_ASSERT_EQUAL(diags.items[i].message[0], '1' + (char)i);
@@ -308,17 +322,23 @@ static void folds(void)
         const char *message;
         bool told;
     } vectors[] = {
-        {&a, NULL, 203, "m", false},    {&again, NULL, 203, "m", false},
-        {&b, NULL, 203, "m", true},     {&a, NULL, 204, "m", true},
-        {&a, NULL, 203, "n", true},     {&a, &b, 203, "m", true},
-        {&a, &again, 310, "m", false},  {&a, &b, 310, "m", true},
-        {&again, &a, 310, "m", false},
+        {&a, NULL, JR_CODE_UNKNOWN_FIELD, "m", false},
+        {&again, NULL, JR_CODE_UNKNOWN_FIELD, "m", false},
+        {&b, NULL, JR_CODE_UNKNOWN_FIELD, "m", true},
+        {&a, NULL, JR_CODE_FOREIGN_FIELD, "m", true},
+        {&a, NULL, JR_CODE_UNKNOWN_FIELD, "n", true},
+        {&a, &b, JR_CODE_UNKNOWN_FIELD, "m", true},
+        {&a, &again, JR_CODE_WORLD_SIZE_INDIVISIBLE, "m", false},
+        {&a, &b, JR_CODE_WORLD_SIZE_INDIVISIBLE, "m", true},
+        {&again, &a, JR_CODE_WORLD_SIZE_INDIVISIBLE, "m", false},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct jr_diags diags = JR_DIAGS_INIT;
         struct jr_diag *diag;
-        (void)jr_diags_error(&diags, 203, span(&a, 1, 1, 2), "p", "m");
-        diag = jr_diags_error(&diags, 310, span(&a, 1, 1, 2), "p", "m");
+        (void)jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 1, 1, 2),
+                             "p", "m");
+        diag = jr_diags_error(&diags, JR_CODE_WORLD_SIZE_INDIVISIBLE,
+                              span(&a, 1, 1, 2), "p", "m");
         jr_diag_relate(&diags, diag, span(&a, 1, 1, 2), "note");
         diag = jr_diags_error(&diags, vectors[i].code,
                               span(vectors[i].source, 1, 1, 2), "p", "%s",
@@ -326,7 +346,8 @@ static void folds(void)
         if (vectors[i].related != NULL)
             jr_diag_relate(&diags, diag, span(vectors[i].related, 1, 1, 2),
                            "note");
-        (void)jr_diags_warning(&diags, 203, span(&a, 1, 1, 2), "p", "m");
+        (void)jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 1, 1, 2),
+                               "p", "m");
         CU_ASSERT_EQUAL(jr_diags_fold(&diags, 2), vectors[i].told ? 0 : 1);
         CU_ASSERT_EQUAL(diags.count, vectors[i].told ? 4 : 3);
         CU_ASSERT_EQUAL(diags.errors, vectors[i].told ? 3 : 2);
@@ -342,8 +363,8 @@ static void counts_what_it_does_not_keep(void)
     struct jr_diags diags = JR_DIAGS_INIT;
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     for (int i = 0; i < 1005; i++) {
-        struct jr_diag *diag =
-            jr_diags_error(&diags, 203, (struct jr_span){0}, NULL, "%d", i);
+        struct jr_diag *diag = jr_diags_error(
+            &diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL, "%d", i);
         CU_ASSERT_PTR_NOT_NULL_FATAL(diag);
         jr_diag_help(&diags, diag, "h");
         jr_diag_relate(&diags, diag, (struct jr_span){0}, "r");
@@ -361,8 +382,8 @@ static void survives_without_memory(void)
     struct jr_diags diags = {.arena.limit = 2000};
     JR_BUF_CLEANUP struct jr_buf out = JR_BUF_INIT;
     for (int i = 0; i < 50; i++) {
-        struct jr_diag *diag =
-            jr_diags_error(&diags, 203, (struct jr_span){0}, "p", "%d", i);
+        struct jr_diag *diag = jr_diags_error(
+            &diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, "p", "%d", i);
         CU_ASSERT_PTR_NOT_NULL_FATAL(diag);
         jr_diag_help(&diags, diag, "h");
         jr_diag_relate(&diags, diag, (struct jr_span){0}, "r");
@@ -381,8 +402,9 @@ static void copies_what_it_is_given(void)
     struct jr_source text = source("f", "ab\n");
     char path[] = "path", note[] = "note", fix[] = "help";
     struct jr_diags diags = JR_DIAGS_INIT;
-    struct jr_diag *diag = jr_diags_warning(&diags, 203, span(&text, 1, 1, 2),
-                                            path, "%s", "message");
+    struct jr_diag *diag =
+        jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 2),
+                         path, "%s", "message");
     jr_diag_help(&diags, diag, "%s", "help");
     jr_diag_relate(&diags, diag, span(&text, 1, 2, 3), note);
     jr_diag_fix(&diags, diag, span(&text, 1, 1, 2), fix);

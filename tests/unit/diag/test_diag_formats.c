@@ -120,8 +120,8 @@ static void github_escapes(void)
         struct jr_source text = source(vectors[i].name, NULL);
         struct jr_diags diags = JR_DIAGS_INIT;
         struct jr_diag_report report = {.diags = &diags};
-        jr_diags_error(&diags, 203, span(&text, 1, 2, 3), NULL, "%s",
-                       vectors[i].message);
+        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 2, 3),
+                       NULL, "%s", vectors[i].message);
         jr_buf_printf(&line, "::error title=JR0203%%3A unknown field,%s\n",
                       vectors[i].line);
         check(&report, JR_DIAG_GITHUB, line.data);
@@ -136,9 +136,11 @@ static void github_tells_the_worst_first(void)
     struct jr_diag_report report = {
         .diags = &diags, .root = "/w", .cwd = "/w/s"};
     struct jr_span lines = {&text, 1, 4, 2, 2};
-    jr_diags_warning(&diags, 203, span(&text, 0, 0, 0), NULL, "whole");
+    jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 0, 0, 0), NULL,
+                     "whole");
     jr_diags_warning(&diags, 9999, (struct jr_span){0}, NULL, "nowhere");
-    struct jr_diag *diag = jr_diags_error(&diags, 203, lines, NULL, "lines");
+    struct jr_diag *diag =
+        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, lines, NULL, "lines");
     jr_diag_help(&diags, diag, "h: 1, 2");
     jr_diag_relate(&diags, diag, span(&text, 2, 1, 2), "100%%");
     check(&report, JR_DIAG_GITHUB,
@@ -149,11 +151,13 @@ static void github_tells_the_worst_first(void)
           "./a.yaml: whole\n"
           "::warning title=JR9999::nowhere\n");
     for (int i = 0; i < 9; i++)
-        jr_diags_error(&diags, 203, (struct jr_span){0}, NULL, "more");
+        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL,
+                       "more");
     JR_BUF_CLEANUP struct jr_buf ten = JR_BUF_INIT, eleven = JR_BUF_INIT;
     jr_diags_report(&ten, &report, JR_DIAG_GITHUB);
     CU_ASSERT_PTR_NULL(strstr(ten.data, "GitHub shows"));
-    jr_diags_error(&diags, 203, (struct jr_span){0}, NULL, "more");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, (struct jr_span){0}, NULL,
+                   "more");
     jr_diags_report(&eleven, &report, JR_DIAG_GITHUB);
     CU_ASSERT_PTR_NOT_NULL(strstr(eleven.data, "\nGitHub shows the first 10 "));
     jr_diags_release(&diags);
@@ -166,10 +170,11 @@ static void gitlab_reports(void)
     struct jr_diag_report report = {.diags = &diags, .root = "/w", .cwd = "/w"};
     struct jr_span lines = {&text, 7, 4, 9, 2};
     check(&report, JR_DIAG_GITLAB, "[]\n");
-    struct jr_diag *diag =
-        jr_diags_error(&diags, 203, lines, "f", "bad\033 \"%s\"", "x");
+    struct jr_diag *diag = jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, lines,
+                                          "f", "bad\033 \"%s\"", "x");
     jr_diag_help(&diags, diag, "mend it");
-    jr_diags_warning(&diags, 101, (struct jr_span){0}, NULL, "w");
+    jr_diags_warning(&diags, JR_CODE_FILE_UNREADABLE, (struct jr_span){0}, NULL,
+                     "w");
     json_t *json = json_of(&report, JR_DIAG_GITLAB);
     CU_ASSERT_EQUAL(json_array_size(json), 2);
     check_at(json, "0.description", "\"bad\\u001B \\\"x\\\" (help: mend it)\"");
@@ -218,14 +223,22 @@ static const char *print_of(const json_t *json, size_t i)
 static void fingerprints_are_unique_and_stay(void)
 {
     static const struct row before[] = {
-        {"a", 203, 1, "x"},  {"a", 203, 2, "x"}, {"a", 203, 3, NULL},
-        {"a", 203, 4, "y"},  {"a", 204, 5, "x"}, {"b", 203, 6, "x"},
-        {"a2", 203, 6, "x"},
+        {"a", JR_CODE_UNKNOWN_FIELD, 1, "x"},
+        {"a", JR_CODE_UNKNOWN_FIELD, 2, "x"},
+        {"a", JR_CODE_UNKNOWN_FIELD, 3, NULL},
+        {"a", JR_CODE_UNKNOWN_FIELD, 4, "y"},
+        {"a", JR_CODE_FOREIGN_FIELD, 5, "x"},
+        {"b", JR_CODE_UNKNOWN_FIELD, 6, "x"},
+        {"a2", JR_CODE_UNKNOWN_FIELD, 6, "x"},
     };
     static const struct row after[] = {
-        {"./a", 203, 11, "x"},  {"./a", 203, 12, "x"}, {"c/../a", 203, 13, ""},
-        {"/w/a", 203, 14, "y"}, {"a", 204, 15, "x"},   {"./b", 203, 16, "x"},
-        {"./a2", 203, 6, "x"},
+        {"./a", JR_CODE_UNKNOWN_FIELD, 11, "x"},
+        {"./a", JR_CODE_UNKNOWN_FIELD, 12, "x"},
+        {"c/../a", JR_CODE_UNKNOWN_FIELD, 13, ""},
+        {"/w/a", JR_CODE_UNKNOWN_FIELD, 14, "y"},
+        {"a", JR_CODE_FOREIGN_FIELD, 15, "x"},
+        {"./b", JR_CODE_UNKNOWN_FIELD, 16, "x"},
+        {"./a2", JR_CODE_UNKNOWN_FIELD, 6, "x"},
     };
     json_t *old = gitlab_of(before, COUNT(before));
     json_t *new = gitlab_of(after, COUNT(after));
@@ -245,8 +258,9 @@ static void sarif_reports(void)
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag_report report = {.diags = &diags, .root = "/w", .cwd = "/w"};
     struct jr_span where = span(&text, 1, 1, 5);
-    struct jr_diag *diag = jr_diags_error(
-        &diags, 203, where, "nods", "unknown field '%s'", "[x](http://evil)");
+    struct jr_diag *diag =
+        jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, where, "nods",
+                       "unknown field '%s'", "[x](http://evil)");
     jr_diag_help(&diags, diag, "did you mean 'nodes'?");
     jr_diag_fix(&diags, diag, where, "nodes");
     jr_diag_relate(&diags, diag, span(&text, 1, 7, 8), "its value");
@@ -290,7 +304,8 @@ static void sarif_reports(void)
 
 static void sarif_shares_rules(void)
 {
-    static const unsigned codes[] = {211, 203, 211, 9999};
+    static const unsigned codes[] = {JR_CODE_WRONG_VALUE, JR_CODE_UNKNOWN_FIELD,
+                                     JR_CODE_WRONG_VALUE, 9999};
     static const char *const indices[] = {"0", "1", "0", "nothing"};
     struct jr_source text = source("/else/where", NULL);
     struct jr_diags diags = JR_DIAGS_INIT;
@@ -337,7 +352,7 @@ static void junit_escapes(void)
         {.name = "<a&\"b\n\xef\xbf\xbe\xff>", .count = 1, .errors = 1}};
     struct jr_diag_report report = {
         .diags = &diags, .files = files, .files_count = 1};
-    jr_diags_error(&diags, 203, span(&text, 1, 1, 2), NULL,
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 2), NULL,
                    "]]></failure>\033\n");
     check(&report, JR_DIAG_JUNIT,
           HEAD("tests=\"1\" failures=\"1\"") NAMED("&lt;a&amp;&quot;"
@@ -375,8 +390,10 @@ static void junit_has_a_case_for_each_file(void)
                                     .files_count = 3,
                                     .root = "/w",
                                     .cwd = "/w"};
-    jr_diags_warning(&diags, 203, span(&base, 1, 1, 2), NULL, "w");
-    jr_diags_error(&diags, 203, span(&base, 1, 1, 2), NULL, "e");
+    jr_diags_warning(&diags, JR_CODE_UNKNOWN_FIELD, span(&base, 1, 1, 2), NULL,
+                     "w");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&base, 1, 1, 2), NULL,
+                   "e");
 #define BAD                                                                    \
     NAMED("bad")                                                               \
     ">\n      <failure type=\"invalid\" message=\"3 errors and 1 warning\">"   \
@@ -404,8 +421,10 @@ static void jsonl_is_json_by_lines(void)
     struct jr_diags diags = JR_DIAGS_INIT;
     struct jr_diag_report report = {.diags = &diags};
     check(&report, JR_DIAG_JSONL, "");
-    jr_diags_error(&diags, 203, span(&text, 1, 1, 2), NULL, "a\n\xff");
-    jr_diags_warning(&diags, 211, span(&text, 1, 4, 5), NULL, "b");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&text, 1, 1, 2), NULL,
+                   "a\n\xff");
+    jr_diags_warning(&diags, JR_CODE_WRONG_VALUE, span(&text, 1, 4, 5), NULL,
+                     "b");
     JR_BUF_CLEANUP struct jr_buf lines = JR_BUF_INIT, expected = JR_BUF_INIT;
     jr_diags_report(&lines, &report, JR_DIAG_JSONL);
     json_t *whole = json_of(&report, JR_DIAG_JSON);
@@ -474,10 +493,10 @@ static void sorts_what_belongs_to_one_file(void)
 {
     struct jr_source b = source("b", NULL), a = source("a", NULL);
     struct jr_diags diags = JR_DIAGS_INIT;
-    jr_diags_error(&diags, 203, span(&b, 9, 1, 2), NULL, "1");
-    jr_diags_error(&diags, 203, span(&b, 3, 1, 2), NULL, "4");
-    jr_diags_error(&diags, 203, span(&a, 2, 1, 2), NULL, "3");
-    jr_diags_error(&diags, 203, span(&a, 1, 1, 2), NULL, "2");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&b, 9, 1, 2), NULL, "1");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&b, 3, 1, 2), NULL, "4");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 2, 1, 2), NULL, "3");
+    jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD, span(&a, 1, 1, 2), NULL, "2");
     jr_diags_sort_from(&diags, 1);
     for (size_t i = 0; i < diags.count; i++)
         CU_ASSERT_EQUAL(diags.items[i].message[0], '1' + (char)i);

@@ -24,7 +24,8 @@ static void add(struct jr_diags *diags, const struct jr_source *source,
 {
     const struct jr_span span = {source, wish->line, wish->column,
                                  wish->end_line, wish->end_column};
-    struct jr_diag *diag = jr_diags_error(diags, 203, span, NULL, "wrong");
+    struct jr_diag *diag =
+        jr_diags_error(diags, JR_CODE_UNKNOWN_FIELD, span, NULL, "wrong");
     jr_diag_fix(diags, diag, span, wish->text);
 }
 
@@ -98,8 +99,8 @@ static void leaves_the_fixes_of_other_texts(void)
     struct jr_arena arena = JR_ARENA_INIT;
     size_t made = 7;
     add(&diags, &other, &wish);
-    (void)jr_diags_error(&diags, 203, (struct jr_span){&mine, 1, 1, 1, 2}, NULL,
-                         "no fix");
+    (void)jr_diags_error(&diags, JR_CODE_UNKNOWN_FIELD,
+                         (struct jr_span){&mine, 1, 1, 1, 2}, NULL, "no fix");
     CU_ASSERT_PTR_NULL(jr_fix_choose(&arena, &mine, &diags, &made));
     CU_ASSERT_EQUAL(made, 0);
     CU_ASSERT_PTR_NOT_NULL(jr_fix_choose(&arena, &other, &diags, &made));
@@ -189,7 +190,8 @@ static void tells_what_becomes_of_a_field(void)
         struct jr_diags diags = JR_DIAGS_INIT;
         struct jr_edit edit = {NULL, 0, 2};
         fix.field = fields[i];
-        edit.diag = jr_diags_error(&diags, 204, fix.span, "tp", "wrong");
+        edit.diag = jr_diags_error(&diags, JR_CODE_FOREIGN_FIELD, fix.span,
+                                   "tp", "wrong");
         jr_diag_fix_field(&diags, &diags.items[0], &fix);
         jr_fix_tell(&out, &edit);
         jr_diags_release(&diags);
