@@ -36,7 +36,7 @@
     X("template", BASE, OPTIONAL, SKIP, NULL, NULL, SOURCE, "false",           \
       "whether this spec is only a base for others")                           \
     X("vars", VARS, OPTIONAL, SKIP, NULL, NULL, SOURCE, "none",                \
-      "values for ${vars.NAME}; ??? requires one from --set")                     \
+      "values for ${vars.NAME}; ??? requires one from --set")                  \
     X("targets", TARGETS, OPTIONAL, STRS(targets), NULL, NULL, SOURCE,         \
       "schema and arithmetic are checked",                                     \
       "machines that `validate` resolves the spec against")                    \
@@ -49,12 +49,13 @@
       "shell text that is run once per node before the ranks")                 \
     X("env", ENV, OPTIONAL, SEQ(env, bind_env), NULL, NULL, EXPERIMENT,        \
       "none",                                                                  \
-      "variables for the ranks; null unsets one, ??? requires it from outside")    \
+      "variables for the ranks; null unsets one, "                             \
+      "??? requires it from outside")                                          \
     X("env_remove", TEXTS, OPTIONAL, STRS(env_remove), NULL, NULL,             \
       EXPERIMENT, "none",                                                      \
       "names or globs of variables that ranks do not get")                     \
     X("env_profiles", PROFILES, OPTIONAL, STRS(env_profiles), "torch", NULL,   \
-      EXPERIMENT, "[torch]", "frameworks whose variables ranks also get")   \
+      EXPERIMENT, "[torch]", "frameworks whose variables ranks also get")      \
     X("per_rank", RANK_ENTRIES, OPTIONAL, SEQ(per_rank, bind_rank), NULL,      \
       NULL, EXPERIMENT, "none",                                                \
       "arguments and variables for some ranks only")                           \
@@ -64,7 +65,7 @@
       NULL, RECORD,                                                            \
       "TOKEN *_TOKEN *SECRET* *PASSWORD* *PASSWD* *API_KEY* *ACCESS_KEY* "     \
       "*PRIVATE_KEY* *CREDENTIAL*",                                            \
-      "globs of variables whose values are never recorded")                \
+      "globs of variables whose values are never recorded")                    \
     X("world_size", COUNT, RESOLVED, U32P(world_size), NULL, "ranks",          \
       EXPERIMENT, "data x model x pipeline, else nodes x local_world_size",    \
       "ranks in the whole job")                                                \
@@ -103,7 +104,7 @@
     X("oversubscribe", FLAG, OPTIONAL, FLAG(oversubscribe), "false", NULL,     \
       PLACEMENT, "false", "whether a node may have more ranks than devices")   \
     X("bind", BIND, RESOLVED, STR(bind), NULL, NULL, PLACEMENT,                \
-      "device if devices have NUMA locality, else none",                         \
+      "device if devices have NUMA locality, else none",                       \
       "which CPUs a rank may use")                                             \
     X("threads", COUNT, RESOLVED, U32P(threads), NULL, "threads", PLACEMENT,   \
       "OMP_NUM_THREADS, else physical cores / local ranks",                    \
@@ -116,12 +117,12 @@
       "communication backends: one word, or one per axis")                     \
     X("start_method", START_METHOD, OPTIONAL,                                  \
       WORDS(start_method, start_methods), "spawn", NULL, EXPERIMENT, "spawn",  \
-      "how ranks are created")                                              \
+      "how ranks are created")                                                 \
     X("preload", MODULES, OPTIONAL, STRS(preload), NULL, NULL, EXPERIMENT,     \
       "none", "modules that the helper imports once, before it forks")         \
     X("fork_threads", FORK_THREADS, OPTIONAL,                                  \
       WORDS(policy.fork_threads, fork_threads), "warn", NULL, SUPERVISION,     \
-      "warn", "what to do if imports leave threads in the helper")          \
+      "warn", "what to do if imports leave threads in the helper")             \
     X("redirects", STREAMS, OPTIONAL, RULES(redirects), NULL, NULL, OUTPUT,    \
       "none", "streams that go to the rank's files only")                      \
     X("tee", STREAMS, OPTIONAL, RULES(tee), NULL, NULL, OUTPUT,                \
@@ -139,20 +140,21 @@
       RECORD, "none", "how large the log file of a stream may become")         \
     X("results", RESULTS, OPTIONAL, MAP(policy.results, RESULTS), NULL, NULL,  \
       EXPERIMENT,                                                              \
-      "functions and libraries must return; for others exit code 0 is enough",       \
+      "functions and libraries must return; for others exit code 0 is enough", \
       "what each rank must deliver")                                           \
     X("isolation", ISOLATION, OPTIONAL, WORDS(policy.isolation, isolations),   \
       "none", NULL, PLACEMENT, "none",                                         \
       "a PID namespace of the run's own: none or pid")                         \
     X("timeouts", TIMEOUTS, OPTIONAL, MAP(policy.timeouts, TIMEOUTS), NULL,    \
-      NULL, SUPERVISION, "none", "limits on how long the parts of a run may take")                   \
+      NULL, SUPERVISION, "none",                                               \
+      "limits on how long the parts of a run may take")                        \
     X("stop_target", STOP_TARGET, OPTIONAL,                                    \
       WORDS(policy.stop_target, stop_targets), NULL, NULL, SUPERVISION,        \
       "group for a shell entrypoint, else leader",                             \
       "who gets the stop signal")                                              \
     X("on_hang", ON_HANG, OPTIONAL, MAP(policy.on_hang, ON_HANG), NULL, NULL,  \
-      SUPERVISION, "ABRT if Python handles it, 10s",                        \
-      "evidence that jobrun gathers before it stops a hung job")                \
+      SUPERVISION, "ABRT if Python handles it, 10s",                           \
+      "evidence that jobrun gathers before it stops a hung job")               \
     X("signals", SIGNALS, OPTIONAL, SEQ(policy.signals, bind_signal), NULL,    \
       NULL, SUPERVISION, "TERM INT HUP QUIT stop, USR1 USR2 forward",          \
       "what jobrun does with the signals that it gets")                        \
@@ -169,7 +171,7 @@
       EXPERIMENT, "inherited", "resource limits of the ranks")                 \
     X("exit_status", EXIT_STATUS, OPTIONAL,                                    \
       WORDS(policy.exit_status, exit_statuses), "class", NULL, SUPERVISION,    \
-      "class", "which exit status jobrun takes from a failed rank")                         \
+      "class", "which exit status jobrun takes from a failed rank")            \
     X("engine", ENGINE, OPTIONAL, MAP(policy.engine, ENGINE), NULL, NULL,      \
       PLACEMENT, "none",                                                       \
       "options of `render` and `submit` for slurm, kubernetes or mpi")
@@ -243,16 +245,16 @@
 
 #define JR_FIELDS_CONSOLE(X)                                                   \
     X("prefix", TEMPLATE, OPTIONAL, STR(prefix), "[%{rank}] ", NULL, OUTPUT,   \
-      "[%{rank}] ", "the text before each line of a rank")                  \
+      "[%{rank}] ", "the text before each line of a rank")                     \
     X("ranks", RANKS, OPTIONAL, STR(ranks), "all", NULL, OUTPUT, "all",        \
       "the ranks whose lines are shown")                                       \
     X("timestamps", FLAG, OPTIONAL, FLAG(timestamps), "false", NULL, OUTPUT,   \
-      "false", "whether to print the time before the prefix")                    \
+      "false", "whether to print the time before the prefix")                  \
     X("collapse", FLAG, OPTIONAL, FLAG(collapse), "false", NULL, OUTPUT,       \
-      "false", "whether to show a line that several ranks print only once")       \
+      "false", "whether to show a line that several ranks print only once")    \
     X("partial", DURATION, OPTIONAL, U64(partial_ms), "250ms",                 \
       "milliseconds", OUTPUT, "250ms",                                         \
-      "how long to wait before an unfinished line is shown")                            \
+      "how long to wait before an unfinished line is shown")                   \
     X("show", PATTERN, OPTIONAL, STR(show), NULL, NULL, OUTPUT, "all",         \
       "the lines that are shown")                                              \
     X("hide", PATTERN, OPTIONAL, STR(hide), NULL, NULL, OUTPUT, "none",        \
@@ -260,15 +262,16 @@
 
 #define JR_FIELDS_TIMEOUTS(X)                                                  \
     X("start", DURATION, OPTIONAL, U64(start_ms), "0", "milliseconds",         \
-      SUPERVISION, "none", "how long starting all ranks may take; 0: no limit")  \
+      SUPERVISION, "none",                                                     \
+      "how long starting all ranks may take; 0: no limit")                     \
     X("run", DURATION, OPTIONAL, U64(run_ms), "0", "milliseconds",             \
-      SUPERVISION, "none", "how long the ranks may run; 0: no limit")        \
+      SUPERVISION, "none", "how long the ranks may run; 0: no limit")          \
     X("silence", DURATION, OPTIONAL, U64(silence_ms), "0", "milliseconds",     \
       SUPERVISION, "none",                                                     \
-      "how long all ranks together may write nothing; 0: no limit")                      \
+      "how long all ranks together may write nothing; 0: no limit")            \
     X("after_first_exit", DURATION, OPTIONAL, U64(after_first_exit_ms), "0",   \
       "milliseconds", SUPERVISION, "none",                                     \
-      "how long ranks may run after the first ended well")                   \
+      "how long ranks may run after the first ended well")                     \
     X("exit", DURATION, OPTIONAL, U64(exit_ms), "30s", "milliseconds",         \
       SUPERVISION, "30s",                                                      \
       "how long a rank may take to exit after it returned; 0: no limit")       \
@@ -277,10 +280,10 @@
 
 #define JR_FIELDS_ON_HANG(X)                                                   \
     X("signal", HANG_SIGNAL, OPTIONAL, STR(signal), NULL, NULL, SUPERVISION,   \
-      "ABRT if Python's fault handler is on, else none",                    \
-      "the signal that makes ranks print their stacks; none sends none")                   \
+      "ABRT if Python's fault handler is on, else none",                       \
+      "the signal that makes ranks print their stacks; none sends none")       \
     X("wait", DURATION, OPTIONAL, U64(wait_ms), "10s", "milliseconds",         \
-      SUPERVISION, "10s", "how long gathering evidence may take in total")       \
+      SUPERVISION, "10s", "how long gathering evidence may take in total")     \
     X("command", HANG_COMMAND, OPTIONAL, STRS(command), NULL, NULL,            \
       SUPERVISION, "none",                                                     \
       "a command to run for each rank; %{pid} is its process")
@@ -292,7 +295,7 @@
       "inherited", "the size of a core dump; 0 is none")                       \
     X("memlock", LIMIT_SIZE, OPTIONAL, STR(memlock), NULL, "bytes",            \
       EXPERIMENT, "inherited",                                                 \
-      "memory that a process may lock; RDMA needs this")                        \
+      "memory that a process may lock; RDMA needs this")                       \
     X("stack", LIMIT_SIZE, OPTIONAL, STR(stack), NULL, "bytes", EXPERIMENT,    \
       "inherited", "the stack of a process")                                   \
     X("as", LIMIT_SIZE, OPTIONAL, STR(as), NULL, "bytes", EXPERIMENT,          \
@@ -305,12 +308,12 @@
       "restarts at most, after the first attempt; 0 is none")                  \
     X("backoff", DURATION, OPTIONAL, U64(backoff_ms), "1s", "milliseconds",    \
       SUPERVISION, "1s",                                                       \
-      "the wait before the first restart; it doubles each time")       \
+      "the wait before the first restart; it doubles each time")               \
     X("window", DURATION, OPTIONAL, U64(window_ms), "0", "milliseconds",       \
       SUPERVISION, "the whole run",                                            \
-      "count only restarts within this time; 0 counts all")                     \
+      "count only restarts within this time; 0 counts all")                    \
     X("on", TRIGGERS, OPTIONAL, STRS(on), NULL, NULL, SUPERVISION,             \
-      "any failure", "the causes that lead to a restart")             \
+      "any failure", "the causes that lead to a restart")                      \
     X("never", TRIGGERS, OPTIONAL, STRS(never), NULL, NULL, SUPERVISION,       \
       "none", "causes that end the run, even if `on` has them")
 
@@ -318,40 +321,40 @@
     X("slurm", SLURM, OPTIONAL, SEQ(slurm, bind_env), NULL, NULL, PLACEMENT,   \
       "none", "options of sbatch, by their long names")                        \
     X("kubernetes", KUBERNETES, OPTIONAL, MAP(kubernetes, KUBERNETES), NULL,   \
-      NULL, PLACEMENT, "none", "how the pods are made")                    \
+      NULL, PLACEMENT, "none", "how the pods are made")                        \
     X("mpi", MPI, OPTIONAL, MAP(mpi, MPI), NULL, NULL, PLACEMENT, "none",      \
       "which MPI starts the ranks")
 
 #define JR_FIELDS_KUBERNETES(X)                                                \
     X("image", LINE, OPTIONAL, STR(image), NULL, NULL, PLACEMENT,              \
-      "`render` refuses", "the container image, which must contain jobrun")       \
+      "`render` refuses", "the container image, which must contain jobrun")    \
     X("namespace", LABEL, OPTIONAL, STR(name_space), NULL, NULL, PLACEMENT,    \
-      "that of the user who applies it", "the namespace of all objects")                \
+      "that of the user who applies it", "the namespace of all objects")       \
     X("service_account", LABEL, OPTIONAL, STR(service_account), NULL, NULL,    \
-      PLACEMENT, "the namespace's default", "the service account of the pods")            \
+      PLACEMENT, "the namespace's default", "the service account of the pods") \
     X("priority_class", LABEL, OPTIONAL, STR(priority_class), NULL, NULL,      \
-      PLACEMENT, "none", "the priority class of the pods")                  \
+      PLACEMENT, "none", "the priority class of the pods")                     \
     X("pull_secret", LABEL, OPTIONAL, STR(pull_secret), NULL, NULL,            \
       PLACEMENT, "none", "the secret with which the image is pulled")          \
     X("secret", LABEL, OPTIONAL, STR(secret), NULL, NULL, PLACEMENT, "none",   \
-      "a secret whose entries become jobrun's variables")                        \
+      "a secret whose entries become jobrun's variables")                      \
     X("claim", LABEL, OPTIONAL, STR(claim), NULL, NULL, PLACEMENT, "none",     \
       "a persistent volume claim that all pods share")                         \
     X("mount", LINE, OPTIONAL, STR(mount), "/data", NULL, PLACEMENT, "/data",  \
       "where the claim is mounted")                                            \
     X("shm", QUANTITY, OPTIONAL, STR(shm), NULL, "bytes", PLACEMENT,           \
-      "64Mi, the default of container engines", "the size of /dev/shm")            \
+      "64Mi, the default of container engines", "the size of /dev/shm")        \
     X("cpu", QUANTITY, OPTIONAL, STR(cpu), NULL, "CPUs", PLACEMENT,            \
       "not limited", "the CPUs of each pod")                                   \
     X("memory", QUANTITY, OPTIONAL, STR(memory), NULL, "bytes", PLACEMENT,     \
       "not limited", "the memory of each pod")                                 \
     X("device_resource", LINE, OPTIONAL, STR(device_resource), NULL, NULL,     \
-      PLACEMENT, "by the device, such as nvidia.com/gpu",                           \
+      PLACEMENT, "by the device, such as nvidia.com/gpu",                      \
       "the cluster's name for the devices")
 
 #define JR_FIELDS_MPI(X)                                                       \
     X("dialect", MPI_DIALECT, OPTIONAL, WORDS(dialect, dialects), "openmpi",   \
-      NULL, PLACEMENT, "openmpi", "the MPI whose options the launcher takes")          \
+      NULL, PLACEMENT, "openmpi", "the MPI whose options the launcher takes")  \
     X("launcher", LINE, OPTIONAL, STR(launcher), "mpiexec", NULL, PLACEMENT,   \
       "mpiexec", "the program that starts the ranks")
 
@@ -365,13 +368,13 @@
       "$JOBRUN_RESULT_FILE, in the rank's folder",                             \
       "the file that each rank writes its result to")                          \
     X("limit", SIZE, OPTIONAL, STR(limit), "256MiB", "bytes", EXPERIMENT,      \
-      "256MiB", "the largest size that a result may have")                          \
+      "256MiB", "the largest size that a result may have")                     \
     X("pattern", PATTERN, OPTIONAL, STR(pattern), NULL, NULL, EXPERIMENT,      \
       "required with from: stdout or stderr",                                  \
       "PCRE2 whose named groups are the result's fields")                      \
     X("fields", RESULT_FIELDS, OPTIONAL, SEQ(fields, bind_field), NULL, NULL,  \
       EXPERIMENT, "any fields, or none",                                       \
-      "the fields of each result and their constraints")                                \
+      "the fields of each result and their constraints")                       \
     X("equal", TEXTS, OPTIONAL, STRS(equal), NULL, NULL, EXPERIMENT, "none",   \
       "fields that must be the same on all ranks")                             \
     X("distinct", TEXTS, OPTIONAL, STRS(distinct), NULL, NULL, EXPERIMENT,     \
@@ -382,12 +385,12 @@
 #define JR_FIELDS_RESULT_FIELD(X)                                              \
     X("type", JSON_TYPE, REQUIRED, WORDS(type, json_types), NULL, NULL,        \
       EXPERIMENT, "an error: it is required", "the type of the field")         \
-    X("min", NUMBER, OPTIONAL, STR(min), NULL, NULL, EXPERIMENT, "none",      \
-      "the smallest value that is accepted")                                          \
-    X("max", NUMBER, OPTIONAL, STR(max), NULL, NULL, EXPERIMENT, "none",      \
-      "the largest value that is accepted")                                       \
+    X("min", NUMBER, OPTIONAL, STR(min), NULL, NULL, EXPERIMENT, "none",       \
+      "the smallest value that is accepted")                                   \
+    X("max", NUMBER, OPTIONAL, STR(max), NULL, NULL, EXPERIMENT, "none",       \
+      "the largest value that is accepted")                                    \
     X("enum", SCALARS, OPTIONAL, STRS(enums), NULL, NULL, EXPERIMENT,          \
-      "any value", "the values that are accepted")                                 \
+      "any value", "the values that are accepted")                             \
     X("pattern", PATTERN, OPTIONAL, STR(pattern), NULL, NULL, EXPERIMENT,      \
       "any text", "PCRE2 that must match somewhere in the string")             \
     X("required", FLAG, OPTIONAL, FLAG(required), "true", NULL, EXPERIMENT,    \
