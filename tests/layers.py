@@ -161,6 +161,18 @@ class Layers(unittest.TestCase):
                    for path in sources(".c")
                    for found in GLOBAL.finditer(code(path))])
 
+    def test_a_policy_of_the_runner_keeps_its_fields_to_itself(self):
+        policies = {path.stem for path in (SRC / "run/policies").glob("*.c")}
+        runner = (SRC / "run/runner.h").read_text()
+        fields = [found for found in re.findall(r"^    struct \w+ (\w+);", runner, re.M)
+                  if found in policies]
+        self.assertGreater(len(fields), 8, "where are the policies' fields?")
+        touched = re.compile(r"\brunner(?:->|\.)(" + "|".join(fields) + r")\b")
+        self.none([f"{name(path)} reaches into {field}.c: runner->{field}"
+                   for path in sources(".c", ".h")
+                   for field in touched.findall(code(path))
+                   if name(path) != f"run/policies/{field}.c"])
+
 
 class Headers(unittest.TestCase):
     """Every header can be included first."""

@@ -16,39 +16,6 @@
 
 #define STARTS_PER_TURN 16 /* between two looks at everything else */
 
-static void record_end(struct jr_runner *runner, const struct jr_rank_run *rank)
-{
-    const struct jr_rank_outcome *outcome = rank->outcome;
-    bool exited = outcome->end == JR_END_EXITED;
-    jr_events_add(&runner->events,
-                  &(struct jr_event){
-                      .name = JR_EVENT_RANK_ENDED,
-                      .rank = rank->plan->rank,
-                      .pid = outcome->pid,
-                      .exit_code = exited ? outcome->exit_code : -1,
-                      .signal = outcome->signal,
-                  });
-}
-
-static void finish_rank(struct jr_runner *runner, struct jr_rank_run *rank)
-{
-    struct jr_rank_outcome *outcome = rank->outcome;
-    outcome->order = ++runner->ended;
-    jr_exit_barrier_ended(rank);
-    jr_pin_ended(rank);
-    record_end(runner, rank);
-    jr_stop_judge(runner, rank);
-}
-
-/* Of a SIGKILL that is not ours. */
-static void explain_kill(struct jr_runner *runner,
-                         struct jr_rank_outcome *outcome)
-{
-    if (outcome->signal == SIGKILL && outcome->stopped_with == 0 &&
-        !outcome->killed)
-        outcome->oom = jr_oom_explains(&runner->oom, outcome->pid);
-}
-
 static void on_exit_of_rank(void *owner, uint32_t events)
 {
     (void)events;
@@ -60,11 +27,9 @@ static void on_exit_of_rank(void *owner, uint32_t events)
     runner->running--;
     if (rank->plan->input == JR_INPUT_TERMINAL)
         jr_terminal_end(runner->terminal);
-    explain_kill(runner, rank->outcome);
-    jr_fork_stall_ended(rank);
-    jr_inject_ended(runner, rank);
     (void)jr_rank_handle(rank, JR_RANK_ON_EXIT, 0);
-    finish_rank(runner, rank);
+    rank->outcome->order = ++runner->ended;
+    jr_policies_rank_ended(rank);
 }
 
 static void fail_rank_start(struct jr_runner *runner, struct jr_rank_run *rank,
@@ -79,18 +44,12 @@ static void fail_rank_start(struct jr_runner *runner, struct jr_rank_run *rank,
     }
     if (started->control >= 0)
         (void)close(started->control);
-    jr_exit_barrier_ended(rank);
     outcome->stage = started->stage;
     outcome->start_errno = started->error;
     outcome->order = ++runner->ended;
     outcome->end = JR_END_START;
     (void)jr_rank_handle(rank, JR_RANK_ON_UNSTARTED, 0);
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_START_FAILED,
-                                     .rank = rank->plan->rank,
-                                     .stage = outcome->stage,
-                                     .error = outcome->start_errno});
-    jr_stop_judge(runner, rank);
+    jr_policies_rank_ended(rank);
 }
 
 /* A rank that the loop cannot watch is no rank that could be supervised. */
@@ -124,11 +83,7 @@ static void note_rank_started(struct jr_runner *runner,
     runner->running++;
     if (rank->plan->input == JR_INPUT_TERMINAL)
         begin_terminal(runner);
-    jr_events_add(&runner->events,
-                  &(struct jr_event){.name = JR_EVENT_RANK_STARTED,
-                                     .rank = rank->plan->rank,
-                                     .pid = rank->outcome->pid});
-    jr_inject_started(runner, rank);
+    jr_policies_rank_started(rank);
     if (jr_loop_add(&runner->loop, &rank->watch, EPOLLIN) != 0)
         fail_rank_watch(runner, rank);
 }
@@ -156,8 +111,8 @@ static void start_next_rank(struct jr_runner *runner)
 
 static bool may_start(const struct jr_runner *runner)
 {
-    return runner->setup.done && runner->next < runner->plan->count &&
-           !runner->stop.begun && runner->first.timer.at == 0 &&
+    return jr_setup_is_done(runner) && runner->next < runner->plan->count &&
+           !jr_stop_has_begun(runner) && !jr_first_failure_holds_stop(runner) &&
            runner->loop.paused_ns == 0 &&
            (runner->plan->helper.argv == NULL ||
             jr_helper_may_start(&runner->helper));
@@ -167,7 +122,7 @@ bool jr_launch_is_due(const struct jr_runner *runner)
 {
     if (runner->helper.socket.fd >= 0 && runner->helper.pending > 0)
         return true;
-    return runner->next < runner->plan->count && !runner->stop.begun;
+    return runner->next < runner->plan->count && !jr_stop_has_begun(runner);
 }
 
 static void on_forked(void *owner, uint32_t i, pid_t pid)
@@ -183,12 +138,11 @@ static void on_forked(void *owner, uint32_t i, pid_t pid)
         return;
     }
     note_rank_started(runner, rank, pid, pidfd);
-    jr_fork_stall_started(rank);
     /* Born too late. */
-    if (runner->stop.begun)
-        (void)jr_rank_handle(
-            rank, runner->stop.forced ? JR_RANK_ON_KILL : JR_RANK_ON_STOP,
-            runner->stop.forced ? SIGKILL : SIGTERM);
+    if (jr_stop_is_forced(runner))
+        (void)jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
+    else if (jr_stop_has_begun(runner))
+        (void)jr_rank_handle(rank, JR_RANK_ON_STOP, SIGTERM);
 }
 
 void jr_launch_fail(struct jr_runner *runner, enum jr_stage stage, int error,
@@ -202,7 +156,7 @@ void jr_launch_fail(struct jr_runner *runner, enum jr_stage stage, int error,
     uint32_t i = 0;
     while (i < runner->next && runner->ranks[i].pid != 0)
         i++;
-    if (runner->stop.begun || i >= runner->plan->count)
+    if (jr_stop_has_begun(runner) || i >= runner->plan->count)
         return;
     if (i == runner->next)
         runner->next++;
@@ -245,9 +199,9 @@ static void tend_helper(struct jr_runner *runner)
     struct jr_helper *helper = &runner->helper;
     bool starting = jr_launch_is_due(runner);
     if (!starting)
-        runner->stop.start.at = 0;
+        jr_stop_end_start(runner);
     jr_helper_go(helper);
-    if (runner->stop.begun)
+    if (jr_stop_has_begun(runner))
         jr_helper_kill(helper);
     if (!starting && helper->socket.fd >= 0)
         jr_helper_close(helper);

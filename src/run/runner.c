@@ -14,7 +14,7 @@
 #include "base/pidfd.h"
 #include "eventloop/signals.h"
 #include "run/companion.h"
-#include "run/policies/suspend.h"
+#include "run/policies/policies.h"
 #include "spawn/cgroup_tree.h"
 #include "spawn/isolation.h"
 #include "spawn/reap_descendants.h"
@@ -30,10 +30,28 @@ void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
     for (uint32_t i = 0; i < runner->next; i++)
         (void)jr_rank_handle(&runner->ranks[i], event, sig);
     if (event != JR_RANK_ON_FORWARD)
-        (void)jr_rank_handle(&runner->setup.run, event, sig);
+        (void)jr_rank_handle(jr_setup_process(runner), event, sig);
 }
 
 /* Signals and the guard. */
+
+/* By Ctrl-Z, or SIGTSTP in any other way. The ranks get SIGSTOP, each with its
+ * group, and no further one is started. No time passes for them: timeouts stand
+ * still and go on with what they had left once SIGCONT comes. A stop that has
+ * begun is not suspended, nor is its grace. */
+static void suspend_run(struct jr_runner *runner)
+{
+    jr_loop_pause(&runner->loop);
+    jr_policies_suspended(runner);
+    jr_runner_tell_all(runner, JR_RANK_ON_SUSPEND, 0);
+}
+
+static void resume_run(struct jr_runner *runner)
+{
+    uint64_t stood_ns = jr_loop_resume(&runner->loop);
+    jr_runner_tell_all(runner, JR_RANK_ON_RESUME, 0);
+    jr_policies_resumed(runner, stood_ns);
+}
 
 static void on_runner_signal(void *owner, uint32_t events)
 {
@@ -52,10 +70,10 @@ static void on_runner_signal(void *owner, uint32_t events)
         jr_runner_tell_all(runner, JR_RANK_ON_FORWARD, sig);
         break;
     case JR_SIGNAL_SUSPEND:
-        jr_suspend_begin(runner);
+        suspend_run(runner);
         break;
     case JR_SIGNAL_RESUME:
-        jr_suspend_end(runner);
+        resume_run(runner);
         break;
     case JR_SIGNAL_DROP:
         break;
@@ -86,15 +104,20 @@ static void on_gate_opened(void *owner, uint32_t events)
     jr_console_writer_open_gate(&runner->screen);
 }
 
+static bool is_watched_process(const struct jr_rank_run *rank, pid_t pid)
+{
+    return rank->pid == pid && rank->watch.fd >= 0;
+}
+
 /* Whether a pidfd is there to tell of its end. */
-static bool is_known_process(const struct jr_runner *runner, pid_t pid)
+static bool is_known_process(struct jr_runner *runner, pid_t pid)
 {
     if (runner->helper.pid == pid && runner->helper.process.fd >= 0)
         return true;
-    if (runner->setup.run.pid == pid && runner->setup.run.watch.fd >= 0)
+    if (is_watched_process(jr_setup_process(runner), pid))
         return true;
     for (uint32_t i = 0; i < runner->next; i++)
-        if (runner->ranks[i].pid == pid && runner->ranks[i].watch.fd >= 0)
+        if (is_watched_process(&runner->ranks[i], pid))
             return true;
     return jr_hang_has(runner, pid);
 }
@@ -206,8 +229,7 @@ static int open_runner(struct jr_runner *runner,
         jr_starter_open(&runner->starter, args->plan, options, args->budget) !=
             0 ||
         jr_loop_open(&runner->loop) != 0 || watch_runner_signals(runner) != 0 ||
-        jr_loop_add(&runner->loop, &runner->guard, EPOLLIN) != 0 ||
-        jr_commands_open(runner) != 0)
+        jr_loop_add(&runner->loop, &runner->guard, EPOLLIN) != 0)
         return -1;
     if (options->companion != NULL)
         jr_companion_hold(JR_SLOT_DIR, options->companion->key);
@@ -228,22 +250,7 @@ static int open_runner(struct jr_runner *runner,
                                      .remainder = args->remainder};
     if (jr_tee_open(&runner->tee, &tee) != 0)
         return -1;
-    if (jr_inject_open(runner) != 0)
-        return -1;
-    jr_exit_barrier_open(runner);
-    jr_pin_open(runner);
-    jr_fork_stall_open(runner);
-    jr_first_exit_open(runner);
-    jr_first_failure_open(runner);
-    jr_hang_open(runner);
-    if (jr_output_timeout_open(runner) != 0)
-        return -1;
-    jr_stop_open(runner);
-    jr_oom_open(&runner->oom, "", JR_SLOT_END);
-    if (options->live)
-        jr_status_open(&runner->status, &runner->loop, &runner->screen,
-                       &runner->running, &runner->stop);
-    return 0;
+    return jr_policies_open(runner);
 }
 
 /* One turn of the loop; before it would sleep, the events are written. */
@@ -263,7 +270,7 @@ static void end_all_processes(const struct jr_runner *runner,
                               struct jr_reap *ret)
 {
     const struct jr_group *group = runner->options->group;
-    bool given_up = runner->stop.given_up;
+    bool given_up = jr_stop_has_given_up(runner);
     jr_reap(ret, given_up ? 0 : DESCENT_NS, NULL);
     if (ret->left == 0)
         return;
@@ -296,7 +303,7 @@ static void reap_descendants(struct jr_runner *runner)
 
 static bool is_run_going_on(struct jr_runner *runner)
 {
-    if (runner->stop.given_up || runner->guard_lost)
+    if (jr_stop_has_given_up(runner) || runner->guard_lost)
         return false;
     return jr_launch_is_due(runner) || runner->running > 0 ||
            jr_stop_waits(runner) || jr_first_failure_waits(runner);
@@ -321,8 +328,7 @@ _Noreturn static void fail_before_run(struct jr_shared *shared,
 static void finish_runner(struct jr_runner *runner)
 {
     jr_terminal_end(runner->terminal);
-    jr_stop_rest(runner);
-    jr_status_close(&runner->status);
+    jr_policies_close(runner);
     reap_descendants(runner);
     jr_helper_tidy(&runner->helper);
     jr_tee_drain(&runner->tee);

@@ -21,6 +21,7 @@
 #include "run/policies/pin_results.h"
 #include "run/policies/progress.h"
 #include "run/policies/setup.h"
+#include "run/policies/stop.h"
 #include "run/rank_state.h"
 #include "spawn/budget.h"
 #include "spawn/start.h"
@@ -29,18 +30,6 @@
 #include "store/events.h"
 #include "store/outcome.h"
 
-#define JR_KILL_WAIT_NS (10 * UINT64_C(1000000000)) /* for unkillable ones */
-
-/* What the stop policy remembers; see stop.c. */
-struct jr_stop {
-    bool begun;            /* no further rank is started */
-    bool forced;           /* SIGKILL was sent */
-    bool given_up;         /* what is left does not die */
-    uint64_t signalled_ns; /* when jobrun was last told to stop */
-    uint32_t gone;         /* ranks, from the first on, without a group left */
-    struct jr_timer start, run, grace, kill;
-};
-
 struct jr_runner {
     const struct jr_plan *plan;
     const struct jr_run_options *options;
@@ -48,32 +37,34 @@ struct jr_runner {
     struct jr_outcome *outcome;
     struct jr_loop loop;
     struct jr_watch signals, guard, gate;
-    struct jr_watch orders; /* of the link; -1: there is none */
     struct jr_signals uses; /* of the signals */
     struct jr_console_writer screen;
     struct jr_tee tee;
     struct jr_events events;
-    struct jr_status_line status;
     struct jr_starter starter;
     struct jr_terminal *terminal;
-    struct jr_setup setup;
     struct jr_helper helper;
-    struct jr_exit_barrier linger;
-    struct jr_pinning pinning;
+    /* What the policies remember. Each field is named after the file in
+     * policies/ that alone reads and writes it. */
+    struct jr_watch commands;
+    struct jr_oom oom;
     struct jr_fork_stall fork_stall;
-    struct jr_output_timeout silence;
-    struct jr_first_exit straggle;
-    struct jr_first_failure first;
+    struct jr_fault_injection fault_injection;
+    struct jr_exit_barrier exit_barrier;
+    struct jr_pin_results pin_results;
+    struct jr_first_exit_timeout first_exit_timeout;
+    struct jr_first_failure first_failure;
     struct jr_hang hang;
-    struct jr_injector injector;
+    struct jr_output_timeout output_timeout;
+    struct jr_setup setup;
     struct jr_stop stop;
+    struct jr_progress_line progress;
     struct jr_rank_run *ranks;
     uint32_t next;    /* the first that was not started */
     uint32_t running; /* started and not ended */
     uint32_t ended;   /* gives the order */
     pid_t orphan;     /* who SIGCHLD spoke of, when it may be no rank */
     bool guard_lost;
-    struct jr_oom oom;
     int done_fd; /* as that of jr_runner_args */
     int proc_fd; /* the machine's /proc, in a namespace; -1: it is ours */
 };
@@ -100,23 +91,5 @@ _Noreturn void jr_runner_main(const struct jr_runner_args *args);
  * setup, where it is not a signal for ranks. */
 void jr_runner_tell_all(struct jr_runner *runner, enum jr_rank_event event,
                         int sig);
-
-/* The stop policy: stop.c. */
-void jr_stop_open(struct jr_runner *runner);
-/* Record that a timeout has passed which ends the run; the first one counts. */
-void jr_stop_timed_out(struct jr_runner *runner, enum jr_timeout by);
-/* End the run: stop signal, SIGCONT, the grace, SIGKILL. Once. */
-void jr_stop_begin(struct jr_runner *runner);
-/* Once no rank runs or is to come: whether they left processes in their groups,
- * which were told to stop and still have the grace. */
-bool jr_stop_waits(struct jr_runner *runner);
-/* SIGKILL now. */
-void jr_stop_force(struct jr_runner *runner);
-/* jobrun was sent a signal that stops it: the first begins, another forces. */
-void jr_stop_signal(struct jr_runner *runner, int sig);
-/* Nothing is left to stop: no timeout counts any more. */
-void jr_stop_rest(struct jr_runner *runner);
-/* A rank ended: decide what that means to the others. */
-void jr_stop_judge(struct jr_runner *runner, struct jr_rank_run *rank);
 
 #endif

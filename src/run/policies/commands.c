@@ -13,7 +13,7 @@
  * its evidence. */
 static void stop_by_command(struct jr_runner *runner)
 {
-    if (!runner->hang.begun)
+    if (!jr_hang_has_begun(runner))
         jr_stop_begin(runner);
 }
 
@@ -37,34 +37,39 @@ static void on_commands(void *owner, uint32_t events)
     (void)events;
     struct jr_runner *runner = owner;
     char orders[16];
-    ssize_t len = read(runner->orders.fd, orders, sizeof orders);
+    ssize_t len = read(runner->commands.fd, orders, sizeof orders);
     if (len < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     for (ssize_t i = 0; i < len; i++)
         handle_command(runner, orders[i]);
     if (len > 0)
         return;
-    jr_loop_remove(&runner->loop, &runner->orders);
-    (void)close(runner->orders.fd);
-    runner->orders.fd = -1;
+    jr_loop_remove(&runner->loop, &runner->commands);
+    (void)close(runner->commands.fd);
+    runner->commands.fd = -1;
     jr_stop_begin(runner);
 }
 
 int jr_commands_keep(struct jr_runner *runner)
 {
     const struct jr_run_link *link = runner->options->link;
-    runner->orders =
+    runner->commands =
         (struct jr_watch){.fd = -1, .ready = on_commands, .owner = runner};
     if (link == NULL)
         return 0;
     jr_events_open_fd(&runner->events, link->events_fd, JR_SLOT_END);
-    runner->orders.fd = fcntl(link->orders_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
-    return runner->events.fd < 0 || runner->orders.fd < 0 ? -1 : 0;
+    runner->commands.fd = fcntl(link->orders_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
+    return runner->events.fd < 0 || runner->commands.fd < 0 ? -1 : 0;
 }
 
-int jr_commands_open(struct jr_runner *runner)
+static int open_commands(struct jr_runner *runner)
 {
-    if (runner->orders.fd < 0)
+    if (runner->commands.fd < 0)
         return 0;
-    return jr_loop_add(&runner->loop, &runner->orders, EPOLLIN);
+    return jr_loop_add(&runner->loop, &runner->commands, EPOLLIN);
 }
+
+const struct jr_runner_policy jr_commands_policy = {
+    .name = "commands",
+    .open = open_commands,
+};

@@ -53,15 +53,15 @@ static void let_rank_exit(struct jr_rank_run *rank)
     if (limit_ms == 0)
         return;
     rank->leave_by = jr_clock_ns() + limit_ms * MS;
-    if (runner->linger.timer.at == 0)
-        runner->linger.timer.at = rank->leave_by;
+    if (runner->exit_barrier.timer.at == 0)
+        runner->exit_barrier.timer.at = rank->leave_by;
 }
 
 void jr_exit_barrier_release(struct jr_runner *runner)
 {
-    if (runner->linger.open)
+    if (runner->exit_barrier.open)
         return;
-    runner->linger.open = true;
+    runner->exit_barrier.open = true;
     if (runner->options->link != NULL)
         jr_events_add(&runner->events,
                       &(struct jr_event){.name = JR_EVENT_RELEASED});
@@ -94,9 +94,9 @@ static void note_function_end(struct jr_rank_run *rank, enum jr_word word)
         jr_exit_barrier_release(runner);
         return;
     }
-    if (++runner->linger.returned == runner->plan->count)
+    if (++runner->exit_barrier.returned == runner->plan->count)
         have_all_returned(runner);
-    if (runner->linger.open)
+    if (runner->exit_barrier.open)
         let_rank_exit(rank);
 }
 
@@ -190,18 +190,19 @@ static void on_exit_time(void *owner)
                                          .rank = rank->plan->rank});
         (void)jr_rank_handle(rank, JR_RANK_ON_KILL, SIGKILL);
     }
-    runner->linger.timer.at = next;
+    runner->exit_barrier.timer.at = next;
 }
 
-void jr_exit_barrier_open(struct jr_runner *runner)
+static int open_exit_barrier(struct jr_runner *runner)
 {
-    runner->linger = (struct jr_exit_barrier){
+    runner->exit_barrier = (struct jr_exit_barrier){
         .timer = {.due = on_exit_time, .owner = runner, .pauses = true},
         .open = !runner->plan->policy->exit_barrier};
-    jr_loop_timer(&runner->loop, &runner->linger.timer);
+    jr_loop_timer(&runner->loop, &runner->exit_barrier.timer);
+    return 0;
 }
 
-void jr_exit_barrier_shift(struct jr_runner *runner, uint64_t stood_ns)
+static void extend_exit_limits(struct jr_runner *runner, uint64_t stood_ns)
 {
     for (uint32_t i = 0; i < runner->next; i++)
         if (runner->ranks[i].leave_by != 0)
@@ -217,7 +218,7 @@ int jr_exit_barrier_add(struct jr_rank_run *rank, int fd)
     return jr_loop_add(&rank->runner->loop, &rank->control, EPOLLIN);
 }
 
-void jr_exit_barrier_ended(struct jr_rank_run *rank)
+static void end_control(struct jr_rank_run *rank)
 {
     /* Its last word may not have been read yet; what others add from now on is
      * not waited for. */
@@ -231,3 +232,18 @@ void jr_exit_barrier_ended(struct jr_rank_run *rank)
     if (rank->word != JR_WORD_RETURNED)
         jr_exit_barrier_release(rank->runner);
 }
+
+/* Before the stop signal those go that have returned; SIGKILL is for all. */
+static void release_at_stop(struct jr_runner *runner)
+{
+    if (!jr_stop_is_forced(runner))
+        jr_exit_barrier_release(runner);
+}
+
+const struct jr_runner_policy jr_exit_barrier_policy = {
+    .name = "exit_barrier",
+    .open = open_exit_barrier,
+    .rank_ended = end_control,
+    .stopping = release_at_stop,
+    .resumed = extend_exit_limits,
+};

@@ -7,9 +7,7 @@
 #include <jobrun/plan.h>
 
 #include "eventloop/loop.h"
-
-struct jr_rank_run;
-struct jr_runner;
+#include "run/policies/policies.h"
 
 /* What a rank has said on its control socket. */
 enum jr_word { JR_WORD_NONE, JR_WORD_RETURNED, JR_WORD_FAILED };
@@ -21,16 +19,10 @@ struct jr_exit_barrier {
     bool open;             /* who has returned may go */
 };
 
-void jr_exit_barrier_open(struct jr_runner *runner);
+extern const struct jr_runner_policy jr_exit_barrier_policy;
 
 /* Listen to a rank: `fd` is our end of its socket, which is taken over. */
 int jr_exit_barrier_add(struct jr_rank_run *rank, int fd);
-
-/* The run was suspended for so long. */
-void jr_exit_barrier_shift(struct jr_runner *runner, uint64_t stood_ns);
-
-/* A rank has ended, or could not start. */
-void jr_exit_barrier_ended(struct jr_rank_run *rank);
 
 /* Nobody is to be waited for any more. */
 void jr_exit_barrier_release(struct jr_runner *runner);

@@ -59,7 +59,7 @@ static void on_injection_due(void *owner)
 {
     struct jr_runner *runner = owner;
     const struct jr_plan *plan = runner->plan;
-    struct jr_inject_cell *cell = runner->injector.cells;
+    struct jr_inject_cell *cell = runner->fault_injection.cells;
     uint64_t now = jr_clock_ns(), next = 0;
     for (uint32_t k = 0; k < plan->injections_count; k++)
         for (uint32_t i = 0; i < plan->count; i++, cell++) {
@@ -76,13 +76,13 @@ static void on_injection_due(void *owner)
             if (cell->at != 0 && (next == 0 || cell->at < next))
                 next = cell->at;
         }
-    runner->injector.timer.at = next;
+    runner->fault_injection.timer.at = next;
 }
 
-int jr_inject_open(struct jr_runner *runner)
+static int open_injections(struct jr_runner *runner)
 {
     const struct jr_plan *plan = runner->plan;
-    struct jr_injector *injector = &runner->injector;
+    struct jr_fault_injection *injector = &runner->fault_injection;
     injector->timer =
         (struct jr_timer){.due = on_injection_due, .owner = runner};
     if (plan->injections_count == 0)
@@ -93,8 +93,9 @@ int jr_inject_open(struct jr_runner *runner)
     return injector->cells == NULL ? -1 : 0;
 }
 
-void jr_inject_started(struct jr_runner *runner, const struct jr_rank_run *rank)
+static void schedule_injections(struct jr_rank_run *rank)
 {
+    struct jr_runner *runner = rank->runner;
     const struct jr_plan *plan = runner->plan;
     size_t i = (size_t)(rank - runner->ranks);
     for (uint32_t k = 0; k < plan->injections_count; k++) {
@@ -103,16 +104,17 @@ void jr_inject_started(struct jr_runner *runner, const struct jr_rank_run *rank)
             !injection_hits_rank(injection, rank->plan->rank))
             continue;
         uint64_t at = rank->outcome->started_ns + injection->after_ms * MS;
-        runner->injector.cells[k * (size_t)plan->count + i].at = at;
-        if (runner->injector.timer.at == 0 || at < runner->injector.timer.at)
-            runner->injector.timer.at = at;
+        runner->fault_injection.cells[k * (size_t)plan->count + i].at = at;
+        if (runner->fault_injection.timer.at == 0 ||
+            at < runner->fault_injection.timer.at)
+            runner->fault_injection.timer.at = at;
     }
 }
 
-void jr_inject_ended(const struct jr_runner *runner, struct jr_rank_run *rank)
+/* The end of a rank becomes the one that was played. */
+static void settle_injected_end(struct jr_rank_run *rank)
 {
     struct jr_rank_outcome *outcome = rank->outcome;
-    (void)runner;
     if (!outcome->injected || outcome->stopped_with != 0 ||
         outcome->end != JR_END_SIGNALED || outcome->signal != SIGKILL)
         return;
@@ -124,8 +126,10 @@ void jr_inject_ended(const struct jr_runner *runner, struct jr_rank_run *rank)
     outcome->signal = 0;
 }
 
-void jr_inject_resumed(struct jr_runner *runner)
+/* The ranks were told to go on; one that plays a hang does not. */
+static void stop_hung_ranks(struct jr_runner *runner, uint64_t stood_ns)
 {
+    (void)stood_ns;
     for (uint32_t i = 0; i < runner->next; i++) {
         const struct jr_rank_run *rank = &runner->ranks[i];
         if (rank->outcome->injected && rank->state == JR_LIFE_RUNNING &&
@@ -133,3 +137,11 @@ void jr_inject_resumed(struct jr_runner *runner)
             send_injected_signal(rank, SIGSTOP, true);
     }
 }
+
+const struct jr_runner_policy jr_fault_injection_policy = {
+    .name = "fault_injection",
+    .open = open_injections,
+    .rank_started = schedule_injections,
+    .rank_ended = settle_injected_end,
+    .resumed = stop_hung_ranks,
+};

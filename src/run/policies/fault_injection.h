@@ -13,9 +13,7 @@
 #define JR_FAULT_INJECTION_H
 
 #include "eventloop/loop.h"
-
-struct jr_rank_run;
-struct jr_runner;
+#include "run/policies/policies.h"
 
 /* What is to come for one rank by one injection. */
 struct jr_inject_cell {
@@ -23,22 +21,12 @@ struct jr_inject_cell {
     bool still;  /* slow: its group stands still */
 };
 
-struct jr_injector {
+/* What the policy remembers. */
+struct jr_fault_injection {
     struct jr_timer timer;
     struct jr_inject_cell *cells; /* injections x ranks */
 };
 
-/* -1 with ENOMEM. */
-int jr_inject_open(struct jr_runner *runner);
-
-/* A rank executes. */
-void jr_inject_started(struct jr_runner *runner,
-                       const struct jr_rank_run *rank);
-
-/* A rank was reaped: its end becomes the one that was played. */
-void jr_inject_ended(const struct jr_runner *runner, struct jr_rank_run *rank);
-
-/* The ranks were told to go on. */
-void jr_inject_resumed(struct jr_runner *runner);
+extern const struct jr_runner_policy jr_fault_injection_policy;
 
 #endif

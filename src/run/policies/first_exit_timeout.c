@@ -20,19 +20,39 @@ static void on_first_exit_timeout(void *owner)
     jr_hang_begin(owner, JR_HANG_STRAGGLERS);
 }
 
-void jr_first_exit_open(struct jr_runner *runner)
+static int open_first_exit(struct jr_runner *runner)
 {
-    runner->straggle = (struct jr_first_exit){
+    runner->first_exit_timeout = (struct jr_first_exit_timeout){
         .timer = {
             .due = on_first_exit_timeout, .owner = runner, .pauses = true}};
-    jr_loop_timer(&runner->loop, &runner->straggle.timer);
+    jr_loop_timer(&runner->loop, &runner->first_exit_timeout.timer);
+    return 0;
 }
 
 void jr_first_exit_begin(struct jr_runner *runner)
 {
     uint64_t limit_ms = runner->plan->policy->timeouts.after_first_exit_ms;
-    if (runner->straggle.begun || limit_ms == 0)
+    if (runner->first_exit_timeout.begun || limit_ms == 0)
         return;
-    runner->straggle.begun = true;
-    runner->straggle.timer.at = jr_clock_ns() + limit_ms * MS;
+    runner->first_exit_timeout.begun = true;
+    runner->first_exit_timeout.timer.at = jr_clock_ns() + limit_ms * MS;
 }
+
+static void note_first_exit(struct jr_rank_run *rank)
+{
+    if (jr_outcome_is_well(rank->outcome) && !jr_hang_has_begun(rank->runner))
+        jr_first_exit_begin(rank->runner);
+}
+
+static void end_first_exit(struct jr_runner *runner)
+{
+    runner->first_exit_timeout.timer.at = 0;
+}
+
+const struct jr_runner_policy jr_first_exit_timeout_policy = {
+    .name = "first_exit_timeout",
+    .open = open_first_exit,
+    .rank_ended = note_first_exit,
+    .stopping = end_first_exit,
+    .close = end_first_exit,
+};

@@ -3,17 +3,15 @@
 #define JR_FIRST_EXIT_TIMEOUT_H
 
 #include "eventloop/loop.h"
-
-struct jr_rank_run;
-struct jr_runner;
+#include "run/policies/policies.h"
 
 /* What the policy remembers. */
-struct jr_first_exit {
+struct jr_first_exit_timeout {
     struct jr_timer timer;
     bool begun; /* a rank has ended well */
 };
 
-void jr_first_exit_open(struct jr_runner *runner);
+extern const struct jr_runner_policy jr_first_exit_timeout_policy;
 
 /* The first rank has ended well; later ones change nothing. */
 void jr_first_exit_begin(struct jr_runner *runner);

@@ -74,19 +74,19 @@ static void note_exiting_ranks(struct jr_runner *runner)
         else
             rank->outcome->alive_ns = now;
     }
-    runner->first.looked_ns = jr_clock_ns();
+    runner->first_failure.looked_ns = jr_clock_ns();
 }
 
 void jr_first_failure_look(struct jr_runner *runner)
 {
-    uint64_t before = runner->first.looked_ns;
+    uint64_t before = runner->first_failure.looked_ns;
     if (before == 0 || jr_clock_ns() - before > STILL_NS)
         note_exiting_ranks(runner);
 }
 
 static void note_exiting_rank(struct jr_runner *runner)
 {
-    if (runner->first.looked_ns == 0)
+    if (runner->first_failure.looked_ns == 0)
         note_exiting_ranks(runner);
 }
 
@@ -152,7 +152,7 @@ static bool failed_by_lost_peer(struct jr_rank_run *rank)
 
 void jr_first_failure_told(struct jr_rank_run *rank, int code)
 {
-    struct jr_first_failure *first = &rank->runner->first;
+    struct jr_first_failure *first = &rank->runner->first_failure;
     bool found;
     if (rank->outcome->told_ns != 0)
         return;
@@ -181,7 +181,7 @@ static bool is_cause_clear(const struct jr_first_failure *first)
 bool jr_first_failure_holds(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
-    struct jr_first_failure *first = &runner->first;
+    struct jr_first_failure *first = &runner->first_failure;
     struct jr_rank_outcome *outcome = rank->outcome;
     note_exiting_rank(runner);
     if (!first->known || outcome->exiting_ns != 0)
@@ -191,7 +191,8 @@ bool jr_first_failure_holds(struct jr_rank_run *rank)
     if (first->teller == rank)
         first->teller = NULL;
     if (runner->plan->policy->on_failure != JR_ON_FAILURE_STOP ||
-        runner->stop.begun || is_cause_clear(first) || !has_other_ranks(runner))
+        jr_stop_has_begun(runner) || is_cause_clear(first) ||
+        !has_other_ranks(runner))
         return false;
     if (!first->held)
         first->timer.at = jr_clock_ns() + HOLD_NS;
@@ -202,16 +203,21 @@ bool jr_first_failure_holds(struct jr_rank_run *rank)
 void jr_first_failure_ended(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
-    struct jr_first_failure *first = &runner->first;
+    struct jr_first_failure *first = &runner->first_failure;
     if (first->teller == rank)
         first->teller = NULL;
     if (first->timer.at != 0 && is_cause_clear(first))
         jr_stop_begin(runner);
 }
 
+bool jr_first_failure_holds_stop(const struct jr_runner *runner)
+{
+    return runner->first_failure.timer.at != 0;
+}
+
 bool jr_first_failure_waits(const struct jr_runner *runner)
 {
-    return runner->first.timer.at != 0 && runner->options->link != NULL;
+    return runner->first_failure.timer.at != 0 && runner->options->link != NULL;
 }
 
 static void on_first_failure_time(void *owner)
@@ -219,10 +225,23 @@ static void on_first_failure_time(void *owner)
     jr_stop_begin(owner);
 }
 
-void jr_first_failure_open(struct jr_runner *runner)
+static int open_first_failure(struct jr_runner *runner)
 {
-    runner->first = (struct jr_first_failure){
+    runner->first_failure = (struct jr_first_failure){
         .timer = {
             .due = on_first_failure_time, .owner = runner, .pauses = true}};
-    jr_loop_timer(&runner->loop, &runner->first.timer);
+    jr_loop_timer(&runner->loop, &runner->first_failure.timer);
+    return 0;
 }
+
+static void end_hold(struct jr_runner *runner)
+{
+    runner->first_failure.timer.at = 0;
+}
+
+const struct jr_runner_policy jr_first_failure_policy = {
+    .name = "first_failure",
+    .open = open_first_failure,
+    .stopping = end_hold,
+    .close = end_hold,
+};

@@ -6,9 +6,7 @@
 #define JR_FIRST_FAILURE_H
 
 #include "eventloop/loop.h"
-
-struct jr_rank_run;
-struct jr_runner;
+#include "run/policies/policies.h"
 
 /* What the policy remembers. */
 struct jr_first_failure {
@@ -20,7 +18,7 @@ struct jr_first_failure {
                                          long as it has not ended; NULL */
 };
 
-void jr_first_failure_open(struct jr_runner *runner);
+extern const struct jr_runner_policy jr_first_failure_policy;
 
 /* A rank tells that it fails, before it lets go of anything: by an exception,
  * or to exit with `code`, which is not 0 then. It waits for the answer. */
@@ -35,6 +33,9 @@ void jr_first_failure_ended(struct jr_rank_run *rank);
 
 /* Note who is on the way out, just before the stop signal is sent. */
 void jr_first_failure_look(struct jr_runner *runner);
+
+/* Whether the stop is being held: no further rank is started then. */
+bool jr_first_failure_holds_stop(const struct jr_runner *runner);
 
 /* Whether the run goes on, without a rank of ours, only to hold its stop. */
 bool jr_first_failure_waits(const struct jr_runner *runner);

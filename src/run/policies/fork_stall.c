@@ -52,11 +52,12 @@ static void on_stall_time(void *owner)
     runner->fork_stall.timer.at = next;
 }
 
-void jr_fork_stall_open(struct jr_runner *runner)
+static int open_fork_stall(struct jr_runner *runner)
 {
     runner->fork_stall = (struct jr_fork_stall){
         .timer = {.due = on_stall_time, .owner = runner, .pauses = true}};
     jr_loop_timer(&runner->loop, &runner->fork_stall.timer);
+    return 0;
 }
 
 void jr_fork_stall_warn(struct jr_runner *runner, const char *threads)
@@ -76,7 +77,8 @@ void jr_fork_stall_warn(struct jr_runner *runner, const char *threads)
     jr_buf_release(&text);
 }
 
-void jr_fork_stall_started(struct jr_rank_run *rank)
+/* A rank has a process: a fork has its control socket by then. */
+static void watch_fork(struct jr_rank_run *rank)
 {
     struct jr_fork_stall *stall = &rank->runner->fork_stall;
     if (stall->threads[0] == '\0' || rank->control.fd < 0)
@@ -91,7 +93,9 @@ void jr_fork_stall_reached(struct jr_rank_run *rank)
     rank->reach_by = 0;
 }
 
-void jr_fork_stall_ended(struct jr_rank_run *rank)
+/* Where a rank was killed for never having reached its function, its start has
+ * failed. */
+static void settle_stalled_end(struct jr_rank_run *rank)
 {
     if (rank->outcome->stage != JR_STAGE_STALL)
         return;
@@ -100,9 +104,17 @@ void jr_fork_stall_ended(struct jr_rank_run *rank)
     rank->outcome->stopped_with = 0;
 }
 
-void jr_fork_stall_shift(struct jr_runner *runner, uint64_t stood_ns)
+static void extend_fork_limits(struct jr_runner *runner, uint64_t stood_ns)
 {
     for (uint32_t i = 0; i < runner->next; i++)
         if (runner->ranks[i].reach_by != 0)
             runner->ranks[i].reach_by += stood_ns;
 }
+
+const struct jr_runner_policy jr_fork_stall_policy = {
+    .name = "fork_stall",
+    .open = open_fork_stall,
+    .rank_started = watch_fork,
+    .rank_ended = settle_stalled_end,
+    .resumed = extend_fork_limits,
+};

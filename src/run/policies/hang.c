@@ -251,7 +251,7 @@ static void start_more_commands(struct jr_runner *runner)
 {
     struct jr_hang *hang = &runner->hang;
     bool commands = runner->plan->policy->on_hang.command_count > 0;
-    if (runner->stop.begun)
+    if (jr_stop_has_begun(runner))
         return;
     while (commands && hang->running < AT_ONCE && hang->next < runner->next) {
         uint32_t i = hang->next++;
@@ -281,18 +281,19 @@ static void on_hang_time(void *owner)
     start_more_commands(runner);
 }
 
-void jr_hang_open(struct jr_runner *runner)
+static int open_hang(struct jr_runner *runner)
 {
     runner->hang = (struct jr_hang){
         .timer = {.due = on_hang_time, .owner = runner, .pauses = true}};
     jr_loop_timer(&runner->loop, &runner->hang.timer);
+    return 0;
 }
 
 void jr_hang_begin(struct jr_runner *runner, enum jr_hang_why why)
 {
     struct jr_hang *hang = &runner->hang;
     bool silent = why == JR_HANG_SILENCE;
-    if (hang->begun || runner->stop.begun)
+    if (hang->begun || jr_stop_has_begun(runner))
         return;
     jr_stop_timed_out(runner, silent ? JR_TIMEOUT_SILENCE
                                      : JR_TIMEOUT_AFTER_FIRST_EXIT);
@@ -313,6 +314,11 @@ void jr_hang_begin(struct jr_runner *runner, enum jr_hang_why why)
     hang->timer.at = next < hang->until_ns ? next : hang->until_ns;
 }
 
+bool jr_hang_has_begun(const struct jr_runner *runner)
+{
+    return runner->hang.begun;
+}
+
 bool jr_hang_has(const struct jr_runner *runner, pid_t pid)
 {
     const struct jr_hang *hang = &runner->hang;
@@ -322,7 +328,8 @@ bool jr_hang_has(const struct jr_runner *runner, pid_t pid)
     return false;
 }
 
-void jr_hang_end(struct jr_runner *runner)
+/* The run is being stopped: no more evidence. */
+static void end_evidence(struct jr_runner *runner)
 {
     struct jr_hang *hang = &runner->hang;
     hang->timer.at = 0;
@@ -336,3 +343,10 @@ void jr_hang_end(struct jr_runner *runner)
         (void)kill(-hung->pid, SIGKILL);
     }
 }
+
+const struct jr_runner_policy jr_hang_policy = {
+    .name = "hang",
+    .open = open_hang,
+    .stopping = end_evidence,
+    .close = end_evidence,
+};

@@ -7,9 +7,9 @@
 #include <sys/types.h>
 
 #include "eventloop/loop.h"
+#include "run/policies/policies.h"
 
 struct jr_hang_rank;
-struct jr_runner;
 
 enum jr_hang_why {
     JR_HANG_SILENCE,   /* timeouts.silence */
@@ -28,16 +28,17 @@ struct jr_hang {
     uint32_t running; /* commands */
 };
 
-void jr_hang_open(struct jr_runner *runner);
+extern const struct jr_runner_policy jr_hang_policy;
 
 /* Gather evidence from the ranks that live, and then stop the run. Once; not
  * in a run that is being stopped. */
 void jr_hang_begin(struct jr_runner *runner, enum jr_hang_why why);
 
+/* Whether evidence is, or was, gathered: from then on no end of a rank begins
+ * the stop. */
+bool jr_hang_has_begun(const struct jr_runner *runner);
+
 /* Whether the process is one of the commands that gather evidence. */
 bool jr_hang_has(const struct jr_runner *runner, pid_t pid);
-
-/* The run is being stopped: no more evidence. */
-void jr_hang_end(struct jr_runner *runner);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/num.h"
+#include "run/runner.h"
 
 #include "base/banned.h"
 
@@ -133,3 +135,24 @@ bool jr_oom_explains(struct jr_oom *oom, pid_t pid)
     return read_oom_count(oom, machine_path, &count) && count > oom->machine &&
            log_names(oom, pid);
 }
+
+static int open_oom(struct jr_runner *runner)
+{
+    jr_oom_open(&runner->oom, "", JR_SLOT_END);
+    return 0;
+}
+
+/* Of a SIGKILL that is not ours. */
+static void explain_kill(struct jr_rank_run *rank)
+{
+    struct jr_rank_outcome *outcome = rank->outcome;
+    if (outcome->signal == SIGKILL && outcome->stopped_with == 0 &&
+        !outcome->killed)
+        outcome->oom = jr_oom_explains(&rank->runner->oom, outcome->pid);
+}
+
+const struct jr_runner_policy jr_oom_policy = {
+    .name = "oom",
+    .open = open_oom,
+    .rank_ended = explain_kill,
+};

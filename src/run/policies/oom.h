@@ -14,8 +14,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "run/policies/policies.h"
+
 #define JR_OOM_NAMED 64 /* processes of the log that are remembered */
 
+/* What the policy remembers. */
 struct jr_oom {
     const char *root;          /* below which /proc and /dev lie; borrowed */
     char path[PATH_MAX];       /* of the file with the count */
@@ -34,5 +37,7 @@ void jr_oom_open(struct jr_oom *oom, const char *root, int at_least);
 /* Whether the SIGKILL that process `pid`, as the machine numbers it, died of
  * came from there. Each kill that was counted explains one process. */
 bool jr_oom_explains(struct jr_oom *oom, pid_t pid);
+
+extern const struct jr_runner_policy jr_oom_policy;
 
 #endif

@@ -42,7 +42,7 @@ static uint64_t output_limit_ns(const struct jr_runner *runner)
 static void note_grown_files(struct jr_runner *runner, uint32_t i)
 {
     const struct jr_plan_rank *rank = runner->ranks[i].plan;
-    struct jr_output_timeout_sizes *sizes = &runner->silence.sizes[i];
+    struct jr_output_timeout_sizes *sizes = &runner->output_timeout.sizes[i];
     for (int stream = 0; stream < 2; stream++) {
         const char *path = stream == 0 ? rank->out_path : rank->err_path;
         struct stat file;
@@ -58,7 +58,7 @@ static void note_grown_files(struct jr_runner *runner, uint32_t i)
 /* The last sign of life of any rank. */
 static uint64_t last_output_ns(const struct jr_runner *runner)
 {
-    uint64_t last = runner->silence.since_ns;
+    uint64_t last = runner->output_timeout.since_ns;
     for (uint32_t i = 0; i < runner->next; i++) {
         const struct jr_rank_outcome *rank = runner->ranks[i].outcome;
         uint64_t sign = rank->heard_ns > rank->started_ns ? rank->heard_ns
@@ -70,7 +70,7 @@ static uint64_t last_output_ns(const struct jr_runner *runner)
 
 static void note_all_grown_files(struct jr_runner *runner)
 {
-    if (runner->silence.sizes != NULL)
+    if (runner->output_timeout.sizes != NULL)
         for (uint32_t i = 0; i < runner->next; i++)
             note_grown_files(runner, i);
 }
@@ -79,7 +79,7 @@ void jr_output_timeout_tell(struct jr_runner *runner)
 {
     note_all_grown_files(runner);
     uint64_t now = jr_clock_ns(), last = last_output_ns(runner);
-    bool silent = runner->silence.open && !jr_launch_is_due(runner);
+    bool silent = runner->output_timeout.open && !jr_launch_is_due(runner);
     jr_events_add(&runner->events,
                   &(struct jr_event){
                       .name = JR_EVENT_QUIET,
@@ -94,13 +94,13 @@ static void report_output_timeout(struct jr_runner *runner, uint64_t again_ns)
         return;
     }
     jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_SILENT});
-    runner->silence.timer.at = again_ns;
+    runner->output_timeout.timer.at = again_ns;
 }
 
 static void on_output_timeout(void *owner)
 {
     struct jr_runner *runner = owner;
-    struct jr_output_timeout *silence = &runner->silence;
+    struct jr_output_timeout *silence = &runner->output_timeout;
     note_all_grown_files(runner);
     uint64_t now = jr_clock_ns(), limit = output_limit_ns(runner);
     uint64_t due = last_output_ns(runner) + limit;
@@ -126,9 +126,9 @@ static uint32_t count_routes(const struct jr_runner *runner,
     return count;
 }
 
-int jr_output_timeout_open(struct jr_runner *runner)
+static int open_output_timeout(struct jr_runner *runner)
 {
-    struct jr_output_timeout *silence = &runner->silence;
+    struct jr_output_timeout *silence = &runner->output_timeout;
     uint64_t now = jr_clock_ns(), limit = output_limit_ns(runner);
     *silence = (struct jr_output_timeout){
         .timer = {.due = on_output_timeout, .owner = runner, .pauses = true},
@@ -147,7 +147,20 @@ int jr_output_timeout_open(struct jr_runner *runner)
     return 0;
 }
 
-void jr_output_timeout_shift(struct jr_runner *runner, uint64_t stood_ns)
+static void extend_output_limit(struct jr_runner *runner, uint64_t stood_ns)
 {
-    runner->silence.since_ns = last_output_ns(runner) + stood_ns;
+    runner->output_timeout.since_ns = last_output_ns(runner) + stood_ns;
 }
+
+static void end_output_limit(struct jr_runner *runner)
+{
+    runner->output_timeout.timer.at = 0;
+}
+
+const struct jr_runner_policy jr_output_timeout_policy = {
+    .name = "output_timeout",
+    .open = open_output_timeout,
+    .stopping = end_output_limit,
+    .resumed = extend_output_limit,
+    .close = end_output_limit,
+};

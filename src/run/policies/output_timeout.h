@@ -3,8 +3,7 @@
 #define JR_OUTPUT_TIMEOUT_H
 
 #include "eventloop/loop.h"
-
-struct jr_runner;
+#include "run/policies/policies.h"
 
 /* How much stood in a rank's plain files when they were last looked at. */
 struct jr_output_timeout_sizes {
@@ -20,14 +19,10 @@ struct jr_output_timeout {
         *sizes; /* one per rank; NULL: no plain files */
 };
 
-/* Returns 0, or -1 with errno. */
-int jr_output_timeout_open(struct jr_runner *runner);
+extern const struct jr_runner_policy jr_output_timeout_policy;
 
 /* Tell the other nodes of the job for how long all ranks here have been
  * silent. */
 void jr_output_timeout_tell(struct jr_runner *runner);
-
-/* The run was suspended for so long. */
-void jr_output_timeout_shift(struct jr_runner *runner, uint64_t stood_ns);
 
 #endif

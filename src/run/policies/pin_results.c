@@ -97,16 +97,16 @@ void jr_pin_artifacts(uint32_t ret[static JR_PINNED_ARTIFACTS],
     }
 }
 
-void jr_pin_open(struct jr_runner *runner)
+static int open_pinning(struct jr_runner *runner)
 {
     const struct jr_results *wants = &runner->plan->policy->results;
-    struct jr_pinning *pinning = &runner->pinning;
+    struct jr_pin_results *pinning = &runner->pin_results;
     const char *required = wants->required == NULL ? "all" : wants->required;
     const char *bad;
-    *pinning = (struct jr_pinning){.stream = -1};
+    *pinning = (struct jr_pin_results){.stream = -1};
     if (!wants->stated ||
         !jr_set_parse(&pinning->required, &pinning->arena, required, &bad))
-        return;
+        return 0;
     pinning->everyone = !pinning->required.all && pinning->required.count == 0;
     pinning->file =
         wants->from == JR_FROM_FILE || wants->from == JR_FROM_RETURN;
@@ -114,11 +114,12 @@ void jr_pin_open(struct jr_runner *runner)
     pinning->artifacts = wants->artifacts_count > 0 && pinning->common != NULL;
     if (!pinning->file)
         pinning->stream = wants->from == JR_FROM_STDERR;
+    return 0;
 }
 
 static bool must_deliver(const struct jr_rank_run *rank)
 {
-    const struct jr_pinning *pinning = &rank->runner->pinning;
+    const struct jr_pin_results *pinning = &rank->runner->pin_results;
     return (pinning->file || pinning->stream >= 0) &&
            jr_set_has(&pinning->required, rank->plan->rank);
 }
@@ -168,7 +169,7 @@ static uint64_t count_bytes(const struct jr_rank_run *rank, int stream)
 static void pin_artifacts(struct jr_rank_run *rank)
 {
     struct jr_runner *runner = rank->runner;
-    const struct jr_pinning *pinning = &runner->pinning;
+    const struct jr_pin_results *pinning = &runner->pin_results;
     bool last = runner->running == 0 && !jr_launch_is_due(runner);
     const struct jr_pin_whose whose = {
         .common = pinning->common,
@@ -183,9 +184,9 @@ static void pin_artifacts(struct jr_rank_run *rank)
     rank->outcome->pinned = true;
 }
 
-void jr_pin_ended(struct jr_rank_run *rank)
+static void pin_delivered(struct jr_rank_run *rank)
 {
-    const struct jr_pinning *pinning = &rank->runner->pinning;
+    const struct jr_pin_results *pinning = &rank->runner->pin_results;
     if (!jr_outcome_is_well(rank->outcome))
         return;
     rank->outcome->far = rank->runner->options->link != NULL;
@@ -198,3 +199,9 @@ void jr_pin_ended(struct jr_rank_run *rank)
     else if (!rank->outcome->result.there && rank->plan->result_path != NULL)
         pin_file(rank);
 }
+
+const struct jr_runner_policy jr_pin_results_policy = {
+    .name = "pin_results",
+    .open = open_pinning,
+    .rank_ended = pin_delivered,
+};

@@ -20,9 +20,7 @@
 
 #include "base/arena.h"
 #include "base/rank_set.h"
-
-struct jr_rank_run;
-struct jr_runner;
+#include "run/policies/policies.h"
 
 /* Which artifacts of a rank are looked at, and from where. */
 struct jr_pin_whose {
@@ -32,7 +30,7 @@ struct jr_pin_whose {
 };
 
 /* What is to be noted, of whom. */
-struct jr_pinning {
+struct jr_pin_results {
     struct jr_arena arena;
     struct jr_set required;
     bool *common; /* see jr_pin_common */
@@ -41,14 +39,11 @@ struct jr_pinning {
     int stream;    /* 0 standard output, 1 standard error, -1 none */
 };
 
-void jr_pin_open(struct jr_runner *runner);
+extern const struct jr_runner_policy jr_pin_results_policy;
 
 /* The rank has returned, and says of its result file what `word` has behind its
  * first letter: device, inode, size, and times in nanoseconds. */
 void jr_pin_returned(struct jr_rank_run *rank, const char *word);
-
-/* The rank was reaped just now. */
-void jr_pin_ended(struct jr_rank_run *rank);
 
 /* Note what `st` says. */
 void jr_pin_fill(struct jr_pin *ret, const struct stat *st);

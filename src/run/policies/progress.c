@@ -9,71 +9,85 @@
 #define TICK_NS UINT64_C(1000000000)
 
 /* ", stopping: SIGKILL in 27s (Ctrl-C: now)" */
-static void add_stopping(struct jr_buf *text, const struct jr_stop *stop,
+static void add_stopping(struct jr_buf *text, const struct jr_runner *runner,
                          uint64_t now)
 {
-    if (stop->grace.at <= now)
+    uint64_t kills_at = jr_stop_kills_at(runner);
+    if (kills_at <= now)
         return;
     jr_buf_str(text, ", stopping: SIGKILL in ");
-    uint64_t seconds = (stop->grace.at - now + TICK_NS - 1) / TICK_NS;
+    uint64_t seconds = (kills_at - now + TICK_NS - 1) / TICK_NS;
     jr_num_add_duration(text, seconds * 1000);
-    if (stop->signalled_ns != 0)
+    if (jr_stop_was_signalled(runner))
         jr_buf_str(text, " (Ctrl-C: now)");
 }
 
 static void draw_status(void *owner)
 {
-    struct jr_status_line *status = owner;
+    struct jr_runner *runner = owner;
+    struct jr_progress_line *line = &runner->progress;
     uint64_t now = jr_clock_ns();
     struct jr_buf text = JR_BUF_INIT;
-    uint64_t seconds = (now - status->started_ns) / TICK_NS;
-    jr_buf_printf(&text, "jobrun: %u running", *status->running);
+    uint64_t seconds = (now - line->started_ns) / TICK_NS;
+    jr_buf_printf(&text, "jobrun: %u running", runner->running);
     if (seconds > 0) {
         jr_buf_str(&text, ", ");
         jr_num_add_duration(&text, seconds * 1000);
     }
-    add_stopping(&text, status->stop, now);
+    add_stopping(&text, runner, now);
     if (!text.failed)
-        jr_console_writer_light(status->screen, text.data);
+        jr_console_writer_light(&runner->screen, text.data);
     jr_buf_release(&text);
-    status->tick.at = now + TICK_NS;
+    line->tick.at = now + TICK_NS;
 }
 
-void jr_status_open(struct jr_status_line *status, struct jr_loop *loop,
-                    struct jr_console_writer *screen, const uint32_t *running,
-                    const struct jr_stop *stop)
+static int open_progress(struct jr_runner *runner)
 {
-    *status =
-        (struct jr_status_line){.tick = {.due = draw_status, .owner = status},
-                                .screen = screen,
-                                .running = running,
-                                .stop = stop,
-                                .started_ns = jr_clock_ns()};
-    status->tick.at = status->started_ns + TICK_NS;
-    jr_loop_timer(loop, &status->tick);
+    struct jr_progress_line *line = &runner->progress;
+    if (!runner->options->live)
+        return 0;
+    *line =
+        (struct jr_progress_line){.tick = {.due = draw_status, .owner = runner},
+                                  .open = true,
+                                  .started_ns = jr_clock_ns()};
+    line->tick.at = line->started_ns + TICK_NS;
+    jr_loop_timer(&runner->loop, &line->tick);
+    return 0;
 }
 
-void jr_status_hurry(struct jr_status_line *status)
+/* The line tells at once that ranks are told to stop. */
+static void hurry_progress(struct jr_runner *runner)
 {
-    if (status->tick.at != 0)
-        status->tick.at = jr_clock_ns();
+    if (runner->progress.tick.at != 0 && runner->running > 0 &&
+        !jr_stop_is_forced(runner))
+        runner->progress.tick.at = jr_clock_ns();
 }
 
-void jr_status_pause(struct jr_status_line *status)
+/* Nothing is drawn while jobrun is suspended. */
+static void pause_progress(struct jr_runner *runner)
 {
-    status->tick.at = 0;
-    if (status->screen != NULL)
-        jr_console_writer_light(status->screen, "");
+    runner->progress.tick.at = 0;
+    if (runner->progress.open)
+        jr_console_writer_light(&runner->screen, "");
 }
 
-void jr_status_resume(struct jr_status_line *status)
+static void resume_progress(struct jr_runner *runner, uint64_t stood_ns)
 {
-    if (status->screen != NULL)
-        status->tick.at = jr_clock_ns() + TICK_NS;
+    if (runner->progress.open && stood_ns != 0)
+        runner->progress.tick.at = jr_clock_ns() + TICK_NS;
 }
 
-void jr_status_close(struct jr_status_line *status)
+static void close_progress(struct jr_runner *runner)
 {
-    jr_status_pause(status);
-    status->screen = NULL;
+    pause_progress(runner);
+    runner->progress.open = false;
 }
+
+const struct jr_runner_policy jr_progress_policy = {
+    .name = "progress",
+    .open = open_progress,
+    .stopping = hurry_progress,
+    .suspended = pause_progress,
+    .resumed = resume_progress,
+    .close = close_progress,
+};

@@ -42,7 +42,7 @@ static void judge_setup_end(struct jr_runner *runner)
     const struct jr_rank_outcome *outcome = &setup->outcome;
     struct jr_error err = {0};
     char text[64], name[JR_SIGNAL_NAME];
-    if (runner->stop.begun)
+    if (jr_stop_has_begun(runner))
         return;
     if (outcome->end == JR_END_SIGNALED) {
         jr_signal_name(name, outcome->signal);
@@ -146,6 +146,16 @@ static void begin_setup(struct jr_runner *runner)
         jr_tee_add(&runner->tee, runner->plan->count, &started, &setup->plan,
                    &runner->outcome->ranks[0]) != 0)
         jr_stop_force(runner);
+}
+
+bool jr_setup_is_done(const struct jr_runner *runner)
+{
+    return runner->setup.done;
+}
+
+struct jr_rank_run *jr_setup_process(struct jr_runner *runner)
+{
+    return &runner->setup.run;
 }
 
 void jr_setup_open(struct jr_runner *runner)

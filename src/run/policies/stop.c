@@ -16,11 +16,12 @@
  * What a rank left in other sessions is swept when all ranks have ended.
  * A rank that does not die of SIGKILL is waited for JR_KILL_WAIT_NS, and named.
  */
-#include "run/runner.h"
+#include "run/policies/stop.h"
 
 #include <signal.h>
 
 #include "base/clock.h"
+#include "run/runner.h"
 #include "store/outcome.h"
 
 #include "base/banned.h"
@@ -42,7 +43,7 @@ static void on_start_timeout(void *owner)
     bool importing = runner->plan->helper.argv != NULL && !runner->helper.ready;
     static const char *const text = "it did not finish within timeouts.start";
     jr_stop_timed_out(runner, JR_TIMEOUT_START);
-    if (!runner->setup.done)
+    if (!jr_setup_is_done(runner))
         jr_launch_fail(runner, JR_STAGE_SETUP, 0, text);
     else if (importing)
         jr_launch_fail(runner, JR_STAGE_IMPORT, 0, text);
@@ -69,7 +70,7 @@ static void on_kill_wait(void *owner)
     runner->stop.given_up = true;
 }
 
-void jr_stop_open(struct jr_runner *runner)
+static int open_stop(struct jr_runner *runner)
 {
     struct jr_stop *stop = &runner->stop;
     *stop = (struct jr_stop){
@@ -87,14 +88,43 @@ void jr_stop_open(struct jr_runner *runner)
     jr_loop_timer(&runner->loop, &stop->run);
     jr_loop_timer(&runner->loop, &stop->grace);
     jr_loop_timer(&runner->loop, &stop->kill);
+    return 0;
 }
 
-void jr_stop_rest(struct jr_runner *runner)
+/* No limit of time counts any more but the grace. */
+static void end_limits(struct jr_runner *runner)
 {
     runner->stop.start.at = runner->stop.run.at = 0;
-    runner->first.timer.at = 0;
-    runner->silence.timer.at = runner->straggle.timer.at = 0;
-    jr_hang_end(runner);
+}
+
+void jr_stop_end_start(struct jr_runner *runner)
+{
+    runner->stop.start.at = 0;
+}
+
+bool jr_stop_has_begun(const struct jr_runner *runner)
+{
+    return runner->stop.begun;
+}
+
+bool jr_stop_is_forced(const struct jr_runner *runner)
+{
+    return runner->stop.forced;
+}
+
+bool jr_stop_has_given_up(const struct jr_runner *runner)
+{
+    return runner->stop.given_up;
+}
+
+uint64_t jr_stop_kills_at(const struct jr_runner *runner)
+{
+    return runner->stop.grace.at;
+}
+
+bool jr_stop_was_signalled(const struct jr_runner *runner)
+{
+    return runner->stop.signalled_ns != 0;
 }
 
 void jr_stop_begin(struct jr_runner *runner)
@@ -103,8 +133,7 @@ void jr_stop_begin(struct jr_runner *runner)
     if (stop->begun)
         return;
     stop->begun = true;
-    jr_stop_rest(runner);
-    jr_exit_barrier_release(runner);
+    jr_policies_stopping(runner);
     stop->grace.at =
         jr_clock_ns() + runner->plan->policy->timeouts.stop_grace_ms * MS;
     if (runner->running == 0)
@@ -113,7 +142,6 @@ void jr_stop_begin(struct jr_runner *runner)
                   &(struct jr_event){.name = JR_EVENT_STOP,
                                      .signal = SIGTERM,
                                      .running = runner->running});
-    jr_status_hurry(&runner->status);
     jr_first_failure_look(runner);
     jr_runner_tell_all(runner, JR_RANK_ON_STOP, SIGTERM);
 }
@@ -125,7 +153,7 @@ void jr_stop_force(struct jr_runner *runner)
         return;
     stop->begun = stop->forced = true;
     stop->grace.at = 0;
-    jr_stop_rest(runner);
+    jr_policies_stopping(runner);
     stop->kill.at = jr_clock_ns() + JR_KILL_WAIT_NS;
     if (runner->running == 0)
         return;
@@ -151,7 +179,8 @@ bool jr_stop_waits(struct jr_runner *runner)
     while (stop->gone < runner->next &&
            !has_group_left(&runner->ranks[stop->gone]))
         stop->gone++;
-    return stop->gone < runner->next || has_group_left(&runner->setup.run);
+    return stop->gone < runner->next ||
+           has_group_left(jr_setup_process(runner));
 }
 
 void jr_stop_signal(struct jr_runner *runner, int sig)
@@ -172,21 +201,29 @@ void jr_stop_signal(struct jr_runner *runner, int sig)
     jr_stop_begin(runner);
 }
 
-void jr_stop_judge(struct jr_runner *runner, struct jr_rank_run *rank)
+/* Decide what the end of a rank means to the others. */
+static void judge_rank_end(struct jr_rank_run *rank)
 {
+    struct jr_runner *runner = rank->runner;
     const struct jr_rank_outcome *outcome = rank->outcome;
     bool well = jr_outcome_is_well(outcome);
     bool unstarted = outcome->end == JR_END_START;
     int sig = runner->outcome->stop_signal;
     if (sig != 0) /* before we could send it */
         jr_outcome_share(rank->outcome, 1, sig, jr_clock_ns());
-    if (runner->hang.begun)
+    if (jr_hang_has_begun(runner))
         return;
-    if (well)
-        jr_first_exit_begin(runner);
     bool held = !well && jr_first_failure_holds(rank);
     jr_first_failure_ended(rank);
     if (unstarted || (!well && !held &&
                       runner->plan->policy->on_failure == JR_ON_FAILURE_STOP))
         jr_stop_begin(runner);
 }
+
+const struct jr_runner_policy jr_stop_policy = {
+    .name = "stop",
+    .open = open_stop,
+    .rank_ended = judge_rank_end,
+    .stopping = end_limits,
+    .close = end_limits,
+};

@@ -1,0 +1,59 @@
+/* Ending a run: who decides that it is to end, and how that is done; see
+ * stop.c. */
+#ifndef JR_STOP_H
+#define JR_STOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jobrun/run.h>
+
+#include "eventloop/loop.h"
+#include "run/policies/policies.h"
+
+/* How long a process is waited for that SIGKILL does not end. */
+#define JR_KILL_WAIT_NS (10 * UINT64_C(1000000000))
+
+/* What the policy remembers. */
+struct jr_stop {
+    bool begun;            /* no further rank is started */
+    bool forced;           /* SIGKILL was sent */
+    bool given_up;         /* what is left does not die */
+    uint64_t signalled_ns; /* when jobrun was last told to stop */
+    uint32_t gone;         /* ranks, from the first on, without a group left */
+    struct jr_timer start, run, grace, kill;
+};
+
+extern const struct jr_runner_policy jr_stop_policy;
+
+/* Record that a timeout has passed which ends the run; the first one counts. */
+void jr_stop_timed_out(struct jr_runner *runner, enum jr_timeout by);
+
+/* End the run: stop signal, SIGCONT, the grace, SIGKILL. Once. */
+void jr_stop_begin(struct jr_runner *runner);
+
+/* Send SIGKILL now. */
+void jr_stop_force(struct jr_runner *runner);
+
+/* jobrun was sent a signal that stops it: the first begins, another forces. */
+void jr_stop_signal(struct jr_runner *runner, int sig);
+
+/* All ranks have started: `timeouts.start` counts no more. */
+void jr_stop_end_start(struct jr_runner *runner);
+
+/* Whether the run is being stopped, so that no further rank starts; whether
+ * SIGKILL was sent; and whether what is left does not die of that. */
+bool jr_stop_has_begun(const struct jr_runner *runner);
+bool jr_stop_is_forced(const struct jr_runner *runner);
+bool jr_stop_has_given_up(const struct jr_runner *runner);
+
+/* Once no rank runs or is to come: whether they left processes in their groups,
+ * which were told to stop and still have the grace. */
+bool jr_stop_waits(struct jr_runner *runner);
+
+/* When SIGKILL follows, by the monotonic clock; 0: it does not, or was sent.
+ * And whether jobrun was told to stop by a signal. */
+uint64_t jr_stop_kills_at(const struct jr_runner *runner);
+bool jr_stop_was_signalled(const struct jr_runner *runner);
+
+#endif
