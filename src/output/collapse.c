@@ -79,7 +79,7 @@ static size_t list_line_ranks(const struct jr_collapse *fold, uint64_t place)
     for (uint32_t word = 0; word <= fold->count / BITS; word++)
         for (uint64_t left = bits[word]; left != 0; left &= left - 1)
             fold->ranks[count++] =
-                word * BITS + (uint32_t)__builtin_ctzll(left);
+                fold->base + word * BITS + (uint32_t)__builtin_ctzll(left);
     return count;
 }
 
@@ -192,8 +192,8 @@ void jr_collapse_add(struct jr_collapse *fold,
         place = append_line(fold, hash, line);
     if (place == fold->end)
         return;
-    rank_bits(fold, place)[line->rank / BITS] |= UINT64_C(1)
-                                                 << line->rank % BITS;
+    uint32_t bit = line->rank - fold->base;
+    rank_bits(fold, place)[bit / BITS] |= UINT64_C(1) << bit % BITS;
     queued_line(fold, place)->joined++;
     *line->place = place + 1;
     while (!is_queue_empty(fold) &&

@@ -47,6 +47,7 @@ struct jr_collapse {
     uint64_t *bits;                           /* of ranks, by line */
     uint32_t *ranks;                          /* those of the line at hand */
     uint32_t count;                           /* of ranks there can be */
+    uint32_t base; /* the least of them, to be set where it is not 0 */
     size_t bytes;
     struct jr_timer timer;
     jr_collapse_show *show;
@@ -54,8 +55,8 @@ struct jr_collapse {
     void *owner;
 };
 
-/* For ranks 0 .. count - 1. `loop` NULL: no line leaves for the time it has
- * waited. NULL without memory. */
+/* For `count` ranks, from `base` on. `loop` NULL: no line leaves for the time
+ * it has waited. NULL without memory. */
 struct jr_collapse *jr_collapse_new(uint32_t count, struct jr_loop *loop,
                                     jr_collapse_show *show, void *owner);
 

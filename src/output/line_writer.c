@@ -100,7 +100,6 @@ static void collapse_line(struct jr_feed *feed, const char *line, size_t len,
                           bool whole)
 {
     struct jr_line_writer *lines = feed->lines;
-    const struct jr_plan *plan = lines->plan;
     jr_buf_clear(&lines->line);
     add_changed(&lines->line, feed, line, len, whole);
     if (lines->line.failed)
@@ -110,8 +109,7 @@ static void collapse_line(struct jr_feed *feed, const char *line, size_t len,
                                      .len = lines->line.len,
                                      .around = feed->rank->around,
                                      .number = feed->number,
-                                     .rank = feed->rank->rank -
-                                             plan->ranks[plan->first].rank,
+                                     .rank = feed->rank->rank,
                                      .most = lines->open[feed->number],
                                      .wall_ns = wall_ns(lines),
                                      .place = &feed->place});
@@ -127,7 +125,8 @@ static void show_collapsed(void *owner, const struct jr_collapsed *line)
         write_stamp(time, line->wall_ns);
     jr_buf_str(out, time);
     if (line->count == 1) {
-        jr_buf_str(out, plan->ranks[plan->first + line->ranks[0]].prefix);
+        uint32_t i = plan->first + line->ranks[0] - lines->fold->base;
+        jr_buf_str(out, plan->ranks[i].prefix);
     } else {
         jr_buf_str(out, line->around[0]);
         jr_set_print(out, line->ranks, line->count);
@@ -372,6 +371,7 @@ int jr_line_writer_open(struct jr_line_writer *lines, struct jr_loop *loop,
     lines->fold = jr_collapse_new(plan->count, loop, show_collapsed, lines);
     if (lines->fold == NULL)
         return -1;
+    lines->fold->base = plan->ranks[plan->first].rank;
     lines->fold->stands = is_stream_waiting;
     return 0;
 }

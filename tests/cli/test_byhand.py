@@ -58,6 +58,18 @@ class Steps(harness.Case):
         env.update(more)
         return self.expect(self.jobrun("t.jobrun.yaml", *words, env=env), code)
 
+    def test_lines_of_several_ranks_bear_their_numbers(self):
+        self.write("t.jobrun.yaml",
+                   "version: 1\ndevice: cpu\nlocal_world_size: 2\n"
+                   f"master_port: {free_port()}\n"
+                   "console: {collapse: true}\n"
+                   "entrypoint: {shell: 'for i in 1 2 3 4 5 6 7 8; do "
+                   "echo same; done; sleep 0.2'}\n")
+        for node, ranks in ((0, {"0", "1"}), (1, {"2", "3"})):
+            lines = self.step(node).stdout.splitlines()
+            self.assertEqual({rank for line in lines
+                              for rank in re.findall(r"\d+", line)}, ranks)
+
     def test_the_run_id_is_that_of_the_step(self):
         self.write("t.jobrun.yaml",
                    "version: 1\ndevice: cpu\nlocal_world_size: 1\n"

@@ -1,0 +1,430 @@
+/* The two ranks of a node that is not the first, whose lines go to a file, a terminal, or a pipe that is full. */
+#include "output/line_writer.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <stdlib.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "scratch.h"
+
+#define WALL_NS UINT64_C(1700000000123456789) /* 2023-11-14T22:13:20.123Z */
+
+enum { PIECE = 64 << 10 };
+
+struct desk {
+    struct scratch scratch;
+    struct jr_loop loop;
+    struct jr_console_writer screen;
+    struct jr_policy policy;
+    struct jr_plan_rank ranks[6], setup; /* 4 and 5 are this node's */
+    struct jr_plan plan;
+    struct jr_line_writer lines;
+    struct jr_feed *feeds[3][2];
+    int fds[2];
+};
+
+/* The console as `console` has it, on two descriptors, which are taken over. */
+static void begin_at(struct desk *desk, const struct jr_console *console,
+                     int out, int err)
+{
+    desk->policy.console = *console;
+    desk->fds[0] = out;
+    desk->fds[1] = err;
+    CU_ASSERT_EQUAL_FATAL(jr_loop_open(&desk->loop), 0);
+    jr_console_writer_open(&desk->screen, &desk->loop, out, err);
+    desk->ranks[4] = (struct jr_plan_rank){
+        .rank = 4, .prefix = "[4] ", .around = {"[", "] "}};
+    desk->ranks[5] = (struct jr_plan_rank){
+        .rank = 5, .prefix = "[5] ", .around = {"[", "] "}};
+    desk->setup = (struct jr_plan_rank){.prefix = "setup: "};
+    desk->plan = (struct jr_plan){
+        .policy = &desk->policy, .ranks = desk->ranks, .first = 4, .count = 2};
+    CU_ASSERT_EQUAL_FATAL(jr_line_writer_open(&desk->lines, &desk->loop,
+                                              &desk->screen, &desk->plan,
+                                              false),
+                          0);
+    desk->lines.wall_ns = WALL_NS;
+    for (uint32_t i = 0; i < 2; i++)
+        for (int number = 0; number < 2; number++)
+            desk->feeds[i][number] = jr_line_writer_feed(
+                &desk->lines, i, &desk->ranks[4 + i], number);
+}
+
+static void begin(struct desk *desk, const struct jr_console *console)
+{
+    *desk = (struct desk){0};
+    scratch_start(&desk->scratch);
+    int out = openat(desk->scratch.fd, "out", O_RDWR | O_CREAT, 0600);
+    int err = openat(desk->scratch.fd, "err", O_RDWR | O_CREAT, 0600);
+    begin_at(desk, console, out, err);
+}
+
+static void end(struct desk *desk)
+{
+    jr_line_writer_close(&desk->lines);
+    jr_console_writer_close(&desk->screen);
+    for (int i = 0; i < 2; i++)
+        if (desk->fds[i] >= 0)
+            (void)close(desk->fds[i]);
+    (void)close(desk->loop.epoll_fd);
+    scratch_end(&desk->scratch);
+}
+
+static const char *shown(const struct desk *desk, int number)
+{
+    static char text[2][PIECE * 4];
+    ssize_t len = pread(desk->fds[number], text[number],
+                        sizeof text[number] - 1, 0);
+    text[number][len > 0 ? len : 0] = '\0';
+    return text[number];
+}
+
+static void add(struct desk *desk, uint32_t i, int number, const char *text)
+{
+    CU_ASSERT_EQUAL(jr_feed_add(desk->feeds[i][number], text, strlen(text)),
+                    strlen(text));
+}
+
+/* RANK, then = for standard output or ! for standard error, and the bytes; or
+ * a dot and nothing for the end of the stream, or # and a note. */
+static void play(struct desk *desk, const char *step)
+{
+    uint32_t rank = (uint32_t)(step[0] - '0');
+    int number = step[1] == '!';
+    if (rank == 2) /* which has nobody's lines in common */
+        desk->feeds[2][number] =
+            jr_line_writer_feed(&desk->lines, 2, &desk->setup, number);
+    if (step[2] == '.')
+        jr_feed_end(desk->feeds[rank][number]);
+    else if (step[2] == '#')
+        jr_feed_note(desk->feeds[rank][number], step + 3, strlen(step + 3));
+    else
+        add(desk, rank, number, step + 2);
+}
+
+struct vector {
+    struct jr_console console;
+    const char *steps[6], *out, *err;
+};
+
+static void check(const struct vector *vector)
+{
+    struct desk desk;
+    begin(&desk, &vector->console);
+    for (size_t i = 0; i < 6 && vector->steps[i] != NULL; i++)
+        play(&desk, vector->steps[i]);
+    if (strcmp(shown(&desk, 0), vector->out) != 0)
+        printf("\n    after %s", vector->steps[0]);
+    JR_ASSERT_TEXT(shown(&desk, 0), vector->out);
+    JR_ASSERT_TEXT(shown(&desk, 1), vector->err == NULL ? "" : vector->err);
+    end(&desk);
+}
+
+static void makes_lines_whole(void)
+{
+    static const struct vector vectors[] = {
+        {.steps = {"0=a"}, .out = ""},
+        {.steps = {"0=a\n"}, .out = "[4] a\n"},
+        {.steps = {"0=\n"}, .out = "[4] \n"},
+        {.steps = {"0=\n\n"}, .out = "[4] \n[4] \n"},
+        {.steps = {"0=a", "0=b", "0=c\nd"}, .out = "[4] abc\n"},
+        {.steps = {"0=a", "1=b\n", "0=c\n"}, .out = "[5] b\n[4] ac\n"},
+        {.steps = {"0=a\nb\nc", "0=."}, .out = "[4] a\n[4] b\n[4] c\n"},
+        {.steps = {"0=a", "0!b\n", "0=\n"}, .out = "[4] a\n", .err = "[4] b\n"},
+        {.steps = {"0=.", "1=a\n"}, .out = "[5] a\n"},
+        {.steps = {"2=a\n", "2!b\n"}, .out = "setup: a\n",
+         .err = "setup: b\n"},
+        {.steps = {"0=10%\r20%\r30%\n"}, .out = "[4] 30%\n"},
+        {.steps = {"0=10%\r", "0=20%\r", "0=30%", "0=\n"}, .out = "[4] 30%\n"},
+        {.steps = {"0=dos\r\nunix\n"}, .out = "[4] dos\n[4] unix\n"},
+        {.steps = {"0=a\rb", "0=."}, .out = "[4] b\n"},
+        {.steps = {"0=\033[31mred\a\n"}, .out = "[4] \033[31mred\a\n"},
+        {.steps = {"0=a", "0=#note", "0=b\n"},
+         .out = "[4] a\n[4] note\n[4] b\n"},
+        {.steps = {"0=#note"}, .out = "[4] note\n"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        check(&vectors[i]);
+}
+
+#define STAMP "2023-11-14T22:13:20.123Z "
+
+static void says_when(void)
+{
+    static const struct vector vectors[] = {
+        {{.timestamps = true}, {"0=a\nb\n"}, STAMP "[4] a\n" STAMP "[4] b\n",
+         NULL},
+        {{.timestamps = true}, {"0=1\r2\n", "0!c\n"}, STAMP "[4] 2\n",
+         STAMP "[4] c\n"},
+        {{.timestamps = true, .collapse = true}, {"0=a\n", "1=a\n"},
+         STAMP "[4-5] a\n", NULL},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        check(&vectors[i]);
+}
+
+static void leaves_lines_out(void)
+{
+    static char keep[] = "^keep", drop[] = "drop";
+    static const struct vector vectors[] = {
+        {{.show = keep}, {"0=keep\nno\n", "1!a\nkeep it\n"}, "[4] keep\n",
+         "[5] keep it\n"},
+        {{.hide = drop}, {"0=a drop\nb\n"}, "[4] b\n", NULL},
+        {{.show = keep, .hide = drop}, {"0=keep\nkeep, drop\nx\n"},
+         "[4] keep\n", NULL},
+        {{.show = keep}, {"0=ke", "0=ep\nkeep", "0=."},
+         "[4] keep\n[4] keep\n", NULL},
+        {{.show = keep}, {"0=no\rkeep\n", "0=keep\rno\n"}, "[4] keep\n", NULL},
+        {{.show = keep}, {"0=no", "0=#note", "0=keep\n"},
+         "[4] note\n[4] keep\n", NULL},
+        {{.show = keep, .collapse = true}, {"0=no\nkeep\n", "1=keep\n"},
+         "[4-5] keep\n", NULL},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        check(&vectors[i]);
+}
+
+/* The same line of both ranks becomes one, by their numbers in the world; the
+ * setup's stay by themselves. */
+static void joins_lines_of_ranks(void)
+{
+    static const struct vector vectors[] = {
+        {{.collapse = true}, {"0=a\n"}, "", NULL},
+        {{.collapse = true}, {"0=a\n", "1=a\n"}, "[4-5] a\n", NULL},
+        {{.collapse = true}, {"0=a\n", "1=a\n", "0=b\n"}, "[4-5] a\n", NULL},
+        {{.collapse = true}, {"0=a\n", "0=.", "1=b\n", "1=."},
+         "[4] a\n[5] b\n", NULL},
+        {{.collapse = true}, {"0=x\ra\n", "1!a\n", "1=a\n"}, "[4-5] a\n", ""},
+        {{.collapse = true}, {"2=a\n"}, "setup: a\n", NULL},
+        {{.collapse = false}, {"0=a\n", "1=a\n"}, "[4] a\n[5] a\n", NULL},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        check(&vectors[i]);
+}
+
+/* Turn the loop until the console shows a text, or nothing more will happen. */
+static void turn_until(struct desk *desk, const char *text)
+{
+    while (desk->lines.partial.at != 0 && strcmp(shown(desk, 0), text) != 0)
+        (void)jr_loop_turn(&desk->loop, false);
+}
+
+static void shows_an_unfinished_line_after_a_while(void)
+{
+    struct desk desk;
+    begin(&desk, &(struct jr_console){.partial_ms = 20});
+    add(&desk, 0, 0, "half");
+    JR_ASSERT_TEXT(shown(&desk, 0), "");
+    uint64_t at = desk.lines.partial.at;
+    CU_ASSERT_NOT_EQUAL(at, 0);
+    add(&desk, 1, 0, "other"); /* it puts nothing off */
+    CU_ASSERT_EQUAL(desk.lines.partial.at, at);
+    jr_feed_hold(desk.feeds[1][0], true);
+    turn_until(&desk, "[4] half\\\n");
+    JR_ASSERT_TEXT(shown(&desk, 0), "[4] half\\\n");
+    CU_ASSERT_EQUAL(desk.lines.partial.at, 0); /* the other is held */
+    jr_feed_hold(desk.feeds[1][0], false);
+    CU_ASSERT_NOT_EQUAL(desk.lines.partial.at, 0);
+    add(&desk, 0, 0, " whole\n");
+    turn_until(&desk, "[4] half\\\n[4]  whole\n[5] other\\\n");
+    JR_ASSERT_TEXT(shown(&desk, 0), "[4] half\\\n[4]  whole\n[5] other\\\n");
+    add(&desk, 0, 0, "10%\r"); /* what redraws itself waits for its end */
+    CU_ASSERT_EQUAL(desk.lines.partial.at, 0);
+    end(&desk);
+    begin(&desk, &(struct jr_console){.partial_ms = 0});
+    add(&desk, 0, 0, "half");
+    CU_ASSERT_EQUAL(desk.lines.partial.at, 0);
+    end(&desk);
+    begin(&desk, &(struct jr_console){.partial_ms = 20,
+                                      .show = (char[]){"x"}});
+    add(&desk, 0, 0, "half");
+    CU_ASSERT_EQUAL(desk.lines.partial.at, 0);
+    end(&desk);
+}
+
+/* The next line that waits is looked at in its turn. */
+static void shows_unfinished_lines_one_by_one(void)
+{
+    struct desk desk;
+    begin(&desk, &(struct jr_console){.partial_ms = 20});
+    add(&desk, 1, 0, "first");
+    desk.feeds[1][0]->rest_since -= 10 * 1000000;
+    uint64_t since = desk.feeds[1][0]->rest_since;
+    add(&desk, 0, 0, "second");
+    add(&desk, 1, 1, "third");
+    desk.feeds[1][1]->rest_since += 50 * 1000000;
+    desk.lines.partial.at = since + 20 * 1000000;
+    turn_until(&desk, "[5] first\\\n[4] second\\\n");
+    JR_ASSERT_TEXT(shown(&desk, 0), "[5] first\\\n[4] second\\\n");
+    turn_until(&desk, "");
+    JR_ASSERT_TEXT(shown(&desk, 1), "[5] third\\\n");
+    end(&desk);
+}
+
+static void breaks_a_line_that_does_not_end(void)
+{
+    static char wide[PIECE + 1];
+    struct desk desk;
+    begin(&desk, &(struct jr_console){0});
+    memset(wide, 'w', PIECE);
+    CU_ASSERT_EQUAL(jr_feed_add(desk.feeds[0][0], wide, PIECE - 1), PIECE - 1);
+    CU_ASSERT_EQUAL(strlen(shown(&desk, 0)), 0);
+    add(&desk, 0, 0, "w");
+    const char *text = shown(&desk, 0);
+    CU_ASSERT_EQUAL(strlen(text), 4 + PIECE + 2);
+    JR_ASSERT_TEXT(text + 4 + PIECE, "\\\n");
+    add(&desk, 0, 0, "x\n");
+    JR_ASSERT_TEXT(shown(&desk, 0) + 4 + PIECE + 2, "[4] x\n");
+    end(&desk);
+}
+
+/* Its beginning decides of a line that is shown in pieces. */
+static void hides_all_of_a_line(void)
+{
+    static char wide[PIECE + 1];
+    struct desk desk;
+    begin(&desk, &(struct jr_console){.hide = (char[]){"^ww"}});
+    memset(wide, 'w', PIECE);
+    CU_ASSERT_EQUAL(jr_feed_add(desk.feeds[0][0], wide, PIECE), PIECE);
+    add(&desk, 0, 0, "x\ny\n");
+    JR_ASSERT_TEXT(shown(&desk, 0), "[4] y\n");
+    memset(wide, 'v', PIECE);
+    CU_ASSERT_EQUAL(jr_feed_add(desk.feeds[0][0], wide, PIECE), PIECE);
+    add(&desk, 0, 0, "ww\nww\n");
+    CU_ASSERT_EQUAL(strlen(shown(&desk, 0)), 6 + 4 + PIECE + 2 + 4 + 3);
+    end(&desk);
+}
+
+/* A stream that waits gives its lines back while the console is full. */
+static void takes_no_more_than_the_console(void)
+{
+    static char bytes[3 << 20];
+    struct desk desk = {0};
+    int ends[2];
+    scratch_start(&desk.scratch);
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    begin_at(&desk, &(struct jr_console){0}, ends[1], -1);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = i % 64 == 63 ? '\n' : 'a';
+    desk.feeds[0][0]->waits = true;
+    size_t taken = jr_feed_add(desk.feeds[0][0], bytes, sizeof bytes);
+    CU_ASSERT_TRUE(taken > 1 << 20 && taken < sizeof bytes);
+    CU_ASSERT_EQUAL(taken % 64, 0);
+    CU_ASSERT_EQUAL(jr_feed_add(desk.feeds[0][0], bytes, 64), 0);
+    CU_ASSERT_EQUAL(jr_feed_add(desk.feeds[1][0], bytes, 64), 64);
+    (void)close(ends[0]);
+    end(&desk);
+}
+
+/* A terminal in raw mode; its other end is returned. */
+static int begin_terminal(struct desk *desk, const struct jr_console *console,
+                          unsigned short columns)
+{
+    int master, slave;
+    struct winsize size = {.ws_col = columns, .ws_row = 25};
+    struct termios raw;
+    *desk = (struct desk){0};
+    scratch_start(&desk->scratch);
+    CU_ASSERT_EQUAL_FATAL(openpty(&master, &slave, NULL, NULL, &size), 0);
+    CU_ASSERT_EQUAL(tcgetattr(slave, &raw), 0);
+    cfmakeraw(&raw);
+    CU_ASSERT_EQUAL(tcsetattr(slave, TCSANOW, &raw), 0);
+    begin_at(desk, console, slave, slave);
+    desk->fds[1] = -1;
+    return master;
+}
+
+/* All that the terminal was sent since the last call. Static. */
+static const char *sent(int master)
+{
+    static char text[4096];
+    size_t len = 0;
+    struct pollfd wait = {.fd = master, .events = POLLIN};
+    while (poll(&wait, 1, 0) == 1 && len < sizeof text - 1) {
+        ssize_t some = read(master, text + len, sizeof text - 1 - len);
+        if (some <= 0)
+            break;
+        len += (size_t)some;
+    }
+    text[len] = '\0';
+    return text;
+}
+
+#define ERASE "\r\033[K"
+
+static void is_careful_with_a_terminal(void)
+{
+    struct desk desk;
+    int master = begin_terminal(&desk, &(struct jr_console){0}, 20);
+    add(&desk, 0, 0, "\033[2J\033[31mred\a\n");
+    JR_ASSERT_TEXT(sent(master), "[4] red\\x07\n");
+    desk.lines.color = true;
+    add(&desk, 0, 0, "\033[2J\033[31mred\n");
+    JR_ASSERT_TEXT(sent(master), "[4] \033[31mred\033[0m\n");
+    /* A line that redraws itself stands below, cut to the width. */
+    add(&desk, 1, 1, "10%\r20% of very much more");
+    JR_ASSERT_TEXT(sent(master), ERASE "[5] 20% of very muc");
+    add(&desk, 0, 0, "a\n");
+    JR_ASSERT_TEXT(sent(master), ERASE "[4] a\n");
+    add(&desk, 1, 1, "\r100%\n");
+    JR_ASSERT_TEXT(sent(master), "[5] 100%\n");
+    end(&desk);
+    (void)close(master);
+}
+
+static void keeps_a_bar_that_is_hidden_off_the_terminal(void)
+{
+    struct desk desk;
+    int master = begin_terminal(
+        &desk, &(struct jr_console){.hide = (char[]){"%"}}, 0);
+    add(&desk, 0, 0, "10%\r20%");
+    JR_ASSERT_TEXT(sent(master), "");
+    add(&desk, 0, 0, "\rdone");
+    JR_ASSERT_TEXT(sent(master), ERASE "[4] done");
+    add(&desk, 0, 0, "\n");
+    JR_ASSERT_TEXT(sent(master), ERASE "[4] done\n");
+    end(&desk);
+    (void)close(master);
+}
+
+/* What redraws itself for ever takes no more memory than its last state, and
+ * stands for the bytes of that only. */
+static void keeps_the_last_state_of_a_bar(void)
+{
+    struct desk desk;
+    begin(&desk, &(struct jr_console){0});
+    for (int i = 0; i < 100000; i++)
+        add(&desk, 0, 0, "\r  7% done");
+    CU_ASSERT_TRUE(desk.feeds[0][0]->rest_len < 32);
+    CU_ASSERT_TRUE(desk.feeds[0][0]->rest_bytes < 32);
+    CU_ASSERT_TRUE(desk.feeds[0][0]->rest_bytes >= 9);
+    add(&desk, 0, 0, "\n");
+    JR_ASSERT_TEXT(shown(&desk, 0), "[4]   7% done\n");
+    CU_ASSERT_EQUAL(desk.feeds[0][0]->rest_bytes, 0);
+    end(&desk);
+}
+
+static void refuses_a_pattern_that_is_none(void)
+{
+    struct jr_policy policy = {.console = {.show = (char[]){"("}}};
+    struct jr_plan plan = {.policy = &policy};
+    struct jr_console_writer screen = {0};
+    struct jr_line_writer lines;
+    CU_ASSERT_EQUAL(jr_line_writer_open(&lines, NULL, &screen, &plan, false),
+                    -1);
+    jr_line_writer_close(&lines);
+}
+
+JR_UNIT_MAIN("line_writer", CASE(makes_lines_whole), CASE(says_when),
+             CASE(leaves_lines_out), CASE(joins_lines_of_ranks),
+             CASE(shows_an_unfinished_line_after_a_while),
+             CASE(shows_unfinished_lines_one_by_one),
+             CASE(breaks_a_line_that_does_not_end), CASE(hides_all_of_a_line),
+             CASE(takes_no_more_than_the_console),
+             CASE(is_careful_with_a_terminal),
+             CASE(keeps_a_bar_that_is_hidden_off_the_terminal),
+             CASE(keeps_the_last_state_of_a_bar),
+             CASE(refuses_a_pattern_that_is_none))
