@@ -1,0 +1,412 @@
+/* Streams of two ranks, which the test writes, through the tee into files and
+ * to a console that is a pipe. */
+#include "output/tee.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "scratch.h"
+#include "store/run_folder.h"
+
+enum { RANKS = 2 };
+
+struct desk {
+    struct scratch scratch;
+    struct jr_loop loop;
+    struct jr_console_writer screen;
+    struct jr_events events;
+    struct jr_policy policy;
+    struct jr_plan_rank ranks[RANKS];
+    struct jr_plan plan;
+    struct jr_run_folder dir;
+    struct jr_run_options options;
+    struct jr_rank_outcome outcomes[RANKS];
+    struct jr_remainder *remainder;
+    struct jr_tee tee;
+    int out[2];           /* the console; -1: closed */
+    int ends[RANKS][2];   /* what the ranks write to; -1 */
+};
+
+static void begin(struct desk *desk)
+{
+    *desk = (struct desk){.ends = {{-1, -1}, {-1, -1}}};
+    scratch_start(&desk->scratch);
+    CU_ASSERT_EQUAL_FATAL(dup2(desk->scratch.fd, JR_SLOT_DIR), JR_SLOT_DIR);
+    CU_ASSERT_EQUAL_FATAL(pipe2(desk->out, O_CLOEXEC), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_loop_open(&desk->loop), 0);
+    jr_console_writer_open(&desk->screen, &desk->loop, desk->out[1], -1);
+    jr_events_open(&desk->events, desk->scratch.fd, 0600);
+    desk->dir.file_mode = 0600;
+    desk->options = (struct jr_run_options){
+        .dir = &desk->dir, .out_fd = desk->out[1], .err_fd = -1};
+    for (uint32_t i = 0; i < RANKS; i++)
+        desk->ranks[i] = (struct jr_plan_rank){.rank = i,
+                                               .prefix = i == 0 ? "0 " : "1 ",
+                                               .on_console = true,
+                                               .out = JR_SINK_FILE | JR_SINK_CONSOLE,
+                                               .err = JR_SINK_FILE};
+    desk->plan = (struct jr_plan){
+        .policy = &desk->policy, .ranks = desk->ranks, .count = RANKS};
+    desk->remainder = jr_remainder_new(RANKS);
+    const struct jr_tee_setup setup = {.loop = &desk->loop,
+                                       .screen = &desk->screen,
+                                       .events = &desk->events,
+                                       .plan = &desk->plan,
+                                       .options = &desk->options,
+                                       .files = 4,
+                                       .remainder = desk->remainder};
+    CU_ASSERT_EQUAL_FATAL(jr_tee_open(&desk->tee, &setup), 0);
+}
+
+static void end(struct desk *desk)
+{
+    jr_tee_close(&desk->tee);
+    jr_console_writer_close(&desk->screen);
+    jr_events_close(&desk->events);
+    jr_remainder_free(desk->remainder);
+    for (int i = 0; i < RANKS; i++)
+        for (int k = 0; k < 2; k++)
+            if (desk->ends[i][k] >= 0)
+                (void)close(desk->ends[i][k]);
+    (void)close(desk->out[0]);
+    (void)close(desk->out[1]);
+    (void)close(desk->loop.epoll_fd);
+    (void)close(JR_SLOT_DIR);
+    scratch_end(&desk->scratch);
+}
+
+/* Begin a stream of a rank, with a file at `path` where that is not NULL. */
+static void add_stream(struct desk *desk, uint32_t i, int number,
+                       const char *path)
+{
+    struct jr_started started = JR_STARTED_NONE;
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
+    desk->ends[i][number] = ends[1];
+    started.pipes[number] = ends[0];
+    if (path != NULL) {
+        *(number == 0 ? &desk->ranks[i].out_path : &desk->ranks[i].err_path) =
+            path;
+        started.files[number] =
+            openat(desk->scratch.fd, path,
+                   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    }
+    CU_ASSERT_EQUAL(jr_tee_add(&desk->tee, i, &started, &desk->ranks[i],
+                               &desk->outcomes[i]),
+                    0);
+}
+
+static void put(struct desk *desk, uint32_t i, int number, const char *text)
+{
+    CU_ASSERT_EQUAL(write(desk->ends[i][number], text, strlen(text)),
+                    (ssize_t)strlen(text));
+}
+
+static void end_stream(struct desk *desk, uint32_t i, int number)
+{
+    (void)close(desk->ends[i][number]);
+    desk->ends[i][number] = -1;
+}
+
+/* Turn the loop while anything is ready. */
+static void turn(struct desk *desk)
+{
+    while (jr_loop_turn(&desk->loop, true) > 0)
+        continue;
+}
+
+/* A file of the folder. Static. */
+static const char *content(const struct desk *desk, const char *name)
+{
+    static char text[8192];
+    int fd = openat(desk->scratch.fd, name, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    text[len > 0 ? len : 0] = '\0';
+    if (fd >= 0)
+        (void)close(fd);
+    return text;
+}
+
+/* What the console was sent since the last call. Static. */
+static const char *shown(const struct desk *desk)
+{
+    static char text[8192];
+    (void)fcntl(desk->out[0], F_SETFL, O_NONBLOCK);
+    ssize_t len = read(desk->out[0], text, sizeof text - 1);
+    text[len > 0 ? len : 0] = '\0';
+    return text;
+}
+
+static unsigned count_events(struct desk *desk, const char *name)
+{
+    unsigned count = 0;
+    jr_events_flush(&desk->events);
+    for (const char *at = content(desk, "events.jsonl");
+         (at = strstr(at, name)) != NULL; at += strlen(name))
+        count++;
+    return count;
+}
+
+static void writes_files_and_shows_lines(void)
+{
+    struct desk desk;
+    uint64_t before = jr_clock_ns();
+    begin(&desk);
+    add_stream(&desk, 0, 0, "0.out");
+    add_stream(&desk, 0, 1, "0.err");
+    add_stream(&desk, 1, 0, "1.out");
+    put(&desk, 0, 0, "one\ntw");
+    put(&desk, 0, 1, "err\n");
+    turn(&desk);
+    JR_ASSERT_TEXT(content(&desk, "0.out"), "one\ntw");
+    JR_ASSERT_TEXT(content(&desk, "0.err"), "err\n");
+    JR_ASSERT_TEXT(shown(&desk), "0 one\n");
+    CU_ASSERT_TRUE(desk.outcomes[0].heard_ns >= before);
+    CU_ASSERT_EQUAL(desk.outcomes[1].heard_ns, 0);
+    CU_ASSERT_EQUAL(count_events(&desk, "first_output"), 2);
+    put(&desk, 0, 0, "o\n");
+    put(&desk, 1, 0, "last");
+    turn(&desk);
+    JR_ASSERT_TEXT(shown(&desk), "0 two\n");
+    CU_ASSERT_EQUAL(count_events(&desk, "first_output"), 3);
+    CU_ASSERT_EQUAL(count_events(&desk, "\"rank\":1,\"stream\":1"), 1);
+    CU_ASSERT_EQUAL(count_events(&desk, "\"rank\":0,\"stream\":2"), 1);
+    CU_ASSERT_EQUAL(desk.tee.open, 3);
+    end_stream(&desk, 1, 0);
+    turn(&desk);
+    CU_ASSERT_EQUAL(desk.tee.open, 2);
+    JR_ASSERT_TEXT(shown(&desk), "1 last\n");
+    JR_ASSERT_TEXT(content(&desk, "1.out"), "last");
+    end(&desk);
+}
+
+/* Bytes that wait in the pipe are counted, and can be fetched. */
+static void counts_and_pulls(void)
+{
+    struct desk desk;
+    begin(&desk);
+    add_stream(&desk, 0, 0, "0.out");
+    add_stream(&desk, 1, 1, "1.err");
+    CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, 0, 0), 0);
+    put(&desk, 0, 0, "12345\n");
+    put(&desk, 1, 1, "123\n");
+    CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, 0, 0), 6);
+    CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, 0, 1), 0);
+    CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, 1, 1), 4);
+    jr_tee_pull(&desk.tee, 0, 0);
+    jr_tee_pull(&desk.tee, 0, 1); /* which is none of ours */
+    JR_ASSERT_TEXT(content(&desk, "0.out"), "12345\n");
+    JR_ASSERT_TEXT(content(&desk, "1.err"), "");
+    put(&desk, 0, 0, "6\n");
+    CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, 0, 0), 8);
+    jr_tee_pull(&desk.tee, 1, 1);
+    JR_ASSERT_TEXT(content(&desk, "1.err"), "123\n");
+    end_stream(&desk, 0, 0);
+    turn(&desk);
+    CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, 0, 0), 8); /* it has ended */
+    jr_tee_pull(&desk.tee, 0, 0);
+    end(&desk);
+}
+
+/* A disk that is full costs the file, and nothing else. */
+static void tells_of_a_file_that_failed(void)
+{
+    struct desk desk;
+    begin(&desk);
+    CU_ASSERT_EQUAL(symlinkat("/dev/full", desk.scratch.fd, "full"), 0);
+    add_stream(&desk, 1, 0, "full");
+    put(&desk, 1, 0, "a\n");
+    turn(&desk);
+    CU_ASSERT_TRUE(desk.outcomes[1].log_failed);
+    CU_ASSERT_EQUAL(desk.outcomes[1].log_errno, ENOSPC);
+    JR_ASSERT_TEXT(shown(&desk), "1 a\n");
+    CU_ASSERT_EQUAL(count_events(&desk, "\"log_failed\""), 1);
+    CU_ASSERT_EQUAL(count_events(&desk, "\"rank\":1,\"stream\":1"), 2);
+    put(&desk, 1, 0, "b\n");
+    turn(&desk);
+    JR_ASSERT_TEXT(shown(&desk), "1 b\n");
+    CU_ASSERT_EQUAL(count_events(&desk, "\"log_failed\""), 1);
+    end(&desk);
+}
+
+static void keeps_to_the_limit_of_a_file(void)
+{
+    static char limit[] = "64K", line[1025];
+    struct desk desk;
+    begin(&desk);
+    desk.policy.log_limit = limit;
+    desk.tee.limit = 64 << 10;
+    desk.ranks[0].limited = true;
+    desk.ranks[0].out = JR_SINK_FILE;
+    desk.ranks[1].out = JR_SINK_FILE;
+    add_stream(&desk, 0, 0, "0.out");
+    add_stream(&desk, 1, 0, "1.out");
+    memset(line, 'x', 1023);
+    line[1023] = '\n';
+    for (int i = 0; i < 200; i++) {
+        put(&desk, 0, 0, line);
+        put(&desk, 1, 0, line);
+        turn(&desk);
+    }
+    CU_ASSERT_TRUE(desk.outcomes[0].dropped[0] > 64 << 10);
+    CU_ASSERT_EQUAL(desk.outcomes[0].dropped[1], 0);
+    CU_ASSERT_EQUAL(desk.outcomes[1].dropped[0], 0); /* it has no limit */
+    struct stat st;
+    CU_ASSERT_EQUAL(fstatat(desk.scratch.fd, "0.out", &st, 0), 0);
+    CU_ASSERT_TRUE(st.st_size <= 80 << 10);
+    CU_ASSERT_EQUAL(fstatat(desk.scratch.fd, "1.out", &st, 0), 0);
+    CU_ASSERT_EQUAL(st.st_size, 200 << 10);
+    JR_ASSERT_TEXT(shown(&desk), "");
+    end(&desk);
+}
+
+/* `count` lines of 1000 bytes, as far as the pipe takes them; how many. */
+static unsigned pour(struct desk *desk, uint32_t i, unsigned count)
+{
+    static char line[1001];
+    unsigned done = 0;
+    memset(line, 'p', 999);
+    line[999] = '\n';
+    (void)fcntl(desk->ends[i][0], F_SETFL, O_NONBLOCK);
+    while (done < count && write(desk->ends[i][0], line, 1000) == 1000) {
+        done++;
+        if (done % 32 == 0)
+            turn(desk);
+    }
+    turn(desk);
+    return done;
+}
+
+/* All that the console is sent, while the loop turns. */
+static size_t drain_console(struct desk *desk)
+{
+    static char bytes[65536];
+    size_t got = 0;
+    ssize_t len;
+    (void)fcntl(desk->out[0], F_SETFL, O_NONBLOCK);
+    do {
+        turn(desk);
+        while ((len = read(desk->out[0], bytes, sizeof bytes)) > 0)
+            got += (size_t)len;
+        turn(desk);
+        len = read(desk->out[0], bytes, sizeof bytes);
+        got += len > 0 ? (size_t)len : 0;
+    } while (len > 0);
+    return got;
+}
+
+/* Without a file a rank waits for the console; what it wrote comes later. */
+static void holds_a_rank_that_has_no_file(void)
+{
+    struct desk desk;
+    begin(&desk);
+    desk.ranks[0].out = JR_SINK_CONSOLE;
+    add_stream(&desk, 0, 0, NULL);
+    unsigned lines = pour(&desk, 0, 5000);
+    CU_ASSERT_TRUE(lines > 1000 && lines < 3000);
+    CU_ASSERT_TRUE(jr_output_is_full(&desk.screen.outputs[0]));
+    uint64_t waiting = jr_tee_bytes(&desk.tee, 0, 0);
+    CU_ASSERT_EQUAL(waiting, lines * 1000);
+    jr_tee_pull(&desk.tee, 0, 0); /* neither does this take any */
+    CU_ASSERT_EQUAL(jr_tee_bytes(&desk.tee, 0, 0), waiting);
+    CU_ASSERT_TRUE(desk.tee.streams[0].total < waiting);
+    CU_ASSERT_EQUAL(drain_console(&desk), lines * 1002);
+    CU_ASSERT_EQUAL(desk.tee.streams[0].total, waiting);
+    CU_ASSERT_EQUAL(pour(&desk, 0, 1), 1);
+    CU_ASSERT_EQUAL(drain_console(&desk), 1002);
+    end(&desk);
+}
+
+/* With a file it goes on, and the console catches up from there. */
+static void lets_a_rank_with_a_file_go_on(void)
+{
+    struct desk desk;
+    begin(&desk);
+    add_stream(&desk, 0, 0, "0.out");
+    CU_ASSERT_EQUAL(pour(&desk, 0, 5000), 5000);
+    CU_ASSERT_TRUE(desk.tee.streams[0].follower.shown.behind);
+    struct stat st;
+    CU_ASSERT_EQUAL(fstatat(desk.scratch.fd, "0.out", &st, 0), 0);
+    CU_ASSERT_EQUAL(st.st_size, 5000000);
+    CU_ASSERT_EQUAL(drain_console(&desk), 5000 * 1002);
+    CU_ASSERT_FALSE(desk.tee.streams[0].follower.shown.behind);
+    CU_ASSERT_EQUAL(pour(&desk, 0, 1), 1);
+    CU_ASSERT_EQUAL(drain_console(&desk), 1002);
+    end(&desk);
+}
+
+/* Two streams in one file: what one's console lacks cannot be read from it. */
+static void tells_what_a_shared_file_cannot_give(void)
+{
+    struct desk desk;
+    begin(&desk);
+    desk.ranks[0].err_path = "0.both";
+    add_stream(&desk, 0, 0, "0.both");
+    CU_ASSERT_EQUAL(pour(&desk, 0, 3000), 3000);
+    size_t got = drain_console(&desk);
+    CU_ASSERT_TRUE(got > 1 << 20 && got < 2500000);
+    struct stat st;
+    CU_ASSERT_EQUAL(fstatat(desk.scratch.fd, "0.both", &st, 0), 0);
+    CU_ASSERT_EQUAL(st.st_size, 3000000);
+    end(&desk);
+}
+
+/* At the end: all that is in the pipes is taken, whoever still holds them, and
+ * what the console has not shown is left for later. */
+static void leaves_what_was_not_shown(void)
+{
+    struct desk desk;
+    begin(&desk);
+    add_stream(&desk, 0, 0, "0.out");
+    add_stream(&desk, 1, 0, "1.out");
+    CU_ASSERT_EQUAL(pour(&desk, 0, 3000), 3000);
+    put(&desk, 1, 0, "rest");
+    jr_tee_drain(&desk.tee);
+    JR_ASSERT_TEXT(content(&desk, "1.out"), "rest");
+    const struct jr_shown *left = &desk.remainder->streams[0];
+    CU_ASSERT_TRUE(left->behind);
+    CU_ASSERT_EQUAL(left->file.total, 3000000);
+    CU_ASSERT_TRUE(left->at > 1 << 20 && left->at < 3000000);
+    CU_ASSERT_EQUAL(left->at % 1000, 0);
+    CU_ASSERT_TRUE(desk.remainder->pending_len[0] > 0);
+    CU_ASSERT_EQUAL(desk.remainder->pending_len[1], 0);
+    CU_ASSERT_EQUAL(desk.tee.open, 0);
+    end(&desk);
+}
+
+static void needs_no_console(void)
+{
+    struct desk desk;
+    begin(&desk);
+    add_stream(&desk, 0, 0, "0.out");
+    (void)close(desk.out[0]);
+    desk.out[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    CU_ASSERT_EQUAL(pour(&desk, 0, 3000), 3000);
+    CU_ASSERT_FALSE(desk.tee.streams[0].follower.shown.behind);
+    CU_ASSERT_TRUE(desk.screen.failed);
+    jr_tee_drain(&desk.tee);
+    CU_ASSERT_FALSE(desk.remainder->streams[0].behind);
+    end(&desk);
+}
+
+int main(void)
+{
+    static const struct jr_unit_case cases[] = {
+        CASE(writes_files_and_shows_lines),
+        CASE(counts_and_pulls),
+        CASE(tells_of_a_file_that_failed),
+        CASE(keeps_to_the_limit_of_a_file),
+        CASE(holds_a_rank_that_has_no_file),
+        CASE(lets_a_rank_with_a_file_go_on),
+        CASE(tells_what_a_shared_file_cannot_give),
+        CASE(leaves_what_was_not_shown),
+        CASE(needs_no_console),
+    };
+    (void)signal(SIGPIPE, SIG_IGN); /* as jobrun does */
+    for (int fd = 3; fd < JR_SLOT_END; fd++) /* the slots are the run's */
+        (void)dup2(STDIN_FILENO, fd);
+    return jr_unit_run("tee", cases, sizeof cases / sizeof *cases);
+}
