@@ -67,6 +67,12 @@ OWNERS = {
     "nettle/base64.h": "base/base64.c",
 }
 
+# A layer in CMake: its name, then lists under words in capitals.
+LAYER = re.compile(r"^jr_layer\((\w+)(.*?)\)$", re.M | re.S)
+LISTS = re.compile(r"([A-Z]+)\s([^A-Z]*)")
+WORKER = re.compile(r"target_link_libraries\(jobrun-step\s+PRIVATE([^)]*)\)")
+ORDER = re.compile(r"foreach\(layer\s([^)]*)\)")
+
 GENERATED = ("version.h", "diag_help.h", "scripts.h", "sheets.h")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"])([^>"]+)[>"]', re.M)
@@ -97,6 +103,18 @@ def includes(path):
             for mark, header in INCLUDE.findall(path.read_text())]
 
 
+def built():
+    """Who sees whom as CMake has it."""
+    sees = {}
+    for path in sorted(SRC.glob("*/CMakeLists.txt")):
+        for layer, rest in LAYER.findall(path.read_text()):
+            sees[layer] = dict(LISTS.findall(rest)).get("SEES", "").split()
+    program = WORKER.search((SRC / "worker/c/CMakeLists.txt").read_text())
+    sees["worker"] = [word[len("jr_"):] for word in program.group(1).split()
+                      if word.startswith("jr_") and word != "jr_flags"]
+    return sees
+
+
 def code(path):
     """The text without comments and literals."""
     return NO_CODE.sub(" ", path.read_text())
@@ -112,6 +130,25 @@ class Layers(unittest.TestCase):
     def test_every_folder_has_a_place(self):
         found = {folder(path) for path in sources(".c", ".h")}
         self.assertEqual(found - {"include"} - set(SEES), set())
+
+    def test_the_build_has_the_same_edges(self):
+        self.assertEqual(
+            {layer: sorted(sees) for layer, sees in built().items()},
+            {layer: sorted(sees.split()) for layer, sees in SEES.items()})
+
+    def test_the_build_has_the_lowest_first(self):
+        order = ORDER.search((SRC / "CMakeLists.txt").read_text())
+        order = order.group(1).split()
+        self.assertEqual(sorted(order), sorted(SEES))
+        self.none([f"{layer} sees {below}, which CMake has behind it"
+                   for layer, sees in SEES.items() for below in sees.split()
+                   if order.index(below) >= order.index(layer)])
+
+    def test_the_archive_has_all_that_the_session_sees(self):
+        text = (SRC / "session" / "CMakeLists.txt").read_text()
+        archive = ORDER.search(text).group(1).split()
+        self.assertEqual(sorted(archive),
+                         sorted(["session", *SEES["session"].split()]))
 
     def test_no_folder_includes_upwards(self):
         wrong = []
