@@ -134,7 +134,7 @@ static void check(const char *name)
 
 static int is_case(const struct dirent *entry)
 {
-    return entry->d_name[0] != '.';
+    return strchr(entry->d_name, '.') == NULL;
 }
 
 static void holds_every_case(void)
