@@ -2,7 +2,7 @@
 #include "cli/comparison.h"
 #include "cli/diff_tree.h"
 #include "cli/stage.h"
-#include "record/run_record.h"
+#include "report/compare_runs.h"
 #include "session/findings_text.h"
 #include "session/session.h"
 

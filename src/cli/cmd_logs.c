@@ -27,7 +27,7 @@
 #include "output/sanitize.h"
 #include "record/live_run.h"
 #include "record/record_folder.h"
-#include "record/run_record.h"
+#include "report/show.h"
 
 #include "base/banned.h"
 

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/cli.h"
-#include "record/run_record.h"
+#include "report/page.h"
 
 #include "base/banned.h"
 

@@ -11,7 +11,7 @@
 #include "doc/doc.h"
 #include "doc/interpolation.h"
 #include "doc/quote.h"
-#include "record/run_record.h"
+#include "report/compare_runs.h"
 #include "resolve/field_part.h"
 
 #include "base/banned.h"

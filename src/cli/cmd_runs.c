@@ -4,7 +4,7 @@
 #include "base/rank_set.h"
 #include "cli/cli.h"
 #include "record/record_folder.h"
-#include "record/run_record.h"
+#include "record/run_list.h"
 
 #include "base/banned.h"
 

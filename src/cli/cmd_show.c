@@ -1,6 +1,6 @@
 /* jobrun show: how a run went, and what its ranks are doing. */
 #include "cli/cli.h"
-#include "record/run_record.h"
+#include "report/show.h"
 #include "report/stacks.h"
 
 #include "base/banned.h"

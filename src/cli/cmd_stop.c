@@ -14,9 +14,8 @@
 #include "base/strv.h"
 #include "cli/cli.h"
 #include "record/live_run.h"
-#include "record/lost_runs.h"
 #include "record/multinode.h"
-#include "record/run_record.h"
+#include "report/show.h"
 
 #include "base/banned.h"
 

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/placeholders.h"
-#include "record/run_record.h"
+#include "record/run_list.h"
 #include "spec/manual.h"
 
 #include "base/banned.h"

@@ -8,7 +8,8 @@
 #include "base/io.h"
 #include "cli/rev_reader.h"
 #include "doc/doc.h"
-#include "record/run_record.h"
+#include "record/run_list.h"
+#include "report/compare_runs.h"
 
 #include "base/banned.h"
 

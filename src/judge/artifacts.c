@@ -8,7 +8,7 @@
  * A result file outside the run folder can be yesterday's too, and is
  * remembered in the same way.
  */
-#include "judge/judge.h"
+#include "judge/artifacts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "judge/judge.h"
 #include "run/policies/pin_results.h"
 
 #include "base/banned.h"

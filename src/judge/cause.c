@@ -4,7 +4,7 @@
  * where it was on its way out before the stop: it had raised its exception, or
  * told that it exits, and another one, drawn after it, was reaped first.
  */
-#include "judge/failure_order.h"
+#include "judge/cause.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include "base/did_you_mean.h"
 #include "base/strv.h"
 #include "judge/exception.h"
+#include "judge/failure_order.h"
 #include "judge/words.h"
 #include "store/outcome.h"
 

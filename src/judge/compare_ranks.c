@@ -1,9 +1,12 @@
-#include "judge/judge.h"
+#include "judge/compare_ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "judge/judge.h"
+#include "judge/result_fields.h"
+#include "judge/results.h"
 #include "judge/words.h"
 
 #include "base/banned.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "judge/results.h"
 
 #include "base/banned.h"
 

@@ -3,8 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "judge/artifacts.h"
+#include "judge/cause.h"
+#include "judge/compare_ranks.h"
 #include "judge/hang_report.h"
 #include "judge/judge.h"
+#include "judge/result_fields.h"
+#include "judge/results.h"
 #include "judge/words.h"
 #include "store/outcome.h"
 

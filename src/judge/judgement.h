@@ -64,55 +64,15 @@ struct jr_judgement {
 size_t jr_judgement_first(const struct jr_judgement *report,
                           enum jr_rank_state state);
 
-/* When the whole run began, its first attempt; monotonic and wall time. */
-uint64_t jr_judgement_began_ns(const struct jr_judgement *report,
-                               const struct jr_outcome *outcome);
-uint64_t jr_judgement_began_wall_ns(const struct jr_judgement *report,
-                                    const struct jr_outcome *outcome);
-
-/* Artifacts as they stood before the start, to tell a stale one. */
 struct jr_artifacts;
-int jr_artifacts_before(struct jr_artifacts **ret, const struct jr_plan *plan,
-                        struct jr_error *err);
-void jr_artifacts_free(struct jr_artifacts *before);
 
-/* Judge the outcome. `run_fd` is the run folder. */
+/* Judge the outcome; `before` is of artifacts.h. `run_fd` is the run folder. */
 int jr_judgement_make(struct jr_judgement *ret, const struct jr_plan *plan,
                       const struct jr_outcome *outcome,
                       const struct jr_artifacts *before, int run_fd,
                       struct jr_error *err);
 
-/* A copy that has none of the values of `hidden` (NULL-terminated; NULL: there
- * are none) in anything that ranks said or delivered. It borrows the rest, and
- * is released as the report is. -1 without memory. */
-int jr_judgement_redact(struct jr_judgement *ret,
-                        const struct jr_judgement *report, char *const *hidden);
-
-/* Hide the plan's secrets in the error files of ranks, and find out whether the
- * lines that are quoted of their logs, which are the ranks' own, hold any. */
-void jr_judgement_hide_files(struct jr_judgement *report,
-                             const struct jr_plan *plan, int run_fd);
-
+/* Free what a judgement holds. */
 void jr_judgement_release(struct jr_judgement *report);
-
-/* Append results.json of the contract, one rank a line. `drain` gets what `out`
- * has become, in between and at the end; NULL: nobody does. */
-void jr_judgement_json(struct jr_buf *out, const struct jr_judgement *report,
-                       const struct jr_plan *plan,
-                       const struct jr_outcome *outcome,
-                       const struct jr_drain *drain);
-
-/* Append its root cause alone: an object, or null. */
-void jr_judgement_json_cause(struct jr_buf *out,
-                             const struct jr_judgement *report,
-                             const struct jr_plan *plan,
-                             const struct jr_outcome *outcome);
-
-/* The few lines that a person reads at the end. `run_fd` is for the last lines
- * of stderr. */
-void jr_judgement_print(struct jr_buf *out, const struct jr_judgement *report,
-                        const struct jr_plan *plan,
-                        const struct jr_outcome *outcome, int run_fd,
-                        bool color);
 
 #endif

@@ -37,6 +37,8 @@ struct jr_scan {
  * file. -1 where it cannot be read, or without memory. Release in any case. */
 int jr_scan_run(struct jr_scan *scan, struct jr_regex *regex, int fd,
                 uint64_t from, uint64_t end);
+
+/* Free what a search found. */
 void jr_scan_release(struct jr_scan *scan);
 
 #endif

@@ -1,4 +1,4 @@
-#include "judge/judge.h"
+#include "judge/pattern.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -7,8 +7,10 @@
 #include "base/cleanup.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "judge/judge.h"
 #include "judge/log_scan.h"
 #include "judge/read_left.h"
+#include "judge/results.h"
 #include "output/log_file.h"
 
 #include "base/banned.h"

@@ -1,6 +1,6 @@
 /* A report without the values of secrets: as it is written down and printed.
  * What is judged, and what callers get, is the report itself. */
-#include "judge/judgement.h"
+#include "judge/redact_report.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "base/redact.h"
 #include "judge/judge.h"
+#include "judge/judgement.h"
 #include "judge/read_left.h"
 #include "judge/restart.h"
 

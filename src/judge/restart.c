@@ -4,6 +4,11 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/restart_trigger.h"
+#include "judge/judge.h"
+#include "judge/pattern.h"
+#include "judge/words.h"
+#include "store/outcome.h"
 
 #include "base/banned.h"
 
@@ -89,4 +94,218 @@ size_t jr_restart_idle(const struct jr_history *history)
            strcmp(history->items[first - 1].how, last->how) == 0)
         first--;
     return history->count - first;
+}
+
+/* One attempt at which causes are held. */
+struct view {
+    const struct jr_judgement *report;
+    const struct jr_plan *plan;
+    const struct jr_outcome *outcome;
+    int run_fd;
+    struct jr_arena *arena;
+};
+
+/* Whether a rank's own end is of the kind. */
+static bool rank_meets(const struct view *view, size_t i,
+                       const struct jr_restart_trigger *trigger)
+{
+    const struct jr_rank_outcome *rank = &view->outcome->ranks[i];
+    bool unstarted =
+        rank->end == JR_END_START || view->report->ranks[i].unstarted;
+    int cut = jr_words_cut_short(rank);
+    switch (trigger->kind) {
+    case JR_RESTART_TRIGGER_START:
+        return unstarted;
+    case JR_RESTART_TRIGGER_EXIT:
+        return !unstarted && (rank->end == JR_END_EXITED || cut != 0) &&
+               jr_restart_trigger_takes_code(trigger,
+                                             cut != 0 ? cut : rank->exit_code);
+    case JR_RESTART_TRIGGER_SIGNAL:
+        return rank->end == JR_END_SIGNALED && !rank->oom && cut == 0 &&
+               jr_restart_trigger_takes_signal(trigger, rank->signal);
+    case JR_RESTART_TRIGGER_OOM:
+        return rank->oom;
+    case JR_RESTART_TRIGGER_STDERR:
+        return jr_pattern_holds(trigger->pattern, view->run_fd,
+                                jr_plan_of(view->plan, i)->err_path);
+    case JR_RESTART_TRIGGER_HANG:
+    case JR_RESTART_TRIGGER_TIMEOUT:
+    case JR_RESTART_TRIGGER_RESULT:
+    case JR_RESTART_TRIGGER_COUNT:
+        break;
+    }
+    return false;
+}
+
+/* Whether one of the ranks to blame is of the kind: those that failed together,
+ * but for what may have followed from the first, or did not deliver; all of
+ * them for what is told by their output where none is to blame. */
+static bool ranks_meet(const struct view *view,
+                       const struct jr_restart_trigger *trigger)
+{
+    const struct jr_judgement *report = view->report;
+    bool all =
+        report->causes_count == 0 && trigger->kind == JR_RESTART_TRIGGER_STDERR;
+    for (size_t c = 0; c < report->causes_count; c++)
+        if (!report->ranks[report->causes[c]].follows &&
+            rank_meets(view, report->causes[c], trigger))
+            return true;
+    for (size_t i = 0; all && i < report->count; i++)
+        if (rank_meets(view, i, trigger))
+            return true;
+    return false;
+}
+
+static bool meets_trigger(const struct view *view, const char *text)
+{
+    struct jr_restart_trigger trigger;
+    struct jr_restart_trigger_fault fault;
+    enum jr_run_status status = view->report->status;
+    if (!jr_restart_trigger_parse(&trigger, view->arena, text, &fault))
+        return false;
+    if (trigger.kind == JR_RESTART_TRIGGER_TIMEOUT)
+        return status == JR_RUN_TIMED_OUT;
+    if (trigger.kind == JR_RESTART_TRIGGER_HANG)
+        return status == JR_RUN_HUNG;
+    if (trigger.kind == JR_RESTART_TRIGGER_RESULT)
+        return status == JR_RUN_INCOMPLETE;
+    return ranks_meet(view, &trigger);
+}
+
+/* The first entry that the attempt meets, or NULL. */
+static const char *first_met_entry(const struct view *view,
+                                   char *const *entries, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (meets_trigger(view, entries[i]))
+            return entries[i];
+    return NULL;
+}
+
+/* The first that did not deliver; the count of all where there is none. */
+static size_t first_incomplete(const struct jr_judgement *report)
+{
+    return jr_judgement_first(report, JR_RANK_INCOMPLETE);
+}
+
+/* Whether it failed in a way that could start again; else *ret_left says why
+ * not, but for a success. */
+static bool can_restart(const struct view *view, const char **ret_left)
+{
+    const struct jr_outcome *outcome = view->outcome;
+    enum jr_run_status status = view->report->status;
+    bool own =
+        jr_outcome_lost(outcome) || view->report->error != NULL ||
+        (status == JR_RUN_LAUNCH_FAILED && view->report->causes_count == 0) ||
+        (status == JR_RUN_INCOMPLETE &&
+         first_incomplete(view->report) == view->report->count);
+    *ret_left = NULL;
+    if (status == JR_RUN_SUCCEEDED || status == JR_RUN_STOPPED)
+        return false;
+    if (own)
+        *ret_left = "it was jobrun itself that failed";
+    else if (view->plan->count < view->plan->world_size)
+        *ret_left = "the other nodes would not start again with this one";
+    else if (outcome->left > 0)
+        *ret_left = "processes are left, which would disturb the next attempt";
+    return *ret_left == NULL;
+}
+
+/* "rank 3 exited with code 1"; *ret_how is where its end begins. */
+static void describe_rank_failure(struct jr_buf *out, const struct view *view,
+                                  size_t i, size_t *ret_how)
+{
+    const struct jr_rank_judgement *rank = &view->report->ranks[i];
+    const char *own = rank->reason != NULL ? rank->reason : rank->error;
+    jr_buf_printf(out, "rank %u ", jr_plan_of(view->plan, i)->rank);
+    *ret_how = out->len;
+    if (rank->reason == NULL && view->outcome->ranks[i].end != JR_END_START)
+        jr_words_rank_end(out, &view->outcome->ranks[i]);
+    else
+        jr_buf_str(out, rank->reason != NULL ? "did not deliver" : "");
+    if (own == NULL)
+        return;
+    jr_buf_str(out, out->len > *ret_how ? ": " : "");
+    jr_buf_safe(out, own);
+}
+
+static const char *overrun_words(enum jr_timeout by)
+{
+    if (by == JR_TIMEOUT_SILENCE)
+        return "no rank wrote anything within timeouts.silence";
+    if (by == JR_TIMEOUT_AFTER_FIRST_EXIT)
+        return "not all ended within timeouts.after_first_exit of the first";
+    return "longer than timeouts.run";
+}
+
+static void describe_attempt_cause(struct jr_buf *out, const struct view *view,
+                                   size_t *ret_how)
+{
+    const struct jr_judgement *report = view->report;
+    size_t i =
+        report->causes_count > 0 ? report->causes[0] : first_incomplete(report);
+    *ret_how = 0;
+    if (report->status == JR_RUN_TIMED_OUT || report->status == JR_RUN_HUNG)
+        jr_buf_str(out, overrun_words(view->outcome->timed_out_by));
+    else if (i < report->count)
+        describe_rank_failure(out, view, i, ret_how);
+    else
+        jr_buf_str(out, jr_run_status_word(report->status));
+}
+
+static void fill_times(struct jr_attempt *attempt, const struct view *view)
+{
+    const struct jr_outcome *outcome = view->outcome;
+    attempt->started_ns = outcome->started_ns;
+    attempt->started_wall_ns = outcome->started_wall_ns;
+    attempt->ended_ns = outcome->ended_ns;
+    uint64_t end = outcome->ended_ns;
+    if (view->report->causes_count > 0)
+        end = outcome->ranks[view->report->causes[0]].ended_ns;
+    attempt->lived_ns =
+        end > attempt->started_ns ? end - attempt->started_ns : 0;
+}
+
+static void fill_attempt(struct jr_attempt *attempt, const struct view *view)
+{
+    const struct jr_restart *spec = &view->plan->policy->restart;
+    struct jr_buf cause JR_BUF_CLEANUP = JR_BUF_INIT;
+    size_t how;
+    describe_attempt_cause(&cause, view, &how);
+    attempt->number = view->plan->attempt;
+    attempt->status = view->report->status;
+    attempt->exit_code = view->report->exit_code;
+    attempt->cause = jr_buf_keep(&cause, view->arena);
+    attempt->how = attempt->cause == NULL ? "" : attempt->cause + how;
+    fill_times(attempt, view);
+    attempt->failed = can_restart(view, &attempt->left);
+    if (!attempt->failed || spec->max == 0)
+        return;
+    attempt->never = first_met_entry(view, spec->never, spec->never_count);
+    attempt->on = spec->on_count == 0
+                      ? ""
+                      : first_met_entry(view, spec->on, spec->on_count);
+}
+
+int jr_history_add(struct jr_history *history,
+                   const struct jr_judgement *report,
+                   const struct jr_plan *plan, const struct jr_outcome *outcome,
+                   int run_fd)
+{
+    const struct view view = {.report = report,
+                              .plan = plan,
+                              .outcome = outcome,
+                              .run_fd = run_fd,
+                              .arena = &history->arena};
+    struct jr_attempt *attempt = jr_arena_push(
+        &history->arena, &history->items, &history->count, sizeof *attempt);
+    if (attempt != NULL)
+        fill_attempt(attempt, &view);
+    return history->arena.failed ? -1 : 0;
+}
+
+void jr_history_release(struct jr_history *history)
+{
+    jr_arena_release(&history->arena);
+    *history = (struct jr_history){0};
 }

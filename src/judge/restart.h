@@ -62,12 +62,14 @@ void jr_restart_decide(struct jr_verdict *ret, const struct jr_restart *spec,
  * where the last one is alone, 0 where it did not fail at once. */
 size_t jr_restart_idle(const struct jr_history *history);
 
-/* Append what became of an attempt, as the next one sees it; restart_cause.c.
- * -1 without memory. */
+/* Append what became of an attempt, as the next one sees it. -1 without
+ * memory. */
 int jr_history_add(struct jr_history *history,
                    const struct jr_judgement *report,
                    const struct jr_plan *plan, const struct jr_outcome *outcome,
                    int run_fd);
+
+/* Free what was appended. */
 void jr_history_release(struct jr_history *history);
 
 #endif

@@ -1,4 +1,4 @@
-#include "judge/judge.h"
+#include "judge/results.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,6 +8,9 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "judge/artifacts.h"
+#include "judge/judge.h"
+#include "judge/pattern.h"
 #include "judge/read_left.h"
 #include "run/policies/pin_results.h"
 

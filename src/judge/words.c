@@ -7,7 +7,6 @@
 #include "base/num.h"
 #include "base/rank_set.h"
 #include "base/signal_name.h"
-#include "judge/judge.h"
 #include "store/outcome.h"
 
 #include "base/banned.h"

@@ -12,4 +12,12 @@ void jr_earlier_json(struct jr_buf *out, const struct jr_judgement *report);
 void jr_earlier_load(struct jr_judgement *ret, struct jr_arena *arena,
                      const json_t *array);
 
+/* When the whole run began, its first attempt, by the monotonic clock. */
+uint64_t jr_judgement_began_ns(const struct jr_judgement *report,
+                               const struct jr_outcome *outcome);
+
+/* The same by wall time. */
+uint64_t jr_judgement_began_wall_ns(const struct jr_judgement *report,
+                                    const struct jr_outcome *outcome);
+
 #endif

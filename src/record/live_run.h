@@ -8,9 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "record/record_trust.h"
 #include <jobrun/error.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "record/record_folder.h"
 
 enum jr_standing {
     JR_STANDING_FINISHED, /* it has results */
@@ -42,5 +44,22 @@ struct jr_live {
 int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
                  struct jr_error *err);
 void jr_live_close(struct jr_live *live);
+
+/*
+ * What runs left whose two processes died at one instant: the record names
+ * their control group, and the next jobrun of the same user, on the same host
+ * and boot, ends what is in it.
+ */
+
+/* Sweep the group of the run `id`, if the run is lost and ours. Returns how
+ * many processes there were; then `out` gets a line that says so, without its
+ * newline. */
+unsigned jr_lost_sweep(struct jr_buf *out, const char *log_dir, const char *id);
+
+/* The same for all runs of LOG_DIR, whose lines go to `note`. Costs a look at
+ * each folder, and the reading of those of ours without results. What others
+ * put there is bounded: beyond 65,536 entries nothing is looked at. */
+void jr_lost_sweep_all(const char *log_dir,
+                       void (*note)(void *data, const char *line), void *data);
 
 #endif

@@ -8,6 +8,9 @@
 
 #include "base/clock.h"
 #include "judge/words.h"
+#include "record/merge_verdict.h"
+#include "record/multinode.h"
+#include "record/node_mismatch.h"
 #include "record/record_folder.h"
 #include "record/results_table.h"
 #include "store/run_folder.h"

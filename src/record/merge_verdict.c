@@ -4,9 +4,13 @@
  * that was, nobody knows. Then come nodes that did not deliver, and nodes that
  * are not here.
  */
-#include "record/merge_nodes.h"
+#include "record/merge_verdict.h"
 
 #include <string.h>
+
+#include "record/merge_nodes.h"
+#include "record/multinode.h"
+#include "record/node_mismatch.h"
 
 #include "base/banned.h"
 

@@ -33,7 +33,10 @@ struct jr_multinode {
     size_t count;
 };
 
+/* Find them in the run folder `fd`. */
 void jr_multinode_find(struct jr_multinode *ret, int fd);
+
+/* Free the list. */
 void jr_multinode_release(struct jr_multinode *parts);
 
 /* Whether there are any. */
@@ -43,42 +46,29 @@ bool jr_multinode_are(int fd);
  * `head` the ranks may be left out. */
 json_t *jr_multinode_json(int fd, const char *name, bool head);
 
-/* How each node stands, a list of {node_rank, host, pid, status, exit_code,
- * cause, part, fingerprint, world_size, nodes, ranks}. `status` is a word of
- * the contract, or running, elsewhere, lost, or absent; the last four are what
- * its run.json says. */
-json_t *jr_multinode_nodes(int fd, const struct jr_multinode *parts);
-
-/* Append that list as lines: those that did not succeed, a few of them, each
- * behind `before`. */
-void jr_multinode_print(struct jr_buf *out, const json_t *nodes,
-                        const char *before);
-
-/* node_mismatch.c: whether the nodes of that list are not of one run: they
- * differ in its size, or their ranks overlap or, where all nodes are here,
- * leave some out. Then it is told in `ret`, which is empty before; else what is
- * left there means nothing. */
-bool jr_multinode_torn(struct jr_buf *ret, const json_t *nodes);
-
-/* How to tell what the nodes do not have in common. */
-struct jr_multinode_look {
-    const char *before;  /* each line */
-    const char *run;     /* what commands that are offered call the run */
-    const char *run_dir; /* LOG_DIR/ID */
-    bool told;           /* the verdict has said that they are not of one run */
-};
-
-/* Append it, a line for each: nothing where they ran the same. */
-void jr_multinode_unlike(struct jr_buf *out, const json_t *nodes,
-                         const struct jr_multinode_look *look);
-
-/* The events of all nodes, one behind the other by their wall clocks. */
-void jr_multinode_timeline(struct jr_timeline *ret, int fd);
-
 /* The ids by which the parts of the run `id` are known, "exp1/node_0"; only
  * `id` where it has none. Strings live in `arena`, whose failure is the only
  * one. */
 struct jr_strv jr_multinode_ids(struct jr_arena *arena, const char *log_dir,
                                 const char *id);
+
+enum {
+    JR_PART_NAME = 16, /* "node_1" */
+    JR_PART_PATH = 64  /* and a file in it */
+};
+
+/* Make the path of the file `name` in the folder of a node's part. */
+void jr_part_path(char ret[static JR_PART_PATH], uint32_t node,
+                  const char *name);
+
+/* A file of one part; NULL where it is not there. */
+json_t *jr_node_part_json(int fd, uint32_t node, const char *name, bool head);
+
+/* How the part stands whose record is `run`: "finished", or as
+ * jr_record_folder_standing has it. */
+const char *jr_part_standing(int fd, uint32_t node, const json_t *run);
+
+/* Whether that record has the fingerprint, as far as it has one. */
+bool jr_part_ran_like(const json_t *run, const char *fingerprint);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "record/multinode.h"
 #include "record/record_folder.h"
-#include "record/run_record.h"
+#include "record/run_list.h"
 
 #include "base/banned.h"
 

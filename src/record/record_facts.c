@@ -1,4 +1,4 @@
-#include "record/run_record.h"
+#include "record/record_facts.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include "base/proc.h"
 #include "base/redact.h"
 #include "base/strv.h"
-#include "judge/judge.h"
 #include "judge/words.h"
+#include "record/earlier_attempts.h"
 #include "record/record_folder.h"
 #include "version.h"
 

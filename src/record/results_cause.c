@@ -1,5 +1,5 @@
 /* What results.json says of causes: the root cause, and which of jobrun's own
- * processes was killed. */
+ * processes was killed. results_table.h declares it. */
 #include "record/results_table.h"
 
 #include <string.h>

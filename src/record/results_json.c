@@ -1,5 +1,5 @@
 /* results.json as a whole, and what the root cause of a run is. */
-#include "judge/judgement.h"
+#include "record/results_json.h"
 
 #include <stdlib.h>
 #include <sys/utsname.h>
@@ -8,6 +8,7 @@
 #include "base/signal_name.h"
 #include "judge/hang_report.h"
 #include "judge/judge.h"
+#include "judge/judgement.h"
 #include "judge/words.h"
 #include "record/results_table.h"
 #include "store/outcome.h"

@@ -1,5 +1,6 @@
-/* What of the spec's policy results.json has: the limit that was met, and the
- * fields that were compared. */
+/* What of the spec's policy results.json has: the limit that was met, the
+ * fields that were compared, and the attempts under `restart`. results_table.h
+ * declares it. */
 #include "record/results_table.h"
 
 #include <string.h>
@@ -7,6 +8,8 @@
 #include "base/clock.h"
 #include "base/strv.h"
 #include "judge/judge.h"
+#include "record/earlier_attempts.h"
+#include "judge/results.h"
 
 #include "base/banned.h"
 
@@ -107,7 +110,7 @@ static void put_names(struct jr_buf *out, const char *key, char *const *names,
 }
 
 /* The fields that were compared over the ranks: those of several nodes that had
- * a jobrun each are compared again by what joins them (compare_nodes.c). */
+ * a jobrun each are compared again by what joins them (node_mismatch.c). */
 void jr_results_put_compared(struct jr_buf *out,
                              const struct jr_results_row *row,
                              const struct jr_results_run *run)
@@ -158,4 +161,48 @@ void jr_results_get_compared(struct jr_loaded_run *past,
                        &wants->distinct_count);
     for (uint32_t i = 0; i < past->plan.count; i++)
         past->plan.ranks[i].result_path = source;
+}
+
+void jr_results_put_attempts(struct jr_buf *out,
+                             const struct jr_results_row *row,
+                             const struct jr_results_run *run)
+{
+    jr_json_key(out, row->key);
+    jr_earlier_json(out, run->report);
+}
+
+void jr_results_get_attempts(struct jr_loaded_run *past,
+                             const struct jr_results_row *row,
+                             const json_t *value)
+{
+    (void)row;
+    jr_earlier_load(&past->report, &past->arena, value);
+}
+
+void jr_results_put_idle(struct jr_buf *out, const struct jr_results_row *row,
+                         const struct jr_results_run *run)
+{
+    jr_json_put_int(out, row->key, (json_int_t)run->report->idle);
+}
+
+void jr_results_get_idle(struct jr_loaded_run *past,
+                         const struct jr_results_row *row, const json_t *value)
+{
+    (void)row;
+    past->report.idle = jr_results_below(value, UINT32_MAX);
+}
+
+void jr_results_put_not_again(struct jr_buf *out,
+                              const struct jr_results_row *row,
+                              const struct jr_results_run *run)
+{
+    jr_json_put_str(out, row->key, run->report->not_again);
+}
+
+void jr_results_get_not_again(struct jr_loaded_run *past,
+                              const struct jr_results_row *row,
+                              const json_t *value)
+{
+    (void)row;
+    past->report.not_again = json_string_value(value);
 }

@@ -1,5 +1,6 @@
 /* A rank in results.json: who it was, what became of its process
- * (store/outcome_codec.c), and what it delivered. */
+ * (store/outcome_codec.c), and what it delivered. results_table.h declares
+ * it. */
 #include "record/results_table.h"
 
 #include <string.h>
@@ -18,7 +19,7 @@ struct row {
                 const struct jr_results_rank *rank);
     void (*get)(struct jr_loaded_run *past, const struct row *row, size_t i,
                 const json_t *value);
-    size_t at; /* the member of the plan's rank */
+    size_t at; /* the member of the plan's rank, or of its judgement */
     struct jr_json_shape shape;
     const char *help;
 };
@@ -158,17 +159,18 @@ static void get_error(struct jr_loaded_run *past, const struct row *row,
     past->report.ranks[i].error = json_string_value(value);
 }
 
-static void put_lost_peer(struct jr_buf *out, const struct row *row,
-                          const struct jr_results_rank *rank)
+static void put_flag(struct jr_buf *out, const struct row *row,
+                     const struct jr_results_rank *rank)
 {
-    jr_json_put_bool(out, row->key, rank->report->lost_peer);
+    const bool *flag = const_rank_member(rank->report, row);
+    jr_json_put_bool(out, row->key, *flag);
 }
 
-static void get_lost_peer(struct jr_loaded_run *past, const struct row *row,
-                          size_t i, const json_t *value)
+static void get_flag(struct jr_loaded_run *past, const struct row *row,
+                     size_t i, const json_t *value)
 {
-    (void)row;
-    past->report.ranks[i].lost_peer = json_is_true(value);
+    bool *flag = rank_member(&past->report.ranks[i], row);
+    *flag = json_is_true(value);
 }
 
 static void put_result(struct jr_buf *out, const struct row *row,
@@ -211,37 +213,12 @@ static void get_result_error(struct jr_loaded_run *past, const struct row *row,
     rank->error = NULL;
 }
 
-static void put_differs(struct jr_buf *out, const struct row *row,
-                        const struct jr_results_rank *rank)
-{
-    jr_json_put_bool(out, row->key, rank->report->differs);
-}
-
-static void get_differs(struct jr_loaded_run *past, const struct row *row,
-                        size_t i, const json_t *value)
-{
-    (void)row;
-    past->report.ranks[i].differs = json_is_true(value);
-}
-
-static void put_log_secret(struct jr_buf *out, const struct row *row,
-                           const struct jr_results_rank *rank)
-{
-    jr_json_put_bool(out, row->key, rank->report->log_secret);
-}
-
-static void get_log_secret(struct jr_loaded_run *past, const struct row *row,
-                           size_t i, const json_t *value)
-{
-    (void)row;
-    past->report.ranks[i].log_secret = json_is_true(value);
-}
-
 #define WORD(name, word) word,
 static const char *const states[] = {JR_RANK_STATES(WORD)};
 static const char *const errors[] = {JR_RESULT_ERRORS(WORD)};
 
-#define PLAN(member) offsetof(struct jr_plan_rank, member)
+#define PLAN(member)   offsetof(struct jr_plan_rank, member)
+#define JUDGED(member) offsetof(struct jr_rank_judgement, member)
 #define TEXT_OR_NULL                                                           \
     {                                                                          \
         .text = JR_SHAPE_TEXT, .null = true                                    \
@@ -304,9 +281,9 @@ static const struct row delivery[] = {
     {"error", put_error, get_error, 0, TEXT_OR_NULL,
      "Why it failed or did not deliver, in one line."},
     {"lost_peer",
-     put_lost_peer,
-     get_lost_peer,
-     0,
+     put_flag,
+     get_flag,
+     JUDGED(lost_peer),
      {.text = JR_SHAPE_FLAG},
      "Whether it failed in a way that only the loss of a peer causes, such as "
      "a connection that was reset."},
@@ -319,16 +296,16 @@ static const struct row delivery[] = {
     {"result_error", put_result_error, get_result_error, 0,
      JR_SHAPE_WORDS(errors), "Why the result does not count; null: it counts."},
     {"differs",
-     put_differs,
-     get_differs,
-     0,
+     put_flag,
+     get_flag,
+     JUDGED(differs),
      {.text = JR_SHAPE_FLAG},
      "Whether result_error comes from a comparison of the ranks' results, not "
      "from this result alone."},
     {"log_secret",
-     put_log_secret,
-     get_log_secret,
-     0,
+     put_flag,
+     get_flag,
+     JUDGED(log_secret),
      {.text = JR_SHAPE_FLAG, .optional = true},
      "Whether the last lines of its logs contain the value of a secret; if so, "
      "no report quotes them."},

@@ -1,10 +1,12 @@
-/* The run in results.json: every key but `ranks`, one a line. */
+/* The run in results.json: every key but `ranks`, one a line. results_table.h
+ * declares it. */
 #include "record/results_table.h"
 
 #include "base/clock.h"
 #include "judge/words.h"
 #include "record/earlier_attempts.h"
-#include "record/schemas.h"
+#include "record/results_json.h"
+#include "record/results_schema.h"
 
 #include "base/banned.h"
 
@@ -161,47 +163,6 @@ static void put_cause(struct jr_buf *out, const struct jr_results_row *row,
     jr_results_find_cause(out, run);
 }
 
-static void put_attempts(struct jr_buf *out, const struct jr_results_row *row,
-                         const struct jr_results_run *run)
-{
-    jr_json_key(out, row->key);
-    jr_earlier_json(out, run->report);
-}
-
-static void get_attempts(struct jr_loaded_run *past,
-                         const struct jr_results_row *row, const json_t *value)
-{
-    (void)row;
-    jr_earlier_load(&past->report, &past->arena, value);
-}
-
-static void put_idle_count(struct jr_buf *out, const struct jr_results_row *row,
-                           const struct jr_results_run *run)
-{
-    jr_json_put_int(out, row->key, (json_int_t)run->report->idle);
-}
-
-static void get_idle_count(struct jr_loaded_run *past,
-                           const struct jr_results_row *row,
-                           const json_t *value)
-{
-    (void)row;
-    past->report.idle = jr_results_below(value, UINT32_MAX);
-}
-
-static void put_not_again(struct jr_buf *out, const struct jr_results_row *row,
-                          const struct jr_results_run *run)
-{
-    jr_json_put_str(out, row->key, run->report->not_again);
-}
-
-static void get_not_again(struct jr_loaded_run *past,
-                          const struct jr_results_row *row, const json_t *value)
-{
-    (void)row;
-    past->report.not_again = json_string_value(value);
-}
-
 #define TEXT                                                                   \
     {                                                                          \
         .text = JR_SHAPE_TEXT                                                  \
@@ -311,22 +272,22 @@ static const struct jr_results_row rows[] = {
      offsetof(struct jr_plan, inject), TEXT_OR_NULL,
      "The failures that --inject requested; null: none."},
     {"attempts",
-     put_attempts,
-     get_attempts,
+     jr_results_put_attempts,
+     jr_results_get_attempts,
      JR_JOIN_OWN,
      0,
      {.text = JR_SCHEMA_ATTEMPTS},
      "The earlier attempts, all of which failed."},
     {"failed_alike",
-     put_idle_count,
-     get_idle_count,
+     jr_results_put_idle,
+     jr_results_get_idle,
      JR_JOIN_MOST,
      0,
      {.text = JR_SHAPE_COUNT},
      "How many of the last attempts failed in the same way at once; more than "
      "1 means no progress."},
-    {"not_restarted", put_not_again, get_not_again, JR_JOIN_OWN, 0,
-     TEXT_OR_NULL,
+    {"not_restarted", jr_results_put_not_again, jr_results_get_not_again,
+     JR_JOIN_OWN, 0, TEXT_OR_NULL,
      "Why there was no further attempt; null: the job succeeded, was stopped, "
      "or `restart` allows none."},
     {"compared",

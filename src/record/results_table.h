@@ -3,7 +3,8 @@
  * judged run, how it is read back into one, and what it may be. A new key is a
  * new row: in results_run.c of the run, in results_rank.c of a rank, in
  * results_cause.c of the root cause, and of what a rank's process did in
- * store/outcome_codec.c.
+ * store/outcome_codec.c. This is the header of the three and of
+ * results_policy.c, which has rows of the run.
  */
 #ifndef JR_RESULTS_TABLE_H
 #define JR_RESULTS_TABLE_H
@@ -38,33 +39,41 @@ struct jr_results_cause {
     size_t together_count;
 };
 
-/* results_rank.c: append a rank's object; read it into all three values at `i`,
- * whose strings are the object's; and the schema of it. */
+/* results_rank.c: append a rank's object. */
 void jr_results_put_rank(struct jr_buf *out,
                          const struct jr_results_rank *rank);
+
+/* The same file: read it into all three values at `i`, whose strings are the
+ * object's. */
 void jr_results_get_rank(struct jr_loaded_run *past, size_t i,
                          const json_t *object);
+
+/* The same file: the schema of it. */
 json_t *jr_results_rank_schema(void);
 
 /* The keys whose values are paths in the run folder; NULL behind the last. */
 const char *jr_results_path(size_t i);
 
-/* results_run.c: append the keys before `ranks`, one a line; read them. */
+/* results_run.c: append the keys before `ranks`, one a line. */
 void jr_results_put_run(struct jr_buf *out, const struct jr_results_run *run);
+
+/* The same file: read them. */
 void jr_results_get_run(struct jr_loaded_run *past, const json_t *object);
+
+/* The same file: their rows. */
 const struct jr_results_row *jr_results_rows(size_t *ret_count);
 
-/* results_cause.c: append the object, or null; read it: `together` is of
- * `arena`, the strings are the object's. */
+/* results_cause.c: append the object, or null. */
 void jr_results_put_cause(struct jr_buf *out,
                           const struct jr_results_cause *cause);
+
+/* The same file: read it; `together` is of `arena`, the strings are the
+ * object's. */
 void jr_results_get_cause(struct jr_results_cause *ret, struct jr_arena *arena,
                           const json_t *object);
-json_t *jr_results_cause_schema(void);
 
-/* results_json.c: append the root cause of a judged run. */
-void jr_results_find_cause(struct jr_buf *out,
-                           const struct jr_results_run *run);
+/* The same file: the schema of it. */
+json_t *jr_results_cause_schema(void);
 
 /* The words of an enum whose 0 is nothing, as a shape that may be null. */
 #define JR_SHAPE_WORDS(array)                                                  \
@@ -109,12 +118,15 @@ struct jr_results_row {
 jr_results_put jr_results_put_killed;
 jr_results_get jr_results_get_killed;
 
-/* results_policy.c: the timeout that ended the run and its limit, and what was
- * compared over the ranks. */
+/* results_policy.c: the timeout that ended the run and its limit, what was
+ * compared over the ranks, the attempts before this one, how many failed alike,
+ * and why no other followed. */
 jr_results_put jr_results_put_timeout, jr_results_put_limit,
-    jr_results_put_compared;
+    jr_results_put_compared, jr_results_put_attempts, jr_results_put_idle,
+    jr_results_put_not_again;
 jr_results_get jr_results_get_timeout, jr_results_get_limit,
-    jr_results_get_compared;
+    jr_results_get_compared, jr_results_get_attempts, jr_results_get_idle,
+    jr_results_get_not_again;
 
 /* The words of the timeouts that end a run, from START on. */
 enum { JR_RESULTS_TIMEOUTS = JR_TIMEOUT_EXIT - JR_TIMEOUT_START };

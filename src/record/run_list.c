@@ -1,4 +1,4 @@
-#include "record/run_record.h"
+#include "record/run_list.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "record/run_record.h"
+#include "report/compare_runs.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "judge/read_left.h"
 #include "record/load_results.h"
 #include "record/record_folder.h"
-#include "report/summary.h"
+#include "report/result_text.h"
 
 #include "base/banned.h"
 

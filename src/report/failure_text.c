@@ -1,4 +1,4 @@
-#include "report/summary.h"
+#include "report/failure_text.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "judge/judge.h"
 #include "judge/read_left.h"
 #include "judge/words.h"
+#include "report/summary.h"
 #include "store/run_folder.h"
 
 #include "base/banned.h"

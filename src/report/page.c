@@ -6,10 +6,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "judge/words.h"
-#include "record/multinode.h"
+#include "record/merge_nodes.h"
 #include "record/record_folder.h"
-#include "record/run_record.h"
+#include "report/failure_text.h"
 #include "report/summary.h"
+#include "report/verdict_text.h"
 #include "sheets.h"
 
 #include "base/banned.h"

@@ -1,3 +1,5 @@
+/* A part of the HTML report: where values came from, where it ran, and its
+ * files. page.h declares it. */
 #include "report/page.h"
 
 #include <fcntl.h>

@@ -1,3 +1,5 @@
+/* A part of the HTML report: what the ranks delivered and used.
+ * page.h declares it. */
 #include "report/page.h"
 
 #include <math.h>
@@ -5,8 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "judge/judge.h"
-#include "report/summary.h"
+#include "judge/result_fields.h"
+#include "report/result_text.h"
 
 #include "base/banned.h"
 

@@ -1,3 +1,5 @@
+/* A part of the HTML report: when each rank ran, drawn, and what happened,
+ * as a list. page.h declares it. */
 #include "report/page.h"
 
 #include <string.h>

@@ -1,8 +1,10 @@
-#include "report/summary.h"
+#include "report/result_text.h"
 
 #include <stdlib.h>
 
-#include "judge/judge.h"
+#include "judge/compare_ranks.h"
+#include "judge/result_fields.h"
+#include "report/summary.h"
 
 #include "base/banned.h"
 

@@ -1,4 +1,4 @@
-#include "record/run_record.h"
+#include "report/show.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -12,9 +12,12 @@
 #include "record/live_ranks.h"
 #include "record/live_results.h"
 #include "record/load_results.h"
+#include "record/merge_nodes.h"
 #include "record/multinode.h"
+#include "record/node_mismatch.h"
 #include "record/record_folder.h"
 #include "report/summary.h"
+#include "report/verdict_text.h"
 #include "store/event_table.h"
 #include "store/run_folder.h"
 

@@ -15,6 +15,8 @@
 #include "base/json.h"
 #include "base/num.h"
 #include "cluster/controller.h"
+#include "judge/redact_report.h"
+#include "record/record_facts.h"
 #include "run/between_attempts.h"
 #include "session/begin.h"
 #include "session/decimal.h"

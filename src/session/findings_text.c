@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "base/redact.h"
+#include "judge/redact_report.h"
+#include "record/results_json.h"
+#include "report/summary.h"
 #include "session/decimal.h"
 #include "session/session.h"
 #include "version.h"

@@ -14,11 +14,13 @@
 #include <jobrun/jobrun.h>
 
 #include "diag/diag.h"
+#include "judge/artifacts.h"
 #include "judge/judgement.h"
 #include "judge/restart.h"
 #include "output/replay.h"
 #include "plan/planner.h"
-#include "record/run_record.h"
+#include "record/record_facts.h"
+#include "record/record_facts.h"
 #include "resolve/resolve.h"
 #include "run/companion.h"
 #include "run/guard.h"

@@ -9,6 +9,7 @@
 #include "cluster/controller.h"
 #include "diag/diag_text.h"
 #include "doc/doc.h"
+#include "judge/artifacts.h"
 #include "resolve/custom_device.h"
 #include "session/decimal.h"
 #include "session/findings_text.h"

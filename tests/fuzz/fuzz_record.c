@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/run_record.h"
+#include "record/run_list.h"
+#include "report/show.h"
 
 enum { FILES = 5 };
 static const char *const whole[FILES] = {"results.json", "run.json",
@@ -74,8 +75,8 @@ static void show(const char *log_dir)
 {
     JR_BUF_CLEANUP struct jr_buf text = JR_BUF_INIT;
     struct jr_error err = {0};
-    int got = jr_record_show(
-        &text, log_dir, "run", &(struct jr_record_view){.color = true}, &err);
+    int got = jr_record_show(&text, log_dir, "run",
+                             &(struct jr_record_view){.color = true}, &err);
     require(got == 0 ? text.len > 0 : err.text[0] != '\0');
 }
 
@@ -93,8 +94,7 @@ static void join(const char *log_dir)
     require(status != NULL);
     size_t incomplete = 0, i = 0;
     json_t *rank = NULL;
-    json_array_foreach(json_object_get(results, "ranks"), i, rank)
-    {
+    json_array_foreach(json_object_get(results, "ranks"), i, rank) {
         const char *state = jr_json_get_str(rank, "state");
         incomplete += state != NULL && strcmp(state, "incomplete") == 0;
     }

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "judge/judgement.h"
+#include "record/results_json.h"
+#include "report/summary.h"
 
 enum { RANKS = 2, PARTS = 3 };
 
@@ -35,7 +37,9 @@ static struct jr_results wanted(enum jr_result_from from)
     static char *equal[] = {(char *)"text"}, *distinct[] = {(char *)"count"};
     static char *enums[] = {(char *)"\"a\"", (char *)"1", (char *)"null"};
     static struct jr_result_field fields[] = {
-        {.name = (char *)"count", .type = JR_JSON_INTEGER, .max = (char *)"100"},
+        {.name = (char *)"count",
+         .type = JR_JSON_INTEGER,
+         .max = (char *)"100"},
         {.name = (char *)"loss",
          .type = JR_JSON_NUMBER,
          .min = (char *)"-1",
@@ -103,7 +107,8 @@ static void judge(struct jr_plan_rank *ranks, enum jr_result_from from)
     struct jr_judgement report = {0};
     struct jr_error err = {0};
     int run_fd = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    require(jr_judgement_make(&report, &plan, &outcome, NULL, run_fd, &err) == 0);
+    require(jr_judgement_make(&report, &plan, &outcome, NULL, run_fd, &err) ==
+            0);
     bool good = report.status == JR_RUN_SUCCEEDED;
     for (size_t i = 0; i < RANKS; i++)
         require(!good || report.ranks[i].result_error == JR_RESULT_NONE);

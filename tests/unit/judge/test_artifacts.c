@@ -1,4 +1,5 @@
 #include "fake_run.h"
+#include "judge/artifacts.h"
 #include "run/policies/pin_results.h"
 
 static char *model[] = {(char *)"model.pt"};
@@ -202,7 +203,7 @@ static void many(void)
 }
 
 JR_UNIT_MAIN("artifact", CASE(only_its_status_changed),
-             CASE(changed_after_the_end), CASE(the_jobs), CASE(many), CASE(missing), CASE(removed), CASE(empty),
-             CASE(a_folder), CASE(stale),
-             CASE(written_again_with_the_same_size_and_time), CASE(written),
-             CASE(not_asked_of_those_that_need_not_deliver))
+             CASE(changed_after_the_end), CASE(the_jobs), CASE(many),
+             CASE(missing), CASE(removed), CASE(empty), CASE(a_folder),
+             CASE(stale), CASE(written_again_with_the_same_size_and_time),
+             CASE(written), CASE(not_asked_of_those_that_need_not_deliver))

@@ -1,5 +1,7 @@
 #include "fake_run.h"
 
+#include "judge/artifacts.h"
+
 static void expect(const struct fake *fake, uint32_t i,
                    enum jr_result_error error, const char *reason)
 {

@@ -3,7 +3,7 @@
 
 #include "base/io.h"
 #include "fake_run.h"
-#include "record/run_record.h"
+#include "record/record_facts.h"
 
 /* In the child of the test below: where it leaves its record. */
 static const char child_variable[] = "JR_TEST_RECORD";

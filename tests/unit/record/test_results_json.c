@@ -1,5 +1,6 @@
 #include "fake_run.h"
-#include "record/run_record.h"
+#include "record/record_facts.h"
+#include "record/results_json.h"
 
 /*
  * What the tests write is left in this file of the current folder, for a
@@ -133,9 +134,9 @@ static void a_failure(void)
            {"ranks.1.error_file", "\"attempt_0/1/error.json\""},
            {"ranks.0.state", "\"stopped\""}, {"ranks.0.signal", "\"SIGTERM\""},
            {"ranks.0.stop_signals", "[\"SIGTERM\"]"},
-           {"ranks.1.stop_signals", "[]"},
-           {"ranks.2.state", "\"not_started\""}, {"ranks.2.pid", "null"},
-           {"ranks.2.seconds", "null"}, {"ranks.3.state", "\"failed\""});
+           {"ranks.1.stop_signals", "[]"}, {"ranks.2.state", "\"not_started\""},
+           {"ranks.2.pid", "null"}, {"ranks.2.seconds", "null"},
+           {"ranks.3.state", "\"failed\""});
 }
 
 static void nothing_delivered(void)
@@ -225,7 +226,7 @@ static void a_killed_runner(void)
            {"root_cause.message", "\"jobrun's runner was killed by SIGKILL\""},
            {"ranks.0.state", "\"stopped\""},
            {"jobrun_killed", "{\"process\": \"runner\", \"pid\": null, "
-                                    "\"signal\": \"SIGKILL\"}"});
+                             "\"signal\": \"SIGKILL\"}"});
 }
 
 static void a_killed_guard(void)
@@ -239,16 +240,15 @@ static void a_killed_guard(void)
     fake.outcome.guard_pid = 4711;
     fake.outcome.guard_signal = 9;
     EXPECT(&fake, {"status", "\"launch_failed\""}, {"exit_code", "7"},
-           {"root_cause.kind", "\"signal\""},
-           {"root_cause.rank", "null"},
+           {"root_cause.kind", "\"signal\""}, {"root_cause.rank", "null"},
            {"root_cause.signal", "\"SIGKILL\""},
            {"root_cause.message",
             "\"jobrun's guard (pid 4711) was killed by SIGKILL\""},
            {"jobrun_killed", killed});
     fake_start(&fake, 1);
     fake.outcome.guard_pid = 4711;
-    EXPECT(&fake, {"root_cause.message",
-                   "\"jobrun's guard (pid 4711) was killed\""},
+    EXPECT(&fake,
+           {"root_cause.message", "\"jobrun's guard (pid 4711) was killed\""},
            {"root_cause.signal", "null"});
     fake_start(&fake, 1);
     fake.outcome.stop_signal = 15;

@@ -1,4 +1,5 @@
 #include "fake_run.h"
+#include "report/result_text.h"
 #include "report/summary.h"
 
 /* Judge ranks with these results, NULL for none, and hold the line that is

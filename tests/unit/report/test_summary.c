@@ -1,11 +1,13 @@
 #include "fake_run.h"
 
+#include "report/summary.h"
+
 static void expect(struct fake *fake, bool color, const char *expected)
 {
     struct jr_buf out = JR_BUF_INIT;
     fake_judge(fake);
-    jr_judgement_print(&out, &fake->report, &fake->plan, &fake->outcome, fake->fd,
-                    color);
+    jr_judgement_print(&out, &fake->report, &fake->plan, &fake->outcome,
+                       fake->fd, color);
     JR_ASSERT_TEXT(out.data, expected);
     jr_buf_release(&out);
     fake_end(fake);
@@ -16,8 +18,8 @@ static void expect_head(struct fake *fake, const char *expected)
 {
     struct jr_buf out = JR_BUF_INIT;
     fake_judge(fake);
-    jr_judgement_print(&out, &fake->report, &fake->plan, &fake->outcome, fake->fd,
-                    false);
+    jr_judgement_print(&out, &fake->report, &fake->plan, &fake->outcome,
+                       fake->fd, false);
     out.data[strcspn(out.data, "\n")] = '\0';
     JR_ASSERT_TEXT(out.data, expected);
     jr_buf_release(&out);
@@ -142,13 +144,14 @@ static void incomplete(void)
     for (uint32_t i = 0; i < 7; i++)
         fake_write_rank(&fake, i, "result.json", "{\"\\u001b[31mx\": 1}");
     fake_write_rank(&fake, 5, "result.json", "{}");
-    expect(&fake, false,
-           "jobrun: INCOMPLETE: every rank exited with 0, but 2 of 8 did not "
-           "deliver   exit status 5\n"
-           "  rank 5    result.json has no '\\x1b[31mx'\n"
-           "  rank 7    result.json was not written\n"
-           "  0 processes left\n"
-           "  runs/20261121-063012-digits-3f9c   (jobrun logs latest --rank 5)\n");
+    expect(
+        &fake, false,
+        "jobrun: INCOMPLETE: every rank exited with 0, but 2 of 8 did not "
+        "deliver   exit status 5\n"
+        "  rank 5    result.json has no '\\x1b[31mx'\n"
+        "  rank 7    result.json was not written\n"
+        "  0 processes left\n"
+        "  runs/20261121-063012-digits-3f9c   (jobrun logs latest --rank 5)\n");
 }
 
 static void first_lines(void)
@@ -161,8 +164,9 @@ static void first_lines(void)
     fake_start(&fake, 1);
     fake.ends[0] = (struct jr_rank_outcome){
         .end = JR_END_START, .stage = JR_STAGE_EXEC, .start_errno = 2};
-    expect_head(&fake, "jobrun: FAILED after 10.0 s: rank 0 could not execute "
-                       "'./train': No such file or directory in /   exit status 7");
+    expect_head(&fake,
+                "jobrun: FAILED after 10.0 s: rank 0 could not execute "
+                "'./train': No such file or directory in /   exit status 7");
     fake_start(&fake, 1);
     fake.outcome.runner_signal = 9;
     expect_head(&fake,
@@ -283,8 +287,8 @@ static void large_worlds_stay_short(void)
     for (int round = 0; round < 2; round++) {
         fake_judge(&fake);
         jr_buf_clear(&out);
-        jr_judgement_print(&out, &fake.report, &fake.plan, &fake.outcome, fake.fd,
-                        false);
+        jr_judgement_print(&out, &fake.report, &fake.plan, &fake.outcome,
+                           fake.fd, false);
         size_t lines = 0;
         for (const char *at = out.data; (at = strchr(at, '\n')) != NULL; at++)
             lines++;
@@ -303,6 +307,6 @@ static void large_worlds_stay_short(void)
 JR_UNIT_MAIN("print", CASE(success), CASE(success_of_one_rank_without_results),
              CASE(a_rank_that_failed), CASE(all_kinds_of_others),
              CASE(incomplete), CASE(first_lines),
-             CASE(a_console_that_is_not_whole),
-             CASE(logs_that_were_cut), CASE(patterns_that_were_too_hard), CASE(stopped_after_a_failure),
+             CASE(a_console_that_is_not_whole), CASE(logs_that_were_cut),
+             CASE(patterns_that_were_too_hard), CASE(stopped_after_a_failure),
              CASE(large_worlds_stay_short))

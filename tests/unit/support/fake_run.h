@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "judge/artifacts.h"
 #include "judge/judgement.h"
 #include "unit.h"
 
@@ -145,7 +146,7 @@ static inline void fake_judge(struct fake *fake)
     struct jr_error err = {0};
     jr_judgement_release(&fake->report);
     int result = jr_judgement_make(&fake->report, &fake->plan, &fake->outcome,
-                                fake->before, fake->fd, &err);
+                                   fake->before, fake->fd, &err);
     if (result != 0)
         printf("\n    %s\n", err.text);
     CU_ASSERT_EQUAL_FATAL(result, 0);

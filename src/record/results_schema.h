@@ -1,6 +1,6 @@
-/* The schemas of the files that are written here, from their tables. */
-#ifndef JR_SCHEMAS_H
-#define JR_SCHEMAS_H
+/* The schema of results.json, from the tables of results_table.h. */
+#ifndef JR_RESULTS_SCHEMA_H
+#define JR_RESULTS_SCHEMA_H
 
 #include "base/buf.h"
 #include "base/json_shape.h"

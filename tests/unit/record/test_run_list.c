@@ -3,7 +3,11 @@
 #include "base/clock.h"
 #include "fake_run.h"
 #include "record/live_run.h"
-#include "record/run_record.h"
+#include "record/record_facts.h"
+#include "record/results_json.h"
+#include "record/run_list.h"
+#include "report/show.h"
+#include "report/summary.h"
 
 /* A LOG_DIR is the fake's folder; runs are folders in it. */
 static void add_run(struct fake *fake, const char *id, const char *name,
@@ -232,9 +236,10 @@ static void check_shown(struct fake *fake)
     }
     int fd = openat(fake->fd, "latest-run", O_RDONLY);
     jr_judgement_print(&told, &fake->report, &fake->plan, &fake->outcome, fd,
-                    false);
-    CU_ASSERT_EQUAL(
-        jr_record_show(&shown, fake->dir, "latest-run", &(struct jr_record_view){0}, &err), 0);
+                       false);
+    CU_ASSERT_EQUAL(jr_record_show(&shown, fake->dir, "latest-run",
+                                   &(struct jr_record_view){0}, &err),
+                    0);
     char *at = strstr(shown.data, " latest-run");
     CU_ASSERT_PTR_NOT_NULL_FATAL(at);
     (void)memmove(at + 7, at + 11, strlen(at + 11) + 1);
@@ -336,10 +341,15 @@ static void an_unfinished_run_is_shown(void)
     struct jr_record_facts facts = facts_of(&fake);
     facts.pid = 2000000000;
     print_record(&fake, "lost", &facts);
-    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "nope", &(struct jr_record_view){0}, &err), -1);
-    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "attempt_0", &(struct jr_record_view){0}, &err),
+    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "nope",
+                                   &(struct jr_record_view){0}, &err),
                     -1);
-    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "lost", &(struct jr_record_view){0}, &err), 0);
+    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "attempt_0",
+                                   &(struct jr_record_view){0}, &err),
+                    -1);
+    CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "lost",
+                                   &(struct jr_record_view){0}, &err),
+                    0);
     CU_ASSERT_PTR_NOT_NULL(
         strstr(out.data, "jobrun: lost: pid 2000000000 on "));
     CU_ASSERT_PTR_NOT_NULL(strstr(out.data, " is gone and left no results\n"));
@@ -370,7 +380,9 @@ static void results_that_jobrun_did_not_write(void)
         struct jr_record_facts facts = facts_of(&fake);
         print_record(&fake, "r", &facts);
         add_run(&fake, "r", "results.json", texts[t]);
-        CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "r", &(struct jr_record_view){0}, &err), 0);
+        CU_ASSERT_EQUAL(jr_record_show(&out, fake.dir, "r",
+                                       &(struct jr_record_view){0}, &err),
+                        0);
         CU_ASSERT_EQUAL(strncmp(out.data, "jobrun: ", 8), 0);
         jr_buf_release(&out);
         fake_end(&fake);
@@ -388,7 +400,8 @@ static void logs_by_results_or_by_plan(void)
         &fake, "r", "plan.json",
         "{\"ranks\": [{\"rank\": 4, \"stdout\": {\"file\": \"o\", \"console\": "
         "true}, \"stderr\": {\"file\": null, \"console\": true}}]}");
-    CU_ASSERT_EQUAL_FATAL(jr_record_logs_load(&logs, fake.dir, "r", NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_record_logs_load(&logs, fake.dir, "r", NULL, &err),
+                          0);
     CU_ASSERT_EQUAL_FATAL(logs.count, 1);
     CU_ASSERT_FALSE(logs.finished);
     CU_ASSERT_EQUAL(logs.items[0].rank, 4);
@@ -396,7 +409,8 @@ static void logs_by_results_or_by_plan(void)
     CU_ASSERT_PTR_NULL(logs.items[0].err);
     jr_record_logs_release(&logs);
     finish_run(&fake, "r", 1000);
-    CU_ASSERT_EQUAL_FATAL(jr_record_logs_load(&logs, fake.dir, "r", NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_record_logs_load(&logs, fake.dir, "r", NULL, &err),
+                          0);
     CU_ASSERT_EQUAL_FATAL(logs.count, 2);
     CU_ASSERT_TRUE(logs.finished);
     JR_ASSERT_TEXT(logs.items[1].err, "attempt_0/1/stderr.log");
@@ -461,7 +475,7 @@ static void the_record_tells_of_this_process(void)
     struct jr_record_facts facts = facts_of(&fake);
     CU_ASSERT_EQUAL(facts.pid, getpid());
     CU_ASSERT_EQUAL(strlen(facts.boot_id), 36);
-    CU_ASSERT_PTR_NOT_NULL(strstr(facts.argv[0], "unit_record_run_record"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(facts.argv[0], "unit_record_run_list"));
     CU_ASSERT_PTR_NULL(facts.argv[1]);
     JR_ASSERT_TEXT(facts.run_id, fake.plan.run_id);
     fake_end(&fake);

@@ -1,4 +1,4 @@
-#include "judge/judge.h"
+#include "judge/result_fields.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,9 @@
 #include "base/exact_number.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "judge/compare_ranks.h"
+#include "judge/judge.h"
+#include "judge/results.h"
 
 #include "base/banned.h"
 

@@ -1,0 +1,31 @@
+/* Artifacts: files that a job promises beside its results; see artifacts.c. */
+#ifndef JR_ARTIFACTS_H
+#define JR_ARTIFACTS_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "judge/judgement.h"
+
+struct jr_judge;
+
+/* Find out, before any rank is held to them, which artifacts are the job's. */
+void jr_artifact_open(struct jr_judge *judge);
+
+/* Hold rank `i` to `artifacts`. */
+void jr_artifact_check(struct jr_judge *judge, size_t i);
+
+/* Whether the result file of rank `i`, where that lies outside the run folder,
+ * is the one from before the start; `now` is how it stands. */
+bool jr_artifact_stale_result(const struct jr_judge *judge, size_t i,
+                              const struct stat *now);
+
+/* Remember the artifacts as they stand before the start, to tell a stale one:
+ * *ret is the caller's. -1 with `err`. */
+int jr_artifacts_before(struct jr_artifacts **ret, const struct jr_plan *plan,
+                        struct jr_error *err);
+
+/* Free what was remembered; NULL is nothing. */
+void jr_artifacts_free(struct jr_artifacts *before);
+
+#endif

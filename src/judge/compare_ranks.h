@@ -1,0 +1,18 @@
+/* Comparing what the ranks delivered: `equal` and `distinct`. */
+#ifndef JR_COMPARE_RANKS_H
+#define JR_COMPARE_RANKS_H
+
+#include "judge/judge.h"
+
+/* Hold all ranks' results to `equal` and `distinct`. */
+void jr_compare(struct jr_judge *judge);
+
+/* The same once more, over ranks that have been compared in parts: what that
+ * found is forgotten. */
+void jr_compare_again(struct jr_judge *judge);
+
+/* Whether two values are the same there: 1 is 1.0, the order of keys is none.
+ */
+bool jr_judge_equal(const json_t *a, const json_t *b);
+
+#endif

@@ -1,0 +1,21 @@
+/* What the ranks delivered: found and parsed. */
+#ifndef JR_RESULTS_H
+#define JR_RESULTS_H
+
+#include "judge/judge.h"
+
+/* Find and parse what rank `i` delivered. */
+void jr_result_find(struct jr_judge *judge, size_t i);
+
+/* Once all files are noted (jr_judge_see): no file is the result of two ranks.
+ */
+void jr_result_part(struct jr_judge *judge);
+
+/* What reasons call a file: its last component when it lies in the run folder,
+ * the whole path elsewhere. */
+const char *jr_result_name(const char *path);
+
+/* What reasons call the place that rank `i` delivers to: "result.json". */
+const char *jr_result_source(const struct jr_judge *judge, size_t i);
+
+#endif

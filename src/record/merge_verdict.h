@@ -1,0 +1,19 @@
+/* One verdict for the nodes of a run in parts; see merge_verdict.c. */
+#ifndef JR_MERGE_VERDICT_H
+#define JR_MERGE_VERDICT_H
+
+#include "record/merge_nodes.h"
+
+/* How much a part says of the whole: 0, it did well; 1, it did not deliver; 2,
+ * nobody knows; 3, it failed. */
+int jr_part_weight(const struct jr_part *part);
+
+/* The part that decides; NULL: all that are here did well. */
+const struct jr_part *jr_merge_decider(const struct jr_joining *parts);
+
+/* Put the verdict over the parts, and why, into the joined results; `nodes` are
+ * theirs, as jr_multinode_nodes has them. */
+void jr_merge_verdict(json_t *head, const struct jr_joining *parts,
+                      const struct jr_part *decider, const json_t *nodes);
+
+#endif

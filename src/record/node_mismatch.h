@@ -1,0 +1,33 @@
+/* What the nodes of a run in parts do not have in common. */
+#ifndef JR_NODE_MISMATCH_H
+#define JR_NODE_MISMATCH_H
+
+#include "record/multinode.h"
+
+/* Whether the nodes of that list (jr_multinode_nodes) are not of one run: they
+ * differ in its size, or their ranks overlap or, where all nodes are here,
+ * leave some out. Then it is told in `ret`, which is empty before; else what is
+ * left there means nothing. */
+bool jr_multinode_torn(struct jr_buf *ret, const json_t *nodes);
+
+/* How to tell what the nodes do not have in common. */
+struct jr_multinode_look {
+    const char *before;  /* each line */
+    const char *run;     /* what commands that are offered call the run */
+    const char *run_dir; /* LOG_DIR/ID */
+    bool told;           /* the verdict has said that they are not of one run */
+};
+
+/* Append it, a line for each: nothing where they ran the same. */
+void jr_multinode_unlike(struct jr_buf *out, const json_t *nodes,
+                         const struct jr_multinode_look *look);
+
+/* Whether these results have fields that are compared over the ranks. */
+bool jr_compare_nodes_asked(const json_t *results);
+
+/* Compare them over all ranks of the joined results, as far as they are here:
+ * who differs did not deliver, and where nothing graver is known, neither did
+ * the run. */
+void jr_compare_nodes_compare(json_t *joined);
+
+#endif

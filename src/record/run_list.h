@@ -1,0 +1,52 @@
+/*
+ * The run folders of a LOG_DIR as they stand on disk. A folder is a run's if it
+ * holds a run.json; whose word it is says record_folder.h.
+ */
+#ifndef JR_RUN_LIST_H
+#define JR_RUN_LIST_H
+
+#include "base/arena.h"
+#include "record/record_folder.h"
+
+/* One line of `jobrun runs`. */
+struct jr_record {
+    const char *id;
+    const char *name;   /* NULL: unknown */
+    const char *status; /* a word of the contract; "running"; "lost": it ended
+                           without a result; "elsewhere": unfinished, on another
+                           host or in a container; "unknown": not jobrun's */
+    bool finished;
+    int exit_code;         /* once finished */
+    double started;        /* seconds since the epoch */
+    double seconds;        /* it took, or has taken so far */
+    uint32_t world_size;   /* 0: unknown */
+    struct jr_trust trust; /* whose word all this is */
+};
+
+struct jr_records {
+    struct jr_arena arena;
+    struct jr_record *items;
+    size_t count;
+};
+
+#define JR_RECORDS_INIT                                                        \
+    {                                                                          \
+        0                                                                      \
+    }
+
+/* All runs of LOG_DIR, the newest first, but those that cannot be read. A
+ * folder that is not there holds none. */
+int jr_records_list(struct jr_records *ret, const char *log_dir,
+                    struct jr_error *err);
+
+/* Free the list. */
+void jr_records_release(struct jr_records *records);
+
+/* The id that RUN means: an id, a prefix that only one run has, or `latest`, by
+ * a link of ours or of LOG_DIR's owner; with a part of it behind,
+ * "exp1/node_0", where the run has parts. Fails with the candidates when it
+ * means several. */
+int jr_record_find(char ret_id[static 256], const char *log_dir,
+                   const char *run, struct jr_error *err);
+
+#endif

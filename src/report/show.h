@@ -1,0 +1,53 @@
+/* A run by its files alone: what it told, its results, where its logs are. */
+#ifndef JR_SHOW_H
+#define JR_SHOW_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include <jobrun/error.h>
+
+/* How a run is to be shown. */
+struct jr_record_view {
+    const uint32_t *attempt; /* NULL: the one that decided */
+    bool color;
+};
+
+/* Append what the run told at its end, or how it stands. */
+int jr_record_show(struct jr_buf *out, const char *log_dir, const char *id,
+                   const struct jr_record_view *view, struct jr_error *err);
+
+/* Append the results of an attempt (NULL: of the one that decided); of a run
+ * that has none what is known of it (live_results.h). */
+int jr_record_results(struct jr_buf *out, const char *log_dir, const char *id,
+                      const uint32_t *attempt, struct jr_error *err);
+
+/* The logs of one rank: paths relative to the run folder; NULL: none. */
+struct jr_record_log {
+    uint32_t rank;
+    const char *out, *err;
+};
+
+struct jr_record_logs {
+    struct jr_arena arena;
+    struct jr_record_log *items; /* by rank */
+    size_t count;
+    bool finished; /* nothing will be added to them */
+    char **ends;   /* the files, NULL-terminated, that are all there once it is
+                      so, unless a jobrun is lost */
+};
+
+#define JR_RECORD_LOGS_INIT                                                    \
+    {                                                                          \
+        0                                                                      \
+    }
+
+/* Where a run's logs are: by its results, or while it has none by its plan; of
+ * an attempt, or of the last one there is (NULL). */
+int jr_record_logs_load(struct jr_record_logs *ret, const char *log_dir,
+                        const char *id, const uint32_t *attempt,
+                        struct jr_error *err);
+
+/* Free the list. */
+void jr_record_logs_release(struct jr_record_logs *logs);
+
+#endif
