@@ -437,7 +437,7 @@ struct jr_mpi {
 };
 
 /* Each engine's own options. Those of sbatch are long ones without dashes; a
- * NULL value takes one away that jobrun would give. */
+ * value of "false" takes one away that jobrun would give. */
 struct jr_engine {
     struct jr_env_entry *slurm;
     uint32_t slurm_count;
