@@ -23,14 +23,14 @@ static void send_node_facts(struct jr_agent *agent)
         jr_agent_refuse(agent, &err);
         return;
     }
-    jr_message_bytes(&agent->outbox, agent->node, JR_FLOW_FACTS, facts.data,
-                     facts.len);
-    json_t *word = jr_message_word(agent->node, "hello");
-    jr_json_set_str(word, "version", JR_VERSION);
-    jr_json_set_str(word, "host", agent->host);
-    jr_json_set_int(word, "wall", (json_int_t)jr_clock_wall_ns());
-    jr_json_set_int(word, "port", hooks->offer(hooks->data));
-    jr_agent_say(agent, word);
+    jr_channel_put(&agent->outbox, agent->node, JR_CHANNEL_FACTS, facts.data,
+                   facts.len);
+    jr_agent_say(agent,
+                 &(struct jr_message){.type = JR_FROM_NODE_HELLO,
+                                      .version = JR_VERSION,
+                                      .host = agent->host,
+                                      .wall_ns = (int64_t)jr_clock_wall_ns(),
+                                      .port = hooks->offer(hooks->data)});
 }
 
 /* From the cluster, to all of a step: the run's business, where there is one.

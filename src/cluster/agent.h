@@ -14,12 +14,13 @@
 #include <jobrun/run.h>
 
 #include "base/buf.h"
-#include "base/json.h"
+#include "cluster/protocol.h"
 
 /* The ends of the pipes between an agent and the process that runs the ranks;
  * the latter's. Its standard output and error are the console. */
 struct jr_agent_ends {
-    int events_fd; /* see jr_run_options */
+    int events_fd; /* see jr_run_link */
+    int reports_fd;
     int orders_fd;
 };
 
@@ -32,12 +33,13 @@ struct jr_agent_hooks {
     /* A port that rank 0 could listen at, held until the next offer or attempt;
      * 0: none. */
     uint32_t (*offer)(void *data);
-    /* Hold the resolved spec against this node (message.h: spec), and append
+    /* Hold the resolved spec against this node (protocol.h: spec), and append
      * what its ranks will have of it. */
-    int (*resolve)(void *data, const json_t *spec, struct jr_buf *seats,
+    int (*resolve)(void *data, const struct jr_message *spec,
+                   struct jr_buf *seats, struct jr_error *err);
+    /* Make ready for an attempt (protocol.h: go). */
+    int (*prepare)(void *data, const struct jr_message *go,
                    struct jr_error *err);
-    /* Make ready for an attempt (message.h: go). */
-    int (*prepare)(void *data, const json_t *go, struct jr_error *err);
     /* In the forked process: run the ranks to their end. */
     int (*run)(void *data, const struct jr_agent_ends *ends,
                struct jr_outcome *ret, struct jr_error *err);

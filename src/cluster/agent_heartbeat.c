@@ -28,7 +28,7 @@ void jr_heartbeat_unheard(void *owner)
 {
     struct jr_agent *agent = owner;
     if (has_heartbeats(agent) && !agent->beats)
-        jr_agent_say(agent, jr_message_word(agent->node, "beat"));
+        jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_BEAT});
     else if (has_heartbeats(agent) && !agent->away &&
              ++agent->silent >= JR_BEATS)
         jr_agent_forsake(agent);

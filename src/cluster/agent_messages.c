@@ -1,7 +1,6 @@
 /* What the head says, word by word. */
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cluster/agent_parts.h"
@@ -9,7 +8,7 @@
 
 #include "base/banned.h"
 
-static void on_spec(struct jr_agent *agent, const json_t *spec)
+static void on_spec(struct jr_agent *agent, const struct jr_message *spec)
 {
     struct jr_buf seats JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
@@ -17,86 +16,86 @@ static void on_spec(struct jr_agent *agent, const json_t *spec)
         jr_agent_refuse(agent, &err);
         return;
     }
-    jr_message_bytes(&agent->outbox, agent->node, JR_FLOW_SEATS, seats.data,
-                     seats.len);
-    jr_agent_say(agent, jr_message_word(agent->node, "ready"));
+    jr_channel_put(&agent->outbox, agent->node, JR_CHANNEL_SEATS, seats.data,
+                   seats.len);
+    jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_READY});
 }
 
-static void on_go(struct jr_agent *agent, const json_t *go)
+static void on_go(struct jr_agent *agent, const struct jr_message *go)
 {
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
-    agent->beats = jr_json_get_bool(go, "beats");
-    jr_agent_say(agent, jr_message_word(agent->node, "begun"));
+    agent->beats = go->beats;
+    jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_BEGUN});
     if (agent->pid == 0 && jr_agent_start(agent, go, &err) != 0)
         jr_agent_refuse(agent, &err);
 }
 
-static void on_signal_message(struct jr_agent *agent, const json_t *word)
+static void on_signal_message(struct jr_agent *agent,
+                              const struct jr_message *word)
 {
-    int sig = (int)jr_json_get_int(word, "signal");
+    int sig = (int)word->signal;
     if (agent->pid != 0 && sig > 0 && sig < NSIG)
         (void)kill(agent->pid, sig);
 }
 
-static void on_heartbeat(struct jr_agent *agent, const json_t *word)
+static void on_heartbeat(struct jr_agent *agent, const struct jr_message *word)
 {
     (void)word;
-    jr_agent_say(agent, jr_message_word(agent->node, "beat"));
+    jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_BEAT});
 }
 
-static void on_away(struct jr_agent *agent, const json_t *word)
+static void on_away(struct jr_agent *agent, const struct jr_message *word)
 {
     (void)word;
     agent->away = true;
 }
 
-static void on_hold(struct jr_agent *agent, const json_t *word)
+static void on_hold(struct jr_agent *agent, const struct jr_message *word)
 {
-    agent->held = jr_json_get_bool(word, "on");
+    agent->held = word->on;
     jr_agent_pace(agent);
 }
 
-/* What is done; or an order, which is handed on to the process that runs the
- * ranks. */
-struct verb {
-    const char *word;
-    void (*act)(struct jr_agent *agent, const json_t *word);
+/* What is done about each message of the controller; or an order, which is
+ * handed on to the process that runs the ranks. */
+struct response {
+    void (*act)(struct jr_agent *agent, const struct jr_message *word);
     char order;
 };
 
-static const struct verb verbs[] = {
-    {"spec", on_spec, 0},
-    {"go", on_go, 0},
-    {"signal", on_signal_message, 0},
-    {"hold", on_hold, 0},
-    {"beat", on_heartbeat, 0},
-    {"away", on_away, 0},
-    {"stop", NULL, JR_ORDER_STOP},
-    {"release", NULL, JR_ORDER_RELEASE},
-    {"first", NULL, JR_ORDER_FIRST},
-    {"query", NULL, JR_ORDER_QUERY},
-    {"hang", NULL, JR_ORDER_HANG},
+static const struct response responses[JR_MESSAGE_COUNT] = {
+    [JR_TO_NODES_SPEC] = {on_spec, 0},
+    [JR_TO_NODES_GO] = {on_go, 0},
+    [JR_TO_NODES_SIGNAL] = {on_signal_message, 0},
+    [JR_TO_NODES_HOLD] = {on_hold, 0},
+    [JR_TO_NODES_BEAT] = {on_heartbeat, 0},
+    [JR_TO_NODES_AWAY] = {on_away, 0},
+    [JR_TO_NODES_STOP] = {NULL, JR_ORDER_STOP},
+    [JR_TO_NODES_RELEASE] = {NULL, JR_ORDER_RELEASE},
+    [JR_TO_NODES_FIRST] = {NULL, JR_ORDER_FIRST},
+    [JR_TO_NODES_QUERY] = {NULL, JR_ORDER_QUERY},
+    [JR_TO_NODES_HANG] = {NULL, JR_ORDER_HANG},
 };
 
-static void handle_verb(struct jr_agent *agent, const struct verb *verb,
-                        const json_t *word)
+static void handle_message(struct jr_agent *agent,
+                           const struct jr_message *message)
 {
-    if (verb->act != NULL)
-        verb->act(agent, word);
+    const struct response *response = &responses[message->type];
+    if (response->act != NULL)
+        response->act(agent, message);
     else if (agent->orders_fd >= 0)
-        (void)!write(agent->orders_fd, &verb->order, 1);
+        (void)!write(agent->orders_fd, &response->order, 1);
 }
 
-static void handle_controller_message(struct jr_agent *agent, const char *line,
-                                      size_t len)
+static void handle_controller_line(struct jr_agent *agent, const char *line,
+                                   size_t len)
 {
-    json_t *word = jr_json_parse(line, len, NULL);
+    json_t *object = jr_json_parse(line, len, NULL);
+    struct jr_message message;
     agent->away = false;
-    const char *type = jr_json_get_str(word, "t");
-    for (size_t i = 0; type != NULL && i < sizeof verbs / sizeof *verbs; i++)
-        if (strcmp(type, verbs[i].word) == 0)
-            handle_verb(agent, &verbs[i], word);
-    json_decref(word);
+    if (jr_message_of_controller(&message, object))
+        handle_message(agent, &message);
+    json_decref(object);
     jr_heartbeat_listen(agent);
 }
 
@@ -116,5 +115,5 @@ void jr_agent_on_input(void *owner, uint32_t events)
     }
     jr_inlet_add(&agent->inlet, agent->bytes, (size_t)got);
     while ((line = jr_inlet_line(&agent->inlet, &len)) != NULL)
-        handle_controller_message(agent, line, len);
+        handle_controller_line(agent, line, len);
 }

@@ -6,7 +6,7 @@
 
 #include "cluster/agent_run.h"
 #include "cluster/heartbeat.h"
-#include "cluster/message.h"
+#include "cluster/protocol.h"
 #include "eventloop/loop.h"
 
 #define JR_AGENT_PIECE (64U << 10) /* bytes that are read at once */
@@ -17,7 +17,7 @@ struct jr_agent;
 struct jr_agent_source {
     struct jr_watch watch;
     struct jr_agent *agent;
-    enum jr_flow type;
+    enum jr_channel type; /* JR_CHANNEL_COUNT: reports */
     bool paused;
 };
 
@@ -52,9 +52,9 @@ void jr_agent_leave(struct jr_agent *agent);
 /* The same where nobody hears it: agent_send.c. */
 void jr_agent_forsake(struct jr_agent *agent);
 
-/* Say a word of jr_message_word, which is taken over; why this node cannot do
- * what it is to do; and what is in the outbox. agent_send.c. */
-void jr_agent_say(struct jr_agent *agent, json_t *word);
+/* Say a message, to which node and time are added; why this node cannot do what
+ * it is to do; and what is in the outbox. agent_send.c. */
+void jr_agent_say(struct jr_agent *agent, const struct jr_message *message);
 void jr_agent_refuse(struct jr_agent *agent, const struct jr_error *why);
 void jr_agent_send(struct jr_agent *agent);
 void jr_agent_on_room(void *owner, uint32_t events);
@@ -67,7 +67,7 @@ void jr_agent_end_showing(struct jr_agent *agent);
 
 /* Fork the process that runs the ranks, and hand on what comes from it, to its
  * end. Returns 0, or -1 with `err`. agent_ranks.c. */
-int jr_agent_start(struct jr_agent *agent, const json_t *go,
+int jr_agent_start(struct jr_agent *agent, const struct jr_message *go,
                    struct jr_error *err);
 
 /* Do what the head says at descriptor 0, until that ends. agent_messages.c. */

@@ -1,11 +1,13 @@
 /* The process that runs the ranks, from its fork to its end: what comes from it
  * goes to the head. */
 #include <errno.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cluster/agent_parts.h"
+#include "spawn/run_options.h"
 
 #include "base/banned.h"
 
@@ -40,8 +42,8 @@ static void end_console(struct jr_agent *agent)
         while (sources[i].watch.fd >= 0 &&
                (len = read(sources[i].watch.fd, agent->bytes, JR_AGENT_PIECE)) >
                    0)
-            jr_message_bytes(&agent->outbox, agent->node, sources[i].type,
-                             agent->bytes, (size_t)len);
+            jr_channel_put(&agent->outbox, agent->node, sources[i].type,
+                           agent->bytes, (size_t)len);
         if (sources[i].watch.fd >= 0)
             end_source(&sources[i]);
     }
@@ -66,7 +68,7 @@ static void check_console_shown(struct jr_agent *agent)
     agent->behind = false;
     while (waitpid(-1, NULL, WNOHANG) > 0)
         continue;
-    jr_agent_say(agent, jr_message_word(agent->node, "shown"));
+    jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_SHOWN});
 }
 
 static void finish_node_run(struct jr_agent *agent)
@@ -81,23 +83,53 @@ static void finish_node_run(struct jr_agent *agent)
                     WEXITSTATUS(status) == JR_AGENT_BEHIND;
     if (!agent->behind)
         end_console(agent);
-    json_t *word = jr_message_word(agent->node, "done");
-    jr_json_set_int(word, "signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-    jr_json_set_bool(word, "behind", agent->behind);
-    jr_json_set_int(word, "port", hooks->offer(hooks->data));
-    jr_agent_say(agent, word);
+    jr_agent_say(agent,
+                 &(struct jr_message){
+                     .type = JR_FROM_NODE_DONE,
+                     .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+                     .behind = agent->behind,
+                     .port = hooks->offer(hooks->data)});
 }
 
-/* Both processes of the run have the events' pipe, and the one that tells the
- * outcome its own. Once they have ended, so have all others. */
+/* Both processes of the run have the pipes of events and reports, and the one
+ * that tells the outcome its own. Once they have ended, so have all others. */
 static void end_run(struct jr_agent *agent)
 {
     struct jr_agent_source *sources = agent->sources;
     if (agent->pid == 0 || sources[JR_AGENT_END_EVENT].watch.fd >= 0 ||
+        sources[JR_AGENT_END_REPORT].watch.fd >= 0 ||
         sources[JR_AGENT_END_OUTCOME].watch.fd >= 0)
         return;
     finish_node_run(agent);
     check_console_shown(agent);
+}
+
+/* What the other nodes have to know of the ranks here. */
+static void say_reports(struct jr_agent *agent, const char *bytes, size_t len)
+{
+    static const enum jr_message_type types[] = {
+        [JR_REPORT_ALL_RETURNED] = JR_FROM_NODE_ALL_RETURNED,
+        [JR_REPORT_RELEASED] = JR_FROM_NODE_RELEASED,
+        [JR_REPORT_SILENT] = JR_FROM_NODE_SILENT,
+        [JR_REPORT_QUIET] = JR_FROM_NODE_QUIET,
+    };
+    struct jr_report report;
+    for (; len >= sizeof report; bytes += sizeof report, len -= sizeof report) {
+        memcpy(&report, bytes, sizeof report);
+        jr_agent_say(agent,
+                     &(struct jr_message){.type = types[report.name],
+                                          .for_ns = (int64_t)report.for_ns});
+    }
+}
+
+static void take_source(struct jr_agent_source *source, size_t len)
+{
+    struct jr_agent *agent = source->agent;
+    if (source->type == JR_CHANNEL_COUNT)
+        say_reports(agent, agent->bytes, len);
+    else
+        jr_channel_put(&agent->outbox, agent->node, source->type, agent->bytes,
+                       len);
 }
 
 static void on_bytes(void *owner, uint32_t events)
@@ -111,8 +143,7 @@ static void on_bytes(void *owner, uint32_t events)
     if (len <= 0)
         end_source(source);
     else
-        jr_message_bytes(&agent->outbox, agent->node, source->type,
-                         agent->bytes, (size_t)len);
+        take_source(source, (size_t)len);
     if (agent->pid != 0)
         end_run(agent);
     else
@@ -120,14 +151,15 @@ static void on_bytes(void *owner, uint32_t events)
     jr_agent_send(agent);
 }
 
-int jr_agent_start(struct jr_agent *agent, const json_t *go,
+int jr_agent_start(struct jr_agent *agent, const struct jr_message *go,
                    struct jr_error *err)
 {
-    static const enum jr_flow types[] = {
-        [JR_AGENT_END_OUT] = JR_FLOW_OUT,
-        [JR_AGENT_END_ERR] = JR_FLOW_ERR,
-        [JR_AGENT_END_EVENT] = JR_FLOW_EVENT,
-        [JR_AGENT_END_OUTCOME] = JR_FLOW_OUTCOME,
+    static const enum jr_channel types[] = {
+        [JR_AGENT_END_OUT] = JR_CHANNEL_OUT,
+        [JR_AGENT_END_ERR] = JR_CHANNEL_ERR,
+        [JR_AGENT_END_EVENT] = JR_CHANNEL_EVENT,
+        [JR_AGENT_END_REPORT] = JR_CHANNEL_COUNT,
+        [JR_AGENT_END_OUTCOME] = JR_CHANNEL_OUTCOME,
     };
     const struct jr_agent_hooks *hooks = agent->hooks;
     struct jr_agent_run run;

@@ -58,6 +58,7 @@ static int show_in_other_process(const struct jr_agent_hooks *hooks,
     if (pid != 0)
         return pid > 0 ? JR_AGENT_BEHIND : 0;
     (void)close(pipes[JR_AGENT_END_EVENT][1]);
+    (void)close(pipes[JR_AGENT_END_REPORT][1]);
     (void)close(pipes[JR_AGENT_END_OUTCOME][1]);
     (void)close(pipes[ORDERS][0]);
     hooks->show(hooks->data);
@@ -71,6 +72,7 @@ static _Noreturn void run_ranks(const struct jr_agent_hooks *hooks,
     struct jr_outcome outcome = {0};
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
     const struct jr_agent_ends ends = {pipes[JR_AGENT_END_EVENT][1],
+                                       pipes[JR_AGENT_END_REPORT][1],
                                        pipes[ORDERS][0]};
     if (take_streams(pipes) != 0)
         _exit(1);

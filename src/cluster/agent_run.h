@@ -12,6 +12,7 @@ enum {
     JR_AGENT_END_OUT, /* the console's lines */
     JR_AGENT_END_ERR,
     JR_AGENT_END_EVENT,   /* lines of events */
+    JR_AGENT_END_REPORT,  /* struct jr_report after struct jr_report */
     JR_AGENT_END_OUTCOME, /* at the end: outcome_message.h */
     JR_AGENT_ENDS
 };
@@ -22,7 +23,8 @@ enum {
 
 struct jr_agent_run {
     pid_t pid;
-    int fds[JR_AGENT_ENDS]; /* O_NONBLOCK; those of events and outcome end when
+    int fds[JR_AGENT_ENDS]; /* O_NONBLOCK; those of events, reports and outcome
+                               end when
                                all processes of the run have */
     int orders_fd;          /* what it hears orders from */
 };

@@ -84,20 +84,21 @@ void jr_agent_on_room(void *owner, uint32_t events)
     jr_agent_send(owner);
 }
 
-/* Every word says when it was said, by this node's clock. */
-void jr_agent_say(struct jr_agent *agent, json_t *word)
+/* Every message says when it was said, by this node's clock. */
+void jr_agent_say(struct jr_agent *agent, const struct jr_message *message)
 {
-    jr_json_set_int(word, "at", (json_int_t)jr_clock_ns());
-    jr_message_add(&agent->outbox, word);
+    struct jr_message whole = *message;
+    whole.node = agent->node;
+    whole.at_ns = (int64_t)jr_clock_ns();
+    jr_message_put(&agent->outbox, &whole);
     jr_agent_send(agent);
 }
 
 void jr_agent_refuse(struct jr_agent *agent, const struct jr_error *why)
 {
-    json_t *word = jr_message_word(agent->node, "refuse");
-    jr_message_bytes(&agent->outbox, agent->node, JR_FLOW_WHY, why->text,
-                     strlen(why->text));
-    jr_json_set_int(word, "status", why->status);
-    jr_json_set_str(word, "host", agent->host);
-    jr_agent_say(agent, word);
+    jr_channel_put(&agent->outbox, agent->node, JR_CHANNEL_WHY, why->text,
+                   strlen(why->text));
+    jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_REFUSE,
+                                             .code = why->status,
+                                             .host = agent->host});
 }

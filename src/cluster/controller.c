@@ -33,8 +33,8 @@ struct jr_controller_node jr_controller_node(const struct jr_controller *head,
                                              uint32_t node)
 {
     const struct jr_node_side *side = &head->nodes[node];
-    const struct jr_buf *facts = &side->streams[JR_FLOW_FACTS],
-                        *seats = &side->streams[JR_FLOW_SEATS];
+    const struct jr_buf *facts = &side->streams[JR_CHANNEL_FACTS],
+                        *seats = &side->streams[JR_CHANNEL_SEATS];
     return (struct jr_controller_node){
         .host = side->host != NULL ? side->host : "unknown",
         .facts = facts->len > 0 ? facts->data : "",
@@ -46,10 +46,12 @@ struct jr_controller_node jr_controller_node(const struct jr_controller *head,
     };
 }
 
-int jr_controller_send_spec(struct jr_controller *head, json_t *spec,
-                            struct jr_error *err)
+int jr_controller_send_spec(struct jr_controller *head, const char *spec,
+                            const char *inject, struct jr_error *err)
 {
-    jr_controller_send(head, spec);
+    jr_controller_send(head, &(struct jr_message){.type = JR_TO_NODES_SPEC,
+                                                  .spec = spec,
+                                                  .inject = inject});
     jr_heartbeat_begin(head);
     int failed = jr_controller_await(head, JR_NODE_READY, "take the spec", err);
     head->beat.at = 0;
@@ -114,7 +116,7 @@ void jr_controller_close(struct jr_controller *head)
     jr_controller_disconnect(head);
     for (uint32_t i = 0; head->nodes != NULL && i < head->options.nodes; i++) {
         free(head->nodes[i].host);
-        for (int j = 0; j < JR_FLOW_COUNT; j++)
+        for (int j = 0; j < JR_CHANNEL_COUNT; j++)
             jr_buf_release(&head->nodes[i].streams[j]);
     }
     if (head->screened)

@@ -1,8 +1,8 @@
 /*
  * The head of a job on several nodes: it has srun start an agent on each
  * (agent.h), and speaks with all of them through srun's standard streams
- * (message.h). So there is no port and no file between them, and an agent whose
- * head is gone hears that its input has ended.
+ * (protocol.h). So there is no port and no file between them, and an agent
+ * whose head is gone hears that its input has ended.
  *
  * The head waits for events, and for signs of life (heartbeat.h). Policies are
  * those of the runner on each node; the head hands on what one node's means to
@@ -16,7 +16,7 @@
 #include <jobrun/plan.h>
 #include <jobrun/run.h>
 
-#include "base/json.h"
+#include "base/buf.h"
 
 struct jr_controller;
 struct jr_run_options;
@@ -59,11 +59,11 @@ struct jr_controller_node jr_controller_node(const struct jr_controller *head,
 void jr_controller_name(struct jr_buf *out, const struct jr_controller *head,
                         uint32_t node);
 
-/* Hand the resolved spec (message.h), which is taken over, to all nodes, and
- * wait for every one to be ready for it. -1 with what the first that is not
- * says. */
-int jr_controller_send_spec(struct jr_controller *head, json_t *spec,
-                            struct jr_error *err);
+/* Hand the resolved spec, and what is to be injected (NULL: nothing), to all
+ * nodes, and wait for every one to be ready for it. -1 with what the first that
+ * is not says. */
+int jr_controller_send_spec(struct jr_controller *head, const char *spec,
+                            const char *inject, struct jr_error *err);
 
 /* A node that cannot take part in another attempt, in words; NULL: all can.
  * Valid until jr_controller_close. */

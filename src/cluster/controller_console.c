@@ -23,10 +23,9 @@ static void hold_agents(struct jr_controller *head, bool on)
 {
     if (head->held == on)
         return;
-    json_t *word = jr_controller_word("hold");
     head->held = on;
-    jr_json_set_bool(word, "on", on);
-    jr_controller_send(head, word);
+    jr_controller_send(
+        head, &(struct jr_message){.type = JR_TO_NODES_HOLD, .on = on});
 }
 
 static void on_console_room(void *owner, struct jr_output *output)
@@ -59,9 +58,9 @@ void jr_controller_show(struct jr_controller *head, int stream,
 }
 
 void jr_controller_read_lines(struct jr_controller *head, uint32_t node,
-                              enum jr_flow type)
+                              enum jr_channel type)
 {
-    if ((type != JR_FLOW_OUT && type != JR_FLOW_ERR) || !head->screened)
+    if ((type != JR_CHANNEL_OUT && type != JR_CHANNEL_ERR) || !head->screened)
         return;
     struct jr_buf *stream = &head->nodes[node].streams[type];
     const char *end =
@@ -69,7 +68,7 @@ void jr_controller_read_lines(struct jr_controller *head, uint32_t node,
     if (end == NULL)
         return;
     size_t len = (size_t)(end + 1 - stream->data);
-    jr_controller_show(head, type == JR_FLOW_ERR, stream->data, len);
+    jr_controller_show(head, type == JR_CHANNEL_ERR, stream->data, len);
     memmove(stream->data, stream->data + len, stream->len - len);
     stream->len -= len;
 }

@@ -1,7 +1,5 @@
 #include "cluster/heartbeat.h"
 
-#include <stdio.h>
-
 #include "base/clock.h"
 #include "cluster/controller_parts.h"
 
@@ -93,16 +91,12 @@ static void mark_silent_lost(struct jr_controller *head,
                              const struct silence *found, const char *how)
 {
     if (head->run == NULL) {
-        head->gone = true;
-        head->gone_node = found->first;
-        (void)snprintf(head->said, sizeof head->said, "%s", how);
+        jr_controller_step_node(head, found->first, JR_NODE_ON_UNHEARD, how);
         return;
     }
     for (uint32_t i = 0; i < head->options.nodes; i++)
-        if (is_node_silent(&head->nodes[i])) {
-            head->nodes[i].state = JR_NODE_LOST;
-            jr_controller_run_lost(head->run, i, how);
-        }
+        if (is_node_silent(&head->nodes[i]))
+            jr_controller_step_node(head, i, JR_NODE_ON_UNHEARD, how);
 }
 
 static void on_heartbeat_silence(struct jr_controller *head,
@@ -129,6 +123,6 @@ void jr_heartbeat_due(void *owner)
     if (found.silent > 0 && !unasked)
         return;
     if (!unasked)
-        jr_controller_send(head, jr_controller_word("beat"));
+        jr_controller_tell(head, JR_TO_NODES_BEAT);
     head->beat.at = jr_clock_ns() + JR_HEARTBEAT_NS;
 }

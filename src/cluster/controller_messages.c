@@ -1,4 +1,9 @@
-/* What an agent says, word by word, and what srun says of nodes. */
+/*
+ * What comes from the nodes: the messages of agents, each by the table of
+ * node_state.h; the events of their ranks, for events.jsonl by our clock, and
+ * for what is known of ranks when their node is lost later; and what srun says
+ * of nodes.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,13 +15,16 @@
 
 #include "base/banned.h"
 
+/* What has happened to a node: what its agent says, or why it is lost. */
+struct node_news {
+    const struct jr_message *message;
+    const char *why;
+};
+
 static void note_refusal(struct jr_controller *head, uint32_t node,
                          enum jr_status status, const char *text)
 {
-    struct jr_node_side *side = &head->nodes[node];
     struct jr_buf name JR_BUF_CLEANUP = JR_BUF_INIT;
-    if (side->state < JR_NODE_DONE)
-        side->state = JR_NODE_REFUSED;
     if (head->refused)
         return;
     head->refused = true;
@@ -26,136 +34,241 @@ static void note_refusal(struct jr_controller *head, uint32_t node,
 }
 
 /* Who it is, as it says itself. */
-static void take_host(struct jr_node_side *side, const json_t *word)
+static void take_host(struct jr_node_side *side,
+                      const struct jr_message *message)
 {
-    const char *host = jr_json_get_str(word, "host");
-    char *own = host != NULL ? strdup(host) : NULL;
+    char *own = message->host != NULL ? strdup(message->host) : NULL;
     if (own == NULL)
         return;
     free(side->host);
     side->host = own;
 }
 
-static void on_hello(struct jr_controller *head, uint32_t node,
-                     const json_t *word)
+static void meet_node(struct jr_controller *head, uint32_t node,
+                      const struct jr_message *message)
 {
     struct jr_node_side *side = &head->nodes[node];
-    const char *version = jr_json_get_str(word, "version");
+    const char *version = message->version;
     char text[256];
-    if (side->state != JR_NODE_SILENT) {
-        note_refusal(head, node, JR_STATUS_UNRESOLVED,
-                     "srun started more than one agent there");
-        return;
-    }
-    take_host(side, word);
-    side->port = (uint32_t)jr_json_get_int(word, "port");
+    take_host(side, message);
+    side->port = (uint32_t)message->port;
     side->clock_offset_ns =
-        jr_clock_ahead(jr_json_get_int(word, "wall"), jr_clock_wall_ns());
-    side->state = JR_NODE_MET;
+        jr_clock_ahead(message->wall_ns, jr_clock_wall_ns());
     if (version != NULL && strcmp(version, JR_VERSION) == 0)
         return;
     (void)snprintf(text, sizeof text,
                    "jobrun is of version %.32s there, and " JR_VERSION
                    " here; all nodes need the same",
                    version != NULL ? version : "unknown");
+    side->state = jr_node_step(side->state, JR_NODE_ON_REFUSE).next;
     note_refusal(head, node, JR_STATUS_LAUNCH, text);
 }
 
-static void on_node_ready(struct jr_controller *head, uint32_t node,
-                          const json_t *word)
+static void refuse_node(struct jr_controller *head, uint32_t node,
+                        const struct jr_message *message)
 {
-    (void)word;
-    if (head->nodes[node].state == JR_NODE_MET)
-        head->nodes[node].state = JR_NODE_READY;
-}
-
-static void on_refuse(struct jr_controller *head, uint32_t node,
-                      const json_t *word)
-{
-    struct jr_buf *why = &head->nodes[node].streams[JR_FLOW_WHY];
-    json_int_t status = jr_json_get_int(word, "status");
-    take_host(&head->nodes[node], word);
-    bool known = status > JR_STATUS_OK && status <= JR_STATUS_LAUNCH;
-    note_refusal(head, node, known ? (enum jr_status)status : JR_STATUS_LAUNCH,
+    const struct jr_buf *why = &head->nodes[node].streams[JR_CHANNEL_WHY];
+    int64_t code = message->code;
+    bool known = code > JR_STATUS_OK && code <= JR_STATUS_LAUNCH;
+    take_host(&head->nodes[node], message);
+    note_refusal(head, node, known ? (enum jr_status)code : JR_STATUS_LAUNCH,
                  why->len > 0 ? why->data : "it does not say why");
 }
 
-static void on_begun(struct jr_controller *head, uint32_t node,
-                     const json_t *word)
+static void refuse_second_agent(struct jr_controller *head, uint32_t node)
 {
-    if (head->run != NULL)
-        jr_controller_run_begun(head->run, node, word);
+    note_refusal(head, node, JR_STATUS_UNRESOLVED,
+                 "srun started more than one agent there");
 }
 
-static void on_done(struct jr_controller *head, uint32_t node,
-                    const json_t *word)
+static void finish_node(struct jr_controller *head, uint32_t node,
+                        const struct jr_message *message)
 {
     struct jr_node_side *side = &head->nodes[node];
-    if (head->run == NULL || side->state != JR_NODE_RUNS)
-        return;
-    side->signal = (int)jr_json_get_int(word, "signal");
-    side->port = (uint32_t)jr_json_get_int(word, "port");
-    side->behind = jr_json_get_bool(word, "behind");
-    side->state = JR_NODE_DONE;
+    side->signal = (int)message->signal;
+    side->port = (uint32_t)message->port;
+    side->behind = message->behind;
     jr_controller_run_over(head->run, node);
 }
 
-static void on_shown(struct jr_controller *head, uint32_t node,
-                     const json_t *word)
+/* Before there is a run, a node that is lost is the end. */
+static void fail_start(struct jr_controller *head, uint32_t node,
+                       const char *why)
 {
-    (void)word;
-    head->nodes[node].behind = false;
+    if (head->gone)
+        return;
+    head->gone = true;
+    head->gone_node = node;
+    if (why != head->said)
+        (void)snprintf(head->said, sizeof head->said, "%s", why);
 }
 
-struct verb {
-    const char *word;
-    void (*act)(struct jr_controller *head, uint32_t node, const json_t *word);
-};
-
-static const struct verb verbs[] = {
-    {"hello", on_hello}, {"ready", on_node_ready}, {"refuse", on_refuse},
-    {"begun", on_begun}, {"done", on_done},        {"shown", on_shown},
-};
-
-void jr_controller_receive(struct jr_controller *head, const json_t *frame)
+/* What a state does, of what needs no run. False: it is not among it. */
+static bool act_on_node(struct jr_controller *head, uint32_t node,
+                        enum jr_node_action action,
+                        const struct node_news *news)
 {
-    uint32_t node = (uint32_t)jr_json_get_int(frame, "n");
-    const char *type = jr_json_get_str(frame, "t");
-    enum jr_flow stream = jr_flow_find(type);
+    switch ((int)action) {
+    case JR_NODE_DO_NOTHING:
+        return true;
+    case JR_NODE_DO_MEET:
+        meet_node(head, node, news->message);
+        return true;
+    case JR_NODE_DO_SECOND:
+        refuse_second_agent(head, node);
+        return true;
+    case JR_NODE_DO_REFUSE:
+        refuse_node(head, node, news->message);
+        return true;
+    case JR_NODE_DO_SHOWN:
+        head->nodes[node].behind = false;
+        return true;
+    case JR_NODE_DO_FAIL:
+        fail_start(head, node, news->why);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The same of what belongs to the run that goes on. */
+static void act_on_run(struct jr_controller_run *run, uint32_t node,
+                       enum jr_node_action action, const struct node_news *news)
+{
+    switch ((int)action) {
+    case JR_NODE_DO_BEGIN:
+        jr_controller_run_begun(run, node, news->message);
+        break;
+    case JR_NODE_DO_FINISH:
+        finish_node(run->head, node, news->message);
+        break;
+    case JR_NODE_DO_RETURNED:
+        jr_controller_run_returned(run, node);
+        break;
+    case JR_NODE_DO_RELEASE:
+        jr_controller_run_release(run);
+        break;
+    case JR_NODE_DO_ASK:
+        jr_controller_run_ask(run);
+        break;
+    case JR_NODE_DO_ANSWER:
+        jr_controller_run_answer(run, node, (uint64_t)news->message->for_ns);
+        break;
+    case JR_NODE_DO_LOSE:
+        jr_controller_run_lost(run, node, news->why);
+        break;
+    case JR_NODE_DO_GIVE_UP:
+        jr_controller_run_give_up(run, node, news->why);
+        break;
+    }
+}
+
+static void step_node(struct jr_controller *head, uint32_t node,
+                      enum jr_node_input input, const struct node_news *news)
+{
+    struct jr_node_side *side = &head->nodes[node];
+    struct jr_node_step step = jr_node_step(side->state, input);
+    side->state = step.next;
+    if (!act_on_node(head, node, step.action, news) && head->run != NULL)
+        act_on_run(head->run, node, step.action, news);
+}
+
+void jr_controller_step_node(struct jr_controller *head, uint32_t node,
+                             enum jr_node_input input, const char *why)
+{
+    step_node(head, node, input, &(struct node_news){.why = why});
+}
+
+void jr_controller_receive(struct jr_controller *head, const json_t *line)
+{
+    uint32_t node = jr_json_get_u32(line, "n");
+    enum jr_channel channel = jr_channel_find(jr_json_get_str(line, "t"));
+    struct jr_message message;
     if (node >= head->options.nodes)
         return;
     jr_heartbeat_heard(head, node);
-    if (stream != JR_FLOW_COUNT) {
-        (void)jr_message_take(&head->nodes[node].streams[stream], frame);
-        jr_controller_read_lines(head, node, stream);
+    if (channel != JR_CHANNEL_COUNT) {
+        (void)jr_channel_take(&head->nodes[node].streams[channel], line);
+        jr_controller_read_lines(head, node, channel);
         if (head->run != NULL)
-            jr_controller_run_stream(head->run, node, stream);
-        return;
+            jr_controller_run_stream(head->run, node, channel);
+    } else if (jr_message_of_node(&message, line)) {
+        step_node(head, node, (enum jr_node_input)message.type,
+                  &(struct node_news){.message = &message});
     }
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        if (strcmp(type, verbs[i].word) == 0)
-            verbs[i].act(head, node, frame);
 }
 
 /* An agent does not end before its input does, and then it ends well. */
-static void note_lost_agent(struct jr_controller *head, uint32_t node)
-{
-    struct jr_node_side *side = &head->nodes[node];
-    bool running = head->run != NULL && side->state == JR_NODE_RUNS;
-    if (head->run == NULL && side->state < JR_NODE_DONE && !head->gone) {
-        head->gone = true;
-        head->gone_node = node;
-    }
-    if (side->state >= JR_NODE_RUNS)
-        side->state = JR_NODE_LOST;
-    side->behind = false;
-    if (running)
-        jr_controller_run_lost(head->run, node, head->said);
-}
-
-void jr_controller_handle_message(struct jr_controller *head)
+void jr_controller_handle_srun(struct jr_controller *head)
 {
     for (uint32_t i = 0; i < head->options.nodes; i++)
         if (jr_srun_lost(head->said, i, head->nodes[i].host))
-            note_lost_agent(head, i);
+            jr_controller_step_node(head, i, JR_NODE_ON_GONE, head->said);
+}
+
+/* The events of ranks. */
+
+static struct jr_rank_outcome *find_rank_outcome(
+    const struct jr_controller_run *run, uint32_t node,
+    const struct jr_event *event)
+{
+    bool there = (event->says & JR_SAYS(RANK)) != 0 &&
+                 event->rank >= run->first[node] &&
+                 event->rank < run->first[node + 1];
+    return there ? &run->outcome->ranks[event->rank] : NULL;
+}
+
+static void note_end(struct jr_controller_run *run,
+                     struct jr_rank_outcome *rank, const struct jr_event *event)
+{
+    bool exited = (event->says & JR_SAYS(EXIT_CODE)) != 0;
+    rank->end = exited ? JR_END_EXITED : JR_END_SIGNALED;
+    rank->exit_code = exited ? event->exit_code : 0;
+    rank->signal = event->signal;
+    if (exited && rank->exit_code == 0 && !run->ended_well) {
+        run->ended_well = true;
+        jr_controller_tell(run->head, JR_TO_NODES_FIRST);
+    }
+}
+
+/* What is known of the ranks of a node that is lost later. */
+static void note_rank(struct jr_controller_run *run, uint32_t node,
+                      const struct jr_event *event)
+{
+    struct jr_rank_outcome *rank = find_rank_outcome(run, node, event);
+    const struct jr_node_side *side = &run->head->nodes[node];
+    if (rank == NULL)
+        return;
+    if (event->name == JR_EVENT_RANK_STARTED) {
+        rank->pid = event->pid;
+        rank->started_ns = jr_controller_run_ns(side, event->ns);
+    } else if (event->name == JR_EVENT_RANK_ENDED) {
+        rank->ended_ns = jr_controller_run_ns(side, event->ns);
+        note_end(run, rank, event);
+    }
+}
+
+/* By our clock, with the node's number. */
+static void write_event(struct jr_controller_run *run, uint32_t node,
+                        struct jr_event *event)
+{
+    uint64_t ns = jr_controller_run_ns(&run->head->nodes[node], event->ns);
+    event->says |= JR_SAYS(NODE);
+    event->node = node;
+    jr_events_add_at(&run->events, event,
+                     jr_clock_wall_ns() - (jr_clock_ns() - ns), ns);
+    jr_events_flush(&run->events);
+}
+
+void jr_controller_run_event(struct jr_controller_run *run, uint32_t node,
+                             const char *line, size_t len)
+{
+    struct jr_event event;
+    if (!jr_event_read(&event, line, len) || event.name == JR_EVENT_UNKNOWN)
+        return;
+    note_rank(run, node, &event);
+    write_event(run, node, &event);
+    if (event.name == JR_EVENT_STOP || event.name == JR_EVENT_KILL ||
+        event.name == JR_EVENT_START_FAILED)
+        jr_controller_run_stop(run);
 }

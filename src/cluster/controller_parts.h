@@ -1,14 +1,14 @@
 /* What the files of the head share: controller.c meets the agents and lets them
  * go, controller_srun.c speaks with them through srun, controller_messages.c
- * takes what they say, controller_wait.c waits for all of them;
- * controller_run.c runs an attempt, controller_events.c takes what happens on
- * the nodes. Not for other layers. */
+ * takes what they say and what happens on the nodes, controller_wait.c waits
+ * for all of them, controller_run.c runs an attempt. Not for other layers. */
 #ifndef JR_CONTROLLER_PARTS_H
 #define JR_CONTROLLER_PARTS_H
 
 #include "cluster/controller.h"
 #include "cluster/heartbeat.h"
-#include "cluster/message.h"
+#include "cluster/node_state.h"
+#include "cluster/protocol.h"
 #include "cluster/srun.h"
 #include "eventloop/loop.h"
 #include "eventloop/signals.h"
@@ -16,17 +16,6 @@
 #include "store/events.h"
 
 #define JR_CONTROLLER_PIECE (64U << 10) /* bytes that are read at once */
-
-/* How far a node has come. Beyond JR_NODE_RUNS nothing is awaited of it. */
-enum jr_node_state {
-    JR_NODE_SILENT,
-    JR_NODE_MET,   /* said hello */
-    JR_NODE_READY, /* has the spec */
-    JR_NODE_RUNS,
-    JR_NODE_DONE,
-    JR_NODE_REFUSED,
-    JR_NODE_LOST
-};
 
 struct jr_node_side {
     enum jr_node_state state;
@@ -43,7 +32,7 @@ struct jr_node_side {
     bool begun;              /* and has made ready for it: it says more */
     unsigned silent;   /* heartbeat.h: turns since something was heard of it */
     uint64_t heard_ns; /* when that was */
-    struct jr_buf streams[JR_FLOW_COUNT];
+    struct jr_buf streams[JR_CHANNEL_COUNT];
 };
 
 struct jr_controller_run;
@@ -83,16 +72,20 @@ struct jr_controller {
 int jr_controller_connect(struct jr_controller *head, struct jr_error *err);
 void jr_controller_disconnect(struct jr_controller *head);
 
-/* Take a frame of an agent; and what srun has said last (`said`), as far as it
+/* Take a line of an agent; and what srun has said last (`said`), as far as it
  * is about tasks and nodes. controller_messages.c. */
-void jr_controller_receive(struct jr_controller *head, const json_t *frame);
-void jr_controller_handle_message(struct jr_controller *head);
+void jr_controller_receive(struct jr_controller *head, const json_t *line);
+void jr_controller_handle_srun(struct jr_controller *head);
 
-/* A word of the head, {"t":type}, to which more may be set; the caller's. */
-json_t *jr_controller_word(const char *type);
+/* Something happens to a node: what node_state.h says of it is done. `why` is
+ * what is told of a node that is lost by it. controller_messages.c. */
+void jr_controller_step_node(struct jr_controller *head, uint32_t node,
+                             enum jr_node_input input, const char *why);
 
-/* Tell all agents; `word` is taken over. */
-void jr_controller_send(struct jr_controller *head, json_t *word);
+/* Tell all agents: a message, or one that says nothing besides. */
+void jr_controller_send(struct jr_controller *head,
+                        const struct jr_message *message);
+void jr_controller_tell(struct jr_controller *head, enum jr_message_type type);
 
 /* Say no more: the agents hear that their input has ended. */
 void jr_controller_close_input(struct jr_controller *head);
@@ -109,7 +102,7 @@ int jr_controller_await(struct jr_controller *head, enum jr_node_state state,
  * node; show bytes that end a line. controller_console.c. */
 void jr_controller_screen(struct jr_controller *head, int out_fd, int err_fd);
 void jr_controller_read_lines(struct jr_controller *head, uint32_t node,
-                              enum jr_flow type);
+                              enum jr_channel type);
 void jr_controller_show(struct jr_controller *head, int stream,
                         const char *bytes, size_t len);
 
@@ -155,22 +148,29 @@ void jr_controller_run_release(struct jr_controller_run *run);
 /* Our time of a node's; 0 stays 0. */
 uint64_t jr_controller_run_ns(const struct jr_node_side *side, uint64_t ns);
 
+/* The timeout of silence: a node asks that all are asked; a node answers. */
+void jr_controller_run_ask(struct jr_controller_run *run);
+void jr_controller_run_answer(struct jr_controller_run *run, uint32_t node,
+                              uint64_t silent_ns);
+
 /* Whether all nodes have told of their silence, and what follows: to be looked
  * at again when one that was asked has nothing more to say. */
 void jr_controller_run_silence(struct jr_controller_run *run);
 
-/* A line of the events of a node: controller_events.c. */
+/* A line of the events of a node: controller_messages.c. */
 void jr_controller_run_event(struct jr_controller_run *run, uint32_t node,
                              const char *line, size_t len);
 
 /* What a run does with what comes meanwhile. */
 void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,
-                              enum jr_flow type);
+                              enum jr_channel type);
 void jr_controller_run_begun(struct jr_controller_run *run, uint32_t node,
-                             const json_t *word);
+                             const struct jr_message *message);
 void jr_controller_run_over(struct jr_controller_run *run, uint32_t node);
 void jr_controller_run_lost(struct jr_controller_run *run, uint32_t node,
                             const char *how);
+void jr_controller_run_give_up(struct jr_controller_run *run, uint32_t node,
+                               const char *how);
 void jr_controller_run_noise(struct jr_controller_run *run, int stream,
                              const char *line, size_t len);
 

@@ -45,7 +45,7 @@ void jr_controller_run_stop(struct jr_controller_run *run)
         return;
     run->stopped = true;
     if (!run->lost)
-        jr_controller_send(run->head, jr_controller_word("stop"));
+        jr_controller_tell(run->head, JR_TO_NODES_STOP);
     run->head->late = false;
     run->head->patience.at = jr_clock_ns() + most_ms * MS + SLACK_NS;
 }
@@ -53,7 +53,7 @@ void jr_controller_run_stop(struct jr_controller_run *run)
 void jr_controller_run_release(struct jr_controller_run *run)
 {
     if (!run->released)
-        jr_controller_send(run->head, jr_controller_word("release"));
+        jr_controller_tell(run->head, JR_TO_NODES_RELEASE);
     run->released = true;
 }
 
@@ -85,7 +85,7 @@ void jr_controller_run_noise(struct jr_controller_run *run, int stream,
 /* Take the whole lines of the events. */
 static void take_events(struct jr_controller_run *run, uint32_t node)
 {
-    struct jr_buf *stream = &run->head->nodes[node].streams[JR_FLOW_EVENT];
+    struct jr_buf *stream = &run->head->nodes[node].streams[JR_CHANNEL_EVENT];
     const char *end =
         stream->len == 0 ? NULL : memrchr(stream->data, '\n', stream->len);
     if (end == NULL)
@@ -101,24 +101,25 @@ static void take_events(struct jr_controller_run *run, uint32_t node)
 }
 
 void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,
-                              enum jr_flow type)
+                              enum jr_channel type)
 {
-    if (type == JR_FLOW_EVENT)
+    if (type == JR_CHANNEL_EVENT)
         take_events(run, node);
 }
 
 /* Nodes. */
 
 void jr_controller_run_begun(struct jr_controller_run *run, uint32_t node,
-                             const json_t *word)
+                             const struct jr_message *message)
 {
     struct jr_node_side *side = &run->head->nodes[node];
     uint64_t now = jr_clock_ns();
     uint64_t middle = run->go_ns + (now - run->go_ns) / 2;
     side->going = true;
-    jr_buf_clear(&side->streams[JR_FLOW_OUT]); /* lines of earlier attempts */
-    jr_buf_clear(&side->streams[JR_FLOW_ERR]);
-    side->offset_ns = jr_clock_ahead(jr_json_get_int(word, "at"), middle);
+    jr_buf_clear(
+        &side->streams[JR_CHANNEL_OUT]); /* lines of earlier attempts */
+    jr_buf_clear(&side->streams[JR_CHANNEL_ERR]);
+    side->offset_ns = jr_clock_ahead(message->at_ns, middle);
     side->clock_error_ns = (now - run->go_ns) / 2;
     if (side->clock_error_ns > run->outcome->clock_error_ns)
         run->outcome->clock_error_ns = side->clock_error_ns;
@@ -210,6 +211,12 @@ void jr_controller_run_lost(struct jr_controller_run *run, uint32_t node,
         jr_controller_run_stop(run);
 }
 
+void jr_controller_run_give_up(struct jr_controller_run *run, uint32_t node,
+                               const char *how)
+{
+    lose_node(run, node, run->lost ? JR_END_NONE : JR_END_LOST, how);
+}
+
 static void could_not_begin(struct jr_controller_run *run, uint32_t node,
                             const char *text)
 {
@@ -225,7 +232,7 @@ static void could_not_begin(struct jr_controller_run *run, uint32_t node,
 void jr_controller_run_over(struct jr_controller_run *run, uint32_t node)
 {
     struct jr_node_side *side = &run->head->nodes[node];
-    struct jr_buf *text = &side->streams[JR_FLOW_OUTCOME];
+    struct jr_buf *text = &side->streams[JR_CHANNEL_OUTCOME];
     uint32_t count = run->first[node + 1] - run->first[node];
     struct jr_outcome part = {.ranks = run->outcome->ranks + run->first[node]};
     struct jr_error why = {0};
@@ -241,6 +248,41 @@ void jr_controller_run_over(struct jr_controller_run *run, uint32_t node)
     jr_controller_run_silence(run);
 }
 
+/* The timeout of silence. */
+
+/* A node has been silent for too long: were all others, too? */
+void jr_controller_run_ask(struct jr_controller_run *run)
+{
+    if (run->asking || run->stopped)
+        return;
+    run->asking = true;
+    run->spoken = false;
+    for (uint32_t i = 0; i < run->plan->nodes; i++)
+        run->head->nodes[i].asked = run->head->nodes[i].state == JR_NODE_RUNS;
+    jr_controller_tell(run->head, JR_TO_NODES_QUERY);
+}
+
+void jr_controller_run_answer(struct jr_controller_run *run, uint32_t node,
+                              uint64_t silent_ns)
+{
+    uint64_t limit_ns =
+        run->plan->policy->timeouts.silence_ms * UINT64_C(1000000);
+    run->head->nodes[node].asked = false;
+    run->spoken = run->spoken || silent_ns < limit_ns;
+    jr_controller_run_silence(run);
+}
+
+void jr_controller_run_silence(struct jr_controller_run *run)
+{
+    for (uint32_t i = 0; i < run->plan->nodes; i++)
+        if (run->head->nodes[i].asked &&
+            run->head->nodes[i].state == JR_NODE_RUNS)
+            return;
+    if (run->asking && !run->spoken && !run->stopped)
+        jr_controller_tell(run->head, JR_TO_NODES_HANG);
+    run->asking = false;
+}
+
 /* Signals. */
 
 static void on_controller_signal(void *owner, uint32_t events)
@@ -252,11 +294,11 @@ static void on_controller_signal(void *owner, uint32_t events)
     enum jr_signal_use use = run->uses.use[sig];
     if (use == JR_SIGNAL_NONE || use == JR_SIGNAL_DROP)
         return;
-    json_t *word = jr_controller_word("signal");
-    jr_json_set_int(word, "signal", sig);
-    jr_controller_send(run->head, word);
+    jr_controller_send(
+        run->head,
+        &(struct jr_message){.type = JR_TO_NODES_SIGNAL, .signal = sig});
     if (use == JR_SIGNAL_SUSPEND) {
-        jr_controller_send(run->head, jr_controller_word("away"));
+        jr_controller_tell(run->head, JR_TO_NODES_AWAY);
         (void)kill(getpid(), SIGSTOP);
     }
     if (use != JR_SIGNAL_STOP)
@@ -309,11 +351,8 @@ static void lose_nodes(struct jr_controller_run *run)
         jr_buf_str(&how,
                    "it was told to stop its ranks, but has not confirmed it");
     for (uint32_t i = 0; i < run->plan->nodes; i++)
-        if (head->nodes[i].state == JR_NODE_RUNS) {
-            head->nodes[i].state = JR_NODE_LOST;
-            lose_node(run, i, run->lost ? JR_END_NONE : JR_END_LOST,
-                      how.failed ? "" : how.data);
-        }
+        jr_controller_step_node(head, i, JR_NODE_ON_GIVEN_UP,
+                                how.failed ? "" : how.data);
 }
 
 /* What the attempt before has left to show on its nodes is left there. */
@@ -338,20 +377,20 @@ static void leave_earlier_attempt(struct jr_controller_run *run,
 static void begin_nodes(struct jr_controller_run *run, uint32_t attempt)
 {
     struct jr_controller *head = run->head;
-    json_t *word = jr_controller_word("go");
     leave_earlier_attempt(run, attempt);
     for (uint32_t i = 0; i < run->plan->nodes; i++) {
-        head->nodes[i].state = JR_NODE_RUNS;
+        jr_controller_step_node(head, i, JR_NODE_ON_GO, "");
         head->nodes[i].returned = false;
         head->nodes[i].signal = 0;
     }
-    jr_json_set_int(word, "attempt", attempt);
-    jr_json_set_int(word, "port", run->plan->master_port);
-    jr_json_set_str(word, "run_id", run->plan->run_id);
     run->go_ns = jr_clock_ns();
-    jr_json_set_bool(word, "beats",
-                     run->plan->policy->on_failure == JR_ON_FAILURE_STOP);
-    jr_controller_send(head, word);
+    jr_controller_send(
+        head, &(struct jr_message){.type = JR_TO_NODES_GO,
+                                   .number = attempt,
+                                   .port = run->plan->master_port,
+                                   .run_id = run->plan->run_id,
+                                   .beats = run->plan->policy->on_failure ==
+                                            JR_ON_FAILURE_STOP});
     jr_heartbeat_begin(head);
 }
 

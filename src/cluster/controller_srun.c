@@ -63,17 +63,16 @@ static void on_srun_input_room(void *owner, uint32_t events)
     send_srun_input(owner);
 }
 
-json_t *jr_controller_word(const char *type)
+void jr_controller_tell(struct jr_controller *head, enum jr_message_type type)
 {
-    json_t *word = json_object();
-    jr_json_set_str(word, "t", type);
-    return word;
+    jr_controller_send(head, &(struct jr_message){.type = type});
 }
 
-void jr_controller_send(struct jr_controller *head, json_t *word)
+void jr_controller_send(struct jr_controller *head,
+                        const struct jr_message *message)
 {
     size_t before = head->outbox.len;
-    jr_message_add(&head->outbox, word);
+    jr_message_put(&head->outbox, message);
     head->told_bytes += head->outbox.len - before;
     send_srun_input(head);
 }
@@ -131,7 +130,7 @@ static void take_srun_errors(struct jr_controller *head)
         if (is_idle_message(line, len))
             continue;
         (void)snprintf(head->said, sizeof head->said, "%.*s", (int)len, line);
-        jr_controller_handle_message(head);
+        jr_controller_handle_srun(head);
     }
 }
 

@@ -46,7 +46,7 @@ struct jr_runner {
     struct jr_helper helper;
     /* What the policies remember. Each field is named after the file in
      * policies/ that alone reads and writes it. */
-    struct jr_watch commands;
+    struct jr_commands commands;
     struct jr_oom oom;
     struct jr_fork_stall fork_stall;
     struct jr_fault_injection fault_injection;

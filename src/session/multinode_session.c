@@ -335,17 +335,12 @@ enum jr_status jr_session_brief(struct jr_session *session,
     struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
     if (session->head == NULL)
         return JR_STATUS_OK;
-    json_t *word = json_object();
     jr_resolution_emit_for_nodes(&text, &session->resolution, session->file);
-    jr_json_set_str(word, "t", "spec");
-    jr_json_set_str(word, "spec", text.data);
-    jr_json_set_str(word, "inject", session->options.inject);
     int failed =
         text.failed ? jr_error_set(&why, JR_STATUS_LAUNCH, "out of memory") : 0;
     if (failed == 0)
-        failed = jr_controller_send_spec(session->head, word, &why);
-    else
-        json_decref(word);
+        failed = jr_controller_send_spec(session->head, text.data,
+                                         session->options.inject, &why);
     if (failed == 0)
         failed = take_allocations(session, &why);
     if (failed == 0)

@@ -131,19 +131,18 @@ static uint32_t offer_free_port(void *data)
     return side->lease_fd < 0 ? 0 : side->port;
 }
 
-static int resolve_agent_spec(void *data, const json_t *word,
+static int resolve_agent_spec(void *data, const struct jr_message *spec,
                               struct jr_buf *seats, struct jr_error *err)
 {
     struct side *side = data;
     struct jr_session *session = side->session;
-    const char *inject = jr_json_get_str(word, "inject");
-    const struct jr_spec_source source = {
-        .name = SPEC_NAME, .text = jr_json_get_str(word, "spec")};
+    const struct jr_spec_source source = {.name = SPEC_NAME,
+                                          .text = spec->spec};
     struct jr_spec_source whole = source;
     if (source.text == NULL)
         return jr_error_set(err, JR_STATUS_LAUNCH, "the head sent no spec");
     whole.len = strlen(source.text);
-    side->inject = inject == NULL ? NULL : strdup(inject);
+    side->inject = spec->inject == NULL ? NULL : strdup(spec->inject);
     session->options.inject = side->inject;
     session->lease = &side->lease_fd;
     session->lease_port = side->port;
@@ -191,14 +190,15 @@ static void take_port(struct side *side, uint32_t port)
     side->lease_fd = -1;
 }
 
-static int prepare_attempt(void *data, const json_t *go, struct jr_error *err)
+static int prepare_attempt(void *data, const struct jr_message *go,
+                           struct jr_error *err)
 {
     struct side *side = data;
     struct jr_session *session = side->session;
-    session->attempt = (uint32_t)jr_json_get_int(go, "attempt");
-    take_port(side, (uint32_t)jr_json_get_int(go, "port"));
+    session->attempt = (uint32_t)go->number;
+    take_port(side, (uint32_t)go->port);
     jr_session_forget(session);
-    if (join_run_folder(side, jr_json_get_str(go, "run_id"), err) != 0 ||
+    if (join_run_folder(side, go->run_id, err) != 0 ||
         jr_run_folder_join_attempt(&session->dir, side->node, session->attempt,
                                    err) != 0)
         return -1;
@@ -210,7 +210,9 @@ static int run_agent_plan(void *data, const struct jr_agent_ends *ends,
                           struct jr_outcome *ret, struct jr_error *err)
 {
     struct side *side = data;
-    const struct jr_run_link link = {ends->events_fd, ends->orders_fd};
+    const struct jr_run_link link = {.events_fd = ends->events_fd,
+                                     .reports_fd = ends->reports_fd,
+                                     .orders_fd = ends->orders_fd};
     struct jr_run_options options = {
         .dir = &side->session->dir,
         .group = &side->session->group,

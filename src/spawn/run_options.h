@@ -13,10 +13,27 @@ struct jr_run_folder;
 
 /* What ties a run on one node to the others of its job, where it is one of
  * several: what happens is told there, line by line, and in no events.jsonl;
+ * what the other nodes have to know goes there as reports, which are no events;
  * and orders come from there, a byte each. The end of the orders is a stop. */
 struct jr_run_link {
     int events_fd;
+    int reports_fd; /* a pipe: each report is one write */
     int orders_fd;
+};
+
+/* All ranks of the node have returned, and wait at the exit barrier; it is open
+ * here, and need not be held anywhere; no rank has written anything for
+ * `timeouts.silence`; and for how long they have been silent, to a query. */
+enum jr_report_name {
+    JR_REPORT_ALL_RETURNED,
+    JR_REPORT_RELEASED,
+    JR_REPORT_SILENT,
+    JR_REPORT_QUIET
+};
+
+struct jr_report {
+    enum jr_report_name name;
+    uint64_t for_ns; /* of QUIET; 0: a rank is not silent, or cannot be seen */
 };
 
 /* End the ranks, for another node does (what the user sends comes as a signal);

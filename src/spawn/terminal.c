@@ -109,7 +109,7 @@ void jr_terminal_close(struct jr_terminal *terminal)
 }
 
 /* Move what can be moved. False at an end. */
-static bool copy_terminal_bytes(struct jr_flow *flow, int from, int to)
+static bool copy_terminal_bytes(struct jr_channel *flow, int from, int to)
 {
     ssize_t len = 1;
     if (flow->at == flow->end) {

@@ -18,7 +18,7 @@
 #include "eventloop/loop.h"
 
 /* Bytes on their way. */
-struct jr_flow {
+struct jr_channel {
     char bytes[4096];
     size_t at, end;
 };
@@ -30,7 +30,7 @@ struct jr_terminal {
     struct termios saved;
     struct jr_loop *loop; /* while bytes are moved; else NULL */
     struct jr_watch near, far;
-    struct jr_flow keys, shown;
+    struct jr_channel keys, shown;
 };
 
 #define JR_TERMINAL_NONE                                                       \

@@ -114,8 +114,6 @@ static const struct member members[] = {
                        "Bytes."},
     [JR_SAYS_TOLD] = {"told", NUMBER64, AT(told), TEXT(JR_SHAPE_COUNT), 0,
                       "How many bytes every agent was sent."},
-    [JR_SAYS_AGO] = {"ago", NUMBER64, AT(ago_ns), TEXT(JR_SHAPE_COUNT), 0,
-                     NULL},
 };
 
 _Static_assert(COUNT(members) == JR_SAYS_COUNT && JR_SAYS_COUNT <= 32,
@@ -396,8 +394,7 @@ void jr_schema_events(struct jr_buf *out)
     jr_json_set_str(schema, "type", "object");
     add_common(properties, required);
     for (size_t i = 1; i < COUNT(rows); i++)
-        if ((rows[i].kind & JR_EVENT_IS_BETWEEN) == 0)
-            jr_json_append(events, row_schema(&rows[i]));
+        jr_json_append(events, row_schema(&rows[i]));
     jr_json_set(schema, "required", required);
     jr_json_set(schema, "properties", properties);
     jr_json_set(schema, "oneOf", events);

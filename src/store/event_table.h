@@ -36,7 +36,6 @@ enum jr_event_member {
     JR_SAYS_NODES,
     JR_SAYS_HEARD,
     JR_SAYS_TOLD,
-    JR_SAYS_AGO,
     JR_SAYS_COUNT
 };
 
@@ -44,9 +43,8 @@ enum jr_event_member {
 
 /* Kinds of event. */
 enum {
-    JR_EVENT_IS_LIFE = 1,   /* a rank's start, end, or what it does between */
-    JR_EVENT_IS_END = 2,    /* with it the end of a run can have begun */
-    JR_EVENT_IS_BETWEEN = 4 /* is sent between nodes and kept nowhere */
+    JR_EVENT_IS_LIFE = 1, /* a rank's start, end, or what it does between */
+    JR_EVENT_IS_END = 2   /* with it the end of a run can have begun */
 };
 
 /* X(NAME, its word, what it always says, what it may say, kind, what people are
@@ -127,15 +125,7 @@ enum {
     X(AGENTS, "agents", JR_SAYS(NODES) | JR_SAYS(HEARD) | JR_SAYS(TOLD), 0, 0, \
       "communicated with the agents of the nodes",                             \
       "An attempt on several nodes has ended: how much was exchanged with "    \
-      "their agents since they started.")                                      \
-    X(ALL_RETURNED, "all_returned", 0, 0, JR_EVENT_IS_BETWEEN,                 \
-      "all ranks of the node returned", "")                                    \
-    X(RELEASED, "released", 0, 0, JR_EVENT_IS_BETWEEN,                         \
-      "let the ranks of the node go", "")                                      \
-    X(SILENT, "silent", 0, 0, JR_EVENT_IS_BETWEEN,                             \
-      "no rank of the node wrote anything", "")                                \
-    X(QUIET, "quiet", JR_SAYS(AGO), 0, JR_EVENT_IS_BETWEEN,                    \
-      "how long the ranks of the node have been silent", "")
+      "their agents since they started.")
 
 #define JR_EVENT_ENUM(name, word, says, may, kind, told, help) JR_EVENT_##name,
 enum jr_event_name {
@@ -168,7 +158,6 @@ struct jr_event {
     uint32_t processes, left; /* that were killed, and that could not be */
     uint32_t node, nodes;
     uint64_t heard, told; /* bytes */
-    uint64_t ago_ns;
 };
 
 /* Append its line, with its times. */

@@ -59,7 +59,7 @@ static void end(struct side *side)
     jr_buf_release(&side->run.events.lines);
     for (uint32_t i = 0; i < NODES; i++) {
         free(side->nodes[i].host);
-        for (unsigned flow = 0; flow < JR_FLOW_COUNT; flow++)
+        for (unsigned flow = 0; flow < JR_CHANNEL_COUNT; flow++)
             jr_buf_release(&side->nodes[i].streams[flow]);
     }
 }
@@ -76,28 +76,41 @@ static void check_side(const struct side *side)
     require(side->head.refused == (side->head.refusal.text[0] != '\0'));
 }
 
-/* Written as a line, the frame is the same; and so are its bytes, in frames
- * that srun moves in one piece. */
-static void check_frame(json_t *frame)
+/* What is understood of a message is understood of it written anew. */
+static void check_message(const json_t *frame)
 {
-    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT, bytes = JR_BUF_INIT;
-    JR_BUF_CLEANUP struct jr_buf again = JR_BUF_INIT, frames = JR_BUF_INIT;
-    jr_message_add(&line, json_incref(frame));
+    JR_BUF_CLEANUP struct jr_buf line = JR_BUF_INIT, again = JR_BUF_INIT;
+    struct jr_message message;
+    if (!jr_message_of_node(&message, frame))
+        return;
+    require(message.type < JR_MESSAGE_FROM_COUNT);
+    jr_message_put(&line, &message);
     require(memchr(line.data, '\n', line.len) == line.data + line.len - 1);
     json_t *same = jr_message_read(line.data, line.len - 1);
-    require(same != NULL && json_equal(same, frame));
+    require(same != NULL && jr_message_of_node(&message, same));
+    jr_message_put(&again, &message);
+    require(again.len == line.len &&
+            memcmp(again.data, line.data, line.len) == 0);
     json_decref(same);
-    if (!jr_message_take(&bytes, frame)) {
+}
+
+/* The bytes of a frame are the same in frames that srun moves in one piece. */
+static void check_frame(const json_t *frame)
+{
+    JR_BUF_CLEANUP struct jr_buf bytes = JR_BUF_INIT;
+    JR_BUF_CLEANUP struct jr_buf again = JR_BUF_INIT, frames = JR_BUF_INIT;
+    check_message(frame);
+    if (!jr_channel_take(&bytes, frame)) {
         require(bytes.len == 0);
         return;
     }
-    jr_message_bytes(&frames, 7, JR_FLOW_OUT, bytes.data, bytes.len);
+    jr_channel_put(&frames, 7, JR_CHANNEL_OUT, bytes.data, bytes.len);
     for (size_t at = 0, len; at < frames.len; at += len + 1) {
         const char *text = frames.data + at;
         len = (size_t)((char *)memchr(text, '\n', frames.len - at) - text);
         require(len < JR_MESSAGE_MOST);
         json_t *piece = jr_message_read(text, len);
-        require(piece != NULL && jr_message_take(&again, piece));
+        require(piece != NULL && jr_channel_take(&again, piece));
         json_decref(piece);
     }
     require(again.len == bytes.len &&
@@ -115,7 +128,7 @@ static void hear_line(struct side *side, const char *line, size_t len)
     }
     (void)snprintf(side->head.said, sizeof side->head.said, "%.*s", (int)len,
                    line);
-    jr_controller_handle_message(&side->head);
+    jr_controller_handle_srun(&side->head);
 }
 
 /* The lines of the bytes, as they come in pieces. */

@@ -31,42 +31,58 @@ static void handle_command(struct jr_runner *runner, char order)
         jr_hang_begin(runner, JR_HANG_SILENCE);
 }
 
-/* Who gave the orders is gone when they end: so is the job. */
+/* Who gave the commands is gone when they end: so is the job. */
 static void on_commands(void *owner, uint32_t events)
 {
     (void)events;
     struct jr_runner *runner = owner;
+    struct jr_watch *watch = &runner->commands.watch;
     char orders[16];
-    ssize_t len = read(runner->commands.fd, orders, sizeof orders);
+    ssize_t len = read(watch->fd, orders, sizeof orders);
     if (len < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     for (ssize_t i = 0; i < len; i++)
         handle_command(runner, orders[i]);
     if (len > 0)
         return;
-    jr_loop_remove(&runner->loop, &runner->commands);
-    (void)close(runner->commands.fd);
-    runner->commands.fd = -1;
+    jr_loop_close(watch);
     jr_stop_begin(runner);
 }
 
 int jr_commands_keep(struct jr_runner *runner)
 {
     const struct jr_run_link *link = runner->options->link;
-    runner->commands =
-        (struct jr_watch){.fd = -1, .ready = on_commands, .owner = runner};
+    struct jr_commands *commands = &runner->commands;
+    *commands = (struct jr_commands){
+        .watch = {.fd = -1, .ready = on_commands, .owner = runner},
+        .reports_fd = -1};
     if (link == NULL)
         return 0;
     jr_events_open_fd(&runner->events, link->events_fd, JR_SLOT_END);
-    runner->commands.fd = fcntl(link->orders_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
-    return runner->events.fd < 0 || runner->commands.fd < 0 ? -1 : 0;
+    commands->watch.fd = fcntl(link->orders_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
+    commands->reports_fd =
+        fcntl(link->reports_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
+    return runner->events.fd < 0 || commands->watch.fd < 0 ||
+                   commands->reports_fd < 0
+               ? -1
+               : 0;
+}
+
+void jr_commands_report(struct jr_runner *runner,
+                        const struct jr_report *report)
+{
+    int fd = runner->commands.reports_fd;
+    if (fd < 0)
+        return;
+    while (write(fd, report, sizeof *report) < 0 && errno == EINTR)
+        continue;
 }
 
 static int open_commands(struct jr_runner *runner)
 {
-    if (runner->commands.fd < 0)
+    if (runner->commands.watch.fd < 0)
         return 0;
-    return jr_loop_add(&runner->loop, &runner->commands, EPOLLIN);
+    return jr_loop_add(&runner->loop, &runner->commands.watch, EPOLLIN);
 }
 
 const struct jr_runner_policy jr_commands_policy = {

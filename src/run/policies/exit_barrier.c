@@ -62,9 +62,7 @@ void jr_exit_barrier_release(struct jr_runner *runner)
     if (runner->exit_barrier.open)
         return;
     runner->exit_barrier.open = true;
-    if (runner->options->link != NULL)
-        jr_events_add(&runner->events,
-                      &(struct jr_event){.name = JR_EVENT_RELEASED});
+    jr_commands_report(runner, &(struct jr_report){JR_REPORT_RELEASED, 0});
     for (uint32_t i = 0; i < runner->next; i++)
         if (runner->ranks[i].word == JR_WORD_RETURNED)
             let_rank_exit(&runner->ranks[i]);
@@ -76,8 +74,8 @@ static void have_all_returned(struct jr_runner *runner)
     if (runner->options->link == NULL)
         jr_exit_barrier_release(runner);
     else
-        jr_events_add(&runner->events,
-                      &(struct jr_event){.name = JR_EVENT_ALL_RETURNED});
+        jr_commands_report(runner,
+                           &(struct jr_report){JR_REPORT_ALL_RETURNED, 0});
 }
 
 static void note_function_end(struct jr_rank_run *rank, enum jr_word word)

@@ -80,11 +80,9 @@ void jr_output_timeout_tell(struct jr_runner *runner)
     note_all_grown_files(runner);
     uint64_t now = jr_clock_ns(), last = last_output_ns(runner);
     bool silent = runner->output_timeout.open && !jr_launch_is_due(runner);
-    jr_events_add(&runner->events,
-                  &(struct jr_event){
-                      .name = JR_EVENT_QUIET,
-                      .ago_ns = silent && last < now ? now - last : 0,
-                  });
+    jr_commands_report(
+        runner, &(struct jr_report){JR_REPORT_QUIET,
+                                    silent && last < now ? now - last : 0});
 }
 
 static void report_output_timeout(struct jr_runner *runner, uint64_t again_ns)
@@ -93,7 +91,7 @@ static void report_output_timeout(struct jr_runner *runner, uint64_t again_ns)
         jr_hang_begin(runner, JR_HANG_SILENCE);
         return;
     }
-    jr_events_add(&runner->events, &(struct jr_event){.name = JR_EVENT_SILENT});
+    jr_commands_report(runner, &(struct jr_report){JR_REPORT_SILENT, 0});
     runner->output_timeout.timer.at = again_ns;
 }
 

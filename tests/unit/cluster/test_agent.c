@@ -1,5 +1,5 @@
 /* A real agent in a process of its own, at two pipes: what it says to whatever
- * a head may say. Its hooks do what `go` asks for in "do". */
+ * a head may say. Its hooks do what `go` has as the run's name. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "cluster/agent.h"
 #include "cluster/agent_run.h"
-#include "cluster/message.h"
+#include "cluster/protocol.h"
 #include "cluster/outcome_message.h"
 #include "spawn/run_options.h"
 #include "unit.h"
@@ -46,21 +46,21 @@ static uint32_t hook_offer(void *data)
     return ++hooks->port;
 }
 
-static int hook_resolve(void *data, const json_t *spec, struct jr_buf *seats,
-                        struct jr_error *err)
+static int hook_resolve(void *data, const struct jr_message *spec,
+                        struct jr_buf *seats, struct jr_error *err)
 {
     (void)data;
-    const char *refuse = jr_json_get_str(spec, "refuse");
-    if (refuse != NULL)
-        return fail(err, JR_STATUS_USAGE, refuse);
-    jr_buf_printf(seats, "seats of %s\n", jr_json_get_str(spec, "name"));
+    if (spec->inject != NULL)
+        return fail(err, JR_STATUS_USAGE, spec->inject);
+    jr_buf_printf(seats, "seats of %s\n", spec->spec);
     return 0;
 }
 
-static int hook_prepare(void *data, const json_t *go, struct jr_error *err)
+static int hook_prepare(void *data, const struct jr_message *go,
+                        struct jr_error *err)
 {
     struct hooks *hooks = data;
-    const char *what = jr_json_get_str(go, "do");
+    const char *what = go->run_id;
     if (what == NULL)
         return fail(err, JR_STATUS_LAUNCH, "nothing to do");
     (void)snprintf(hooks->what, sizeof hooks->what, "%s", what);
@@ -121,6 +121,21 @@ static void flood(void)
     put(flooded[1], "!");
 }
 
+/* One report alone, and three at once. */
+static void write_reports(const struct jr_agent_ends *ends)
+{
+    static const struct jr_report reports[] = {
+        {JR_REPORT_ALL_RETURNED, 0},
+        {JR_REPORT_SILENT, 0},
+        {JR_REPORT_QUIET, UINT64_C(6000000000)},
+        {JR_REPORT_RELEASED, 0},
+    };
+    const size_t size = sizeof reports[0];
+    CU_ASSERT_EQUAL(write(ends->reports_fd, reports, size), (ssize_t)size);
+    CU_ASSERT_EQUAL(write(ends->reports_fd, reports + 1, 3 * size),
+                    (ssize_t)(3 * size));
+}
+
 static int hook_run(void *data, const struct jr_agent_ends *ends,
                     struct jr_outcome *ret, struct jr_error *err)
 {
@@ -146,6 +161,8 @@ static int hook_run(void *data, const struct jr_agent_ends *ends,
         put(ends->events_fd, "an event\n");
         CU_ASSERT_EQUAL(read(STDIN_FILENO, &byte, 1), 0);
     }
+    if (strcmp(what, "report") == 0)
+        write_reports(ends);
     if (strcmp(what, "lines") == 0) /* an order, a line */
         while (read(ends->orders_fd, &byte, 1) == 1) {
             put(STDOUT_FILENO, "a line\n");
@@ -197,7 +214,7 @@ struct peer {
     pid_t pid;
     int to, from;
     struct jr_inlet inlet;
-    struct jr_buf streams[JR_FLOW_COUNT];
+    struct jr_buf streams[JR_CHANNEL_COUNT];
     char noise[64]; /* the last line that was no frame */
     json_t *word;   /* the one that came last */
 };
@@ -249,10 +266,10 @@ static bool take_line(struct peer *peer, const char *line, size_t len)
         (void)snprintf(peer->noise, sizeof peer->noise, "%.*s", (int)len, line);
         return false;
     }
-    enum jr_flow flow = jr_flow_find(jr_json_get_str(frame, "t"));
+    enum jr_channel flow = jr_channel_find(jr_json_get_str(frame, "t"));
     CU_ASSERT_EQUAL(jr_json_get_int(frame, "n"), NODE);
-    if (flow != JR_FLOW_COUNT) {
-        CU_ASSERT_TRUE(jr_message_take(&peer->streams[flow], frame));
+    if (flow != JR_CHANNEL_COUNT) {
+        CU_ASSERT_TRUE(jr_channel_take(&peer->streams[flow], frame));
         json_decref(frame);
         return false;
     }
@@ -275,7 +292,7 @@ static const char *next_word(struct peer *peer)
 }
 
 /* Take frames until a stream holds a text. */
-static bool await_text(struct peer *peer, enum jr_flow flow, const char *text)
+static bool await_text(struct peer *peer, enum jr_channel flow, const char *text)
 {
     struct jr_buf *stream = &peer->streams[flow];
     size_t len;
@@ -289,7 +306,7 @@ static bool await_text(struct peer *peer, enum jr_flow flow, const char *text)
     return true;
 }
 
-static const char *text_of(const struct peer *peer, enum jr_flow flow)
+static const char *text_of(const struct peer *peer, enum jr_channel flow)
 {
     return peer->streams[flow].len == 0 ? "" : peer->streams[flow].data;
 }
@@ -313,7 +330,7 @@ static int end_peer(struct peer *peer)
         (void)waitpid(peer->pid, NULL, 0);
     }
     jr_inlet_release(&peer->inlet);
-    for (int i = 0; i < JR_FLOW_COUNT; i++)
+    for (int i = 0; i < JR_CHANNEL_COUNT; i++)
         jr_buf_release(&peer->streams[i]);
     json_decref(peer->word);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -331,7 +348,7 @@ static void check_outcome(const struct peer *peer)
 {
     struct jr_rank_outcome rank = {0};
     struct jr_outcome outcome = {.ranks = &rank};
-    const struct jr_buf *text = &peer->streams[JR_FLOW_OUTCOME];
+    const struct jr_buf *text = &peer->streams[JR_CHANNEL_OUTCOME];
     CU_ASSERT_TRUE_FATAL(text->len > 0);
     CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 1, text->data, text->len, NULL), 0);
     CU_ASSERT_EQUAL(rank.pid, 7);
@@ -346,7 +363,7 @@ static void says_who_it_is(void)
     uint64_t before_ns = jr_clock_ns(), before_wall_ns = jr_clock_wall_ns();
     meet_peer(&peer);
     JR_ASSERT_TEXT(peer.noise, "");
-    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_FACTS), "cpus: 4\n");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_FACTS), "cpus: 4\n");
     JR_ASSERT_TEXT(jr_json_get_str(peer.word, "version"), JR_VERSION);
     JR_ASSERT_TEXT(jr_json_get_str(peer.word, "host"), "gpu\"03");
     CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "port"), 101);
@@ -364,7 +381,7 @@ static void says_why_it_cannot(void)
     start_peer(&peer);
     (void)unsetenv("NO_FACTS");
     JR_ASSERT_TEXT(next_word(&peer), "refuse");
-    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_WHY), "no facts here");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), "no facts here");
     JR_ASSERT_TEXT(jr_json_get_str(peer.word, "host"), "gpu\"03");
     CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_STATUS_UNRESOLVED);
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
@@ -374,15 +391,15 @@ static void takes_the_spec_or_says_why_not(void)
 {
     struct peer peer;
     meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"spec\",\"name\":\"demo\"}\n");
+    tell_peer(&peer, "{\"t\":\"spec\",\"spec\":\"demo\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "ready");
-    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_SEATS), "seats of demo\n");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_SEATS), "seats of demo\n");
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
     meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"spec\",\"refuse\":\"too small\"}\n");
+    tell_peer(&peer, "{\"t\":\"spec\",\"inject\":\"too small\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "refuse");
-    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_WHY), "too small");
-    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_SEATS), "");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), "too small");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_SEATS), "");
     CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "status"), JR_STATUS_USAGE);
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
@@ -407,17 +424,17 @@ static void carries_all_that_comes_from_a_run(void)
     struct peer peer;
     meet_peer(&peer);
     for (int i = 0; i < 2; i++) { /* one attempt, and another */
-        tell_peer(&peer, "{\"t\":\"go\",\"do\":\"say\"}\n");
+        tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"say\"}\n");
         JR_ASSERT_TEXT(next_word(&peer), "begun");
         JR_ASSERT_TEXT(next_word(&peer), "done");
-        JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_OUT), "to out\n");
-        JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_ERR), "to err\n");
-        JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_EVENT), "an event\n");
+        JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_OUT), "to out\n");
+        JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_ERR), "to err\n");
+        JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_EVENT), "an event\n");
         check_outcome(&peer);
         CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "signal"), 0);
         CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "port"), 102 + i);
         CU_ASSERT_FALSE(jr_json_get_bool(peer.word, "behind"));
-        for (int flow = 0; flow < JR_FLOW_COUNT; flow++)
+        for (int flow = 0; flow < JR_CHANNEL_COUNT; flow++)
             jr_buf_clear(&peer.streams[flow]);
     }
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
@@ -430,17 +447,36 @@ static void tells_of_a_run_that_could_not_begin(void)
     struct jr_outcome outcome = {.ranks = &rank};
     struct jr_error err = {0};
     meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"fail\"}\n");
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"fail\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "begun");
     JR_ASSERT_TEXT(next_word(&peer), "done");
-    const struct jr_buf *text = &peer.streams[JR_FLOW_OUTCOME];
+    const struct jr_buf *text = &peer.streams[JR_CHANNEL_OUTCOME];
     CU_ASSERT_EQUAL(jr_outcome_message_read(&outcome, 1, text->data, text->len, &err),
                     -1);
     JR_ASSERT_TEXT(err.text, "no more processes");
     tell_peer(&peer, "{\"t\":\"go\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "begun");
     JR_ASSERT_TEXT(next_word(&peer), "refuse");
-    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_WHY), "nothing to do");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_WHY), "nothing to do");
+    CU_ASSERT_EQUAL(end_peer(&peer), 0);
+}
+
+/* What the other nodes have to know is said in messages of its own, each once
+ * and before the run is over, and is no event. */
+static void says_what_the_others_have_to_know(void)
+{
+    struct peer peer;
+    meet_peer(&peer);
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"report\"}\n");
+    JR_ASSERT_TEXT(next_word(&peer), "begun");
+    JR_ASSERT_TEXT(next_word(&peer), "all_returned");
+    JR_ASSERT_TEXT(next_word(&peer), "silent");
+    JR_ASSERT_TEXT(next_word(&peer), "quiet");
+    CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "for_ns"),
+                    INT64_C(6000000000));
+    JR_ASSERT_TEXT(next_word(&peer), "released");
+    JR_ASSERT_TEXT(next_word(&peer), "done");
+    CU_ASSERT_EQUAL(peer.streams[JR_CHANNEL_EVENT].len, 0);
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
@@ -448,11 +484,11 @@ static void tells_what_a_run_died_of(void)
 {
     struct peer peer;
     meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"die\"}\n");
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"die\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "begun");
     JR_ASSERT_TEXT(next_word(&peer), "done");
     CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "signal"), SIGKILL);
-    CU_ASSERT_EQUAL(peer.streams[JR_FLOW_OUTCOME].len, 0);
+    CU_ASSERT_EQUAL(peer.streams[JR_CHANNEL_OUTCOME].len, 0);
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
@@ -468,28 +504,28 @@ static void hands_orders_on(void)
     };
     struct peer peer;
     meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"orders\"}\n");
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"orders\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "begun");
-    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "ready\n"));
+    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "ready\n"));
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         char word[64], echo[8];
-        jr_buf_clear(&peer.streams[JR_FLOW_EVENT]);
+        jr_buf_clear(&peer.streams[JR_CHANNEL_EVENT]);
         (void)snprintf(word, sizeof word, "{\"t\":\"%s\"}\n", vectors[i].word);
         (void)snprintf(echo, sizeof echo, "%c\n", vectors[i].order);
         tell_peer(&peer, word);
-        CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "\n"));
-        JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_EVENT), echo);
+        CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "\n"));
+        JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_EVENT), echo);
     }
     /* A second `go` begins nothing. */
-    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"say\"}\n");
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"say\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "begun");
     /* The input's end is the orders' end, and the outcome is still told. */
     (void)close(peer.to);
     peer.to = -1;
-    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "no more orders\n"));
+    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "no more orders\n"));
     JR_ASSERT_TEXT(next_word(&peer), "done");
     check_outcome(&peer);
-    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_OUT), "");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_OUT), "");
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
@@ -498,9 +534,9 @@ static void hands_signals_on(void)
 {
     struct peer peer;
     meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"signals\"}\n");
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"signals\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "begun");
-    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "ready\n"));
+    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "ready\n"));
     tell_peer(&peer, "{\"t\":\"signal\",\"signal\":0}\n"
                      "{\"t\":\"signal\",\"signal\":65}\n"
                      "{\"t\":\"signal\",\"signal\":-9}\n");
@@ -508,10 +544,10 @@ static void hands_signals_on(void)
     (void)snprintf(word, sizeof word, "{\"t\":\"signal\",\"signal\":%d}\n",
                    SIGUSR1);
     tell_peer(&peer, word);
-    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "\nUSR1\n"));
+    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "\nUSR1\n"));
     (void)kill(peer.pid, SIGTERM);
     JR_ASSERT_TEXT(next_word(&peer), "done");
-    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_EVENT), "ready\nUSR1\nTERM\n");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_EVENT), "ready\nUSR1\nTERM\n");
     CU_ASSERT_EQUAL(jr_json_get_int(peer.word, "signal"), 0);
     /* Nothing runs: others are nothing to it, and these are its end. */
     (void)kill(peer.pid, SIGHUP);
@@ -536,21 +572,21 @@ static void keeps_lines_while_it_is_told_to(void)
 {
     struct peer peer;
     meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"lines\"}\n");
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"lines\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "begun");
     tell_peer(&peer, "{\"t\":\"hold\",\"on\":true}\n{\"t\":\"stop\"}\n");
-    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "wrote\n"));
+    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "wrote\n"));
     tell_peer(&peer, "{\"t\":\"beat\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "beat");
-    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_OUT), "");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_OUT), "");
     tell_peer(&peer, "{\"t\":\"hold\",\"on\":false}\n");
-    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_OUT, "a line\n"));
+    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_OUT, "a line\n"));
     tell_peer(&peer, "{\"t\":\"hold\",\"on\":true}\n{\"t\":\"stop\"}\n");
-    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "wrote\nwrote\n"));
+    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "wrote\nwrote\n"));
     (void)close(peer.to);
     peer.to = -1;
     JR_ASSERT_TEXT(next_word(&peer), "done"); /* then all that there is comes */
-    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_OUT), "a line\na line\n");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_OUT), "a line\na line\n");
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
@@ -558,23 +594,23 @@ static void shows_what_is_left_behind_the_outcome(void)
 {
     struct peer peer;
     meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"behind\"}\n");
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"behind\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "begun");
     JR_ASSERT_TEXT(next_word(&peer), "done");
     check_outcome(&peer);
     CU_ASSERT_TRUE(jr_json_get_bool(peer.word, "behind"));
     JR_ASSERT_TEXT(next_word(&peer), "shown");
-    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_OUT), "late line\n");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_OUT), "late line\n");
     /* The next attempt does not wait for what an earlier one shows. */
-    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"behind for ever\"}\n");
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"behind for ever\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "begun");
     JR_ASSERT_TEXT(next_word(&peer), "done");
     CU_ASSERT_TRUE(jr_json_get_bool(peer.word, "behind"));
-    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"say\"}\n");
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"say\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "begun");
     JR_ASSERT_TEXT(next_word(&peer), "done");
     CU_ASSERT_FALSE(jr_json_get_bool(peer.word, "behind"));
-    JR_ASSERT_TEXT(text_of(&peer, JR_FLOW_OUT), "late line\nto out\n");
+    JR_ASSERT_TEXT(text_of(&peer, JR_CHANNEL_OUT), "late line\nto out\n");
     CU_ASSERT_EQUAL(end_peer(&peer), 0);
 }
 
@@ -585,14 +621,14 @@ static void waits_for_a_head_that_does_not_read(void)
     CU_ASSERT_EQUAL_FATAL(pipe2(flooded, O_CLOEXEC), 0);
     struct pollfd wait = {.fd = flooded[0], .events = POLLIN};
     meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"flood\"}\n");
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"flood\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "begun");
     CU_ASSERT_EQUAL(poll(&wait, 1, 200), 0); /* neither does it read all */
     tell_peer(&peer, "{\"t\":\"beat\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "beat");
-    CU_ASSERT_TRUE(peer.streams[JR_FLOW_OUT].len < (size_t)FLOOD * WIDE);
+    CU_ASSERT_TRUE(peer.streams[JR_CHANNEL_OUT].len < (size_t)FLOOD * WIDE);
     JR_ASSERT_TEXT(next_word(&peer), "done");
-    const struct jr_buf *out = &peer.streams[JR_FLOW_OUT];
+    const struct jr_buf *out = &peer.streams[JR_CHANNEL_OUT];
     CU_ASSERT_EQUAL_FATAL(out->len, (size_t)FLOOD * WIDE);
     int wrong = 0;
     for (int i = 0; i < FLOOD; i++)
@@ -609,9 +645,9 @@ static void ends_without_a_head(void)
 {
     struct peer peer;
     meet_peer(&peer);
-    tell_peer(&peer, "{\"t\":\"go\",\"do\":\"orders\"}\n");
+    tell_peer(&peer, "{\"t\":\"go\",\"run_id\":\"orders\"}\n");
     JR_ASSERT_TEXT(next_word(&peer), "begun");
-    CU_ASSERT_TRUE(await_text(&peer, JR_FLOW_EVENT, "ready\n"));
+    CU_ASSERT_TRUE(await_text(&peer, JR_CHANNEL_EVENT, "ready\n"));
     (void)close(peer.from);
     peer.from = -1;
     tell_peer(&peer, "{\"t\":\"beat\"}\n");
@@ -664,6 +700,7 @@ int main(void)
         CASE(passes_over_what_it_does_not_know),
         CASE(carries_all_that_comes_from_a_run),
         CASE(tells_of_a_run_that_could_not_begin),
+        CASE(says_what_the_others_have_to_know),
         CASE(tells_what_a_run_died_of),
         CASE(hands_orders_on),
         CASE(hands_signals_on),

@@ -133,7 +133,7 @@ static void waits_longer_for_one_that_has_not_begun(void)
 static void has_begun_once_it_says_more(void)
 {
     struct side side;
-    json_t *word = jr_message_word(2, "begun");
+    json_t *word = jr_json_parse("{\"n\":2,\"t\":\"begun\"}", 19, NULL);
     begin(&side, JR_ON_FAILURE_STOP);
     jr_heartbeat_begin(&side.head);
     turn(&side, 1, 7);

@@ -8,6 +8,7 @@
  *   word N TYPE KEY=V   a word with one number in it
  *   begun N             by the clock of the node, see clock_of
  *   event N NAME R C    of rank R, with exit code C, by that clock
+ *   report N NAME S     of all ranks of the node, silent for S seconds
  *   end N CODES         the outcome of its ranks, one digit each, and `done`
  *   await TYPE          until the head has said it
  *   exit CODE, die SIG  end; without it at the end of the input
@@ -23,7 +24,7 @@
 
 #include "base/clock.h"
 #include "cluster/controller.h"
-#include "cluster/message.h"
+#include "cluster/protocol.h"
 #include "cluster/outcome_message.h"
 #include "scratch.h"
 #include "spawn/run_options.h"
@@ -60,18 +61,35 @@ static void write_out(struct jr_buf *text)
     jr_buf_release(text);
 }
 
-static void say_word(json_t *word)
+/* Whatever it says: what no agent of this build would say, too. */
+static void say_word(unsigned node, const char *type, json_t *more)
 {
     struct jr_buf out = JR_BUF_INIT;
-    jr_message_add(&out, word);
+    json_t *word = json_object();
+    jr_json_set_int(word, "n", node);
+    jr_json_set_str(word, "t", type);
+    (void)json_object_update(word, more);
+    jr_json_print(&out, word, 0);
+    jr_buf_char(&out, '\n');
+    json_decref(word);
+    json_decref(more);
     write_out(&out);
 }
 
-static void say_flow(unsigned node, enum jr_flow flow, const char *text)
+static void say_message(unsigned node, struct jr_message message)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    message.node = node;
+    message.at_ns = (int64_t)clock_of(node);
+    jr_message_put(&out, &message);
+    write_out(&out);
+}
+
+static void say_flow(unsigned node, enum jr_channel flow, const char *text)
 {
     struct jr_buf out = JR_BUF_INIT, bytes = JR_BUF_INIT;
     jr_buf_replaced(&bytes, text, "\\n", "\n");
-    jr_message_bytes(&out, node, flow, bytes.data, bytes.len);
+    jr_channel_put(&out, node, flow, bytes.data, bytes.len);
     jr_buf_release(&bytes);
     write_out(&out);
 }
@@ -79,15 +97,15 @@ static void say_flow(unsigned node, enum jr_flow flow, const char *text)
 static void play_hello(unsigned node)
 {
     char host[16];
-    json_t *word = jr_message_word(node, "hello");
     (void)snprintf(host, sizeof host, "n%u", node);
-    say_flow(node, JR_FLOW_FACTS, host);
-    jr_json_set_str(word, "version", JR_VERSION);
-    jr_json_set_str(word, "host", host);
-    jr_json_set_int(word, "wall",
-                    (json_int_t)(jr_clock_wall_ns() + node * 500 * SECOND_NS));
-    jr_json_set_int(word, "port", 4000 + node);
-    say_word(word);
+    say_flow(node, JR_CHANNEL_FACTS, host);
+    say_message(node, (struct jr_message){
+                          .type = JR_FROM_NODE_HELLO,
+                          .version = JR_VERSION,
+                          .host = host,
+                          .wall_ns = (int64_t)(jr_clock_wall_ns() +
+                                               node * 500 * SECOND_NS),
+                          .port = 4000 + node});
 }
 
 static void play_event(unsigned node, const char *words)
@@ -101,15 +119,27 @@ static void play_event(unsigned node, const char *words)
     event.rank = (uint32_t)rank;
     event.pid = 100 + rank;
     event.exit_code = code;
-    event.ago_ns = (uint64_t)code * SECOND_NS;
     event.ns = clock_of(node);
     struct jr_buf line = JR_BUF_INIT, out = JR_BUF_INIT;
     jr_event_put(&line, &event);
     if (line.data[line.len - 1] != '\n')
         jr_buf_char(&line, '\n');
-    jr_message_bytes(&out, node, JR_FLOW_EVENT, line.data, line.len);
+    jr_channel_put(&out, node, JR_CHANNEL_EVENT, line.data, line.len);
     jr_buf_release(&line);
     write_out(&out);
+}
+
+static void play_report(unsigned node, const char *words)
+{
+    char name[64];
+    int seconds = 0;
+    (void)sscanf(words, "%63s %d", name, &seconds);
+    unsigned type = JR_FROM_NODE_ALL_RETURNED;
+    while (strcmp(jr_message_word((enum jr_message_type)type), name) != 0)
+        need(++type < JR_MESSAGE_FROM_COUNT);
+    say_message(node,
+                (struct jr_message){.type = (enum jr_message_type)type,
+                                    .for_ns = seconds * (int64_t)SECOND_NS});
 }
 
 /* x: it never started; k: it was killed by SIGKILL. */
@@ -142,13 +172,12 @@ static void play_end(unsigned node, const char *codes)
     if (codes[EACH] == 'r')
         outcome.runner_signal = SIGSEGV;
     jr_outcome_message_add(&text, &outcome);
-    jr_message_bytes(&out, node, JR_FLOW_OUTCOME, text.data, text.len);
+    jr_channel_put(&out, node, JR_CHANNEL_OUTCOME, text.data, text.len);
     jr_buf_release(&text);
     write_out(&out);
-    json_t *word = jr_message_word(node, "done");
-    jr_json_set_int(word, "port", 5000 + node);
-    jr_json_set_bool(word, "behind", codes[EACH] == 'b');
-    say_word(word);
+    say_message(node, (struct jr_message){.type = JR_FROM_NODE_DONE,
+                                          .port = 5000 + node,
+                                          .behind = codes[EACH] == 'b'});
 }
 
 static void play_wide(unsigned node, unsigned count)
@@ -157,7 +186,7 @@ static void play_wide(unsigned node, unsigned count)
     memset(line, 'w', 999);
     memcpy(line + 999, "\n", 2);
     for (unsigned i = 0; i < count; i++)
-        say_flow(node, JR_FLOW_OUT, line);
+        say_flow(node, JR_CHANNEL_OUT, line);
 }
 
 static void play_await(const char *type)
@@ -178,14 +207,14 @@ static void play_word(unsigned node, const char *rest)
     char type[32], key[32] = "";
     int value = 0;
     (void)sscanf(rest, "%31s %31[a-z]=%d", type, key, &value);
-    json_t *word = jr_message_word(node, type);
+    json_t *word = json_object();
     if (strcmp(key, "behind") == 0)
         jr_json_set_bool(word, key, value != 0);
     else if (key[0] != '\0')
         jr_json_set_int(word, key, value);
     if (strcmp(type, "begun") == 0)
         jr_json_set_int(word, "at", (json_int_t)clock_of(node));
-    say_word(word);
+    say_word(node, type, word);
 }
 
 static void play_text(int fd, const char *text)
@@ -224,13 +253,15 @@ static void play_step(const char *step)
         play_word(node, "begun");
     else if (strcmp(verb, "event") == 0)
         play_event(node, rest);
+    else if (strcmp(verb, "report") == 0)
+        play_report(node, rest);
     else if (strcmp(verb, "end") == 0)
         play_end(node, rest);
     else if (strcmp(verb, "wide") == 0)
         play_wide(node, (unsigned)atoi(rest));
     else if (strcmp(verb, "flow") == 0) {
         (void)sscanf(rest, "%15s %n", type, &at);
-        say_flow(node, jr_flow_find(type), rest + at);
+        say_flow(node, jr_channel_find(type), rest + at);
     }
 }
 
@@ -366,10 +397,8 @@ static int open_bench(struct bench *bench)
 
 static int brief_bench(struct bench *bench)
 {
-    json_t *spec = json_object();
-    jr_json_set_str(spec, "t", "spec");
-    jr_json_set_str(spec, "name", "demo");
-    return jr_controller_send_spec(bench->head, spec, &bench->err);
+    return jr_controller_send_spec(bench->head, "name: demo", "kill@0",
+                                   &bench->err);
 }
 
 static int run_bench(struct bench *bench)
@@ -527,7 +556,8 @@ static void hands_out_the_spec(void)
     JR_ASSERT_TEXT(jr_controller_node(bench.head, 1).seats, "seats");
     CU_ASSERT_EQUAL(jr_controller_node(bench.head, 1).seats_len, 5);
     CU_ASSERT_EQUAL(said(&bench, "spec"), 1);
-    CU_ASSERT_EQUAL(count_of(content(&bench, "heard"), "\"demo\""), 1);
+    CU_ASSERT_EQUAL(count_of(content(&bench, "heard"),
+                             "\"name: demo\", \"inject\": \"kill@0\""), 1);
     end(&bench);
 }
 
@@ -790,7 +820,7 @@ static void writes_down_what_happens(void)
              "event 1 rank_started 3 0\nevent 1 first_output 3 0\n"
              "flow 0 event {\"event\":\\nnonsense\\n\n"
              "event 1 rank_ended 3 0\nawait first\nevent 1 rank_ended 2 0\n"
-             "event 0 all_returned 0 0\nevent 1 all_returned 0 0\n"
+             "report 0 all_returned 0\nreport 1 all_returned 0\n"
              "await release\nend 0 00\nend 1 00\n"),
         0);
     wait_for_srun(&bench);
@@ -824,15 +854,15 @@ static void asks_all_nodes_about_silence(void)
         const char *answers, *word;
         unsigned hangs, queries;
     } vectors[] = {
-        {"event 0 quiet 0 6\nevent 1 quiet 0 5\n", "await hang\n", 1, 1},
-        {"event 0 quiet 0 6\nevent 1 quiet 0 4\n", "", 0, 1},
-        {"event 1 quiet 0 4\nevent 0 quiet 0 6\n"
-         "event 0 silent 0 0\nawait query\n"
-         "event 1 quiet 0 7\nevent 0 quiet 0 6\n",
+        {"report 0 quiet 6\nreport 1 quiet 5\n", "await hang\n", 1, 1},
+        {"report 0 quiet 6\nreport 1 quiet 4\n", "", 0, 1},
+        {"report 1 quiet 4\nreport 0 quiet 6\n"
+         "report 0 silent 0\nawait query\n"
+         "report 1 quiet 7\nreport 0 quiet 6\n",
          "await hang\n", 1, 2},
-        {"event 0 silent 0 0\nevent 0 quiet 0 6\nend 1 00\n", "await hang\n",
+        {"report 0 silent 0\nreport 0 quiet 6\nend 1 00\n", "await hang\n",
          1, 1},
-        {"event 0 stop 0 0\nevent 0 quiet 0 6\nevent 1 quiet 0 6\n", "", 0, 1},
+        {"event 0 stop 0 0\nreport 0 quiet 6\nreport 1 quiet 6\n", "", 0, 1},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct bench bench;
@@ -840,7 +870,7 @@ static void asks_all_nodes_about_silence(void)
         (void)snprintf(
             script, sizeof script,
             HELLO READY BEGUN
-            "event 1 silent 0 0\nawait query\n%s%send 0 00\n%s",
+            "report 1 silent 0\nawait query\n%s%send 0 00\n%s",
             vectors[i].answers, vectors[i].word,
             strstr(vectors[i].answers, "end 1") == NULL ? "end 1 00\n" : "");
         CU_ASSERT_EQUAL(play(&bench, script), 0);

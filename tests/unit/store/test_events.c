@@ -83,7 +83,7 @@ static void each_is_read_as_it_was_written(void)
             .injection = JR_INJECT_KILL, .signalled = 4, .running = 5,
             .attempt = 6, .wait_ms = 1500, .master_port = 29500,
             .processes = 8, .left = 9, .node = 10, .nodes = 11,
-            .heard = 1ULL << 40, .told = 13, .ago_ns = 14};
+            .heard = 1ULL << 40, .told = 13};
         jr_event_put(&text, &event);
         struct jr_event got = read_event(text.data);
         CU_ASSERT_EQUAL(got.name, names[i]);

@@ -1,0 +1,72 @@
+/*
+ * A node as the controller sees it: a state x message table, every cell filled.
+ * What is done besides the change of state is named by an action, which
+ * controller_messages.c carries out.
+ */
+#ifndef JR_NODE_STATE_H
+#define JR_NODE_STATE_H
+
+#include "base/buf.h"
+#include "cluster/protocol.h"
+
+/* How far a node has come. Beyond RUNS nothing is awaited of it. */
+#define JR_NODE_STATES(X)                                                      \
+    X(SILENT, "silent") /* its agent was not heard of */                       \
+    X(MET, "met")       /* said hello */                                       \
+    X(READY, "ready")   /* has the spec */                                     \
+    X(RUNS, "runs")     /* was told to begin an attempt */                     \
+    X(DONE, "done")     /* has told the outcome of one */                      \
+    X(REFUSED, "refused")                                                      \
+    X(LOST, "lost")
+
+/* What happens to a node besides what its agent says. */
+#define JR_NODE_INCIDENTS(X)                                                   \
+    X(GO, "go")             /* an attempt begins */                            \
+    X(GONE, "gone")         /* srun says that its task has ended */            \
+    X(UNHEARD, "unheard")   /* its heartbeats are missing: heartbeat.h */      \
+    X(GIVEN_UP, "given_up") /* nobody waits for it any more */
+
+#define JR_NODE_ACTIONS(X)                                                     \
+    X(NOTHING, "-")                                                            \
+    X(MEET, "meet")           /* take who it is; is it of this build? */       \
+    X(SECOND, "second agent") /* refuse the node: there is one already */      \
+    X(REFUSE, "refuse")       /* the first refusal ends the start, or run */   \
+    X(BEGIN, "begin")         /* its clock is known */                         \
+    X(FINISH, "finish")       /* take its outcome */                           \
+    X(SHOWN, "shown")         /* no more lines of it are awaited */            \
+    X(RETURNED, "returned")   /* its ranks wait at the exit barrier */         \
+    X(RELEASE, "release")     /* open the exit barrier everywhere */           \
+    X(ASK, "ask all")         /* for how long every node has been silent */    \
+    X(ANSWER, "answer")       /* it says for how long */                       \
+    X(FAIL, "fail start")     /* without it there will be no run */            \
+    X(LOSE, "lose")           /* its ranks are lost, and maybe the run */      \
+    X(GIVE_UP, "give up")     /* its ranks are lost; the run is over */
+
+#define JR_NODE_STATE_ENUM(name, word)      JR_NODE_##name,
+#define JR_NODE_FROM_ENUM(name, word, keys) JR_NODE_ON_##name,
+#define JR_NODE_TO_ENUM(name, word, keys)
+#define JR_NODE_INCIDENT_ENUM(name, word) JR_NODE_ON_##name,
+#define JR_NODE_ACTION_ENUM(name, word)   JR_NODE_DO_##name,
+enum jr_node_state { JR_NODE_STATES(JR_NODE_STATE_ENUM) JR_NODE_STATE_COUNT };
+enum jr_node_input {
+    JR_MESSAGES(JR_NODE_FROM_ENUM, JR_NODE_TO_ENUM)
+        JR_NODE_INCIDENTS(JR_NODE_INCIDENT_ENUM) JR_NODE_INPUT_COUNT
+};
+enum jr_node_action {
+    JR_NODE_ACTIONS(JR_NODE_ACTION_ENUM) JR_NODE_ACTION_COUNT
+};
+
+struct jr_node_step {
+    enum jr_node_state next;
+    enum jr_node_action action;
+};
+
+/* What becomes of a node in `state` to which `input` happens, and what is to be
+ * done. The inputs begin with the messages of an agent, by their types. */
+struct jr_node_step jr_node_step(enum jr_node_state state,
+                                 enum jr_node_input input);
+
+/* The table as text: a row per input, a column per state. */
+void jr_node_table_print(struct jr_buf *out);
+
+#endif

@@ -1,0 +1,199 @@
+/*
+ * The protocol between the controller (the head of a job on several nodes) and
+ * the agents on its nodes, through srun's standard streams: one table of the
+ * messages in both directions, and one of the channels. Whoever writes or reads
+ * a message does so by these tables; what happens in the run, for events.jsonl,
+ * is another matter and travels in a channel of its own.
+ *
+ * A message is a JSON object, one a line. What an agent says is at most
+ * JR_MESSAGE_MOST bytes long, because srun moves what tasks print in pieces of
+ * 1 KiB and mixes the tasks between two pieces, and begins with the agent's
+ * node:
+ *
+ *   {"n":1,"t":"hello","version":"0.1.0","host":"gpu02",...}
+ *   {"n":1,"t":"out","b":"BASE64"}
+ *
+ * Those with `b` carry a piece of a channel, in order. What the controller says
+ * is of any length, and every agent hears all of it.
+ *
+ *   agent                        controller
+ *   facts... hello          ->
+ *                           <-   spec      once
+ *   seats... ready, or
+ *   why... refuse           ->
+ *                           <-   go        for each attempt
+ *   begun                   ->
+ *   out err event...        ->
+ *   all_returned, released,
+ *   silent, quiet           ->
+ *                           <-   stop, release, first, query, hang, signal,
+ *                                hold, away
+ *                           <-   beat      again and again: heartbeat.h
+ *   beat                    ->
+ *   outcome... done         ->             more of out and err may follow
+ *   out err... shown        ->             and then it has
+ *                           <-   end of input: stop, and leave
+ *
+ * Both ends are of the same build. That they are is what `hello` tells, so its
+ * words `t`, `version` and `host` stay what they are for good.
+ */
+#ifndef JR_PROTOCOL_H
+#define JR_PROTOCOL_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+
+#define JR_MESSAGE_MOST 1000u /* bytes of an agent's line, newline and all */
+#define JR_MESSAGE_RAW  690u  /* bytes of a channel in one line */
+
+/* What messages say besides. X(KEY, its word, its type, member) */
+#define JR_MESSAGE_KEYS(X)                                                     \
+    X(AT, "at", INT, at_ns) /* monotonic, of the sender */                     \
+    X(VERSION, "version", TEXT, version)                                       \
+    X(HOST, "host", TEXT, host)                                                \
+    X(WALL, "wall", INT, wall_ns)                                              \
+    X(PORT, "port", INT, port)     /* for rank 0; 0: none */                   \
+    X(STATUS, "status", INT, code) /* what becomes the exit status */          \
+    X(SIGNAL, "signal", INT, signal)                                           \
+    X(BEHIND, "behind", FLAG, behind)  /* more of out and err follows */       \
+    X(SILENCE, "for_ns", INT, for_ns)  /* of the rank that wrote last */       \
+    X(SPEC, "spec", TEXT, spec)        /* resolved, as YAML */                 \
+    X(INJECT, "inject", TEXT, inject)  /* --inject; left out: none */          \
+    X(ATTEMPT, "attempt", INT, number) /* from 1 on */                         \
+    X(RUN_ID, "run_id", TEXT, run_id)                                          \
+    X(BEATS, "beats", FLAG, beats) /* the controller gives signs of life */    \
+    X(ON, "on", FLAG, on)
+
+#define JR_MESSAGE_KEY_ENUM(key, word, type, member) JR_KEY_##key,
+enum jr_message_key { JR_MESSAGE_KEYS(JR_MESSAGE_KEY_ENUM) JR_KEY_COUNT };
+#define JR_KEY(key) (UINT32_C(1) << JR_KEY_##key)
+
+/* The messages: of an agent, FROM(NAME, its word, what it says besides), and of
+ * the controller, TO(the same). Every one of an agent says `at`. */
+#define JR_MESSAGES(FROM, TO)                                                  \
+    /* An agent is there. */                                                   \
+    FROM(HELLO, "hello",                                                       \
+         JR_KEY(VERSION) | JR_KEY(HOST) | JR_KEY(WALL) | JR_KEY(PORT))         \
+    /* Its node can run its part of the spec. */                               \
+    FROM(READY, "ready", 0)                                                    \
+    /* It cannot: the channel `why` says why not. */                           \
+    FROM(REFUSE, "refuse", JR_KEY(STATUS) | JR_KEY(HOST))                      \
+    /* It has heard `go`; its clock is known from when it says so. */          \
+    FROM(BEGUN, "begun", 0)                                                    \
+    /* A sign of life. */                                                      \
+    FROM(BEAT, "beat", 0)                                                      \
+    /* The run on the node is over, and its outcome was told. `signal` is what \
+     * its process died of, if it did. */                                      \
+    FROM(DONE, "done", JR_KEY(SIGNAL) | JR_KEY(BEHIND) | JR_KEY(PORT))         \
+    /* What `done` has said to be behind is there. */                          \
+    FROM(SHOWN, "shown", 0)                                                    \
+    /* The exit barrier: all ranks of the node have returned. */               \
+    FROM(ALL_RETURNED, "all_returned", 0)                                      \
+    /* The exit barrier: it is open there, and need not be held anywhere. */   \
+    FROM(RELEASED, "released", 0)                                              \
+    /* No rank of the node has written anything for `timeouts.silence`. */     \
+    FROM(SILENT, "silent", 0)                                                  \
+    /* The answer to `query`. */                                               \
+    FROM(QUIET, "quiet", JR_KEY(SILENCE))                                      \
+    /* What is to be run. */                                                   \
+    TO(SPEC, "spec", JR_KEY(SPEC) | JR_KEY(INJECT))                            \
+    /* An attempt begins. */                                                   \
+    TO(GO, "go",                                                               \
+       JR_KEY(ATTEMPT) | JR_KEY(PORT) | JR_KEY(RUN_ID) | JR_KEY(BEATS))        \
+    /* End the ranks. */                                                       \
+    TO(STOP, "stop", 0)                                                        \
+    /* The exit barrier is open. */                                            \
+    TO(RELEASE, "release", 0)                                                  \
+    /* Some rank has ended well: `timeouts.after_first_exit` begins. */        \
+    TO(FIRST, "first", 0)                                                      \
+    /* For how long have the ranks been silent? */                             \
+    TO(QUERY, "query", 0)                                                      \
+    /* All have been for too long. */                                          \
+    TO(HANG, "hang", 0)                                                        \
+    /* jobrun was sent a signal, and so is the process of the run. */          \
+    TO(SIGNAL, "signal", JR_KEY(SIGNAL))                                       \
+    /* Keep what is for the console; or send it again. */                      \
+    TO(HOLD, "hold", JR_KEY(ON))                                               \
+    /* The controller is about to be suspended, and will say nothing. */       \
+    TO(AWAY, "away", 0)                                                        \
+    /* A sign of life, which is to be answered. */                             \
+    TO(BEAT, "beat", 0)
+
+/* Those of an agent come first: node_state.h has a column for each. */
+#define JR_MESSAGE_FROM_ENUM(name, word, keys) JR_FROM_NODE_##name,
+#define JR_MESSAGE_TO_ENUM(name, word, keys)   JR_TO_NODES_##name,
+#define JR_MESSAGE_NO_ENUM(name, word, keys)
+enum jr_message_type {
+    JR_MESSAGES(JR_MESSAGE_FROM_ENUM, JR_MESSAGE_TO_ENUM) JR_MESSAGE_COUNT
+};
+#define JR_MESSAGE_ONE(name, word, keys) +1
+#define JR_MESSAGE_FROM_COUNT            (JR_MESSAGES(JR_MESSAGE_ONE, JR_MESSAGE_NO_ENUM))
+
+/* One message. A writer sets its type and what that says; a reader finds 0,
+ * false or NULL for what was not said. */
+struct jr_message {
+    enum jr_message_type type;
+    uint32_t node; /* of the agent that says it */
+    int64_t at_ns, wall_ns, for_ns;
+    int64_t port, code, signal, number;
+    const char *version, *host, *spec, *inject, *run_id; /* borrowed */
+    bool behind, beats, on;
+};
+
+const char *jr_message_word(enum jr_message_type type);
+
+/* Append it as a line. */
+void jr_message_put(struct jr_buf *out, const struct jr_message *message);
+
+/* Read a message of an agent, or of the controller, whose texts are borrowed
+ * from `object`. False: it is none that this build knows. */
+bool jr_message_of_node(struct jr_message *ret, const json_t *object);
+bool jr_message_of_controller(struct jr_message *ret, const json_t *object);
+
+/* The channels of an agent. */
+#define JR_CHANNELS(X)                                                         \
+    X(FACTS, "facts") /* of its node, as `doctor --format yaml` */             \
+    X(WHY, "why")     /* why it refuses */                                     \
+    X(SEATS, "seats") /* what its ranks will have of it: node_resources.h */   \
+    X(OUT, "out")     /* console lines */                                      \
+    X(ERR, "err")                                                              \
+    X(EVENT, "event")     /* lines of events.jsonl */                          \
+    X(OUTCOME, "outcome") /* of an attempt: outcome_message.h */
+
+#define JR_CHANNEL_ENUM(name, word) JR_CHANNEL_##name,
+enum jr_channel { JR_CHANNELS(JR_CHANNEL_ENUM) JR_CHANNEL_COUNT };
+
+/* The word of a channel; and the channel of a word, or JR_CHANNEL_COUNT. */
+const char *jr_channel_word(enum jr_channel channel);
+enum jr_channel jr_channel_find(const char *word);
+
+/* Append bytes of a channel, as many lines as it takes. */
+void jr_channel_put(struct jr_buf *out, uint32_t node, enum jr_channel channel,
+                    const char *bytes, size_t len);
+
+/* Append the bytes that a line of a channel holds; false where that is no
+ * base64. */
+bool jr_channel_take(struct jr_buf *to, const json_t *object);
+
+/* The object in a line of an agent, whether message or piece of a channel, with
+ * its node and its word; NULL: it is neither. The caller's. */
+json_t *jr_message_read(const char *line, size_t len);
+
+/* The whole lines of what has come in pieces. */
+struct jr_inlet {
+    struct jr_buf bytes;
+    size_t at; /* of the next line */
+};
+
+/* Add what was read; then take line after line: NULL when there is no whole one
+ * left. A line is valid until bytes are added; its newline is not counted. */
+void jr_inlet_add(struct jr_inlet *inlet, const char *bytes, size_t len);
+const char *jr_inlet_line(struct jr_inlet *inlet, size_t *ret_len);
+
+/* What is no whole line. */
+const char *jr_inlet_rest(const struct jr_inlet *inlet, size_t *ret_len);
+void jr_inlet_release(struct jr_inlet *inlet);
+
+#endif
