@@ -132,8 +132,8 @@ static bool is_array_full(size_t count)
     return count == 0 || (count >= FIRST_ITEMS && (count & (count - 1)) == 0);
 }
 
-/* An array of `bytes` with as much room again: where it stands, if it is what
- * was handed out last, else as a copy. */
+/* Double the room of an array of `bytes`: in place if it is the newest
+ * allocation, else in a copy. */
 static void *double_array(struct jr_arena *arena, unsigned char *array,
                           size_t bytes)
 {

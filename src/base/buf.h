@@ -45,7 +45,7 @@ void jr_buf_printf(struct jr_buf *buf, const char *format, ...)
 void jr_buf_escaped(struct jr_buf *buf, const char *text, size_t len);
 void jr_buf_safe(struct jr_buf *buf, const char *text);
 
-/* Text in which `to` stands for each `from`, which is not empty. */
+/* The text with each `from`, which is not empty, replaced by `to`. */
 void jr_buf_replaced(struct jr_buf *buf, const char *text, const char *from,
                      const char *to);
 
@@ -62,8 +62,8 @@ void jr_buf_clear(struct jr_buf *buf);
  * failed. An empty buffer yields "". */
 char *jr_buf_detach(struct jr_buf *buf);
 
-/* Who takes a text that may be larger than memory, in pieces: `take` uses up
- * what is there and clears it; another value than 0 ends the telling. */
+/* A receiver of a text that may be larger than memory, in pieces: `take` uses
+ * the contents and clears them; a value other than 0 ends the output. */
 struct jr_drain {
     int (*take)(void *data, struct jr_buf *text);
     void *data;

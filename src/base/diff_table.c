@@ -63,7 +63,7 @@ static size_t first_shown(const char *value, const char *other)
                           : jr_utf8_cut(value, strlen(value), same - BEFORE);
 }
 
-/* What is shown of a value that stands against another one. */
+/* The part of a value that is shown beside another one. */
 static void add_value_excerpt(struct jr_buf *out, const char *value,
                               const char *other, size_t most)
 {

@@ -48,8 +48,8 @@ void jr_draft_file_reserve(int dir_fd, const char *name, uint64_t bytes,
         (void)fallocate(fd, 0, 0, (off_t)bytes);
 }
 
-/* Whether nobody has put something else there: what is written to a draft must
- * reach no other file. */
+/* Whether the name still means the draft: what is written to a draft must not
+ * reach another file. */
 static bool is_own_file(int fd)
 {
     struct stat st;
@@ -90,7 +90,7 @@ int jr_draft_file_fill(struct jr_draft_file *draft,
     if (draft->end < 0)
         return jr_error_sys(err, JR_STATUS_LAUNCH, "cannot write %s",
                             draft->name);
-    /* Where the file system does not know how, fdatasync(2) begins it. */
+    /* If the file system does not support this, fdatasync(2) starts it. */
     (void)sync_file_range(draft->fd, 0, draft->end, SYNC_FILE_RANGE_WRITE);
     return 0;
 }

@@ -27,19 +27,19 @@ struct jr_draft_file {
         .dir_fd = -1, .fd = -1                                                 \
     }
 
-/* Make .NAME in the folder `dir_fd` and reserve `bytes` for it. Where the file
- * system cannot reserve, or has not as much, there is less. */
+/* Make .NAME in the folder `dir_fd` and reserve `bytes` for it. If the file
+ * system cannot reserve that much, it reserves less. */
 void jr_draft_file_reserve(int dir_fd, const char *name, uint64_t bytes,
                            mode_t mode);
 
-/* Open .NAME to be written, and make it where it is not there; what stands in
- * its place and is no plain file of our own is removed. `name` has to outlive
+/* Open .NAME for writing, and create it if it does not exist; anything else in
+ * its place that is not a regular file of ours is removed. `name` must outlive
  * the draft. 0, or -1 with `err`. */
 int jr_draft_file_open(struct jr_draft_file *ret, int dir_fd, const char *name,
                        mode_t mode, struct jr_error *err);
 
-/* Write it from its beginning, and let the disk begin with it. May be done
- * again. 0, or -1 with `err`. */
+/* Write it from its beginning, and let the disk start with it. This may be
+ * repeated. 0, or -1 with `err`. */
 int jr_draft_file_fill(struct jr_draft_file *draft,
                        const struct jr_io_source *source, struct jr_error *err);
 
@@ -48,7 +48,7 @@ int jr_draft_file_fill(struct jr_draft_file *draft,
 int jr_draft_file_settle(const struct jr_draft_file *draft, bool sync,
                          struct jr_error *err);
 
-/* Let it take its place. 0, or -1 with `err`. */
+/* Rename it to NAME. 0, or -1 with `err`. */
 int jr_draft_file_publish(const struct jr_draft_file *draft,
                           struct jr_error *err);
 

@@ -45,9 +45,9 @@ json_t *jr_json_buf(const struct jr_buf *text)
     return text->failed ? NULL : jr_json_str(text->data);
 }
 
-/* A part that jansson does not print, for it is no UTF-8: so nobody takes what
- * is not whole for the whole. Where there is no memory even for this, there
- * will be none to print with. */
+/* Replace a part that jansson does not print, because it is not UTF-8, so that
+ * the output is visibly incomplete. If there is no memory even for this, there
+ * is none for printing either. */
 static json_t *make_unprintable(void)
 {
     return json_stringn_nocheck("\xff", 1);
@@ -250,7 +250,7 @@ static bool is_too_big(const json_error_t *problem)
 json_t *jr_json_parse(const char *text, size_t len, struct jr_error *err)
 {
     json_error_t problem;
-    /* jansson takes a NUL for the end and would not look behind it. */
+    /* jansson takes a NUL as the end and ignores what follows it. */
     if (len != 0 && memchr(text, '\0', len) != NULL) {
         jr_error_set(err, JR_STATUS_INVALID, "holds a NUL byte");
         return NULL;

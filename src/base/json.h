@@ -57,10 +57,10 @@ void jr_json_print(struct jr_buf *out, const json_t *json, int indent);
  * is replaced as by jr_json_str. */
 void jr_json_quote(struct jr_buf *out, const char *text);
 
-/* Append a member to an object that is printed without being made, as what has
- * an entry for each of many ranks is; the key is plain ASCII. A comma stands
- * before it, but where `out` ends with "{" or white space: the braces are the
- * caller's. jr_json_key leaves the value to the caller, too. */
+/* Append a member to an object that is printed directly, without a json_t,
+ * because it may have an entry for each of many ranks. The key is plain ASCII.
+ * A comma is added before it unless `out` ends with "{" or white space; the
+ * caller adds the braces. jr_json_key leaves the value to the caller, too. */
 void jr_json_key(struct jr_buf *out, const char *key);
 void jr_json_put_str(struct jr_buf *out, const char *key, const char *text);
 void jr_json_put_int(struct jr_buf *out, const char *key, json_int_t value);

@@ -16,13 +16,13 @@
 
 #include "base/banned.h"
 
-/* PF_EXITING and PF_SIGNALED, which the kernel has kept where they are since
- * they exist. A signal that is fatal to a process stands as SIGKILL in each of
- * its threads, until that has noticed. */
+/* PF_EXITING and PF_SIGNALED, whose values the kernel has never changed. A
+ * signal that is fatal to a process is pending as SIGKILL in each of its
+ * threads until the thread has noticed it. */
 enum { EXITING = 0x4, SIGNALED = 0x400, KILL_PENDING = 1 << (SIGKILL - 1) };
 
-/* The fields behind the name, which may hold anything, are counted from its
- * last parenthesis. */
+/* The fields after the name are counted from its last parenthesis, because the
+ * name may contain anything. */
 static bool parse_proc_stat(struct jr_proc *proc, const char *text)
 {
     uint64_t user = 0, system = 0, pages = 0;

@@ -35,7 +35,8 @@ bool jr_proc_read(struct jr_proc *ret, const char *path);
 bool jr_proc_of(struct jr_proc *ret, int64_t pid);
 
 /* The same of a process by its number in our PID namespace, held by a pidfd
- * while it is read: /proc may be another namespace's, which numbers it anew. */
+ * while it is read: /proc may belong to another namespace, in which the process
+ * has another number. */
 bool jr_proc_own(struct jr_proc *ret, pid_t pid);
 
 /* The number that /proc has for the process of a pidfd, by the folder `proc_fd`

@@ -23,8 +23,8 @@ static bool read_rank(const char **text, uint32_t *ret)
     return true;
 }
 
-/* N, A-B or A-B/STEP, stepping over it. On failure *text stands at what is
- * wrong. `last` becomes the last member. */
+/* N, A-B or A-B/STEP, stepping over it. On failure *text points at the mistake.
+ * `last` becomes the last member. */
 static bool read_set_range(const char **text, struct jr_range *ret)
 {
     struct jr_range range = {.step = 1};

@@ -9,7 +9,7 @@
 
 enum { SHORTEST = 4 };
 
-/* The value as it stands in a string of JSON. */
+/* The value as written in a string of JSON. */
 static void add_json_inner(struct jr_buf *out, const char *value)
 {
     JR_BUF_CLEANUP struct jr_buf quoted = JR_BUF_INIT;
@@ -19,7 +19,7 @@ static void add_json_inner(struct jr_buf *out, const char *value)
     out->failed |= quoted.failed;
 }
 
-/* The value as it stands in the output. */
+/* The value as written in the output. */
 static void write_value(struct jr_buf *out, const char *value, bool json)
 {
     if (json)
@@ -28,8 +28,8 @@ static void write_value(struct jr_buf *out, const char *value, bool json)
         jr_buf_escaped(out, value, strlen(value));
 }
 
-/* Where one of the texts stands next; NULL: nowhere. In JSON a string that is a
- * key is none. */
+/* The next occurrence of one of the texts, or NULL. In JSON, keys do not count.
+ */
 static const char *find_secret_text(const char *at, const char *end,
                                     const struct jr_buf *what, bool json)
 {

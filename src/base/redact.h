@@ -1,5 +1,6 @@
-/* Values of secrets stand in arguments, variables, paths, results and messages,
- * and there they have to stand. Told they are not, wherever they are met. */
+/* Values of secrets may be in arguments, variables, paths, results and
+ * messages, and the ranks need them there. But jobrun never prints or records
+ * them. */
 #ifndef JR_REDACT_H
 #define JR_REDACT_H
 
@@ -14,8 +15,8 @@
  * the keys of JSON are its writer's. */
 void jr_redact(struct jr_buf *out, size_t from, char *const *values, bool json);
 
-/* The same with a reference, ${env:NAME}, in the place of each, for a text as
- * it stands; `names` has as many entries. */
+/* The same for a text as it is, with the reference ${env:NAME} in place of each
+ * value; `names` has as many entries. */
 void jr_redact_refer(struct jr_buf *out, size_t from, char *const *values,
                      char *const *names);
 

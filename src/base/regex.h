@@ -14,8 +14,8 @@
 struct jr_regex;
 
 /* Compile. On a bad pattern sets `err` to PCRE2's message (JR_STATUS_INVALID)
- * and *ret_offset to the offending byte, or its end; JR_STATUS_LAUNCH is for
- * want of memory. Free with jr_regex_free. */
+ * and *ret_offset to the offending byte, or its end; JR_STATUS_LAUNCH means
+ * that memory ran out. Free with jr_regex_free. */
 int jr_regex_new(struct jr_regex **ret, const char *pattern, size_t *ret_offset,
                  struct jr_error *err);
 

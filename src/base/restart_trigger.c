@@ -113,7 +113,7 @@ static bool read_pattern(const struct reading *reading, const char *text)
     return false;
 }
 
-/* What stands behind the word of a kind and its colon; NULL: neither does. */
+/* Read the text after the word of a kind and its colon; NULL: there is none. */
 static bool read_rest(const struct reading *reading, const char *rest)
 {
     switch (reading->ret->kind) {

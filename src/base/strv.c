@@ -94,7 +94,8 @@ static bool name_contains_word(const char *name, size_t len, const char *word,
     return false;
 }
 
-/* Where a word may stand in a name that matches: `*` before it, behind it. */
+/* The places that a word may have in a name that matches: with `*` before it,
+ * after it, or both. */
 static bool word_matches(const char *name, size_t len, const char *word,
                          size_t word_len, bool before, bool behind)
 {
@@ -118,7 +119,7 @@ static bool glob_matches(const char *glob, const char *name, size_t len)
 }
 
 /* fnmatch(3) makes wide characters of both at each call; nearly every glob is a
- * word, with a star before it, behind it, or both, which needs none. */
+ * word with a star before it, after it, or both, which does not need them. */
 bool jr_env_matches(char *const *globs, size_t count, const char *name,
                     size_t len)
 {

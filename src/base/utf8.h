@@ -1,5 +1,5 @@
-/* UTF-8, apart from any locale: what stands there, may it be shown, how wide
- * is it. */
+/* UTF-8, independent of the locale: which code point a text has, whether it may
+ * be shown, and how wide it is. */
 #ifndef JR_UTF8_H
 #define JR_UTF8_H
 

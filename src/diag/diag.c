@@ -5,7 +5,8 @@
 
 #include "base/banned.h"
 
-/* Findings beyond this many are counted only: nobody reads them. */
+/* Findings beyond this many are only counted, because nobody would read them.
+ */
 enum { MOST_KEPT = 1000 };
 
 void jr_diags_release(struct jr_diags *diags)

@@ -59,7 +59,7 @@ bool jr_diag_is(const struct jr_diag *diag, enum jr_diag_code code);
 void jr_diags_sort(struct jr_diags *diags);
 void jr_diags_sort_from(struct jr_diags *diags, size_t first);
 
-/* Take out those from `first` on that an earlier file has too: the same words
+/* Remove those from `first` on that an earlier file has, too: the same message
  * at the same place. Returns how many. */
 size_t jr_diags_fold(struct jr_diags *diags, size_t first);
 

@@ -20,7 +20,7 @@ enum {
 #define SGR_YELLOW "\033[1;33m"
 #define SGR_CYAN   "\033[36m"
 
-/* One underlined place: the marks, what stands behind them, their colour. */
+/* One underlined place: the marks, the text after them, and their colour. */
 struct note {
     const struct jr_span *span;
     char mark;

@@ -93,7 +93,7 @@ static void set_position_number(json_t *object, const char *key, uint32_t value)
         jr_json_set_int(object, key, value);
 }
 
-/* GitHub wants a line: the first stands for the whole file. */
+/* GitHub requires a line, so a finding about the whole file gets the first. */
 static json_t *sarif_region(const struct jr_span *span)
 {
     json_t *region = json_object();

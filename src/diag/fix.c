@@ -24,7 +24,8 @@ static bool find_byte(struct jr_diag_cursor *cursor, struct jr_span at,
     return column == at.column;
 }
 
-/* Whether the text is what it shall be: no reading would ever be the last. */
+/* Whether the text is already as the fix would make it; such a fix would be
+ * repeated for ever. */
 static bool is_edit_empty(const struct jr_edit *edit)
 {
     const struct jr_fix *fix = edit->diag->fix;
@@ -95,8 +96,8 @@ static int compare_edits(const void *left, const void *right)
     return a < b ? -1 : 1;
 }
 
-/* Whether an edit may follow the one before it: two at one place would have an
- * order that nobody stated. */
+/* Whether an edit may follow the previous one: the order of two edits at one
+ * place would be undefined. */
 static bool may_edit_follow(const struct jr_edit *before,
                             const struct jr_edit *edit)
 {

@@ -6,8 +6,8 @@
  *   jr_fix_tell     a line for people about one of them
  *   jr_fix_find     the bytes of a span, and jr_fix_span the span of bytes
  *
- * A fix that has to wait for another one is found again by reading the new
- * text.
+ * A fix that must wait for another one is found again when the new text is
+ * read.
  */
 #ifndef JR_FIX_H
 #define JR_FIX_H
@@ -21,8 +21,8 @@ struct jr_edit {
 };
 
 /* The edits for those fixes of `diags` that lie in `source`, in the order of
- * the text. Left out is what overlaps the one before it, what changes nothing,
- * and what does not lie within the text; the column behind the last of a line
+ * the text. An edit is left out if it overlaps the previous one, changes
+ * nothing, or is not within the text. The column after the last one of a line
  * is its end, before the line break. The array lives in `arena`; NULL when
  * there is none or no memory. */
 struct jr_edit *jr_fix_choose(struct jr_arena *arena,

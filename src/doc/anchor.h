@@ -9,8 +9,8 @@ struct jr_anchors {
     void *tree; /* of tsearch */
 };
 
-/* Let `name` (copied; NULL adds nothing) stand for the node; a name may be
- * defined again. Without memory the arena fails. */
+/* Define `name` (copied; NULL adds nothing) as an anchor of the node; a name
+ * may be defined again. If memory runs out, the arena fails. */
 void jr_anchors_add(struct jr_anchors *anchors, struct jr_arena *arena,
                     const char *name, const struct jr_node *node);
 

@@ -121,7 +121,7 @@ static bool is_in_flow(const struct composer *c)
     return c->depth != 0 && c->open[c->depth - 1]->flow;
 }
 
-/* A node behind an anchor of its own, or of what is around it. */
+/* A node that has an anchor, or is inside a node that has one. */
 static bool is_node_shared(const struct composer *c, const yaml_char_t *anchor)
 {
     return anchor != NULL || (c->depth != 0 && c->open[c->depth - 1]->shared);
@@ -349,8 +349,9 @@ static bool is_root_empty(const struct jr_node *root)
            span->line == span->end_line && span->column == span->end_column;
 }
 
-/* A tree that a syntax error behind it has cut short is none: what it lacks
- * would be told as missing. A second document cuts nothing. */
+/* A tree that was cut short by a later syntax error is discarded, because its
+ * missing rest would be reported as missing fields. A second document cuts
+ * nothing. */
 static struct jr_node *compose_stream(struct composer *c)
 {
     struct jr_span span, start = {c->doc->source, 1, 1, 1, 1};

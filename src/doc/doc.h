@@ -53,7 +53,7 @@ struct jr_filled {
     const char *kept;    /* as a source can state it without the secrets in it;
                             NULL: its text holds none */
     const struct jr_node *from; /* the scalar that it repeats, or NULL */
-    bool unknown; /* nobody can tell its text, which is that of the source */
+    bool unknown; /* its value is not known; its text is that of the source */
 };
 
 struct jr_pair {
@@ -66,8 +66,7 @@ struct jr_node {
     enum jr_node_kind kind;
     bool plain;          /* a scalar without quotes or block style */
     bool flow;           /* a collection in [] or {}; or inside one */
-    bool shared;         /* behind an anchor: its text may stand elsewhere too,
-                            or from there */
+    bool shared;         /* has an anchor: its text may be shared */
     uint32_t len;        /* scalar: bytes of text (a NUL inside is an error) */
     struct jr_span span; /* the node's own text, without anchor and tag; of a
                             block mapping the first key, of another collection
@@ -111,8 +110,8 @@ int jr_doc_load(struct jr_doc *ret, const char *name, const char *text,
 int jr_doc_load_file(struct jr_doc *ret, const char *path,
                      struct jr_diags *diags);
 
-/* The same for one value on the command line, which stands in `text` from byte
- * `from` on and has its positions there. A value of blanks is null. */
+/* The same for one value on the command line, which begins at byte `from` of
+ * `text` and has its positions there. A value of blanks is null. */
 int jr_doc_load_value(struct jr_doc *ret, const char *name, const char *text,
                       size_t from, struct jr_diags *diags);
 

@@ -1,9 +1,9 @@
 /*
  * The emitter. A scalar that is a value of the core schema (null, boolean,
- * number) is written as it stands, so that its text survives; it is null as
- * `null` where it is empty. A string is quoted whenever a reader of YAML 1.2 or
- * 1.1 could take it for anything else. (1e3 is a float to YAML 1.2 and to us,
- * and a string to PyYAML: there is no spelling that keeps its text for both.)
+ * number) is written unchanged, so that its text survives; an empty null is
+ * written as `null`. A string is quoted whenever a reader of YAML 1.2 or 1.1
+ * could take it for anything else. (1e3 is a float to YAML 1.2 and to us, and a
+ * string to PyYAML: there is no spelling that keeps its text for both.)
  */
 #include "doc/doc.h"
 
@@ -59,7 +59,7 @@ static void emit_key(struct jr_buf *out, const struct jr_node *key,
     jr_buf_char(out, ':');
 }
 
-/* The column, in code points, behind what was written last. */
+/* The column, in code points, after the last output. */
 static size_t output_column(const struct jr_buf *out)
 {
     size_t points = 0;
@@ -107,8 +107,9 @@ static void emit_literal(struct jr_buf *out, const struct jr_node *node,
     }
 }
 
-/* The value behind `key:` or `-`, with the end of the line. What takes several
- * lines stands at `indent`; behind a `-`, its first entry stays on the line. */
+/* Write the value after `key:` or `-`, and the end of the line. A value of
+ * several lines is indented by `indent`; after a `-`, its first entry stays on
+ * the line. */
 static void emit_value(struct jr_buf *out, const struct jr_node *node,
                        unsigned indent, bool behind_dash)
 {
@@ -130,7 +131,7 @@ static void emit_value(struct jr_buf *out, const struct jr_node *node,
 }
 
 /* The entries of a collection, one below the other. `started`: the first one
- * begins where the line stands. */
+ * begins on the current line. */
 static void emit_entries(struct jr_buf *out, const struct jr_node *node,
                          unsigned indent, bool started)
 {

@@ -8,8 +8,8 @@
  *
  * A plain scalar is typed by what it becomes; a quoted one stays a string. What
  * is put in is not looked at again. Keys, and values whose dollars are their
- * own, stay as they are. A scalar that cannot be filled in is `unknown`: it has
- * been complained about, or nobody is expected to know it.
+ * own, stay as they are. A scalar that cannot be filled in is marked `unknown`:
+ * it was reported, or its value is not expected to be known.
  */
 #ifndef JR_INTERPOLATE_H
 #define JR_INTERPOLATE_H

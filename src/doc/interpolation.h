@@ -26,7 +26,7 @@ struct jr_interpolation {
     size_t start, end; /* bytes, from the start of the text */
 };
 
-/* The part at *at, which is moved behind it; false at the end of the text. A
+/* Read the part at *at and move *at past it; false at the end of the text. A
  * reference that is never closed is JR_INTERPOLATION_OPEN, and the last part.
  */
 bool jr_interpolation_next(const char *text, size_t len, size_t *at,

@@ -44,7 +44,7 @@ void jr_interpolate_scalar(struct jr_interpolator *filler,
 void jr_interpolate_part(struct jr_interpolator *filler,
                          struct jr_filling *filling, size_t from, size_t to);
 
-/* Add what the reference in bytes [from, to), braces included, stands for. */
+/* Add the value of the reference in bytes [from, to), braces included. */
 void jr_interpolate_reference(struct jr_interpolator *filler,
                               struct jr_filling *filling, size_t from,
                               size_t to);

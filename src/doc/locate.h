@@ -16,7 +16,7 @@ enum jr_located {
     JR_LOCATED,
     JR_LOCATED_NO_PATH,  /* malformed */
     JR_LOCATED_UNKNOWN,  /* no such name: `near` has those that there are */
-    JR_LOCATED_UNSTATED, /* a field that nobody states */
+    JR_LOCATED_UNSTATED, /* a field that is not stated */
     JR_LOCATED_OWN       /* the user's own, which is never read */
 };
 
@@ -25,7 +25,7 @@ struct jr_location {
     struct jr_shape shape;      /* of it */
     const struct jr_node *near; /* a mapping; NULL: none */
     const char *name;           /* that it has not; in the arena */
-    size_t name_at;             /* where that stands in the path */
+    size_t name_at;             /* where that is in the path */
 };
 
 enum jr_located jr_locate(struct jr_locator *locator, const char *path,
@@ -33,8 +33,8 @@ enum jr_located jr_locate(struct jr_locator *locator, const char *path,
 
 void jr_locator_release(struct jr_locator *locator);
 
-/* The shape of a value as it stands: where it is bare, that of the field that
- * it is short for. */
+/* The shape of a value as written: for a short form, that of the field that it
+ * is short for. */
 struct jr_shape jr_shape_of(const struct jr_shapes *shapes,
                             const struct jr_shape *shape,
                             const struct jr_node *node);

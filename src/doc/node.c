@@ -12,7 +12,7 @@ static struct jr_node *new_node(struct jr_arena *arena, enum jr_node_kind kind)
     return node;
 }
 
-/* The text stands behind the node. */
+/* The text is stored after the node. */
 struct jr_node *jr_node_scalar_n(struct jr_arena *arena, const char *text,
                                  size_t len, bool plain)
 {
@@ -242,9 +242,9 @@ struct change {
     struct jr_node *value;
 };
 
-/* What stands in the place of `node` once the value is where the rest of the
- * path, from `at`, leads; NULL where it cannot be put. Children first: a path
- * that does not fit changes nothing. */
+/* Return the replacement for `node` after the value was put where the rest of
+ * the path, from `at`, leads; NULL if it cannot be put there. Children are
+ * handled first, so that a path that does not fit changes nothing. */
 static struct jr_node *put_at_path(const struct change *change,
                                    struct jr_node *node, const char *at,
                                    unsigned depth)

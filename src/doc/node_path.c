@@ -53,8 +53,8 @@ static const char *source_line(const struct jr_source *source, uint32_t number,
     return at;
 }
 
-/* Bytes [from, to) of one line of a literal (|), whose lines stand below its
- * header as they are, but for the indentation. */
+/* Bytes [from, to) of one line of a literal (|), whose lines are below its
+ * header, unchanged except for the indentation. */
 static struct jr_span literal_part(const struct jr_node *node, size_t from,
                                    size_t to)
 {

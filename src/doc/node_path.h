@@ -1,5 +1,5 @@
-/* Saying where something stands and what stands there: paths, text that is safe
- * to show, and positions within a scalar. */
+/* Describing where something is and what is there: paths, text that is safe to
+ * show, and positions within a scalar. */
 #ifndef JR_NODE_PATH_H
 #define JR_NODE_PATH_H
 

@@ -60,8 +60,8 @@ static bool is_other_form(const struct override *o,
     return *other != NULL;
 }
 
-/* What a step leads on from: made long, made anew, or as it is; NULL where it
- * leads nowhere. */
+/* The node from which a step continues: expanded from its short form, newly
+ * created, or unchanged; NULL if the step leads nowhere. */
 static struct jr_node *prepare_step(const struct override *o,
                                     const struct jr_shape *shape,
                                     struct jr_node *node,
@@ -112,9 +112,9 @@ static void place_made_node(const struct override *o, struct jr_node *node,
         node->pairs[node->count - 1].key->span = span;
 }
 
-/* What stands in the place of `node` once the value is where the rest of the
- * path, from `at`, leads; NULL after a complaint. Children first, so that a
- * path that does not fit changes nothing. */
+/* Return the replacement for `node` after the value was put where the rest of
+ * the path, from `at`, leads; NULL after a finding. Children are handled first,
+ * so that a path that does not fit changes nothing. */
 static struct jr_node *put_override(const struct override *o,
                                     const struct jr_shape *shape,
                                     struct jr_node *node, const char *at)

@@ -29,7 +29,7 @@ static void step_other(struct jr_place *place, const struct jr_source *source)
 }
 
 /* Step over at most `most` code points, and at least one, where a byte is left:
- * all printable ASCII that stands here, or something else. */
+ * all printable ASCII from here on, or one other code point. */
 static void step_printable(struct jr_place *place,
                            const struct jr_source *source, size_t most)
 {

@@ -18,7 +18,7 @@ void jr_place_to_index(struct jr_place *place, const struct jr_source *source,
 void jr_place_to_byte(struct jr_place *place, const struct jr_source *source,
                       size_t byte);
 
-/* What stands at the place; -1 at the end of the text. */
+/* The code point at the place; -1 at the end of the text. */
 int jr_place_peek(const struct jr_place *place, const struct jr_source *source);
 
 struct jr_span jr_place_span(const struct jr_source *source,

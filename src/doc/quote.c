@@ -7,8 +7,8 @@
 
 #include "base/banned.h"
 
-/* A code point that may stand in the text as it is: printable to YAML, and
- * visible to a reader of the file. */
+/* Whether a code point may be written as it is: printable to YAML, and visible
+ * to a reader of the file. */
 static bool is_point_shown(uint32_t point)
 {
     return jr_utf8_is_shown(point) && point != 0xfffe && point != 0xffff;

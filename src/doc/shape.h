@@ -9,8 +9,8 @@
 
 /* What is known of a value at some place of the tree. */
 struct jr_shape {
-    const void *type;      /* the teller's own; NULL: nothing is known */
-    const char *shorthand; /* mapping: the key that a bare value stands for */
+    const void *type;         /* the teller's own; NULL: nothing is known */
+    const char *shorthand;    /* mapping: the key that a short form sets */
     const char *const *forms; /* mapping: NULL-terminated keys of which it has
                                  one; another one makes it another mapping */
     bool open;                /* mapping: its keys are the user's own */

@@ -13,7 +13,7 @@ enum { ANY = -2, END = -1 };
 /* What a problem of libyaml 0.2.5 means to a person. */
 struct rule {
     const char *problem; /* libyaml's words */
-    int byte;            /* what stands there: a byte, END or ANY */
+    int byte;            /* what is there: a byte, END or ANY */
     bool at_context;     /* point at where the construct began instead */
     enum jr_diag_code code;
     const char *message;
@@ -114,7 +114,7 @@ static const struct rule *find_rule(const char *problem, int byte)
     return NULL;
 }
 
-/* The span of what stands at `start`: one code point, or a run of '?'. */
+/* The span at `start`: one code point, or a run of '?'. */
 static struct jr_span problem_span(struct jr_place start,
                                    const struct jr_source *source)
 {
@@ -170,9 +170,9 @@ static void report_encoding(struct jr_diags *diags, const yaml_parser_t *parser,
     jr_diag_help(diags, diag, "save the file in UTF-8");
 }
 
-/* The colon of a line such as `world_size:4`, which is no key for want of a
- * blank: of the line that `at` is on, or the one above it. NULL: there is none.
- */
+/* The colon of a line such as `world_size:4`, which is not a key because the
+ * space is missing: on the line of `at` or the one above it. NULL: there is
+ * none. */
 static const char *find_glued(const struct jr_source *source, size_t at,
                               bool above)
 {

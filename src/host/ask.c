@@ -93,7 +93,8 @@ static void end_child(const struct jr_ask *ask, pid_t pid, int pidfd,
     *ret = (siginfo_t){0};
     if (answered && pidfd >= 0)
         (void)poll(&ended, 1, (int)ask->limit_ms);
-    /* Not reaped yet, so its number is nobody else's: the group's, too. */
+    /* It is not reaped yet, so its number, which is also that of the group, is
+     * not reused. */
     (void)kill(-pid, SIGKILL);
     (void)kill(pid, SIGKILL);
     if (pidfd >= 0) {

@@ -70,8 +70,8 @@ struct jr_host_cpus {
 struct jr_host_scheduler {
     const char *name; /* "Slurm", "Open MPI under Slurm"; NULL: none */
     const char *job_id;
-    bool step; /* this process is one of several, one for each node or more;
-                  else it stands for the allocation as a whole */
+    bool step; /* this process is one of several, at least one per node;
+                  otherwise there is one for the whole allocation */
     uint32_t nodes;
     int node_rank;
     struct jr_strv hosts;   /* one per node */

@@ -176,7 +176,7 @@ static size_t largest_group(const struct column *column, size_t other)
 }
 
 /* Most ranks are right: those with another value are named, against what the
- * most have. In a tie nobody can be believed, and all are named. */
+ * most have. In a tie no value can be trusted, and all are named. */
 static void demand_equal(struct column *column)
 {
     if (column->groups_count < 2)

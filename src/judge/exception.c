@@ -17,8 +17,8 @@ enum { UNSTARTED = 126 };
 /* More than any traceback; a foreign file of gigabytes is not read. */
 static const size_t MAX_ERROR_FILE = (size_t)4 << 20;
 
-/* So many exceptions behind one are told, the nearest; a chain may have any
- * number of them. */
+/* The number of causes of an exception that are reported, the nearest first; a
+ * chain may have any number of them. */
 enum { MOST_BEHIND = 8 };
 
 /* The first line of `text`, or NULL when that is empty. */
@@ -65,7 +65,7 @@ static uint64_t raised_time(const json_t *file, const json_t *extra)
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-/* The exceptions behind one. */
+/* The causes of an exception. */
 struct behind {
     const char **lines;
     size_t count;
@@ -111,8 +111,8 @@ static const char *describe_causes(struct jr_arena *arena, const json_t *causes)
     return describe_cause_lines(&behind, arena, false);
 }
 
-/* Where the next exception of a traceback begins, behind the sentence that
- * Python puts between two; NULL where there is none. */
+/* The start of the next exception of a traceback, after the sentence that
+ * Python puts between two; NULL if there is none. */
 static const char *next_exception(const char *stack)
 {
     static const char *const betweens[] = {
@@ -129,8 +129,8 @@ static const char *next_exception(const char *stack)
     return NULL;
 }
 
-/* The first line that is not indented, behind the one that says "Traceback",
- * and before `end`. */
+/* The first line that is not indented, after the one that says "Traceback", and
+ * before `end`. */
 static const char *stack_headline(struct jr_arena *arena, const char *stack,
                                   const char *end)
 {

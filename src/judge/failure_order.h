@@ -6,8 +6,8 @@
 
 #include "judge/judge.h"
 
-/* What tells how a rank's failure stands to those of others: the lower comes
- * first where their times do not tell. */
+/* The order of a rank's failure among others whose times do not decide it: the
+ * lower comes first. */
 enum jr_failure {
     JR_FAILURE_CRASH,    /* a signal that jobrun did not send, or no start */
     JR_FAILURE_EXIT,     /* an exit code without an exception */
@@ -32,8 +32,8 @@ struct jr_candidate {
 struct jr_candidate jr_order_candidate(const struct jr_judge *judge, uint32_t i,
                                        uint64_t raised_ns);
 
-/* Sort the candidates: the cause comes first, and behind it those that cannot
- * be told apart from it. Returns how many these are together. */
+/* Sort the candidates: the cause comes first, and after it those that cannot be
+ * distinguished from it. Returns the number of these together. */
 size_t jr_order_find(const struct jr_judge *judge,
                      struct jr_candidate *candidates, size_t count);
 

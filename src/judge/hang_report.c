@@ -1,10 +1,11 @@
 /*
- * Who is to blame when nobody has failed and nothing goes on. The ranks of a
- * job do the same thing; in a hang most of them wait for one that does
- * something else. So they are grouped by what they were doing, as their
- * evidence says, and the smallest group is the one that differs. Where all do
- * the same, it is the rank that fell silent well before the others. Where there
- * is no such thing, nobody is blamed, and what they did is told all the same.
+ * Which ranks cause a hang, in which no rank has failed and nothing continues.
+ * The ranks of a job do the same thing; in a hang most of them wait for one
+ * that does something else. So they are grouped by what they were doing, as
+ * their evidence says, and the smallest group is the one that differs. Where
+ * all do the same, it is the rank that fell silent well before the others. If
+ * there is no such difference, no rank is named, and the report still shows
+ * what they did.
  */
 #include "judge/hang_report.h"
 

@@ -75,7 +75,7 @@ static bool has_failed(const struct jr_judge *judge)
     return judge->report->causes_count > 0;
 }
 
-/* Nobody failed and nobody was told to stop, and still a rank is missing. */
+/* No rank failed and none was told to stop, but one is missing. */
 static bool was_lost(const struct jr_judge *judge)
 {
     return any_rank(judge, JR_RANK_NOT_STARTED) ||

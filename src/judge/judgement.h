@@ -44,11 +44,12 @@ struct jr_judgement {
     const char *error; /* why the run could not begin; NULL: it began */
     const struct jr_attempt *earlier; /* attempts before this one; restart.h */
     size_t earlier_count;
-    size_t idle;           /* attempts in a row that failed like it at once */
-    const char *not_again; /* why it was not started again; NULL: nobody asks */
-    bool logs_incomplete;  /* a log file, or the console, is not whole */
-    uint32_t *causes; /* indices into ranks: the root cause, and what failed
-                         together with it */
+    size_t idle; /* attempts in a row that failed like it at once */
+    const char
+        *not_again;       /* why it was not started again; NULL: not relevant */
+    bool logs_incomplete; /* a log file, or the console, is not whole */
+    uint32_t *causes;     /* indices into ranks: the root cause, and what failed
+                             together with it */
     size_t causes_count;
     const char *overrun; /* which of `timeouts` ended it, in words; NULL */
     struct jr_hang_group *hang; /* what hung ranks did, the fewest first;
@@ -60,7 +61,8 @@ struct jr_judgement {
     size_t count;
 };
 
-/* The first rank in `state`, which stands for all of them; `count`: none is. */
+/* The first rank in `state`, which represents all of them; `count`: there is
+ * none. */
 size_t jr_judgement_first(const struct jr_judgement *report,
                           enum jr_rank_state state);
 

@@ -17,7 +17,7 @@
 
 enum { QUOTE_MAX = 60 };
 
-/* What a group caught: `len` bytes, of which none is the NUL behind them. */
+/* The text that a group matched: `len` bytes, without the NUL after them. */
 struct caught {
     const char *text;
     size_t len;
@@ -132,7 +132,7 @@ struct log {
     const char *name;
     int fd;
     uint64_t end; /* UINT64_MAX: where the file ends */
-    bool late;    /* something behind that matches */
+    bool late;    /* something after that matches */
     bool shortened;
 };
 

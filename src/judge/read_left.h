@@ -20,9 +20,9 @@ int jr_read_left_open(int run_fd, const char *path, struct jr_error *err);
 int jr_read_left_read(struct jr_buf *ret, int run_fd, const char *path,
                       size_t limit, struct jr_error *err);
 
-/* The last lines, at most `lines` of them out of the last 16 KiB, as they
- * stand in the file but without the final newline. Nothing on any error, and of
- * a file outside the run folder. */
+/* The last lines, at most `lines` of them out of the last 16 KiB, as in the
+ * file but without the final newline. Nothing on any error, or for a file
+ * outside the run folder. */
 void jr_read_left_tail(struct jr_buf *ret, int run_fd, const char *path,
                        unsigned lines);
 

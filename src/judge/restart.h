@@ -50,8 +50,8 @@ struct jr_verdict {
     bool again;
     uint64_t wait_ms; /* before the next attempt */
     uint32_t counted; /* restarts that count under 3, the next one not */
-    char why[160];    /* why it does not start again; empty where nobody asks:
-                         without `max`, or when it succeeded */
+    char why[160];    /* why it is not started again; empty if that is not
+                         relevant: without `max`, or after success */
 };
 
 /* What comes after the last of the attempts; `history` has at least one. */

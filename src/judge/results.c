@@ -259,8 +259,9 @@ static const struct jr_seen *find_other_path(const struct jr_judge *judge,
     return NULL;
 }
 
-/* The file is that of another rank, too. Under one path it is the result of who
- * must deliver; by a link nobody knows whose it is. */
+/* The file is that of another rank, too. If the path is the same, it is the
+ * result of the rank that must deliver; through a link, its owner is not known.
+ */
 static void refuse_shared_file(struct jr_judge *judge,
                                const struct jr_seen *file,
                                const struct jr_seen *first,

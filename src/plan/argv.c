@@ -22,7 +22,7 @@ static void add_argv_template(struct words *words, const char *template)
                  jr_arena_strdup(words->arena, template));
 }
 
-/* A text by the template that stands for it. */
+/* The text that a template makes. */
 static void add_argv_literal(struct words *words, const char *text)
 {
     struct jr_buf JR_BUF_CLEANUP out = JR_BUF_INIT;

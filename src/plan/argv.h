@@ -23,7 +23,7 @@ int jr_argv_compile(struct jr_compiled_templates *ret,
                     const struct jr_scopes *scopes, struct jr_error *err);
 
 /* Compile the last word of a function's argv for the ranks of an entry of
- * `per_rank`: its arguments behind those of all ranks, its named ones over
+ * `per_rank`: its arguments follow those of all ranks, its named ones override
  * theirs. No entry is NULL. */
 int jr_argv_call(struct jr_compiled_template *ret,
                  const struct jr_scopes *scopes,

@@ -22,7 +22,7 @@ struct jr_compile_templates {
     struct jr_compiled_templates argv, artifacts;
     struct jr_compiled_template workdir, prefix;
     struct jr_compiled_template
-        around[2]; /* the prefix before and behind the ranks */
+        around[2]; /* the prefix before and after the ranks */
     struct jr_compiled_template
         result;             /* results.file; no pieces: the default */
     struct jr_sinks *sinks; /* by local rank */

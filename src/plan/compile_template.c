@@ -51,8 +51,8 @@ static enum jr_status compile_argv(struct jr_build *build)
     return jr_build_refuse(build, code, "entrypoint", &err);
 }
 
-/* A line that several ranks wrote has their set in the place of %{rank}; where
- * there is no such place, behind the whole prefix in brackets. */
+/* A line that several ranks wrote has their set in place of %{rank}; without
+ * %{rank}, the set follows the whole prefix in brackets. */
 static void compile_group_prefix(struct jr_build *build, const char *prefix)
 {
     struct jr_compile_templates *mould = &build->mould;

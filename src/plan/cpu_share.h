@@ -7,8 +7,8 @@
 struct jr_build;
 
 /* Refuse (JR_STATUS_INVALID, with a finding) a plan in which two ranks of one
- * node must deliver to the same file: what one of them wrote would stand for
- * both. */
+ * node must deliver to the same file: the result of one would count for both.
+ */
 enum jr_status jr_share_check(struct jr_build *build);
 
 #endif

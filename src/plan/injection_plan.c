@@ -163,7 +163,7 @@ static bool read_attempt(struct item *item, const char *from, const char *to)
                             "attempts count from 0; #* is all of them");
 }
 
-/* What stands behind the ranks: each mark at most once, in any order. */
+/* Read the part after the ranks: each mark at most once, in any order. */
 static bool read_marks(struct item *item, const char *at)
 {
     bool (*const readers[])(struct item *, const char *, const char *) = {

@@ -1,6 +1,6 @@
 /*
- * `per_rank`: what the ranks of a set get besides: arguments behind those of
- * all ranks, and variables over theirs.
+ * `per_rank`: what the ranks of a set get in addition: arguments after those of
+ * all ranks, and variables that override theirs.
  */
 #ifndef JR_PER_RANK_H
 #define JR_PER_RANK_H

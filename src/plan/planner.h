@@ -57,7 +57,7 @@ struct jr_plan_rank jr_plan_rank_at(const struct jr_plan *plan, uint32_t rank,
 /* Append the plan for people: the mesh, its groups with their proof, and a row
  * per rank (per run of like ranks beyond 64). `env` adds the variables that
  * jobrun sets: once those that all ranks share, then each rank's own. `drain`
- * gets what `out` has become, in between; NULL: nobody does. */
+ * is given the contents of `out` in between; NULL: not called. */
 void jr_plan_print(struct jr_buf *out, const struct jr_plan *plan, bool env,
                    const struct jr_drain *drain);
 

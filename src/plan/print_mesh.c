@@ -74,7 +74,7 @@ static void print_labels(struct jr_buf *out, const struct jr_grid *grid,
     }
 }
 
-/* The numbers from `first` on along the line, each behind `word`. */
+/* Append the numbers from `first` on along the line, each after `word`. */
 static void print_line(struct jr_buf *out, const struct jr_grid *grid,
                        const char *word, uint32_t first)
 {
@@ -182,7 +182,7 @@ static void print_mesh_groups(struct jr_buf *out, const struct jr_grid *grid)
     if (jr_grid_world(grid) == 1)
         jr_buf_str(out, "one rank, its own group on each axis");
     if (jr_grid_prove(grid, &err) < 0 && err.status == JR_STATUS_LAUNCH)
-        out->failed = true; /* for want of memory */
+        out->failed = true; /* because memory ran out */
     else if (err.text[0] != '\0')
         jr_buf_printf(out, "      NOT PROVED: %s\n", err.text);
     else

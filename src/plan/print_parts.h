@@ -18,7 +18,7 @@ struct jr_telling {
     const struct jr_drain *drain; /* NULL: all of it */
     size_t from;                  /* where it begins in `out` */
     bool json;
-    bool ended; /* nobody wants the rest */
+    bool ended; /* the rest is not needed */
 };
 
 /* Hide the values of secrets in what was told, and let the drain have it. With

@@ -134,7 +134,8 @@ static void add_variable_table(struct build *build,
     }
 }
 
-/* A list that would not fit one variable is nobody's, a stale one neither. */
+/* A list that does not fit into one variable is not set, and an inherited one
+ * is removed. */
 static void leave_out_list(struct build *build, const char *name,
                            uint32_t ranks)
 {

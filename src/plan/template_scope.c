@@ -231,8 +231,8 @@ void jr_scopes_init(struct jr_scopes *ret, struct jr_arena *scratch,
     fill_endpoints(ret);
 }
 
-/* The index of a rank's device among those that it sees; where nobody knows the
- * devices, its local rank has to do. */
+/* The index of a rank's device among those that it sees; if the devices are not
+ * known, it is the local rank. */
 static const char *device_index(const struct jr_scopes *scopes,
                                 const struct jr_plan_rank *rank)
 {

@@ -181,7 +181,7 @@ static struct jr_piece piece_value(const struct jr_piece *piece,
     return (struct jr_piece){.literal = text, .len = strlen(text)};
 }
 
-/* The same where words stand in strings of JSON. */
+/* The same for words in strings of JSON. */
 static char *expand_json(const struct jr_compiled_template *stencil,
                          struct jr_arena *arena, const struct jr_scope *scope)
 {

@@ -42,7 +42,7 @@ struct jr_compiled_template {
     enum jr_domain domain;
     char **shared; /* by index in the domain; NULL for JR_DOMAIN_RANK, and
                       where there are too many values for that to pay */
-    bool json;     /* words stand in strings of JSON */
+    bool json;     /* words are in strings of JSON */
 };
 
 /* How many values each domain has, the memory for compiling, whether the words
@@ -62,7 +62,8 @@ int jr_compiled_template_compile(struct jr_compiled_template *ret,
                                  const char *prefix, const char *text,
                                  struct jr_error *err);
 
-/* A stencil that is `text` itself, whatever stands in it. Borrows it. */
+/* A stencil that is `text` itself, whatever it contains. It borrows the text.
+ */
 void jr_compiled_template_literal(struct jr_compiled_template *ret,
                                   const struct jr_template_space *space,
                                   const char *text);

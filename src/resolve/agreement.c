@@ -195,7 +195,8 @@ static void check_device_count(struct jr_resolver *r)
                  filled ? "..." : jr_arena_printf(r->arena, "%u", nodes));
 }
 
-/* Local rank i gets entry i of a list: one more would be nobody's. */
+/* Local rank i gets entry i of a list, so a further entry would have no rank.
+ */
 static void check_listed(struct jr_resolver *r)
 {
     uint32_t count = JR_FIELD_VALUE(r, DEVICES).number;

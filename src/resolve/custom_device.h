@@ -21,10 +21,10 @@ struct jr_custom {
     unsigned limit_ms;
 };
 
-/* Add to the facts of this machine what stands beside the spec. What is wrong
- * goes to `diags`: in the file, or in what the program printed, where it is;
- * what the program did, at the spec's word. Returns JR_STATUS_OK,
- * JR_STATUS_UNRESOLVED, or without memory JR_STATUS_LAUNCH. */
+/* Add the facts beside the spec to those of this machine. Mistakes go to
+ * `diags`: at their position in the file, or in the program's output; a failure
+ * of the program itself is reported at `device` in the spec. Returns
+ * JR_STATUS_OK, JR_STATUS_UNRESOLVED, or without memory JR_STATUS_LAUNCH. */
 enum jr_status jr_custom_read(struct jr_host *hw, struct jr_arena *arena,
                               const struct jr_custom *custom,
                               struct jr_diags *diags);

@@ -14,7 +14,7 @@
 #define DIGITS "0123456789"
 #define FORM   "NODESxDEVICES[:MODEL][,CPUSc][,MEMg], as 2x8:H100,96c,1024g"
 
-/* Models by name, any case; `*` stands for whatever follows. */
+/* Models by name, in any case; `*` matches whatever follows. */
 struct models {
     enum jr_device kind;
     const char *names[40];
@@ -68,7 +68,7 @@ static const struct amount amounts[] = {
 /* A profile that is read, and how far. */
 struct reading {
     const char *text;
-    struct jr_span stated; /* where the text stands */
+    struct jr_span stated; /* where the text is */
     const char *at;
     struct jr_arena *arena;
     struct jr_diags *diags;
@@ -80,8 +80,8 @@ static uint32_t text_column(const char *text, const char *at)
     return 1 + (uint32_t)jr_utf8_points(text, (size_t)(at - text));
 }
 
-/* The `len` bytes at the place that is read now; all of the text where it does
- * not stand as it reads (escapes, folded lines). */
+/* The `len` bytes at the place that is read now; all of the text if the source
+ * differs from it (escapes, folded lines). */
 static struct jr_span span_here(const struct reading *s, size_t len)
 {
     struct jr_span span = s->stated;
@@ -101,7 +101,7 @@ static void help_form(struct jr_diags *diags, struct jr_diag *diag)
     jr_diag_help(diags, diag, "write " FORM ", or the path of a facts file");
 }
 
-/* Complain about what stands here up to the next part. */
+/* Report the text from here to the next part as a mistake. */
 static bool refuse_profile(struct reading *s, const char *what)
 {
     size_t len = strcspn(s->at, ",:");
@@ -228,7 +228,7 @@ static bool read_profile_shorthand(struct reading *s, struct machines *ret)
     return *s->at == '\0' || refuse_profile(s, "a comma or nothing");
 }
 
-/* Make the facts that the shorthand stands for. Every CPU counts as a core. */
+/* Make the facts that the short form describes. Every CPU counts as a core. */
 static void make_facts(struct jr_host *hw, struct jr_arena *arena,
                        const struct machines *machines)
 {

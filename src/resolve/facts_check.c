@@ -1,4 +1,5 @@
-/* Facts that cannot all be true: each is told where the second one stands. */
+/* Facts that cannot all be true: each is reported at the position of the second
+ * one. */
 #include <stdarg.h>
 #include <string.h>
 

@@ -66,7 +66,7 @@ static bool is_default_text(const struct jr_spec_field *field, const char *text)
                : strcmp(text, field->fallback) == 0;
 }
 
-/* Whether a value is what its field reads as where nobody states it. */
+/* Whether a value is the one that its field has if it is not stated. */
 static bool is_default_value(const struct jr_spec_field *field,
                              const struct jr_node *value)
 {

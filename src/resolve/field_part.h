@@ -15,8 +15,8 @@
 enum jr_part jr_part_of(const char *path);
 const char *jr_part_word(enum jr_part part);
 
-/* Whether a top-level field is placement that the resolver found: a rerun finds
- * it anew. */
+/* Whether a top-level field is placement that the resolver chose; a rerun
+ * resolves it again. */
 bool jr_part_moves(const char *key);
 
 /* Leave in a resolved tree, in place, what makes the experiment, without what

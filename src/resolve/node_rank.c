@@ -10,8 +10,8 @@ const struct jr_host_scheduler *jr_place_allocation(const struct jr_resolver *r)
     return scheduler->name != NULL && scheduler->nodes > 0 ? scheduler : NULL;
 }
 
-/* Whether a profile stands for several nodes: then it is the scheduler that
- * says which of them this is, namely the first. */
+/* Whether a profile describes several nodes. It then acts as the scheduler and
+ * says which of them this is: the first. */
 static bool is_cluster_imagined(const struct jr_resolver *r)
 {
     return !r->hw->real && r->hw->nodes > 1;

@@ -113,8 +113,8 @@ static size_t list_leases(uint32_t *ports, size_t most)
     return count;
 }
 
-/* Whether the holder has more leases than others need to honour. Where there
- * are few in all, nobody has. */
+/* Whether the holder has more leases than others need to respect. If there are
+ * only a few in total, this is never so. */
 static bool is_squatter(const struct jr_holder *holder)
 {
     JR_FREE uint32_t *ports = calloc(UINT16_MAX, sizeof *ports);
@@ -127,8 +127,9 @@ static bool is_squatter(const struct jr_holder *holder)
     return theirs > JR_LEASES_MOST;
 }
 
-/* The name that all users have is a squatter's: ours keeps our own jobs apart.
- * Where that is squatted, too, any socket stands for the lease. */
+/* Somebody else occupies the name that all users share; a name of our own user
+ * still separates our own jobs. If that is occupied, too, any socket serves as
+ * the lease. */
 static int hold_user_lease(uint32_t port, struct jr_error *err)
 {
     const uid_t own = geteuid();

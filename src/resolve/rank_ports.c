@@ -9,8 +9,8 @@
 
 enum { LAST_PORT = 65535 };
 
-/* On several nodes nobody can tell which ports are free elsewhere, and all
- * jobruns have to come to the same ones. */
+/* On several nodes, the free ports of other nodes are not known, and all
+ * jobruns must choose the same ones. */
 static uint32_t fixed_port(const struct jr_resolver *r, uint32_t rank,
                            uint32_t local)
 {

@@ -56,7 +56,7 @@ static char *quote_json_word(struct jr_arena *arena, const char *word)
     return jr_buf_keep(&text, arena);
 }
 
-/* Put `args` behind the entrypoint's own. */
+/* Add `args` after the entrypoint's own. */
 static void take_args(struct jr_resolver *r, struct jr_entrypoint *entry)
 {
     char *const *args = r->options->args;

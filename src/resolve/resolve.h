@@ -90,8 +90,9 @@ int jr_resolution_renew_port(struct jr_resolution *resolution,
 void jr_resolution_release(struct jr_resolution *resolution);
 
 /* Append the resolved spec: valid, complete, absolute, resolves to itself. The
- * value of an `env` entry that `secrets` matches is written as ???: it has to
- * stand in the environment then. It has no targets: it is for one machine. */
+ * value of an `env` entry that `secrets` matches is written as ???, so the
+ * environment must set it. The resolved spec has no targets, because it is for
+ * one machine. */
 void jr_resolution_emit(struct jr_buf *out, const struct jr_resolution *,
                         const struct jr_spec_file *file);
 
@@ -117,9 +118,9 @@ int jr_profile_load(struct jr_host *ret, struct jr_arena *arena,
  * JR_STATUS_LAUNCH. */
 enum jr_status jr_profile_status(const struct jr_diags *diags, size_t first);
 
-/* The same for a profile that a spec states at `at`. What is wrong with the
- * shorthand, or with the file as a whole, is told there; what stands in the
- * file is told in the file. The facts' origin is "the target". */
+/* The same for a profile that a spec states at `at`. Mistakes in the short
+ * form, or in the file as a whole, are reported there; mistakes within the
+ * file, at their position in it. The facts' origin is "the target". */
 int jr_profile_load_target(struct jr_host *ret, struct jr_arena *arena,
                            const char *profile, struct jr_span at,
                            struct jr_diags *diags);

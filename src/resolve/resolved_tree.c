@@ -223,7 +223,7 @@ static void set_names(const struct filling *to, const struct jr_job *job)
         set_text(to, "devices", job->device == JR_DEVICE_CPU ? "none" : "all");
 }
 
-/* What the command line puts behind the entrypoint's own arguments. */
+/* The arguments that the command line adds after the entrypoint's own. */
 static void add_command_args(const struct filling *to, char *const *args)
 {
     struct jr_node *list = jr_doc_find(to->root, "entrypoint.args");
@@ -295,8 +295,8 @@ static void refer_scalar(struct jr_arena *arena, struct jr_node *node,
     }
 }
 
-/* The values of secrets, wherever they stand by now: what runs this tree reads
- * them again. */
+/* Remove the values of secrets, wherever they are by now; a run of this tree
+ * reads them again. */
 static void refer_to_secrets(struct jr_arena *arena, struct jr_node *node,
                              const struct jr_job *job, bool shell)
 {

@@ -3,9 +3,9 @@
  * fill the cells. Private to this folder.
  *
  * A rule fires when the cells that it needs are known and the one that it fills
- * is not. The table stands in order of preference, and after every firing it is
- * read from the top again, so a default never comes before a derivation that
- * was still possible.
+ * is not. The table is in order of preference. After every firing it is read
+ * from the top again, so a default is never used while a derivation is still
+ * possible.
  */
 #ifndef JR_RULES_H
 #define JR_RULES_H

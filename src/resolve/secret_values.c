@@ -1,5 +1,5 @@
 /*
- * Which values are not to be told: those of variables that `secrets` matches,
+ * Which values must not be shown: those of variables that `secrets` matches,
  * wherever they come from.
  *
  *   ${env:NAME}    that the spec reads
@@ -8,8 +8,9 @@
  *   env, per_rank  that the spec states
  *   NAME=VALUE     and --name=VALUE among the arguments
  *
- * A value that the spec reads stands where it reads it; of the others, a short
- * one stands in many places and is no secret there.
+ * A value that the spec reads is replaced where the spec reads it. Of the
+ * others, short values do not count, because they occur in many places where
+ * they are not secret.
  */
 #include "resolve/rules.h"
 
@@ -139,8 +140,8 @@ static struct jr_span place_of_argument(const struct jr_resolver *r)
     return span;
 }
 
-/* What a shell has put behind "--" is told here: where the spec reads or states
- * one, its checks have said so. */
+/* Values that a shell put after "--" are reported here; for those that the spec
+ * reads or states, its checks have done so. */
 static void warn_of_argument(struct jr_resolver *r, const char *name,
                              const char *value)
 {

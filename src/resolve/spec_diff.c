@@ -77,9 +77,9 @@ static bool is_side_default(const struct jr_diff_table_side *side)
            strcmp(side->from, "default") == 0;
 }
 
-/* How a spec is put together is no value of it; where records go unless it is
- * stated depends on where one stands; and beside nothing at all, only what is
- * stated is news. */
+/* How a spec is put together is not one of its values. The place of the
+ * records, if it is not stated, depends on the current folder. Compared with
+ * nothing, only stated fields are shown. */
 static bool is_row_shown(const struct jr_diff_table_row *row,
                          const struct jr_diff_side *a,
                          const struct jr_diff_side *b)

@@ -50,7 +50,7 @@ static int merge_referred_files(struct jr_doc *doc,
     return jr_profiles_merge(doc, extends->shapes, extends->reader, diags);
 }
 
-/* The document with all that goes into it but for what ${...} stands for. */
+/* Make the document with all its parts, but without replacing ${...}. */
 static int assemble_doc(struct jr_doc *doc, const struct jr_assembly *assembly,
                         const struct jr_shapes *shapes, struct jr_diags *diags)
 {
@@ -69,7 +69,7 @@ static int assemble_doc(struct jr_doc *doc, const struct jr_assembly *assembly,
     return merge_referred_files(doc, assembly, &extends, diags);
 }
 
-/* The globs of `secrets`, as they stand: those of the spec, or the default. */
+/* The globs of `secrets`, unchanged: those of the spec, or the default. */
 static struct jr_strv stated_secret_globs(struct jr_doc *doc)
 {
     struct jr_strv globs = {0};

@@ -78,8 +78,8 @@ const struct jr_known *jr_check_most(const struct jr_sizes *sizes);
 const char *jr_check_say_most(const struct jr_check *check,
                               const struct jr_sizes *sizes);
 
-/* Whether a field is stated, and yet nobody can tell its value: it is wrong, or
- * comes from outside. check_known.c */
+/* Whether a field is stated but its value is not known: it is wrong, or comes
+ * from outside. check_known.c */
 bool jr_check_is_open(const struct jr_check *check, const char *path);
 
 /* What the spec says at a path, be it wrong; NULL: nothing. */

@@ -99,7 +99,8 @@ static void warn_of_impossible(const struct jr_check *check,
     jr_diag_help(check->lint->diags, diag, "%s", help);
 }
 
-/* Causes that cannot be seen, and restarts that nobody allowed. */
+/* Check for causes that cannot be detected, and for restarts that are not
+ * allowed. */
 void jr_check_restart(const struct jr_check *check)
 {
     const struct jr_node *restart = jr_doc_get(check->tree, "restart");

@@ -19,7 +19,7 @@ static bool does_entry_return(const struct jr_check *check)
     return jr_call_returns(jr_doc_get(check->tree, "entrypoint"));
 }
 
-/* Where results come from; "" where that is stated, but nobody can tell. */
+/* Where results come from; "" if that is stated but not known. */
 static const char *result_source(const struct jr_check *check)
 {
     const char *from = jr_check_text(check, "results.from");
@@ -69,7 +69,7 @@ static bool is_result_name_among(const char *name, const char *const *names)
     return false;
 }
 
-/* An entrypoint that nobody states yet may be a function. */
+/* An entrypoint that is not stated yet may be a function. */
 static void check_return(const struct jr_check *check,
                          const struct jr_node *where)
 {

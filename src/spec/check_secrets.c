@@ -220,7 +220,7 @@ static void warn_argument(const struct jr_check *check, struct place place,
                         jr_lint_quoted(lint, name.text, name.len), glob));
 }
 
-/* A word, and the one behind it. */
+/* Check a word and the one after it. */
 static void check_secret_word(const struct jr_check *check, struct place place,
                               struct word word, struct word next)
 {

@@ -18,7 +18,7 @@ struct sizes {
     struct jr_stated world, nodes, local, model, pipeline, data;
     const struct jr_node *list; /* local_world_size as a list */
     const struct jr_node *hosts;
-    bool open; /* an axis of the mesh is stated, and nobody knows its size */
+    bool open; /* an axis of the mesh is stated, but its size is not known */
     /* The world as `world` or else nodes and local ranks give it, in words. */
     struct jr_stated known;
     const char *known_as;

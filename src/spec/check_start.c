@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* There is nothing to fork from where a program is started anew. */
+/* There is nothing to fork from if each rank starts a new program. */
 static void check_method(const struct jr_check *check,
                          const struct jr_node *method,
                          const struct jr_node *entry)

@@ -15,7 +15,7 @@
 
 #define FORM(name, word, help) word,
 
-/* `owner` is the mapping in which the value stands. */
+/* `owner` is the mapping that contains the value. */
 static struct jr_node *bound_value(struct jr_lint *lint,
                                    const struct jr_spec_type *type,
                                    const struct jr_node *node,
@@ -40,7 +40,7 @@ static struct jr_node *bound_duration(struct jr_lint *lint, const char *text)
     return digits == NULL ? NULL : jr_node_scalar(lint->arena, digits, true);
 }
 
-/* JSON as the text that stands for it. */
+/* JSON as the text that represents it. */
 static struct jr_node *bound_json_text(struct jr_lint *lint, json_t *json)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
@@ -112,8 +112,8 @@ static struct jr_node *bound_streams(struct jr_lint *lint,
     return out;
 }
 
-/* A path that nobody stated belongs to who runs the job, not to who wrote it.
- */
+/* A path that is not stated belongs to the user who runs the job, not to the
+ * author of the spec. */
 static struct jr_node *path_below_here(struct jr_lint *lint, const char *path)
 {
     JR_FREE char *absolute = jr_io_absolute(lint->here, path);

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* Put a stand-in for what no name may hold. */
+/* Replace the characters that a name may not contain. */
 static void sanitise_name(char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
@@ -64,7 +64,7 @@ void jr_spec_write_command(struct jr_buf *out, struct jr_arena *arena,
     jr_doc_emit(out, root);
 }
 
-/* A source that stands on the command line; NULL without memory. */
+/* A source for the command line; NULL if memory runs out. */
 static struct jr_source *new_implied_source(struct jr_doc *doc,
                                             const char *name, const char *text,
                                             const char *folder)

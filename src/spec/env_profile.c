@@ -64,7 +64,7 @@ static struct jr_diag *report_profile(struct work *work, enum jr_diag_code code,
                           message == NULL ? "out of memory" : message);
 }
 
-/* With `what` as it stands in its source, made safe to show. */
+/* With `what` as in its source, made safe to show. */
 static struct jr_diag *report_profile_text(struct work *work,
                                            enum jr_diag_code code,
                                            const struct jr_node *at,

@@ -57,7 +57,7 @@ struct jr_spec_type {
     bool custom;         /* WORD: custom:NAME too */
     bool or_file;        /* WORD: or a file's path, which is never linted: the
                             file was taken in before */
-    bool lone;           /* LIST: one item may stand without brackets */
+    bool lone;           /* LIST: one item may be written without brackets */
     bool env;            /* NAMES: of environment variables */
     bool ranks;          /* NAMES: rank sets, no two of which overlap */
     bool outside;        /* NAMES: ??? is a value that has to be given */
@@ -71,7 +71,7 @@ struct jr_spec_type {
                                            LIST: instead of the list */
     const struct jr_spec_type *item;    /* LIST, NAMES */
     const struct jr_spec_field *fields; /* MAP */
-    const char *shorthand;    /* MAP: the field that a bare value stands for */
+    const char *shorthand;    /* MAP: the field that a short form sets */
     const char *const *forms; /* MAP: NULL-terminated; it has one of these */
 };
 
@@ -104,7 +104,7 @@ struct jr_spec_field {
 };
 
 /* The fields of one fixed mapping. `path` is "" for the spec itself, and has a
- * star where the user's own names stand: "results.fields.*". */
+ * star in place of the user's own names: "results.fields.*". */
 struct jr_spec_group {
     const char *path;
     const struct jr_spec_field *fields;

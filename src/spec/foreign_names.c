@@ -6,9 +6,9 @@
 
 #include "base/banned.h"
 
-/* What other launchers call things, and where that stands here. Sources:
- * torchrun, Paddle, MegEngine, the ml package, accelerate, DeepSpeed, Horovod,
- * Slurm, MPI, and the words of habit. */
+/* The names of other launchers, and the fields here that they correspond to.
+ * Sources: torchrun, Paddle, MegEngine, the ml package, accelerate, DeepSpeed,
+ * Horovod, Slurm, MPI, and the words of habit. */
 struct foreign {
     const char *name, *here;
     bool sure; /* it is the same thing, and has the same values */

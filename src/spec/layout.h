@@ -1,8 +1,7 @@
 /*
- * How a file is laid out around a pair of its top: in which bytes the pair
- * stands, what is beside it, which comments are about it, how the file indents
- * and ends its lines. Only what the file itself has is looked at, not what it
- * extends.
+ * How a file is laid out around a pair of its top: which bytes the pair has,
+ * what is beside it, which comments are about it, how the file indents and ends
+ * its lines. Only what the file itself has is looked at, not what it extends.
  */
 #ifndef JR_LAYOUT_H
 #define JR_LAYOUT_H
@@ -13,8 +12,8 @@
 struct jr_spot {
     size_t key, key_end;
     size_t value, value_end;
-    /* In block style: the line, its end without the line break, and what is
-     * behind that. */
+    /* In block style: the line, its end without the line break, and the
+     * position after that. */
     size_t start, end, next;
 };
 
@@ -24,9 +23,9 @@ struct jr_layout {
     struct jr_spot own;               /* of the key's pair */
 };
 
-/* Look around a key of `root`. False where the text does not tell for sure what
- * an edit would change: behind an anchor or a tag, for a value that takes
- * several lines, and where not everybody agrees on the line breaks. */
+/* Look around a key of `root`. False if the effect of an edit is not certain:
+ * for a value with an anchor or a tag, for one of several lines, and if YAML
+ * readers differ about the line breaks. */
 bool jr_layout_find(struct jr_layout *ret, const struct jr_node *root,
                     const struct jr_node *key);
 
@@ -35,8 +34,8 @@ bool jr_layout_find(struct jr_layout *ret, const struct jr_node *root,
 bool jr_layout_pair(const struct jr_layout *layout, const struct jr_pair *pair,
                     bool flow, struct jr_spot *ret);
 
-/* The pair that stands right before the key or right behind it, among those of
- * the root; NULL when there is none. */
+/* The pair of the root right before or right after the key; NULL if there is
+ * none. */
 const struct jr_pair *jr_layout_beside(const struct jr_layout *layout,
                                        bool behind);
 
@@ -50,8 +49,8 @@ const char *jr_layout_break(const struct jr_layout *layout);
 /* How far the file indents: as its first mapping within the top does. */
 size_t jr_layout_step(const struct jr_layout *layout);
 
-/* Where the comments begin that stand right above the key's line, in its
- * column. What stands above the first pair is about the file. */
+/* The start of the comments right above the key's line, in its column. Comments
+ * above the first pair are about the file. */
 size_t jr_layout_comments(const struct jr_layout *layout);
 
 #endif

@@ -103,8 +103,8 @@ const char *jr_lint_quoted(struct jr_lint *lint, const char *text, size_t len);
 struct jr_span jr_lint_part(const struct jr_lint *lint,
                             const struct jr_node *node, size_t from, size_t to);
 
-/* A scalar that stands where `from` stands: a new one, or `from` itself where
- * it is that already, since both trees are only read. */
+/* A scalar at the position of `from`: a new one, or `from` itself if it is
+ * already right, because both trees are only read. */
 struct jr_node *jr_lint_scalar(struct jr_lint *lint, const struct jr_node *from,
                                const char *text, bool plain);
 
@@ -121,9 +121,9 @@ const char *jr_lint_near_word(const char *text, const char *const *words,
                               bool *ret_sure);
 
 /* Give the finding a fix that replaces the scalar `node`, quotes and all (a
- * NULL text is no fix), or its text within them. Neither where that may change
- * more than is wrong: where the source holds something else than its text, or
- * it is behind an anchor. */
+ * NULL text is no fix), or its text within them. Neither is done if it might
+ * change more than the mistake: if the source differs from its text, or if it
+ * has an anchor. */
 void jr_lint_fix(struct jr_lint *lint, struct jr_diag *diag,
                  const struct jr_node *node, const char *text);
 void jr_lint_fix_text(struct jr_lint *lint, struct jr_diag *diag,

@@ -41,7 +41,7 @@ static uint32_t duration_unit(const char *name, size_t len)
     return 0;
 }
 
-/* The number at *text, which is moved behind it and the blanks around it. */
+/* Read the number at *text, and move *text past it and the blanks around it. */
 static bool take_number(const char **text, double *ret)
 {
     char number[24] = "";

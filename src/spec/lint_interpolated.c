@@ -19,8 +19,8 @@ static bool wants_plain(const struct jr_spec_type *type)
            type->kind == JR_KIND_BOOLEAN;
 }
 
-/* What stands for a value that nobody knows: where any text will do, that of
- * the source, and else nothing. Its quotes are known. */
+/* The substitute for a value that is not known: the text of the source if any
+ * text is allowed, else nothing. Its quotes are known. */
 static struct jr_node *read_unknown(struct jr_lint *lint,
                                     const struct jr_spec_type *type,
                                     const struct jr_node *node,

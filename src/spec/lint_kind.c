@@ -1,5 +1,5 @@
 /* Values of another kind than is wanted, as people bring them from elsewhere: a
- * command line where a list stands, `- A=1` where names have values. */
+ * command line in place of a list, `- A=1` in place of names with values. */
 #include "spec/lint.h"
 
 #include <ctype.h>
@@ -18,7 +18,7 @@ struct odd {
     const struct jr_node_step *at;
 };
 
-enum { LONGEST = 120 }; /* text that is written anew, and examples */
+enum { LONGEST = 120 }; /* text that is rewritten, and examples */
 
 /* Whether a word means itself in [ ]. */
 static bool is_bare_item(const char *word, size_t len)

@@ -101,8 +101,8 @@ struct jr_diag *jr_lint_error(struct jr_lint *lint, enum jr_diag_code code,
     return diag;
 }
 
-/* An empty scalar where some text stands: what the document's reader put in the
- * place of a node that it has complained about. */
+/* An empty scalar although the source has text there: the document's reader put
+ * it in place of a node that it has reported. */
 static bool is_left_empty(const struct jr_node *node)
 {
     return node->kind == JR_NODE_SCALAR && node->plain && node->len == 0 &&

@@ -52,7 +52,7 @@ void jr_lint_fix_text(struct jr_lint *lint, struct jr_diag *diag,
 void jr_lint_unquote(struct jr_lint *lint, struct jr_diag *diag,
                      const struct jr_node *node)
 {
-    /* in brackets, braces cannot stand without quotes */
+    /* in brackets, braces must be quoted */
     bool stuck = node->filled != NULL && node->flow;
     jr_diag_help(lint->diags, diag, "quotes make it a string: write %s%s",
                  jr_lint_said(lint, node),

@@ -8,13 +8,13 @@
 
 #include "base/banned.h"
 
-/* Among more keys than this no rivals are looked for, as each is compared with
- * all fields, and no place in the text, which is read anew for each; then
- * nothing is sure. */
+/* With more keys than this, no similar fields are looked for, because each key
+ * is compared with all fields, and no place in the text, which is read again
+ * for each. No fix is then certain. */
 enum { MOST_KEYS = 64 };
 
-/* The row of another mapping that has this key, for one that stands in the
- * wrong place: its group, or NULL. */
+/* For a key in the wrong place, the group of another mapping that has this key,
+ * or NULL. */
 static const struct jr_spec_group *find_other_group(const char *key)
 {
     size_t count;

@@ -71,8 +71,8 @@ int jr_spec_bind(struct jr_spec_file *file, struct jr_diags *diags)
     return ret;
 }
 
-/* Everything behind the whole tree: lint and check. `errors` is how many there
- * were before it was read. */
+/* Everything after the tree is complete: lint and check. `errors` is how many
+ * there were before it was read. */
 static int lint_and_check(struct jr_spec_file *file, struct jr_lint *lint,
                           const char *name, size_t errors)
 {
@@ -96,7 +96,7 @@ static int lint_and_check(struct jr_spec_file *file, struct jr_lint *lint,
     return 0;
 }
 
-/* Everything behind the document. */
+/* Everything after the document is loaded. */
 static int read_spec_doc(struct jr_spec_file *file,
                          const struct jr_assembly *assembly,
                          struct jr_diags *diags, size_t errors)

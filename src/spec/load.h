@@ -59,12 +59,12 @@ int jr_spec_load_text(struct jr_spec_file **ret, const char *name,
                       struct jr_diags *diags);
 
 /* The absolute folder of `path`, malloc'ed, as jr_spec_load takes it; "-" and
- * NULL stand in the current one. NULL when that cannot be told. */
+ * NULL mean the current one. NULL if it cannot be determined. */
 char *jr_spec_folder(const char *path);
 
 void jr_spec_free(struct jr_spec_file *file);
 
-/* The absolute folder that it stands in. */
+/* The absolute folder that contains it. */
 const char *jr_spec_folder_of(const struct jr_spec_file *file);
 
 /* The bound values; NULL when loading failed, and for a template. What is not
@@ -96,8 +96,8 @@ const char *jr_spec_written(const struct jr_spec_file *file,
 const char *jr_spec_kept(const struct jr_spec_file *file,
                          struct jr_arena *arena, const char *path);
 
-/* Whether a field is stated, and validating does not know its value: then it is
- * as if nobody stated it, and nothing may be concluded from that. */
+/* Whether a field is stated, and validating does not know its value: it is then
+ * treated as not stated, and nothing may be concluded from that. */
 bool jr_spec_is_unknown(const struct jr_spec_file *file, const char *path);
 
 /* Where the value of a field ("parallelism.model") was stated; line 0 when the

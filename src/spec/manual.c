@@ -154,7 +154,7 @@ static void print_fact(void *context, const char *label, const char *text)
     print_row(context, 2, FACT_COLUMN, label, text);
 }
 
-/* Lines of a text, each behind two blanks. */
+/* Append the lines of a text, each after two blanks. */
 static void print_example(struct jr_buf *out, const char *text)
 {
     jr_buf_str(out, "\nexample:\n");

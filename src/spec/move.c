@@ -66,7 +66,7 @@ static bool is_value_for_braces(const struct jr_node *value)
                                       jr_scalar_type(value) == JR_SCALAR_INT));
 }
 
-/* Take the pair out of braces up to the one behind it, with its comma. */
+/* Remove the pair from braces, up to the next pair, with its comma. */
 static bool remove_pair_to_next(struct move *move, const struct jr_pair *behind)
 {
     size_t end = move->layout.own.value_end, key, key_end;
@@ -128,8 +128,7 @@ static void add_blanks(struct jr_buf *out, size_t count)
         jr_buf_char(out, ' ');
 }
 
-/* The pair's line with `indent` and its new name, below the comments that stand
- * above it. */
+/* The pair's line with `indent` and its new name, below its comments. */
 static void write_pair_line(struct move *move, struct jr_buf *out,
                             size_t indent)
 {
@@ -149,7 +148,7 @@ static void write_pair_line(struct move *move, struct jr_buf *out,
     add_source_text(move, out, own->key_end, own->end);
 }
 
-/* Move the pair's line behind that of another one. */
+/* Move the pair's line after that of another one. */
 static void move_pair_line(struct move *move, const struct jr_spot *last,
                            size_t indent)
 {
@@ -204,7 +203,7 @@ static const char *write_mapping_head(struct move *move,
     return keep_text(move, &out);
 }
 
-/* Beside the one word that stands for the mapping, which becomes one. */
+/* Put it beside the one word of a short form, which becomes a mapping. */
 static bool join_word(struct move *move, const struct jr_pair *pair,
                       const char *shorthand)
 {
@@ -231,7 +230,7 @@ static bool join_word(struct move *move, const struct jr_pair *pair,
     return remove_flow_pair(move);
 }
 
-/* Into a mapping that begins where the pair stands. */
+/* Put it into a mapping that begins at the pair. */
 static void make_mapping(struct move *move)
 {
     const struct jr_spot *own = &move->layout.own;
@@ -283,8 +282,8 @@ static bool make_pieces(struct move *move)
            join_word(move, pair, shorthand);
 }
 
-/* The pieces, and what stands between them, as one fix: any reader of it makes
- * all or nothing. */
+/* Make one fix of the pieces and the text between them, so that a reader of it
+ * makes all of it or nothing. */
 static void give_move_fix(struct move *move, struct jr_diag *diag,
                           const char *field)
 {

@@ -3,9 +3,9 @@
  * `parallelism: {model: 2}` here, and `rank: -1` is nothing. All else stays as
  * it is written, comments included.
  *
- * Where the text does not tell for sure what to write there is no fix: behind
- * an anchor or a tag, for a value that takes several lines, and for one that
- * cannot stand in braces without quotes.
+ * If it is not certain what to write, there is no fix: for a value with an
+ * anchor or a tag, for one of several lines, and for one that would need quotes
+ * within braces.
  */
 #ifndef JR_MOVE_H
 #define JR_MOVE_H

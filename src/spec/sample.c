@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* The node at a path of rows, in which a star stands for the first name. */
+/* The node at a path of rows, in which a star means the first name. */
 static const struct jr_node *find_sample_node(const struct jr_node *node,
                                               const char *path)
 {

@@ -42,8 +42,9 @@ static bool pattern_takes(const char *pattern, const char *text)
     return found;
 }
 
-/* Unquoted scalars are text where text is wanted. Of numbers a validator has
- * the value only: whether the pattern takes some stands for all of a kind. */
+/* Unquoted scalars are text where text is wanted. A validator has only the
+ * value of a number, so whether the pattern accepts some of a kind decides for
+ * all of them. */
 static json_t *text_schema(const struct jr_spec_type *type)
 {
     const char *pattern = type->pattern;

@@ -123,7 +123,7 @@ const char *jr_start_reason(const struct jr_plan_rank *rank,
     return text == NULL ? "unknown error" : text;
 }
 
-/* The signal that a rank ended by, while nobody here had sent it one; 0. */
+/* The signal that ended a rank and that jobrun had not sent; 0: none. */
 static int outside_signal(const struct jr_rank_outcome *rank)
 {
     if (rank->stopped_with != 0 || rank->killed)

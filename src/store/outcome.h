@@ -43,7 +43,7 @@ int jr_outcome_hit(const struct jr_outcome *outcome);
 void jr_outcome_share(struct jr_rank_outcome *ranks, uint32_t count, int sig,
                       uint64_t now_ns);
 
-/* All that ran is ended by our SIGKILL, and nobody saw how. */
+/* Mark all running ranks as ended by our SIGKILL, without further knowledge. */
 void jr_outcome_kill(struct jr_outcome *outcome);
 
 /* Copy what was recorded into `ret`, in memory of its own. -1 with ENOMEM. */

@@ -12,8 +12,8 @@
 
 #include "base/json.h"
 
-/* Append the members of a rank's object in results.json: its braces are the
- * caller's, and what is no outcome stands beside them. */
+/* Append the members of a rank's object in results.json. The caller adds the
+ * braces, and the members that are not part of the outcome. */
 void jr_outcome_put(struct jr_buf *out, const struct jr_rank_outcome *rank);
 
 /* Read them back into *ret, which is zeroed. `object` is borrowed. A rank's

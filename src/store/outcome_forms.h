@@ -1,5 +1,5 @@
-/* How the fields of a rank's outcome stand in results.json: the forms that
- * the rows of outcome_codec.c name. */
+/* How the fields of a rank's outcome are written in results.json: the forms
+ * that the rows of outcome_codec.c name. */
 #ifndef JR_OUTCOME_FORMS_H
 #define JR_OUTCOME_FORMS_H
 

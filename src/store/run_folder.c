@@ -58,7 +58,7 @@ static void set_modes(struct jr_run_folder *dir, enum jr_log_mode mode,
     dir->file_mode = dir->dir_mode & 0666;
 }
 
-/* Open a folder that is ours and that nobody else may plant things in. */
+/* Open a folder that is ours and that nobody else may write to. */
 static int open_log_dir(struct jr_run_folder *dir, const char *path,
                         struct jr_error *err)
 {
@@ -331,7 +331,7 @@ static int make_run_subfolder(const struct jr_run_folder *dir, int at,
     return failed;
 }
 
-/* Whoever made what stands there, it is not where this attempt may write. */
+/* Something already exists there, so this attempt may not write to it. */
 static int refuse_folder(const char *path, struct jr_error *err)
 {
     if (errno != EEXIST)

@@ -67,15 +67,15 @@ void jr_run_folder_discard(const struct jr_run_folder *dir);
 
 /* Open the folder that another node has made for the run `id`, and in it make
  * the own one of this node's attempt (JR_NODE_DIR). No link is followed, and an
- * attempt's folder that stands there already is refused. */
+ * existing folder of the attempt is refused. */
 int jr_run_folder_join(struct jr_run_folder *ret, const char *log_dir,
                        const char *id, enum jr_log_mode mode,
                        struct jr_error *err);
 int jr_run_folder_join_attempt(const struct jr_run_folder *dir, uint32_t node,
                                uint32_t attempt, struct jr_error *err);
 
-/* Make the folder of an attempt, which all its ranks share: what stands there
- * already is refused. */
+/* Make the folder of an attempt, which all its ranks share: an existing one is
+ * refused. */
 int jr_run_folder_attempt(const struct jr_run_folder *dir, uint32_t attempt,
                           struct jr_error *err);
 
