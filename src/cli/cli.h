@@ -28,7 +28,7 @@ struct jr_cli {
     char *const *environ;
     char **words; /* without the verb */
     int words_count;
-    char **rest; /* what stood behind "--", NULL-terminated; NULL: no "--" */
+    char **rest; /* what followed "--", NULL-terminated; NULL: no "--" */
     bool out_closed, err_closed; /* fd 1 or 2 was closed at the start */
     bool color_out, color_err;
     bool moves_cursor; /* standard output is a terminal that can */
@@ -87,8 +87,9 @@ void jr_cli_help(struct jr_buf *out, const struct jr_verb *verb);
  * -1 after saying so. Without either it is the first. */
 int jr_cli_format(const struct jr_cli *cli, const char *const *words);
 
-/* A piece of data to standard output. False where nobody wants more: the reader
- * has gone, or a write failed, which is said, and is then *ret_status. */
+/* Write a piece of data to standard output. False if no more is wanted: the
+ * reader has gone, or a write failed, which is then reported and is
+ * *ret_status. */
 bool jr_cli_write(const struct jr_cli *cli, const char *text, size_t len,
                   int *ret_status);
 

@@ -36,7 +36,7 @@ enum {
     LOOK_MS = 1000
 };
 
-/* One log file, read as far as `fd` stands. */
+/* One log file, read up to the offset of `fd`. */
 struct tail {
     const char *path; /* relative to the run folder */
     uint32_t rank;

@@ -1,4 +1,4 @@
-/* jobrun run: launch a spec, or the command behind "--". */
+/* jobrun run: launch a spec, or the command after "--". */
 #include "cli/stage.h"
 
 #include "base/banned.h"

@@ -90,10 +90,10 @@ static int left_until(uint64_t until_ns)
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
-/* Sleep until no jobrun of the run is left here, for a run in parts has
- * several, or until the results are there: who writes them may have lines to
- * show afterwards, to a console that nobody reads. No longer than `until_ns`
- * (monotonic; 0: for ever). */
+/* Sleep until no jobrun of the run is left here (a run in parts has several),
+ * or until the results exist: the jobrun that writes them may still have lines
+ * for a console that is not read. Sleep no longer than `until_ns` (monotonic;
+ * 0: no limit). */
 static int await_run_end(const struct jr_cli *cli, const char *id,
                          struct jr_live *live, uint64_t until_ns)
 {
@@ -227,7 +227,7 @@ static int signal_parts(const struct jr_cli *cli, const char *id)
     return status;
 }
 
-/* Its jobrun may still have lines to show, to a console that nobody reads. */
+/* Its jobrun may still have lines for a console that is not read. */
 static void end_showing(const struct jr_cli *cli, const char *id,
                         const struct jr_live *live)
 {

@@ -18,7 +18,7 @@
 
 /* What goes to sbatch and comes from it; -1: not open. */
 struct sbatch {
-    int script;  /* a file in memory, so that nobody waits for a reader */
+    int script;  /* a file in memory, so that no process waits for a reader */
     int in, out; /* the pipe of its standard output */
     pid_t pid;
 };

@@ -48,7 +48,7 @@ static void draw_top_table(struct jr_buf *out, const struct jr_buf *table)
     jr_buf_str(out, "\033[J");
 }
 
-/* False once nobody reads it any more, or it cannot be written. */
+/* False once its reader has gone, or it cannot be written. */
 static bool show_top(struct jr_top *top, bool terminal)
 {
     JR_BUF_CLEANUP struct jr_buf table = JR_BUF_INIT, out = JR_BUF_INIT;
@@ -75,8 +75,8 @@ static bool sleep_beside_run(const struct jr_live *live, int ms)
     return poll(fds, 2, ms) == 0;
 }
 
-/* Its jobrun may be there for longer than the run, for a console that nobody
- * reads. */
+/* Its jobrun may live longer than the run, because of a console that is not
+ * read. */
 static bool is_top_run_going_on(const struct jr_cli *cli, const char *id)
 {
     struct jr_live live;

@@ -32,7 +32,7 @@ static struct jr_diff_side diff_side_of(const struct jr_side *side)
     };
 }
 
-/* Where a value stands in a run's own file is nothing to tell. */
+/* The position of a value in a run's own file is not shown. */
 static void drop_places(struct jr_comparison *comparison)
 {
     const struct jr_diff_table_side place = {0};

@@ -17,7 +17,7 @@ struct line {
     bool verb_stated;
     unsigned positions;              /* words before it, without the verb */
     const struct jr_option *pending; /* whose value the word is */
-    bool rest;                       /* it stands behind "--" */
+    bool rest;                       /* it is after "--" */
     const char *log_dir;
     const char *word; /* or the value in it */
     const char *lead; /* "--format=", before each candidate */
@@ -77,7 +77,7 @@ static void offer_codes(const struct line *line)
     }
 }
 
-/* Words of a field's value; "custom" wants a name behind it. */
+/* Words of a field's value; "custom" is followed by a name. */
 static void offer_equals(const struct line *line, const char *path,
                          const struct jr_spec_word *words)
 {
@@ -136,7 +136,7 @@ static void offer_fields(const struct line *line, bool as_settings)
     jr_arena_release(&arena);
 }
 
-/* Whatever may stand for a word in capitals. */
+/* All candidates for a word in capitals. */
 static void offer_value(const struct line *line, const char *name)
 {
     const struct jr_value *value = jr_value_find(name, line->verb->name);

@@ -4,11 +4,11 @@
 
 #include "base/buf.h"
 
-/* Append what the last of `words` could become, one candidate a line: the word,
- * and behind a tab what it is. `words` is a command line without its first
- * word, NULL-terminated. The shell's own are asked for by a line each: @spec
- * (specs and folders), @file, @folder. Runs are looked up in the log folder
- * that the line names, else in `log_dir`; all else is of the tables. */
+/* Append the candidates for the last of `words`, one per line: the word, a tab,
+ * and a description. `words` is a command line without its first word,
+ * NULL-terminated. A line such as @spec (specs and folders), @file or @folder
+ * asks the shell for its own candidates. Runs are looked up in the log folder
+ * that the line names, or else in `log_dir`; all others are from the tables. */
 void jr_complete(struct jr_buf *out, char *const *words, const char *log_dir);
 
 #endif

@@ -79,7 +79,8 @@ int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli,
     JR_CLOSE int fd = jr_steal_fd(&detach->fd);
     cli->out_closed = cli->err_closed = false;
     (void)jr_cli_color(cli);
-    /* Who was called may be gone, as by Ctrl-C: then nobody wants the run. */
+    /* The caller may be gone, for example by Ctrl-C: then the run is not
+     * wanted. */
     if (jr_io_write_all(fd, dir->path, strlen(dir->path)) != 0)
         return JR_STATUS_LAUNCH;
     return 0;

@@ -24,9 +24,9 @@ struct jr_detach {
 bool jr_detach_fork(struct jr_detach *detach, const struct jr_cli *cli,
                     int *ret_status);
 
-/* In the child, once the run folder stands: tell the id and let go of the
- * terminal, which changes what `cli` says of the outputs. Nothing happens where
- * nothing was forked. Returns the exit status, 0 to go on. */
+/* In the child, once the run folder exists: report the id and leave the
+ * terminal, which changes what `cli` says about the outputs. Does nothing if
+ * nothing was forked. Returns the exit status, or 0 to continue. */
 int jr_detach_leave(struct jr_detach *detach, struct jr_cli *cli,
                     const struct jr_run_folder *dir);
 

@@ -51,7 +51,7 @@ bool jr_find_is_named(const char *name)
     return ends_with(name, ".jobrun.yaml") || ends_with(name, ".jobrun.yml");
 }
 
-/* What cannot be looked at, of which nobody knows whether it is a spec. */
+/* A file that cannot be read, so that it is not known whether it is a spec. */
 static bool is_unreadable_entry(const FTSENT *entry)
 {
     return entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||

@@ -35,7 +35,7 @@ static bool is_readable(const struct jr_fixing *fixing,
     return failed == 0;
 }
 
-/* What stands before the source's text is the byte order mark. */
+/* The byte order mark is before the source's text. */
 static bool make_fixes(struct jr_fixing *fixing, struct jr_arena *arena,
                        const struct jr_doc *doc, const struct jr_diags *diags)
 {

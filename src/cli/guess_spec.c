@@ -57,8 +57,8 @@ static void look_at_line(struct guess *guess, const char *line)
         guess->field = guess->field || is_field(key);
 }
 
-/* The keys of {version: 1, ...}: those behind a brace or a comma that no other
- * bracket is around. */
+/* The keys of {version: 1, ...}: those after a brace or a comma that is in no
+ * other bracket. */
 static void look_within_braces(struct guess *guess, const char *text)
 {
     int depth = 0;

@@ -74,8 +74,8 @@ static void print_statuses(struct jr_buf *out)
     jr_buf_str(out, "  128+N  jobrun was stopped by signal N\n");
 }
 
-/* What the words mean that may stand for the capitals of a synopsis or of an
- * option: "formats:", one a line. */
+/* Print the meaning of the words that may replace the capitals of a synopsis or
+ * of an option: "formats:", one per line. */
 static void print_words(struct jr_buf *out, const char *name, const char *verb)
 {
     const struct jr_value *value = jr_value_find(name, verb);
@@ -125,7 +125,7 @@ static void print_paragraphs(struct jr_buf *out, const char *text)
     }
 }
 
-/* Lines, each behind two blanks. */
+/* Print lines, each after two blanks. */
 static void print_lines(struct jr_buf *out, const char *text)
 {
     while (*text != '\0') {

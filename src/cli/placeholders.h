@@ -1,6 +1,6 @@
 /*
- * What may stand for the words in capitals of a synopsis or of an option: RUN,
- * FORMAT. Help and completion are made from it.
+ * The values that may replace the words in capitals of a synopsis or of an
+ * option: RUN, FORMAT. Help and completion are made from them.
  */
 #ifndef JR_PLACEHOLDERS_H
 #define JR_PLACEHOLDERS_H
@@ -40,11 +40,11 @@ const struct jr_value *jr_value_find(const char *name, const char *verb);
 void jr_value_words(struct jr_buf *out, const char *name, const char *verb);
 
 /* A walk over the words in capitals of a synopsis: "[SPEC]", "CODE|FIELD",
- * "PATH...". What stands in brackets behind a dash is no such word. */
+ * "PATH...". A word in brackets after a dash is not one of them. */
 struct jr_synopsis {
     const char *at;    /* begin with the synopsis, and all else 0 */
     unsigned position; /* of the word that was returned, from 0 */
-    bool many;         /* it may stand again and again */
+    bool many;         /* it may be repeated */
 };
 
 enum { JR_VALUE_NAME = 32 };

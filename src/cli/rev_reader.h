@@ -1,6 +1,7 @@
 /*
- * Specs as they were at a git revision, what they extend included. Paths are
- * those of the work tree: a spec of the past stands where it would stand now.
+ * Specs as they were at a git revision, including the files that they extend.
+ * Paths are those of the work tree: an old spec has the path that it would have
+ * now.
  */
 #ifndef JR_REV_READER_H
 #define JR_REV_READER_H

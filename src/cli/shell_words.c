@@ -149,7 +149,7 @@ static int take_piece(struct reading *word, const char *start,
     return 0;
 }
 
-/* The number of a descriptor belongs to the redirection behind it. */
+/* The number of a descriptor belongs to the redirection after it. */
 static bool is_descriptor(const struct reading *word)
 {
     return !word->quoted && (*word->at == '<' || *word->at == '>') &&

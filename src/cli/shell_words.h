@@ -12,8 +12,8 @@
 #include <jobrun/error.h>
 
 struct jr_shell_word {
-    const char *text;  /* without its quotes; expansions stand as written */
-    size_t start, end; /* where it stands in the line, quotes included */
+    const char *text;  /* without its quotes; expansions are kept as written */
+    size_t start, end; /* where it is in the line, quotes included */
     bool expands;      /* holds $, ` or ~: the shell would change it */
     bool globs;        /* holds *, ? or [: the names of files, if any match */
 };

@@ -26,7 +26,7 @@ int jr_stage_open(struct jr_session **ret, struct jr_cli *cli,
 int jr_stage_told(struct jr_session *session, const struct jr_cli *cli,
                   enum jr_status status, const struct jr_error *err);
 
-/* Load the spec that the words name (or the command behind "--" with -n). */
+/* Load the spec that the words name (or the command after "--" with -n). */
 int jr_stage_load(struct jr_session *session, const struct jr_cli *cli);
 
 /* Facts, by --on or of this machine. */

@@ -154,7 +154,7 @@ const struct jr_starter_spec *jr_starter_spec_find(const char *word)
 
 enum { STEP = 2, LEVELS = 4, MOST_KEY = 64, HELP_COLUMN = 24, WIDTH = 79 };
 
-/* The keys that the lines so far stand under, by depth. */
+/* The keys that the current line is below, by depth. */
 struct place {
     char keys[LEVELS][MOST_KEY];
 };
@@ -187,7 +187,7 @@ static void print_line_above(struct jr_buf *out, const char *line,
     jr_buf_printf(out, "# %s%s\n", before, text);
 }
 
-/* The line, which is `len` bytes, with its field's help behind it if there is
+/* The line, which is `len` bytes, with its field's help after it if there is
  * room, else above it. */
 static void print_helped(struct jr_buf *out, const char *line, size_t len,
                          const struct jr_spec_field *field)

@@ -20,8 +20,8 @@
 
 struct jr_starter_spec {
     const char *word, *help;
-    const char *text; /* YAML; a "#?" at the end of a line stands for the help
-                         of the field on it */
+    const char *text; /* YAML; a "#?" at the end of a line is replaced by the
+                         help of the field on it */
 };
 
 /* NULL-worded at the end. */

@@ -18,7 +18,7 @@ static void send_node_facts(struct jr_agent *agent)
     const struct jr_agent_hooks *hooks = agent->hooks;
     struct jr_buf facts JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
-    jr_buf_char(&agent->outbox, '\n'); /* behind what a prolog left */
+    jr_buf_char(&agent->outbox, '\n'); /* after the output of a prolog */
     if (hooks->tell(hooks->data, &facts, &err) != 0) {
         jr_agent_refuse(agent, &err);
         return;

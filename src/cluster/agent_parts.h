@@ -37,7 +37,7 @@ struct jr_agent {
     bool held;       /* the head's console is full */
     bool behind;     /* a process shows what is left of the last run */
     bool leaving;    /* the input has ended */
-    bool forsaken;   /* the head is gone, and nobody hears what is said */
+    bool forsaken;   /* the head is gone, and nothing that is sent arrives */
     bool beats;      /* heartbeat.h: the head gives signs of life */
     bool away;       /* and none now */
     unsigned silent; /* turns since it said something */
@@ -49,7 +49,7 @@ struct jr_agent {
  * said, for the head may hear it. */
 void jr_agent_leave(struct jr_agent *agent);
 
-/* The same where nobody hears it: agent_send.c. */
+/* The same if the head cannot hear it: agent_send.c. */
 void jr_agent_forsake(struct jr_agent *agent);
 
 /* Say a message, to which node and time are added; why this node cannot do what
@@ -59,7 +59,7 @@ void jr_agent_refuse(struct jr_agent *agent, const struct jr_error *why);
 void jr_agent_send(struct jr_agent *agent);
 void jr_agent_on_room(void *owner, uint32_t events);
 
-/* Console pipes rest while nobody takes what they hold. */
+/* Console pipes are not read while their contents cannot be sent. */
 void jr_agent_pace(struct jr_agent *agent);
 
 /* Show no more of the last run. agent_ranks.c. */

@@ -49,7 +49,7 @@ static void end_console(struct jr_agent *agent)
     }
 }
 
-/* Who shows ends by that nobody takes it. */
+/* The process that shows the console ends when its output is no longer read. */
 void jr_agent_end_showing(struct jr_agent *agent)
 {
     for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR && agent->behind; i++)

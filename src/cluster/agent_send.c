@@ -27,7 +27,7 @@ void jr_agent_pace(struct jr_agent *agent)
     }
 }
 
-/* Nobody takes what is said. */
+/* The output is not read. */
 static void lose_controller(struct jr_agent *agent)
 {
     jr_buf_clear(&agent->outbox);

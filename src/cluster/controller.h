@@ -55,7 +55,7 @@ int jr_controller_open(struct jr_controller **ret,
 struct jr_controller_node jr_controller_node(const struct jr_controller *head,
                                              uint32_t node);
 
-/* Append "node 1 (gpu02)"; its number alone where nobody knows its host. */
+/* Append "node 1 (gpu02)"; only its number if its host is not known. */
 void jr_controller_name(struct jr_buf *out, const struct jr_controller *head,
                         uint32_t node);
 

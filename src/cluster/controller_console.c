@@ -1,10 +1,10 @@
 /*
  * The head's console: lines of all nodes, while they run and afterwards.
  *
- * A console that is full holds no rank and no word of an agent: agents are told
- * to keep their lines, and on each node the runner goes on into its files and
- * catches up from them (catch_up.h). What a node has not shown when its ranks
- * have ended comes behind its `done`, and `shown` behind that.
+ * A full console blocks no rank and no message of an agent: agents are told to
+ * keep their lines, and on each node the runner continues to write its files
+ * and catches up from them (catch_up.h). What a node has not shown when its
+ * ranks have ended follows its `done`, and then comes `shown`.
  */
 #include <string.h>
 #include <sys/epoll.h>

@@ -24,12 +24,12 @@ struct jr_node_side {
     int64_t clock_offset_ns; /* its wall clock less ours */
     int64_t offset_ns;       /* its monotonic clock less ours */
     uint64_t clock_error_ns; /* how exactly that is known */
-    bool returned;           /* all its ranks have, or nobody waits for them */
-    bool asked;              /* for how long its ranks have been silent */
-    bool behind;             /* its run is over, and not all of it is shown */
-    int signal;              /* its run's own process died of it */
-    bool going;              /* it has heard that an attempt begins */
-    bool begun;              /* and has made ready for it: it says more */
+    bool returned;     /* all its ranks have, or they are not waited for */
+    bool asked;        /* for how long its ranks have been silent */
+    bool behind;       /* its run is over, and not all of it is shown */
+    int signal;        /* its run's own process died of it */
+    bool going;        /* it has heard that an attempt begins */
+    bool begun;        /* and has made ready for it: it says more */
     unsigned silent;   /* heartbeat.h: turns since something was heard of it */
     uint64_t heard_ns; /* when that was */
     struct jr_buf streams[JR_CHANNEL_COUNT];
@@ -140,8 +140,8 @@ struct jr_controller_run {
  * will be none is a stop, too. */
 void jr_controller_run_stop(struct jr_controller_run *run);
 
-/* The exit barrier: all ranks of a node have returned, or nobody waits for
- * them; and it is open. */
+/* The exit barrier: all ranks of a node have returned, or are not waited for;
+ * and it is open. */
 void jr_controller_run_returned(struct jr_controller_run *run, uint32_t node);
 void jr_controller_run_release(struct jr_controller_run *run);
 

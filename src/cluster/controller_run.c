@@ -1,15 +1,16 @@
 /*
- * An attempt on all nodes: the word to begin, what comes meanwhile, and one
- * outcome of all ranks.
+ * An attempt on all nodes: the message to begin, what arrives meanwhile, and
+ * one outcome of all ranks.
  *
- * Times come by each node's own clock. How that stands to ours is known from
- * the word that it has begun, which was said between our saying "go" and our
- * hearing it; half of that time is how far off it can be (`clock_error_ns`).
- * What two nodes did within their blur cannot be told apart.
+ * Times are by each node's own clock. Its offset from ours is known from the
+ * message that the node has begun, which was sent between our sending "go" and
+ * our receiving the answer; the error is at most half of that time
+ * (`clock_error_ns`). Events of two nodes within their errors cannot be
+ * ordered.
  *
- * A node whose run stops its ranks, for whatever reason of its own, stops all:
- * the others hear it at once. A node that is not heard of any more is lost, and
- * so are its ranks.
+ * If the run of a node stops its ranks, for any reason of its own, all nodes
+ * stop: the others are told at once. A node that is no longer heard from is
+ * lost, and so are its ranks.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -339,8 +340,8 @@ static int find_ranks(struct jr_controller_run *run)
     return 0;
 }
 
-/* srun is gone, or nobody waits any more: if it had not lost a node before,
- * it has lost all that were at work. */
+/* srun is gone, or the wait is over: unless a node was lost before, all nodes
+ * that were at work are lost. */
 static void lose_nodes(struct jr_controller_run *run)
 {
     struct jr_controller *head = run->head;

@@ -85,7 +85,7 @@ void jr_controller_close_input(struct jr_controller *head)
     head->in.fd = -1;
 }
 
-/* What says nothing: that CPUs cannot be bound, which nobody wants. */
+/* A line of no interest: that CPUs cannot be bound, which is not requested. */
 static bool is_idle_message(const char *line, size_t len)
 {
     return len == 0 || memmem(line, len, "lacks support for cpu binding", 29);
@@ -221,8 +221,7 @@ static void end_srun(struct jr_controller *head)
     jr_controller_close_input(head);
     head->late = false;
     head->patience.at = jr_clock_ns() + LEAVE_S * UINT64_C(1000000000);
-    if (!jr_controller_has_met(
-            head)) /* nobody is there to hear it: end the step */
+    if (!jr_controller_has_met(head)) /* there is no reader: end the step */
         (void)kill(head->srun.pid, SIGTERM);
     while (head->process.fd >= 0 && !head->late)
         jr_controller_turn(head);

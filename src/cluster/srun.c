@@ -9,8 +9,8 @@
 #include "base/banned.h"
 
 /* clang-format off */
-/* Input variables of srun(1) that a job's own options leave behind, or a user's
- * shell does. */
+/* Input variables of srun(1) that come from a job's own options, or from a
+ * user's shell. */
 static const char *const unwanted[] = {
     "SLURM_NTASKS*",      "SLURM_NPROCS",       "SLURM_TASKS_PER_NODE",
     "SLURM_CPUS_PER_TASK", "SLURM_CPU_BIND*",   "SLURM_DISTRIBUTION",

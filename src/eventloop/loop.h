@@ -25,7 +25,7 @@ struct jr_timer {
     uint64_t at;
     void (*due)(void *owner);
     void *owner;
-    bool pauses; /* it stands still while the loop is paused */
+    bool pauses; /* it does not run while the loop is paused */
 };
 
 struct jr_loop {
@@ -39,10 +39,10 @@ struct jr_loop {
 int jr_loop_open(struct jr_loop *loop);
 
 /* Begin, change and end the watch over watch->fd for `events` (EPOLLIN...);
- * level-triggered. Remove before closing: where somebody holds a duplicate, its
- * events would go on. Of a file that nobody else has, which is so of what the
- * runner makes (child.c), closing ends the watch as well, in one call; then
- * watch->fd is -1. */
+ * level-triggered. Remove it before closing: if another process holds a
+ * duplicate, events would continue. For a file that no other process has, such
+ * as those that the runner makes (child.c), closing also ends the watch, in one
+ * call; watch->fd is then -1. */
 int jr_loop_add(struct jr_loop *loop, struct jr_watch *watch, uint32_t events);
 int jr_loop_change(struct jr_loop *loop, struct jr_watch *watch,
                    uint32_t events);
@@ -52,8 +52,8 @@ void jr_loop_close(struct jr_watch *watch);
 /* Make a timer known to the loop; it is armed by setting `at`. */
 void jr_loop_timer(struct jr_loop *loop, struct jr_timer *timer);
 
-/* Let the timers that pause stand still, and go on with what they had left.
- * The latter returns for how long they stood; 0 when they did not. */
+/* Stop the timers that pause, and start them again with their remaining time.
+ * The latter returns how long they were stopped; 0: they were not. */
 void jr_loop_pause(struct jr_loop *loop);
 uint64_t jr_loop_resume(struct jr_loop *loop);
 

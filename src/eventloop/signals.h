@@ -21,9 +21,9 @@ struct jr_signals {
     enum jr_signal_use use[NSIG]; /* by number */
 };
 
-/* What the caller was started to ignore, as by nohup: its ranks are to ignore
- * it, too. Without SIGPIPE and SIGXFSZ, which jobrun ignores by itself, and
- * SIGCHLD, without which nobody could wait for a child. */
+/* The signals that the caller was started to ignore, for example by nohup; the
+ * ranks ignore them, too. It does not include SIGPIPE and SIGXFSZ, which jobrun
+ * itself ignores, or SIGCHLD, which is needed to wait for children. */
 void jr_signals_ignored(sigset_t *ret);
 
 /* The usual uses, then the policy's. What was ignored on entry is not taken,

@@ -52,7 +52,7 @@ static void add_time(struct jr_times *times, uint64_t end, uint64_t wall_ns)
     times->items[times->count++] = (struct jr_time){end, wall_ns};
 }
 
-/* The first that is not over at `at`; NULL: nobody knows. */
+/* The first that is not over at `at`; NULL: not known. */
 static const struct jr_time *find_time_at(const struct jr_times *times,
                                           uint64_t at)
 {

@@ -1,16 +1,16 @@
 /*
- * A console that is behind, and catches up from the files.
+ * A console that has fallen behind, and catches up from the files.
  *
- * A stream of which the console takes no more is put into the queue of the
- * output that its lines go to. From then on its bytes go into its file only,
- * and what is known of it is how far the console has come, and, more coarsely
- * the longer it takes, when what came. When the output has room, pieces of the
- * files are read and shown, of all streams up to the same time and then further
- * on, until the console has had all that there is. So a console that nobody
- * reads holds no rank, and costs no memory but for a record of each stream.
+ * If the console takes no more of a stream, the stream is put into the queue of
+ * the output that its lines go to. From then on its bytes go only into its
+ * file. jobrun remembers how far the console has come and, less precisely as
+ * time passes, when the bytes arrived. When the output has room, pieces of the
+ * files are read and shown, of all streams up to the same time and then
+ * further, until the console has everything. So a console that is not read
+ * blocks no rank, and needs no memory except a record of each stream.
  *
- * What the files do not have is told in its place: what log_limit left out, and
- * what came while there was no file to keep it.
+ * A line in its place says what the files do not have: what log_limit left out,
+ * and what arrived while there was no file to keep it.
  */
 #ifndef JR_CATCH_UP_H
 #define JR_CATCH_UP_H
@@ -32,7 +32,7 @@ struct jr_times {
 struct jr_shown {
     struct jr_log_file_span file; /* what the file has of the stream */
     uint64_t at;                  /* up to here it was shown */
-    uint64_t lost; /* bytes behind those of the file, which nobody kept */
+    uint64_t lost; /* bytes after those of the file, which were not kept */
     enum jr_begun begun;
     bool behind; /* there is more to show */
 };

@@ -3,8 +3,8 @@
  *
  * Lines wait in a queue, for JR_COLLAPSE_WAIT_NS at most, in the order in which
  * the first of each came; another rank's equal line joins the first one there
- * that stands behind that rank's own last. So the lines of each stream keep
- * their order, and of a line that a rank prints twice there are two. A line
+ * that comes after that rank's own last line. So the lines of each stream keep
+ * their order, and a line that a rank prints twice is shown twice. A line
  * leaves when it has waited, when as many ranks as can have joined it, or when
  * the queue is full: memory and the work for a line are bounded.
  */
@@ -25,7 +25,7 @@
 struct jr_collapsed {
     const char *text; /* with what ends it; `len` bytes */
     size_t len;
-    const char *const *around; /* what stands before and behind the ranks */
+    const char *const *around; /* the text before and after the ranks */
     int number;                /* of the stream: 0 or 1 */
     uint64_t wall_ns;          /* when the first came */
     const uint32_t *ranks;     /* ascending */
@@ -34,8 +34,8 @@ struct jr_collapsed {
 
 typedef void jr_collapse_show(void *owner, const struct jr_collapsed *line);
 
-/* Whether the console takes nothing of stream `number` now: then lines wait
- * longer, for their fellows may be behind as well. */
+/* Whether the console takes nothing of stream `number` now: lines then wait
+ * longer, because equal lines of other ranks may be delayed, too. */
 typedef bool jr_collapse_stands(void *owner, int number);
 
 struct jr_collapse_line; /* one that waits */
@@ -60,7 +60,7 @@ struct jr_collapse {
 struct jr_collapse *jr_collapse_new(uint32_t count, struct jr_loop *loop,
                                     jr_collapse_show *show, void *owner);
 
-/* The console takes something again: the wait begins anew. */
+/* The console takes output again: the wait starts again. */
 void jr_collapse_resume(struct jr_collapse *fold);
 
 /* Show all that waits, and free. NULL is allowed. */

@@ -14,7 +14,7 @@
 
 /* How an output is written to without blocking. */
 enum jr_output_kind {
-    JR_OUTPUT_CLOSED, /* nobody there: what is written is dropped */
+    JR_OUTPUT_CLOSED, /* there is no reader: what is written is dropped */
     JR_OUTPUT_FILE,   /* never blocks for long */
     JR_OUTPUT_OPEN,   /* our own description, O_NONBLOCK */
     JR_OUTPUT_SOCKET, /* by MSG_DONTWAIT */
@@ -40,7 +40,7 @@ struct jr_console_writer {
     bool gated;                   /* somebody else writes there: all waits */
     int error;                    /* why not, where somebody may still look:
                                      errno of a full disk; 0 */
-    struct jr_output *lit;        /* where the temporary line stands */
+    struct jr_output *lit;        /* where the temporary line is */
     /* An output has no backlog any more, and would take more. */
     void (*relieved)(void *owner, struct jr_output *output);
     void *owner;
@@ -73,7 +73,7 @@ bool jr_output_want(struct jr_output *output, bool wanted);
 /* Whether anything waits for any output. */
 bool jr_console_writer_is_waiting(const struct jr_console_writer *screen);
 
-/* Nobody else writes there any more. */
+/* No other process writes there any more. */
 void jr_console_writer_open_gate(struct jr_console_writer *screen);
 
 /* Drop what waits, and the output that it waited for with it. */

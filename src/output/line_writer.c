@@ -209,8 +209,8 @@ static void show_rest(struct jr_feed *feed, bool whole)
     forget_unfinished(feed);
 }
 
-/* A line that redraws itself is no line to show now and again: on a terminal
- * its state stands below the others until it is finished. */
+/* A line that redraws itself is not shown each time: on a terminal, its current
+ * state is shown below the others until it is finished. */
 static void show_rest_in_place(struct jr_feed *feed)
 {
     struct jr_line_writer *lines = feed->lines;

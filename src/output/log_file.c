@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-#define SLACK       4096 /* how far a cut is moved to stand at a newline */
+#define SLACK       4096 /* how far a cut may be moved to be at a newline */
 #define MARKER_MOST 128
 
 static const char next_suffix[] = ".next";

@@ -67,9 +67,9 @@ int jr_log_file_write(struct jr_log_file *file, const char *bytes, size_t len);
 /* How many bytes the file lacks for the limit's sake. */
 uint64_t jr_log_file_dropped(const struct jr_log_file *file);
 
-/* Where a file has what of its stream: `total` bytes came; where `cut` is not
- * 0, those from `head` to there are left out, and a line of `marker` bytes
- * stands for them. */
+/* Which part of its stream a file has: `total` bytes arrived; if `cut` is not
+ * 0, those from `head` to `cut` are left out, and a line of `marker` bytes
+ * takes their place. */
 struct jr_log_file_span {
     uint64_t total, head, cut, marker;
 };
@@ -85,12 +85,12 @@ ssize_t jr_log_file_read(const struct jr_logfiles *all, const char *path,
                          const struct jr_log_file_span *span, uint64_t at,
                          void *bytes, size_t len);
 
-/* Append the line that stands for `dropped` bytes. */
+/* Append the line that takes the place of `dropped` bytes. */
 struct jr_buf;
 void jr_log_file_tell_gap(struct jr_buf *out, uint64_t dropped);
 
-/* The line of a file that tells what is left out there, for readers: `len`
- * bytes at `at` stand for `dropped` of the stream. */
+/* The line of a file that says what is left out there: its `len` bytes at `at`
+ * take the place of `dropped` bytes of the stream. */
 struct jr_log_file_gap {
     uint64_t at, len, dropped;
 };

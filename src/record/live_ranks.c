@@ -38,7 +38,7 @@ struct jr_live_rank *jr_live_ranks_find(const struct jr_live_ranks *crew,
                    compare_live_ranks);
 }
 
-/* Take the plan anew: paths are another attempt's. */
+/* Read the plan again: its paths are those of another attempt. */
 static int load_plan(struct jr_live_ranks *crew, struct jr_error *err)
 {
     json_t *plan = jr_record_folder_json(crew->run_fd, "plan.json", err);

@@ -44,7 +44,7 @@ static void copy_keys(json_t *to, const json_t *from, const char *const *keys)
         copy_key(to, *keys, from, *keys);
 }
 
-/* How a rank stands, by the events so far. */
+/* The state of a rank, by the events so far. */
 static const char *rank_standing(const struct jr_live_rank *rank, bool live)
 {
     if (rank == NULL || rank->pid == 0)

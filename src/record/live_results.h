@@ -8,9 +8,9 @@
 #include "base/json.h"
 #include <jobrun/error.h>
 
-/* `status` is how the run stands: "running", "lost", "elsewhere"; the state of
- * a rank is "not_started", "running" or "ended". Of a run whose jobrun is gone
- * no rank is running. `run` is its run.json. NULL with `err`; else the
+/* `status` is the state of the run: "running", "lost", "elsewhere"; the state
+ * of a rank is "not_started", "running" or "ended". If the jobrun of a run is
+ * gone, no rank is running. `run` is its run.json. NULL with `err`; else the
  * caller's. */
 json_t *jr_live_results(const char *log_dir, const char *id, const json_t *run,
                         const char *standing, struct jr_error *err);

@@ -39,8 +39,8 @@ struct jr_live {
     const char *part; /* of a run in parts, the one that this is about */
 };
 
-/* How the run stands: by host, boot, pid and start time, whose process is held
- * by a pidfd before it is looked at (pidfd_open(2)). */
+/* The state of the run: by host, boot, pid and start time; the process is held
+ * by a pidfd before it is examined (pidfd_open(2)). */
 int jr_live_open(struct jr_live *ret, const char *log_dir, const char *id,
                  struct jr_error *err);
 void jr_live_close(struct jr_live *live);

@@ -66,9 +66,9 @@ static void load_ranks(struct jr_loaded_run *past,
         past->report.error = cause->message;
 }
 
-/* A build before timed_out_by left it to the message which limit was met, so
- * that is told as it stands. What the ranks were doing is there where it was
- * looked at, whichever it was. */
+/* In builds before timed_out_by, only the message says which limit expired, so
+ * it is shown unchanged. What the ranks were doing is there if it was recorded,
+ * for any of the limits. */
 static void load_time_before(struct jr_loaded_run *past,
                              const struct jr_results_cause *cause)
 {

@@ -1,8 +1,8 @@
 /*
- * One verdict for several. The node whose failure was the first decides, with
- * its root cause; a node whose jobrun is gone decides where none failed: when
- * that was, nobody knows. Then come nodes that did not deliver, and nodes that
- * are not here.
+ * One verdict for several nodes. The node that failed first decides, with its
+ * root cause. A node whose jobrun is gone decides only if no node failed,
+ * because the time of its loss is not known. Then come nodes that did not
+ * deliver, and nodes that are not here.
  */
 #include "record/merge_verdict.h"
 

@@ -126,7 +126,7 @@ bool jr_part_ran_like(const json_t *run, const char *fingerprint)
     return own == NULL || strcmp(own, fingerprint) == 0;
 }
 
-/* The record of the node that says how all of it stands. */
+/* The record of the node that gives the state of the whole run. */
 static json_t *deciding_record(int fd, const struct jr_multinode *parts)
 {
     json_t *found = NULL;

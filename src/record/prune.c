@@ -173,7 +173,7 @@ static void count_foreign_run(struct jr_pruned *pruned, struct jr_buf *bad,
     jr_buf_str(bad, "; it was left alone (chmod o-w)\n");
 }
 
-/* A link that leads nowhere any more helps nobody. */
+/* A link whose target is gone is of no use. */
 static void drop_latest(int dir_fd)
 {
     struct stat st;

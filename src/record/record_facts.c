@@ -32,8 +32,8 @@ static bool is_secret_word(const char *text, size_t len)
     return len > 0;
 }
 
-/* `-s env.API_KEY=abc`, `--token=abc`: an argument whose name, behind its last
- * dot or first dashes, is a secret's keeps the name only. */
+/* `-s env.API_KEY=abc`, `--token=abc`: an argument whose name, after its last
+ * dot or first dashes, is that of a secret keeps only the name. */
 static char *redact_argument(struct jr_arena *arena, const struct jr_plan *plan,
                              const char *argument)
 {

@@ -64,8 +64,8 @@ size_t jr_record_folder_most(int fd, const char *name);
  * is what they come to together (multinode.h). */
 json_t *jr_record_folder_json(int fd, const char *name, struct jr_error *err);
 
-/* The same without what stands in its `ranks`, which come last and can be
- * many: only the head of a file that jobrun wrote is read. */
+/* The same without the contents of `ranks`, which come last and can be many:
+ * only the beginning of a file that jobrun wrote is read. */
 json_t *jr_record_folder_head(int fd, const char *name);
 
 /* Append the name of the results of an attempt; NULL: the one that decided.
@@ -86,7 +86,7 @@ pid_t jr_record_folder_companion(int fd, const json_t *run);
  * in a container. A record that does not say so is taken for one of ours. */
 bool jr_record_folder_is_contained(const json_t *run);
 
-/* How a run without results stands: "running", "lost" or "elsewhere" (another
+/* The state of a run without results: "running", "lost" or "elsewhere" (another
  * host, or another PID namespace of this one), by the host, boot, PID
  * namespace, pid and its start time in its run.json. */
 const char *jr_record_folder_standing(const json_t *run);

@@ -51,7 +51,7 @@ void jr_results_get_rank(struct jr_loaded_run *past, size_t i,
 /* The same file: the schema of it. */
 json_t *jr_results_rank_schema(void);
 
-/* The keys whose values are paths in the run folder; NULL behind the last. */
+/* The keys whose values are paths in the run folder, NULL-terminated. */
 const char *jr_results_path(size_t i);
 
 /* results_run.c: append the keys before `ranks`, one a line. */
@@ -107,7 +107,7 @@ enum jr_results_join {
 struct jr_results_row {
     const char *key;
     jr_results_put *put; /* NULL: it is not written here */
-    jr_results_get *get; /* NULL: nobody reads it */
+    jr_results_get *get; /* NULL: it is not read */
     enum jr_results_join join;
     size_t at; /* of a plain member of the plan */
     struct jr_json_shape shape;

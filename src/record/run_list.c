@@ -49,7 +49,7 @@ static void fill_from_results(struct jr_record *record, struct jr_arena *arena,
     record->world_size = jr_json_get_u32(results, "world_size");
 }
 
-/* The run as it stands without results. */
+/* The run in its current state, without results. */
 static void fill_from_plan(struct jr_record *record, const json_t *run,
                            const json_t *plan)
 {

@@ -74,7 +74,7 @@ static void add_members(struct jr_buf *text, const json_t *line)
     }
 }
 
-/* An event of another build stands for itself. */
+/* An event of another build is shown by its own name. */
 static void add_moment(struct jr_timeline *to, const json_t *line,
                        const struct jr_event *event, double at)
 {

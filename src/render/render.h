@@ -33,7 +33,7 @@ struct jr_engine_job {
     const char *name;
     uint32_t nodes;
     uint32_t ranks; /* of a node; the most, where nodes differ */
-    uint32_t cpus;  /* that a node's ranks want; 0: nobody says */
+    uint32_t cpus;  /* that a node's ranks need; 0: not stated */
     enum jr_device device;
     const char *bind; /* a word of JR_BINDS */
     const char *workdir;

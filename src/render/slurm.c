@@ -15,7 +15,7 @@ enum {
     START = 60   /* seconds around the ranks' own time */
 };
 
-/* Own options, and those of the user that stand in place of each. */
+/* Our own options, and the options of the user that replace each of them. */
 #define OPTIONS(X)                                                             \
     X(CPUS, "cpus-per-task", "exclusive cpus-per-gpu")                         \
     X(DEVICES, "gpus-per-node", "gpus gpus-per-task gres tres-per-node")       \
@@ -125,7 +125,7 @@ static void put_options(struct jr_buf *out, const struct jr_engine_job *job)
     if (job->device != JR_DEVICE_CPU)
         put_number_option(out, job, OPTION_DEVICES, job->ranks);
     put_times(out, job);
-    /* a node that fails takes the job with it, which nobody else can restart */
+    /* a node that fails ends the whole job, which nothing else could restart */
     put_own_option(out, job,
                    job->policy->restart.max > 0 ? OPTION_AGAIN : OPTION_REQUEUE,
                    NULL);

@@ -96,7 +96,7 @@ static void print_identity(const struct jr_page *page, size_t i)
     jr_buf_printf(page->out, "   attempt %u\n", page->plan->attempt);
 }
 
-/* Where the exception was raised, behind `width` bytes of its line. */
+/* Where the exception was raised, after `width` bytes of its line. */
 static void print_place(const struct jr_page *page, size_t i, size_t width)
 {
     const char *where = page->report->ranks[i].where;
@@ -198,7 +198,7 @@ static void print_node_logs(const struct jr_page *page, uint32_t node)
     }
 }
 
-/* Whether it stands beside the cause for having lost a peer. */
+/* Whether it is listed beside the cause because it lost a peer. */
 static bool lost_its_peer(const struct jr_page *page, size_t i)
 {
     const struct jr_judgement *report = page->report;

@@ -18,7 +18,7 @@ void jr_html_text(struct jr_buf *out, const char *text);
 
 /* Append a link to the file `path` beneath the folder `base`, both relative or
  * absolute paths and no URLs: what is not a letter, a digit or one of /-._~ is
- * percent-encoded (RFC 3986, 2.1), so that no scheme can stand in front. The
+ * percent-encoded (RFC 3986, 2.1), so that it cannot begin with a scheme. The
  * text of the link is `label`. */
 void jr_html_link(struct jr_buf *out, const char *base, const char *path,
                   const char *label);

@@ -110,7 +110,7 @@ static void show_suspended(struct jr_buf *out, const json_t *run)
         jr_buf_printf(out, ", suspended (kill -CONT %lld wakes it)", pid);
 }
 
-/* How a run without results stands. */
+/* The state of a run without results. */
 static const char *unfinished_standing(const json_t *run, int fd)
 {
     const char *standing = jr_record_folder_standing(run);

@@ -95,7 +95,7 @@ static bool read_info(int pidfd, int *ret_status)
     return true;
 }
 
-/* Of one that nobody has reaped yet: the last field of its stat. */
+/* For one that is not reaped yet: the last field of its stat. */
 static bool read_zombie(pid_t pid, int proc_fd, int *ret_status)
 {
     char path[64], text[1024], state;

@@ -35,8 +35,8 @@ void jr_companion_release(struct jr_companion *companion);
 struct jr_runner;
 _Noreturn void jr_companion_end(struct jr_runner *runner, int done_fd);
 
-/* What stands for a guard: a number made of what its record says of it, its
- * boot, pid, and start time. NULL is no boot. */
+/* The identity of a guard: a number made from its record: boot, pid and start
+ * time. A NULL boot is not known. */
 uint64_t jr_companion_key(const char *boot_id, int64_t pid, uint64_t ticks);
 
 /* In the runner of the guard `key`: be known as the one that completes the

@@ -207,8 +207,8 @@ static void suspend_guard(const struct guard *guard)
 }
 
 /* The runner sits in a session of its own, so that it hears a signal from the
- * terminal only once, and from us. SIGCONT behind a stop wakes a runner that
- * somebody stopped. SIGTSTP stops us too, as a shell expects of its job. */
+ * terminal only once, and from us. SIGCONT after a stop wakes a runner that was
+ * stopped. SIGTSTP stops us too, as a shell expects of its job. */
 static void relay_signal(struct guard *guard)
 {
     pid_t pid;
@@ -227,7 +227,7 @@ static void relay_signal(struct guard *guard)
         suspend_guard(guard);
 }
 
-/* The runner's lines come behind those of the attempts before it. */
+/* The runner's lines follow those of the earlier attempts. */
 static void replay_earlier_attempts(struct guard *guard)
 {
     struct jr_replay *earlier = guard->options->replay;

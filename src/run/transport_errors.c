@@ -6,7 +6,8 @@
  * judge), and the stop waits for them (first_failure.c).
  *
  * A kind is the name of an exception's type without its module. A text counts
- * wherever it stands in what the exception, or the process, said.
+ * wherever it is in the message of the exception, or in the output of the
+ * process.
  */
 #include "run/transport_errors.h"
 
@@ -225,8 +226,8 @@ static bool is_traceback_link(struct piece line)
            piece_begins(line, "During handling of the above exception");
 }
 
-/* Whether a line may stand behind the words of the failure itself: what C++
- * tells of its frames, what is logged on the way out, an empty one. */
+/* Whether a line may follow the message of the failure itself: the frames that
+ * C++ prints, a log line on the way out, or an empty one. */
 static bool may_follow_failure(struct piece line)
 {
     return line.len == 0 || piece_begins(line, " ") ||

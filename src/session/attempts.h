@@ -19,9 +19,9 @@ int jr_session_finish(struct jr_session *session, struct jr_error *err);
 void jr_session_open_console(struct jr_session *session,
                              const struct jr_session_console *console);
 
-/* Print text of our own to standard error, behind all that the console still
- * has to show, without waiting for it. False where there is no console of a
- * run, or no memory. */
+/* Print our own text to standard error, after everything that the console still
+ * has to show, without waiting for it. False if there is no console of a run,
+ * or if memory runs out. */
 bool jr_session_print(struct jr_session *session, const char *text, size_t len);
 
 /* Show what is left: however long the console takes, or until a signal comes

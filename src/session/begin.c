@@ -218,7 +218,7 @@ static int check_rank(const struct jr_session *session, const uint32_t *rank,
                             : "");
 }
 
-/* Nobody but the user can tell the nodes what they have in common. */
+/* Only the user can tell the nodes what they have in common. */
 static int check_id(const struct jr_session *session, struct jr_error *err)
 {
     const struct jr_job *job = &session->resolution.job;

@@ -43,8 +43,7 @@ static void drop_lease(struct side *side)
 
 #define SPEC_NAME "the resolved spec"
 
-/* What was found, and where, unless that is in a text that nobody has written.
- */
+/* The finding, and its position unless that is in a generated text. */
 static int refuse_spec(const struct jr_session *session, enum jr_status status,
                        struct jr_error *err)
 {
@@ -64,7 +63,7 @@ static int refuse_spec(const struct jr_session *session, enum jr_status status,
         diag->help != NULL ? "; " : "", diag->help != NULL ? diag->help : "");
 }
 
-/* Devices of the user's own kind, by what stands beside the spec. */
+/* Devices of the user's own kind, from the facts beside the spec. */
 static int read_agent_devices(const struct side *side, struct jr_error *err)
 {
     struct jr_session *session = side->session;

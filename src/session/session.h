@@ -49,7 +49,7 @@ struct jr_session {
     struct jr_spec_file *file; /* before the stages, after the diags */
     const char *spec_name;     /* what the record calls it; NULL: nothing */
     bool facts;                /* hw is read */
-    bool custom;               /* with what stands beside the spec */
+    bool custom;               /* with the facts beside the spec */
     int *lease;                /* see jr_resolve_options; NULL: none */
     uint32_t lease_port;
     struct jr_host hw;

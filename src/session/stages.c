@@ -182,7 +182,7 @@ void jr_session_more_facts(struct jr_session *session)
         jr_host_probe_more(&session->hw, &session->arena, "");
 }
 
-/* What stands beside the spec is of this machine, as its facts are. */
+/* The facts beside the spec are about this machine, like its other facts. */
 static enum jr_status read_session_devices(struct jr_session *session)
 {
     const struct jr_custom custom = {
@@ -250,8 +250,8 @@ enum jr_status jr_session_resolve(struct jr_session *session,
     return jr_session_settle(session, err);
 }
 
-/* Where a field stands, or the nearest mapping around it that the spec states;
- * else the file as a whole. */
+/* The position of a field, or of the nearest mapping around it that the spec
+ * states; else the file as a whole. */
 static struct jr_span field_place(const struct jr_spec_file *file,
                                   const char *field)
 {

@@ -22,8 +22,8 @@ void jr_session_find_part(struct jr_session *session);
 enum jr_status jr_session_plan_as(struct jr_session *session,
                                   const char *run_id, struct jr_error *err);
 
-/* The next attempt: the plan for it, and artifacts as they stand. Where that
- * cannot be, all stays as it was. */
+/* Prepare the next attempt: its plan, and the present state of the artifacts.
+ * If that fails, nothing is changed. */
 enum jr_status jr_session_plan_again(struct jr_session *session,
                                      struct jr_error *err);
 

@@ -144,8 +144,8 @@ static int write_judgement(struct jr_session *session, jr_session_teller *tell,
     return failed;
 }
 
-/* What ranks delivered can be more than was reserved; it stands in their own
- * files, too. */
+/* The results of the ranks may need more space than was reserved; they are also
+ * in the ranks' own files. */
 static void print_brief_report(struct jr_buf *out,
                                const struct jr_session *session,
                                const struct jr_drain *drain)

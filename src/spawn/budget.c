@@ -118,8 +118,8 @@ static int check_descriptors(struct jr_budget *ret, const struct jr_plan *plan,
         plan->count, needed + least, (uintmax_t)ret->nofile.rlim_max);
 }
 
-/* A limit on processes and how much of it is used (0: nobody knows); `max` 0:
- * no limit. */
+/* A limit on processes and how much of it is used (0: not known); `max` 0: no
+ * limit. */
 struct process_limit {
     uint64_t max, used;
     const char *what;

@@ -114,8 +114,8 @@ static void remove_abandoned(const char *home)
         (void)closedir(dir);
 }
 
-/* One that another jobrun takes for abandoned before we hold it is made anew.
- */
+/* If another jobrun considers it abandoned before we hold it, it is created
+ * again. */
 static bool make_own_group(struct jr_group *group)
 {
     for (int tries = 2; tries > 0; tries--) {

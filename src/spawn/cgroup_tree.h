@@ -30,8 +30,8 @@ struct jr_group {
 };
 
 /* Make the group of the run `id`, and remove those of ours beside it that a
- * jobrun left empty when it was killed: nobody has locked them (flock(2)).
- * Where none can be made, *ret is empty. */
+ * killed jobrun left empty, which are not locked (flock(2)). If none can be
+ * made, *ret is empty. */
 void jr_group_make(struct jr_group *ret, const char *id);
 
 /* fork(2), with the child in the group: NULL and an empty one are no group.

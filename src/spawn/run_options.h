@@ -58,8 +58,8 @@ struct jr_run_options {
     struct jr_replay *replay; /* goes on with the console after the run; NULL:
                                  jr_run does not return before all is shown */
     const struct jr_run_link *link; /* NULL: the run is whole by itself */
-    struct jr_companion *companion; /* who writes the record when the caller
-                                       was killed; NULL: nobody */
+    struct jr_companion *companion; /* the function that writes the record when
+                                       the caller was killed; NULL: none */
 };
 
 #endif

@@ -209,8 +209,8 @@ int jr_start_folder(struct jr_starter *starter, const char *path)
     return 0;
 }
 
-/* A pipe whose write end stands in the stream's slot; the log file beside it
- * is opened here, since it is the runner that writes it. */
+/* A pipe whose write end is in the stream's slot; the log file is opened here,
+ * too, because the runner writes it. */
 static int open_pipe(const struct jr_starter *starter,
                      const struct jr_child_stream *file, int stream,
                      struct jr_started *ret)
@@ -284,7 +284,7 @@ static int read_rank_cpus(struct jr_starter *starter, const char *text,
     return jr_set_cpus(starter->cpus, child->cpus_size, text) ? 0 : -1;
 }
 
-/* The rank's end stands in its slot. */
+/* The rank's end is in its slot. */
 static int open_control(struct jr_child *child, struct jr_started *ret)
 {
     int ends[2];

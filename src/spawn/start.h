@@ -91,8 +91,8 @@ struct jr_started {
 /* What the methods share: fill what is the same for every child. */
 void jr_start_child(struct jr_starter *starter, struct jr_child *ret);
 
-/* Make a rank's streams, whose ends stand in their slots, and
- * fill those of `child` and *ret. -1 with ret->stage and errno. */
+/* Make a rank's streams, whose ends are in their slots, and fill those of
+ * `child` and *ret. -1 with ret->stage and errno. */
 int jr_start_streams(struct jr_starter *starter,
                      const struct jr_plan_rank *rank, struct jr_child *child,
                      struct jr_started *ret);
@@ -102,10 +102,10 @@ int jr_start_prepare(struct jr_starter *starter,
                      const struct jr_plan_rank *rank, struct jr_child *child,
                      struct jr_started *ret);
 
-/* Make a rank's folder, and the attempt's above it when it is the first. NULL
- * is none. No link is followed, and what stands there already is refused, but
- * for the attempt's folder that the head of several nodes has made, and the
- * first rank's, which the setup or the helper has. 0, or -1 with errno. */
+/* Make a rank's folder, and the attempt's above it when it is the first. NULL:
+ * there is none. No link is followed, and an existing folder is refused, except
+ * the attempt's folder that the head of several nodes has made, and the first
+ * rank's, which the setup or the helper has made. 0, or -1 with errno. */
 int jr_start_folder(struct jr_starter *starter, const char *path);
 
 /* The path of what lies beside the rank's folder. */
