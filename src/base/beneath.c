@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* Open the folder `name` of `at` as a place to go on from. */
+/* Open the folder `name` of `at` as a place to continue from. */
 static int enter_folder(int at, const char *name)
 {
     struct stat st;
@@ -27,7 +27,7 @@ static int enter_folder(int at, const char *name)
     return jr_steal_fd(&fd);
 }
 
-/* What openat2 does, where there is none: folder by folder, through no link and
+/* What openat2 does, if there is none: folder by folder, through no link and
  * never up. */
 static int walk_beneath(int dir_fd, const char *path, int flags, mode_t mode)
 {

@@ -50,7 +50,7 @@ void jr_buf_replaced(struct jr_buf *buf, const char *text, const char *from,
                      const char *to);
 
 /* The words of a text, broken into lines of at most JR_BUF_WIDTH bytes; each
- * line but the first begins with `indent` blanks. The first goes on where the
+ * line but the first begins with `indent` blanks. The first continues where the
  * buffer's last line ends. No newline is added at the end. */
 enum { JR_BUF_WIDTH = 80 };
 void jr_buf_wrapped(struct jr_buf *buf, const char *text, size_t indent);

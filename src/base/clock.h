@@ -21,7 +21,7 @@ static inline int64_t jr_clock_ahead(int64_t other, uint64_t ours)
 /* RFC 3339, UTC, milliseconds: 2026-11-21T06:30:12.345Z */
 void jr_clock_rfc3339(char out[static 32], uint64_t wall_ns);
 
-/* Seconds since the epoch from such a text; 0 when it is none. */
+/* Seconds since the epoch from such a text; 0 if it is not one. */
 double jr_clock_of_rfc3339(const char *text);
 
 /* The nanoseconds of so many seconds, as JSON states them: whole microseconds.

@@ -34,8 +34,8 @@ struct jr_diff_table {
 
 void jr_diff_table_release(struct jr_diff_table *contrast);
 
-/* Add a row, all of it zero but for the name, which is copied. NULL without
- * memory. */
+/* Add a row, all of it zero except for the name, which is copied. NULL if
+ * memory runs out. */
 struct jr_diff_table_row *jr_diff_table_add(struct jr_diff_table *contrast,
                                             const char *name);
 

@@ -48,12 +48,12 @@ int jr_io_replace_from(int dir_fd, const char *name,
 int jr_io_mkdirs(const char *path, mode_t mode, struct jr_error *err);
 
 /* `path` made absolute against `base` (itself absolute) without touching the
- * file system; "." and ".." are folded. malloc'ed, NULL without memory: a NULL
- * text, for which there was none, yields NULL and ENOMEM. */
+ * file system; "." and ".." are folded. malloc'ed, NULL if memory runs out: a
+ * NULL text, for which there was none, yields NULL and ENOMEM. */
 char *jr_io_absolute(const char *base, const char *path);
 
 /* The nearest folder, of `folder` (absolute) and those above it, that has an
- * entry `name`: malloc'ed, or NULL where there is none or no memory. */
+ * entry `name`: malloc'ed, or NULL if there is none or no memory. */
 char *jr_io_find_above(const char *folder, const char *name);
 
 /* The value of a small text file below `root` without its trailing newline;

@@ -13,7 +13,7 @@
 #include <jobrun/error.h>
 
 /* A new string, or null for NULL text. Bytes that are not UTF-8 are replaced by
- * U+FFFD. NULL without memory, which jansson's calls take and refuse. */
+ * U+FFFD. NULL if memory runs out, which jansson's calls take and refuse. */
 json_t *jr_json_str(const char *text);
 
 /* The same of a buffer's text; NULL also where the buffer has failed. */
@@ -24,8 +24,8 @@ json_t *jr_json_buf(const struct jr_buf *text);
 void jr_json_set(json_t *object, const char *key, json_t *value);
 void jr_json_append(json_t *list, json_t *value);
 
-/* Set `key` to a new value. NULL text is null; a real that is no number is left
- * out. */
+/* Set `key` to a new value. NULL text is null; a real that is not a number is
+ * left out. */
 void jr_json_set_str(json_t *object, const char *key, const char *text);
 void jr_json_set_int(json_t *object, const char *key, json_int_t value);
 void jr_json_set_bool(json_t *object, const char *key, bool value);
@@ -36,14 +36,14 @@ void jr_json_set_real(json_t *object, const char *key, double value);
  * nothing, or `from` no object. */
 void jr_json_share(json_t *object, const json_t *from, const char *key);
 
-/* The string at `key`, borrowed; NULL where there is none, or no object. */
+/* The string at `key`, borrowed; NULL if there is none, or no object. */
 const char *jr_json_get_str(const json_t *object, const char *key);
 
-/* The whole number at `key`; 0 where there is none, or it does not fit. */
+/* The whole number at `key`; 0 if there is none, or it does not fit. */
 json_int_t jr_json_get_int(const json_t *object, const char *key);
 uint32_t jr_json_get_u32(const json_t *object, const char *key);
 
-/* The number at `key`, whole or not; 0 where there is none. */
+/* The number at `key`, whole or not; 0 if there is none. */
 double jr_json_get_real(const json_t *object, const char *key);
 
 /* Whether `true` is at `key`. */

@@ -28,7 +28,7 @@ struct jr_json_shape {
     "{\"type\": \"integer\", \"minimum\": 0, \"maximum\": 255}"
 
 /* The schema of the shape with its description; `help` NULL or empty: none.
- * NULL where the text is no JSON, or without memory. */
+ * NULL where the text is not JSON, or if memory runs out. */
 json_t *jr_json_shape_schema(const struct jr_json_shape *shape,
                              const char *help);
 

@@ -28,7 +28,7 @@ bool jr_num_double(const char *text, double *ret);
 void jr_num_add_double(struct jr_buf *out, double number);
 
 /* 500ms, 30s, 10m, 2h, 1d, 1h30m (units descending, each once), in
- * milliseconds. A bare number is refused, but for 0. */
+ * milliseconds. A bare number is refused, except for 0. */
 bool jr_num_duration(const char *text, uint64_t *ret_ms);
 
 /* Append a duration in milliseconds as it is read: 1h30m, 500ms. */

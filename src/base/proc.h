@@ -47,8 +47,8 @@ pid_t jr_proc_number(int proc_fd, int pidfd);
  * /proc/self/ns/pid, pid_namespaces(7)); 0: unknown. */
 uint64_t jr_proc_namespace(void);
 
-/* All processes that are seen, by parent and then by number; malloc'ed, NULL
- * without memory or /proc. */
+/* All processes that are seen, by parent and then by number; malloc'ed, NULL if
+ * memory runs out or /proc is missing. */
 struct jr_proc *jr_proc_all(size_t *ret_count);
 
 /* The process `pid` and its descendants out of such a list, parents before

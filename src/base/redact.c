@@ -139,7 +139,7 @@ const char *jr_redact_copy(struct jr_arena *arena, const char *text,
     return jr_buf_keep(&out, arena);
 }
 
-/* "/etc/key", "~/key", "../key"; what has signs of base64 is no path. */
+/* "/etc/key", "~/key", "../key"; what has signs of base64 is not a path. */
 static bool is_value_path(const char *value)
 {
     static const char *const starts[] = {"/", "~/", "./", "../"};

@@ -68,7 +68,7 @@ static pcre2_code *compile_pattern(const char *pattern, size_t *ret_offset,
     return code;
 }
 
-/* Everything that a match needs. Returns false without memory. */
+/* Everything that a match needs. Returns false if memory runs out. */
 static bool prepare_matching(struct jr_regex *regex)
 {
     regex->limits = pcre2_match_context_create(NULL);

@@ -57,7 +57,7 @@ static bool read_codes(const struct reading *reading, const char *text)
                : refuse_rest(reading, text, "exit codes are from 1 to 255");
 }
 
-/* The number of SEGV or SIGSEGV; 0 when it is none. */
+/* The number of SEGV or SIGSEGV; 0 if it is not one. */
 static int read_signal_name(const char *name, size_t len)
 {
     char full[LONGEST_NAME + 4] = "SIG";

@@ -29,7 +29,7 @@ void jr_env_unset(struct jr_strv *env, const char *glob);
 
 /* Whether any of `count` globs matches a name of `len` bytes: how `secrets` is
  * read, of variables and of arguments, so case does not count, and a dash is an
- * underscore. True without memory: what may be secret is. */
+ * underscore. True if memory runs out: what may be secret is. */
 bool jr_env_matches(char *const *globs, size_t count, const char *name,
                     size_t len);
 

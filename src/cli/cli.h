@@ -107,7 +107,7 @@ int jr_cli_say(const struct jr_cli *cli, int status, const char *format, ...)
 void jr_cli_diags(const struct jr_cli *cli, struct jr_diags *diags);
 
 /* Where the run folders are, and the one that the words mean (default: the
- * latest). The latter returns the exit status, 0 to go on. */
+ * latest). The latter returns the exit status, 0 to continue. */
 const char *jr_cli_log_dir(const struct jr_cli *cli);
 int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256]);
 
@@ -116,7 +116,7 @@ int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256]);
 void jr_cli_say_whose(const struct jr_cli *cli, const char *id);
 
 /* What --rank says, in `arena`; all ranks without it. Returns the exit status,
- * 0 to go on. */
+ * 0 to continue. */
 struct jr_arena;
 struct jr_set;
 int jr_cli_ranks(const struct jr_cli *cli, struct jr_arena *arena,

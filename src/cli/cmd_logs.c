@@ -1,9 +1,9 @@
 /*
- * jobrun logs: the bytes that the ranks wrote, as they wrote them, but for what
- * would move a terminal's cursor or set its title; with a heading for each file
- * where there are several, as tail(1) does it.
+ * jobrun logs: the bytes that the ranks wrote, as they wrote them, except for
+ * what would move a terminal's cursor or set its title; with a heading for each
+ * file where there are several, as tail(1) does it.
  *
- * With --follow it goes on, through the attempts of a run, until that has its
+ * With --follow it continues, through the attempts of a run, until that has its
  * results, or is gone without them, woken by inotify(7) and a pidfd; then it is
  * lines with the rank before them where there are several files. Of what other
  * machines write inotify tells nothing: there, a look is taken each second.

@@ -163,7 +163,7 @@ static bool names_input(const struct jr_cli *cli)
 }
 
 /* Fix all before any is checked: the findings of one may lie in another.
- * Returns the exit status, 0 to go on. */
+ * Returns the exit status, 0 to continue. */
 static int fix_found_specs(struct checks *checks, const struct jr_cli *cli)
 {
     bool input = names_input(cli);

@@ -90,7 +90,7 @@ static void offer_equals(const struct line *line, const char *path,
     }
 }
 
-/* What `field=` may go on with. */
+/* What `field=` may continue with. */
 static void offer_setting_values(const struct line *line, const char *path,
                                  const struct jr_spec_field *field)
 {
@@ -252,7 +252,7 @@ static void take_word(struct line *line, const char *word)
     }
 }
 
-/* The option whose value the last word is, or holds; NULL: it is none. */
+/* The option whose value the last word is, or holds; NULL: it is not one. */
 static const struct jr_option *valued_option(struct line *line)
 {
     const char *value = NULL;

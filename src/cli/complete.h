@@ -1,4 +1,4 @@
-/* What an unfinished command line could go on with, for the shells. */
+/* What an unfinished command line could continue with, for the shells. */
 #ifndef JR_COMPLETE_H
 #define JR_COMPLETE_H
 

@@ -1,5 +1,5 @@
 /*
- * jobrun --detach: the run goes on in a session of its own, and what it would
+ * jobrun --detach: the run continues in a session of its own, and what it would
  * have shown goes to console.log in its folder. Whatever is wrong before the
  * first rank starts is still told to the one who called.
  */

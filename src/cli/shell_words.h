@@ -27,7 +27,7 @@ struct jr_shell_words {
 };
 
 /* Split the first command of `line`, which must outlive the result. Returns 0,
- * or -1 for an open quote or without memory. */
+ * or -1 for an open quote or if memory runs out. */
 int jr_shell_split(struct jr_shell_words *ret, struct jr_arena *arena,
                    const char *line, struct jr_error *err);
 

@@ -1,7 +1,7 @@
 /*
  * A session of the library as the command line wants it: what it finds goes to
  * standard error, and what keeps it from going on is told. All return the exit
- * status, 0 to go on.
+ * status, 0 to continue.
  */
 #ifndef JR_STAGE_H
 #define JR_STAGE_H

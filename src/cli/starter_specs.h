@@ -27,7 +27,7 @@ struct jr_starter_spec {
 /* NULL-worded at the end. */
 extern const struct jr_starter_spec jr_starter_specs[];
 
-/* The starter of that name; NULL is the default. NULL where there is none. */
+/* The starter of that name; NULL is the default. NULL if there is none. */
 const struct jr_starter_spec *jr_starter_spec_find(const char *word);
 
 void jr_starter_spec_print(struct jr_buf *out,

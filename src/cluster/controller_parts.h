@@ -116,7 +116,7 @@ void jr_controller_end(struct jr_buf *out, const struct jr_controller *head);
 bool jr_controller_awaits(const struct jr_controller *head,
                           enum jr_node_state state);
 
-/* An attempt that goes on. */
+/* An attempt that continues. */
 struct jr_controller_run {
     struct jr_controller *head;
     const struct jr_plan *plan;

@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-#define LINE_MOST (256U << 10) /* bytes of what is no frame */
+#define LINE_MOST (256U << 10) /* bytes of what is not a frame */
 #define LEAVE_S   20
 
 static void close_watch(struct jr_controller *head, struct jr_watch *watch)
@@ -91,8 +91,8 @@ static bool is_idle_message(const char *line, size_t len)
     return len == 0 || memmem(line, len, "lacks support for cpu binding", 29);
 }
 
-/* What is no frame: what a prolog prints, or srun itself; but for what it says
- * of its own end. */
+/* What is not a frame: what a prolog prints, or srun itself; except for what it
+ * says of its own end. */
 static void forward_other_line(struct jr_controller *head, int stream,
                                const char *line, size_t len)
 {

@@ -155,8 +155,8 @@ static bool add_source_excerpt(struct jr_buf *out, const struct note *note,
 }
 
 /* The other position: quoted alone when it is in the same text, else with a
- * heading that says where it is. The cursor is a copy: the next finding goes on
- * where this one stood. */
+ * heading that says where it is. The cursor is a copy: the next finding
+ * continues where this one stood. */
 static void add_related(struct jr_buf *out, const struct jr_diag *diag,
                         const struct jr_related *related,
                         struct jr_diag_cursor cursor, bool color)

@@ -1,5 +1,5 @@
 /*
- * The words of the contract: one object, or one a line.
+ * The words of the contract: one object, or one per line.
  */
 #include "diag/diag.h"
 #include "diag/diag_text.h"

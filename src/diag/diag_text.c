@@ -10,7 +10,7 @@
 #include "base/banned.h"
 
 /* The size of a line break as YAML 1.1 knows them (CRLF, CR, LF, NEL, LS, PS),
- * for so libyaml counts; 0 where there is none. */
+ * for so libyaml counts; 0 if there is none. */
 static size_t break_size(const char *text, size_t len)
 {
     if (*text == '\r')

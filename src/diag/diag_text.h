@@ -26,7 +26,7 @@ struct jr_diag_cursor {
     size_t offset, size; /* of the line's text, in bytes */
 };
 
-/* Move the cursor to the line of a span. False where there is no text or no
+/* Move the cursor to the line of a span. False if there is no text or no
  * such line. */
 bool jr_diag_find_line(struct jr_diag_cursor *cursor,
                        const struct jr_span *span);

@@ -23,8 +23,8 @@ struct jr_edit {
 /* The edits for those fixes of `diags` that lie in `source`, in the order of
  * the text. An edit is left out if it overlaps the previous one, changes
  * nothing, or is not within the text. The column after the last one of a line
- * is its end, before the line break. The array lives in `arena`; NULL when
- * there is none or no memory. */
+ * is its end, before the line break. The array lives in `arena`; NULL if there
+ * is none or no memory. */
 struct jr_edit *jr_fix_choose(struct jr_arena *arena,
                               const struct jr_source *source,
                               const struct jr_diags *diags, size_t *ret_count);

@@ -21,8 +21,8 @@ struct jr_merger {
 };
 
 /* The tree that comes of laying `over` over `base`, both of one shape. It
- * shares nodes with both, which stay as they are. NULL without memory. Linear
- * in the nodes, but for sorting keys. */
+ * shares nodes with both, which stay as they are. NULL if memory runs out.
+ * Linear in the nodes, except for sorting keys. */
 struct jr_node *jr_merge(const struct jr_merger *merger,
                          const struct jr_shape *shape, struct jr_node *base,
                          struct jr_node *over);

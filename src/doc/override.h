@@ -1,8 +1,8 @@
 /*
  * Values from the command line: PATH=VALUE. PATH is dotted, with [i] for
  * sequences ("parallelism.data", "hosts[1]"); VALUE is YAML. What stood at PATH
- * is replaced whole, and mappings on the way there are made where there are
- * none. Positions are those in the option's own text, in a source named --set.
+ * is replaced whole, and mappings on the way there are made if there are none.
+ * Positions are those in the option's own text, in a source named --set.
  */
 #ifndef JR_OVERRIDE_H
 #define JR_OVERRIDE_H

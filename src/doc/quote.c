@@ -41,7 +41,7 @@ static bool is_numeric(const char *text, size_t len)
 }
 
 /* What may not begin a plain scalar. '-' may, before a letter, a digit or
- * another one, but for the mark of a document. */
+ * another one, except for the mark of a document. */
 static bool is_bad_start(const char *text)
 {
     if (strchr("?:,[]{}#&*!|>'\"%@` ", *text) != NULL)

@@ -1,4 +1,4 @@
-/* How a scalar has to be written. */
+/* How a scalar must be written. */
 #ifndef JR_QUOTE_H
 #define JR_QUOTE_H
 

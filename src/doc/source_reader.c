@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* Drop the last component; false where there is none that can be. */
+/* Drop the last component; false if there is none that can be. */
 static bool drop_last(struct jr_buf *name, size_t root)
 {
     if (name->failed)
@@ -27,7 +27,7 @@ static bool drop_last(struct jr_buf *name, size_t root)
     return true;
 }
 
-/* Append the components of `path`, folded, but for ".." that lead out. */
+/* Append the components of `path`, folded, except for ".." that lead out. */
 static void append_below_root(struct jr_buf *name, size_t root,
                               const char *path)
 {

@@ -13,9 +13,9 @@
 
 /* A file that was read. */
 struct jr_file {
-    const char *id;     /* the same for one file under all its names; NULL: it
-                           is none of those that are referred to */
-    const char *name;   /* for people */
+    const char *id;   /* the same for one file under all its names; NULL: it is
+                         not one of those that are referred to */
+    const char *name; /* for people */
     const char *folder; /* absolute: what paths in it are relative to */
 };
 

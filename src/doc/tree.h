@@ -4,8 +4,8 @@
 
 #include "doc/doc.h"
 
-/* Give a scalar another text, copied; NULL is none. Without memory it keeps the
- * one that it has. */
+/* Give a scalar another text, copied; NULL is none. If memory runs out, it
+ * keeps the one that it has. */
 void jr_node_rewrite(struct jr_arena *arena, struct jr_node *node,
                      const char *text, size_t len);
 

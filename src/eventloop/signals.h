@@ -27,11 +27,11 @@ struct jr_signals {
 void jr_signals_ignored(sigset_t *ret);
 
 /* The usual uses, then the policy's. What was ignored on entry is not taken,
- * but for SIGTERM: there must be a way to stop a run. */
+ * except for SIGTERM: there must be a way to stop a run. */
 void jr_signals_make(struct jr_signals *ret, const struct jr_policy *policy,
                      const sigset_t *ignored);
 
-/* The number of "USR1" or "RTMIN+3"; 0 when it is none. */
+/* The number of "USR1" or "RTMIN+3"; 0 if it is not one. */
 int jr_signals_number(const char *name);
 
 /* The signals to block and read. */
@@ -42,8 +42,8 @@ void jr_signals_set(const struct jr_signals *signals, sigset_t *ret);
  * returns 0. Suspends the process where a signal says so; others are lost. */
 int jr_signals_await(const struct jr_signals *signals, uint64_t until_ns);
 
-/* The next signal of a signalfd(2), 0 when there is none; *ret_pid is whose
- * it speaks of. */
+/* The next signal of a signalfd(2), 0 if there is none; *ret_pid is whose it
+ * speaks of. */
 int jr_signal_read(int fd, pid_t *ret_pid);
 
 #endif

@@ -42,7 +42,7 @@ static bool last_cpu_of(const struct jr_set *shared,
     return true;
 }
 
-/* False where there is no such cache, where it is for instructions, and where
+/* False if there is no such cache, where it is for instructions, and where
  * another CPU has shown it before. */
 static bool read_cache(struct jr_host_reader *probe,
                        const struct jr_set *usable, const uint32_t place[2],

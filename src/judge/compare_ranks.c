@@ -165,7 +165,7 @@ static void fault_group(const struct column *column, const struct group *group,
     }
 }
 
-/* The largest group but for `other`, the first of them in a tie. */
+/* The largest group except for `other`, the first of them in a tie. */
 static size_t largest_group(const struct column *column, size_t other)
 {
     size_t best = other == 0 ? 1 : 0;

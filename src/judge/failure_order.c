@@ -128,7 +128,7 @@ static int compare_failures(const void *a, const void *b)
 }
 
 /* The one that had begun soonest, of those that lost a peer or of the others;
- * NULL where there is none. */
+ * NULL if there is none. */
 static const struct jr_candidate *find_soonest(
     const struct jr_candidate *candidates, size_t count, bool lost)
 {

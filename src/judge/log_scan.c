@@ -41,7 +41,7 @@ static void take_match(struct jr_scan *scan)
 }
 
 /* Behind the newline of the line at which the search goes on; the end of the
- * window where there is none. */
+ * window if there is none. */
 static size_t line_end(const struct jr_scan_window *window)
 {
     const char *from = window->data + window->from;
@@ -49,7 +49,8 @@ static size_t line_end(const struct jr_scan_window *window)
     return newline == NULL ? window->len : (size_t)(newline + 1 - window->data);
 }
 
-/* Nothing was found before `end`. Returns whether to go on in this window. */
+/* Nothing was found before `end`. Returns whether to continue in this window.
+ */
 static bool pass_window_part(struct jr_scan *scan, size_t end, bool limited)
 {
     struct jr_scan_window *window = scan->window;

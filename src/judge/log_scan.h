@@ -34,7 +34,8 @@ struct jr_scan {
 };
 
 /* Search the bytes of `fd` from `from` to before `end`, or to the end of the
- * file. -1 where it cannot be read, or without memory. Release in any case. */
+ * file. -1 where it cannot be read, or if memory runs out. Release in any case.
+ */
 int jr_scan_run(struct jr_scan *scan, struct jr_regex *regex, int fd,
                 uint64_t from, uint64_t end);
 

@@ -23,7 +23,7 @@ struct caught {
     size_t len;
 };
 
-/* Text that a C string cannot hold is no number and no word. */
+/* Text that a C string cannot hold is neither a number nor a word. */
 static bool is_text_plain(const struct caught *caught)
 {
     return strlen(caught->text) == caught->len;

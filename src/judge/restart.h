@@ -7,7 +7,7 @@
  *      at, that left processes behind, which the next attempt would meet, or
  *      that is one node's part of several, whose jobruns do not know of each
  *      other, ends.
- *   2. A cause that `never` names ends the run; else it has to be one of `on`,
+ *   2. A cause that `never` names ends the run; else it must be one of `on`,
  *      where that names any.
  *   3. `max` restarts are allowed: in all, or within the last `window`, counted
  *      from when each next attempt began.
@@ -29,8 +29,8 @@ struct jr_attempt {
     int exit_code;
     bool failed;       /* in a way that could start again: see 1 */
     const char *left;  /* why not, where it failed otherwise; NULL */
-    const char *on;    /* the entry of `on` that it meets, "" where there are
-                          none; NULL: it meets none */
+    const char *on;    /* the entry of `on` that it meets, "" if there are none;
+                          NULL: it meets none */
     const char *never; /* the entry of `never` that it meets; NULL: none */
     const char *cause; /* "rank 3 exited with code 1" */
     const char *how;   /* the part of it that says how: "exited with code 1" */

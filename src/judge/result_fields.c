@@ -76,7 +76,7 @@ static bool check_type(struct subject *subject)
 }
 
 /* Below 0, 0 or above, as the value is less than the bound, equal or more; 0
- * without a bound, and of what is no number. */
+ * without a bound, and of what is not a number. */
 static int compare_with(const struct subject *subject, const char *bound)
 {
     struct jr_exact_number limit, value;

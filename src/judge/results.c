@@ -47,8 +47,8 @@ static void report_unreadable(struct jr_judge *judge, size_t i,
         jr_judge_fault(judge, i, JR_RESULT_MISSING, "%s: %s", name, err->text);
 }
 
-/* Note a fault of a rank that must deliver; another's is no result, and that is
- * all. Always false. */
+/* Note a fault of a rank that must deliver; another's is not a result, and that
+ * is all. Always false. */
 #define REFUSE(judge, i, ...)                                                  \
     (jr_judge_required(judge, i) ? jr_judge_fault(judge, i, __VA_ARGS__)       \
                                  : (void)0,                                    \
@@ -103,7 +103,7 @@ static bool is_result_fit(struct jr_judge *judge, size_t i, const char *name,
                   name, (long long)st->st_size, judge->limit_text);
 }
 
-/* Read all of it once; what it was before, it has to be afterwards. */
+/* Read all of it once; what it was before, it must be afterwards. */
 static bool read_result_file(struct jr_judge *judge, size_t i, int fd,
                              struct jr_buf *ret)
 {

@@ -10,7 +10,7 @@
  * that the others wait for. `evidence` is what run/policies/hang.c writes. */
 void jr_thread_state_words(struct jr_buf *out, const json_t *evidence);
 
-/* All threads, one a line, under a heading: rank, pid, what it does, silence.
+/* All threads, one per line, under a heading: rank, pid, what it does, silence.
  * Those that are alike and without a stack are told once. */
 void jr_thread_state_stacks(struct jr_buf *out, const json_t *evidence);
 

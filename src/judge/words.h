@@ -6,8 +6,8 @@
 
 #include "judge/judgement.h"
 
-/* The value for a word of jobrun/run.h; false, and *ret untouched, when it is
- * none. */
+/* The value for a word of jobrun/run.h; false, and *ret untouched, if it is not
+ * one. */
 bool jr_run_status_of(const char *word, enum jr_run_status *ret);
 bool jr_rank_state_of(const char *word, enum jr_rank_state *ret);
 bool jr_result_error_of(const char *word, enum jr_result_error *ret);

@@ -59,7 +59,7 @@ static bool is_equal_line(const struct jr_collapse_line *held, uint64_t hash,
            memcmp(held->text, line->text, line->len) == 0;
 }
 
-/* The first that it can join; `end` when there is none. */
+/* The first that it can join; `end` if there is none. */
 static uint64_t find_equal_line(const struct jr_collapse *fold, uint64_t hash,
                                 const struct jr_collapse_input *line)
 {

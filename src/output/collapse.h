@@ -56,7 +56,7 @@ struct jr_collapse {
 };
 
 /* For `count` ranks, from `base` on. `loop` NULL: no line leaves for the time
- * it has waited. NULL without memory. */
+ * it has waited. NULL if memory runs out. */
 struct jr_collapse *jr_collapse_new(uint32_t count, struct jr_loop *loop,
                                     jr_collapse_show *show, void *owner);
 

@@ -1,6 +1,6 @@
 /*
  * The log files of the streams that the runner moves: exactly the rank's bytes,
- * but for `log_limit`.
+ * except for `log_limit`.
  *
  * With a limit the file keeps the stream's beginning, 1 MiB or half of the
  * limit, and its end. When there is more, a second file FILE.next is written
@@ -78,9 +78,9 @@ struct jr_log_file_span jr_log_file_span(const struct jr_log_file *file);
 /* How many bytes of the stream are left out from `at` on; 0: none. */
 uint64_t jr_log_file_gap(const struct jr_log_file_span *span, uint64_t at);
 
-/* Read up to `len` bytes of the stream from `at` on, where there is no gap,
- * from the file `path`. Returns how many, 0 where they are not there, or -1
- * with errno. */
+/* Read up to `len` bytes of the stream from `at` on, if there is no gap, from
+ * the file `path`. Returns how many, 0 where they are not there, or -1 with
+ * errno. */
 ssize_t jr_log_file_read(const struct jr_logfiles *all, const char *path,
                          const struct jr_log_file_span *span, uint64_t at,
                          void *bytes, size_t len);
@@ -95,7 +95,7 @@ struct jr_log_file_gap {
     uint64_t at, len, dropped;
 };
 
-/* Find it in the file `fd`. False where there is none: *ret is all zeros. */
+/* Find it in the file `fd`. False if there is none: *ret is all zeros. */
 bool jr_log_file_find_gap(int fd, struct jr_log_file_gap *ret);
 
 /* Where in the file `fd`, whose limit is `limit` (0: none), the first `bytes`

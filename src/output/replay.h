@@ -39,7 +39,7 @@ int jr_replay_open(struct jr_replay *replay, int out_fd, int err_fd, int dir_fd,
 void jr_replay_close(struct jr_replay *replay);
 
 /* Add what a run of `plan` has left, and copy what is needed of both; out of
- * memory it is not shown. And text of our own, for standard error; false where
+ * memory it is not shown. And text of our own, for standard error; false if
  * there is no memory for it. */
 void jr_replay_add(struct jr_replay *replay, const struct jr_plan *plan,
                    const struct jr_remainder *left);

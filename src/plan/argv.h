@@ -29,8 +29,8 @@ int jr_argv_call(struct jr_compiled_template *ret,
                  const struct jr_scopes *scopes,
                  const struct jr_rank_entry *more, struct jr_error *err);
 
-/* The helper's argv, in `arena`; NULL where ranks are spawned, or without
- * memory. */
+/* The helper's argv, in `arena`; NULL where ranks are spawned, or if memory
+ * runs out. */
 char **jr_argv_helper(const struct jr_scopes *scopes, struct jr_arena *arena);
 
 /* What the entrypoint names, for people: "pkg.train:main"; NULL for a program.

@@ -17,7 +17,7 @@ struct jr_sinks {
 
 /* The sinks of local ranks 0 .. count - 1, in `arena`: what is teed goes to
  * file and console, what is only redirected to the file, the rest is inherited.
- * NULL without memory, or, with `err`, when the ranks of a rule are no rank
+ * NULL if memory runs out, or, with `err`, when the ranks of a rule are no rank
  * set. */
 struct jr_sinks *jr_sinks_build(struct jr_arena *arena,
                                 const struct jr_job *job, uint32_t count,

@@ -39,7 +39,7 @@ struct jr_addition *jr_additions_find(const struct jr_additions *additions,
                                       uint32_t rank);
 
 /* The arguments of `argv`, which may be `argv` itself, followed by those of the
- * entry; of a function with the entry's call. NULL without memory. */
+ * entry; of a function with the entry's call. NULL if memory runs out. */
 char **jr_addition_argv(struct jr_addition *addition, struct jr_arena *arena,
                         char *const *argv, const struct jr_scope *scope);
 

@@ -11,8 +11,7 @@
 #include "base/banned.h"
 
 /* The index of the variable that is set by jobrun for the rank and has the name
- * of `item`; `hint` is where it is likely to be. env_own where there is none.
- */
+ * of `item`; `hint` is where it is likely to be. env_own if there is none. */
 static uint32_t find_own_variable(const struct jr_plan_rank *rank,
                                   const char *item, uint32_t hint)
 {

@@ -1,5 +1,5 @@
 /*
- * From a job to a plan: pure, but for the environment that it is given.
+ * From a job to a plan: pure, except for the environment that it is given.
  */
 #ifndef JR_PLANNER_H
 #define JR_PLANNER_H
@@ -24,8 +24,8 @@ struct jr_plan_options {
                                    only; NULL: none */
     const uint32_t *stdin_rank; /* it gets jobrun's standard input */
     const char *inject;         /* --inject; NULL: none */
-    bool sketch;         /* for printing only: no rank is kept in memory, unless
-                            a helper has to be planned from what they share */
+    bool sketch; /* for printing only: no rank is kept in memory, unless a
+                    helper must be planned from what they share */
     const char *support; /* absolute: the folder with python/jobrun and
                             jobrun-step; NULL: there is none, and Python and
                             libraries cannot be planned */

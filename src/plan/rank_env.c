@@ -63,7 +63,7 @@ static struct jr_env_row *add_env_row(struct build *build, const char *name)
     return row;
 }
 
-/* The row of `name`, which is added where there is none. NULL: no memory. */
+/* The row of `name`, which is added if there is none. NULL: no memory. */
 static struct jr_env_row *get_or_add_row(struct build *build, const char *name)
 {
     const struct place key = {.name = name};

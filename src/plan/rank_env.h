@@ -32,7 +32,7 @@ struct jr_environment {
 /* Decide the variables, in the arena of `scopes`; inherited strings are copied
  * into `arena`, as are `base` and `drop`, which are made for a job with
  * `setup`. Findings: a required variable that is not there (JR0501,
- * JR_STATUS_UNRESOLVED), a value that is no template (JR0502,
+ * JR_STATUS_UNRESOLVED), a value that is not a template (JR0502,
  * JR_STATUS_INVALID). */
 enum jr_status jr_environment_init(struct jr_environment *ret,
                                    const struct jr_scopes *scopes,
@@ -52,8 +52,8 @@ uint32_t jr_environment_own(const struct jr_environment *env,
 
 /* The environment of one rank, for execve: first the variables that jobrun
  * sets, *ret_own of them, then the inherited ones. `more` is what this rank has
- * besides, or NULL: then *ret_own is the `count` of `env`. NULL without memory.
- */
+ * besides, or NULL: then *ret_own is the `count` of `env`. NULL if memory runs
+ * out. */
 char **jr_environment_expand(const struct jr_environment *env,
                              const struct jr_env_more *more,
                              struct jr_arena *arena,

@@ -47,7 +47,7 @@ struct jr_compiled_template {
 
 /* How many values each domain has, the memory for compiling, whether the words
  * of contract.h's tables are known too, and whether the text is JSON, in whose
- * strings words have to be escaped. */
+ * strings words must be escaped. */
 struct jr_template_space {
     struct jr_arena *arena;
     uint32_t size[JR_DOMAIN_COUNT];
@@ -69,7 +69,7 @@ void jr_compiled_template_literal(struct jr_compiled_template *ret,
                                   const char *text);
 
 /* The text for one rank, in `arena`; ranks of one domain value get the same
- * pointer. NULL without memory. */
+ * pointer. NULL if memory runs out. */
 char *jr_compiled_template_expand(const struct jr_compiled_template *stencil,
                                   struct jr_arena *arena,
                                   const struct jr_scope *scope);

@@ -1,5 +1,5 @@
 /*
- * The ranks of a run that goes on, seen from outside: who they are by the run's
+ * The ranks of a running job, seen from outside: who they are by the run's
  * plan, and their processes by its events.
  */
 #ifndef JR_LIVE_RANKS_H

@@ -87,7 +87,7 @@ static void read_live_record(struct jr_live *live, int fd, const json_t *run)
 }
 
 /* Of a run in parts, the one that was looked at has ended meanwhile, and others
- * may go on. */
+ * may continue. */
 static bool has_moved_on(const struct jr_live *live, int fd)
 {
     JR_BUF_CLEANUP struct jr_buf path = JR_BUF_INIT;

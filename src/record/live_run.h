@@ -1,5 +1,5 @@
 /*
- * A run seen from outside, by another jobrun: whether it goes on, and the
+ * A run seen from outside, by another jobrun: whether it continues, and the
  * process to wait for or to signal.
  */
 #ifndef JR_LIVE_RUN_H

@@ -42,8 +42,8 @@ void jr_multinode_release(struct jr_multinode *parts);
 /* Whether there are any. */
 bool jr_multinode_are(int fd);
 
-/* The joined file; NULL where there is none, as for a run that goes on. With
- * `head` the ranks may be left out. */
+/* The joined file; NULL if there is none, as for a running job. With `head` the
+ * ranks may be left out. */
 json_t *jr_multinode_json(int fd, const char *name, bool head);
 
 /* The ids by which the parts of the run `id` are known, "exp1/node_0"; only

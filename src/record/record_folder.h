@@ -73,9 +73,8 @@ json_t *jr_record_folder_head(int fd, const char *name);
 int jr_record_folder_results(struct jr_buf *ret, int fd, const char *id,
                              const uint32_t *attempt, struct jr_error *err);
 
-/* When process `pid` began, in clock ticks since the boot; 0 when there is
- * none, or only its zombie. With the boot's id it is what makes a pid unique.
- */
+/* When process `pid` began, in clock ticks since the boot; 0 if there is none,
+ * or only its zombie. With the boot's id it is what makes a pid unique. */
 uint64_t jr_record_folder_ticks(int64_t pid);
 
 /* The process of the run that completes its record where the jobrun that began

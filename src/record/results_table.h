@@ -132,8 +132,8 @@ jr_results_get jr_results_get_timeout, jr_results_get_limit,
 enum { JR_RESULTS_TIMEOUTS = JR_TIMEOUT_EXIT - JR_TIMEOUT_START };
 extern const char *const jr_results_timeouts[JR_RESULTS_TIMEOUTS];
 
-/* A number below `end`; 0 when it is none. What is counted up to, or used as an
- * index, comes from here: a file may say anything. */
+/* A number below `end`; 0 if it is not one. What is counted up to, or used as
+ * an index, comes from here: a file may say anything. */
 uint32_t jr_results_below(const json_t *value, uint32_t end);
 
 #endif

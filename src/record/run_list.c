@@ -60,7 +60,7 @@ static void fill_from_plan(struct jr_record *record, const json_t *run,
     record->world_size = jr_json_get_u32(plan, "world_size");
 }
 
-/* Open the folder `id`; -1 when that is no run's name or no folder. */
+/* Open the folder `id`; -1 when that is not a run's name or no folder. */
 static int open_run(int dir_fd, const char *id)
 {
     if (!jr_run_folder_is_id(id))
@@ -68,7 +68,7 @@ static int open_run(int dir_fd, const char *id)
     return openat(dir_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Read one folder; false when it is no run's. */
+/* Read one folder; false when it is not a run's. */
 static bool read_record(struct jr_record *record, struct jr_arena *arena,
                         int dir_fd, const char *id)
 {

@@ -62,7 +62,7 @@ static void add_event_text(struct jr_buf *text, const char *key, json_t *value)
         jr_json_print(text, value, 0);
 }
 
-/* Its members but for those that all events have. */
+/* Its members except for those that all events have. */
 static void add_members(struct jr_buf *text, const json_t *line)
 {
     const char *key = NULL;

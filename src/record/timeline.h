@@ -41,7 +41,7 @@ struct jr_timeline {
 void jr_timeline_read(struct jr_timeline *ret, int fd);
 
 /* Add those of the file `path` there, which begin `after` seconds later than
- * the first of all. What is there has to be zeroed before. */
+ * the first of all. What is there must be zeroed before. */
 void jr_timeline_add(struct jr_timeline *timeline, int fd, const char *path,
                      double after);
 void jr_timeline_release(struct jr_timeline *timeline);

@@ -4,8 +4,8 @@
  * is where ranks meet; jobrun reads its node_rank from JOB_COMPLETION_INDEX.
  *
  * One pod is started again when it was evicted, or when jobrun could not
- * launch; what jobrun says of the job itself is final. Of several, none can go
- * on without the others, so any end but a good one ends the job.
+ * launch; what jobrun says of the job itself is final. Of several, none can
+ * continue without the others, so any end but a good one ends the job.
  *
  * render.h declares it.
  */

@@ -63,8 +63,8 @@ int jr_kubernetes_render(struct jr_buf *out, const struct jr_engine_job *job,
 int jr_mpi_render(struct jr_buf *out, const struct jr_engine_job *job,
                   struct jr_error *err);
 
-/* Append a word as it has to be written for a shell (POSIX 2.2), and in a line
- * of #SBATCH, which is read by other rules: in quotes only where both agree on
+/* Append a word as it must be written for a shell (POSIX 2.2), and in a line of
+ * #SBATCH, which is read by other rules: in quotes only where both agree on
  * what that means. A line break has no such form: the shell's is used. */
 void jr_engine_word(struct jr_buf *out, const char *word);
 

@@ -43,7 +43,7 @@ static void release_run_side(struct run *run)
         jr_loaded_run_release(&run->past);
 }
 
-/* Writers of one value; they append nothing where there is none. */
+/* Writers of one value; they append nothing if there is none. */
 typedef void writer(struct jr_buf *out, const struct run *run);
 
 static void add_status(struct jr_buf *out, const struct run *run)

@@ -42,7 +42,7 @@ static void add_set(struct jr_buf *out, const uint32_t *ranks, size_t count)
         jr_buf_printf(out, "... (%zu ranks)", count);
 }
 
-/* Append the ranks in `state`, but for the first cause; of them only those
+/* Append the ranks in `state`, except for the first cause; of them only those
  * that needed SIGKILL, if `killed`. */
 static size_t add_ranks_in_state(struct jr_buf *out, const struct jr_page *page,
                                  enum jr_rank_state state, bool killed)
@@ -319,7 +319,7 @@ const char *jr_print_log(const struct jr_page *page,
 }
 
 /* The first rank that was stopped and died by something else; the count of all
- * where there is none. */
+ * if there is none. */
 static size_t find_crashed(const struct jr_page *page)
 {
     size_t i = 0;

@@ -207,7 +207,7 @@ static void add_chart(const struct chart *chart)
     jr_buf_str(out, "</figcaption>\n</figure>\n");
 }
 
-/* Everything in events.jsonl that is no rank's own start and end. */
+/* Everything in events.jsonl that is not a rank's own start and end. */
 static void add_moments(const struct jr_html_page *web)
 {
     const struct jr_timeline *timeline = &web->timeline;

@@ -9,13 +9,13 @@
 /* Of whom. */
 struct jr_stacks_view {
     const struct jr_set *ranks;
-    const uint32_t *attempt; /* NULL: the last, or the one that goes on */
+    const uint32_t *attempt; /* NULL: the last, or the one that continues */
 };
 
-/* The evidence of each rank of the set, as in hang.json: of a run that goes on
- * it is gathered now, by two looks half a second apart; of another one it is
- * what was gathered when it hung. A new array, empty where there is none; NULL
- * with `err`. */
+/* The evidence of each rank of the set, as in hang.json: of a running job it is
+ * gathered now, by two looks half a second apart; of another one it is what was
+ * gathered when it hung. A new array, empty if there is none; NULL with `err`.
+ */
 json_t *jr_stacks_of(const char *log_dir, const char *id,
                      const struct jr_stacks_view *view, struct jr_error *err);
 

@@ -1,5 +1,5 @@
 /*
- * `top`: the ranks of a run that goes on, one a line: what they do, how much
+ * `top`: the ranks of a running job, one per line: what they do, how much
  * processor time and memory they take, how long they have been silent, and the
  * last thing that they said.
  */

@@ -24,7 +24,8 @@ struct jr_custom {
 /* Add the facts beside the spec to those of this machine. Mistakes go to
  * `diags`: at their position in the file, or in the program's output; a failure
  * of the program itself is reported at `device` in the spec. Returns
- * JR_STATUS_OK, JR_STATUS_UNRESOLVED, or without memory JR_STATUS_LAUNCH. */
+ * JR_STATUS_OK, JR_STATUS_UNRESOLVED, or if memory runs out JR_STATUS_LAUNCH.
+ */
 enum jr_status jr_custom_read(struct jr_host *hw, struct jr_arena *arena,
                               const struct jr_custom *custom,
                               struct jr_diags *diags);

@@ -10,8 +10,8 @@
 #include "spec/field.h"
 
 /* The part of a top-level key, or of the dotted path below one: that of the
- * innermost field that the path leads to. What is no field is the experiment's,
- * but for the user's own keys. */
+ * innermost field that the path leads to. What is not a field is the
+ * experiment's, except for the user's own keys. */
 enum jr_part jr_part_of(const char *path);
 const char *jr_part_word(enum jr_part part);
 

@@ -2,8 +2,9 @@
  * The canonical form: what makes the experiment of the resolved tree, without
  * what is at its default, paths from the git top level, keys sorted, scalars as
  * LENGTH:TEXT however they were quoted, null as `~`; among the arguments of a
- * function, where 1 and "1" are two things, what is no string as =LENGTH:TEXT.
- * The tree is a copy of the resolver's own: changing it in place is fine.
+ * function, where 1 and "1" are two things, what is not a string as
+ * =LENGTH:TEXT. The tree is a copy of the resolver's own: changing it in place
+ * is fine.
  */
 #include "resolve/fingerprint.h"
 

@@ -61,10 +61,10 @@ struct jr_resolution {
 
 /* Fill *ret. All contradictions and unfillable fields go to `diags`; returns
  * the exit status that they mean: JR_STATUS_OK, _INVALID where the spec alone
- * decides it, or _UNRESOLVED where facts do (_LAUNCH without memory). Unless it
- * is OK, *ret is released. Borrows `file` and `hw`. With a target, a field
- * whose value validating does not know decides nothing, and *ret is left blank.
- */
+ * decides it, or _UNRESOLVED where facts do (_LAUNCH if memory runs out).
+ * Unless it is OK, *ret is released. Borrows `file` and `hw`. With a target, a
+ * field whose value validating does not know decides nothing, and *ret is left
+ * blank. */
 enum jr_status jr_resolve(struct jr_resolution *ret,
                           const struct jr_spec_file *file,
                           const struct jr_host *hw,
@@ -82,7 +82,7 @@ uint32_t jr_resolve_nodes(const struct jr_spec_file *file,
 void jr_resolution_set_port(struct jr_resolution *resolution, uint32_t port);
 
 /* Put another port in the place of the one that was leased, where jobrun chose
- * it; the old lease is held until the new one is there. -1 where there is none,
+ * it; the old lease is held until the new one is there. -1 if there is none,
  * and all stays as it is. */
 int jr_resolution_renew_port(struct jr_resolution *resolution,
                              struct jr_error *err);

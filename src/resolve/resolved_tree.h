@@ -8,8 +8,8 @@
 
 /* The spec's tree in the order of the field table, in `arena`, with every field
  * filled that has a value; `???` in place of secrets. `resolution` NULL: as far
- * as it can be told without a machine. The spec has no mistake. NULL without
- * memory. */
+ * as it can be told without a machine. The spec has no mistake. NULL if memory
+ * runs out. */
 struct jr_node *jr_resolved_tree(struct jr_arena *arena,
                                  const struct jr_resolution *resolution,
                                  const struct jr_spec_file *file);

@@ -230,7 +230,7 @@ void jr_check_backends(struct jr_resolver *r);
 void jr_secrets_find(struct jr_resolver *r);
 
 /* Give each rank a port of its own where a profile wants that, once all cells
- * are known: rank_ports.c. False after a complaint, or without memory. */
+ * are known: rank_ports.c. False after a complaint, or if memory runs out. */
 bool jr_rank_ports_fill(struct jr_resolver *r);
 void jr_rank_ports_release(struct jr_resolution *resolution);
 /* Others in their place, where there are as many. */

@@ -21,9 +21,9 @@ struct jr_changes {
 /* Compare two trees (NULL: an empty one), which must outlive *ret. The order of
  * keys and the quotes around a scalar do not count, and an empty mapping is
  * none, but among the arguments of a function; null differs from the string
- * "null". Mappings, and sequences of one
- * length, are compared entry by entry, so that each change is as small as it
- * can be told. Without memory the arena fails. */
+ * "null". Mappings, and sequences of one length, are compared entry by entry,
+ * so that each change is as small as it can be told. If memory runs out, the
+ * arena fails. */
 void jr_changes_find(struct jr_changes *ret, const struct jr_node *a,
                      const struct jr_node *b);
 void jr_changes_release(struct jr_changes *changes);

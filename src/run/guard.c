@@ -409,7 +409,7 @@ static void replay_by_itself(const struct guard *guard, bool stopped)
     jr_replay_close(&replay);
 }
 
-/* The console goes on where the runner has come to its end with it. */
+/* The console continues where the runner has come to its end with it. */
 static void replay_console(const struct guard *guard)
 {
     struct jr_replay *replay = guard->options->replay;

@@ -19,7 +19,7 @@ struct jr_process_probe_thread {
     uint64_t cpu_ns;   /* used so far, exactly */
     const char *wchan; /* function of the kernel that it waits in; NULL */
     const char *call;  /* system call that it is in; NULL: none, or unknown */
-    const char *stack; /* in the kernel, a line each; NULL: not for us */
+    const char *stack; /* in the kernel, one per line; NULL: not for us */
 };
 
 struct jr_process_probe_process {

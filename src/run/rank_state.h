@@ -45,8 +45,8 @@ struct jr_rank_run {
     struct jr_watch watch;   /* its pidfd */
     struct jr_watch control; /* its control socket; see exit_barrier.c */
     enum jr_word word;
-    uint64_t leave_by; /* when it has to have ended; 0: no such time */
-    uint64_t reach_by; /* when it has to have reached its function; 0 */
+    uint64_t leave_by; /* when it must have ended; 0: no such time */
+    uint64_t reach_by; /* when it must have reached its function; 0 */
     enum jr_life state;
     bool group; /* the stop signal goes to its whole process group */
     pid_t pid;  /* leader of its session and group, not reaped */

@@ -240,7 +240,7 @@ enum {
 };
 
 /* Where the last uncaught exception begins, with those that it was raised from;
- * NULL where there is none, or the process went on after it. */
+ * NULL if there is none, or the process went on after it. */
 static const char *find_exception(struct piece rest)
 {
     const char *begin = NULL;

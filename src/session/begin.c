@@ -198,7 +198,7 @@ static void note_begin_line(void *data, const char *line)
     jr_session_note(data, line);
 }
 
-/* A rank that was named has to be one that this machine starts. */
+/* A rank that was named must be one that this machine starts. */
 static int check_rank(const struct jr_session *session, const uint32_t *rank,
                       const char *option, struct jr_error *err)
 {

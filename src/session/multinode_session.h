@@ -32,8 +32,8 @@ int jr_session_run_nodes(struct jr_session *session,
                          const struct jr_run_options *options,
                          struct jr_error *err);
 
-/* Another port for the next attempt, where it is not stated. -1 where there is
- * no next attempt, with why. */
+/* Another port for the next attempt, where it is not stated. -1 if there is no
+ * next attempt, with why. */
 int jr_session_renew_nodes(struct jr_session *session, struct jr_error *err);
 
 #endif

@@ -106,7 +106,7 @@ static bool is_field_kept(const struct jr_session *session, const char *key)
     return !jr_part_moves(key) || stated;
 }
 
-/* The resolved spec as a tree, in `doc`; NULL without memory. */
+/* The resolved spec as a tree, in `doc`; NULL if memory runs out. */
 static struct jr_node *spec_tree(const struct jr_session *session,
                                  struct jr_doc *doc)
 {

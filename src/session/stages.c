@@ -271,7 +271,8 @@ static struct jr_span field_place(const struct jr_spec_file *file,
 }
 
 /* What all nodes of a step of Slurm's know alike, and no other run has: the
- * job, the step, and how often the job was started again. NULL: it is none. */
+ * job, the step, and how often the job was started again. NULL: it is not one.
+ */
 static const char *id_of_step(struct jr_session *session)
 {
     char *const *envp = session->options.envp;

@@ -7,9 +7,9 @@
 
 #include "base/banned.h"
 
-/* The folder, absolute, that lies at `place` from that of `file`; NULL where
- * there is no worker in it. A name that is not absolute is what somebody called
- * the program, and says nothing of where it is. */
+/* The folder, absolute, that lies at `place` from that of `file`; NULL if there
+ * is no worker in it. A name that is not absolute is what somebody called the
+ * program, and says nothing of where it is. */
 static const char *support_beside(struct jr_arena *arena, const char *file,
                                   const char *place)
 {

@@ -43,7 +43,7 @@ pid_t jr_group_fork(const struct jr_group *group);
  * happens. Returns 0, or -1 with errno. */
 int jr_group_enter(const struct jr_group *group);
 
-/* The same, back into the group above it, as it has to be before it kills. */
+/* The same, back into the group above it, as it must be before it kills. */
 int jr_group_leave(const struct jr_group *group);
 
 /* SIGKILL to every process in it and below it, however they fork meanwhile

@@ -28,8 +28,8 @@ bool jr_control_wanted(const struct jr_plan *plan);
 /* Make the two ends; ours comes first and does not block. -1 with errno. */
 int jr_control_open(int ends[2]);
 
-/* Take the next bytes, all of which one process wrote. False when there are
- * none at the moment; an error is an end. */
+/* Take the next bytes, all of which one process wrote. False if there are none
+ * at the moment; an error is an end. */
 bool jr_control_read(struct jr_control_word *ret, int fd);
 
 /* How many bytes wait there. */

@@ -25,7 +25,7 @@ int jr_exported_read(struct jr_exported *ret, int fd,
 
 /* The environment for execve of one whose own variables are the first `own` of
  * `env`; `drop` are names that it does not get, or NULL. Valid until the next
- * call; the strings until the release. NULL without memory. */
+ * call; the strings until the release. NULL if memory runs out. */
 char **jr_exported_join(struct jr_exported *exported, char **env, uint32_t own,
                         char *const *drop);
 

@@ -126,8 +126,8 @@ static int fill_descriptor_slots(const struct jr_run_options *options)
     return 0;
 }
 
-/* Nothing that jobrun ignores may stay ignored in a rank, but for what was so
- * on entry by the user's wish (nohup). */
+/* Nothing that jobrun ignores may stay ignored in a rank, except for what was
+ * so on entry by the user's wish (nohup). */
 static void learn_ignored(struct jr_starter *starter,
                           const struct jr_run_options *options)
 {

@@ -18,7 +18,7 @@ static const struct jr_pair *entry_form(const struct jr_check *check,
     return removed ? NULL : pair;
 }
 
-/* Whether a key is no field, so that a form may have been meant by it. */
+/* Whether a key is not a field, so that a form may have been meant by it. */
 static bool has_unknown_key(const struct jr_node *node,
                             const struct jr_spec_type *type)
 {

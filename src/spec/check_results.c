@@ -344,7 +344,7 @@ void jr_check_kept(const struct jr_check *check, const struct jr_node *at,
     }
 }
 
-/* A stream that results are read from has to be kept. */
+/* A stream that results are read from must be kept. */
 void jr_check_capture(const struct jr_check *check)
 {
     const char *from = result_source(check);

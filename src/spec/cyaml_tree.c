@@ -74,7 +74,7 @@ static struct jr_node *bound_json(struct jr_lint *lint,
     return bound_json_text(lint, json);
 }
 
-/* An argument: text, but for a function's. */
+/* An argument: text, except for a function's. */
 static struct jr_node *bound_argument(struct jr_lint *lint,
                                       const struct jr_node *node)
 {

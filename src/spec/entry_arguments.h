@@ -14,10 +14,9 @@ bool jr_call_is_one(const struct jr_node *root);
  * function, or a library's step. */
 bool jr_call_returns(const struct jr_node *entry);
 
-/* A node as JSON whose strings are per-rank templates, which keys are not:
- * "%{" in them is escaped. Scalars are typed by the YAML core schema. NULL
- * without memory, and for a number that JSON or a 64-bit integer cannot hold.
- */
+/* A node as JSON whose strings are per-rank templates, which keys are not: "%{"
+ * in them is escaped. Scalars are typed by the YAML core schema. NULL if memory
+ * runs out, and for a number that JSON or a 64-bit integer cannot hold. */
 json_t *jr_call_json(const struct jr_node *node);
 
 #endif

@@ -31,7 +31,7 @@ enum jr_spec_kind {
     JR_KIND_MAP,     /* of `fields` */
     JR_KIND_NAMES,   /* a mapping of the user's names to `item` */
     JR_KIND_STREAMS, /* redirects, tee */
-    JR_KIND_VALUE,   /* any value that JSON has; but for a function's, where
+    JR_KIND_VALUE,   /* any value that JSON has; except for a function's, where
                         there is one, an `item` */
     JR_KIND_COUNT
 };
@@ -60,7 +60,7 @@ struct jr_spec_type {
     bool lone;           /* LIST: one item may be written without brackets */
     bool env;            /* NAMES: of environment variables */
     bool ranks;          /* NAMES: rank sets, no two of which overlap */
-    bool outside;        /* NAMES: ??? is a value that has to be given */
+    bool outside;        /* NAMES: ??? is a value that must be given */
     bool literal;        /* read before ${...} is */
     bool early;          /* read before specs are put together */
     bool gone;           /* no part of the normal form */

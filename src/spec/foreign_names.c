@@ -133,7 +133,7 @@ static const struct foreign foreigners[] = {
     {"xpus", "devices", false},
 };
 
-/* What other launchers have to be told, and jobrun has not. `idle` is the value
+/* What other launchers must be told, and jobrun has not. `idle` is the value
  * that asks for nothing but what jobrun does anyway; "" for any. */
 struct needless {
     const char *name, *idle, *why;
@@ -189,7 +189,7 @@ bool jr_field_foreign_word_is_sure(const char *word)
     return row != NULL && row->sure;
 }
 
-/* Equal but for case, dashes and underscores. */
+/* Equal except for case, dashes and underscores. */
 static bool same_name(const char *a, const char *b)
 {
     static const char ignored[] = "-_";

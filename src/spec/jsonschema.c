@@ -229,7 +229,7 @@ static json_t *required_fields(const struct jr_spec_field *row)
     return required;
 }
 
-/* The duties within a type; NULL where there are none. */
+/* The duties within a type; NULL if there are none. */
 static json_t *duty_schema(const struct jr_spec_type *type, enum duty duty)
 {
     json_t *schema = json_object(), *item = NULL;

@@ -30,7 +30,7 @@ bool jr_layout_find(struct jr_layout *ret, const struct jr_node *root,
                     const struct jr_node *key);
 
 /* Find a pair of the file, in a mapping in flow style or in block style, where
- * it has to have its line for itself. False for the same reasons. */
+ * it must have its line for itself. False for the same reasons. */
 bool jr_layout_pair(const struct jr_layout *layout, const struct jr_pair *pair,
                     bool flow, struct jr_spot *ret);
 

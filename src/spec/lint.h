@@ -3,7 +3,7 @@
  * tree in normal form. Private to this folder.
  *
  *   jr_lint_value    a node of any type      lint.c (mappings, lists)
- *   jr_lint_unknown  a key that is no field  lint_unknown.c
+ *   jr_lint_unknown  a key that is not a field  lint_unknown.c
  *   jr_lint_filled   a scalar with ${...}    lint_interpolated.c
  *   jr_read_value    a function's argument   entry_arguments.c
  *   jr_read_*        a scalar of one kind    lint_value.c lint_number.c

@@ -77,7 +77,7 @@ static bool is_word_among(const char *word, const char *const *words)
     return *words != NULL;
 }
 
-/* The word that is this one but for case, or NULL. */
+/* The word that is this one except for case, or NULL. */
 static const char *find_word_but_case(const char *text,
                                       const char *const *words)
 {

@@ -1,4 +1,4 @@
-/* A key that is no field: which one may have been meant. */
+/* A key that is not a field: which one may have been meant. */
 #include "spec/lint.h"
 
 #include <string.h>
@@ -180,7 +180,7 @@ static const struct jr_node *unknown_key_value(const struct jr_unknown *unknown)
     return jr_doc_get(unknown->mapping, unknown->key->text);
 }
 
-/* Leave out what another launcher has to be told, where its value asks for
+/* Leave out what another launcher must be told, where its value asks for
  * nothing else than what jobrun does. */
 static void fix_needless_field(struct jr_lint *lint, struct jr_diag *diag,
                                const struct jr_unknown *unknown)

@@ -35,7 +35,7 @@ const struct jr_field_note *jr_field_note(const struct jr_spec_field *field);
 void jr_field_path(struct jr_buf *out, const struct jr_spec_field *field);
 
 /* The paths of all rows in the table's order, NULL-terminated, in the arena;
- * NULL without memory. */
+ * NULL if memory runs out. */
 const char **jr_field_paths(struct jr_arena *arena);
 
 /* The rows of the mapping that a field's value is, or whose values are; NULL

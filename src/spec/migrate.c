@@ -72,7 +72,7 @@ static void walk_migration(struct migrating *to, const struct jr_migration *row,
     }
 }
 
-/* The version that the document states, with a finding where it is none. */
+/* The version that the document states, with a finding if it is not one. */
 static const struct jr_node *find_version(struct migrating *to,
                                           const struct jr_doc *doc)
 {

@@ -23,7 +23,8 @@ struct move {
     size_t count;
 };
 
-/* A text in the arena; "" without memory, which the arena then remembers. */
+/* A text in the arena; "" if memory runs out, which the arena then remembers.
+ */
 static const char *keep_text(struct move *move, struct jr_buf *buf)
 {
     const char *text = NULL;

@@ -78,7 +78,7 @@
     S("engine", "Engines", "")
 
 /* N(path, note, example); one for each field. An example is a piece of a spec
- * that is good in itself but for `version` and `entrypoint`. */
+ * that is good in itself except for `version` and `entrypoint`. */
 #define JR_FIELD_NOTES(N)                                                      \
     N("version", "", "version: 1")                                             \
     N("name", "", "name: digits")                                              \

@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "spec/field.h"
 
-/* The value that the example of a field gives it; NULL where there is none, and
- * without memory. */
+/* The value that the example of a field gives it; NULL if there is none, and if
+ * memory runs out. */
 json_t *jr_field_sample(const struct jr_spec_field *field);
 
 #endif

@@ -61,7 +61,7 @@ static json_t *text_schema(const struct jr_spec_type *type)
         jr_json_set_int(schema, "minimum", type->min);
     if (pattern_takes(pattern, "true"))
         (void)json_array_append_new(types, json_string("boolean"));
-    if (path) /* what only a shell knows is no path */
+    if (path) /* what only a shell knows is not a path */
         pattern = "^[^~]";
     if (pattern != NULL)
         jr_json_set_str(schema, "pattern", pattern);

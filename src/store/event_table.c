@@ -230,7 +230,7 @@ void jr_event_put(struct jr_buf *out, const struct jr_event *event)
     jr_buf_str(out, "}\n");
 }
 
-/* The value of a word; -1: it is none. */
+/* The value of a word; -1: it is not one. */
 static int32_t find_member_word(const struct member *member,
                                 const json_t *value)
 {
@@ -274,7 +274,7 @@ static bool get_event_millis(uint64_t *ret, const json_t *value)
     return json_is_number(value);
 }
 
-/* Read a member; false, and it is not said, where it is none. */
+/* Read a member; false, and it is not said, if it is not one. */
 static bool get_value(const struct member *member, void *at,
                       const json_t *value)
 {

@@ -163,8 +163,8 @@ struct jr_event {
 /* Append its line, with its times. */
 void jr_event_put(struct jr_buf *out, const struct jr_event *event);
 
-/* Read a line, or one that was parsed; false: it is no event. What it does not
- * say is 0. */
+/* Read a line, or one that was parsed; false: it is not an event. What it does
+ * not say is 0. */
 bool jr_event_read(struct jr_event *ret, const char *line, size_t len);
 bool jr_event_of(struct jr_event *ret, const json_t *line);
 

@@ -155,7 +155,7 @@ static const char *const end_words[] = {JR_ENDS(END)};
 static const char *const stage_words[] = {JR_STAGES(STAGE)};
 static const char *const inject_words[] = {JR_INJECTS(INJECT)};
 
-/* The index of a word of the shape; -1: it is none. */
+/* The index of a word of the shape; -1: it is not one. */
 static int32_t word_index(const struct jr_json_shape *shape,
                           const json_t *value)
 {

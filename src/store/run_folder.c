@@ -145,7 +145,7 @@ static int make_whole_run_dir(struct jr_run_folder *dir,
 }
 
 /* The folder of all nodes, which another one may have made, and may remove
- * again where it cannot go on. -1 with EAGAIN: look again. */
+ * again where it cannot continue. -1 with EAGAIN: look again. */
 static int enter_run(const struct jr_run_folder *dir,
                      const struct making *making, struct jr_error *err)
 {

@@ -28,8 +28,8 @@ struct jr_git {
 #define JR_GIT_INIT ((struct jr_git){.fd = -1})
 
 /* Find the work tree around the absolute path `folder`, read its commit, and
- * start `git status` with `envp` less what begins with GIT_. Nothing happens
- * where there is no work tree or no git. */
+ * start `git status` with `envp` less what begins with GIT_. Nothing happens if
+ * there is no work tree or no git. */
 void jr_git_start(struct jr_git *git, const char *folder, char *const *environ);
 
 /* Wait for it, at most `timeout_ms`; after that it is killed. Safe to call

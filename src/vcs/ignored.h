@@ -8,8 +8,8 @@
 
 /* What is ignored and not tracked below `folder`: paths relative to it, in
  * order; of a folder that is ignored as a whole its own path alone, with a
- * slash at the end. None where there is no work tree, no git, or no answer
- * within ten seconds. In `arena`. */
+ * slash at the end. None if there is no work tree, no git, or no answer within
+ * ten seconds. In `arena`. */
 struct jr_strv jr_git_ignored(struct jr_arena *arena, const char *folder,
                               char *const *envp);
 

@@ -32,7 +32,7 @@ const char *jr_revision_path(const struct jr_revision *revision, size_t i);
 bool jr_revision_has(const struct jr_revision *revision, const char *path);
 
 /* Append the contents of such a file, of at most `limit` bytes. -1 with `err`,
- * whose `sys` is ENOENT when there is none. */
+ * whose `sys` is ENOENT if there is none. */
 int jr_revision_read(struct jr_revision *revision, const char *path,
                      size_t limit, struct jr_buf *out, struct jr_error *err);
 

@@ -123,7 +123,8 @@ int jr_put_list(struct jr_translator *t, const struct jr_given *given,
 const char *jr_put_drop(struct jr_translator *t, const char *key);
 /* A node for a string that stands for itself. */
 struct jr_node *jr_put_scalar(struct jr_translator *t, const char *text);
-/* `text` split at each `separator`, NULL-terminated; NULL without memory. */
+/* `text` split at each `separator`, NULL-terminated; NULL if memory runs out.
+ */
 char **jr_put_split(struct jr_translator *t, const char *text, char separator);
 /* `text` with each %{ written so that it means itself. */
 char *jr_put_literal(struct jr_translator *t, const char *text);

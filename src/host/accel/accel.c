@@ -83,7 +83,7 @@ struct jr_host_device *jr_accel_list_add(struct jr_host_reader *probe,
 
 /* By the number at the end where the rest is the same; else by length and then
  * by letters, which is right for DOMAIN:BUS:DEVICE.FUNCTION in hexadecimal
- * digits of fixed width, but for a domain beyond four. */
+ * digits of fixed width, except for a domain beyond four. */
 static int compare_device_names(const struct dirent **a,
                                 const struct dirent **b)
 {

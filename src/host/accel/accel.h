@@ -31,7 +31,7 @@ void jr_cambricon_read(struct jr_host_reader *probe,
 void jr_nvidia_complete(struct jr_host_reader *probe);
 
 /* Append a device of the next index, visible to nobody yet, with the NUMA node
- * of its bus (NULL: unknown). NULL without memory. */
+ * of its bus (NULL: unknown). NULL if memory runs out. */
 struct jr_host_device *jr_accel_list_add(struct jr_host_reader *probe,
                                          struct jr_accel_list *found,
                                          enum jr_device kind, const char *bus);
@@ -53,7 +53,7 @@ bool jr_host_reader_exists(struct jr_host_reader *probe, const char *path);
 
 /* The names in a folder, below the root, that have `part` in them, in the order
  * of their numbers (card2 before card10; bus addresses by domain first). Empty
- * where there is no folder. In scratch. */
+ * if there is no folder. In scratch. */
 struct jr_strv jr_names_list(struct jr_host_reader *probe, const char *folder,
                              const char *part);
 

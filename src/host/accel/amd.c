@@ -13,7 +13,7 @@
  * nobody builds ROCm programs. */
 #define LEAST_MEMORY (UINT64_C(4) << 30)
 
-/* A line `name value` of a text of such lines; 0 where there is none. */
+/* A line `name value` of a text of such lines; 0 if there is none. */
 static uint64_t node_property(struct jr_host_reader *probe, const char *text,
                               const char *name)
 {

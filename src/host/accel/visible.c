@@ -28,8 +28,8 @@ bool jr_visible_is_mig(const char *value)
     return begins_with(value, MIG);
 }
 
-/* The number at the start of an element. False for a negative one and where
- * there is none. A number too large for any machine stays too large. */
+/* The number at the start of an element. False for a negative one and if there
+ * is none. A number too large for any machine stays too large. */
 static bool read_ordinal(struct element *element)
 {
     const char *at = element->text + strspn(element->text, BLANKS);
@@ -74,8 +74,8 @@ static size_t split_elements(struct element *elements, const char *value,
     return count;
 }
 
-/* The only device whose UUID begins with the text; `count` when there is none
- * or more than one. */
+/* The only device whose UUID begins with the text; `count` if there is none or
+ * more than one. */
 static uint32_t find_uuid(const struct element *element,
                           const struct jr_host_device *devices, uint32_t count)
 {
@@ -140,7 +140,7 @@ static const struct grammar grammars[] = {
     {JR_DEVICE_MLU, "MLU_VISIBLE_DEVICES", NULL, false, false, false},
 };
 
-/* The position of the device with an index; `count` when there is none. */
+/* The position of the device with an index; `count` if there is none. */
 static uint32_t find_index(const struct element *element,
                            const struct jr_host_device *devices, uint32_t count)
 {

@@ -40,7 +40,7 @@ struct jr_counts {
 bool jr_counts_expand(struct jr_counts *ret, struct jr_arena *arena,
                       const char *text);
 
-/* The same in its short form: "2(x3),1". NULL when there are none. */
+/* The same in its short form: "2(x3),1". NULL if there are none. */
 char *jr_counts_print(const struct jr_counts *counts, struct jr_arena *arena);
 
 #endif

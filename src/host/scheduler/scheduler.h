@@ -106,7 +106,7 @@ bool jr_hosts_table(struct jr_host_reader *probe, const char *path);
 bool jr_hosts_json(struct jr_host_reader *probe, const char *value);
 
 /* The position of `name` in the hosts: the only one that is called so, in full
- * or up to the first dot; -1 when there is none, or more. hosts.c. */
+ * or up to the first dot; -1 if there is none, or more. hosts.c. */
 int jr_hosts_find(const struct jr_host_scheduler *scheduler, const char *name);
 
 /* What systems say in ways of their own: host_files.c. */

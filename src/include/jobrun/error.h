@@ -109,7 +109,7 @@ struct jr_diag {
     const char *path;           /* dotted field path, or NULL */
     const char *message;        /* one line, no full stop */
     const char *help;           /* one line, or NULL */
-    struct jr_related *related; /* the first; NULL when there is none */
+    struct jr_related *related; /* the first; NULL if there is none */
     const struct jr_fix *fix;   /* NULL when none is sure */
 };
 

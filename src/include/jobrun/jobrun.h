@@ -45,11 +45,11 @@ struct jr_session_options {
                           the checkout around the spec, else its folder */
     char *const *args; /* words behind the entrypoint's own, NULL-terminated;
                           NULL: none */
-    const uint32_t *node_rank;  /* NULL: not given */
-    const uint32_t *debug_rank; /* gets a terminal of its own, for which
-                                   console.in_fd has to be one; the others
-                                   write to files only, timeouts are off;
-                                   NULL: none */
+    const uint32_t *node_rank; /* NULL: not given */
+    const uint32_t
+        *debug_rank; /* gets a terminal of its own, for which console.in_fd must
+                        be one; the others write to files only, timeouts are
+                        off; NULL: none */
     const uint32_t *stdin_rank; /* reads console.in_fd; NULL: none does */
     bool local;                 /* every node's ranks on this machine */
     bool check;   /* validate only: what has to come from outside is unknown,
@@ -73,7 +73,7 @@ struct jr_session_options {
 /* The version of the library that is there, "0.1.0". Static. */
 JR_API const char *jr_version(void);
 
-/* A session of its own; `options` NULL: none. NULL without memory. */
+/* A session of its own; `options` NULL: none. NULL if memory runs out. */
 JR_API struct jr_session *jr_session_open(
     const struct jr_session_options *options);
 
@@ -139,7 +139,7 @@ JR_API const struct jr_diag *jr_session_diags(const struct jr_session *session,
                                               size_t *ret_count);
 
 /* The findings as text, in any form that `jobrun validate --format` has;
- * `color` is for JR_DIAG_HUMAN. Malloc'ed; NULL without memory. */
+ * `color` is for JR_DIAG_HUMAN. Malloc'ed; NULL if memory runs out. */
 JR_API char *jr_session_diags_text(const struct jr_session *session,
                                    enum jr_diag_format format, bool color);
 
@@ -186,7 +186,7 @@ JR_API int jr_session_exit_code(const struct jr_session *session);
 JR_API const struct jr_outcome *jr_session_outcome(
     const struct jr_session *session);
 
-/* What a session tells as text, and the stage that has to be done. */
+/* What a session tells as text, and the stage that must be done. */
 #define JR_TEXTS(X)                                                            \
     X(FACTS, FACTS, "the facts, as the YAML that a profile is")                \
     X(RESOLVED, RESOLVED, "the resolved spec, a spec again")                   \
@@ -203,13 +203,14 @@ JR_API const struct jr_outcome *jr_session_outcome(
 #define JR_TEXT_ENUM(name, stage, help) JR_TEXT_##name,
 enum jr_text { JR_TEXTS(JR_TEXT_ENUM) };
 
-/* One of them, malloc'ed; NULL before its stage is done, or without memory. */
+/* One of them, malloc'ed; NULL before its stage is done, or if memory runs out.
+ */
 JR_API char *jr_session_text(const struct jr_session *session,
                              enum jr_text what);
 
 /* The same in pieces: `take` gets each as soon as it is made, so that the plan
  * of a million ranks needs no room for its text, and ends the telling by
- * another value than 0. -1 before its stage is done, or without memory. */
+ * another value than 0. -1 before its stage is done, or if memory runs out. */
 JR_API int jr_session_tell(const struct jr_session *session, enum jr_text what,
                            int (*take)(void *data, const char *text,
                                        size_t len),

@@ -8,7 +8,7 @@
  *     int step_main(const struct jr_rank *rank, struct jr_result *result);
  *
  * jobrun loads the library in every rank and calls the symbol once. In C++ the
- * function is declared extern "C" and lets no exception out. Nothing has to be
+ * function is declared extern "C" and lets no exception out. Nothing must be
  * linked: this header is all there is.
  *
  * A step that returns 0 has delivered what it gave to jr_result_set_json, or
@@ -62,8 +62,8 @@ struct jr_result {
 };
 
 /* Deliver `length` bytes of JSON text, which are copied; the last call counts.
- * Returns 0; -1 when the text is not JSON (told on standard error) or without
- * memory: what was set before is then kept. */
+ * Returns 0; -1 when the text is not JSON (told on standard error) or if memory
+ * runs out: what was set before is then kept. */
 static inline int jr_result_set_json(struct jr_result *result, const char *text,
                                      size_t length)
 {

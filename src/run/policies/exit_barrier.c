@@ -2,20 +2,20 @@
  * The ends of ranks that have to return: functions, library steps, and with
  * `exit_barrier` scripts and modules too.
  *
- * Such a rank has a control socket (its descriptor 3, which the worker keeps
- * to itself). It says `b` before it calls its function; `r` once it has
- * returned and its result is written, `f` once it has told its exception, or
- * `x` and a code that is not 0 when it is going to exit with that, and then
- * waits for a byte, or for the end of the socket, before it goes on to its end
+ * Such a rank has a control socket (its descriptor 3, which the worker keeps to
+ * itself). It says `b` before it calls its function; `r` once it has returned
+ * and its result is written, `f` once it has told its exception, or `x` and a
+ * code that is not 0 when it is going to exit with that, and then waits for a
+ * byte, or for the end of the socket, before it continues to its end
  * (first_failure.c). Whatever the rank forks has the socket too, and is not the
  * rank: only the word of the process that jobrun started counts (control.h).
  *
  * With `exit_barrier` it gets that when every rank has returned, those of the
  * job's other nodes too (run.h: the link), or one has ended in another way, or
- * the run is stopped; else at once. From
- * then on it has `timeouts.exit` to end: threads that are no daemons and
- * atexit handlers may take for ever. After that it gets SIGKILL; a rank that
- * has returned has delivered all the same, and the report warns.
+ * the run is stopped; else at once. From then on it has `timeouts.exit` to end:
+ * threads that are no daemons and atexit handlers may take for ever. After that
+ * it gets SIGKILL; a rank that has returned has delivered all the same, and the
+ * report warns.
  */
 #include "run/policies/exit_barrier.h"
 

@@ -126,7 +126,7 @@ static void settle_injected_end(struct jr_rank_run *rank)
     outcome->signal = 0;
 }
 
-/* The ranks were told to go on; one that plays a hang does not. */
+/* The ranks were told to continue; one that plays a hang does not. */
 static void stop_hung_ranks(struct jr_runner *runner, uint64_t stood_ns)
 {
     (void)stood_ns;

@@ -50,8 +50,8 @@
 static const size_t MAX_ERROR_FILE = (size_t)4 << 20;
 
 /* Whether the rank exits already. A /proc of another PID namespace would tell
- * of somebody else: the parent has to be us. A main thread that ended alone is
- * a zombie, too, while the others live. */
+ * of somebody else: the parent must be us. A main thread that ended alone is a
+ * zombie, too, while the others live. */
 static bool is_rank_exiting(const struct jr_rank_run *rank)
 {
     struct jr_proc proc;

@@ -37,7 +37,7 @@ void jr_first_failure_look(struct jr_runner *runner);
 /* Whether the stop is being held: no further rank is started then. */
 bool jr_first_failure_holds_stop(const struct jr_runner *runner);
 
-/* Whether the run goes on, without a rank of ours, only to hold its stop. */
+/* Whether the run continues, without a rank of ours, only to hold its stop. */
 bool jr_first_failure_waits(const struct jr_runner *runner);
 
 #endif

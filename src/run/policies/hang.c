@@ -17,7 +17,7 @@
  *   `limits.core` is stated.
  *
  * All of it takes at most `on_hang.wait`. A rank that ends meanwhile ended
- * because of the hang, and is no failure; nor does it begin the stop, which
+ * because of the hang, and is not a failure; nor does it begin the stop, which
  * would keep the others from telling.
  */
 #include "run/policies/hang.h"

@@ -4,17 +4,17 @@
  * A run in which no rank has written a byte for so long hangs. Bytes that come
  * through a pipe are seen as they come; a file that a rank writes by itself is
  * looked at by its size, four times within the limit, so that such a hang is
- * found after at most a quarter more of it. There is one timer, which is set
- * to the earliest moment at which it could be too long; nothing is done for
- * each byte but to note the time.
+ * found after at most a quarter more of it. There is one timer, which is set to
+ * the earliest moment at which it could be too long; nothing is done for each
+ * byte but to note the time.
  *
  * The silence begins at the earliest when the last rank is executing. What a
  * rank writes to a stream that it inherited, jobrun cannot see: where there is
  * such a rank, nothing is found. `validate` says so.
  *
- * Of a job on several nodes (run.h: the link) all have to be silent: a node
- * says that its ranks are, and again after as long. Then each is asked for how
- * long that has been.
+ * Of a job on several nodes (run.h: the link) all must be silent: a node says
+ * that its ranks are, and again after as long. Then each is asked for how long
+ * that has been.
  *
  * What happens then is up to hang.c.
  */

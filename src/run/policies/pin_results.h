@@ -5,7 +5,7 @@
  * (a function's or a step's result already when it says that it has returned,
  * with what it says of the file itself), and of a stream from which results are
  * read it is noted how many bytes are there by then, those in the pipe
- * included. What is judged later has to be the same: whatever another rank, a
+ * included. What is judged later must be the same: whatever another rank, a
  * daemon or a concurrent run makes of it in between is not the rank's.
  *
  * That is one stat(2) for each file that a rank has to deliver, and nothing for
@@ -53,7 +53,7 @@ void jr_pin_fill(struct jr_pin *ret, const struct stat *st);
 bool jr_pin_is(const struct jr_pin *pin, const struct stat *st, bool far);
 
 /* Of each artifact, whether it has one path for all ranks: then it is the
- * job's, and is to be made once. NULL without memory. */
+ * job's, and is to be made once. NULL if memory runs out. */
 bool *jr_pin_common(struct jr_arena *arena, const struct jr_plan *plan);
 
 /* The place in `artifacts` of the artifact `n`. */

@@ -15,7 +15,7 @@ struct jr_setup {
     int exported; /* a file in memory: what it exports; -1: none */
 };
 
-/* Whether ranks may start; and the process of the setup, whose `pid` is 0 where
+/* Whether ranks may start; and the process of the setup, whose `pid` is 0 if
  * there is none. */
 bool jr_setup_is_done(const struct jr_runner *runner);
 struct jr_rank_run *jr_setup_process(struct jr_runner *runner);

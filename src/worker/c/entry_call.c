@@ -255,7 +255,7 @@ static step_function *find_step_function(const struct jr_worker *step,
     return function;
 }
 
-/* The file's status goes to *ret, and stays as it is where there is none. */
+/* The file's status goes to *ret, and stays as it is if there is none. */
 static int deliver_result(struct result *result, struct stat *ret)
 {
     struct jr_error err = {0};
@@ -275,7 +275,7 @@ static long long file_stamp_ns(const struct timespec *time)
 }
 
 /* Whether the runner has noted a failure, which takes no time; one that is
- * stopped has to be passed by. */
+ * stopped must be passed by. */
 static bool is_failure_noted(int control)
 {
     struct pollfd fd = {.fd = control, .events = POLLIN};

@@ -226,7 +226,7 @@ static char *next_string(char **at)
 
 /* Pointers to the strings from `at` to `end`: `count` of them, a NULL, the
  * others, and a NULL again. One array, so that all of it is in use as long as
- * its second part, the environment, is. NULL without memory. */
+ * its second part, the environment, is. NULL if memory runs out. */
 static char **take_strings(char *at, const char *end, size_t count)
 {
     char **strings = calloc((size_t)(end - at) + 2, sizeof *strings);
