@@ -133,7 +133,7 @@ static void add_part_links(const struct jr_html_page *web)
             continue;
         jr_buf_str(web->out, "<li>");
         jr_html_link(web->out, web->base, part, part);
-        jr_buf_str(web->out, ": what this node's jobrun wrote, on ");
+        jr_buf_str(web->out, ": the part of this node's jobrun, on ");
         jr_html_text(web->out, jr_json_get_str(node, "host"));
         jr_buf_str(web->out, "</li>\n");
     }
@@ -147,11 +147,12 @@ void jr_html_page_files(const struct jr_html_page *web)
         {"spec.yaml", "the spec as it was read"},
         {"resolved.yaml", "the spec as it was run"},
         {"explain.json", "where each of its values came from"},
-        {"plan.json", "what was to be started, with every rank's environment"},
-        {"events.jsonl", "what happened, one line each"},
-        {"results.json", "what became of each rank"},
+        {"plan.json",
+         "what jobrun planned to start, with the environment of each rank"},
+        {"events.jsonl", "the events of the run, one per line"},
+        {"results.json", "the outcome and the result of each rank"},
         {"run.json", "the record of the run"},
-        {"console.log", "what a detached run would have shown"},
+        {"console.log", "the console output of a detached run"},
     };
     jr_html_page_open(web, "files", "Files");
     jr_buf_str(web->out, "<ul>\n");

@@ -52,9 +52,10 @@ static void add_grid(const struct jr_html_page *web)
 {
     const struct jr_plan *plan = &web->past->plan;
     uint32_t model = plan->axis_size[JR_AXIS_MODEL];
-    jr_buf_str(web->out, "<div class=\"wide\"><table class=\"mesh\">\n<caption>"
-                         "Ranks by their place, coloured by what became of "
-                         "them</caption>\n<thead><tr><td></td>");
+    jr_buf_str(web->out, "<div class=\"wide\"><table class=\"mesh\">\n"
+                         "<caption>Ranks by their place in the mesh, coloured "
+                         "by outcome</caption>\n"
+                         "<thead><tr><td></td>");
     for (uint32_t m = 0; m < model; m++)
         jr_buf_printf(web->out, "<th scope=\"col\">model %u</th>", m);
     jr_buf_str(web->out, "</tr></thead>\n<tbody>\n");
@@ -221,10 +222,11 @@ void jr_html_page_ranks(const struct jr_html_page *web)
         add_rank_table(web, true, "All ranks");
     } else {
         if (wrong > 0)
-            add_rank_table(web, false,
-                           wrong > MOST_TOLD
-                               ? "The first 50 ranks that went wrong"
-                               : "The ranks that went wrong");
+            add_rank_table(
+                web, false,
+                wrong > MOST_TOLD
+                    ? "The first 50 ranks that failed or did not deliver"
+                    : "The ranks that failed or did not deliver");
         jr_buf_printf(web->out, "<details><summary>All %u ranks</summary>\n",
                       past->plan.count);
         add_rank_table(web, true, "All ranks");

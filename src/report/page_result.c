@@ -86,8 +86,9 @@ static void add_field_table(const struct jr_html_page *web,
     }
     jr_buf_str(web->out, "</tbody>\n</table></div>\n");
     if (fields->left_out > 0)
-        jr_buf_str(web->out, "<p>There are more fields; results.json has all "
-                             "of them.</p>\n");
+        jr_buf_str(
+            web->out,
+            "<p>Not all fields are shown; results.json has all of them.</p>\n");
 }
 
 static void add_value_cell(const struct jr_html_page *web, const json_t *value)
