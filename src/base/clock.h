@@ -11,8 +11,8 @@
 uint64_t jr_clock_ns(void);
 uint64_t jr_clock_wall_ns(void);
 
-/* By how much the clock of another says more than one of ours. What it says
- * comes from outside: the difference wraps where it fits in no int64_t. */
+/* How far another process's clock is ahead of one of ours. Its value comes from
+ * outside, so a difference that does not fit in an int64_t wraps. */
 static inline int64_t jr_clock_ahead(int64_t other, uint64_t ours)
 {
     return (int64_t)((uint64_t)other - ours);

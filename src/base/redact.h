@@ -25,8 +25,8 @@ void jr_redact_refer(struct jr_buf *out, size_t from, char *const *values,
 const char *jr_redact_copy(struct jr_arena *arena, const char *text,
                            char *const *values);
 
-/* Whether a value is so much its own that whoever reads it elsewhere reads the
- * secret: at least `least` bytes, and no number, boolean or path. */
+/* Whether a value is distinctive enough to give the secret away wherever it
+ * occurs: at least `least` bytes, and not a number, a boolean or a path. */
 bool jr_redact_wanted(const char *value, size_t least);
 
 #endif

@@ -122,8 +122,8 @@ static bool get_stack(struct jr_regex *regex)
 bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len,
                    size_t from, struct jr_match *ret, bool *ret_limited)
 {
-    /* Many patterns are only checked for being one, so that machine code for
-     * them would be wasted. */
+    /* Many patterns are only checked and never used, so machine code for them
+     * would be wasted. */
     if (!regex->tried)
         (void)pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
     regex->tried = true;

@@ -40,8 +40,8 @@ static const char *path_from_folder(const char *here, const char *profile)
     return below && profile[len] == '/' ? profile + len + 1 : profile;
 }
 
-/* The machine of a target. What is wrong with one that was filled in is told by
- * the text of the source. */
+/* The machine of a target. Mistakes in one that contains ${...} are reported
+ * with the text of the source. */
 static int load_target(struct jr_host *ret, struct jr_arena *arena,
                        const struct target *target, struct jr_diags *diags)
 {

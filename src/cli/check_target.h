@@ -7,7 +7,7 @@
 #include "resolve/resolve.h"
 #include "spec/load.h"
 
-/* Resolve the spec on a machine. `name` is told, `at` is where the spec names
+/* Resolve the spec on a machine. `name` is shown, `at` is where the spec names
  * it (line 0: it does not). Returns what jr_resolve does. */
 enum jr_status jr_target_try(const struct jr_spec_file *file,
                              const struct jr_host *hw, const char *name,

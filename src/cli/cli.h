@@ -111,8 +111,8 @@ void jr_cli_diags(const struct jr_cli *cli, struct jr_diags *diags);
 const char *jr_cli_log_dir(const struct jr_cli *cli);
 int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256]);
 
-/* On standard error, where the run is not ours, whose it is: before anything is
- * told by its word. */
+/* If the run is not ours, say on standard error whose it is, before anything is
+ * printed from its record. */
 void jr_cli_say_whose(const struct jr_cli *cli, const char *id);
 
 /* What --rank says, in `arena`; all ranks without it. Returns the exit status,

@@ -35,7 +35,7 @@ static void note_unresolved(const struct jr_comparison *comparison,
         }
 }
 
-/* Load and compare; mistakes are told. The facts need not be those of this
+/* Load and compare; mistakes are reported. The facts need not be those of this
  * moment: no port is tried. */
 static int compare_sides(struct jr_comparison *comparison,
                          const struct jr_cli *cli, struct jr_host hw,

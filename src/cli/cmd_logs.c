@@ -55,7 +55,7 @@ struct tails {
     const char *run_dir, *log_dir, *id;
     char *const *ends; /* see jr_record_logs */
     int run_fd, watch_fd, pidfd;
-    bool blind;    /* not all that is added is told of */
+    bool blind;    /* not every addition is notified */
     bool live;     /* more may come */
     bool terminal; /* it is one that is printed to */
     bool color;
@@ -336,8 +336,8 @@ static bool are_results_there(const struct tails *tails)
     return true;
 }
 
-/* Whose jobrun is to be waited for; of a run in parts, one of them. What runs
- * elsewhere cannot be waited for, and may still write. */
+/* The run whose jobrun is to be waited for; of a run in parts, one of them. A
+ * run elsewhere cannot be waited for, and may still write. */
 static void watch_run(struct tails *tails)
 {
     struct jr_live live;

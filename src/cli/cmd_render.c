@@ -1,4 +1,4 @@
-/* jobrun render: what an engine would be handed, printed. */
+/* jobrun render: print the input for an engine. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

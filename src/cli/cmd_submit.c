@@ -61,8 +61,8 @@ static int start_sbatch(struct sbatch *run, const struct jr_cli *cli)
     return failed;
 }
 
-/* Hand on what it prints, at once; whether that was anything. A job whose id
- * cannot be printed is there all the same, so that it is said. */
+/* Forward its output at once; return whether there was any. If the id of a job
+ * cannot be printed, the job exists anyway, so that is reported. */
 static bool relay_sbatch_output(const struct sbatch *run,
                                 const struct jr_cli *cli, int *ret_status)
 {

@@ -53,8 +53,8 @@ static bool begin_file(struct checks *checks, const char *name)
     return file->name != NULL;
 }
 
-/* What others have too, in a file that several extend, is told once. Returns
- * whether nothing is to be told of this one. */
+/* Findings that others have, too, in a file that several extend, are reported
+ * once. Returns whether nothing is to be reported about this one. */
 static bool end_file(struct checks *checks, enum jr_status status)
 {
     struct jr_checked *file = &checks->files[checks->files_count - 1];

@@ -1,5 +1,5 @@
 /*
- * Two sides, what differs, and how that is told.
+ * Two sides, their differences, and how these are printed.
  */
 #ifndef JR_COMPARISON_H
 #define JR_COMPARISON_H

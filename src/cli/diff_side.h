@@ -10,7 +10,7 @@
 #include "spec/load.h"
 
 struct jr_side {
-    const char *name;          /* as it is told; NULL: there is none */
+    const char *name;          /* as it is shown; NULL: there is none */
     char run[256];             /* the id of a run; "": a spec */
     struct jr_spec_file *file; /* NULL: none, or it has mistakes */
     struct jr_resolution resolution;

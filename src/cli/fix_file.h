@@ -33,9 +33,9 @@ bool jr_fixing_make(struct jr_fixing *fixing, const struct jr_doc *doc,
                     const struct jr_diags *diags);
 
 /* Fix a file, through a symbolic link the file that it leads to. Each fix is
- * told on standard error. Returns 0, for a file without any fix or that cannot
- * be read too (checking it will say so), or an exit status after saying why the
- * file was left as it is. */
+ * reported on standard error. Returns 0, for a file without any fix or that
+ * cannot be read too (checking it will say so), or an exit status after saying
+ * why the file was left as it is. */
 int jr_fix_file(const struct jr_cli *cli, const char *path,
                 jr_fixing_pass *pass);
 

@@ -1,10 +1,10 @@
 /*
  * Signals around a run, which takes them itself while it lasts.
  *
- * From the making of its folder to its judgement none of them may end jobrun,
- * or the folder would tell of a run that was lost: they are blocked, and what
- * comes before the run begins it finds pending, and obeys. What comes while it
- * is told of ends jobrun with the exit status 128+N.
+ * Between the creation of its folder and its verdict none of them may end
+ * jobrun, or the folder would show a lost run. They are blocked; a run obeys
+ * those that are pending when it begins. A signal while the report is printed
+ * ends jobrun with the exit status 128+N.
  */
 #ifndef JR_HOLD_SIGNALS_H
 #define JR_HOLD_SIGNALS_H

@@ -1,7 +1,6 @@
 /*
- * A session of the library as the command line wants it: what it finds goes to
- * standard error, and what keeps it from going on is told. All return the exit
- * status, 0 to continue.
+ * A session of the library for the command line: its findings go to standard
+ * error, and failures are reported. All return the exit status, 0 to continue.
  */
 #ifndef JR_STAGE_H
 #define JR_STAGE_H

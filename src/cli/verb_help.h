@@ -1,4 +1,5 @@
-/* What help and the man page say of a verb beyond its row in verbs.c. */
+/* The text about a verb in --help and in the man page, beyond its row in
+ * verbs.c. */
 #ifndef JR_VERB_HELP_H
 #define JR_VERB_HELP_H
 

@@ -33,7 +33,7 @@ struct jr_agent {
     bool out_watched; /* srun does not take it */
     struct jr_agent_source sources[JR_AGENT_ENDS];
     pid_t pid;       /* of the process that runs the ranks; 0: none */
-    int orders_fd;   /* what it hears orders from; -1 */
+    int orders_fd;   /* where it receives orders; -1 */
     bool held;       /* the head's console is full */
     bool behind;     /* a process shows what is left of the last run */
     bool leaving;    /* the input has ended */
@@ -45,8 +45,8 @@ struct jr_agent {
     char *bytes;
 };
 
-/* The ranks hear that their orders have ended; what becomes of them is still
- * said, for the head may hear it. */
+/* The ranks are told that their orders have ended. What becomes of them is
+ * still reported, because the head may receive it. */
 void jr_agent_leave(struct jr_agent *agent);
 
 /* The same if the head cannot hear it: agent_send.c. */

@@ -33,7 +33,8 @@ static void end_source(struct jr_agent_source *source)
     close_agent_fd(&source->watch.fd);
 }
 
-/* What is in the console's pipes is all that there is, whoever has them. */
+/* The console's pipes hold all that is left, even if other processes still have
+ * them open. */
 static void end_console(struct jr_agent *agent)
 {
     struct jr_agent_source *sources = agent->sources;

@@ -44,9 +44,10 @@ struct jr_controller_node {
     int64_t clock_offset_ns; /* its wall clock less ours */
 };
 
-/* Start the agents and hear all of them. -1 with `err`: a node could not, or
- * was not heard of in time, or there are more agents than nodes. What was
- * started has ended then. Options are borrowed until jr_controller_close. */
+/* Start the agents and wait for all of them to answer. -1 with `err`: a node
+ * could not start, or did not answer in time, or there are more agents than
+ * nodes. Everything that was started has then ended. Options are borrowed until
+ * jr_controller_close. */
 int jr_controller_open(struct jr_controller **ret,
                        const struct jr_controller_options *options,
                        struct jr_error *err);

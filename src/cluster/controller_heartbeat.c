@@ -116,7 +116,7 @@ void jr_heartbeat_due(void *owner)
     bool unasked = head->run != NULL && head->run->plan->policy->on_failure ==
                                             JR_ON_FAILURE_CONTINUE;
     if (head->run != NULL && head->run->lost && !unasked)
-        return; /* nothing may be said, and all are told to stop */
+        return; /* nothing may be sent, and all are told to stop */
     const struct silence found = count_turn(head);
     if (found.silent > 0)
         on_heartbeat_silence(head, &found);

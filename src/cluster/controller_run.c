@@ -126,7 +126,7 @@ void jr_controller_run_begun(struct jr_controller_run *run, uint32_t node,
         run->outcome->clock_error_ns = side->clock_error_ns;
 }
 
-/* Take over what a node says of itself and of its ranks. */
+/* Take over what a node reports about itself and its ranks. */
 static void merge_node_outcome(struct jr_controller_run *run, uint32_t node,
                                const struct jr_outcome *part)
 {

@@ -46,7 +46,7 @@ static void send_srun_input(struct jr_controller *head)
         if (len < 0 && errno == EAGAIN)
             break;
         if (len < 0 && errno != EINTR)
-            head->sent = box->len; /* its end is told by its process */
+            head->sent = box->len; /* its end is known from its process */
         else if (len > 0)
             head->sent += (size_t)len;
     }
@@ -215,7 +215,7 @@ static void report_killed_srun(const struct jr_controller *head)
         head->options.note(head->options.data, line);
 }
 
-/* The agents hear that their input has ended, and stop what they have. */
+/* The input of the agents ends, and they stop their ranks. */
 static void end_srun(struct jr_controller *head)
 {
     jr_controller_close_input(head);

@@ -103,7 +103,7 @@ bool jr_controller_has_met(const struct jr_controller *head)
     return false;
 }
 
-/* Of nodes that did not do in time what was awaited of them. */
+/* The message about nodes that did not reach a state in time. */
 static int report_missing_nodes(const struct jr_controller *head,
                                 enum jr_node_state state, const char *what,
                                 struct jr_error *err)

@@ -74,7 +74,7 @@ struct jr_checked {
     size_t folded;           /* of them, told with an earlier file */
 };
 
-/* What is told, and how. */
+/* What is reported, and how. */
 struct jr_diag_report {
     const struct jr_diags *diags;
     const struct jr_checked *files; /* NULL: no summary, no test cases */

@@ -48,8 +48,8 @@ static json_t *wrap_in_list(json_t *value)
     return list;
 }
 
-/* A text of ours and, below it, the help. Viewers take `[text](target)` for a
- * link, and a finding may quote one that somebody wrote: a blank breaks it. */
+/* The message and, below it, the help. Viewers take `[text](target)` as a link,
+ * and a finding may quote such a text; a blank prevents that. */
 static json_t *sarif_message(const char *text, const char *help)
 {
     JR_BUF_CLEANUP struct jr_buf whole = JR_BUF_INIT, safe = JR_BUF_INIT;

@@ -34,8 +34,8 @@ void jr_fix_apply(struct jr_buf *out, const struct jr_source *source,
                   const struct jr_edit *edits, size_t count);
 
 /* Append "file:line:col: fixed: 'paralelism' -> 'parallelism' [JR0203]" and a
- * newline; the position is that in the text before any of its edits. Of a field
- * that is moved or left out, the field is told and not the text. */
+ * newline; the position is that in the text before any of its edits. For a
+ * field that is moved or left out, the field is shown, not the text. */
 void jr_fix_tell(struct jr_buf *out, const struct jr_edit *edit);
 
 /* The bytes [from, to) of a span in its source. False where it does not lie

@@ -8,8 +8,9 @@
 
 #include "base/banned.h"
 
-/* So many mistakes of one scalar are told, so that one that is nothing else
- * takes no quadratic time; and so many are placed at all: see diag.c. */
+/* The number of mistakes of one scalar that are reported, so that a scalar full
+ * of mistakes does not take quadratic time; and the number that get a position:
+ * see diag.c. */
 enum { MOST_TOLD = 8, MOST_PLACED = 1000 };
 
 static void fill_tree(struct jr_interpolator *filler, struct jr_node *node,

@@ -182,7 +182,8 @@ static void add_filling_chain(struct jr_buf *out,
     jr_point_text(out, filling->path, strlen(filling->path));
 }
 
-/* Whether the scalar is being filled in already: a circle, which is told. */
+/* Whether the scalar is already being filled in: a circle, which is reported.
+ */
 static bool is_reference_circle(const struct reference *r,
                                 const struct jr_node *node)
 {

@@ -40,7 +40,8 @@ static void report_duplicate(struct jr_diags *diags,
     jr_diag_relate(diags, diag, first->key->span, "first stated here");
 }
 
-/* FNV-1a. Equal hashes are told apart by the texts, so that it may be weak. */
+/* FNV-1a. Equal hashes are distinguished by the texts, so the hash may be weak.
+ */
 static uint64_t hash_key(const char *text)
 {
     uint64_t sum = 0xcbf29ce484222325u;

@@ -31,7 +31,8 @@ void jr_point_path(struct jr_buf *out, const struct jr_node_step *at)
     jr_point_text(out, at->key, strlen(at->key));
 }
 
-/* Those of a part of a source, which has no more bytes than a column counts. */
+/* Those of a part of a source, which has no more bytes than a column can count.
+ */
 static uint32_t count_points(const char *text, size_t len)
 {
     return (uint32_t)jr_utf8_points(text, len);

@@ -16,7 +16,7 @@ struct jr_shape {
     bool open;                /* mapping: its keys are the user's own */
     bool keeps_null;          /* mapping: null is a value of its entries */
     bool resolvable;          /* null, auto and ??? say that it is MISSING */
-    bool awaited;             /* whoever reads it tells of a ??? there */
+    bool awaited;             /* the reader of the field reports a ??? there */
     bool literal;             /* "${" means itself */
     bool early;               /* read before documents are put together */
     bool own;                 /* the user's: never read */

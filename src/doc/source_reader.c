@@ -76,8 +76,8 @@ static const char *parent_folder(struct jr_arena *arena, const char *path)
     return len == 0 ? "/" : jr_arena_strndup(arena, path, len);
 }
 
-/* Whether the path, its ".." folded, leads below the root without looking at
- * any file, so that nothing is told of what lies elsewhere. */
+/* Whether the path, with its ".." folded, leads below the root, without looking
+ * at any file, so that nothing about other folders is revealed. */
 static bool leads_below_root(const struct jr_reading *reading, const char *root)
 {
     JR_FREE char *folder = realpath(reading->from->folder, NULL);
@@ -94,7 +94,7 @@ static int refuse_outside(struct jr_reading *reading, const char *root,
     return jr_error_set(err, JR_STATUS_INVALID, "it is not below %s", root);
 }
 
-/* What cannot be read, without its path, which is told already. */
+/* Why it cannot be read, without its path, which the message already has. */
 static int read_reading_text(struct jr_reading *reading, const char *path,
                              struct jr_error *err)
 {

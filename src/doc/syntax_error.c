@@ -215,7 +215,7 @@ static bool report_glued(struct jr_diags *diags, const struct rule *rule,
     return true;
 }
 
-/* A problem that has no rule is told in libyaml's own words. */
+/* A problem that has no rule is reported in libyaml's own words. */
 static void report_problem(struct jr_diags *diags, const yaml_parser_t *parser,
                            const struct jr_source *source)
 {

@@ -42,8 +42,8 @@ void jr_signals_set(const struct jr_signals *signals, sigset_t *ret);
  * returns 0. Suspends the process where a signal says so; others are lost. */
 int jr_signals_await(const struct jr_signals *signals, uint64_t until_ns);
 
-/* The next signal of a signalfd(2), 0 if there is none; *ret_pid is whose it
- * speaks of. */
+/* The next signal of a signalfd(2), 0 if there is none; *ret_pid is the process
+ * that it is about. */
 int jr_signal_read(int fd, pid_t *ret_pid);
 
 #endif

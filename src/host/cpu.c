@@ -79,7 +79,8 @@ static bool read_affinity(struct jr_host_reader *probe, struct jr_set *ret)
     return read_cpu_list(probe, ret, jr_host_reader_text(probe, "/affinity"));
 }
 
-/* The nearest group that states the CPUs in effect speaks for all above it. */
+/* The nearest group that states the CPUs in effect includes the limits of all
+ * above it. */
 static bool read_cpuset(struct jr_host_reader *probe, struct jr_set *ret)
 {
     struct jr_cgroup group = jr_cgroup_find(probe, "cpuset");

@@ -115,8 +115,8 @@ struct jr_host {
     const char *hostname; /* NULL when unknown */
     uint32_t nodes;       /* from --on; 0: says nothing */
     struct jr_host_cpus cpus;
-    /* Of several nodes where they differ, per node: visible devices, and CPUs
-     * that ranks may count on. All else is of the first. */
+    /* For several nodes that differ, per node: visible devices, and CPUs that
+     * ranks may use. Everything else is about the first. */
     struct jr_counts devices_each, cpus_each;
     uint64_t memory; /* usable bytes; 0 when unknown */
     /* The visible ones first, in the order of the visibility variable, which

@@ -194,8 +194,8 @@ static void check_rank_artifacts(struct jr_judge *judge, size_t i, size_t noted,
     }
 }
 
-/* Of nodes that were started by hand, each knows its own ranks only: the job's
- * artifacts are looked for where its first rank is. */
+/* If the nodes were started by hand, each knows only its own ranks: the job's
+ * artifacts are looked for on the node of its first rank. */
 void jr_artifact_check(struct jr_judge *judge, size_t i)
 {
     if (judge->wants->artifacts_count == 0 || judge->common == NULL ||

@@ -22,7 +22,7 @@
 
 #include "base/banned.h"
 
-/* Of a folder with more files, not all are compared with a name. */
+/* In a folder with more files than this, not all are compared with a name. */
 enum { LOOKED_AT = 10000 };
 
 /* Whether jobrun ended the rank: by its stop signal, or by the SIGKILL that

@@ -113,8 +113,8 @@ static int compare_failure_kinds(const struct jr_candidate *a,
 {
     if (a->failure != b->failure)
         return a->failure < b->failure ? -1 : 1;
-    /* Of ranks that died, the kernel's order says more than when they were
-     * seen. */
+    /* For ranks that died, the kernel's order is more reliable than the time at
+     * which they were seen. */
     bool deaths = a->failure != JR_FAILURE_RAISED &&
                   a->failure != JR_FAILURE_LOST_PEER && a->node == b->node;
     if (deaths && a->order != b->order)

@@ -1,4 +1,4 @@
-/* What is told of a run that met one of its timeouts; see hang_report.c. */
+/* The report of a run whose timeout expired; see hang_report.c. */
 #ifndef JR_HANG_REPORT_H
 #define JR_HANG_REPORT_H
 

@@ -26,7 +26,7 @@ struct copying {
     char *const *hidden;
 };
 
-/* The same text, or what is told in its place. */
+/* The same text, or its replacement. */
 static const char *redact_text(const struct copying *copying, const char *text)
 {
     return jr_redact_copy(copying->arena, text, copying->hidden);
@@ -55,8 +55,8 @@ static json_t *redact_array(const struct copying *copying, json_t *json)
     return copy;
 }
 
-/* A string that holds U+0000 ends there for who looks for a value in it, and is
- * told as far. */
+/* A string that contains U+0000 ends there for the search for values, and is
+ * shown only up to there. */
 static json_t *redact_string(const struct copying *copying, json_t *json)
 {
     const char *text = json_string_value(json);
@@ -64,7 +64,7 @@ static json_t *redact_string(const struct copying *copying, json_t *json)
     return told == text ? json_incref(json) : jr_json_str(told);
 }
 
-/* A new reference to the value, or to one that is told in its place. */
+/* A new reference to the value, or to its replacement. */
 static json_t *redact_json(const struct copying *copying, json_t *json)
 {
     if (json_is_object(json))

@@ -11,7 +11,7 @@
 void jr_thread_state_words(struct jr_buf *out, const json_t *evidence);
 
 /* All threads, one per line, under a heading: rank, pid, what it does, silence.
- * Those that are alike and without a stack are told once. */
+ * Those that are alike and without a stack are listed once. */
 void jr_thread_state_stacks(struct jr_buf *out, const json_t *evidence);
 
 /* How long the rank had been silent, in seconds; -1: it wrote nothing. */

@@ -14,8 +14,8 @@ bool jr_result_error_of(const char *word, enum jr_result_error *ret);
 bool jr_cause_kind_of(const char *word, enum jr_cause_kind *ret);
 
 /* How a rank ended, to follow its number: "exited with code 1", "died by
- * SIGSEGV (core dumped)", "was killed by SIGKILL, sender unknown". A rank that
- * could not start is told by its report's `error`. */
+ * SIGSEGV (core dumped)", "was killed by SIGKILL, sender unknown". For a rank
+ * that could not start, the `error` of its report is used. */
 void jr_words_rank_end(struct jr_buf *out, const struct jr_rank_outcome *rank);
 
 /* Which of jobrun's own processes was killed: "jobrun's guard (pid 4711) was

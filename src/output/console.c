@@ -19,8 +19,9 @@
 #define BACKLOG_MOST (1U << 20) /* bytes; readers pause beyond it */
 #define ERASE        "\r\033[K"
 
-/* A description of our own, so that O_NONBLOCK does not reach whoever shares
- * the caller's. Returns -1 where that is not allowed (another user's tty). */
+/* An open file description of our own, so that O_NONBLOCK does not affect
+ * processes that share the caller's. Returns -1 where that is not allowed
+ * (another user's tty). */
 static int reopen_output(int fd)
 {
     char path[64];
@@ -125,7 +126,7 @@ static ssize_t write_once(const struct jr_output *output, const char *bytes,
     return write(fd, bytes, len < PIPE_BUF ? len : PIPE_BUF);
 }
 
-/* Who reads no more does not miss it. */
+/* A reader that has gone does not miss it. */
 static bool has_reader_left(const struct jr_output *output, int error)
 {
     return error == EPIPE || error == ECONNRESET || output->terminal;

@@ -329,7 +329,7 @@ static void on_partial(void *owner)
     uint64_t now = jr_clock_ns(), next = 0;
     for (uint32_t i = 0; i < lines->feed_count; i++) {
         struct jr_feed *feed = &lines->feeds[i];
-        /* Of a stream that waits for the console, the end may be there. */
+        /* A stream that waits for the console may have ended. */
         if (feed->rest_since == 0 || feed->held)
             continue;
         uint64_t due = feed->rest_since + lines->partial_ns;

@@ -17,7 +17,7 @@ struct jr_remainder {
     struct jr_shown streams[]; /* 2 of each rank, and 2 of the setup */
 };
 
-/* For `ranks` ranks; what is not used costs no memory. NULL with errno. */
+/* For `ranks` ranks; unused parts cost no memory. NULL with errno. */
 struct jr_remainder *jr_remainder_new(uint32_t ranks);
 /* NULL is allowed. */
 void jr_remainder_free(struct jr_remainder *remainder);

@@ -81,8 +81,8 @@ uint64_t jr_tee_bytes(const struct jr_tee *tee, uint32_t i, int number);
  * standard error. */
 void jr_tee_pull(struct jr_tee *tee, uint32_t i, int number);
 
-/* Once no rank lives: take what is in the pipes and close them, whoever else
- * may hold them. What the console has not shown then is left. */
+/* Once no rank lives: read what is in the pipes and close them, even if other
+ * processes hold them. Lines that the console has not shown are left. */
 void jr_tee_drain(struct jr_tee *tee);
 
 /* Close everything as it is. */

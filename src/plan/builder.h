@@ -46,8 +46,8 @@ struct jr_build {
 enum jr_status jr_build_refuse(struct jr_build *build, enum jr_diag_code code,
                                const char *path, const struct jr_error *err);
 
-/* Make the mould. All that can be wrong is told at once; the first failure is
- * the status. */
+/* Compile the templates that all ranks share. All mistakes are reported at
+ * once; the first failure is the status. */
 enum jr_status jr_build_mould(struct jr_build *build);
 
 /* Fill plan->ranks, all of the world, from the mould; the rest of the plan is

@@ -67,7 +67,7 @@ static void compile_group_prefix(struct jr_build *build, const char *prefix)
     } else {
         head = jr_arena_printf(build->scratch, "%s[", prefix);
     }
-    /* What is wrong with the prefix is told of the whole. */
+    /* A mistake in the prefix is reported for the whole prefix. */
     if (head == NULL ||
         jr_compiled_template_compile(&mould->around[0], space, "", head,
                                      NULL) != 0 ||

@@ -1,4 +1,4 @@
-/* The helper that ranks are forked from, but for how they are told apart. */
+/* The helper that ranks are forked from, except how they are distinguished. */
 #ifndef JR_HELPER_PLAN_H
 #define JR_HELPER_PLAN_H
 

@@ -34,7 +34,7 @@ static void fill_resources(const struct jr_job *job, struct jr_plan_rank *rank)
         rank->cpus = seats->slots[rank->local_rank];
 }
 
-/* What the command line says of its streams. */
+/* Apply the command line's options for its streams. */
 static void fill_streams(const struct jr_build *build,
                          struct jr_plan_rank *rank)
 {

@@ -5,8 +5,8 @@
 
 #include "base/banned.h"
 
-/* What a list of rules, no two of which have a rank in common, says of each
- * local rank: a bit set of enum jr_streams. */
+/* The streams of each local rank by a list of rules, no two of which have a
+ * rank in common: a bit set of enum jr_streams. */
 struct streams {
     struct jr_arena *arena;
     uint32_t count;

@@ -121,7 +121,7 @@ static const char *find_mark(const char *text)
     return mark != NULL && mark > text && mark[-1] == '%' ? mark - 1 : mark;
 }
 
-/* Of a domain with more values few ranks have one in common. */
+/* In a domain with more values than this, few ranks share a value. */
 enum { SHARED_MOST = 1 << 14 };
 
 static void share_expansions(struct jr_compiled_template *stencil,

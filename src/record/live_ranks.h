@@ -52,8 +52,8 @@ bool jr_live_ranks_lives(const struct jr_live_ranks *crew,
 const char *jr_live_ranks_latest(const struct jr_live_ranks *crew,
                                  const struct jr_live_rank *rank);
 
-/* For how many seconds its logs have not been written to, by the wall clock;
- * -1: they hold nothing. */
+/* How many seconds ago its logs were last written to, by the wall clock; -1:
+ * they are empty. */
 double jr_live_ranks_silence(const struct jr_live_ranks *crew,
                              const struct jr_live_rank *rank);
 

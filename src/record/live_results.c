@@ -81,7 +81,7 @@ static json_t *rank_json(const json_t *planned, const struct jr_live_rank *rank,
     static const char *const place[] = {"device", "coordinates", NULL};
     json_t *to = json_object();
     copy_keys(to, planned, identity);
-    /* Of several nodes only the record of each says where it was. */
+    /* With several nodes, only the record of each says where it ran. */
     if (jr_json_get_u32(run, "nodes") <= 1)
         jr_json_set_str(to, "host", jr_json_get_str(run, "host"));
     else

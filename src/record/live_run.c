@@ -86,7 +86,7 @@ static void read_live_record(struct jr_live *live, int fd, const json_t *run)
         live->standing = JR_STANDING_FINISHED;
 }
 
-/* Of a run in parts, the one that was looked at has ended meanwhile, and others
+/* In a run in parts, the part that was examined has ended meanwhile, but others
  * may continue. */
 static bool has_moved_on(const struct jr_live *live, int fd)
 {

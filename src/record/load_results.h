@@ -1,9 +1,9 @@
 /*
- * A run of the past: results.json read back into the values that it was made
- * of, so that what is told of a run later is told by the same code.
+ * A past run: results.json read back into the values that it was made of, so
+ * that a later report is printed by the same code.
  *
- * What the file does not keep is missing: the environment, and of the policy
- * all but what was compared.
+ * Values that are not in the file are missing: the environment, and the policy
+ * except for what was compared.
  */
 #ifndef JR_LOAD_RESULTS_H
 #define JR_LOAD_RESULTS_H

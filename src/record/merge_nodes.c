@@ -242,8 +242,8 @@ static void share_value(json_t *head, const char *key, json_t *value)
     jr_json_set(head, key, value == NULL ? json_null() : json_incref(value));
 }
 
-/* What the rows say of each key; the verdict, and what is compared or counted
- * over all of it, comes after. */
+/* Join each key as its row says; the verdict, and values that are compared or
+ * counted over all nodes, come after. */
 static json_t *join_rows(const struct jr_joining *parts,
                          const struct jr_part *decider)
 {

@@ -100,7 +100,8 @@ json_t *jr_node_part_json(int fd, uint32_t node, const char *name, bool head)
                 : jr_record_folder_json(fd, path, NULL);
 }
 
-/* How much a node's standing says of the whole: the least of all counts. */
+/* How much the state of a node says about the whole run: the lowest value
+ * counts. */
 static int standing_weight(const char *standing)
 {
     static const char *const words[] = {"running", "elsewhere", "lost"};

@@ -107,7 +107,7 @@ static int remove_folder(struct prune *prune, int at, const char *name,
     return result;
 }
 
-/* Whether the folder is a run's of ours: its record says its own name. */
+/* Whether the folder is one of our runs: its record has its own name. */
 static bool is_own_run_folder(int dir_fd, const char *id, struct stat *ret)
 {
     JR_CLOSE int fd =
@@ -159,9 +159,9 @@ static void prune_one(struct jr_pruned *pruned, struct jr_buf *out,
     jr_buf_printf(out, "%s\n", record->id);
 }
 
-/* A run that is not trusted counts for nothing: else a stranger's would push
- * ours out of the newest that stay. One of ours that everybody may write to is
- * told, for that can be mended. */
+/* A run that is not trusted is not counted, or those of other users would push
+ * ours out of the newest that are kept. One of ours that everybody may write to
+ * is reported, because that can be corrected. */
 static void count_foreign_run(struct jr_pruned *pruned, struct jr_buf *bad,
                               const struct jr_record *record)
 {

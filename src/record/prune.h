@@ -12,7 +12,7 @@
 struct jr_prune_options {
     uint32_t keep;     /* the newest so many stay */
     uint64_t older_ms; /* what began later than so long ago stays; 0: none */
-    bool dry;          /* only say what would be removed */
+    bool dry;          /* only print what would be removed */
 };
 
 struct jr_pruned {

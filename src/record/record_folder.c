@@ -22,8 +22,8 @@
 enum { HEAD = 64 * 1024, MOST_RECORD = 1 << 20, MOST_THEIRS = 64 << 20 };
 static const size_t MOST_OURS = (size_t)4 << 30;
 
-/* That of a stranger costs no more memory than the results of tens of thousands
- * of ranks. */
+/* The limit for a file of another user: the size of the results of tens of
+ * thousands of ranks. */
 size_t jr_record_folder_most(int fd, const char *name)
 {
     const char *slash = strrchr(name, '/');

@@ -82,7 +82,8 @@ uint64_t jr_record_folder_ticks(int64_t pid);
 pid_t jr_record_folder_companion(int fd, const json_t *run);
 
 /* Whether the run's jobrun has its pid in another PID namespace than ours, as
- * in a container. A record that does not say so is taken for one of ours. */
+ * in a container. A record that does not say so counts as one of our namespace.
+ */
 bool jr_record_folder_is_contained(const json_t *run);
 
 /* The state of a run without results: "running", "lost" or "elsewhere" (another

@@ -233,7 +233,7 @@ static const char *const errors[] = {JR_RESULT_ERRORS(WORD)};
     " \"properties\": {\"model\": " JR_SHAPE_COUNT                             \
     ", \"pipeline\": " JR_SHAPE_COUNT ", \"data\": " JR_SHAPE_COUNT "}}"
 
-/* Who it is. The host of a node is read where the node is known. */
+/* The rank's identity. The host of a node is read if the node is known. */
 static const struct row identity[] = {
     {"rank",
      put_rank_number,

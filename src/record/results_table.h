@@ -91,8 +91,8 @@ typedef void jr_results_get(struct jr_loaded_run *past,
                             const struct jr_results_row *row,
                             const json_t *value);
 
-/* What the key says of a run whose nodes had a jobrun each, out of what it says
- * of each node. */
+/* How the key is joined for a run whose nodes each had their own jobrun, from
+ * its value on each node. */
 enum jr_results_join {
     JR_JOIN_OWN,     /* merge_nodes.c makes it; null until then */
     JR_JOIN_ANY,     /* what the node says that decided, else the first */

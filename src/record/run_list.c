@@ -183,7 +183,7 @@ static int decide_search(const struct search *search, const char *log_dir,
                         search->count > MOST_CANDIDATES ? ", ..." : "");
 }
 
-/* The newest run of ours, or else the newest of all. */
+/* Our newest run, or else the newest of all. */
 static const struct jr_record *newest_own_record(
     const struct jr_records *records)
 {

@@ -17,7 +17,7 @@ struct jr_stretch {
     bool last;             /* no later one of the same rank */
 };
 
-/* What is told besides. */
+/* Further details. */
 struct jr_moment {
     double at;
     double wall; /* the same since the epoch; 0: unknown */

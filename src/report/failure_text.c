@@ -19,7 +19,7 @@ enum {
     TAIL_COLUMNS = 200, /* bytes of one line that are shown */
     WHERE_COLUMN = 62,  /* where an exception's place begins */
     MOST_SET = 60,      /* bytes of a rank set that are shown */
-    MOST_FOLLOWERS = 4  /* that are told one by one */
+    MOST_FOLLOWERS = 4  /* that are listed one by one */
 };
 
 void jr_print_text(const struct jr_page *page, const char *text)
@@ -391,7 +391,7 @@ struct kind {
                    size_t count);
 };
 
-/* The ends in the order in which they are told. */
+/* The ends in the order in which they are printed. */
 static const struct kind kinds[] = {
     {JR_RANK_STOPPED, "stopped by jobrun", add_stopped_ranks},
     {JR_RANK_AFTER_FIRST_FAILURE, "failed after the first failure",

@@ -101,7 +101,7 @@ static void show_run_parts(struct jr_buf *out, const json_t *run,
     jr_multinode_release(&parts);
 }
 
-/* By job control, or by whoever sent it a SIGSTOP. */
+/* Suspended by job control, or by a SIGSTOP. */
 static void show_suspended(struct jr_buf *out, const json_t *run)
 {
     struct jr_proc proc;
@@ -141,7 +141,7 @@ static void show_ranks(struct jr_buf *out, const char *log_dir, const char *id)
     jr_live_ranks_close(&crew);
 }
 
-/* A run without results: it runs, or whoever ran it is gone. */
+/* A run without results: it is running, or its jobrun is gone. */
 static void show_unfinished(struct jr_buf *out, const json_t *run,
                             const char *log_dir, const char *id, int fd)
 {

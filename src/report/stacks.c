@@ -146,7 +146,7 @@ static json_t *collect_stacks(const char *log_dir, const char *id,
     return list;
 }
 
-/* Of a run in parts those that can be told. */
+/* For a run in parts, those that are available. */
 json_t *jr_stacks_of(const char *log_dir, const char *id,
                      const struct jr_stacks_view *view, struct jr_error *err)
 {

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/rank_set.h"
 
-/* Of whom. */
+/* The run and the ranks. */
 struct jr_stacks_view {
     const struct jr_set *ranks;
     const uint32_t *attempt; /* NULL: the last, or the one that continues */

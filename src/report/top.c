@@ -189,7 +189,7 @@ static void add_rank_row(struct jr_buf *out, const struct jr_top *top, size_t i,
         add_cut_line(out, &line, columns);
 }
 
-/* How long a rank that lives has said nothing; of others it is no matter. */
+/* How long a living rank has been silent; for others this does not matter. */
 static double silence_weight(const struct jr_top_row *row)
 {
     return row->lives ? row->silence : -2;

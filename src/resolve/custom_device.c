@@ -16,7 +16,7 @@
 
 enum { CANNOT_START = 127, WORDS_MOST = 4096 };
 
-/* What is read, and where its mistakes are told. */
+/* What is read, and where its mistakes are reported. */
 struct reading {
     const struct jr_custom *custom;
     const char *name, *path; /* "acme.facts", and where it lies */
@@ -32,8 +32,8 @@ static struct jr_diag *refuse_custom_device(const struct reading *r,
                           r->custom->at, "device", "%s %s", r->name, why);
 }
 
-/* The child: reads nothing, prints facts, and what it says besides is kept for
- * the message. */
+/* The child reads nothing and prints facts; its other output is kept for the
+ * message. */
 static int run_facts_program(void *data, int fd)
 {
     const struct reading *r = data;
@@ -48,7 +48,7 @@ static int run_facts_program(void *data, int fd)
     return CANNOT_START;
 }
 
-/* The last line of what it said; NULL: nothing. */
+/* The last line of its other output; NULL: there is none. */
 static const char *last_words(const struct reading *r)
 {
     char text[WORDS_MOST + 1] = "";

@@ -124,7 +124,7 @@ static enum jr_fired refuse_two_kinds(struct jr_resolver *r, enum jr_device a,
     return JR_FAILED;
 }
 
-/* Whose doing it is that devices of a kind are not visible. */
+/* What hides the devices of a kind. */
 static const char *hiding_variable(const struct jr_host *hw,
                                    enum jr_device kind)
 {

@@ -44,7 +44,7 @@ struct machines {
     const char *model;
 };
 
-/* Its numbers; the ones that follow a comma are told apart by their unit. */
+/* Its numbers; those after a comma are distinguished by their unit. */
 enum { NODES, DEVICES, CPUS, MEMORY, AMOUNTS };
 
 struct amount {
@@ -277,8 +277,8 @@ static int load_shorthand(struct jr_host *ret, struct reading *s)
     return 0;
 }
 
-/* A file that cannot be read may be meant as a shorthand, as `H100x8`; it is
- * told where it is named. */
+/* A file that cannot be read may be meant as the short form, such as `H100x8`;
+ * it is reported where it is named. */
 static int load_file(struct jr_host *ret, struct reading *s)
 {
     size_t before = s->diags->count;

@@ -74,7 +74,7 @@ static const struct row cpus_rows[] = {
     {.key = NULL},
 };
 
-/* What is told of a device of any kind. */
+/* The facts about a device of any kind. */
 #define DEVICE_ROWS                                                            \
     {DEVICE("index", INDEX, index), .required = true},                         \
         {DEVICE("model", TEXT, model)}, {DEVICE("uuid", TEXT, uuid)},          \
@@ -171,7 +171,7 @@ static const struct row rows[] = {
     {.key = NULL},
 };
 
-/* Of a file beside the spec: what there is of its own kind of device. */
+/* From a file beside the spec: the devices of its own kind. */
 static const struct row own_device_rows[] = {
     DEVICE_ROWS,
     {.key = NULL},

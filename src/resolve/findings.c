@@ -41,7 +41,7 @@ struct about {
     const char *place; /* the machine that took part; NULL: the only one */
 };
 
-/* Of several machines, the one whose facts took part is named. */
+/* With several machines, the one whose facts were used is named. */
 static const char *name_place(struct jr_resolver *r, const struct about *about,
                               const char *message)
 {
@@ -57,10 +57,10 @@ static const char *own_place(const struct jr_resolver *r)
     return target != NULL ? target : r->hw->name;
 }
 
-/* The second of the stated sides is what the caret points at, the others are
- * what it is held against: sizes come before what divides them, but a
- * rank_start is what has to follow from all others. What is stated nowhere is
- * told at the target, or of the file alone. */
+/* The caret points at the second of the stated sides; the others are what it is
+ * compared with. Sizes come before their divisors, but rank_start must follow
+ * from all others. A contradiction that has no position is reported at the
+ * target, or for the file as a whole. */
 __attribute__((format(printf, 3, 0))) static struct jr_diag *report_at_roots(
     struct jr_resolver *r, const struct about *about, const char *format,
     va_list args)

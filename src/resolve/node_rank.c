@@ -88,7 +88,7 @@ enum jr_fired jr_rule_nodes_profile(struct jr_resolver *r,
     return JR_FIRED;
 }
 
-/* That nothing else is said is a fact of the place, not of the spec. */
+/* That nothing else is stated depends on the machine, not on the spec. */
 enum jr_fired jr_rule_nodes_alone(struct jr_resolver *r,
                                   struct jr_field_value *out)
 {

@@ -25,9 +25,9 @@ int jr_node_resources_read(struct jr_node_resources *ret,
                            struct jr_arena *arena, const char *text,
                            size_t len);
 
-/* Make them the job's, one for each node: they live as long as it does. What
- * the resolved spec can say of all nodes together is changed to that: `devices`
- * is `all` where they differ. */
+/* Store them in the job, one for each node: they live as long as it does.
+ * Values of the resolved spec are changed to what holds for all nodes:
+ * `devices` is `all` if they differ. */
 void jr_node_resources_take(struct jr_resolution *resolution,
                             struct jr_node_resources *each);
 

@@ -26,16 +26,17 @@ struct jr_resolve_options {
     uint32_t lease_port;
     char *const *args; /* NULL-terminated: they follow the entrypoint's own, and
                           are part of what is resolved; NULL: none */
-    /* One of several machines that the spec is held against: what its facts
-     * decide is told as "on TARGET: ...", at `target_at` (line 0: the spec
-     * does not state it) where the spec states nothing. NULL: the only one. */
+    /* One of several machines that the spec is checked against: findings from
+     * its facts begin with "on TARGET: ...", and are at `target_at` (line 0:
+     * the spec does not state it) if the spec states no such value. NULL: the
+     * only one. */
     const char *target;
     struct jr_span target_at;
     char *const *environ; /* of this jobrun, whose secrets are not to be told;
                              NULL: none is known */
 };
 
-/* Who chose the port, which says where another one can be found. */
+/* Who chose the port; this decides where another one can be found. */
 enum jr_port_choice {
     JR_PORT_GIVEN, /* not jobrun: it stays */
     JR_PORT_ANY,

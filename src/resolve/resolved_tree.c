@@ -151,7 +151,7 @@ static void set_list(const struct filling *to, const char *path,
     jr_node_set_path(to->arena, to->root, path, list);
 }
 
-/* As a list only where the nodes differ. */
+/* Written as a list only if the nodes differ. */
 static void set_local_sizes(const struct filling *to, const struct jr_job *job)
 {
     struct jr_strv sizes = {0};

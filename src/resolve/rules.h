@@ -119,8 +119,8 @@ void jr_field_value_state(struct jr_resolver *r, struct jr_field_value *out,
 void jr_field_values_seed(struct jr_resolver *r);
 /* The dotted path of a field. */
 const char *jr_field_value_path(enum jr_field field);
-/* Whether ${...} had a part in the value of any of `fields` (bits): then no
- * number that comes of it is told. */
+/* Whether the value of any of `fields` (bits) came from ${...}: then no number
+ * derived from it is shown. */
 bool jr_field_values_filled(struct jr_resolver *r, uint32_t fields);
 /* The value for messages: "8", or "${env:N}" where the spec says so. */
 const char *jr_field_value_value(struct jr_resolver *r, enum jr_field field);
@@ -180,7 +180,7 @@ enum jr_fired jr_rule_init_method(struct jr_resolver *r,
 /* What the scheduler gave this job; NULL: no scheduler, or nothing. */
 const struct jr_host_scheduler *jr_place_allocation(
     const struct jr_resolver *r);
-/* Who says a fact of the scheduler's, for people: "SLURM_NNODES of Slurm job
+/* The source of a fact of the scheduler, for people: "SLURM_NNODES of Slurm job
  * 77". `fact` is its key in a facts file. */
 const char *jr_place_said(struct jr_resolver *r, const char *fact);
 /* The number of ranks on a node, once LOCAL is known. */

@@ -1,6 +1,6 @@
-/* What the job may still use of its allocation's time. These bounds belong to
- * the allocation and not to the experiment, so that they are told and obeyed,
- * but are neither part of the resolved spec nor of its fingerprint. */
+/* What the job may still use of its allocation's time. These limits belong to
+ * the allocation and not to the experiment, so they are reported and obeyed,
+ * but are part neither of the resolved spec nor of its fingerprint. */
 #include "resolve/rules.h"
 
 #include <inttypes.h>

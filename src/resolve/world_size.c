@@ -48,8 +48,9 @@ static void offer_world_sizes(struct jr_resolver *r, struct jr_diag *diag,
                      besides);
 }
 
-/* "; or one size per node: local_world_size: [3, 3, 2]": as even as can be, or
- * of `each` as long as that lasts; "" where a node would be left without. */
+/* "; or one size per node: local_world_size: [3, 3, 2]": as even as possible,
+ * or `each` per node as long as there are ranks; "" if a node would get none.
+ */
 static const char *list_form(struct jr_resolver *r, uint32_t nodes,
                              uint32_t each)
 {
@@ -239,8 +240,8 @@ static enum jr_fired refuse_uncounted(struct jr_resolver *r, const char *what,
     return JR_FAILED;
 }
 
-/* Nodes that were asked and differ have each their own number, all at least
- * one; a node that lacks it is left to what it says itself. */
+/* If the nodes were asked and differ, each has its own number, at least one; a
+ * node without one reports it itself. */
 static enum jr_fired take_each_size(struct jr_resolver *r,
                                     struct jr_field_value *out,
                                     const struct jr_counts *each)

@@ -47,8 +47,8 @@ void jr_companion_hold(int run_fd, uint64_t key);
  * its guard was `key`; 0: none does; -1: one that cannot be seen from here. */
 pid_t jr_companion_of(int run_fd, uint64_t key);
 
-/* How a process ended that is no child of ours: the signal that killed it, by
- * the kernel's word; 0: the kernel does not say. `pid` is its number in the
+/* How a process ended that is not our child: the signal that killed it, as the
+ * kernel reports it; 0: the kernel does not say. `pid` is its number in the
  * /proc at `proc_fd`. */
 int jr_companion_signal(int pidfd, pid_t pid, int proc_fd);
 

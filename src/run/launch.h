@@ -22,8 +22,8 @@ bool jr_launch_turn(struct jr_runner *runner);
 /* Whether ranks are still to come. */
 bool jr_launch_is_due(const struct jr_runner *runner);
 
-/* No further rank will start: the first that has no process is told as the one
- * that could not. `text`: more of why; may be empty. */
+/* No further rank will start: the first that has no process is reported as the
+ * one that failed. `text`: more of why; may be empty. */
 void jr_launch_fail(struct jr_runner *runner, enum jr_stage stage, int error,
                     const char *text);
 

@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* The system calls that wait, by name; others are told by number. */
+/* The system calls that wait, by name; others are shown by number. */
 struct call {
     long number;
     const char *name;

@@ -122,9 +122,10 @@ static bool is_known_process(struct jr_runner *runner, pid_t pid)
     return jr_hang_has(runner, pid);
 }
 
-/* Reap what daemonised and ended. Ranks are left to their pidfds, whose order
- * is the kernel's; mostly SIGCHLD speaks of one that is reaped already. One
- * that hides an orphan's costs a zombie until the next, or the sweep. */
+/* Reap daemons that have ended. Ranks are left to their pidfds, whose order is
+ * the kernel's; usually SIGCHLD is about one that is already reaped. If it
+ * hides that of an orphan, there is a zombie until the next one, or the sweep.
+ */
 static void reap_orphans(struct jr_runner *runner)
 {
     siginfo_t info = {0};
@@ -264,8 +265,8 @@ static void turn_runner_loop(struct jr_runner *runner)
     reap_orphans(runner);
 }
 
-/* By descent alone at first: to leave the group takes longer than that mostly
- * does, and who stays in it dies with it. */
+/* First only by descent, which is usually faster than leaving the group;
+ * processes that stay in the group die with it. */
 static void end_all_processes(const struct jr_runner *runner,
                               struct jr_reap *ret)
 {
@@ -309,7 +310,7 @@ static bool is_run_going_on(struct jr_runner *runner)
            jr_stop_waits(runner) || jr_first_failure_waits(runner);
 }
 
-/* As the guard would have done. */
+/* This is what the guard would have done. */
 static void drop_group(const struct jr_group *group)
 {
     if (group != NULL && jr_group_leave(group) == 0)

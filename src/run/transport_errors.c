@@ -51,7 +51,8 @@ static const char *const file_ends[] = {
     "file might be corrupted", "Compressed file ended",
 };
 
-/* Of errno, gloo, c10d, NCCL and its kin, Paddle, UCX and MPI. */
+/* Texts of errno, gloo, c10d, NCCL and similar libraries, Paddle, UCX and MPI.
+ */
 static const char *const texts[] = {
     "connection reset by peer",
     "connection reset by remote peer",

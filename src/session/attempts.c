@@ -1,8 +1,8 @@
 /*
  * A run is one attempt, or several under `restart`. Each is a jr_run of a plan
  * made for it: the same run folder, a port of its own, attempt_N for its ranks.
- * What restart.c decides is told, kept in attempt_N/results.json, and waited
- * for here.
+ * The decision of restart.c is reported, kept in attempt_N/results.json, and
+ * waited for here.
  */
 #include "session/attempts.h"
 

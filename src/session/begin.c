@@ -65,7 +65,7 @@ int jr_session_pour_fd(const struct jr_session *session, int fd,
     return errno == 0 ? 0 : -1;
 }
 
-/* What is told of a session, and by whom. */
+/* What is recorded about a session, and by which user. */
 struct telling {
     const struct jr_session *session;
     jr_session_teller *tell;
@@ -172,7 +172,7 @@ static void make_session_group(struct jr_session *session)
         jr_group_make(&session->group, id);
 }
 
-/* What run.json says of this process, the spec and its commit. */
+/* The part of run.json about this process, the spec and its commit. */
 static int fill_begin_record(struct jr_session *session, struct jr_error *err)
 {
     struct jr_record_facts *record = &session->record;
@@ -234,7 +234,7 @@ static int check_id(const struct jr_session *session, struct jr_error *err)
                         job->node_rank, job->nodes, job->name, number);
 }
 
-/* Who looks at a rank takes the time that it takes. */
+/* A person who debugs a rank needs time without a limit. */
 static int prepare_debug(struct jr_session *session, struct jr_error *err)
 {
     struct jr_job *job = &session->resolution.job;

@@ -127,7 +127,7 @@ static void add_headline(struct jr_buf *out, const struct jr_plan *plan)
     jr_buf_char(out, '\n');
 }
 
-/* The plan as it is told: a run folder below the current one by its shorter
+/* The plan as it is printed: a run folder below the current one has its shorter
  * name, which is also where the other verbs look for it. */
 static struct jr_plan plan_with_relative_paths(const struct jr_session *session)
 {
@@ -240,7 +240,7 @@ char *jr_session_text(const struct jr_session *session, enum jr_text what)
     return jr_buf_detach(&text);
 }
 
-/* Who gets the pieces of a text. */
+/* The receiver of the pieces of a text. */
 struct taker {
     int (*take)(void *data, const char *text, size_t len);
     void *data;

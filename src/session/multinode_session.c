@@ -11,8 +11,8 @@
 
 #include "base/banned.h"
 
-/* A clock that is further off is told; and one that is as far off as Slurm's
- * own credentials do not bear (munge.conf(5): ttl), refused. */
+/* A clock with a larger error is reported; one with an error that Slurm's own
+ * credentials do not tolerate (munge.conf(5): ttl) is refused. */
 #define SKEW_NS      (UINT64_C(10) * 1000000000)
 #define SKEW_MOST_NS (UINT64_C(300) * 1000000000)
 
@@ -37,8 +37,8 @@ static bool is_controller(const struct jr_session *session)
            scheduler->nodes > 1;
 }
 
-/* As many nodes as the job is for; 0: it is for one, or for more than there
- * are, and both are told elsewhere. */
+/* The number of nodes that the job is for; 0: it is for one, or for more than
+ * there are; both are reported elsewhere. */
 static uint32_t count_wanted_nodes(const struct jr_session *session)
 {
     const struct jr_resolve_options options = {.args = session->options.args};
@@ -126,7 +126,7 @@ static int read_facts(struct jr_session *session, struct jr_host *ret,
     return failed;
 }
 
-/* Counts that are all the same say no more than the first. */
+/* If all counts are the same, the first is enough. */
 static void keep_counts(struct jr_counts *to, const struct jr_counts *from)
 {
     for (uint32_t i = 1; i < from->count; i++)

@@ -16,9 +16,9 @@
 enum jr_status jr_session_recruit(struct jr_session *session,
                                   struct jr_error *err);
 
-/* What an agent's environment says of the devices of the user's own kind that
- * the spec is for: their name, as `custom:acme`, and where their facts are.
- * Ranks do not see it. */
+/* An agent's environment variables about devices of the user's own kind: their
+ * name, such as `custom:acme`, and where their facts are. Ranks do not see it.
+ */
 #define JR_AGENT_DEVICE "JOBRUN_AGENT_DEVICE"
 #define JR_AGENT_FOLDER "JOBRUN_AGENT_FOLDER"
 

@@ -98,8 +98,8 @@ static int send_agent_facts(void *data, struct jr_buf *out,
                             scheduler->problem, scheduler->help);
     if (read_agent_devices(side, err) != 0)
         return -1;
-    /* What the scheduler says of the whole, the head knows: a list of all nodes
-     * from each of them would be too much. */
+    /* The head already knows the scheduler's facts about the whole job; a list
+     * of all nodes from each of them would be too much. */
     struct jr_host own = side->session->hw;
     own.scheduler = (struct jr_host_scheduler){.node_rank = -1};
     jr_profile_emit(out, &own);
@@ -243,7 +243,7 @@ static void show_replay(void *data)
     jr_replay_finish(&side->session->replay, side->session->plan.policy, &none);
 }
 
-/* Who this is among the tasks of the step. */
+/* The index of this process among the tasks of the step. */
 static int find_place(struct side *side, char *const *envp,
                       struct jr_error *err)
 {

@@ -106,7 +106,7 @@ static enum jr_status report_misuse(struct jr_error *err, const char *why)
     return JR_STATUS_USAGE;
 }
 
-/* What the caller did not say of a text. */
+/* The defaults for what the caller did not say about a text. */
 static void complete_source(struct jr_session *session,
                             struct jr_spec_source *source)
 {

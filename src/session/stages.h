@@ -4,8 +4,8 @@
 
 #include "session/session.h"
 
-/* What a stage found ends up in the order of positions; a failure is told in
- * `err`, by its first finding where it has one. Returns `status`. */
+/* The findings of a stage are sorted by position; a failure is described in
+ * `err`, by its first finding if it has one. Returns `status`. */
 enum jr_status jr_session_end_stage(struct jr_session *session, size_t first,
                                     enum jr_status status,
                                     struct jr_error *err);

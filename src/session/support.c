@@ -23,7 +23,7 @@ static const char *support_beside(struct jr_arena *arena, const char *file,
     return worker != NULL && access(worker, R_OK) == 0 ? folder : NULL;
 }
 
-/* As it is in a build tree, and as it is installed. */
+/* The place in a build tree, and the place after installation. */
 static const char *support_near(struct jr_arena *arena, const char *file,
                                 const char *installed)
 {

@@ -7,8 +7,8 @@
 /* Reserve space on the disk for the judgement. */
 void jr_session_reserve(const struct jr_session *session);
 
-/* Complete the run folder. What cannot be written is told,
- * and is part of the judgement. */
+/* Complete the run folder. What cannot be written is reported, and is part of
+ * the verdict. */
 void jr_session_write_judgement(struct jr_session *session);
 
 #endif

@@ -26,8 +26,8 @@ struct jr_limit_list {
     struct jr_limit items[JR_LIMITS_MOST];
 };
 
-/* Those that the policy states: the soft limit is what it says, the hard one
- * what it is, or as much where it is less. Returns 0, or -1 with `err` where
+/* Set those that the policy states: the soft limit has the stated value; the
+ * hard limit is raised to it if it is lower. Returns 0, or -1 with `err` where
  * that is more than this user may have. */
 int jr_limits_make(struct jr_limit_list *ret, const struct jr_limits *wanted,
                    struct jr_error *err);

@@ -144,8 +144,8 @@ void jr_group_make(struct jr_group *ret, const char *id)
         ret->path[0] = '\0';
 }
 
-/* As fork does it, but that the C library has not been told: nothing that it
- * remembers of the caller's thread is of use to a process with one thread. */
+/* Like fork, except that the C library is not informed: what it knows about the
+ * caller's threads is of no use to a process with one thread. */
 static pid_t fork_into_group(const char *group)
 {
     JR_CLOSE int fd = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

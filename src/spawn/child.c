@@ -106,8 +106,8 @@ static int set_limits(const struct jr_child *child)
     return 0;
 }
 
-/* Of the CPUs that a cpuset does not allow, sched_setaffinity leaves out in
- * silence all but the last one, which it refuses: here none may be missing. */
+/* sched_setaffinity silently leaves out CPUs that a cpuset does not allow, and
+ * fails only if none is left: here none may be missing. */
 static int bind_child_cpus(const struct jr_child *child)
 {
     cpu_set_t real[JR_CHILD_CPUS / CPU_SETSIZE] = {0};

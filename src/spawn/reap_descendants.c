@@ -89,7 +89,7 @@ static void name_child(pid_t pid, void *data)
     sweep->left++;
 }
 
-/* Who is to be the only child, and whether there is another. */
+/* The process that should be the only child, and whether there is another. */
 struct only {
     pid_t pid;
     bool other;

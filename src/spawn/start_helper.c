@@ -292,7 +292,7 @@ void jr_helper_go(struct jr_helper *helper)
         return;
     helper->asked = 0;
     helper->flying = true;
-    /* One that does not take it has ended, and that will be heard. */
+    /* A helper that does not take it has ended, which will be noticed. */
     (void)send(helper->socket.fd, "go", 2, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

@@ -58,7 +58,7 @@ struct jr_helper {
     bool failed;      /* that was told */
     bool flying;      /* `go` was sent, and no `done` has come */
     uint32_t asked;   /* since the last `go` */
-    uint32_t pending; /* asked for, and not heard of */
+    uint32_t pending; /* requested, but not yet reported */
     int status;       /* of its end, as in siginfo_t: */
     int code;         /* CLD_...; 0: it lives */
 };

@@ -16,8 +16,8 @@
 
 #define PATIENCE_MS 1000 /* for a terminal that takes nothing, at the end */
 
-/* From the background it would stop us (SIGTTOU), and what is put back then is
- * right all the same. */
+/* From the background this would stop us (SIGTTOU); restoring the settings is
+ * right in that case, too. */
 static void set_mode(int fd, const struct termios *mode)
 {
     sigset_t stop, before;
@@ -43,7 +43,7 @@ static int move_terminal_fd(int fd)
     return moved;
 }
 
-/* So that O_NONBLOCK does not reach whoever shares the caller's. */
+/* This keeps O_NONBLOCK from affecting processes that share the caller's. */
 static int reopen_terminal(int fd)
 {
     char path[64];

@@ -38,7 +38,7 @@ struct jr_terminal {
         .fd = -1, .master = -1, .slave = -1                                    \
     }
 
-/* For the guard: `fd` is to be a terminal in whose foreground we are. 0, or -1
+/* For the guard: `fd` must be a terminal in whose foreground we are. 0, or -1
  * with `err`. */
 int jr_terminal_open(struct jr_terminal *ret, int fd, struct jr_error *err);
 

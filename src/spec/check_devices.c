@@ -103,7 +103,7 @@ static int compare_device_nodes(const void *a, const void *b)
     return order != 0 ? 1 : -1;
 }
 
-/* A device that is listed twice would be two ranks'. */
+/* A device that is listed twice would be given to two ranks. */
 static void check_device_twice(const struct jr_check *check,
                                const struct jr_node *devices)
 {
@@ -127,7 +127,8 @@ static void check_device_twice(const struct jr_check *check,
     }
 }
 
-/* As many devices as a node has ranks, or fewer where ranks share them. */
+/* There must be as many devices as a node has ranks, or fewer if ranks share
+ * them. */
 static void check_count(const struct jr_check *check,
                         const struct jr_node *devices, bool shared)
 {

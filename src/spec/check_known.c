@@ -1,7 +1,7 @@
 /*
- * How many ranks and nodes there are, as far as the spec alone decides it. What
- * it states in two ways is taken from the first of them here: that the two do
- * not agree is told by check_sizes.c.
+ * How many ranks and nodes there are, as far as the spec alone decides it. If
+ * it states a value in two ways, the first is used here; check_sizes.c reports
+ * that the two do not agree.
  */
 #include "spec/check.h"
 
@@ -87,7 +87,7 @@ static struct jr_known sum_or_largest_known(const struct jr_node *list,
     return known;
 }
 
-/* What follows from two others, and is told at `at`. */
+/* A value that follows from two others, and is reported at `at`. */
 static struct jr_known derived_known(const struct jr_check *check,
                                      const struct jr_known *at,
                                      const struct jr_known *other,

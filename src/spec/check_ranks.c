@@ -7,7 +7,8 @@
 
 #include "base/banned.h"
 
-/* More ranks than this are taken for a mistake; and so many are told. */
+/* More ranks than this are taken for a mistake; and at most this many are
+ * reported. */
 enum { MOST_RANKS = 1 << 20, MOST_TOLD = 8 };
 
 /* Rank sets name ranks of the world. */

@@ -112,8 +112,8 @@ static const char *find_name_glob(const struct jr_check *check,
     return any ? find_glob(check, name, is_glob_match) : NULL;
 }
 
-/* For arguments the glob has to match whole words, of which `name` has one
- * between any two underscores: --tokenizer and --max-tokens are no tokens. */
+/* For arguments the glob must match whole words, which are separated by
+ * underscores in `name`: --tokenizer and --max-tokens are not tokens. */
 static bool is_word_match(const char *glob, const char *name)
 {
     char pattern[NAME_MAX_LEN + 8];
@@ -254,8 +254,8 @@ static void check_references(const struct jr_check *check, struct place place)
     }
 }
 
-/* A named argument, or a key within one: as the option of that name would be.
- */
+/* A named argument, or a key within one, is treated like an option of that
+ * name. */
 static void check_key(const struct jr_check *check, const struct jr_pair *pair,
                       const char *path)
 {

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* What a path says of the rank. */
+/* How a path depends on the rank. */
 struct path_words {
     bool rank; /* what differs within a node */
     bool node;

@@ -1,4 +1,4 @@
-/* What `timeouts.silence` can hear. */
+/* What `timeouts.silence` can detect. */
 #include <string.h>
 
 #include "base/num.h"

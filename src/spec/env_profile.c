@@ -225,8 +225,8 @@ static bool is_stated(const struct jr_node *node)
                             jr_scalar_type(node) != JR_SCALAR_NULL);
 }
 
-/* What is not a mapping or list is left for whoever reads the tree to refuse.
- */
+/* Values that are not mappings or lists are left to the reader of the tree,
+ * which refuses them. */
 static void merge_spec_over(struct work *work)
 {
     struct jr_node *root = work->doc->root;

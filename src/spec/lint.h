@@ -129,8 +129,8 @@ void jr_lint_fix(struct jr_lint *lint, struct jr_diag *diag,
 void jr_lint_fix_text(struct jr_lint *lint, struct jr_diag *diag,
                       const struct jr_node *node, const char *text);
 
-/* Say that a quoted scalar would be right without its quotes, and take them off
- * where that can be done. */
+/* Report that a quoted scalar would be right without its quotes, and remove
+ * them if possible. */
 void jr_lint_unquote(struct jr_lint *lint, struct jr_diag *diag,
                      const struct jr_node *node);
 
@@ -163,8 +163,8 @@ typedef struct jr_node *jr_reader(struct jr_lint *lint,
 
 /* lint_interpolated.c */
 
-/* Read a scalar that something was put into. What is wrong with it is told by
- * its source text, never by the value. */
+/* Read a scalar that contains ${...}. Mistakes are reported with its source
+ * text, never with the value. */
 struct jr_node *jr_lint_filled(struct jr_lint *lint,
                                const struct jr_spec_type *type,
                                const struct jr_node *node,

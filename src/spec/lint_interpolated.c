@@ -1,7 +1,7 @@
 /*
- * Scalars that ${...} put something into. A value from the environment may be a
- * secret, so it is in no message: the field's reader reads in silence, and what
- * it finds is told by the text of the source.
+ * Scalars that contain ${...}. A value from the environment may be a secret, so
+ * it is in no message: the field's reader reports nothing itself, and its
+ * findings are reported with the text of the source.
  */
 #include "spec/lint.h"
 

@@ -20,7 +20,7 @@
 /* No node has more ranks than this. */
 #define MOST_RANKS (1u << 20)
 
-/* So many mistakes of one value are told. */
+/* At most this many mistakes of one value are reported. */
 enum { MOST_TOLD = 8 };
 
 struct reading {

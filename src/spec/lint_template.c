@@ -8,8 +8,8 @@
 
 #include "base/banned.h"
 
-/* So many mistakes of one scalar are told, so that one that is nothing else
- * takes no quadratic time. */
+/* At most this many mistakes of one scalar are reported, so that a scalar full
+ * of mistakes does not take quadratic time. */
 enum { MOST_TOLD = 8 };
 
 #define WORD(name, word, help) word,

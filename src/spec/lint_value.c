@@ -39,7 +39,8 @@ bool jr_lint_fits(struct jr_lint *lint, const struct jr_spec_type *type,
     if (type->pattern == NULL)
         return true;
     struct jr_regex *regex = compiled_pattern(lint, type);
-    if (regex == NULL) /* no memory, which is told once all is read */
+    if (regex ==
+        NULL) /* no memory, which is reported after everything is read */
         return true;
     return jr_regex_find(regex, text, len, 0, &match, &limited) &&
            match.start == 0 && match.end == len;

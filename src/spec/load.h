@@ -85,9 +85,9 @@ void jr_spec_escape(struct jr_arena *arena, struct jr_node *root);
 /* Append the normal form as a spec. */
 void jr_spec_emit(struct jr_buf *out, const struct jr_spec_file *file);
 
-/* The text of a field that ${...} had a part in, for messages, which tell no
- * value that was put in: as the source has it, made short and safe to show.
- * NULL where it had none. Lists are told with commas. In `arena`. */
+/* The text of a field that contains ${...}, for messages, which must not show
+ * inserted values: the text of the source, shortened and safe to show. NULL if
+ * it contains none. Lists are shown with commas. In `arena`. */
 const char *jr_spec_written(const struct jr_spec_file *file,
                             struct jr_arena *arena, const char *path);
 

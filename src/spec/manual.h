@@ -1,6 +1,6 @@
 /*
- * What is told to people about fields: `explain`, docs/spec.md and the man page
- * are made from it. The texts are those of fields.h and notes.h.
+ * The documentation of the fields: `explain`, docs/spec.md and the man page are
+ * made from it. The texts are those of fields.h and notes.h.
  */
 #ifndef JR_MANUAL_H
 #define JR_MANUAL_H

@@ -5,7 +5,7 @@
 
 #include "doc/shape.h"
 
-/* By the field table. */
+/* The shapes of the field table. */
 struct jr_shapes jr_shapes_make(void);
 
 /* Whether a key is the user's own, which is kept and never read. */

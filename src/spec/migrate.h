@@ -28,7 +28,7 @@ struct jr_migrations {
     uint32_t current; /* the version that is understood */
 };
 
-/* Those of this program. */
+/* The changes that this program knows. */
 const struct jr_migrations *jr_migrations(void);
 
 /* Look for what the next version wants otherwise; the version is that of the

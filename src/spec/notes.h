@@ -1,6 +1,6 @@
 /*
- * What the manual says about fields beyond their rows in fields.h: the sections
- * that they are told in, and for each field a note and an example.
+ * The parts of the manual beyond the rows in fields.h: the sections of the
+ * fields, and for each field a note and an example.
  *
  * Texts are plain: `backticks` around what is typed, a blank line between
  * paragraphs, and lines that begin with two blanks as they are.

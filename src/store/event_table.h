@@ -1,8 +1,8 @@
 /*
  * What happens in a run, event by event: one table from which the lines of
- * events.jsonl are written and read, their schema is printed, and people are
- * told. A new event is a new row of JR_EVENTS; what it says besides is a member
- * of struct jr_event, which is a row of the table in event_table.c.
+ * events.jsonl are written and read, their schema is printed, and their
+ * descriptions are taken. A new event is a new row of JR_EVENTS; its details
+ * are members of struct jr_event, which is a row of the table in event_table.c.
  */
 #ifndef JR_EVENT_TABLE_H
 #define JR_EVENT_TABLE_H
@@ -137,8 +137,8 @@ enum jr_event_name {
  * written. */
 struct jr_event {
     enum jr_event_name name;
-    uint32_t says; /* a writer: what it says of what it may say; a reader: all
-                      that it says. JR_SAYS(...) */
+    uint32_t says; /* a writer: the optional members that it sets; a reader: all
+                      members that are there. JR_SAYS(...) */
     uint64_t ns;   /* monotonic; 0: the line does not say */
     uint64_t wall_ns; /* 0: the line does not say */
     uint32_t rank;
@@ -168,7 +168,7 @@ void jr_event_put(struct jr_buf *out, const struct jr_event *event);
 bool jr_event_read(struct jr_event *ret, const char *line, size_t len);
 bool jr_event_of(struct jr_event *ret, const json_t *line);
 
-/* What people are told of it: "killed the ranks that still ran"; NULL of an
+/* Its description for people: "killed the ranks that still ran"; NULL for an
  * unknown one. Its kind: JR_EVENT_IS_... Its word in the file. */
 const char *jr_event_words(enum jr_event_name name);
 unsigned jr_event_kind(enum jr_event_name name);

@@ -1,9 +1,9 @@
 /*
- * What became of a rank, as other processes are told it: in results.json, and
- * in the message that a node's agent sends. Both are written and read by one
- * table, outcome_codec.c, which has a row for each member of struct
- * jr_rank_outcome; a new member is a new row. The same holds for what of struct
- * jr_outcome a node sends.
+ * The outcome of a rank, as it is given to other processes: in results.json,
+ * and in the message that a node's agent sends. Both are written and read by
+ * one table, outcome_codec.c, which has a row for each member of struct
+ * jr_rank_outcome; a new member is a new row. The same holds for the members of
+ * struct jr_outcome that a node sends.
  */
 #ifndef JR_OUTCOME_CODEC_H
 #define JR_OUTCOME_CODEC_H

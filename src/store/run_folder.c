@@ -90,7 +90,7 @@ static void ignore_in_git(const struct jr_run_folder *dir)
     if (fd < 0)
         return;
     (void)jr_io_write_all(fd, "*\n", 2);
-    /* By its time runs know when one last waited for the disk: none has. */
+    /* Its time tells runs when one last waited for the disk: none has yet. */
     (void)futimens(fd, (struct timespec[2]){{.tv_nsec = UTIME_OMIT}, {0}});
 }
 
