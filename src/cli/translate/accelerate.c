@@ -58,7 +58,7 @@ static int set_secret(struct jr_translator *t, const struct jr_given *given)
 {
     const char *what = jr_arena_printf(t->arena, "--%s ...", given->name);
     jr_note_add(t, JR_VERDICT_LOST, what,
-                "a secret belongs into jobrun's environment");
+                "put a secret into jobrun's environment");
     return 0;
 }
 
@@ -84,7 +84,7 @@ static const struct jr_flag flags[] = {
                 "ranks meet at master_addr and master_port"),
     JR_NEEDLESS("-q --quiet", NONE, "the report names the rank that failed"),
     JR_LOST("--config_file", ONE,
-            "jobrun does not read it: give what it says as options"),
+            "jobrun does not read it: give its contents as options"),
     JR_LOST("--ipex --use_mps_device", NONE, "a spec has no such device"),
 
     JR_SETS("--mixed_precision", ONE, jr_set_field,

@@ -56,7 +56,7 @@ static const struct jr_flag flags[] = {
     JR_SETS("-prefix-timestamp --prefix-output-with-timestamp", NONE,
             jr_set_field, "console.timestamps=true"),
     JR_LOST("--config-file", ONE,
-            "jobrun does not read it: give what it says as options"),
+            "jobrun does not read it: give its contents as options"),
     JR_LOST("--network-interface --network-interfaces", ONE,
             "state the variables of the backend in `env`: GLOO_SOCKET_IFNAME, "
             "NCCL_SOCKET_IFNAME"),
@@ -105,9 +105,9 @@ static int finish_horovod(struct jr_translator *t)
 {
     jr_note_add(
         t, JR_VERDICT_LOST, "hvd.init()",
-        "Horovod finds its ranks by a server of horovodrun's or by "
-        "MPI, and jobrun has neither: hvd.init() sees a single rank; "
-        "RANK and WORLD_SIZE, and torch.distributed by them, are there");
+        "Horovod finds its ranks through a server of horovodrun or through "
+        "MPI, and jobrun has neither: hvd.init() sees a single rank; RANK and "
+        "WORLD_SIZE are set, and torch.distributed works with them");
     return 0;
 }
 

@@ -83,7 +83,7 @@ static int set_output(struct jr_translator *t, const struct jr_given *given)
 #define OWN_FILES   "each rank's streams have files of their own: see `log_dir`"
 #define INHERITED   "ranks inherit the whole environment: see `env_remove`"
 #define NO_MPI      "jobrun does not configure MPI"
-#define PLACES      "a spec says nothing of sockets, cores and hardware threads"
+#define PLACES      "a spec does not describe sockets, cores and hardware threads"
 
 static const struct jr_flag flags_mpi[] = {
     JR_SETS("-np -n", ONE, jr_set_field, "world_size"),
@@ -141,7 +141,8 @@ static const struct jr_flag flags_openmpi[] = {
     JR_LOST("-use-hwthread-cpus -bynode -nolocal", NONE, PLACES),
     JR_LOST("-merge-stderr-to-stdout -xml", NONE,
             "a rank's two streams stay apart"),
-    JR_LOST("-stream-buffering", ONE, "a program buffers as it likes"),
+    JR_LOST("-stream-buffering", ONE,
+            "the program decides about its buffering"),
     JR_LOST("-stdin", ONE, "ranks read /dev/null"),
     JR_LOST("-forward-signals", ONE,
             "jobrun stops the ranks on TERM, INT, HUP and QUIT"),
@@ -189,7 +190,7 @@ static const struct jr_flag flags_hydra[] = {
                 "-disable-hostname-propagation -enable-hostname-propagation",
                 NONE, ITS_OWN),
     JR_LOST("-iface -nameserver", ONE, NO_MPI),
-    JR_LOST("-enable-x -disable-x", NONE, "no rank has a screen"),
+    JR_LOST("-enable-x -disable-x", NONE, "ranks have no screen"),
     JR_LOST("-ckpoint-interval -ckpoint-prefix -ckpoint-num -ckpointlib", ONE,
             "jobrun makes no checkpoints"),
     {0},
@@ -198,8 +199,8 @@ static const struct jr_flag flags_hydra[] = {
 static int finish_mpi(struct jr_translator *t)
 {
     jr_note_add(t, JR_VERDICT_CHANGED, "MPI_Init",
-                "jobrun is no PMI server: it sees a single rank; RANK and "
-                "WORLD_SIZE say what OMPI_COMM_WORLD_* and PMI_* did");
+                "jobrun is not a PMI server: it sees a single rank; RANK and "
+                "WORLD_SIZE replace OMPI_COMM_WORLD_* and PMI_*");
     return 0;
 }
 

@@ -20,11 +20,11 @@ static int set_ips(struct jr_translator *t, const struct jr_given *given)
 static int set_run_mode(struct jr_translator *t, const struct jr_given *given)
 {
     bool collective = strcmp(given->value, "collective") == 0;
-    jr_note_add(t, collective ? JR_VERDICT_NEEDLESS : JR_VERDICT_LOST,
-                given->what,
-                collective ? "all ranks are trainers"
-                           : "all ranks run the same program: a job of "
-                             "parameter servers has others");
+    jr_note_add(
+        t, collective ? JR_VERDICT_NEEDLESS : JR_VERDICT_LOST, given->what,
+        collective
+            ? "all ranks are trainers"
+            : "all ranks run the same program: parameter servers need others");
     return 0;
 }
 

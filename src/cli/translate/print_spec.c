@@ -162,7 +162,9 @@ static void print_flag(struct jr_buf *out, const struct jr_flag *flag)
 
 void jr_launcher_print(struct jr_buf *out, const struct jr_launcher *launcher)
 {
-    jr_buf_printf(out, "%.*s: what becomes of its options\n\n",
+    jr_buf_printf(out,
+                  "%.*s: how its options are translated\n"
+                  "\n",
                   (int)strcspn(launcher->names, "|"), launcher->names);
     for (size_t i = 0; i < JR_FLAG_TABLES; i++)
         for (const struct jr_flag *row = launcher->tables[i];

@@ -76,8 +76,9 @@ int jr_set_binding(struct jr_translator *t, const struct jr_given *given)
             (value[len] == '\0' || value[len] == ':'))
             return jr_put(t, given, given->flag->field, rows[i].ours);
     }
-    jr_note_add(t, JR_VERDICT_LOST, given->what,
-                "ranks are bound to nothing, a core, a NUMA node or a device");
+    jr_note_add(
+        t, JR_VERDICT_LOST, given->what,
+        "ranks can be bound to nothing, a core, a NUMA node or a device");
     return 0;
 }
 

@@ -26,7 +26,7 @@ static int put_deal(struct jr_translator *t, const struct deal *deal)
     uint64_t nodes = deal->first_nodes + deal->later_nodes;
     if (nodes > MOST || (deal->later == 0 && deal->later_nodes > 0))
         return jr_error_set(t->err, JR_STATUS_USAGE,
-                            "the ranks cannot be dealt out to the nodes");
+                            "the ranks cannot be distributed over the nodes");
     char **items = jr_arena_array(t->arena, nodes + 1, sizeof *items);
     for (uint64_t i = 0; items != NULL && i < nodes; i++)
         items[i] = jr_arena_printf(
@@ -89,7 +89,6 @@ int jr_put_sizes(struct jr_translator *t)
         return 0;
     if (local != 0)
         jr_note_add(t, JR_VERDICT_CHANGED, jr_put_drop(t, "local_world_size"),
-                    "it was the most per node; world_size says how many there "
-                    "are");
+                    "it was a maximum per node; world_size gives the total");
     return deal_evenly(t, world, nodes);
 }

@@ -106,9 +106,10 @@ static int set_export(struct jr_translator *t, const struct jr_given *given)
 static int set_mpi(struct jr_translator *t, const struct jr_given *given)
 {
     bool none = strcmp(given->value, "none") == 0;
-    jr_note_add(t, none ? JR_VERDICT_NEEDLESS : JR_VERDICT_LOST, given->what,
-                none ? "jobrun is no PMI server"
-                     : "jobrun is no PMI server: MPI_Init sees a single rank");
+    jr_note_add(
+        t, none ? JR_VERDICT_NEEDLESS : JR_VERDICT_LOST, given->what,
+        none ? "jobrun is not a PMI server"
+             : "jobrun is not a PMI server: MPI_Init sees a single rank");
     return 0;
 }
 
@@ -131,7 +132,7 @@ static int set_nodelist(struct jr_translator *t, const struct jr_given *given)
 }
 
 #define ALLOCATION "it belongs to the allocation: give it to sbatch or salloc"
-#define SOCKETS    "a spec says nothing of sockets, cores and hardware threads"
+#define SOCKETS    "a spec does not describe sockets, cores and hardware threads"
 #define ABOUT_SRUN "it is about srun itself"
 #define FILES      "each rank's streams have files of their own: see `log_dir`"
 
@@ -195,7 +196,7 @@ static const struct jr_flag flags[] = {
             "`device_visibility`"),
     JR_LOST("--multi-prog", NONE, "all ranks run the same program"),
     JR_LOST("-i --input", ONE, "ranks read /dev/null"),
-    JR_LOST("--pty --x11", MAYBE, "no rank has a terminal or a screen"),
+    JR_LOST("--pty --x11", MAYBE, "ranks have no terminal and no screen"),
     JR_LOST("--signal", ONE, "jobrun sends no signal before the end"),
     JR_LOST("--export-file", ONE, "jobrun does not read it: see `env`"),
     JR_LOST("--prolog --epilog --task-prolog --task-epilog", ONE,

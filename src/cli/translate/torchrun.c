@@ -22,7 +22,7 @@ static int set_per_node(struct jr_translator *t, const struct jr_given *given)
     if (strcmp(value, "gpu") == 0) {
         device = "cuda";
         jr_note_add(t, JR_VERDICT_CHANGED, given->what,
-                    "the job wants NVIDIA GPUs: for AMD's state device: rocm");
+                    "the job needs NVIDIA GPUs; for AMD's, state device: rocm");
     }
     if (!any && !kind)
         return jr_put(t, given, "local_world_size", value);
@@ -126,8 +126,8 @@ static const struct jr_flag flags_torchrun[] = {
     JR_SETS("--shutdown-timeout", ONE, jr_set_seconds, "timeouts.stop_grace"),
     JR_CHANGES("--virtual-local-rank", NONE, jr_set_field,
                "device_visibility=one",
-               "LOCAL_RANK stays what it is: the device is number 0, as "
-               "JOBRUN_DEVICE_INDEX says"),
+               "LOCAL_RANK stays unchanged: the device has index 0, as in "
+               "JOBRUN_DEVICE_INDEX"),
     {0},
 };
 

@@ -131,7 +131,7 @@ static void drop_sizes(struct jr_translator *t)
         const char *from = jr_put_drop(t, sizes[i]);
         if (from != NULL)
             jr_note_add(t, JR_VERDICT_NEEDLESS, from,
-                        "the launcher inside says it for the ranks");
+                        "the inner launcher sets it for the ranks");
     }
 }
 
@@ -140,7 +140,7 @@ static int refuse_no_launcher(struct jr_translator *t)
     struct jr_buf names JR_BUF_CLEANUP = JR_BUF_INIT;
     jr_launcher_names(&names);
     return jr_error_set(t->err, JR_STATUS_USAGE,
-                        "the line begins with no launcher that is known: %s",
+                        "the line does not begin with a known launcher: %s",
                         names.data == NULL ? "" : names.data);
 }
 
