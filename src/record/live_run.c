@@ -134,9 +134,10 @@ void jr_live_close(struct jr_live *live)
 #define WAIT_NS    (10 * UINT64_C(1000000000)) /* for what does not die */
 #define MOST_LOOKS 65536 /* entries of a log_dir that a start looks at */
 
-/* Whether there is a lost run's group to be killed. Where a record does not say
- * in which PID namespace its pid is, the run may live in another one: then a
- * group that has a runner, or anybody whom we cannot see, is not touched. */
+/* Whether a lost run has a group that may be killed. If a record does not say
+ * to which PID namespace its pid belongs, the run may live in another one. A
+ * group that has a runner, or a process that we cannot see, is then not
+ * touched. */
 static bool is_clearable(const struct jr_live *live, const char *run)
 {
     if (live->standing != JR_STANDING_LOST || !live->ours ||
@@ -177,8 +178,8 @@ unsigned jr_lost_sweep(struct jr_buf *out, const char *log_dir, const char *id)
     return count;
 }
 
-/* Whether the entry is a run of ours that has no results: cheap, for most have
- * some, and those of strangers are not even opened. */
+/* Whether the entry is one of our runs that has no results. The check is cheap,
+ * because most runs have results, and those of other users are not opened. */
 static bool is_unfinished_run(int dir_fd, const struct dirent *entry)
 {
     struct stat st;

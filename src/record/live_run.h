@@ -56,9 +56,9 @@ void jr_live_close(struct jr_live *live);
  * newline. */
 unsigned jr_lost_sweep(struct jr_buf *out, const char *log_dir, const char *id);
 
-/* The same for all runs of LOG_DIR, whose lines go to `note`. Costs a look at
- * each folder, and the reading of those of ours without results. What others
- * put there is bounded: beyond 65,536 entries nothing is looked at. */
+/* The same for all runs of LOG_DIR, whose lines go to `note`. It looks at each
+ * folder, and reads those of ours without results. The effect of other users is
+ * limited: beyond 65,536 entries nothing is examined. */
 void jr_lost_sweep_all(const char *log_dir,
                        void (*note)(void *data, const char *line), void *data);
 

@@ -64,8 +64,8 @@ void jr_part_path(char ret[static JR_PART_PATH], uint32_t node,
 /* A file of one part; NULL where it is not there. */
 json_t *jr_node_part_json(int fd, uint32_t node, const char *name, bool head);
 
-/* How the part stands whose record is `run`: "finished", or as
- * jr_record_folder_standing has it. */
+/* The state of the part whose record is `run`: "finished", or the one of
+ * jr_record_folder_standing. */
 const char *jr_part_standing(int fd, uint32_t node, const json_t *run);
 
 /* Whether that record has the fingerprint, as far as it has one. */

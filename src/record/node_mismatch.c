@@ -4,8 +4,8 @@
  * them only: then they ran different experiments, or not even one world.
  *
  * `equal` and `distinct` over the ranks of all nodes, each of which has
- * compared its own: the joined results are read as those of a run are, compared
- * anew, and told in the same words.
+ * compared its own: the joined results are read like those of one run, compared
+ * again, and reported in the same words.
  */
 #include "record/node_mismatch.h"
 

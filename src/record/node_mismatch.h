@@ -6,8 +6,8 @@
 
 /* Whether the nodes of that list (jr_multinode_nodes) are not of one run: they
  * differ in its size, or their ranks overlap or, where all nodes are here,
- * leave some out. Then it is told in `ret`, which is empty before; else what is
- * left there means nothing. */
+ * leave some out. If so, the reason is in `ret`, which is empty before;
+ * otherwise its contents are undefined. */
 bool jr_multinode_torn(struct jr_buf *ret, const json_t *nodes);
 
 /* How to tell what the nodes do not have in common. */

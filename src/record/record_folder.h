@@ -10,10 +10,9 @@
 #include "base/json.h"
 
 /*
- * Whose word a run folder is. In a log_dir that others may write to, anybody
- * can plant a folder that looks like a run. Such a folder is shown to people,
- * but no process is signalled, nothing is removed and nothing is run by what it
- * says.
+ * Whether a run folder can be trusted. In a log_dir that others may write to,
+ * anybody can plant a folder that looks like a run. Such a folder is shown, but
+ * jobrun signals no process, removes nothing and runs nothing because of it.
  */
 
 struct jr_trust {
@@ -33,9 +32,9 @@ struct jr_trust {
 
 bool jr_trust_is_ours(const struct jr_trust *trust);
 
-/* Judge one open folder: it is ours if the user that we act as owns it, and
- * nobody beyond that user and the group may write to it. One that cannot be
- * looked at is not ours. */
+/* Check one open folder: it is ours if our effective user owns it, and only
+ * that user and the group may write to it. A folder that cannot be examined is
+ * not ours. */
 struct jr_trust jr_trust_folder(int fd);
 
 /* Judge the run folder `run_fd` in the folder `dir_fd`: whoever may move

@@ -1,4 +1,4 @@
-/* What results.json says of causes: the root cause, and which of jobrun's own
+/* The causes in results.json: the root cause, and which of jobrun's own
  * processes was killed. results_table.h declares it. */
 #include "record/results_table.h"
 

@@ -4,8 +4,8 @@
 
 #include "record/results_table.h"
 
-/* Append results.json of the contract, one rank a line. `drain` gets what `out`
- * has become, in between and at the end; NULL: nobody does. */
+/* Append results.json of the contract, one rank a line. `drain` is given the
+ * contents of `out` in between and at the end; NULL: not called. */
 void jr_judgement_json(struct jr_buf *out, const struct jr_judgement *report,
                        const struct jr_plan *plan,
                        const struct jr_outcome *outcome,

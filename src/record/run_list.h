@@ -43,9 +43,8 @@ int jr_records_list(struct jr_records *ret, const char *log_dir,
 void jr_records_release(struct jr_records *records);
 
 /* The id that RUN means: an id, a prefix that only one run has, or `latest`, by
- * a link of ours or of LOG_DIR's owner; with a part of it behind,
- * "exp1/node_0", where the run has parts. Fails with the candidates when it
- * means several. */
+ * a link of ours or of LOG_DIR's owner; with a part after it, "exp1/node_0", if
+ * the run has parts. Fails with the candidates when it means several. */
 int jr_record_find(char ret_id[static 256], const char *log_dir,
                    const char *run, struct jr_error *err);
 

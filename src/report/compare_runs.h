@@ -5,8 +5,8 @@
 #include "base/diff_table.h"
 #include "record/record_folder.h"
 
-/* What became of two runs, side by side: status, cause, times, where and by
- * whom they ran where that is not the same, and each field that their ranks
+/* The outcomes of two runs, side by side: status, cause, times, where and as
+ * which user they ran if that differs, and each field that their ranks
  * delivered (results.NAME). The parts of the rows are "outcome", "result",
  * "time" and "circumstance"; the last two say nothing of the experiment. */
 int jr_record_contrast(struct jr_diff_table *ret, const char *log_dir,

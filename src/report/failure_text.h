@@ -10,8 +10,8 @@ void jr_print_rank(const struct jr_page *page, size_t i);
 /* The same of the first cause, and who failed together with it. */
 void jr_print_cause(const struct jr_page *page);
 
-/* What became of the ranks that are no cause, a line for each kind of end;
- * `label` stands before the first of them, NULL: no column for it. */
+/* What became of the ranks that are not the cause, a line for each kind of end;
+ * `label` is before the first of them, NULL: no column for it. */
 void jr_print_others(const struct jr_page *page, const char *label);
 
 /* Append "rank 3" or "ranks 0-2,5": the ranks in `state`, but for the first

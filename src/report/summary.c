@@ -308,8 +308,8 @@ static const char *find_suspect_log(const struct jr_page *page,
     return jr_print_log(page, jr_plan_of(page->plan, *suspect));
 }
 
-/* The rank whose logs are worth a look where no cause has any: the first that
- * did not deliver, else the first that ran. NULL: nobody's. */
+/* The rank whose logs are worth reading if the cause has none: the first that
+ * did not deliver, else the first that ran. NULL: there is none. */
 static const struct jr_plan_rank *worth_a_look(const struct jr_page *page)
 {
     const struct jr_plan_rank *found = NULL;

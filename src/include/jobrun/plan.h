@@ -37,10 +37,10 @@ struct jr_plan_rank {
                                       NULL-terminated; NULL: none */
     const char *workdir;           /* absolute */
     const char *prefix;            /* console prefix, expanded */
-    const char *around[2];         /* console.collapse: what stands before and
-                                      behind the ranks of a line that several
-                                      of them wrote, never NULL */
-    bool on_console;               /* its lines are shown */
+    const char
+        *around[2];  /* console.collapse: the text before and after the ranks of
+                        a line that several of them wrote, never NULL */
+    bool on_console; /* its lines are shown */
     enum jr_sink out, err;
     enum jr_input input;
     const char *dir;      /* attempt_0/3 */
