@@ -93,7 +93,7 @@ static bool read_pattern(const struct reading *reading, const char *text)
     struct jr_error err = {0};
     if (len < 3 || text[0] != '/' || text[len - 1] != '/')
         return refuse_rest(reading, text,
-                           "the regular expression stands between slashes: "
+                           "the regular expression must be between slashes: "
                            "stderr:/CUDA error/");
     char *pattern = jr_arena_strndup(reading->arena, text + 1, len - 2);
     if (pattern == NULL)

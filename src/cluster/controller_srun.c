@@ -208,7 +208,7 @@ static void report_killed_srun(const struct jr_controller *head)
     char line[160];
     (void)snprintf(line, sizeof line,
                    "srun (pid %d) did not end within %ds of its input, and was "
-                   "killed: a node or its agent hangs; squeue --steps tells "
+                   "killed: a node or its agent hangs; squeue --steps shows "
                    "whether its step is gone",
                    (int)head->srun.pid, LEAVE_S);
     if (head->options.note != NULL)

@@ -114,7 +114,7 @@ static int report_missing_nodes(const struct jr_controller *head,
     add_waiting_reason(&text, head);
     if (!head->gone &&
         !jr_controller_has_met(head)) /* as where a job has shrunk */
-        jr_buf_str(&text, "; squeue tells which nodes the job has now");
+        jr_buf_str(&text, "; squeue shows which nodes the job has now");
     return jr_error_set(err, JR_STATUS_LAUNCH, "%s",
                         text.failed ? "out of memory" : text.data);
 }

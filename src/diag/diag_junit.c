@@ -77,7 +77,7 @@ static void add_findings(struct jr_buf *out,
         jr_diag_human(&text, &report->diags->items[file->first + i], cursor,
                       false);
     if (file->folded != 0)
-        jr_buf_printf(&text, "%zu told with another file that has the same\n",
+        jr_buf_printf(&text, "%zu shown with another file that has the same\n",
                       file->folded);
     if (more != 0)
         jr_buf_printf(&text, "%zu more findings are not shown\n", more);

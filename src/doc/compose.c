@@ -170,7 +170,7 @@ static struct jr_node *compose_alias(struct composer *c,
                        "unknown alias '*%.*s'", MAX_SHOWN, name);
     else
         jr_diags_error(c->diags, JR_CODE_RECURSIVE_ALIAS, span, NULL,
-                       "alias '*%.*s' stands inside its own anchor", MAX_SHOWN,
+                       "alias '*%.*s' is inside its own anchor", MAX_SHOWN,
                        name);
     /* A null in its place, so that the rest is read too. */
     struct jr_node *null = jr_node_scalar(&c->doc->arena, "", true);

@@ -95,7 +95,7 @@ static const char *describe_cause_lines(const struct behind *behind,
                             : jr_arena_printf(arena, "%s, from %s", text, line);
     }
     return i == count ? text
-                      : jr_arena_printf(arena, "%s, and %zu more behind", text,
+                      : jr_arena_printf(arena, "%s, and %zu more causes", text,
                                         count - i);
 }
 

@@ -177,7 +177,7 @@ static const struct row rows[] = {
      put_cause_together,
      get_cause_together,
      {.text = "{\"type\": \"array\", \"items\": " JR_SHAPE_COUNT "}"},
-     "Ranks whose failure cannot be told apart from it."},
+     "Ranks whose failure cannot be distinguished from it."},
 };
 
 void jr_results_put_cause(struct jr_buf *out,

@@ -119,7 +119,7 @@ static const char *mpi_refusal(const struct jr_plan *plan)
         return "a function or a library returns its result to jobrun, which "
                "does not run under MPI: use a command, a script or a module";
     if (plan->helper.argv != NULL)
-        return "MPI starts each rank anew: use start_method: spawn";
+        return "MPI starts each rank as a new process: use start_method: spawn";
     if (plan->setup.text != NULL)
         return "MPI cannot run `setup`: run it before, in the shell that "
                "starts the launcher";

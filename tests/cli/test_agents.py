@@ -604,7 +604,7 @@ sys.exit(agent.wait())
         done = self.expect(self.run_on(
             3, "true", more="timeouts: {start: 1s}"), 7)
         self.assertIn(f"the 3 nodes did not answer within 1s (timeouts.start); "
-                      f"the last output of srun: {busy}; squeue tells which "
+                      f"the last output of srun: {busy}; squeue shows which "
                       "nodes the job has now", done.stderr)
         self.nobody_is_left()
         done = self.expect(self.run_on(

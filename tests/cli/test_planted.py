@@ -97,7 +97,7 @@ class Planted(harness.Case):
         junit = self.expect(self.jobrun("validate", "specs", "--format",
                                         "junit"), 3).stdout
         self.assertEqual(junit.count("<failure "), 21)
-        self.assertEqual(junit.count("2 told with another file"), 20)
+        self.assertEqual(junit.count("2 shown with another file"), 20)
 
 
 if __name__ == "__main__":

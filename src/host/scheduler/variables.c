@@ -56,7 +56,7 @@ static const struct jr_variable rows[] = {
     ROW(SLURM_STEP, "SLURM_STEP_TASKS_PER_NODE", STARTED,
         "tasks that srun started on each node", NULL),
     ROW(SLURM_STEP, "SLURM_STEP_ID", NOTHING, "the step",
-        "beyond 4294967000 it is the batch or interactive shell, and no step"),
+        "above 4294967000 it is the batch or interactive shell, not a step"),
     ROW(SLURM_STEP, "SLURM_PROCID", NOTHING, "this task",
         "0 in a batch script, too"),
 
@@ -96,8 +96,8 @@ static const struct jr_variable rows[] = {
         "the hardware is asked instead"),
 
     ROW(KUBERNETES, "JOB_COMPLETION_INDEX", INDEX, "this pod",
-        "how many there are is told nowhere: state nodes; in a JobSet it "
-        "counts within one replicated job: state node_rank"),
+        "their number is not given: state nodes; in a JobSet it counts within "
+        "one replicated job: state node_rank"),
 
     ROW(SLURM, "SLURM_JOB_ID", JOB, "the job",
         "a shell that outlives the job keeps it"),

@@ -69,7 +69,7 @@
 #define JR_VISIBILITIES(X)                                                     \
     X(ALL, "all", "every rank sees all and picks by LOCAL_RANK")               \
     X(ONE, "one", "each rank sees its own device only")                        \
-    X(INHERIT, "inherit", "the environment's variables are left alone")
+    X(INHERIT, "inherit", "the environment's variables are not changed")
 
 /* What the CPUs of a rank are. */
 #define JR_BINDS(X)                                                            \
@@ -90,7 +90,7 @@
     X(STOP, "stop",                                                            \
       "the other ranks are stopped, once it is known that the failure is not " \
       "that of a lost peer, or half a second later")                           \
-    X(CONTINUE, "continue", "the others run on; the job still fails")
+    X(CONTINUE, "continue", "the other ranks continue; the job still fails")
 
 /* Who gets the stop signal. */
 #define JR_STOP_TARGETS(X)                                                     \
@@ -104,13 +104,13 @@
 
 /* What is done where the helper of fork and forkserver has threads. */
 #define JR_FORK_THREADS(X)                                                     \
-    X(WARN, "warn", "it is told once, and the ranks are forked")               \
+    X(WARN, "warn", "jobrun warns once, and forks the ranks")                  \
     X(REFUSE, "refuse", "no rank is started")
 
 /* What the processes of a run share with the rest of the machine. */
 #define JR_ISOLATIONS(X)                                                       \
-    X(NONE, "none", "they are processes among the others")                     \
-    X(PID, "pid", "they live in a PID namespace, and end with it")
+    X(NONE, "none", "they run like any other process")                         \
+    X(PID, "pid", "they run in their own PID namespace, and end with it")
 
 /* What jobrun does with a signal that it gets. */
 #define JR_ON_SIGNALS(X)                                                       \
@@ -281,11 +281,11 @@ struct jr_library {
 #define JR_INJECTS(X)                                                          \
     X(KILL, "kill", "SIGKILL")                                                 \
     X(EXIT, "exit", "it ends with an exit code")                               \
-    X(HANG, "hang", "it stands still for good")                                \
+    X(HANG, "hang", "it is frozen until jobrun stops it")                      \
     X(STOP, "stop", "SIGSTOP")                                                 \
-    X(SLOW, "slow", "it stands still for four fifths of the time")             \
+    X(SLOW, "slow", "it is frozen for four fifths of the time")                \
     X(NORESULT, "noresult", "what it delivers does not count")                 \
-    X(OOM, "oom", "it is killed as if for want of memory")
+    X(OOM, "oom", "it is killed as if memory had run out")
 
 #define JR_ENUM_INJECT(name, word, help) JR_INJECT_##name,
 enum jr_inject { JR_INJECTS(JR_ENUM_INJECT) };

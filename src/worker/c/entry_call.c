@@ -323,11 +323,11 @@ static int finish_step(const struct jr_worker *step, int code,
     }
     if (step->control < 0 || code != 0)
         return code;
-    (void)fprintf(stderr,
-                  "jobrun: the step returned, but it had closed descriptor %d, "
-                  "by which jobrun is told: leave descriptors that you did not "
-                  "open\n",
-                  step->control);
+    (void)fprintf(
+        stderr,
+        "jobrun: the step returned, but it had closed descriptor %d, which "
+        "reports to jobrun: do not close descriptors that you did not open\n",
+        step->control);
     return 1;
 }
 

@@ -173,7 +173,7 @@ static void tells_all_mistakes_at_once(void)
          "t:2:25: error: duplicate key 'x' [JR0106]\n"
          "t:3:1: error: duplicate key 'a' [JR0106]\n"
          "t:3:4: error: unknown alias '*q' [JR0111]\n"
-         "t:4:8: error: alias '*s' stands inside its own anchor [JR0112]\n",
+         "t:4:8: error: alias '*s' is inside its own anchor [JR0112]\n",
          true},
         {"a: *q\nb: @\n",
          "t:1:4: error: unknown alias '*q' [JR0111]\n"

@@ -143,7 +143,7 @@ static void endless_chains(void)
         JR_ASSERT_TEXT(exception.behind,
                        "E4999, from E4998, from E4997, from E4996, from "
                        "E4995, from E4994, from E4993, from E4992, and "
-                       "4992 more behind");
+                       "4992 more causes");
     }
     CU_ASSERT_TRUE(fake.arena.used < (size_t)16 << 20);
     fake_end(&fake);
