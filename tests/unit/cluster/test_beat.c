@@ -98,6 +98,7 @@ static void loses_the_one_that_is_silent(void)
     CU_ASSERT_EQUAL(side.ranks[0].end, JR_END_NONE);
     CU_ASSERT_TRUE(side.run.stopped);
     CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "node 1 (n2) since"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(side.outcome.lost_text, "show node n2"));
     turn(&side, 2 * JR_BEATS, 0); /* no word, and nobody else is judged */
     CU_ASSERT_EQUAL(lost(&side), 2);
     CU_ASSERT_EQUAL(side.head.beat.at, 0);

@@ -11,12 +11,14 @@
  *   report N NAME S     of all ranks of the node, silent for S seconds
  *   end N CODES         the outcome of its ranks, one digit each, and `done`
  *   await TYPE          until the head has said it
+ *   rest MS             do nothing
  *   exit CODE, die SIG  end; without it at the end of the input
  *
  * What the head says is noted line by line in the file HEARD.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -241,6 +243,8 @@ static void play_step(const char *step)
         _exit(atoi(rest));
     else if (strcmp(verb, "die") == 0)
         (void)kill(getpid(), atoi(rest));
+    else if (strcmp(verb, "rest") == 0)
+        (void)poll(NULL, 0, atoi(rest));
     else if (strcmp(verb, "parent") == 0)
         (void)kill(getppid(), atoi(rest));
     (void)sscanf(rest, "%u %n", &node, &at);
@@ -296,6 +300,7 @@ struct bench {
     struct jr_run_options run_options;
     struct jr_outcome outcome;
     struct jr_error err;
+    uint32_t attempt;
     int out, err_out; /* files for the console */
 };
 
@@ -317,7 +322,7 @@ static void begin(struct bench *bench, const char *script)
     static char names[NODES][3] = {"n0", "n1"};
     static char *const hosts[] = {names[0], names[1]};
     static char labels[] = "SLURM_LABELIO=1";
-    *bench = (struct bench){0};
+    *bench = (struct bench){.attempt = 1};
     scratch_start(&bench->scratch);
     (void)snprintf(bench->script, sizeof bench->script, "SCRIPT=%s", script);
     (void)snprintf(bench->heard_path, sizeof bench->heard_path, "%s/heard",
@@ -404,7 +409,7 @@ static int brief_bench(struct bench *bench)
 static int run_bench(struct bench *bench)
 {
     return jr_controller_run(bench->head, &bench->outcome, &bench->plan,
-                       &bench->run_options, 1, &bench->err);
+                       &bench->run_options, bench->attempt, &bench->err);
 }
 
 #define HELLO "hello 0\nhello 1\n"
@@ -596,7 +601,9 @@ static void check_times(const struct bench *bench, uint64_t before)
     before -= outcome->clock_error_ns;
     CU_ASSERT_TRUE(outcome->clock_error_ns > 0 && outcome->clock_error_ns < 50 * SECOND_NS);
     CU_ASSERT_TRUE(is_between(outcome->started_ns, before, now));
-    CU_ASSERT_TRUE(is_between(outcome->ended_ns, outcome->started_ns, now));
+    CU_ASSERT_TRUE(is_between(outcome->ended_ns, outcome->started_ns + 1, now));
+    CU_ASSERT_TRUE(2 * outcome->clock_error_ns <=
+                   outcome->ended_ns - outcome->started_ns);
     CU_ASSERT_TRUE(outcome->ended_wall_ns >= outcome->started_wall_ns);
     for (uint32_t i = 0; i < RANKS; i++) {
         const struct jr_rank_outcome *rank = &outcome->ranks[i];
@@ -658,17 +665,24 @@ static void puts_the_outcomes_together(void)
 static void runs_again(void)
 {
     struct bench bench;
-    CU_ASSERT_EQUAL(play(&bench, HELLO READY BEGUN
-                         "end 0 10t\nend 1 00\n" BEGUN "end 0 00\nend 1 00\n"),
-                    0);
+    CU_ASSERT_EQUAL(
+        play(&bench, HELLO READY BEGUN
+             "flow 1 out begun in\nend 0 10t\nend 1 00b\n" BEGUN
+             "flow 1 out anew\\n\nend 0 00\nend 1 00\n"),
+        0);
     CU_ASSERT_EQUAL(bench.outcome.timed_out_by, JR_TIMEOUT_RUN);
     jr_outcome_release(&bench.outcome);
+    bench.attempt = 2;
     CU_ASSERT_EQUAL(run_bench(&bench), 0);
     CU_ASSERT_EQUAL(bench.outcome.timed_out_by, JR_TIMEOUT_NONE);
     CU_ASSERT_EQUAL(bench.outcome.ranks[0].exit_code, 0);
     CU_ASSERT_EQUAL(bench.outcome.left, 20);
     wait_for_srun(&bench);
     CU_ASSERT_EQUAL(said(&bench, "go"), 2);
+    JR_ASSERT_TEXT(content(&bench, "out"), "anew\n");
+    const char *told = content(&bench, "err"); /* what was not shown before */
+    CU_ASSERT_TRUE(count_of(told, "attempt 1") > 0);
+    CU_ASSERT_EQUAL(count_of(told, "attempt"), count_of(told, "attempt 1"));
     end(&bench);
 }
 
@@ -902,6 +916,7 @@ static void hands_signals_on(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(first);
     CU_ASSERT_PTR_NOT_NULL(strstr(first, "\"signal\": 15"));
     CU_ASSERT_EQUAL(said(&bench, "stop"), 1);
+    CU_ASSERT_EQUAL(said(&bench, "away"), 0); /* it was no suspension */
     sigset_t mask;
     (void)sigprocmask(SIG_BLOCK, NULL, &mask);
     CU_ASSERT_FALSE(sigismember(&mask, SIGTERM)); /* as it was before */
@@ -1040,6 +1055,60 @@ static void leaves_what_nobody_takes(void)
     end(&bench);
 }
 
+/* A signal, too, ends the waiting. */
+static void is_told_to_leave_the_console(void)
+{
+    struct bench bench;
+    struct console console;
+    sigset_t set, before;
+    start_console(&console);
+    begin(&bench, HELLO READY BEGUN
+          "wide 0 1200\nawait hold\nend 0 00\nend 1 00b\n");
+    bench.run_options.out_fd = console.out;
+    CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    CU_ASSERT_EQUAL_FATAL(brief_bench(&bench), 0);
+    CU_ASSERT_EQUAL(run_bench(&bench), 0);
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &set, &before);
+    (void)raise(SIGTERM);
+    CU_ASSERT_FALSE(jr_controller_show_rest(bench.head, &bench.policy,
+                                            &(sigset_t){0}, false));
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    wait_for_srun(&bench);
+    (void)end_console(&console);
+    end(&bench);
+}
+
+static unsigned count_descriptors(void)
+{
+    unsigned count = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+/* A spec of more than the pipe to srun holds, which reads it late. */
+static void hands_out_a_large_spec(void)
+{
+    static char large[3 << 20];
+    struct bench bench;
+    unsigned before = count_descriptors();
+    memset(large, 'x', sizeof large - 1);
+    begin(&bench, HELLO "rest 50\n" READY BEGUN "end 0 00\nend 1 00\n");
+    CU_ASSERT_EQUAL_FATAL(open_bench(&bench), 0);
+    CU_ASSERT_EQUAL(
+        jr_controller_send_spec(bench.head, large, NULL, &bench.err), 0);
+    CU_ASSERT_EQUAL(run_bench(&bench), 0);
+    wait_for_srun(&bench);
+    struct stat st;
+    CU_ASSERT_EQUAL(fstatat(bench.scratch.fd, "heard", &st, 0), 0);
+    CU_ASSERT_TRUE(st.st_size > (off_t)sizeof large);
+    CU_ASSERT_TRUE(st.st_size < (off_t)sizeof large + 2000);
+    end(&bench);
+    CU_ASSERT_EQUAL(count_descriptors(), before);
+}
+
 /* srun is this program, by another name: the first in PATH. */
 static bool find_srun(char link[static 64])
 {
@@ -1078,6 +1147,8 @@ int main(int argc, char **argv)
         CASE(says_that_the_disk_is_full),
         CASE(waits_for_the_console),
         CASE(leaves_what_nobody_takes),
+        CASE(is_told_to_leave_the_console),
+        CASE(hands_out_a_large_spec),
     };
     char link[64];
     if (argc > 1 && strcmp(argv[0], "srun") == 0)

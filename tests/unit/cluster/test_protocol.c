@@ -203,6 +203,11 @@ static void finds_lines_in_pieces(void)
     CU_ASSERT_TRUE(memcmp(jr_inlet_rest(&inlet, &len), "rest", 4) == 0);
     CU_ASSERT_EQUAL(len, 4);
     jr_inlet_release(&inlet);
+    CU_ASSERT_PTR_NULL(jr_inlet_line(&inlet, &len));
+    jr_inlet_add(&inlet, "new\n", 4); /* nothing of before is left */
+    const char *line = jr_inlet_line(&inlet, &len);
+    CU_ASSERT_TRUE(line != NULL && len == 3 && memcmp(line, "new", 3) == 0);
+    jr_inlet_release(&inlet);
 }
 
 static void knows_its_flows(void)

@@ -37,6 +37,7 @@ static void hears_of_lost_nodes_and_of_nothing_else(void)
         {"srun: error: Node failure on n21", 1, "n2", false},
         {"srun: error: Node failure on gpu-n2", 1, "n2", false},
         {"srun: error: Node failure on n1,n2", 1, "n2", true},
+        {"srun: error: Node failure on n1,n2", 0, "n1", true},
         {"srun: error: Unable to create step for job 7: busy", 0, "n1", false},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {

@@ -109,6 +109,27 @@ static void lets_go_in_time(void)
     end(&shown);
 }
 
+/* Ranks beyond the first word of bits, from a rank that is not 0 on. */
+static void knows_many_ranks(void)
+{
+    struct shown shown;
+    static uint64_t places[200];
+    begin(&shown, 200);
+    shown.fold->base = 1000;
+    for (uint32_t rank = 0; rank < 200; rank += 67)
+        for (int line = 0; line < 2; line++)
+            jr_collapse_add(shown.fold, &(struct jr_collapse_input){
+                                            .text = line == 0 ? "a" : "b",
+                                            .len = 1,
+                                            .around = around,
+                                            .rank = 1000 + rank,
+                                            .most = 200,
+                                            .place = &places[rank]});
+    jr_collapse_flush(shown.fold);
+    JR_ASSERT_TEXT(shown.text.data, "1000,1067,1134=a 1000,1067,1134=b ");
+    end(&shown);
+}
+
 /* However much comes, no more than so much waits. */
 static void is_bounded(void)
 {
@@ -134,4 +155,4 @@ static void is_bounded(void)
 
 JR_UNIT_MAIN("fold", CASE(folds_and_keeps_order),
              CASE(lets_go_when_all_have_joined), CASE(lets_go_in_time),
-             CASE(is_bounded))
+             CASE(knows_many_ranks), CASE(is_bounded))

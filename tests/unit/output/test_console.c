@@ -144,6 +144,80 @@ static void goes_on_without_a_reader(void)
     (void)close(loop.epoll_fd);
 }
 
+/* Who left with something unread has left as well. */
+static void goes_on_where_the_reader_was_reset(void)
+{
+    struct jr_loop loop;
+    struct jr_console_writer screen;
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
+    jr_console_writer_open(&screen, &loop, ends[1], -1);
+    write_text(&screen, 0, "unread\n");
+    (void)close(ends[0]);
+    write_text(&screen, 0, "to somebody who left\n");
+    CU_ASSERT_TRUE(screen.failed);
+    CU_ASSERT_EQUAL(screen.error, 0);
+    CU_ASSERT_TRUE(jr_output_is_closed(&screen.outputs[0]));
+    jr_console_writer_close(&screen);
+    (void)close(ends[1]);
+    (void)close(loop.epoll_fd);
+}
+
+/* While somebody else writes there, all waits; then it comes at once. */
+static void waits_at_the_gate(void)
+{
+    struct jr_loop loop;
+    struct jr_console_writer screen;
+    char held[64] = "";
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_NONBLOCK), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
+    jr_console_writer_open(&screen, &loop, ends[1], -1);
+    screen.gated = true;
+    write_text(&screen, 0, "a\n");
+    write_text(&screen, 0, "b\n");
+    CU_ASSERT_TRUE(jr_console_writer_is_waiting(&screen));
+    CU_ASSERT_EQUAL(jr_loop_turn(&loop, true), 0); /* nothing is watched */
+    CU_ASSERT_EQUAL(read(ends[0], held, sizeof held), -1);
+    jr_console_writer_open_gate(&screen);
+    CU_ASSERT_EQUAL(read(ends[0], held, sizeof held), 4);
+    JR_ASSERT_TEXT(held, "a\nb\n");
+    CU_ASSERT_FALSE(jr_console_writer_is_waiting(&screen));
+    CU_ASSERT_FALSE(screen.failed);
+    jr_console_writer_close(&screen);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    (void)close(loop.epoll_fd);
+}
+
+/* `relieved` comes again and again while room is wanted; a file has it. */
+static void tells_of_room_while_it_is_wanted(void)
+{
+    struct jr_loop loop;
+    struct jr_console_writer screen;
+    unsigned relieved = 0;
+    int ends[2], file = open("/tmp", O_RDWR | O_TMPFILE, 0600);
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
+    jr_console_writer_open(&screen, &loop, ends[1], file);
+    screen.relieved = count_relief;
+    screen.owner = &relieved;
+    CU_ASSERT_EQUAL(jr_loop_turn(&loop, true), 0);
+    CU_ASSERT_TRUE(jr_output_want(&screen.outputs[0], true));
+    CU_ASSERT_TRUE(jr_loop_turn(&loop, true) > 0);
+    CU_ASSERT_TRUE(jr_loop_turn(&loop, true) > 0);
+    CU_ASSERT_EQUAL(relieved, 2);
+    CU_ASSERT_FALSE(jr_output_want(&screen.outputs[0], false));
+    CU_ASSERT_EQUAL(jr_loop_turn(&loop, true), 0);
+    CU_ASSERT_FALSE(jr_output_want(&screen.outputs[1], true));
+    jr_console_writer_close(&screen);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    (void)close(file);
+    (void)close(loop.epoll_fd);
+}
+
 /* Two streams to one file keep their order. */
 static void keeps_the_order_within_one_file(void)
 {
@@ -169,5 +243,7 @@ static void keeps_the_order_within_one_file(void)
 
 JR_UNIT_MAIN("screen", CASE(waits_for_a_slow_reader),
              CASE(writes_to_what_it_cannot_reopen),
-             CASE(goes_on_without_a_reader), CASE(tells_a_full_disk),
+             CASE(goes_on_without_a_reader),
+             CASE(goes_on_where_the_reader_was_reset), CASE(waits_at_the_gate),
+             CASE(tells_of_room_while_it_is_wanted), CASE(tells_a_full_disk),
              CASE(keeps_the_order_within_one_file))

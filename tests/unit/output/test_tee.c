@@ -377,6 +377,23 @@ static void leaves_what_was_not_shown(void)
     end(&desk);
 }
 
+/* Closed as it is: nothing is read any more, and no end is left open. */
+static void closes_all_streams(void)
+{
+    struct desk desk;
+    begin(&desk);
+    for (uint32_t i = 0; i < RANKS; i++)
+        for (int number = 0; number < 2; number++)
+            add_stream(&desk, i, number, NULL);
+    jr_tee_close(&desk.tee);
+    for (uint32_t i = 0; i < RANKS; i++)
+        for (int number = 0; number < 2; number++) {
+            CU_ASSERT_EQUAL(write(desk.ends[i][number], "x", 1), -1);
+            CU_ASSERT_EQUAL(errno, EPIPE);
+        }
+    end(&desk);
+}
+
 static void needs_no_console(void)
 {
     struct desk desk;
@@ -403,6 +420,7 @@ int main(void)
         CASE(lets_a_rank_with_a_file_go_on),
         CASE(tells_what_a_shared_file_cannot_give),
         CASE(leaves_what_was_not_shown),
+        CASE(closes_all_streams),
         CASE(needs_no_console),
     };
     (void)signal(SIGPIPE, SIG_IGN); /* as jobrun does */
