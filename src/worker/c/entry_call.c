@@ -201,9 +201,12 @@ int jr_worker_refuse(const struct jr_error *why)
     json_t *file = json_object(), *message = json_object(),
            *extra = json_object();
     uint64_t now = jr_clock_wall_ns();
+    char second[32];
     (void)fprintf(stderr, "jobrun: %s\n", why->text);
     jr_json_set_str(extra, "py_callstack", "");
-    jr_json_set_int(extra, "timestamp", (json_int_t)(now / 1000000000));
+    (void)snprintf(second, sizeof second, "%llu",
+                   (unsigned long long)(now / 1000000000));
+    jr_json_set_str(extra, "timestamp", second); /* as torch writes it */
     jr_json_set_str(message, "message", why->text);
     jr_json_set(message, "extraInfo", extra);
     jr_json_set(file, "message", message);

@@ -1,0 +1,341 @@
+/* Ranks of a library, each a fork of the test that calls jr_worker_run: their
+ * exit codes, files, and what they say to the runner. */
+#include "worker/c/entry_call.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "scratch.h"
+
+enum { WAIT_MS = 60000 };
+
+/* What main.c reads out of the environment, here by hand. */
+int jr_worker_rank(struct jr_rank *ret, struct jr_error *err)
+{
+    if (getenv("NO_RANK") != NULL)
+        return jr_error_set(err, JR_STATUS_LAUNCH, "no rank here");
+    *ret = (struct jr_rank){
+        .rank = 1, .world_size = 2, .local_rank = 3, .local_world_size = 4,
+        .node_rank = 5, .nodes = 6, .attempt = 7, .master_port = 8,
+        .axes = {{9, 10, 11, 12, 13, "a"}, {14, 15, 16, 17, 18, "b"},
+                 {19, 20, 21, 22, 23, "c"}},
+        .master_addr = "d", .init_method = "e", .run_id = "f",
+        .run_dir = "g", .rank_dir = "h"};
+    return 0;
+}
+
+struct desk {
+    struct scratch scratch;
+    char result[64], error[64], told[64];
+};
+
+static void begin(struct desk *desk)
+{
+    scratch_start(&desk->scratch);
+    (void)snprintf(desk->result, 64, "%s/result.json", desk->scratch.dir);
+    (void)snprintf(desk->error, 64, "%s/error.json", desk->scratch.dir);
+    (void)snprintf(desk->told, 64, "%s/told", desk->scratch.dir);
+    (void)setenv("JOBRUN_RESULT_FILE", desk->result, 1);
+    (void)setenv("JOBRUN_ERROR_FILE", desk->error, 1);
+}
+
+static void end(struct desk *desk)
+{
+    scratch_end(&desk->scratch);
+}
+
+/* Static; "" where there is no such file. */
+static const char *content(const char *path)
+{
+    static char text[4096];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    text[len > 0 ? len : 0] = '\0';
+    if (fd >= 0)
+        (void)close(fd);
+    return text;
+}
+
+/* Start a rank, whose standard error is the file `told`, and whose descriptor 3
+ * is `control` (-1: none). */
+static pid_t start(const struct desk *desk, struct jr_worker step, int control)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    int told = open(desk->told, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    (void)dup2(told, STDERR_FILENO);
+    (void)close(told);
+    step.control = -1;
+    (void)close(JR_STEP_CONTROL);
+    if (control >= 0) {
+        struct stat st;
+        (void)dup2(control, JR_STEP_CONTROL);
+        (void)fstat(JR_STEP_CONTROL, &st);
+        step.control = JR_STEP_CONTROL;
+        step.control_ino = st.st_ino;
+    }
+    step.path = step.path == NULL ? TEST_LIBRARY : step.path;
+    _exit(jr_worker_run(&step));
+}
+
+static int wait_for(pid_t pid)
+{
+    int status = -1;
+    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static int call(const struct desk *desk, const char *symbol, char *arg)
+{
+    char *argv[] = {arg, NULL};
+    return wait_for(start(desk,
+                          (struct jr_worker){.symbol = symbol,
+                                             .argc = arg == NULL ? 0 : 1,
+                                             .argv = argv},
+                          -1));
+}
+
+static void refuses_what_it_cannot_call(void)
+{
+    static const struct {
+        const char *path, *symbol, *parts[2];
+    } vectors[] = {
+        {"/nonexistent.so", "place", {"could not load", "/nonexistent.so"}},
+        {"/dev/null", "place", {"could not load", "/dev/null"}},
+        {NULL, "plaec", {"has no symbol 'plaec'", "'place'"}},
+        {NULL, "something_else", {"has no symbol", "nm -D"}},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        struct desk desk;
+        begin(&desk);
+        const struct jr_worker step = {.path = vectors[i].path,
+                                       .symbol = vectors[i].symbol};
+        CU_ASSERT_EQUAL(wait_for(start(&desk, step, -1)), JR_STEP_UNSTARTED);
+        char told[1024];
+        (void)snprintf(told, sizeof told, "%s", content(desk.told));
+        CU_ASSERT_PTR_NOT_NULL(strstr(told, vectors[i].parts[0]));
+        CU_ASSERT_PTR_NOT_NULL(strstr(told, vectors[i].parts[1]));
+        const char *text = content(desk.error);
+        json_t *error = jr_json_parse(text, strlen(text), NULL);
+        CU_ASSERT_TRUE(jr_json_get_bool(error, "start"));
+        CU_ASSERT_TRUE(jr_json_get_int(error, "pid") > 0);
+        const json_t *message = json_object_get(error, "message");
+        const char *said = jr_json_get_str(message, "message");
+        CU_ASSERT_TRUE(said != NULL && strstr(told, said) != NULL);
+        const char *second = jr_json_get_str(
+            json_object_get(message, "extraInfo"), "timestamp");
+        json_int_t ns = jr_json_get_int(error, "time_ns");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(second); /* a string, as torch has it */
+        CU_ASSERT_EQUAL(atoll(second), ns / 1000000000);
+        CU_ASSERT_TRUE(atoll(second) > 1000000000);
+        json_decref(error);
+        JR_ASSERT_TEXT(content(desk.result), "");
+        end(&desk);
+    }
+}
+
+static void refuses_to_run_without_a_rank(void)
+{
+    struct desk desk;
+    begin(&desk);
+    (void)setenv("NO_RANK", "1", 1);
+    CU_ASSERT_EQUAL(call(&desk, "place", NULL), JR_STEP_UNSTARTED);
+    (void)unsetenv("NO_RANK");
+    CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "no rank here"));
+    JR_ASSERT_TEXT(content(desk.result), "");
+    end(&desk);
+}
+
+static void delivers_what_the_step_set(void)
+{
+    struct desk desk;
+    struct stat st;
+    begin(&desk);
+    (void)umask(027);
+    CU_ASSERT_EQUAL(call(&desk, "place", (char[]){"x"}), 0);
+    JR_ASSERT_TEXT(content(desk.result),
+                   "[1,2,3,4,5,6,7,8,[9,10,11,12,13,\"a\"],"
+                   "[14,15,16,17,18,\"b\"],[19,20,21,22,23,\"c\"],"
+                   "\"d\",\"e\",\"f\",\"g\",\"h\",\"x\"]\n");
+    CU_ASSERT_EQUAL(stat(desk.result, &st), 0);
+    CU_ASSERT_EQUAL(st.st_mode & 0777, 0640);
+    CU_ASSERT_EQUAL(call(&desk, "thrice", NULL), 0);
+    JR_ASSERT_TEXT(content(desk.result), "{\"n\":1}\n");
+    CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "not JSON"));
+    CU_ASSERT_EQUAL(call(&desk, "code", (char[]){"0"}), 0);
+    JR_ASSERT_TEXT(content(desk.result), "null\n");
+    JR_ASSERT_TEXT(content(desk.error), "");
+    end(&desk);
+}
+
+static void says_how_a_step_ended(void)
+{
+    static const struct {
+        const char *arg;
+        int code;
+    } vectors[] = {{"1", 1}, {"255", 255}, {"256", 1}, {"-1", 1}, {"7", 7}};
+    struct desk desk;
+    begin(&desk);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        char arg[8];
+        (void)snprintf(arg, sizeof arg, "%s", vectors[i].arg);
+        CU_ASSERT_EQUAL(call(&desk, "code", arg), vectors[i].code);
+        JR_ASSERT_TEXT(content(desk.result), "");
+        JR_ASSERT_TEXT(content(desk.error), "");
+    }
+    end(&desk);
+}
+
+/* Where the environment names no file, and where it cannot be written. */
+static void delivers_where_it_is_told_to(void)
+{
+    struct desk desk;
+    char path[96];
+    begin(&desk);
+    (void)unsetenv("JOBRUN_RESULT_FILE");
+    CU_ASSERT_EQUAL(call(&desk, "thrice", NULL), 0);
+    (void)snprintf(path, sizeof path, "%s/none/result.json", desk.scratch.dir);
+    (void)setenv("JOBRUN_RESULT_FILE", path, 1);
+    CU_ASSERT_EQUAL(call(&desk, "thrice", NULL), 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "could not deliver"));
+    (void)setenv("JOBRUN_RESULT_FILE", "here.json", 1); /* of this folder */
+    char *before = getcwd(NULL, 0);
+    CU_ASSERT_EQUAL(chdir(desk.scratch.dir), 0);
+    CU_ASSERT_EQUAL(call(&desk, "thrice", NULL), 0);
+    JR_ASSERT_TEXT(content("here.json"), "{\"n\":1}\n");
+    CU_ASSERT_EQUAL(chdir(before), 0);
+    free(before);
+    end(&desk);
+}
+
+/* The runner's end of a rank's control socket. */
+static ssize_t hear(int control, char text[static 128])
+{
+    struct pollfd wait = {.fd = control, .events = POLLIN};
+    memset(text, 0, 128);
+    CU_ASSERT_EQUAL(poll(&wait, 1, WAIT_MS), 1);
+    return recv(control, text, 127, 0);
+}
+
+static void tells_the_runner_and_waits(void)
+{
+    struct desk desk;
+    struct stat st;
+    int ends[2];
+    char text[128], want[128];
+    begin(&desk);
+    CU_ASSERT_EQUAL_FATAL(
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    const struct jr_worker step = {.symbol = "thrice", .forked = true};
+    pid_t pid = start(&desk, step, ends[1]);
+    (void)close(ends[1]);
+    CU_ASSERT_EQUAL(hear(ends[0], text), 1);
+    JR_ASSERT_TEXT(text, "b");
+    CU_ASSERT_TRUE(hear(ends[0], text) > 0);
+    CU_ASSERT_EQUAL(stat(desk.result, &st), 0);
+    (void)snprintf(want, sizeof want, "r %llu %llu %lld %lld %lld",
+                   (unsigned long long)st.st_dev,
+                   (unsigned long long)st.st_ino, (long long)st.st_size,
+                   (long long)st.st_mtim.tv_sec * 1000000000 +
+                       st.st_mtim.tv_nsec,
+                   (long long)st.st_ctim.tv_sec * 1000000000 +
+                       st.st_ctim.tv_nsec);
+    JR_ASSERT_TEXT(text, want);
+    struct pollfd wait = {.fd = ends[0], .events = POLLIN};
+    CU_ASSERT_EQUAL(poll(&wait, 1, 50), 0); /* it stays until it may go */
+    CU_ASSERT_EQUAL(waitpid(pid, NULL, WNOHANG), 0);
+    CU_ASSERT_EQUAL(send(ends[0], "!", 1, 0), 1);
+    CU_ASSERT_EQUAL(wait_for(pid), 0);
+    (void)close(ends[0]);
+    end(&desk);
+}
+
+/* Of a failure the runner hears at once; one that is gone is not waited for. */
+static void tells_of_a_failure(void)
+{
+    struct desk desk;
+    int ends[2];
+    char text[128], *argv[] = {(char[]){"9"}, NULL};
+    begin(&desk);
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL_FATAL(
+            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+        if (i == 1) {
+            (void)close(ends[0]);
+            ends[0] = -1;
+        }
+        pid_t pid = start(
+            &desk, (struct jr_worker){.symbol = "code", .argc = 1, .argv = argv},
+            ends[1]);
+        (void)close(ends[1]);
+        if (i == 0) {
+            CU_ASSERT_EQUAL(hear(ends[0], text), 3);
+            JR_ASSERT_TEXT(text, "x 9");
+            CU_ASSERT_EQUAL(send(ends[0], "!", 1, 0), 1);
+            (void)close(ends[0]);
+        }
+        CU_ASSERT_EQUAL(wait_for(pid), 9);
+    }
+    end(&desk);
+}
+
+/* A step that closed the descriptor, or has put another in its place. */
+static void says_that_the_runner_cannot_be_told(void)
+{
+    static const char *const symbols[] = {"close_control", "take_control"};
+    for (size_t i = 0; i < 2; i++) {
+        struct desk desk;
+        int ends[2];
+        begin(&desk);
+        CU_ASSERT_EQUAL_FATAL(
+            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+        CU_ASSERT_EQUAL(
+            wait_for(start(&desk, (struct jr_worker){.symbol = symbols[i]},
+                           ends[1])),
+            1);
+        CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "descriptor 3"));
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+        end(&desk);
+    }
+}
+
+/* A fork of the rank that returns, too, is told so, and delivers nothing: the
+ * runner hears of one return. */
+static void does_not_count_a_fork(void)
+{
+    struct desk desk;
+    int ends[2];
+    char text[128];
+    begin(&desk);
+    CU_ASSERT_EQUAL_FATAL(
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    pid_t pid =
+        start(&desk, (struct jr_worker){.symbol = "fork_and_return"}, ends[1]);
+    (void)close(ends[1]);
+    CU_ASSERT_TRUE(hear(ends[0], text) > 0);
+    CU_ASSERT_EQUAL(text[0], 'r');
+    CU_ASSERT_EQUAL(send(ends[0], "!", 1, 0), 1);
+    CU_ASSERT_EQUAL(wait_for(pid), 0);
+    CU_ASSERT_EQUAL(hear(ends[0], text), 0); /* both have ended */
+    (void)close(ends[0]);
+    CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "does not count"));
+    JR_ASSERT_TEXT(content(desk.result), "null\n");
+    end(&desk);
+}
+
+JR_UNIT_MAIN("entry_call", CASE(does_not_count_a_fork),
+              CASE(refuses_what_it_cannot_call),
+             CASE(refuses_to_run_without_a_rank),
+             CASE(delivers_what_the_step_set), CASE(says_how_a_step_ended),
+             CASE(delivers_where_it_is_told_to),
+             CASE(tells_the_runner_and_waits), CASE(tells_of_a_failure),
+             CASE(says_that_the_runner_cannot_be_told))

@@ -1,0 +1,189 @@
+/* What a helper does about threads, in processes of their own: each case sets
+ * the environment and starts what it wants. The test itself exports what the
+ * libraries would. */
+#include "worker/c/threads.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* The sizes that were set; 0: none was. */
+static int omp, openblas, openblas64, mkl, blis;
+
+EXPORTED void omp_set_num_threads(int size);
+EXPORTED void openblas_set_num_threads(int size);
+EXPORTED void openblas_set_num_threads64_(int size);
+EXPORTED void MKL_Set_Num_Threads(int size);
+EXPORTED void bli_thread_set_num_threads(int size);
+EXPORTED void GOMP_parallel(void (*function)(void *), void *data,
+                            unsigned threads, unsigned flags);
+
+void omp_set_num_threads(int size)
+{
+    omp = size;
+}
+
+void openblas_set_num_threads(int size)
+{
+    openblas = size;
+}
+
+void openblas_set_num_threads64_(int size)
+{
+    openblas64 = size;
+}
+
+void MKL_Set_Num_Threads(int size)
+{
+    mkl = size;
+}
+
+void bli_thread_set_num_threads(int size)
+{
+    blis = size;
+}
+
+/* How a parallel region ends in a fork: 0 well, else by this signal. */
+static int region_signal;
+
+void GOMP_parallel(void (*function)(void *), void *data, unsigned threads,
+                   unsigned flags)
+{
+    if (threads != 2 || flags != 0)
+        _exit(0); /* it is not asked for two threads: nothing hangs */
+    function(data);
+    if (region_signal != 0)
+        (void)raise(region_signal);
+}
+
+static const char *const variables[] = {
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS"};
+
+static void set_all(const char *value)
+{
+    for (size_t i = 0; i < 4; i++)
+        if (value == NULL)
+            (void)unsetenv(variables[i]);
+        else
+            (void)setenv(variables[i], value, 1);
+}
+
+static void limits_pools_that_are_made(void)
+{
+    for (int i = 0; i < 2; i++) {
+        set_all(i == 0 ? NULL : "64");
+        jr_worker_threads_limit();
+        for (size_t k = 0; k < 4; k++)
+            JR_ASSERT_TEXT(getenv(variables[k]), "1");
+    }
+}
+
+static void sizes_pools_by_their_variables(void)
+{
+    static const struct {
+        const char *omp, *openblas, *mkl, *blis;
+        int want[4];
+    } vectors[] = {
+        {NULL, NULL, NULL, NULL, {0, 0, 0, 0}},
+        {"", "", "", "", {0, 0, 0, 0}},
+        {"x", "-1", "0", "1.5", {0, 0, 0, 0}},
+        {"2147483648", NULL, NULL, NULL, {0, 0, 0, 0}},
+        {"2147483647", NULL, NULL, "1",
+         {2147483647, 2147483647, 2147483647, 1}},
+        {"4", NULL, NULL, NULL, {4, 4, 4, 4}},
+        {"4", "5", "6", "7", {4, 5, 6, 7}},
+        {"4,2", "", "6", "x", {4, 4, 6, 4}},
+        {NULL, "5", NULL, NULL, {0, 5, 0, 0}},
+        {"0", NULL, "6", NULL, {0, 0, 6, 0}},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
+        const char *const values[] = {vectors[i].omp, vectors[i].openblas,
+                                      vectors[i].mkl, vectors[i].blis};
+        set_all(NULL);
+        for (size_t k = 0; k < 4; k++)
+            if (values[k] != NULL)
+                (void)setenv(variables[k], values[k], 1);
+        omp = openblas = openblas64 = mkl = blis = 0;
+        jr_worker_threads_resize();
+        CU_ASSERT_EQUAL(omp, vectors[i].want[0]);
+        CU_ASSERT_EQUAL(openblas, vectors[i].want[1]);
+        CU_ASSERT_EQUAL(openblas64, vectors[i].want[1]);
+        CU_ASSERT_EQUAL(mkl, vectors[i].want[2]);
+        CU_ASSERT_EQUAL(blis, vectors[i].want[3]);
+    }
+}
+
+static pthread_barrier_t named;
+
+static void *wait_by_name(void *name)
+{
+    (void)prctl(PR_SET_NAME, name);
+    (void)pthread_barrier_wait(&named);
+    for (;;)
+        (void)pause();
+    return NULL;
+}
+
+/* In a fork with `count` more threads, named a, b, c...: what is told. */
+static void check_told(unsigned count, const char *want)
+{
+    int ends[2];
+    char told[256] = "";
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        static char names[16][2];
+        struct jr_buf text = JR_BUF_INIT;
+        pthread_t thread;
+        (void)pthread_barrier_init(&named, NULL, count + 1);
+        for (unsigned i = 0; i < count; i++) {
+            names[i][0] = (char)('a' + i);
+            (void)pthread_create(&thread, NULL, wait_by_name, names[i]);
+        }
+        if (count > 0)
+            (void)pthread_barrier_wait(&named);
+        unsigned found = jr_worker_threads_tell(&text);
+        if (text.len > 0 && write(ends[1], text.data, text.len) < 0)
+            _exit(100);
+        _exit((int)found);
+    }
+    int status = -1;
+    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+    CU_ASSERT_EQUAL(WEXITSTATUS(status), (int)count);
+    (void)close(ends[1]);
+    CU_ASSERT_TRUE(read(ends[0], told, sizeof told - 1) >= 0);
+    JR_ASSERT_TEXT(told, want);
+    (void)close(ends[0]);
+}
+
+static void tells_of_threads(void)
+{
+    check_told(0, "");
+    check_told(1, "1 thread (a)");
+    check_told(2, "2 threads (a, b)");
+    check_told(8, "8 threads (a, b, c, d, e, f, g, h)");
+    check_told(9, "9 threads (a, b, c, d, e, f, g, h, ...)");
+}
+
+static void knows_of_regions_that_hang(void)
+{
+    region_signal = 0;
+    CU_ASSERT_FALSE(jr_worker_threads_hang());
+    region_signal = SIGALRM; /* as one that hangs is ended */
+    CU_ASSERT_TRUE(jr_worker_threads_hang());
+    region_signal = SIGKILL;
+    CU_ASSERT_TRUE(jr_worker_threads_hang());
+    CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* none is left */
+}
+
+JR_UNIT_MAIN("threads", CASE(limits_pools_that_are_made),
+             CASE(sizes_pools_by_their_variables), CASE(tells_of_threads),
+             CASE(knows_of_regions_that_hang))
