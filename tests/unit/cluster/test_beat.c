@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "unit.h"
 
 enum { NODES = 3 };
@@ -76,7 +77,10 @@ static unsigned lost(const struct side *side)
 static void asks_while_all_answer(void)
 {
     struct side side;
+    uint64_t before = jr_clock_ns();
     begin(&side, JR_ON_FAILURE_STOP);
+    CU_ASSERT_TRUE(side.head.beat.at >= before + JR_HEARTBEAT_NS);
+    CU_ASSERT_TRUE(side.head.beat.at <= jr_clock_ns() + JR_HEARTBEAT_NS);
     turn(&side, 100, 7);
     CU_ASSERT_EQUAL(lost(&side), 0);
     CU_ASSERT_NOT_EQUAL(side.head.beat.at, 0);

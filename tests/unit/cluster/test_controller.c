@@ -933,12 +933,12 @@ static void shows_lines_of_all_nodes(void)
              "await go\nflow 0 out of before\nbegun 0\nbegun 1\n"
              "flow 0 out [0] a\nflow 1 out [2] b\\n\nflow 0 out b\\nc\\n[0]\n"
              "flow 1 err [2] e\\n\nsay a prolog\nerr srun: \x01 slow\n"
-             "flow 0 out d\\n\nend 0 00\nend 1 00\n"),
+             "flow 0 out d\\n\nflow 1 out \\n\nend 0 00\nend 1 00\n"),
         0);
     CU_ASSERT_TRUE(
         jr_controller_show_rest(bench.head, &bench.policy, &(sigset_t){0}, false));
     JR_ASSERT_TEXT(content(&bench, "out"),
-                   "[2] b\n[0] ab\nc\na prolog\n[0]d\n");
+                   "[2] b\n[0] ab\nc\na prolog\n[0]d\n\n");
     JR_ASSERT_TEXT(content(&bench, "err"), "[2] e\nsrun: \\x01 slow\n");
     JR_ASSERT_TEXT(bench.notes, "");
     CU_ASSERT_FALSE(bench.outcome.console_failed);
