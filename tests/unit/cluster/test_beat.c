@@ -247,8 +247,10 @@ static void gives_up_the_head(void)
     CU_ASSERT_FALSE(agent.forsaken);
     agent.away = false;
     CU_ASSERT_NOT_EQUAL(agent.turn.at, 0);
+    agent.held = true; /* for a console that is nobody's now */
     jr_heartbeat_unheard(&agent);
     CU_ASSERT_TRUE(agent.forsaken && agent.leaving);
+    CU_ASSERT_FALSE(agent.held);
     CU_ASSERT_EQUAL(agent.turn.at, 0);
 }
 

@@ -12,6 +12,7 @@
  *   end N CODES         the outcome of its ranks, one digit each, and `done`
  *   await TYPE          until the head has said it
  *   rest MS             do nothing
+ *   leave               end, while another process goes on with the rest
  *   exit CODE, die SIG  end; without it at the end of the input
  *
  * What the head says is noted line by line in the file HEARD.
@@ -243,6 +244,8 @@ static void play_step(const char *step)
         _exit(atoi(rest));
     else if (strcmp(verb, "die") == 0)
         (void)kill(getpid(), atoi(rest));
+    else if (strcmp(verb, "leave") == 0 && fork() != 0)
+        _exit(0);
     else if (strcmp(verb, "rest") == 0)
         (void)poll(NULL, 0, atoi(rest));
     else if (strcmp(verb, "parent") == 0)
@@ -499,10 +502,8 @@ static void says_why_it_cannot_begin(void)
          {"exit code 1", "no such partition"}},
         {"die 15", 0, JR_STATUS_LAUNCH, {"TERM"}},
         {"hello 0\nexit 3", 0, JR_STATUS_LAUNCH, {"node 1 (n1)", "code 3"}},
-        {"hello 1", 200, JR_STATUS_LAUNCH,
-         {"node 0 (n0)", "200ms", "timeouts.start"}},
-        {"hello 5\nsay {\"n\":1,\"t\":\"strange\"}\nerr last word", 200,
-         JR_STATUS_LAUNCH, {"2 nodes", "last word", "squeue"}},
+        {"hello 5\nsay {\"n\":0,\"t\":\"strange\"}\nerr last word\nhello 1", 3000,
+         JR_STATUS_LAUNCH, {"node 0 (n0)", "3s (timeouts.start", "last word"}},
         {"hello 0\nhello 0", 0, JR_STATUS_UNRESOLVED,
          {"node 0 (n0)", "more than one"}},
         {"say {\"n\":1,\"t\":\"hello\",\"version\":\"0.0.1\"}", 0,
@@ -1088,6 +1089,19 @@ static unsigned count_descriptors(void)
     return count;
 }
 
+/* What srun has said, or others may still say by its streams, counts. */
+static void hears_all_of_an_srun_that_has_ended(void)
+{
+    struct bench bench;
+    CU_ASSERT_EQUAL(
+        play(&bench, HELLO READY BEGUN "leave\nrest 100\nend 0 00\nend 1 01\n"),
+        0);
+    for (uint32_t i = 0; i < RANKS; i++)
+        CU_ASSERT_EQUAL(bench.outcome.ranks[i].end, JR_END_EXITED);
+    JR_ASSERT_TEXT(bench.outcome.lost_text, "");
+    end(&bench);
+}
+
 /* A spec of more than the pipe to srun holds, which reads it late. */
 static void hands_out_a_large_spec(void)
 {
@@ -1148,6 +1162,7 @@ int main(int argc, char **argv)
         CASE(waits_for_the_console),
         CASE(leaves_what_nobody_takes),
         CASE(is_told_to_leave_the_console),
+        CASE(hears_all_of_an_srun_that_has_ended),
         CASE(hands_out_a_large_spec),
     };
     char link[64];

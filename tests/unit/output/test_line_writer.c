@@ -245,22 +245,32 @@ static void shows_an_unfinished_line_after_a_while(void)
     end(&desk);
 }
 
-/* The next line that waits is looked at in its turn. */
+/* Of lines that wait, each is shown in its turn, and the timer is that of the
+ * next: an hour is more than any test takes. */
 static void shows_unfinished_lines_one_by_one(void)
 {
+    static const uint64_t hour_ns = 3600 * UINT64_C(1000000000);
     struct desk desk;
-    begin(&desk, &(struct jr_console){.partial_ms = 20});
+    begin(&desk, &(struct jr_console){.partial_ms = 3600000});
+    struct jr_feed *first = desk.feeds[1][0], *second = desk.feeds[0][0],
+                   *third = desk.feeds[1][1];
     add(&desk, 1, 0, "first");
-    desk.feeds[1][0]->rest_since -= 10 * 1000000;
-    uint64_t since = desk.feeds[1][0]->rest_since;
     add(&desk, 0, 0, "second");
     add(&desk, 1, 1, "third");
-    desk.feeds[1][1]->rest_since += 50 * 1000000;
-    desk.lines.partial.at = since + 20 * 1000000;
-    turn_until(&desk, "[5] first\\\n[4] second\\\n");
+    third->rest_since += hour_ns;
+    first->rest_since -= hour_ns;
+    desk.lines.partial.due(desk.lines.partial.owner);
+    JR_ASSERT_TEXT(shown(&desk, 0), "[5] first\\\n");
+    CU_ASSERT_EQUAL(desk.lines.partial.at, second->rest_since + hour_ns);
+    second->rest_since -= hour_ns;
+    desk.lines.partial.due(desk.lines.partial.owner);
     JR_ASSERT_TEXT(shown(&desk, 0), "[5] first\\\n[4] second\\\n");
-    turn_until(&desk, "");
+    CU_ASSERT_EQUAL(desk.lines.partial.at, third->rest_since + hour_ns);
+    JR_ASSERT_TEXT(shown(&desk, 1), "");
+    third->rest_since -= 3 * hour_ns;
+    desk.lines.partial.due(desk.lines.partial.owner);
     JR_ASSERT_TEXT(shown(&desk, 1), "[5] third\\\n");
+    CU_ASSERT_EQUAL(desk.lines.partial.at, 0);
     end(&desk);
 }
 
