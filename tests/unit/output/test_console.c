@@ -173,18 +173,22 @@ static void waits_at_the_gate(void)
     int ends[2];
     CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_NONBLOCK), 0);
     CU_ASSERT_EQUAL_FATAL(jr_loop_open(&loop), 0);
-    jr_console_writer_open(&screen, &loop, ends[1], -1);
+    int err = open("/tmp", O_RDWR | O_TMPFILE, 0600);
+    jr_console_writer_open(&screen, &loop, ends[1], err);
     screen.gated = true;
     write_text(&screen, 0, "a\n");
     write_text(&screen, 0, "b\n");
+    write_text(&screen, 1, "c\n");
     CU_ASSERT_TRUE(jr_console_writer_is_waiting(&screen));
     CU_ASSERT_EQUAL(jr_loop_turn(&loop, true), 0); /* nothing is watched */
     CU_ASSERT_EQUAL(read(ends[0], held, sizeof held), -1);
     jr_console_writer_open_gate(&screen);
     CU_ASSERT_EQUAL(read(ends[0], held, sizeof held), 4);
     JR_ASSERT_TEXT(held, "a\nb\n");
+    CU_ASSERT_EQUAL(pread(err, held, sizeof held, 0), 2);
     CU_ASSERT_FALSE(jr_console_writer_is_waiting(&screen));
     CU_ASSERT_FALSE(screen.failed);
+    (void)close(err);
     jr_console_writer_close(&screen);
     (void)close(ends[0]);
     (void)close(ends[1]);

@@ -233,6 +233,8 @@ static void shows_an_unfinished_line_after_a_while(void)
     JR_ASSERT_TEXT(shown(&desk, 0), "[4] half\\\n[4]  whole\n[5] other\\\n");
     add(&desk, 0, 0, "10%\r"); /* what redraws itself waits for its end */
     CU_ASSERT_EQUAL(desk.lines.partial.at, 0);
+    desk.lines.partial.due(desk.lines.partial.owner);
+    JR_ASSERT_TEXT(shown(&desk, 0), "[4] half\\\n[4]  whole\n[5] other\\\n");
     end(&desk);
     begin(&desk, &(struct jr_console){.partial_ms = 0});
     add(&desk, 0, 0, "half");

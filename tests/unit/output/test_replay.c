@@ -130,6 +130,21 @@ static void shows_attempt_after_attempt(void)
     end(&desk);
 }
 
+/* Lines of one output alone are shown, too. */
+static void shows_what_only_one_output_left(void)
+{
+    for (int number = 0; number < 2; number++) {
+        struct desk desk;
+        begin(&desk, -1);
+        leave_lines(&desk, number == 0 ? 4 : 0, number == 1 ? 4 : 0);
+        jr_replay_add(&desk.replay, &desk.plan, desk.left);
+        finish(&desk);
+        JR_ASSERT_TEXT(content(desk.out), number == 0 ? "out\n" : "");
+        JR_ASSERT_TEXT(content(desk.err), number == 1 ? "out\n" : "");
+        end(&desk);
+    }
+}
+
 /* As the run's own console would have: hidden lines, and the rest of one whose
  * beginning was. */
 static void shows_it_as_the_console_does(void)
@@ -298,6 +313,7 @@ static void keeps_whole_lines(void)
 
 JR_UNIT_MAIN("replay", CASE(shows_nothing_of_nothing),
              CASE(shows_attempt_after_attempt),
+             CASE(shows_what_only_one_output_left),
              CASE(shows_it_as_the_console_does),
              CASE(waits_for_a_console_that_is_slow),
              CASE(leaves_a_console_that_takes_nothing),

@@ -1,7 +1,12 @@
 #include "store/outcome.h"
 #include "unit.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
 
 #define MS UINT64_C(1000000)
 
@@ -49,6 +54,18 @@ static void what_was_long_before_does_not(void)
     CU_ASSERT_EQUAL(rank.stopped_with, SIGTERM);
 }
 
+static void all_ranks_that_were_hit_share_it(void)
+{
+    struct jr_rank_outcome ranks[] = {
+        {.end = JR_END_EXITED, .ended_ns = 5000 * MS},
+        {.end = JR_END_SIGNALED, .signal = SIGTERM, .ended_ns = 5000 * MS},
+        {.end = JR_END_SIGNALED, .signal = SIGTERM, .ended_ns = 5000 * MS}};
+    jr_outcome_share(ranks, 2, SIGTERM, 5100 * MS);
+    CU_ASSERT_EQUAL(ranks[0].stopped_with, 0);
+    CU_ASSERT_EQUAL(ranks[1].stopped_with, SIGTERM);
+    CU_ASSERT_EQUAL(ranks[2].stopped_with, 0); /* beyond the count */
+}
+
 static void the_first_rank_that_was_hit_counts(void)
 {
     struct jr_rank_outcome ranks[] = {
@@ -61,6 +78,150 @@ static void the_first_rank_that_was_hit_counts(void)
     CU_ASSERT_EQUAL(jr_outcome_hit(&run), 0);
 }
 
-JR_UNIT_MAIN("outcome", CASE(what_both_were_sent_stops_both),
+static void ends_well_or_not(void)
+{
+    static const struct {
+        struct jr_rank_outcome rank;
+        bool well;
+    } cases[] = {
+        {{.end = JR_END_NONE}, false},
+        {{.end = JR_END_START}, false},
+        {{.end = JR_END_LOST}, false},
+        {{.end = JR_END_EXITED, .exit_code = 1}, false},
+        {{.end = JR_END_SIGNALED, .signal = SIGKILL}, false},
+        {{.end = JR_END_SIGNALED, .signal = SIGKILL, .lingered = true}, false},
+        {{.end = JR_END_SIGNALED, .signal = SIGKILL, .returned = true}, false},
+        {{.end = JR_END_EXITED}, true},
+        {{.end = JR_END_SIGNALED, .lingered = true, .returned = true}, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CU_ASSERT_EQUAL(jr_outcome_is_well(&cases[i].rank), cases[i].well);
+}
+
+static void knows_whether_jobrun_was_killed(void)
+{
+    static const struct {
+        struct jr_outcome run;
+        bool lost;
+        int by;
+    } cases[] = {
+        {{0}, false, 0},
+        {{.guard_signal = SIGKILL}, false, 0},
+        {{.runner_signal = SIGSEGV}, true, SIGSEGV},
+        {{.guard_pid = 7}, true, 0},
+        {{.guard_pid = 7, .guard_signal = SIGKILL, .runner_signal = SIGBUS},
+         true,
+         SIGKILL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CU_ASSERT_EQUAL(jr_outcome_lost(&cases[i].run), cases[i].lost);
+        CU_ASSERT_EQUAL(jr_outcome_lost_by(&cases[i].run), cases[i].by);
+    }
+}
+
+/* Those that ran are killed: whoever has ended, or never began, is not. */
+static void kills_what_ran(void)
+{
+    struct jr_rank_outcome ranks[] = {
+        {.pid = 7},
+        {.pid = 8, .stopped_with = SIGTERM},
+        {.pid = 9, .end = JR_END_EXITED},
+        {.pid = 0},
+    };
+    struct jr_outcome run = {.count = 4, .ranks = ranks};
+    jr_outcome_kill(&run);
+    CU_ASSERT_TRUE(ranks[0].killed && ranks[0].stopped_with == SIGKILL);
+    CU_ASSERT_TRUE(ranks[1].killed && ranks[1].stopped_with == SIGTERM);
+    CU_ASSERT_TRUE(!ranks[2].killed && ranks[2].stopped_with == 0);
+    CU_ASSERT_TRUE(!ranks[3].killed && ranks[3].stopped_with == 0);
+}
+
+static void says_why_it_could_not_start(void)
+{
+    char *plain[] = {(char[]){"prog"}, NULL}, *path[] = {(char[]){"./p"}, NULL};
+    const struct jr_plan_rank by_name = {.argv = plain}, by_path = {.argv = path};
+    static const struct {
+        enum jr_stage stage;
+        int error;
+        const char *part;
+    } cases[] = {
+        {JR_STAGE_EXEC, ENOENT, "No such file"},
+        {JR_STAGE_EXEC, EACCES, "chmod +x"},
+        {JR_STAGE_EXEC, EISDIR, "folder"},
+        {JR_STAGE_EXEC, ENOEXEC, "#!"},
+        {JR_STAGE_CLONE, EAGAIN, "ulimit -u"},
+        {JR_STAGE_WORKDIR, EAGAIN, "temporarily"},
+        {JR_STAGE_FOLDER, EEXIST, "earlier attempt"},
+        {JR_STAGE_STDERR, ELOOP, "earlier attempt"},
+        {JR_STAGE_LIMITS, EEXIST, "File exists"},
+        {JR_STAGE_EXEC, 100000, "unknown"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct jr_rank_outcome rank = {.stage = cases[i].stage,
+                                       .start_errno = cases[i].error};
+        const char *text = jr_start_reason(&by_path, &rank);
+        if (strstr(text, cases[i].part) == NULL)
+            printf("\n    '%s' lacks '%s'", text, cases[i].part);
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, cases[i].part));
+    }
+    struct jr_rank_outcome rank = {.stage = JR_STAGE_EXEC,
+                                   .start_errno = ENOENT};
+    CU_ASSERT_PTR_NOT_NULL(strstr(jr_start_reason(&by_name, &rank), "PATH"));
+    rank.stage = JR_STAGE_WORKDIR;
+    CU_ASSERT_PTR_NULL(strstr(jr_start_reason(&by_name, &rank), "PATH"));
+}
+
+/* What the runner wrote is there for its guard, and a copy outlives both. */
+static void is_shared_and_copied(void)
+{
+    struct jr_shared *shared = jr_shared_new(2);
+    struct jr_outcome copy = {0};
+    CU_ASSERT_PTR_NOT_NULL_FATAL(shared);
+    CU_ASSERT_EQUAL(shared->outcome.count, 2);
+    CU_ASSERT_PTR_EQUAL(shared->outcome.ranks, shared->ranks);
+    pid_t pid = fork();
+    if (pid == 0) {
+        shared->ranks[0].pid = 7;
+        shared->ranks[1].pid = 8;
+        shared->outcome.left = 3;
+        _exit(0);
+    }
+    CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), pid);
+    CU_ASSERT_EQUAL(jr_shared_copy(&copy, shared), 0);
+    jr_shared_free(shared);
+    jr_shared_free(NULL);
+    CU_ASSERT_EQUAL(copy.count, 2);
+    CU_ASSERT_EQUAL(copy.left, 3);
+    CU_ASSERT_EQUAL(copy.ranks[0].pid, 7);
+    CU_ASSERT_EQUAL(copy.ranks[1].pid, 8);
+    jr_outcome_release(&copy);
+    CU_ASSERT_PTR_NULL(copy.ranks);
+    CU_ASSERT_EQUAL(copy.count, 0);
+}
+
+static void begins_with_no_rank_started(void)
+{
+    const struct jr_plan plan = {.count = 3, .world_size = 8};
+    struct jr_outcome none = {0};
+    uint64_t before = jr_clock_ns(), wall = jr_clock_wall_ns();
+    CU_ASSERT_EQUAL(jr_outcome_none(&none, &plan), 0);
+    CU_ASSERT_EQUAL(none.count, 3);
+    CU_ASSERT_TRUE(none.started_ns >= before &&
+                   none.started_ns <= jr_clock_ns());
+    CU_ASSERT_TRUE(none.started_wall_ns >= wall);
+    CU_ASSERT_EQUAL(none.ended_ns, none.started_ns);
+    CU_ASSERT_EQUAL(none.ended_wall_ns, none.started_wall_ns);
+    for (uint32_t i = 0; i < 3; i++)
+        CU_ASSERT_TRUE(none.ranks[i].pid == 0 &&
+                       none.ranks[i].end == JR_END_NONE);
+    jr_outcome_release(&none);
+}
+
+JR_UNIT_MAIN("outcome", CASE(all_ranks_that_were_hit_share_it),
+             CASE(ends_well_or_not),
+             CASE(knows_whether_jobrun_was_killed), CASE(kills_what_ran),
+             CASE(says_why_it_could_not_start), CASE(is_shared_and_copied),
+             CASE(begins_with_no_rank_started),
+              CASE(what_both_were_sent_stops_both),
              CASE(what_was_long_before_does_not),
              CASE(the_first_rank_that_was_hit_counts))

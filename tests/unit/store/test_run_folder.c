@@ -117,7 +117,7 @@ static void makes_folders_by_mode(void)
         jr_buf_str(&bytes, "{}\n");
         CU_ASSERT_EQUAL(jr_run_folder_write(&dir, "run.json", &bytes, NULL), 0);
         CU_ASSERT_EQUAL(jr_run_folder_latest(&dir, NULL), 0);
-        (void)umask(before);
+        CU_ASSERT_EQUAL(umask(before), vectors[i].umask); /* as it was */
         CU_ASSERT_EQUAL(mode_of(path, ".") & 07777, vectors[i].dir);
         CU_ASSERT_EQUAL(mode_of(path, "run") & 07777, vectors[i].dir);
         CU_ASSERT_EQUAL(mode_of(path, "run/run.json") & 07777, vectors[i].file);
@@ -251,6 +251,62 @@ static void joins_no_run_of_another_user(void)
     discard(folder);
 }
 
+static void joins_no_run_that_is_none(void)
+{
+    static const char *const ids[] = {"", ".", "..", "latest", "a/b", "absent"};
+    char folder[64];
+    make(folder);
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        struct jr_error err = {0};
+        struct jr_run_folder dir = JR_RUN_FOLDER_INIT;
+        CU_ASSERT_EQUAL(
+            jr_run_folder_join(&dir, folder, ids[i], JR_LOG_PRIVATE, &err), -1);
+        CU_ASSERT_EQUAL(err.status, JR_STATUS_LAUNCH);
+        CU_ASSERT_TRUE(dir.fd < 0 && dir.log_fd < 0);
+    }
+    discard(folder);
+}
+
+static unsigned count_descriptors(void)
+{
+    unsigned count = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+/* Whatever was made, refused, joined or discarded. */
+static void leaves_no_descriptor_open(void)
+{
+    char folder[64];
+    struct jr_error err;
+    unsigned before = count_descriptors();
+    struct jr_run_folder a = JR_RUN_FOLDER_INIT, b = JR_RUN_FOLDER_INIT,
+                         c = JR_RUN_FOLDER_INIT;
+    make(folder);
+    CU_ASSERT_EQUAL(
+        jr_run_folder_create(&a, folder, "a", true, JR_LOG_PRIVATE, &err), 0);
+    CU_ASSERT_EQUAL(
+        jr_run_folder_create(&b, folder, "a", true, JR_LOG_PRIVATE, &err), -1);
+    CU_ASSERT_EQUAL(jr_run_folder_create_part(&b, folder, "b", 1,
+                                              JR_LOG_PRIVATE, &err),
+                    0);
+    CU_ASSERT_EQUAL(jr_run_folder_create_part(&c, folder, "b", 1,
+                                              JR_LOG_PRIVATE, &err),
+                    -1);
+    CU_ASSERT_EQUAL(jr_run_folder_join(&c, folder, "a", JR_LOG_PRIVATE, &err),
+                    0);
+    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&c, 1, 0, &err), 0);
+    CU_ASSERT_EQUAL(jr_run_folder_join_attempt(&c, 1, 0, &err), -1);
+    jr_run_folder_discard(&b);
+    CU_ASSERT_EQUAL(mode_of(folder, "b"), 0); /* and the whole of it is gone */
+    jr_run_folder_close(&a);
+    jr_run_folder_close(&b);
+    jr_run_folder_close(&c);
+    CU_ASSERT_EQUAL(count_descriptors(), before);
+    discard(folder);
+}
+
 static void points_to_the_latest(void)
 {
     char folder[64], path[96], target[64] = "";
@@ -286,5 +342,6 @@ JR_UNIT_MAIN("rundir", CASE(names_runs), CASE(refuses),
              CASE(never_takes_another_runs_folder), CASE(gives_each_node_a_part),
              CASE(has_no_part_in_what_is_one_jobruns),
              CASE(takes_no_attempt_that_stands_there),
+             CASE(joins_no_run_that_is_none), CASE(leaves_no_descriptor_open),
              CASE(joins_no_run_of_another_user), CASE(points_to_the_latest),
              CASE(writes_no_file_of_a_failed_buffer))
