@@ -64,7 +64,7 @@ class Answers(Case):
             with self.subTest(verb):
                 done = self.jobrun(verb, "--format", "nonsense", "x")
                 self.expect(done, 2)
-                known = done.stderr.split(" it has ")[1].strip().split(", ")
+                known = done.stderr.split(", which has ")[1].strip().split(", ")
                 self.assertEqual(self.offers(verb, "--format", ""), known)
                 self.assertEqual(self.offers(verb, "--format="),
                                  ["--format=" + word for word in known])
