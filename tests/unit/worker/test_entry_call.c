@@ -112,6 +112,8 @@ static void refuses_what_it_cannot_call(void)
         {"/dev/null", "place", {"could not load", "/dev/null"}},
         {NULL, "plaec", {"has no symbol 'plaec'", "'place'"}},
         {NULL, "something_else", {"has no symbol", "nm -D"}},
+        {NULL, "placarb", {"has no symbol", "nm -D"}}, /* a variable is */
+        {NULL, "lost", {"'_Z4lostv'", "extern \"C\""}},
     };
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         struct desk desk;
@@ -140,6 +142,17 @@ static void refuses_what_it_cannot_call(void)
         JR_ASSERT_TEXT(content(desk.result), "");
         end(&desk);
     }
+}
+
+static void says_that_it_cannot_write_why(void)
+{
+    struct desk desk;
+    begin(&desk);
+    (void)setenv("JOBRUN_ERROR_FILE", "/nonexistent/error.json", 1);
+    CU_ASSERT_EQUAL(call(&desk, "absent", NULL), JR_STEP_UNSTARTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "has no symbol"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(content(desk.told), "/nonexistent"));
+    end(&desk);
 }
 
 static void refuses_to_run_without_a_rank(void)
@@ -334,6 +347,7 @@ static void does_not_count_a_fork(void)
 
 JR_UNIT_MAIN("entry_call", CASE(does_not_count_a_fork),
               CASE(refuses_what_it_cannot_call),
+             CASE(says_that_it_cannot_write_why),
              CASE(refuses_to_run_without_a_rank),
              CASE(delivers_what_the_step_set), CASE(says_how_a_step_ended),
              CASE(delivers_where_it_is_told_to),
