@@ -49,6 +49,33 @@ static void writes_lines_of_json(void)
     (void)rmdir(folder);
 }
 
+/* A copy of a descriptor, where others are not in its way. */
+static void writes_to_a_copy(void)
+{
+    struct jr_events events;
+    int ends[2];
+    char text[256] = "";
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    jr_events_open_fd(&events, ends[1], 100);
+    CU_ASSERT_TRUE(events.fd >= 100);
+    CU_ASSERT_EQUAL(fcntl(events.fd, F_GETFD), FD_CLOEXEC);
+    (void)close(ends[1]);
+    jr_events_add(&events, &(struct jr_event){.name = JR_EVENT_GUARD_LOST});
+    jr_events_close(&events);
+    CU_ASSERT_TRUE(read(ends[0], text, sizeof text - 1) > 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\"guard_lost\""));
+    CU_ASSERT_EQUAL(read(ends[0], text, sizeof text), 0);
+    (void)close(ends[0]);
+}
+
+static void knows_what_begins_an_end(void)
+{
+    CU_ASSERT_EQUAL(jr_event_kind(JR_EVENT_RANK_STARTED), JR_EVENT_IS_LIFE);
+    CU_ASSERT_EQUAL(jr_event_kind(JR_EVENT_SIGNAL), JR_EVENT_IS_END);
+    CU_ASSERT_EQUAL(jr_event_kind(JR_EVENT_TIMEOUT), JR_EVENT_IS_END);
+    CU_ASSERT_EQUAL(jr_event_kind(JR_EVENT_STOP), 0);
+}
+
 static void does_without_a_file(void)
 {
     struct jr_events events;
@@ -155,7 +182,8 @@ static void odd_lines_are_read_as_far_as_they_go(void)
         CU_ASSERT_FALSE(jr_event_read(&event, none[i], strlen(none[i])));
 }
 
-JR_UNIT_MAIN("events", CASE(writes_lines_of_json), CASE(does_without_a_file),
+JR_UNIT_MAIN("events", CASE(writes_to_a_copy),
+             CASE(knows_what_begins_an_end), CASE(writes_lines_of_json), CASE(does_without_a_file),
              CASE(each_is_read_as_it_was_written),
              CASE(an_end_has_a_code_or_a_signal),
              CASE(what_it_may_say_is_said_where_it_is_meant),

@@ -112,6 +112,39 @@ static void how_it_ended_is_found_in_old_records(void)
     }
 }
 
-JR_UNIT_MAIN("outcome_fields", CASE(the_message_has_every_member),
+/* What a node says of all its ranks. */
+static void the_message_has_the_run(void)
+{
+    const struct jr_outcome run = {.started_ns = 1,
+                                   .ended_ns = 2,
+                                   .started_wall_ns = 3,
+                                   .ended_wall_ns = 4,
+                                   .timed_out_by = JR_TIMEOUT_EXIT,
+                                   .stop_signal = 5,
+                                   .late_signal = 6,
+                                   .runner_signal = 7,
+                                   .pattern_limits = 8,
+                                   .left = 9};
+    struct jr_outcome got = {0};
+    json_t *sent = jr_outcome_pack(&run);
+    CU_ASSERT_EQUAL(json_object_size(sent), 10);
+    CU_ASSERT_EQUAL(jr_outcome_unpack(&got, sent), 0);
+    json_t *again = jr_outcome_pack(&got);
+    CU_ASSERT_TRUE(json_equal(sent, again));
+    json_decref(again);
+    CU_ASSERT_EQUAL(got.ended_wall_ns, 4);
+    CU_ASSERT_EQUAL(got.timed_out_by, JR_TIMEOUT_EXIT);
+    CU_ASSERT_EQUAL(got.runner_signal, 7);
+    CU_ASSERT_EQUAL(got.left, 9);
+    static const int bad[] = {-1, 1000, JR_TIMEOUT_EXIT + 1};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        jr_json_set_int(sent, "timed_out_by", bad[i]);
+        CU_ASSERT_EQUAL(jr_outcome_unpack(&got, sent), -1);
+    }
+    json_decref(sent);
+}
+
+JR_UNIT_MAIN("outcome_fields", CASE(the_message_has_the_run),
+              CASE(the_message_has_every_member),
              CASE(results_keep_how_it_ended),
              CASE(how_it_ended_is_found_in_old_records))

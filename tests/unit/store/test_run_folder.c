@@ -122,6 +122,10 @@ static void makes_folders_by_mode(void)
         CU_ASSERT_EQUAL(mode_of(path, "run") & 07777, vectors[i].dir);
         CU_ASSERT_EQUAL(mode_of(path, "run/run.json") & 07777, vectors[i].file);
         CU_ASSERT_TRUE(S_ISREG(mode_of(path, ".gitignore")));
+        jr_buf_clear(&bytes);
+        CU_ASSERT_EQUAL(
+            jr_io_read_file(&bytes, dir.log_fd, ".gitignore", 64, NULL), 0);
+        JR_ASSERT_TEXT(bytes.data, "*\n");
         CU_ASSERT_TRUE(S_ISLNK(mode_of(path, "latest")));
         jr_buf_release(&bytes);
         jr_run_folder_close(&dir);
