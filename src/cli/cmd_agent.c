@@ -1,6 +1,7 @@
 /* jobrun agent: one node's end of a job on several, started by jobrun itself.
- */
+ * cli.h declares it. */
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "session/node_session.h"
 
 #include "base/banned.h"

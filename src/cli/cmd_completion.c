@@ -1,8 +1,11 @@
-/* jobrun completion: a shell's script, or what the script asks for. */
+/* jobrun completion: a shell's script, or what the script asks for. cli.h
+ * declares it. */
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/cmd_runs.h"
 #include "cli/complete.h"
+#include "cli/output.h"
 #include "cli/placeholders.h"
 #include "scripts.h"
 

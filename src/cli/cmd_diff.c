@@ -1,6 +1,8 @@
-/* jobrun diff: two specs, or two runs, side by side. */
+/* jobrun diff: two specs, or two runs, side by side. cli.h declares it. */
+#include "cli/cmd_runs.h"
 #include "cli/comparison.h"
 #include "cli/diff_tree.h"
+#include "cli/output.h"
 #include "cli/stage.h"
 #include "report/compare_runs.h"
 #include "session/findings_text.h"

@@ -1,6 +1,7 @@
 /* jobrun doctor: the facts that the resolver sees, for people or as the file
- * that --on reads. */
+ * that --on reads. cli.h declares it. */
 #include "base/text_table.h"
+#include "cli/output.h"
 #include "cli/stage.h"
 #include "host/health.h"
 #include "session/findings_text.h"

@@ -1,6 +1,7 @@
 /*
  * jobrun explain: a diagnostic by its code, or a field by its path. Without a
- * word all fields are listed; a code's beginning (JR, JR03) lists codes.
+ * word all fields are listed; a code's beginning (JR, JR03) lists codes. cli.h
+ * declares it.
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/did_you_mean.h"
 #include "base/num.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "spec/manual.h"
 
 #include "base/banned.h"

@@ -7,6 +7,7 @@
  * results, or is gone without them, woken by inotify(7) and a pidfd; then it is
  * lines with the rank before them where there are several files. Of what other
  * machines write inotify tells nothing: there, a look is taken each second.
+ * cli.h declares it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,8 @@
 #include "base/io.h"
 #include "base/rank_set.h"
 #include "cli/cli.h"
+#include "cli/cmd_runs.h"
+#include "cli/output.h"
 #include "output/log_file.h"
 #include "output/sanitize.h"
 #include "record/live_run.h"

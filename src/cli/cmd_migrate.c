@@ -1,6 +1,8 @@
-/* jobrun migrate: bring specs up to the current version of the language. */
+/* jobrun migrate: bring specs up to the current version of the language. cli.h
+ * declares it. */
 #include "cli/find_specs.h"
 #include "cli/fix_file.h"
+#include "cli/output.h"
 #include "doc/doc.h"
 #include "spec/migrate.h"
 

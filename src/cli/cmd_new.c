@@ -1,12 +1,14 @@
 /*
  * jobrun new: a commented starter spec, or another launcher's command line as
  * one. What the line said and no spec can say is named in the spec's comments,
- * and on standard error.
+ * and on standard error. cli.h declares it.
  */
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "cli/starter_specs.h"
+#include "cli/translate/print_spec.h"
 #include "cli/translate/translate.h"
 #include "spec/load.h"
 

@@ -1,5 +1,8 @@
-/* jobrun plan: the value that `run` would execute, printed. */
+/* jobrun plan: the value that `run` would execute, printed. cli.h declares it.
+ */
 #include "cli/stage.h"
+
+#include "cli/output.h"
 
 #include "base/banned.h"
 

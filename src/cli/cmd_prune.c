@@ -1,8 +1,10 @@
-/* jobrun prune: old runs that have finished. */
+/* jobrun prune: old runs that have finished. cli.h declares it. */
 #include <inttypes.h>
 
 #include "base/num.h"
 #include "cli/cli.h"
+#include "cli/cmd_runs.h"
+#include "cli/output.h"
 #include "record/prune.h"
 
 #include "base/banned.h"

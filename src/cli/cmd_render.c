@@ -1,11 +1,15 @@
-/* jobrun render: print the input for an engine. */
+/* jobrun render: print the input for an engine. cli.h declares it. */
+#include "cli/cmd_render.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "cli/output.h"
 #include "cli/stage.h"
+#include "cli/verbs.h"
 #include "session/render_session.h"
 #include "spawn/program.h"
 

@@ -1,4 +1,5 @@
-/* jobrun report: what a run came to, as lines or as one HTML file. */
+/* jobrun report: what a run came to, as lines or as one HTML file. cli.h
+ * declares it. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -6,6 +7,8 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/cli.h"
+#include "cli/cmd_runs.h"
+#include "cli/output.h"
 #include "report/page.h"
 
 #include "base/banned.h"

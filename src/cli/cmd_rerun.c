@@ -1,12 +1,14 @@
 /*
  * jobrun rerun: a run's resolved.yaml once more, as an override of its own:
  * what the resolver found for the machine of then is MISSING again, unless it
- * is to be as it was.
+ * is to be as it was. cli.h declares it.
  */
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/strv.h"
+#include "cli/cmd_runs.h"
+#include "cli/output.h"
 #include "cli/stage.h"
 #include "doc/doc.h"
 #include "doc/interpolation.h"

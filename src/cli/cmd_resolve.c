@@ -1,6 +1,8 @@
-/* jobrun resolve: the spec with every MISSING field filled, or where each
- * value came from. */
+/* jobrun resolve: the spec with every MISSING field filled, or where each value
+ * came from. cli.h declares it. */
 #include "cli/stage.h"
+
+#include "cli/output.h"
 
 #include "base/banned.h"
 

@@ -1,4 +1,4 @@
-/* jobrun run: launch a spec, or the command after "--". */
+/* jobrun run: launch a spec, or the command after "--". cli.h declares it. */
 #include "cli/stage.h"
 
 #include "base/banned.h"

@@ -1,8 +1,12 @@
-/* jobrun runs: what runs there are, from their folders alone. */
+/* jobrun runs: what runs there are, from their folders alone. cli.h declares
+ * it. */
+#include "cli/cmd_runs.h"
+
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/rank_set.h"
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "record/record_folder.h"
 #include "record/run_list.h"
 

@@ -1,5 +1,6 @@
-/* jobrun schema: the JSON Schema of the spec. */
+/* jobrun schema: the JSON Schema of the spec. cli.h declares it. */
 #include "cli/cli.h"
+#include "cli/output.h"
 #include "spec/schema.h"
 
 #include "base/banned.h"

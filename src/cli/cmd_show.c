@@ -1,5 +1,8 @@
-/* jobrun show: how a run went, and what its ranks are doing. */
+/* jobrun show: how a run went, and what its ranks are doing. cli.h declares it.
+ */
 #include "cli/cli.h"
+#include "cli/cmd_runs.h"
+#include "cli/output.h"
 #include "report/show.h"
 #include "report/stacks.h"
 

@@ -1,4 +1,5 @@
-/* jobrun wait and stop: a run that another jobrun executes. */
+/* jobrun wait and stop: a run that another jobrun executes. cli.h declares it.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -13,6 +14,8 @@
 #include "base/pidfd.h"
 #include "base/strv.h"
 #include "cli/cli.h"
+#include "cli/cmd_runs.h"
+#include "cli/output.h"
 #include "record/live_run.h"
 #include "record/multinode.h"
 #include "report/show.h"

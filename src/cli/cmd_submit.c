@@ -1,7 +1,7 @@
 /*
  * jobrun submit: sbatch with the rendered script as its standard input. The job
  * id, which sbatch prints before it waits, tells a job that went wrong from one
- * that was never taken.
+ * that was never taken. cli.h declares it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "cli/stage.h"
+#include "cli/cmd_render.h"
+#include "cli/output.h"
 
 #include "base/banned.h"
 

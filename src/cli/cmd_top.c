@@ -2,7 +2,7 @@
  * jobrun top: the ranks of a run, again and again until it ends. On a terminal
  * the table is drawn over itself; elsewhere it is printed one below the other,
  * less often, and nothing moves a cursor. Of a run in parts it is the ranks of
- * one that runs here.
+ * one that runs here. cli.h declares it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,6 +15,8 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/cli.h"
+#include "cli/cmd_runs.h"
+#include "cli/output.h"
 #include "record/live_run.h"
 #include "report/top.h"
 

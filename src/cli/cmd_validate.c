@@ -4,21 +4,113 @@
  * Executes nothing, and reads no environment but what --allow-env names; what
  * else comes from there is unknown, and judged by nothing. Findings are the
  * verb's data and go to standard output; the exit status is the lowest of what
- * the files got, 0 aside.
+ * the files got, 0 aside. cli.h declares it.
  */
 #include <malloc.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "cli/check_target.h"
 #include "cli/cli.h"
 #include "cli/find_specs.h"
 #include "cli/fix_file.h"
+#include "cli/output.h"
 #include "cli/stage.h"
 #include "doc/doc.h"
+#include "resolve/resolve.h"
+#include "spec/load.h"
 
 #include "base/banned.h"
+
+/* A target as a spec states it. */
+struct target {
+    const char *profile, *path;
+    const char *written; /* the source, where ${...} had a part; or NULL */
+    struct jr_span at;
+};
+
+/* The lower of two, OK aside: which verdict counts for several. */
+static enum jr_status worse_status(enum jr_status a, enum jr_status b)
+{
+    if (a == JR_STATUS_OK || b == JR_STATUS_OK)
+        return a == JR_STATUS_OK ? b : a;
+    return a < b ? a : b;
+}
+
+/* Resolve the spec on a machine. `name` is told, `at` is where the spec names
+ * it (line 0: it does not). Returns what jr_resolve does. */
+static enum jr_status try_target(const struct jr_spec_file *file,
+                                 const struct jr_host *hw, const char *name,
+                                 struct jr_span at, struct jr_diags *diags)
+{
+    struct jr_resolution resolution = JR_RESOLUTION_INIT;
+    const struct jr_resolve_options options = {.target = name, .target_at = at};
+    enum jr_status status = jr_resolve(&resolution, file, hw, &options, diags);
+    jr_resolution_release(&resolution);
+    return status;
+}
+
+/* A path as it is seen from the folder `here`; a shorthand is its own name. */
+static const char *path_from_folder(const char *here, const char *profile)
+{
+    size_t len = here == NULL ? 0 : strlen(here);
+    bool below = len > 0 && strncmp(profile, here, len) == 0;
+    return below && profile[len] == '/' ? profile + len + 1 : profile;
+}
+
+/* The machine of a target. Mistakes in one that contains ${...} are reported
+ * with the text of the source. */
+static int load_target(struct jr_host *ret, struct jr_arena *arena,
+                       const struct target *target, struct jr_diags *diags)
+{
+    struct jr_diags silent = JR_DIAGS_INIT;
+    if (target->written == NULL)
+        return jr_profile_load_target(ret, arena, target->profile, target->at,
+                                      diags);
+    int status = jr_profile_load_target(ret, arena, target->profile, target->at,
+                                        &silent);
+    if (status != 0)
+        (void)jr_diags_error(diags, JR_CODE_WRONG_MACHINE_PROFILE, target->at,
+                             target->path,
+                             "'%s' is not a machine after substitution: '%s'",
+                             target->path, target->written);
+    jr_diags_release(&silent);
+    return status;
+}
+
+/* Resolve the spec on each of its own targets, whose facts are read into
+ * `arena` (their texts are quoted by findings). A contradiction of the spec
+ * itself ends the resolving, as no machine can mend it; profiles that cannot be
+ * read are all told. Returns the lowest of what the targets got, OK aside. */
+static enum jr_status try_targets(const struct jr_spec_file *file,
+                                  struct jr_arena *arena,
+                                  struct jr_diags *diags)
+{
+    const struct jr_spec *spec = jr_spec_get(file);
+    enum jr_status worst = JR_STATUS_OK, status = JR_STATUS_OK;
+    JR_FREE char *here = spec->targets_count > 0 ? getcwd(NULL, 0) : NULL;
+    for (uint32_t i = 0; i < spec->targets_count; i++) {
+        struct target target = {
+            .profile = spec->targets[i],
+            .path = jr_arena_printf(arena, "targets[%u]", i),
+        };
+        struct jr_host hw;
+        if (target.path == NULL)
+            return JR_STATUS_LAUNCH;
+        target.written = jr_spec_written(file, arena, target.path);
+        target.at = jr_spec_where(file, target.path);
+        const char *name = target.written != NULL
+                               ? target.written
+                               : path_from_folder(here, target.profile);
+        if (load_target(&hw, arena, &target, diags) != 0)
+            worst = JR_STATUS_INVALID;
+        else if (status != JR_STATUS_INVALID)
+            status = try_target(file, &hw, name, target.at, diags);
+        worst = worse_status(worst, status);
+    }
+    return worst;
+}
 
 /* The code of what cannot be read at all. */
 /* All findings, and the texts that they quote. */
@@ -65,7 +157,7 @@ static bool end_file(struct checks *checks, enum jr_status status)
     jr_diags_sort_from(&checks->diags, file->first);
     if (checks->strict && file->warnings > 0)
         status = JR_STATUS_INVALID;
-    checks->status = jr_target_worse(checks->status, status);
+    checks->status = worse_status(checks->status, status);
     return file->errors + file->warnings == file->folded;
 }
 
@@ -83,12 +175,12 @@ static enum jr_status check_targets(struct checks *checks,
     if (jr_spec_get(spec) == NULL)
         return JR_STATUS_OK;
     if (checks->on != NULL)
-        status = jr_target_try(spec, &checks->hw, checks->on, nowhere,
-                               &checks->diags);
+        status =
+            try_target(spec, &checks->hw, checks->on, nowhere, &checks->diags);
     if (status == JR_STATUS_INVALID)
         return status;
-    return jr_target_worse(
-        status, jr_target_try_all(spec, &checks->arena, &checks->diags));
+    return worse_status(status,
+                        try_targets(spec, &checks->arena, &checks->diags));
 }
 
 static int load_checked_spec(struct checks *checks, struct jr_spec_file **ret,

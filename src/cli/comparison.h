@@ -41,6 +41,7 @@ void jr_comparison_markdown(struct jr_buf *out,
 /* An object of both sides, and of what differs. */
 json_t *jr_comparison_json(const struct jr_comparison *comparison);
 
+/* Free both sides, and what differs. */
 void jr_comparison_release(struct jr_comparison *comparison);
 
 #endif

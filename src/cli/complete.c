@@ -2,9 +2,10 @@
 
 #include <string.h>
 
-#include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/placeholders.h"
+#include "cli/verbs.h"
+#include "diag/codes.h"
 #include "record/run_list.h"
 #include "spec/manual.h"
 

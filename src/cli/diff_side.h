@@ -6,8 +6,10 @@
 #define JR_DIFF_SIDE_H
 
 #include "cli/cli.h"
+#include "doc/source_reader.h"
 #include "resolve/resolve.h"
 #include "spec/load.h"
+#include "vcs/revision.h"
 
 struct jr_side {
     const char *name;          /* as it is shown; NULL: there is none */
@@ -36,6 +38,22 @@ int jr_side_load_file(struct jr_side *ret, const char *path,
 /* Whether what was loaded is only a base for others. */
 bool jr_side_is_template(const struct jr_side *side);
 
+/* Free what was loaded. */
 void jr_side_release(struct jr_side *side);
+
+/*
+ * Specs as they were at a git revision, including the files that they extend.
+ * Paths are those of the work tree: an old spec has the path that it would have
+ * now.
+ */
+
+/* A reader of the files below the top of the work tree. Borrows. */
+struct jr_reader jr_rev_reader(struct jr_revision *revision);
+
+/* Load the spec at `path`, which is from the top; `environ` as in jr_side.
+ * Returns what jr_spec_load does; what keeps it from being read is a finding
+ * too. */
+int jr_rev_load(struct jr_spec_file **ret, struct jr_revision *revision,
+                const char *path, char *const *environ, struct jr_diags *diags);
 
 #endif

@@ -7,8 +7,9 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "cli/comparison.h"
+#include "cli/diff_side.h"
 #include "cli/find_specs.h"
-#include "cli/rev_reader.h"
+#include "cli/output.h"
 
 #include "base/banned.h"
 

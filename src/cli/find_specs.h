@@ -35,7 +35,7 @@ bool jr_find_is_named(const char *name);
 
 /* Whether the text of a YAML file reads like a spec's: its top level has
  * `version` and another field of the spec, or a near miss of one. What is wrong
- * further down does not count. guess_spec.c */
+ * further down does not count. */
 bool jr_find_reads_like_spec(const char *text);
 
 #endif

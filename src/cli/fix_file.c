@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "cli/output.h"
 #include "cli/stage.h"
 #include "diag/fix.h"
 #include "doc/doc.h"

@@ -1,3 +1,5 @@
+#include "cli/help.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -5,7 +7,7 @@
 #include "cli/options.h"
 #include "cli/placeholders.h"
 #include "cli/translate/translate.h"
-#include "cli/verb_help.h"
+#include "cli/verbs.h"
 
 #include "base/banned.h"
 

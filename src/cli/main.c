@@ -6,6 +6,10 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/help.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
 #include "version.h"
 
 #include "base/banned.h"

@@ -1,13 +1,16 @@
+#include "cli/options.h"
+
 #include <getopt.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <stdlib.h>
 
 #include "base/did_you_mean.h"
 #include "base/num.h"
 #include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
 
 #include "base/banned.h"
 

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct jr_cli;
+
 enum jr_option_kind {
     JR_OPTION_FLAG,  /* bool */
     JR_OPTION_TEXT,  /* const char * */
@@ -28,5 +30,9 @@ extern const struct jr_option jr_options[];
 
 /* Whether a verb has the option. */
 bool jr_option_allowed(const struct jr_option *option, const char *verb);
+
+/* Parse argv into *ret. Returns 0, or the exit status after the mistake was
+ * told on standard error. */
+int jr_cli_parse(struct jr_cli *ret, int argc, char **argv, char *const *envp);
 
 #endif

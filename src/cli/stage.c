@@ -5,6 +5,7 @@
 
 #include "cli/detach.h"
 #include "cli/hold_signals.h"
+#include "cli/output.h"
 #include "session/attempts.h"
 #include "session/findings_text.h"
 #include "session/multinode_session.h"

@@ -39,10 +39,6 @@ int jr_stage_resolve(struct jr_session **ret, struct jr_cli *cli);
  * a process of its own. */
 int jr_stage_run(struct jr_session *session, struct jr_cli *cli);
 
-/* Append what the engine of --engine is handed of the spec that the words
- * name. */
-int jr_stage_render(struct jr_cli *cli, struct jr_buf *out);
-
 /* A text of the session to standard output. */
 int jr_stage_print(const struct jr_session *session, const struct jr_cli *cli,
                    enum jr_text what);

@@ -30,6 +30,7 @@ extern const struct jr_starter_spec jr_starter_specs[];
 /* The starter of that name; NULL is the default. NULL if there is none. */
 const struct jr_starter_spec *jr_starter_spec_find(const char *word);
 
+/* Append the starter as it is written to a file. */
 void jr_starter_spec_print(struct jr_buf *out,
                            const struct jr_starter_spec *starter);
 

@@ -1,9 +1,8 @@
 #include <jobrun/error.h>
 
-#include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/placeholders.h"
-#include "cli/verb_help.h"
+#include "cli/verbs.h"
 #include "pages.h"
 
 #include "base/banned.h"

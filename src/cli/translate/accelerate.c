@@ -1,12 +1,14 @@
 /*
  * accelerate launch. It hands most of its options to the ranks as variables,
  * which a spec does in `env`. Sources: accelerate's commands/launch.py and
- * utils/launch.py.
+ * utils/launch.py. flag.h declares its table.
  */
 #include <ctype.h>
 #include <string.h>
 
 #include "cli/translate/flag.h"
+#include "cli/translate/put_value.h"
+#include "cli/translate/setters.h"
 
 #include "base/banned.h"
 

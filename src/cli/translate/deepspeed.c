@@ -1,10 +1,12 @@
 /*
  * deepspeed, and ds. Source: the argument parser of
- * deepspeed/launcher/runner.py.
+ * deepspeed/launcher/runner.py. flag.h declares its table.
  */
 #include <string.h>
 
 #include "cli/translate/flag.h"
+#include "cli/translate/put_value.h"
+#include "cli/translate/setters.h"
 
 #include "base/banned.h"
 

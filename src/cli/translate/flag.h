@@ -1,5 +1,7 @@
 /*
  * Inside the translation: a launcher is tables of flags, a flag is one row.
+ * This is the header of the launchers' tables: accelerate.c, deepspeed.c,
+ * horovod.c, mpirun.c, paddle.c, srun_line.c and torchrun.c.
  */
 #ifndef JR_FLAG_H
 #define JR_FLAG_H
@@ -100,61 +102,5 @@ struct jr_translator {
 /* The word at `at`; an empty one behind the last. */
 const struct jr_shell_word *jr_translator_word(const struct jr_translator *t,
                                                size_t at);
-
-/* Take the launcher's options, up to the program or --help. */
-int jr_translate_options(struct jr_translator *t);
-
-/* Remember a note; the strings must live as long as the arena. */
-void jr_note_add(struct jr_translator *t, enum jr_verdict verdict,
-                 const char *what, const char *why);
-
-/* A usage error: "--nnodes wants a number, not 'x'". Returns -1. */
-int jr_given_wrong(struct jr_translator *t, const struct jr_given *given,
-                   const char *wants);
-
-/* Put `value` at `path`, checked by the field's row. */
-int jr_put(struct jr_translator *t, const struct jr_given *given,
-           const char *path, const char *value);
-/* The same for a list. */
-int jr_put_list(struct jr_translator *t, const struct jr_given *given,
-                const char *path, char **items);
-/* Take a field out again. What of the line it came from, or NULL where it was
- * not there. */
-const char *jr_put_drop(struct jr_translator *t, const char *key);
-/* A node for a string that stands for itself. */
-struct jr_node *jr_put_scalar(struct jr_translator *t, const char *text);
-/* `text` split at each `separator`, NULL-terminated; NULL if memory runs out.
- */
-char **jr_put_split(struct jr_translator *t, const char *text, char separator);
-/* `text` with each %{ written so that it means itself. */
-char *jr_put_literal(struct jr_translator *t, const char *text);
-/* Whether `text` begins with a variable's name and `end`. */
-bool jr_put_is_name(const char *text, char end);
-/* A variable of the ranks: the field that decides it, or `env`. */
-int jr_put_variable(struct jr_translator *t, const struct jr_given *given,
-                    const char *name, const char *value);
-/* A count that is in the spec; 0: none, or a list. */
-uint32_t jr_put_count(const struct jr_translator *t, const char *path);
-/* The program and its arguments, from the word at `at` on. */
-int jr_put_program(struct jr_translator *t);
-/* Counts that do not fit together, as the launchers deal them out. */
-int jr_put_sizes(struct jr_translator *t);
-
-/* Setters that several tables use. */
-jr_flag_set jr_set_field;     /* `field` is the value, or NAME=VALUE */
-jr_flag_set jr_set_path;      /* a path, in which %{ means itself */
-jr_flag_set jr_set_seconds;   /* a duration */
-jr_flag_set jr_set_list;      /* a,b */
-jr_flag_set jr_set_pair;      /* NAME=VALUE, for the ranks' environment */
-jr_flag_set jr_set_env_two;   /* NAME VALUE, the same */
-jr_flag_set jr_set_binding;   /* what a rank's CPUs are bound to */
-jr_flag_set jr_set_gpus_each; /* [KIND:]N: one device, or all of the node */
-jr_flag_set jr_set_restarts;  /* how often the job starts again */
-jr_flag_set jr_set_hosts;     /* host[:ranks],... */
-jr_flag_set jr_set_nodes;     /* N, or MIN:MAX, of which the greatest counts */
-jr_flag_set jr_set_endpoint;  /* HOST, HOST:PORT or [V6]:PORT of the master */
-jr_flag_set jr_set_module;    /* the program is a module: python -m */
-jr_flag_set jr_set_use_env;   /* the script gets no local rank by an option */
-jr_flag_set jr_set_no_python; /* the program is not a script of Python */
 
 #endif

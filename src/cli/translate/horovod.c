@@ -1,7 +1,7 @@
 /*
  * horovodrun. Source: the argument parser of horovod/runner/launch.py; its
  * tuneable parameters are variables, named in horovod/runner/common/util/
- * config_parser.py.
+ * config_parser.py. flag.h declares its table.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -9,6 +9,8 @@
 
 #include "base/num.h"
 #include "cli/translate/flag.h"
+#include "cli/translate/put_value.h"
+#include "cli/translate/setters.h"
 
 #include "base/banned.h"
 

@@ -1,7 +1,10 @@
 /* A launcher's options, from the words to the setters of its tables. */
+#include "cli/translate/launcher_options.h"
+
 #include <string.h>
 
 #include "cli/translate/flag.h"
+#include "cli/translate/put_value.h"
 #include "spec/field.h"
 
 #include "base/banned.h"

@@ -1,7 +1,10 @@
 /* The program of the line, and its name. */
+#include "cli/translate/launcher_program.h"
+
 #include <string.h>
 
 #include "cli/translate/flag.h"
+#include "cli/translate/put_value.h"
 #include "spec/field.h"
 
 #include "base/banned.h"

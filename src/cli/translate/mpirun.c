@@ -2,11 +2,14 @@
  * mpirun and mpiexec, of Open MPI and of MPICH (Hydra). Plain `mpirun` may be
  * either: their tables are searched one after the other. Sources: the ompi
  * personality of PRRTE (schizo_ompi.c), mpirun(1), MPICH's hydra utils.c.
+ * flag.h declares its table.
  */
 #include <string.h>
 
 #include "base/num.h"
 #include "cli/translate/flag.h"
+#include "cli/translate/put_value.h"
+#include "cli/translate/setters.h"
 
 #include "base/banned.h"
 

@@ -1,10 +1,13 @@
 /*
  * python -m paddle.distributed.launch, and fleetrun. Source: the argument
- * parser of paddle/distributed/launch/context/args_envs.py.
+ * parser of paddle/distributed/launch/context/args_envs.py. flag.h declares its
+ * table.
  */
 #include <string.h>
 
 #include "cli/translate/flag.h"
+#include "cli/translate/put_value.h"
+#include "cli/translate/setters.h"
 
 #include "base/banned.h"
 

@@ -1,4 +1,6 @@
 /* A translation as YAML, and a launcher's tables as text. */
+#include "cli/translate/print_spec.h"
+
 #include <string.h>
 
 #include "base/utf8.h"

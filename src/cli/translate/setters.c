@@ -1,8 +1,11 @@
 /* Setters that the tables of several launchers use. */
+#include "cli/translate/setters.h"
+
 #include <string.h>
 
 #include "base/num.h"
 #include "cli/translate/flag.h"
+#include "cli/translate/put_value.h"
 
 #include "base/banned.h"
 

@@ -1,11 +1,13 @@
 /*
  * srun. Most of its options ask for an allocation, which a spec does not.
- * Sources: slurm's common/slurm_opt.c and srun(1).
+ * Sources: slurm's common/slurm_opt.c and srun(1). flag.h declares its table.
  */
 #include <string.h>
 
 #include "base/num.h"
 #include "cli/translate/flag.h"
+#include "cli/translate/put_value.h"
+#include "cli/translate/setters.h"
 
 #include "base/banned.h"
 

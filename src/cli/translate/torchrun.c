@@ -1,11 +1,14 @@
 /*
  * torchrun, and torch.distributed.run and .launch. Sources: the argument parser
- * of torch/distributed/run.py, and launch.py beside it.
+ * of torch/distributed/run.py, and launch.py beside it. flag.h declares its
+ * table.
  */
 #include <string.h>
 
 #include "base/buf.h"
 #include "cli/translate/flag.h"
+#include "cli/translate/put_value.h"
+#include "cli/translate/setters.h"
 #include "spec/field.h"
 
 #include "base/banned.h"

@@ -8,6 +8,10 @@
 
 #include "base/utf8.h"
 #include "cli/translate/flag.h"
+#include "cli/translate/launcher_options.h"
+#include "cli/translate/launcher_program.h"
+#include "cli/translate/put_value.h"
+#include "cli/translate/setters.h"
 #include "spec/field.h"
 
 #include "base/banned.h"

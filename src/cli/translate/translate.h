@@ -4,7 +4,7 @@
  *   line --jr_shell_split--> words --jr_translate--> jr_translation --> YAML
  *
  * Nothing of the line is expanded, executed or read from this machine. What
- * each launcher's options become is in the tables of translate_LAUNCHER.c.
+ * each launcher's options become is in the tables of LAUNCHER.c (flag.h).
  */
 #ifndef JR_TRANSLATE_H
 #define JR_TRANSLATE_H
@@ -12,10 +12,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <jobrun/error.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "doc/doc.h"
-#include <jobrun/error.h>
 
 /* How far something of the line is in the spec; heading of such notes. */
 #define JR_VERDICTS(X)                                                         \
@@ -55,14 +56,9 @@ struct jr_translation {
  * in any case. */
 int jr_translate(struct jr_translation *ret, const char *line,
                  struct jr_error *err);
+
+/* Free a translation. */
 void jr_translation_release(struct jr_translation *translation);
-
-/* Append the spec as YAML, with its notes and origins as comments. */
-void jr_translation_print(struct jr_buf *out,
-                          const struct jr_translation *translation);
-
-/* Append what becomes of each option of the launcher. */
-void jr_launcher_print(struct jr_buf *out, const struct jr_launcher *launcher);
 
 /* Append the names of the launchers, for help: "torchrun, srun". */
 void jr_launcher_names(struct jr_buf *out);

@@ -1,0 +1,26 @@
+/* Which runs a command line means: the folder they are in, one of them, and its
+ * ranks. */
+#ifndef JR_CMD_RUNS_H
+#define JR_CMD_RUNS_H
+
+#include "cli/cli.h"
+
+/* Where the run folders are. */
+const char *jr_cli_log_dir(const struct jr_cli *cli);
+
+/* Find the run that the words mean (default: the latest). Returns the exit
+ * status, 0 to go on. */
+int jr_cli_find_run(const struct jr_cli *cli, char ret_id[static 256]);
+
+/* On standard error, where the run is not ours, whose it is: before anything is
+ * told by its word. */
+void jr_cli_say_whose(const struct jr_cli *cli, const char *id);
+
+/* What --rank says, in `arena`; all ranks without it. Returns the exit status,
+ * 0 to go on. */
+struct jr_arena;
+struct jr_set;
+int jr_cli_ranks(const struct jr_cli *cli, struct jr_arena *arena,
+                 struct jr_set *ret);
+
+#endif
