@@ -1,17 +1,234 @@
-#include "cluster/agent_parts.h"
+#include "cluster/agent.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cluster/agent_parts.h"
+#include "spawn/run_options.h"
 #include "version.h"
 
 #include "base/banned.h"
+
+/* What goes to the controller: messages at once, and bytes of the run as srun
+ * takes them. */
+
+#define OUTBOX_MOST (256U << 10) /* bytes that wait for srun; readers pause */
+
+/* Console pipes rest while nobody takes what they hold. */
+static void pace_agent(struct jr_agent *agent)
+{
+    bool full = agent->held || agent->outbox.len - agent->sent > OUTBOX_MOST;
+    for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR; i++) {
+        struct jr_agent_source *source = &agent->sources[i];
+        if (source->watch.fd < 0 || source->paused == full)
+            continue;
+        source->paused = full;
+        if (full)
+            jr_loop_remove(&agent->loop, &source->watch);
+        else
+            (void)jr_loop_add(&agent->loop, &source->watch, EPOLLIN);
+    }
+}
+
+/* The output is not read. */
+static void lose_controller(struct jr_agent *agent)
+{
+    jr_buf_clear(&agent->outbox);
+    agent->sent = 0;
+    jr_agent_leave(agent);
+}
+
+void jr_agent_abandon(struct jr_agent *agent)
+{
+    agent->abandoned = true;
+    agent->held = false;
+    jr_agent_leave(agent);
+    jr_agent_send(agent);
+}
+
+static void watch_agent_output(struct jr_agent *agent, bool wanted)
+{
+    if (wanted == agent->out_watched)
+        return;
+    agent->out_watched = wanted;
+    if (!wanted)
+        jr_loop_remove(&agent->loop, &agent->out);
+    else if (jr_loop_add(&agent->loop, &agent->out, EPOLLOUT) != 0)
+        lose_controller(agent);
+}
+
+void jr_agent_send(struct jr_agent *agent)
+{
+    struct jr_buf *box = &agent->outbox;
+    if (agent->abandoned)
+        agent->sent = box->len;
+    while (agent->sent < box->len) {
+        ssize_t len = write(agent->out.fd, box->data + agent->sent,
+                            box->len - agent->sent);
+        if (len < 0 && errno == EINTR)
+            continue;
+        if (len < 0 && errno != EAGAIN)
+            lose_controller(agent);
+        if (len < 0)
+            break;
+        agent->sent += (size_t)len;
+    }
+    if (agent->sent == box->len) {
+        jr_buf_clear(box);
+        agent->sent = 0;
+    }
+    watch_agent_output(agent, box->len > 0);
+    pace_agent(agent);
+}
+
+static void on_output_room(void *owner, uint32_t events)
+{
+    (void)events;
+    jr_agent_send(owner);
+}
+
+/* Every message says when it was said, by this node's clock. */
+void jr_agent_say(struct jr_agent *agent, const struct jr_message *message)
+{
+    struct jr_message whole = *message;
+    whole.node = agent->node;
+    whole.at_ns = (int64_t)jr_clock_ns();
+    jr_message_put(&agent->outbox, &whole);
+    jr_agent_send(agent);
+}
+
+/* This node cannot do what it is to do. */
+static void refuse_controller(struct jr_agent *agent,
+                              const struct jr_error *why)
+{
+    jr_channel_put(&agent->outbox, agent->node, JR_CHANNEL_WHY, why->text,
+                   strlen(why->text));
+    jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_REFUSE,
+                                             .code = why->status,
+                                             .host = agent->host});
+}
+
+/* What the controller says. */
+
+static void on_spec(struct jr_agent *agent, const struct jr_message *spec)
+{
+    struct jr_buf seats JR_BUF_CLEANUP = JR_BUF_INIT;
+    struct jr_error err = {.status = JR_STATUS_LAUNCH};
+    if (agent->hooks->resolve(agent->hooks->data, spec, &seats, &err) != 0) {
+        refuse_controller(agent, &err);
+        return;
+    }
+    jr_channel_put(&agent->outbox, agent->node, JR_CHANNEL_SEATS, seats.data,
+                   seats.len);
+    jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_READY});
+}
+
+static void on_go(struct jr_agent *agent, const struct jr_message *go)
+{
+    struct jr_error err = {.status = JR_STATUS_LAUNCH};
+    agent->beats = go->beats;
+    jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_BEGUN});
+    if (agent->pid == 0 && jr_agent_start(agent, go, &err) != 0)
+        refuse_controller(agent, &err);
+}
+
+static void on_signal_message(struct jr_agent *agent,
+                              const struct jr_message *word)
+{
+    int sig = (int)word->signal;
+    if (agent->pid != 0 && sig > 0 && sig < NSIG)
+        (void)kill(agent->pid, sig);
+}
+
+static void on_heartbeat(struct jr_agent *agent, const struct jr_message *word)
+{
+    (void)word;
+    jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_BEAT});
+}
+
+static void on_away(struct jr_agent *agent, const struct jr_message *word)
+{
+    (void)word;
+    agent->away = true;
+}
+
+static void on_hold(struct jr_agent *agent, const struct jr_message *word)
+{
+    agent->held = word->on;
+    pace_agent(agent);
+}
+
+/* What is done about each message of the controller; or a command, which is
+ * handed on to the process that runs the ranks. */
+struct response {
+    void (*act)(struct jr_agent *agent, const struct jr_message *word);
+    char command;
+};
+
+static const struct response responses[JR_MESSAGE_COUNT] = {
+    [JR_TO_NODES_SPEC] = {on_spec, 0},
+    [JR_TO_NODES_GO] = {on_go, 0},
+    [JR_TO_NODES_SIGNAL] = {on_signal_message, 0},
+    [JR_TO_NODES_HOLD] = {on_hold, 0},
+    [JR_TO_NODES_BEAT] = {on_heartbeat, 0},
+    [JR_TO_NODES_AWAY] = {on_away, 0},
+    [JR_TO_NODES_STOP] = {NULL, JR_COMMAND_STOP},
+    [JR_TO_NODES_RELEASE] = {NULL, JR_COMMAND_RELEASE},
+    [JR_TO_NODES_FIRST] = {NULL, JR_COMMAND_FIRST},
+    [JR_TO_NODES_QUERY] = {NULL, JR_COMMAND_QUERY},
+    [JR_TO_NODES_HANG] = {NULL, JR_COMMAND_HANG},
+};
+
+static void handle_message(struct jr_agent *agent,
+                           const struct jr_message *message)
+{
+    const struct response *response = &responses[message->type];
+    if (response->act != NULL)
+        response->act(agent, message);
+    else if (agent->commands_fd >= 0)
+        (void)!write(agent->commands_fd, &response->command, 1);
+}
+
+static void handle_controller_line(struct jr_agent *agent, const char *line,
+                                   size_t len)
+{
+    json_t *object = jr_json_parse(line, len, NULL);
+    struct jr_message message;
+    agent->away = false;
+    if (jr_message_of_controller(&message, object))
+        handle_message(agent, &message);
+    json_decref(object);
+    jr_heartbeat_listen(agent);
+}
+
+void jr_agent_on_input(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_agent *agent = owner;
+    ssize_t got = read(agent->in.fd, agent->bytes, JR_AGENT_PIECE);
+    const char *line;
+    size_t len;
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) { /* it stays open: srun ends a step of which one is not */
+        jr_loop_remove(&agent->loop, &agent->in);
+        jr_agent_leave(agent);
+        return;
+    }
+    jr_inlet_add(&agent->inlet, agent->bytes, (size_t)got);
+    while ((line = jr_inlet_line(&agent->inlet, &len)) != NULL)
+        handle_controller_line(agent, line, len);
+}
+
+/* From the begin to the end. */
 
 static void send_node_facts(struct jr_agent *agent)
 {
@@ -20,7 +237,7 @@ static void send_node_facts(struct jr_agent *agent)
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
     jr_buf_char(&agent->outbox, '\n'); /* after the output of a prolog */
     if (hooks->tell(hooks->data, &facts, &err) != 0) {
-        jr_agent_refuse(agent, &err);
+        refuse_controller(agent, &err);
         return;
     }
     jr_channel_put(&agent->outbox, agent->node, JR_CHANNEL_FACTS, facts.data,
@@ -93,10 +310,10 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
         .host = host,
         .loop = {.epoll_fd = -1},
         .in = {STDIN_FILENO, jr_agent_on_input, &agent},
-        .out = {STDOUT_FILENO, jr_agent_on_room, &agent},
+        .out = {STDOUT_FILENO, on_output_room, &agent},
         .signals = {-1, on_agent_signal, &agent},
         .turn = {.due = jr_heartbeat_unheard, .owner = &agent},
-        .orders_fd = -1,
+        .commands_fd = -1,
     };
     for (int i = 0; i < JR_AGENT_ENDS; i++)
         agent.sources[i].watch.fd = -1;
@@ -107,7 +324,7 @@ int jr_agent_serve(const struct jr_agent_hooks *hooks, uint32_t node,
         send_node_facts(&agent);
     while (result == 0 && has_agent_work(&agent))
         (void)jr_loop_turn(&agent.loop, false);
-    if (agent.forsaken)
+    if (agent.abandoned)
         result = jr_error_set(
             err, JR_STATUS_LAUNCH,
             "node %u (%s): the head of this job has not been heard from for "

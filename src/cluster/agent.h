@@ -4,7 +4,7 @@
  * process that runs the node's ranks as any jobrun would; it hands on what they
  * print, what happens to them and what became of them. It decides nothing.
  *
- * When its input ends, or its orders do, the ranks are stopped with their
+ * When its input ends, or its commands do, the ranks are stopped with their
  * grace; that holds when head, srun or the agent itself are killed. Where they
  * are cut off, their silence tells (heartbeat.h).
  */
@@ -21,7 +21,7 @@
 struct jr_agent_ends {
     int events_fd; /* see jr_run_link */
     int reports_fd;
-    int orders_fd;
+    int commands_fd;
 };
 
 /* What the agent is for; all return 0, or -1 with `err`, whose status is what

@@ -1,6 +1,6 @@
-/* What the files of the agent share: agent.c serves, agent_messages.c does what
- * the head says, agent_send.c tells it, agent_ranks.c has the process that runs
- * the ranks. Not for other layers. */
+/* What the files of the agent share: agent.c serves a controller, agent_run.c
+ * has the process that runs the ranks, heartbeat.c counts the turns of both
+ * sides. Not for other layers. */
 #ifndef JR_AGENT_PARTS_H
 #define JR_AGENT_PARTS_H
 
@@ -33,11 +33,11 @@ struct jr_agent {
     bool out_watched; /* srun does not take it */
     struct jr_agent_source sources[JR_AGENT_ENDS];
     pid_t pid;       /* of the process that runs the ranks; 0: none */
-    int orders_fd;   /* where it receives orders; -1 */
+    int commands_fd; /* what it hears commands from; -1 */
     bool held;       /* the head's console is full */
     bool behind;     /* a process shows what is left of the last run */
     bool leaving;    /* the input has ended */
-    bool forsaken;   /* the head is gone, and nothing that is sent arrives */
+    bool abandoned;  /* the head is gone, and nobody hears what is said */
     bool beats;      /* heartbeat.h: the head gives signs of life */
     bool away;       /* and none now */
     unsigned silent; /* turns since it said something */
@@ -45,32 +45,27 @@ struct jr_agent {
     char *bytes;
 };
 
-/* The ranks are told that their orders have ended. What becomes of them is
- * still reported, because the head may receive it. */
+/* The ranks hear that their commands have ended; what becomes of them is still
+ * said, for the controller may hear it. agent_run.c. */
 void jr_agent_leave(struct jr_agent *agent);
 
-/* The same if the head cannot hear it: agent_send.c. */
-void jr_agent_forsake(struct jr_agent *agent);
+/* The same where nobody hears it: agent.c. */
+void jr_agent_abandon(struct jr_agent *agent);
 
-/* Say a message, to which node and time are added; why this node cannot do what
- * it is to do; and what is in the outbox. agent_send.c. */
+/* Say a message, to which node and time are added; and what is in the outbox.
+ * agent.c. */
 void jr_agent_say(struct jr_agent *agent, const struct jr_message *message);
-void jr_agent_refuse(struct jr_agent *agent, const struct jr_error *why);
 void jr_agent_send(struct jr_agent *agent);
-void jr_agent_on_room(void *owner, uint32_t events);
 
-/* Console pipes are not read while their contents cannot be sent. */
-void jr_agent_pace(struct jr_agent *agent);
-
-/* Show no more of the last run. agent_ranks.c. */
+/* Show no more of the last run. agent_run.c. */
 void jr_agent_end_showing(struct jr_agent *agent);
 
 /* Fork the process that runs the ranks, and hand on what comes from it, to its
- * end. Returns 0, or -1 with `err`. agent_ranks.c. */
+ * end. Returns 0, or -1 with `err`. agent_run.c. */
 int jr_agent_start(struct jr_agent *agent, const struct jr_message *go,
                    struct jr_error *err);
 
-/* Do what the head says at descriptor 0, until that ends. agent_messages.c. */
+/* Do what the controller says at descriptor 0, until that ends. agent.c. */
 void jr_agent_on_input(void *owner, uint32_t events);
 
 #endif

@@ -2,16 +2,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "cluster/agent_parts.h"
 #include "cluster/outcome_message.h"
+#include "spawn/run_options.h"
 
 #include "base/banned.h"
 
-/* Pipes by what comes from the run, and last the one of its orders; each with
+/* The process itself, and the pipes between. */
+
+/* Pipes by what comes from the run, and last the one of its commands; each with
  * its read end first. */
-enum { ORDERS = JR_AGENT_ENDS, PIPES };
+enum { COMMANDS = JR_AGENT_ENDS, PIPES };
 
 static void close_agent_pipes(int pipes[PIPES][2])
 {
@@ -27,7 +34,7 @@ static int open_agent_pipes(int pipes[PIPES][2])
         pipes[i][0] = pipes[i][1] = -1;
     for (int i = 0; i < PIPES; i++)
         if (pipe2(pipes[i], O_CLOEXEC) != 0 ||
-            (i != ORDERS && fcntl(pipes[i][0], F_SETFL, O_NONBLOCK) != 0))
+            (i != COMMANDS && fcntl(pipes[i][0], F_SETFL, O_NONBLOCK) != 0))
             return -1;
     return 0;
 }
@@ -42,7 +49,7 @@ static int take_streams(int pipes[PIPES][2])
         return -1;
     (void)close(null);
     for (int i = 0; i < PIPES; i++) {
-        (void)close(pipes[i][i == ORDERS ? 1 : 0]);
+        (void)close(pipes[i][i == COMMANDS ? 1 : 0]);
         if (i <= JR_AGENT_END_ERR)
             (void)close(pipes[i][1]);
     }
@@ -60,7 +67,7 @@ static int show_in_other_process(const struct jr_agent_hooks *hooks,
     (void)close(pipes[JR_AGENT_END_EVENT][1]);
     (void)close(pipes[JR_AGENT_END_REPORT][1]);
     (void)close(pipes[JR_AGENT_END_OUTCOME][1]);
-    (void)close(pipes[ORDERS][0]);
+    (void)close(pipes[COMMANDS][0]);
     hooks->show(hooks->data);
     _exit(0);
 }
@@ -73,7 +80,7 @@ static _Noreturn void run_ranks(const struct jr_agent_hooks *hooks,
     struct jr_error err = {.status = JR_STATUS_LAUNCH};
     const struct jr_agent_ends ends = {pipes[JR_AGENT_END_EVENT][1],
                                        pipes[JR_AGENT_END_REPORT][1],
-                                       pipes[ORDERS][0]};
+                                       pipes[COMMANDS][0]};
     if (take_streams(pipes) != 0)
         _exit(1);
     if (hooks->run(hooks->data, &ends, &outcome, &err) == 0)
@@ -101,11 +108,186 @@ int jr_agent_fork(struct jr_agent_run *ret, const struct jr_agent_hooks *hooks)
         pipes[i][0] = -1;
     }
     if (run.pid > 0) {
-        run.orders_fd = pipes[ORDERS][1];
-        pipes[ORDERS][1] = -1;
+        run.commands_fd = pipes[COMMANDS][1];
+        pipes[COMMANDS][1] = -1;
         *ret = run;
     }
     close_agent_pipes(pipes);
     errno = error;
     return run.pid > 0 ? 0 : -1;
+}
+
+/* What comes from it goes to the controller, from its fork to its end. */
+
+static void close_agent_fd(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+void jr_agent_leave(struct jr_agent *agent)
+{
+    close_agent_fd(&agent->commands_fd);
+    agent->leaving = true;
+    jr_agent_end_showing(agent);
+}
+
+static void end_source(struct jr_agent_source *source)
+{
+    struct jr_agent *agent = source->agent;
+    if (!source->paused)
+        jr_loop_remove(&agent->loop, &source->watch);
+    close_agent_fd(&source->watch.fd);
+}
+
+/* The console's pipes hold all that is left, even if other processes still have
+ * them open. */
+static void end_console(struct jr_agent *agent)
+{
+    struct jr_agent_source *sources = agent->sources;
+    for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR; i++) {
+        ssize_t len;
+        while (sources[i].watch.fd >= 0 &&
+               (len = read(sources[i].watch.fd, agent->bytes, JR_AGENT_PIECE)) >
+                   0)
+            jr_channel_put(&agent->outbox, agent->node, sources[i].type,
+                           agent->bytes, (size_t)len);
+        if (sources[i].watch.fd >= 0)
+            end_source(&sources[i]);
+    }
+}
+
+/* The process that shows the console ends when its output is no longer read. */
+void jr_agent_end_showing(struct jr_agent *agent)
+{
+    for (int i = JR_AGENT_END_OUT; i <= JR_AGENT_END_ERR && agent->behind; i++)
+        if (agent->sources[i].watch.fd >= 0)
+            end_source(&agent->sources[i]);
+    agent->behind = false;
+}
+
+/* All is shown, once the process that does it has closed its pipes. */
+static void check_console_shown(struct jr_agent *agent)
+{
+    struct jr_agent_source *sources = agent->sources;
+    if (!agent->behind || sources[JR_AGENT_END_OUT].watch.fd >= 0 ||
+        sources[JR_AGENT_END_ERR].watch.fd >= 0)
+        return;
+    agent->behind = false;
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        continue;
+    jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_SHOWN});
+}
+
+static void finish_node_run(struct jr_agent *agent)
+{
+    const struct jr_agent_hooks *hooks = agent->hooks;
+    int status = 0;
+    while (waitpid(agent->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    agent->pid = 0;
+    close_agent_fd(&agent->commands_fd);
+    agent->behind = !agent->leaving && WIFEXITED(status) &&
+                    WEXITSTATUS(status) == JR_AGENT_BEHIND;
+    if (!agent->behind)
+        end_console(agent);
+    jr_agent_say(agent,
+                 &(struct jr_message){
+                     .type = JR_FROM_NODE_DONE,
+                     .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+                     .behind = agent->behind,
+                     .port = hooks->offer(hooks->data)});
+}
+
+/* Both processes of the run have the pipes of events and reports, and the one
+ * that tells the outcome its own. Once they have ended, so have all others. */
+static void end_run(struct jr_agent *agent)
+{
+    struct jr_agent_source *sources = agent->sources;
+    if (agent->pid == 0 || sources[JR_AGENT_END_EVENT].watch.fd >= 0 ||
+        sources[JR_AGENT_END_REPORT].watch.fd >= 0 ||
+        sources[JR_AGENT_END_OUTCOME].watch.fd >= 0)
+        return;
+    finish_node_run(agent);
+    check_console_shown(agent);
+}
+
+/* What the other nodes have to know of the ranks here. */
+static void say_reports(struct jr_agent *agent, const char *bytes, size_t len)
+{
+    static const enum jr_message_type types[] = {
+        [JR_REPORT_ALL_RETURNED] = JR_FROM_NODE_ALL_RETURNED,
+        [JR_REPORT_RELEASED] = JR_FROM_NODE_RELEASED,
+        [JR_REPORT_SILENT] = JR_FROM_NODE_SILENT,
+        [JR_REPORT_QUIET] = JR_FROM_NODE_QUIET,
+    };
+    struct jr_report report;
+    for (; len >= sizeof report; bytes += sizeof report, len -= sizeof report) {
+        memcpy(&report, bytes, sizeof report);
+        jr_agent_say(agent,
+                     &(struct jr_message){.type = types[report.name],
+                                          .for_ns = (int64_t)report.for_ns});
+    }
+}
+
+static void take_source(struct jr_agent_source *source, size_t len)
+{
+    struct jr_agent *agent = source->agent;
+    if (source->type == JR_CHANNEL_COUNT)
+        say_reports(agent, agent->bytes, len);
+    else
+        jr_channel_put(&agent->outbox, agent->node, source->type, agent->bytes,
+                       len);
+}
+
+static void on_bytes(void *owner, uint32_t events)
+{
+    (void)events;
+    struct jr_agent_source *source = owner;
+    struct jr_agent *agent = source->agent;
+    ssize_t len = read(source->watch.fd, agent->bytes, JR_AGENT_PIECE);
+    if (len < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (len <= 0)
+        end_source(source);
+    else
+        take_source(source, (size_t)len);
+    if (agent->pid != 0)
+        end_run(agent);
+    else
+        check_console_shown(agent);
+    jr_agent_send(agent);
+}
+
+int jr_agent_start(struct jr_agent *agent, const struct jr_message *go,
+                   struct jr_error *err)
+{
+    static const enum jr_channel types[] = {
+        [JR_AGENT_END_OUT] = JR_CHANNEL_OUT,
+        [JR_AGENT_END_ERR] = JR_CHANNEL_ERR,
+        [JR_AGENT_END_EVENT] = JR_CHANNEL_EVENT,
+        [JR_AGENT_END_REPORT] = JR_CHANNEL_COUNT,
+        [JR_AGENT_END_OUTCOME] = JR_CHANNEL_OUTCOME,
+    };
+    const struct jr_agent_hooks *hooks = agent->hooks;
+    struct jr_agent_run run;
+    jr_agent_end_showing(agent);
+    if (hooks->prepare(hooks->data, go, err) != 0)
+        return -1;
+    if (jr_agent_fork(&run, hooks) != 0)
+        return jr_error_sys(err, JR_STATUS_LAUNCH, "could not fork the run");
+    agent->pid = run.pid;
+    agent->commands_fd = run.commands_fd;
+    for (int i = 0; i < JR_AGENT_ENDS; i++) {
+        struct jr_agent_source *source = &agent->sources[i];
+        *source = (struct jr_agent_source){
+            .watch = {run.fds[i], on_bytes, source},
+            .agent = agent,
+            .type = types[i],
+        };
+        if (jr_loop_add(&agent->loop, &source->watch, EPOLLIN) != 0)
+            end_source(source);
+    }
+    return 0;
 }

@@ -1,5 +1,6 @@
 /*
- * The head's console: lines of all nodes, while they run and afterwards.
+ * The controller's console: lines of all nodes, while they run and afterwards
+ * (controller_parts.h).
  *
  * A full console blocks no rank and no message of an agent: agents are told to
  * keep their lines, and on each node the runner continues to write its files

@@ -2,7 +2,7 @@
  * What comes from the nodes: the messages of agents, each by the table of
  * node_state.h; the events of their ranks, for events.jsonl by our clock, and
  * for what is known of ranks when their node is lost later; and what srun says
- * of nodes.
+ * of nodes (controller_parts.h).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void note_refusal(struct jr_controller *head, uint32_t node,
 }
 
 /* Who it is, as it says itself. */
-static void take_host(struct jr_node_side *side,
+static void take_host(struct jr_cluster_node *side,
                       const struct jr_message *message)
 {
     char *own = message->host != NULL ? strdup(message->host) : NULL;
@@ -47,7 +47,7 @@ static void take_host(struct jr_node_side *side,
 static void meet_node(struct jr_controller *head, uint32_t node,
                       const struct jr_message *message)
 {
-    struct jr_node_side *side = &head->nodes[node];
+    struct jr_cluster_node *side = &head->nodes[node];
     const char *version = message->version;
     char text[256];
     take_host(side, message);
@@ -84,7 +84,7 @@ static void refuse_second_agent(struct jr_controller *head, uint32_t node)
 static void finish_node(struct jr_controller *head, uint32_t node,
                         const struct jr_message *message)
 {
-    struct jr_node_side *side = &head->nodes[node];
+    struct jr_cluster_node *side = &head->nodes[node];
     side->signal = (int)message->signal;
     side->port = (uint32_t)message->port;
     side->behind = message->behind;
@@ -166,8 +166,8 @@ static void act_on_run(struct jr_controller_run *run, uint32_t node,
 static void step_node(struct jr_controller *head, uint32_t node,
                       enum jr_node_input input, const struct node_news *news)
 {
-    struct jr_node_side *side = &head->nodes[node];
-    struct jr_node_step step = jr_node_step(side->state, input);
+    struct jr_cluster_node *side = &head->nodes[node];
+    struct jr_node_change step = jr_node_step(side->state, input);
     side->state = step.next;
     if (!act_on_node(head, node, step.action, news) && head->run != NULL)
         act_on_run(head->run, node, step.action, news);
@@ -206,6 +206,41 @@ void jr_controller_handle_srun(struct jr_controller *head)
             jr_controller_step_node(head, i, JR_NODE_ON_GONE, head->said);
 }
 
+/* The timeout of silence. */
+
+/* A node has been silent for too long: were all others, too? */
+void jr_controller_run_ask(struct jr_controller_run *run)
+{
+    if (run->asking || run->stopped)
+        return;
+    run->asking = true;
+    run->spoken = false;
+    for (uint32_t i = 0; i < run->plan->nodes; i++)
+        run->head->nodes[i].asked = run->head->nodes[i].state == JR_NODE_RUNS;
+    jr_controller_tell(run->head, JR_TO_NODES_QUERY);
+}
+
+void jr_controller_run_answer(struct jr_controller_run *run, uint32_t node,
+                              uint64_t silent_ns)
+{
+    uint64_t limit_ns =
+        run->plan->policy->timeouts.silence_ms * UINT64_C(1000000);
+    run->head->nodes[node].asked = false;
+    run->spoken = run->spoken || silent_ns < limit_ns;
+    jr_controller_run_silence(run);
+}
+
+void jr_controller_run_silence(struct jr_controller_run *run)
+{
+    for (uint32_t i = 0; i < run->plan->nodes; i++)
+        if (run->head->nodes[i].asked &&
+            run->head->nodes[i].state == JR_NODE_RUNS)
+            return;
+    if (run->asking && !run->spoken && !run->stopped)
+        jr_controller_tell(run->head, JR_TO_NODES_HANG);
+    run->asking = false;
+}
+
 /* The events of ranks. */
 
 static struct jr_rank_outcome *find_rank_outcome(
@@ -236,7 +271,7 @@ static void note_rank(struct jr_controller_run *run, uint32_t node,
                       const struct jr_event *event)
 {
     struct jr_rank_outcome *rank = find_rank_outcome(run, node, event);
-    const struct jr_node_side *side = &run->head->nodes[node];
+    const struct jr_cluster_node *side = &run->head->nodes[node];
     if (rank == NULL)
         return;
     if (event->name == JR_EVENT_RANK_STARTED) {

@@ -1,7 +1,8 @@
-/* What the files of the head share: controller.c meets the agents and lets them
- * go, controller_srun.c speaks with them through srun, controller_messages.c
- * takes what they say and what happens on the nodes, controller_wait.c waits
- * for all of them, controller_run.c runs an attempt. Not for other layers. */
+/* What the files of the controller share: controller.c meets the agents, waits
+ * for all of them and lets them go; connect_agents.c speaks with them through
+ * srun, controller_messages.c takes what they say and what happens on the
+ * nodes, controller_run.c runs an attempt, and controller_console.c shows what
+ * all nodes print. Those four have no other header. Not for other layers. */
 #ifndef JR_CONTROLLER_PARTS_H
 #define JR_CONTROLLER_PARTS_H
 
@@ -17,7 +18,7 @@
 
 #define JR_CONTROLLER_PIECE (64U << 10) /* bytes that are read at once */
 
-struct jr_node_side {
+struct jr_cluster_node {
     enum jr_node_state state;
     char *host; /* NULL: not known yet */
     uint32_t port;
@@ -56,7 +57,7 @@ struct jr_controller {
     char said[512];          /* the last that srun said */
     struct jr_error refusal; /* the first of a node */
     bool refused;
-    struct jr_node_side *nodes;
+    struct jr_cluster_node *nodes;
     struct jr_controller_run *run; /* NULL: none goes on */
     struct jr_console_writer
         screen; /* from the first run on, which is `screened` */
@@ -68,7 +69,7 @@ struct jr_controller {
 };
 
 /* Start srun, and end it: the agents hear that their input has ended, and after
- * a while srun is killed. -1 with `err`. controller_srun.c. */
+ * a while srun is killed. -1 with `err`. connect_agents.c. */
 int jr_controller_connect(struct jr_controller *head, struct jr_error *err);
 void jr_controller_disconnect(struct jr_controller *head);
 
@@ -94,7 +95,7 @@ void jr_controller_close_input(struct jr_controller *head);
 void jr_controller_turn(struct jr_controller *head);
 
 /* Wait, within timeouts.start, until all nodes are in `state`. -1 with which is
- * not, and why; `what` is what it did not do: "answer". controller_wait.c. */
+ * not, and why; `what` is what it did not do: "answer". controller.c. */
 int jr_controller_await(struct jr_controller *head, enum jr_node_state state,
                         const char *what, struct jr_error *err);
 
@@ -109,7 +110,7 @@ void jr_controller_show(struct jr_controller *head, int stream,
 /* Whether any node has said hello. */
 bool jr_controller_has_met(const struct jr_controller *head);
 
-/* How srun, which is gone, came to its end; append it. controller_wait.c. */
+/* How srun, which is gone, came to its end; append it. controller.c. */
 void jr_controller_end(struct jr_buf *out, const struct jr_controller *head);
 
 /* Whether a node is still in a state before `state`. */
@@ -146,7 +147,7 @@ void jr_controller_run_returned(struct jr_controller_run *run, uint32_t node);
 void jr_controller_run_release(struct jr_controller_run *run);
 
 /* Our time of a node's; 0 stays 0. */
-uint64_t jr_controller_run_ns(const struct jr_node_side *side, uint64_t ns);
+uint64_t jr_controller_run_ns(const struct jr_cluster_node *side, uint64_t ns);
 
 /* The timeout of silence: a node asks that all are asked; a node answers. */
 void jr_controller_run_ask(struct jr_controller_run *run);

@@ -1,6 +1,6 @@
 /*
- * An attempt on all nodes: the message to begin, what arrives meanwhile, and
- * one outcome of all ranks.
+ * An attempt on all nodes: the word to begin, what comes meanwhile, and one
+ * outcome of all ranks (controller_parts.h).
  *
  * Times are by each node's own clock. Its offset from ours is known from the
  * message that the node has begun, which was sent between our sending "go" and
@@ -68,7 +68,7 @@ void jr_controller_run_returned(struct jr_controller_run *run, uint32_t node)
         jr_controller_run_release(run);
 }
 
-uint64_t jr_controller_run_ns(const struct jr_node_side *side, uint64_t ns)
+uint64_t jr_controller_run_ns(const struct jr_cluster_node *side, uint64_t ns)
 {
     return ns == 0 ? 0 : ns - (uint64_t)side->offset_ns;
 }
@@ -113,7 +113,7 @@ void jr_controller_run_stream(struct jr_controller_run *run, uint32_t node,
 void jr_controller_run_begun(struct jr_controller_run *run, uint32_t node,
                              const struct jr_message *message)
 {
-    struct jr_node_side *side = &run->head->nodes[node];
+    struct jr_cluster_node *side = &run->head->nodes[node];
     uint64_t now = jr_clock_ns();
     uint64_t middle = run->go_ns + (now - run->go_ns) / 2;
     side->going = true;
@@ -131,7 +131,7 @@ static void merge_node_outcome(struct jr_controller_run *run, uint32_t node,
                                const struct jr_outcome *part)
 {
     struct jr_outcome *all = run->outcome;
-    const struct jr_node_side *side = &run->head->nodes[node];
+    const struct jr_cluster_node *side = &run->head->nodes[node];
     bool bad = part->timed_out_by != JR_TIMEOUT_NONE ||
                part->stop_signal != 0 || part->runner_signal != 0;
     for (uint32_t i = 0; i < part->count; i++) {
@@ -232,7 +232,7 @@ static void could_not_begin(struct jr_controller_run *run, uint32_t node,
 
 void jr_controller_run_over(struct jr_controller_run *run, uint32_t node)
 {
-    struct jr_node_side *side = &run->head->nodes[node];
+    struct jr_cluster_node *side = &run->head->nodes[node];
     struct jr_buf *text = &side->streams[JR_CHANNEL_OUTCOME];
     uint32_t count = run->first[node + 1] - run->first[node];
     struct jr_outcome part = {.ranks = run->outcome->ranks + run->first[node]};
@@ -247,41 +247,6 @@ void jr_controller_run_over(struct jr_controller_run *run, uint32_t node)
     jr_buf_clear(text);
     jr_controller_run_returned(run, node);
     jr_controller_run_silence(run);
-}
-
-/* The timeout of silence. */
-
-/* A node has been silent for too long: were all others, too? */
-void jr_controller_run_ask(struct jr_controller_run *run)
-{
-    if (run->asking || run->stopped)
-        return;
-    run->asking = true;
-    run->spoken = false;
-    for (uint32_t i = 0; i < run->plan->nodes; i++)
-        run->head->nodes[i].asked = run->head->nodes[i].state == JR_NODE_RUNS;
-    jr_controller_tell(run->head, JR_TO_NODES_QUERY);
-}
-
-void jr_controller_run_answer(struct jr_controller_run *run, uint32_t node,
-                              uint64_t silent_ns)
-{
-    uint64_t limit_ns =
-        run->plan->policy->timeouts.silence_ms * UINT64_C(1000000);
-    run->head->nodes[node].asked = false;
-    run->spoken = run->spoken || silent_ns < limit_ns;
-    jr_controller_run_silence(run);
-}
-
-void jr_controller_run_silence(struct jr_controller_run *run)
-{
-    for (uint32_t i = 0; i < run->plan->nodes; i++)
-        if (run->head->nodes[i].asked &&
-            run->head->nodes[i].state == JR_NODE_RUNS)
-            return;
-    if (run->asking && !run->spoken && !run->stopped)
-        jr_controller_tell(run->head, JR_TO_NODES_HANG);
-    run->asking = false;
 }
 
 /* Signals. */

@@ -2,6 +2,8 @@
 
 #include "base/banned.h"
 
+enum { INPUTS = JR_NODE_INPUT_COUNT, STATES = JR_NODE_STATE_COUNT };
+
 #define TO(state, act)                                                         \
     {                                                                          \
         JR_NODE_##state, JR_NODE_DO_##act                                      \
@@ -16,70 +18,69 @@
 /* The columns are those of JR_NODE_STATES. A node that is done or lost does not
  * change its mind; a refusal is noted whenever it comes. Reports of ranks count
  * while they run: the run that they were of is over otherwise. */
-static const struct jr_node_step
-    table[JR_NODE_INPUT_COUNT][JR_NODE_STATE_COUNT] = {
-        [JR_NODE_ON_HELLO] =
-            ROW(TO(MET, MEET), TO(REFUSED, SECOND), TO(REFUSED, SECOND),
-                TO(REFUSED, SECOND), TO(DONE, SECOND), TO(REFUSED, SECOND),
-                TO(LOST, SECOND)),
-        [JR_NODE_ON_READY] =
-            ROW(TO(SILENT, NOTHING), TO(READY, NOTHING), TO(READY, NOTHING),
-                TO(RUNS, NOTHING), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
-                TO(LOST, NOTHING)),
-        [JR_NODE_ON_REFUSE] =
-            ROW(TO(REFUSED, REFUSE), TO(REFUSED, REFUSE), TO(REFUSED, REFUSE),
-                TO(REFUSED, REFUSE), TO(DONE, REFUSE), TO(REFUSED, REFUSE),
-                TO(LOST, REFUSE)),
-        [JR_NODE_ON_BEGUN] =
-            ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
-                TO(RUNS, BEGIN), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
-                TO(LOST, NOTHING)),
-        [JR_NODE_ON_BEAT] =
-            ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
-                TO(RUNS, NOTHING), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
-                TO(LOST, NOTHING)),
-        [JR_NODE_ON_DONE] =
-            ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
-                TO(DONE, FINISH), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
-                TO(LOST, NOTHING)),
-        [JR_NODE_ON_SHOWN] =
-            ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
-                TO(RUNS, NOTHING), TO(DONE, SHOWN), TO(REFUSED, NOTHING),
-                TO(LOST, NOTHING)),
-        [JR_NODE_ON_ALL_RETURNED] =
-            ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
-                TO(RUNS, RETURNED), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
-                TO(LOST, NOTHING)),
-        [JR_NODE_ON_RELEASED] =
-            ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
-                TO(RUNS, RELEASE), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
-                TO(LOST, NOTHING)),
-        [JR_NODE_ON_SILENT] =
-            ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
-                TO(RUNS, ASK), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
-                TO(LOST, NOTHING)),
-        [JR_NODE_ON_QUIET] =
-            ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
-                TO(RUNS, ANSWER), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
-                TO(LOST, NOTHING)),
-        [JR_NODE_ON_GO] =
-            ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(RUNS, NOTHING),
-                TO(RUNS, NOTHING), TO(RUNS, NOTHING), TO(REFUSED, NOTHING),
-                TO(LOST, NOTHING)),
-        [JR_NODE_ON_GONE] = ROW(
-            TO(SILENT, FAIL), TO(MET, FAIL), TO(READY, FAIL), TO(LOST, LOSE),
+static const struct jr_node_change table[INPUTS][STATES] = {
+    [JR_NODE_ON_HELLO] =
+        ROW(TO(MET, MEET), TO(REFUSED, SECOND), TO(REFUSED, SECOND),
+            TO(REFUSED, SECOND), TO(DONE, SECOND), TO(REFUSED, SECOND),
+            TO(LOST, SECOND)),
+    [JR_NODE_ON_READY] =
+        ROW(TO(SILENT, NOTHING), TO(READY, NOTHING), TO(READY, NOTHING),
+            TO(RUNS, NOTHING), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
+            TO(LOST, NOTHING)),
+    [JR_NODE_ON_REFUSE] =
+        ROW(TO(REFUSED, REFUSE), TO(REFUSED, REFUSE), TO(REFUSED, REFUSE),
+            TO(REFUSED, REFUSE), TO(DONE, REFUSE), TO(REFUSED, REFUSE),
+            TO(LOST, REFUSE)),
+    [JR_NODE_ON_BEGUN] =
+        ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
+            TO(RUNS, BEGIN), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
+            TO(LOST, NOTHING)),
+    [JR_NODE_ON_BEAT] =
+        ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
+            TO(RUNS, NOTHING), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
+            TO(LOST, NOTHING)),
+    [JR_NODE_ON_DONE] =
+        ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
+            TO(DONE, FINISH), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
+            TO(LOST, NOTHING)),
+    [JR_NODE_ON_SHOWN] =
+        ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
+            TO(RUNS, NOTHING), TO(DONE, SHOWN), TO(REFUSED, NOTHING),
+            TO(LOST, NOTHING)),
+    [JR_NODE_ON_ALL_RETURNED] =
+        ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
+            TO(RUNS, RETURNED), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
+            TO(LOST, NOTHING)),
+    [JR_NODE_ON_RELEASED] =
+        ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
+            TO(RUNS, RELEASE), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
+            TO(LOST, NOTHING)),
+    [JR_NODE_ON_SILENT] =
+        ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
+            TO(RUNS, ASK), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
+            TO(LOST, NOTHING)),
+    [JR_NODE_ON_QUIET] =
+        ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
+            TO(RUNS, ANSWER), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
+            TO(LOST, NOTHING)),
+    [JR_NODE_ON_GO] =
+        ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(RUNS, NOTHING),
+            TO(RUNS, NOTHING), TO(RUNS, NOTHING), TO(REFUSED, NOTHING),
+            TO(LOST, NOTHING)),
+    [JR_NODE_ON_GONE] =
+        ROW(TO(SILENT, FAIL), TO(MET, FAIL), TO(READY, FAIL), TO(LOST, LOSE),
             TO(LOST, SHOWN), TO(LOST, NOTHING), TO(LOST, NOTHING)),
-        [JR_NODE_ON_UNHEARD] = ROW(
-            TO(SILENT, NOTHING), TO(MET, FAIL), TO(READY, FAIL), TO(LOST, LOSE),
+    [JR_NODE_ON_UNHEARD] =
+        ROW(TO(SILENT, NOTHING), TO(MET, FAIL), TO(READY, FAIL), TO(LOST, LOSE),
             TO(DONE, NOTHING), TO(REFUSED, NOTHING), TO(LOST, NOTHING)),
-        [JR_NODE_ON_GIVEN_UP] =
-            ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
-                TO(LOST, GIVE_UP), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
-                TO(LOST, NOTHING)),
+    [JR_NODE_ON_GIVEN_UP] =
+        ROW(TO(SILENT, NOTHING), TO(MET, NOTHING), TO(READY, NOTHING),
+            TO(LOST, GIVE_UP), TO(DONE, NOTHING), TO(REFUSED, NOTHING),
+            TO(LOST, NOTHING)),
 };
 
-struct jr_node_step jr_node_step(enum jr_node_state state,
-                                 enum jr_node_input input)
+struct jr_node_change jr_node_step(enum jr_node_state state,
+                                   enum jr_node_input input)
 {
     return table[input][state];
 }
@@ -94,12 +95,12 @@ void jr_node_table_print(struct jr_buf *out)
     static const char *const inputs[] = {JR_MESSAGES(FROM_WORD, TO_WORD)
                                              JR_NODE_INCIDENTS(WORD)};
     jr_buf_printf(out, "%-12s", "");
-    for (unsigned i = 0; i < JR_NODE_STATE_COUNT; i++)
+    for (unsigned i = 0; i < STATES; i++)
         jr_buf_printf(out, " | %-20s", states[i]);
     jr_buf_char(out, '\n');
-    for (unsigned i = 0; i < JR_NODE_INPUT_COUNT; i++) {
+    for (unsigned i = 0; i < INPUTS; i++) {
         jr_buf_printf(out, "%-12s", inputs[i]);
-        for (unsigned j = 0; j < JR_NODE_STATE_COUNT; j++)
+        for (unsigned j = 0; j < STATES; j++)
             jr_buf_printf(out, " | %-7s %-12s", states[table[i][j].next],
                           actions[table[i][j].action]);
         jr_buf_char(out, '\n');

@@ -56,15 +56,15 @@ enum jr_node_action {
     JR_NODE_ACTIONS(JR_NODE_ACTION_ENUM) JR_NODE_ACTION_COUNT
 };
 
-struct jr_node_step {
+struct jr_node_change {
     enum jr_node_state next;
     enum jr_node_action action;
 };
 
 /* What becomes of a node in `state` to which `input` happens, and what is to be
  * done. The inputs begin with the messages of an agent, by their types. */
-struct jr_node_step jr_node_step(enum jr_node_state state,
-                                 enum jr_node_input input);
+struct jr_node_change jr_node_step(enum jr_node_state state,
+                                   enum jr_node_input input);
 
 /* The table as text: a row per input, a column per state. */
 void jr_node_table_print(struct jr_buf *out);

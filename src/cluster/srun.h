@@ -31,7 +31,7 @@ char **jr_srun_environment(struct jr_arena *arena, char *const *envp);
 
 /* Whether a line that srun printed says that a node is lost, or the task on it,
  * which is an agent that does not end by itself before its input does. `host`
- * is the node's name; NULL: not known yet. srun_errors.c. */
+ * is the node's name; NULL: not known yet. srun.c. */
 bool jr_srun_lost(const char *line, uint32_t node, const char *host);
 
 #endif

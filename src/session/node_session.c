@@ -211,7 +211,7 @@ static int run_agent_plan(void *data, const struct jr_agent_ends *ends,
     struct side *side = data;
     const struct jr_run_link link = {.events_fd = ends->events_fd,
                                      .reports_fd = ends->reports_fd,
-                                     .orders_fd = ends->orders_fd};
+                                     .commands_fd = ends->commands_fd};
     struct jr_run_options options = {
         .dir = &side->session->dir,
         .group = &side->session->group,

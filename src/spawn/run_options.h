@@ -14,11 +14,12 @@ struct jr_run_folder;
 /* What ties a run on one node to the others of its job, where it is one of
  * several: what happens is told there, line by line, and in no events.jsonl;
  * what the other nodes have to know goes there as reports, which are no events;
- * and orders come from there, a byte each. The end of the orders is a stop. */
+ * and commands come from there, a byte each. The end of the commands is a stop.
+ */
 struct jr_run_link {
     int events_fd;
     int reports_fd; /* a pipe: each report is one write */
-    int orders_fd;
+    int commands_fd;
 };
 
 /* All ranks of the node have returned, and wait at the exit barrier; it is open
@@ -41,11 +42,11 @@ struct jr_report {
  * (`exit_barrier`); some rank of some node has ended well (`after_first_exit`
  * counts from then); tell for how long all have been silent; that was too long,
  * on every node (`silence`). */
-#define JR_ORDER_STOP    's'
-#define JR_ORDER_RELEASE 'r'
-#define JR_ORDER_FIRST   'f'
-#define JR_ORDER_QUERY   'q'
-#define JR_ORDER_HANG    'h'
+#define JR_COMMAND_STOP    's'
+#define JR_COMMAND_RELEASE 'r'
+#define JR_COMMAND_FIRST   'f'
+#define JR_COMMAND_QUERY   'q'
+#define JR_COMMAND_HANG    'h'
 
 struct jr_run_options {
     struct jr_run_folder *dir;

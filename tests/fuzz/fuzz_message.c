@@ -21,7 +21,7 @@ struct side {
     struct jr_outcome outcome;
     struct jr_rank_outcome ranks[RANKS];
     uint32_t first[NODES + 1];
-    struct jr_node_side nodes[NODES];
+    struct jr_cluster_node nodes[NODES];
     struct jr_controller_run run;
     struct jr_controller head;
     struct jr_error err;

@@ -17,17 +17,17 @@ static void stop_by_command(struct jr_runner *runner)
         jr_stop_begin(runner);
 }
 
-static void handle_command(struct jr_runner *runner, char order)
+static void handle_command(struct jr_runner *runner, char command)
 {
-    if (order == JR_ORDER_STOP)
+    if (command == JR_COMMAND_STOP)
         stop_by_command(runner);
-    else if (order == JR_ORDER_RELEASE)
+    else if (command == JR_COMMAND_RELEASE)
         jr_exit_barrier_release(runner);
-    else if (order == JR_ORDER_FIRST)
+    else if (command == JR_COMMAND_FIRST)
         jr_first_exit_begin(runner);
-    else if (order == JR_ORDER_QUERY)
+    else if (command == JR_COMMAND_QUERY)
         jr_output_timeout_tell(runner);
-    else if (order == JR_ORDER_HANG)
+    else if (command == JR_COMMAND_HANG)
         jr_hang_begin(runner, JR_HANG_SILENCE);
 }
 
@@ -37,12 +37,12 @@ static void on_commands(void *owner, uint32_t events)
     (void)events;
     struct jr_runner *runner = owner;
     struct jr_watch *watch = &runner->commands.watch;
-    char orders[16];
-    ssize_t len = read(watch->fd, orders, sizeof orders);
+    char commands[16];
+    ssize_t len = read(watch->fd, commands, sizeof commands);
     if (len < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     for (ssize_t i = 0; i < len; i++)
-        handle_command(runner, orders[i]);
+        handle_command(runner, commands[i]);
     if (len > 0)
         return;
     jr_loop_close(watch);
@@ -59,7 +59,7 @@ int jr_commands_keep(struct jr_runner *runner)
     if (link == NULL)
         return 0;
     jr_events_open_fd(&runner->events, link->events_fd, JR_SLOT_END);
-    commands->watch.fd = fcntl(link->orders_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
+    commands->watch.fd = fcntl(link->commands_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
     commands->reports_fd =
         fcntl(link->reports_fd, F_DUPFD_CLOEXEC, JR_SLOT_END);
     return runner->events.fd < 0 || commands->watch.fd < 0 ||

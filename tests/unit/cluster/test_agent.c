@@ -77,7 +77,7 @@ static void echo_orders(const struct jr_agent_ends *ends)
 {
     char order[3] = {0, '\n', 0};
     put(ends->events_fd, "ready\n");
-    while (read(ends->orders_fd, order, 1) == 1)
+    while (read(ends->commands_fd, order, 1) == 1)
         put(ends->events_fd, order);
     put(ends->events_fd, "no more orders\n");
 }
@@ -164,7 +164,7 @@ static int hook_run(void *data, const struct jr_agent_ends *ends,
     if (strcmp(what, "report") == 0)
         write_reports(ends);
     if (strcmp(what, "lines") == 0) /* an order, a line */
-        while (read(ends->orders_fd, &byte, 1) == 1) {
+        while (read(ends->commands_fd, &byte, 1) == 1) {
             put(STDOUT_FILENO, "a line\n");
             put(ends->events_fd, "wrote\n");
         }
@@ -500,9 +500,9 @@ static void hands_orders_on(void)
         const char *word;
         char order;
     } vectors[] = {
-        {"stop", JR_ORDER_STOP},   {"release", JR_ORDER_RELEASE},
-        {"first", JR_ORDER_FIRST}, {"query", JR_ORDER_QUERY},
-        {"hang", JR_ORDER_HANG},
+        {"stop", JR_COMMAND_STOP},   {"release", JR_COMMAND_RELEASE},
+        {"first", JR_COMMAND_FIRST}, {"query", JR_COMMAND_QUERY},
+        {"hang", JR_COMMAND_HANG},
     };
     struct peer peer;
     meet_peer(&peer);
@@ -674,9 +674,9 @@ static void holds_no_stream_of_a_run(void)
         CU_ASSERT_EQUAL(fcntl(run.fds[i], F_GETFD), FD_CLOEXEC);
         (void)fcntl(run.fds[i], F_SETFL, 0);
     }
-    CU_ASSERT_EQUAL(fcntl(run.orders_fd, F_GETFD), FD_CLOEXEC);
+    CU_ASSERT_EQUAL(fcntl(run.commands_fd, F_GETFD), FD_CLOEXEC);
     CU_ASSERT_EQUAL(read(run.fds[JR_AGENT_END_EVENT], bytes, 64), 6);
-    (void)close(run.orders_fd);
+    (void)close(run.commands_fd);
     size_t len = 0;
     ssize_t some;
     while ((some = read(run.fds[JR_AGENT_END_EVENT], bytes + len, 64 - len)) >

@@ -54,7 +54,7 @@ static void lives_as_a_node_does(void)
     };
     enum jr_node_state state = JR_NODE_SILENT;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        struct jr_node_step step = jr_node_step(state, steps[i].input);
+        struct jr_node_change step = jr_node_step(state, steps[i].input);
         CU_ASSERT_EQUAL(step.next, steps[i].state);
         CU_ASSERT_EQUAL(step.action, steps[i].action);
         state = step.next;

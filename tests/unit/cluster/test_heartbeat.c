@@ -17,7 +17,7 @@ struct side {
     struct jr_outcome outcome;
     struct jr_rank_outcome ranks[NODES];
     uint32_t first[NODES + 1];
-    struct jr_node_side nodes[NODES];
+    struct jr_cluster_node nodes[NODES];
     struct jr_controller_run run;
     struct jr_controller head;
 };
@@ -228,7 +228,7 @@ static void gives_up_the_head(void)
 {
     struct jr_agent agent = {.loop = {.epoll_fd = -1},
                              .out = {.fd = -1},
-                             .orders_fd = -1,
+                             .commands_fd = -1,
                              .pid = 1,
                              .beats = true};
     for (int i = 0; i < JR_AGENT_ENDS; i++)
@@ -240,16 +240,16 @@ static void gives_up_the_head(void)
     jr_heartbeat_listen(&agent);
     for (unsigned i = 1; i < JR_BEATS; i++)
         jr_heartbeat_unheard(&agent);
-    CU_ASSERT_FALSE(agent.forsaken);
+    CU_ASSERT_FALSE(agent.abandoned);
     agent.away = true;
     for (unsigned i = 0; i < 100; i++)
         jr_heartbeat_unheard(&agent);
-    CU_ASSERT_FALSE(agent.forsaken);
+    CU_ASSERT_FALSE(agent.abandoned);
     agent.away = false;
     CU_ASSERT_NOT_EQUAL(agent.turn.at, 0);
     agent.held = true; /* for a console that is nobody's now */
     jr_heartbeat_unheard(&agent);
-    CU_ASSERT_TRUE(agent.forsaken && agent.leaving);
+    CU_ASSERT_TRUE(agent.abandoned && agent.leaving);
     CU_ASSERT_FALSE(agent.held);
     CU_ASSERT_EQUAL(agent.turn.at, 0);
 }
@@ -265,7 +265,7 @@ static void hears_that_the_head_is_away(void)
     struct jr_agent agent = {.loop = {.epoll_fd = -1},
                              .in = {.fd = ends[0]},
                              .out = {.fd = -1},
-                             .orders_fd = -1,
+                             .commands_fd = -1,
                              .bytes = bytes};
     for (int i = 0; i < JR_AGENT_ENDS; i++)
         agent.sources[i].watch.fd = -1;
@@ -289,7 +289,7 @@ static void does_not_count_where_nothing_runs(void)
     CU_ASSERT_EQUAL(agent.turn.at, 0);
     for (unsigned i = 0; i < 2 * JR_BEATS; i++)
         jr_heartbeat_unheard(&agent);
-    CU_ASSERT_FALSE(agent.forsaken);
+    CU_ASSERT_FALSE(agent.abandoned);
 }
 
 /* Where the head gives no signs of life, the agent does by itself, and goes on
@@ -313,7 +313,7 @@ static void lives_without_being_asked(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(said, "\"beat\""));
     for (unsigned i = 0; i < 10 * JR_BEATS; i++)
         jr_heartbeat_unheard(&agent);
-    CU_ASSERT_FALSE(agent.forsaken);
+    CU_ASSERT_FALSE(agent.abandoned);
     CU_ASSERT_TRUE(agent.turn.at > at);
     jr_buf_release(&agent.outbox);
     (void)close(ends[0]);

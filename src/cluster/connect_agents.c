@@ -1,4 +1,5 @@
-/* The head and its srun: the three streams between them, from start to end. */
+/* The controller and its srun: the three streams between them, from start to
+ * end (controller_parts.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

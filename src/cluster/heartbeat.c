@@ -1,9 +1,12 @@
 #include "cluster/heartbeat.h"
 
 #include "base/clock.h"
+#include "cluster/agent_parts.h"
 #include "cluster/controller_parts.h"
 
 #include "base/banned.h"
+
+/* The controller. */
 
 /* The nodes that are at work, and those of them that are silent. */
 struct silence {
@@ -30,12 +33,12 @@ void jr_heartbeat_heard(struct jr_controller *head, uint32_t node)
 }
 
 /* Whether it should give signs of life. */
-static bool should_node_beat(const struct jr_node_side *side)
+static bool should_node_beat(const struct jr_cluster_node *side)
 {
     return side->state >= JR_NODE_MET && side->state <= JR_NODE_RUNS;
 }
 
-static bool is_node_silent(const struct jr_node_side *side)
+static bool is_node_silent(const struct jr_cluster_node *side)
 {
     bool patient = side->state == JR_NODE_RUNS && !side->begun;
     unsigned most = patient ? JR_BEATS * JR_HEARTBEAT_PATIENCE : JR_BEATS;
@@ -46,7 +49,7 @@ static struct silence count_turn(struct jr_controller *head)
 {
     struct silence found = {0};
     for (uint32_t i = head->options.nodes; i-- > 0;) {
-        struct jr_node_side *side = &head->nodes[i];
+        struct jr_cluster_node *side = &head->nodes[i];
         found.running += should_node_beat(side);
         side->silent++;
         if (is_node_silent(side)) {
@@ -61,7 +64,7 @@ static void describe_silence(struct jr_buf *out,
                              const struct jr_controller *head,
                              const struct silence *found)
 {
-    const struct jr_node_side *side = &head->nodes[found->first];
+    const struct jr_cluster_node *side = &head->nodes[found->first];
     uint64_t silent_ns = jr_clock_ns() - side->heard_ns;
     bool all = found->silent == found->running && found->running > 1;
     char since[32];
@@ -125,4 +128,36 @@ void jr_heartbeat_due(void *owner)
     if (!unasked)
         jr_controller_tell(head, JR_TO_NODES_BEAT);
     head->beat.at = jr_clock_ns() + JR_HEARTBEAT_NS;
+}
+
+/* The agent. */
+
+static bool has_heartbeats(const struct jr_agent *agent)
+{
+    return agent->pid != 0 && !agent->leaving;
+}
+
+static void schedule_heartbeat(struct jr_agent *agent)
+{
+    uint64_t turn_ns = agent->beats ? JR_HEARTBEAT_NS * JR_HEARTBEAT_PATIENCE
+                                    : JR_HEARTBEAT_NS;
+    agent->turn.at = has_heartbeats(agent) ? jr_clock_ns() + turn_ns : 0;
+}
+
+void jr_heartbeat_listen(struct jr_agent *agent)
+{
+    agent->silent = 0;
+    if (agent->beats || agent->turn.at == 0)
+        schedule_heartbeat(agent);
+}
+
+void jr_heartbeat_unheard(void *owner)
+{
+    struct jr_agent *agent = owner;
+    if (has_heartbeats(agent) && !agent->beats)
+        jr_agent_say(agent, &(struct jr_message){.type = JR_FROM_NODE_BEAT});
+    else if (has_heartbeats(agent) && !agent->away &&
+             ++agent->silent >= JR_BEATS)
+        jr_agent_abandon(agent);
+    schedule_heartbeat(agent);
 }
