@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "base/buf.h"
 #include <jobrun/error.h>
+
+#include "base/buf.h"
 
 /* Read a regular file (at `dir_fd`, AT_FDCWD allowed) of at most `limit` bytes.
  * A FIFO, a device or a folder is refused without blocking. */
@@ -59,5 +60,21 @@ char *jr_io_find_above(const char *folder, const char *name);
 /* The value of a small text file below `root` without its trailing newline;
  * false when it cannot be read. For /proc and /sys under a root prefix. */
 bool jr_io_fact(struct jr_buf *ret, const char *root, const char *path);
+
+/*
+ * Opening beneath a folder: no component of the path may be a link, and none
+ * leads out of the folder (openat2(2), RESOLVE_BENEATH and
+ * RESOLVE_NO_SYMLINKS).
+ */
+
+/* openat(2) for a relative path, `mode` for O_CREAT. Where the kernel or a
+ * container has no openat2, folder by folder. Returns the descriptor, or -1
+ * with errno: ELOOP or ENOTDIR for a link, EXDEV for a path that leads out.
+ * Async-signal-safe. */
+int jr_open_beneath(int dir_fd, const char *path, int flags, mode_t mode);
+
+/* Open the folder that a relative path lies in, as a place to act on the last
+ * component, which is *ret_name (it points into `path`). -1 with errno. */
+int jr_open_above(int dir_fd, const char *path, const char **ret_name);
 
 #endif

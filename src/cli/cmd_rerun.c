@@ -11,8 +11,8 @@
 #include "cli/output.h"
 #include "cli/stage.h"
 #include "doc/doc.h"
-#include "doc/interpolation.h"
-#include "doc/quote.h"
+#include "doc/interpolate.h"
+#include "doc/scalar.h"
 #include "report/compare_runs.h"
 #include "resolve/field_part.h"
 

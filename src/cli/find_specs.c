@@ -11,7 +11,7 @@
 #include "base/io.h"
 #include "doc/doc.h"
 #include "spec/field.h"
-#include "vcs/ignored.h"
+#include "vcs/git.h"
 
 #include "base/banned.h"
 

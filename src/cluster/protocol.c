@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/base64.h"
+#include "base/hash.h"
 
 #include "base/banned.h"
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "doc/quote.h"
+#include "doc/scalar.h"
 
 #include "base/banned.h"
 

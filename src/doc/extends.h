@@ -10,7 +10,7 @@
 #ifndef JR_EXTENDS_H
 #define JR_EXTENDS_H
 
-#include "doc/shape.h"
+#include "doc/merge.h"
 #include "doc/source_reader.h"
 
 /* Files in all, the top one included; how often they are referred to, and the

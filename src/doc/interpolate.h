@@ -1,6 +1,51 @@
+/* Interpolation: its grammar, and filling in the scalars of a tree by it. */
+#ifndef JR_INTERPOLATE_H
+#define JR_INTERPOLATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "doc/merge.h"
+
+/*
+ * The grammar of interpolation:
+ *
+ *   text       := { any text | reference }
+ *   reference  := "${" PATH "}" | "${env:" NAME [ ":-" text ] "}"
+ *   before {   a run of dollars stands for half as many; with an odd one the
+ *              last begins a reference. So "$${" is a literal "${".
+ *
+ * Elsewhere a dollar is a dollar.
+ */
+
+/* A part of a text. What is between the braces of a reference is its inside. */
+struct jr_interpolation {
+    enum {
+        JR_INTERPOLATION_TEXT,
+        JR_INTERPOLATION_REFERENCE,
+        JR_INTERPOLATION_OPEN
+    } kind;
+    size_t start, end; /* bytes, from the start of the text */
+};
+
+/* Read the part at *at and move *at past it; false at the end of the text. A
+ * reference that is never closed is JR_INTERPOLATION_OPEN, and the last part.
+ */
+bool jr_interpolation_next(const char *text, size_t len, size_t *at,
+                           struct jr_interpolation *ret);
+
+/* Append text so that it means itself, after what such calls appended before;
+ * and a reference, as it is written. */
+void jr_interpolation_escape(struct jr_buf *out, const char *text, size_t len);
+void jr_interpolation_refer(struct jr_buf *out, const char *text, size_t len);
+
+/* Append a text with references in it, after the same. */
+void jr_interpolation_append(struct jr_buf *out, const char *text, size_t len);
+
 /*
  * Interpolation: ${PATH} and ${env:NAME} in the scalars of a tree, once it is
- * put together (interpolation.h has the grammar).
+ * put together.
  *
  *   ${vars.lr}              the scalar at that path, itself filled in first
  *   ${env:NAME}             a variable of the environment
@@ -11,10 +56,6 @@
  * own, stay as they are. A scalar that cannot be filled in is marked `unknown`:
  * it was reported, or its value is not expected to be known.
  */
-#ifndef JR_INTERPOLATE_H
-#define JR_INTERPOLATE_H
-
-#include "doc/shape.h"
 
 /* Bytes that are put in, in all, and scalars that read one another. */
 #define JR_FILL_MAX_BYTES (1u << 20)

@@ -4,8 +4,6 @@
 #define JR_INTERPOLATOR_H
 
 #include "doc/interpolate.h"
-#include "doc/interpolation.h"
-#include "doc/locate.h"
 #include "doc/node_path.h"
 
 struct jr_interpolator {

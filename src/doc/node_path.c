@@ -1,9 +1,12 @@
 #include "doc/node_path.h"
 
+#include <search.h>
 #include <string.h>
 
 #include "base/utf8.h"
+#include "doc/key.h"
 #include "doc/place.h"
+#include "doc/tree.h"
 
 #include "base/banned.h"
 
@@ -106,4 +109,129 @@ struct jr_span jr_point_bytes(const struct jr_source *source, size_t from,
     struct jr_place end = start;
     jr_place_to_byte(&end, source, to);
     return jr_place_span(source, start, end);
+}
+
+/* The sorted keys of a mapping. */
+struct index {
+    const struct jr_node *mapping;
+    const struct jr_key *sorted;
+};
+
+static int compare_indexes(const void *a, const void *b)
+{
+    const struct index *left = a, *right = b;
+    return (left->mapping > right->mapping) - (left->mapping < right->mapping);
+}
+
+/* The sorted keys, made at the first look; NULL for a small mapping. */
+static const struct jr_key *sorted_keys(struct jr_locator *locator,
+                                        const struct jr_node *mapping)
+{
+    const struct index key = {.mapping = mapping};
+    struct index *const *found =
+        tfind(&key, &locator->indexes, compare_indexes);
+    if (found != NULL)
+        return (*found)->sorted;
+    const struct jr_key *sorted = jr_keys_sort(locator->arena, mapping);
+    struct index *index = NULL;
+    if (sorted != NULL)
+        index = jr_arena_alloc(locator->arena, sizeof *index);
+    if (index == NULL)
+        return sorted;
+    *index = (struct index){mapping, sorted};
+    if (tsearch(index, &locator->indexes, compare_indexes) == NULL)
+        locator->arena->failed = true;
+    return sorted;
+}
+
+/* The indexes live in the arena, the nodes of their tree do not. */
+static void keep_index(void *index)
+{
+    (void)index;
+}
+
+void jr_locator_release(struct jr_locator *locator)
+{
+    tdestroy(locator->indexes, keep_index);
+    locator->indexes = NULL;
+}
+
+struct jr_shape jr_shape_of(const struct jr_shapes *shapes,
+                            const struct jr_shape *shape,
+                            const struct jr_node *node)
+{
+    bool bare = node->kind != JR_NODE_MAPPING && shape->shorthand != NULL;
+    return bare ? shapes->child(shape, shape->shorthand) : *shape;
+}
+
+/* Follow a key. A value that is short for a mapping with that key is the value
+ * of the key. */
+static enum jr_located follow_key(struct jr_locator *locator,
+                                  struct jr_location *at, const char *key)
+{
+    const struct jr_shape shape = at->shape;
+    const struct jr_pair *pair = NULL;
+    bool bare = shape.shorthand != NULL && strcmp(shape.shorthand, key) == 0 &&
+                at->node->kind != JR_NODE_MAPPING &&
+                !jr_shape_is_missing(&shape, at->node);
+    at->shape = locator->shapes->child(&shape, key);
+    if (at->shape.own)
+        return JR_LOCATED_OWN;
+    if (bare)
+        return JR_LOCATED;
+    if (at->node->kind == JR_NODE_MAPPING)
+        pair = jr_keys_find(at->node, sorted_keys(locator, at->node), key);
+    if (pair != NULL) {
+        at->node = pair->value;
+        return JR_LOCATED;
+    }
+    at->near = at->node->kind == JR_NODE_MAPPING ? at->node : NULL;
+    at->name = key;
+    bool field = at->shape.type != NULL && !shape.open && !at->shape.open;
+    return field ? JR_LOCATED_UNSTATED : JR_LOCATED_UNKNOWN;
+}
+
+static enum jr_located follow_index(struct jr_locator *locator,
+                                    struct jr_location *at,
+                                    const struct jr_path_step *step)
+{
+    struct jr_node **slot = jr_path_follow(at->node, step);
+    at->shape = jr_shape_of(locator->shapes, &at->shape, at->node);
+    at->shape = locator->shapes->child(&at->shape, NULL);
+    if (slot == NULL)
+        return JR_LOCATED_UNKNOWN;
+    at->node = *slot;
+    return JR_LOCATED;
+}
+
+static bool is_node_path(const char *path)
+{
+    struct jr_path_step step;
+    const char *at = path;
+    while (*at != '\0')
+        if (!jr_path_next(&at, path, &step))
+            return false;
+    return at != path;
+}
+
+enum jr_located jr_locate(struct jr_locator *locator, const char *path,
+                          struct jr_location *ret)
+{
+    enum jr_located located = JR_LOCATED;
+    *ret = (struct jr_location){.node = locator->root,
+                                .shape = locator->shapes->root};
+    if (!is_node_path(path))
+        return JR_LOCATED_NO_PATH;
+    for (const char *at = path; *at != '\0' && located == JR_LOCATED;) {
+        struct jr_path_step step;
+        const char *key = NULL;
+        (void)jr_path_next(&at, path, &step);
+        if (step.key != NULL) {
+            key = jr_arena_strndup(locator->arena, step.key, step.len);
+            ret->name_at = (size_t)(step.key - path);
+        }
+        located = key != NULL ? follow_key(locator, ret, key)
+                              : follow_index(locator, ret, &step);
+    }
+    return located;
 }

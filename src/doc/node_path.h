@@ -1,9 +1,15 @@
-/* Describing where something is and what is there: paths, text that is safe to
- * show, and positions within a scalar. */
+/*
+ * Paths of nodes: saying where something stands and what stands there, and
+ * finding the scalar that a path names.
+ */
 #ifndef JR_NODE_PATH_H
 #define JR_NODE_PATH_H
 
 #include "doc/doc.h"
+#include "doc/merge.h"
+
+/* Describing where something is and what is there: paths, text that is safe to
+ * show, and positions within a scalar. */
 
 /* One step of the way from the root to a node; steps live on the stack. A NULL
  * key is a position in a list. */
@@ -29,5 +35,42 @@ struct jr_span jr_point_part(const struct jr_node *node, size_t from,
 /* The position of bytes [from, to) of a source, both within it. */
 struct jr_span jr_point_bytes(const struct jr_source *source, size_t from,
                               size_t to);
+
+/* Finding the scalar that a path in ${...} names: for this folder alone. */
+
+/* Where one looks: lookups in large mappings are remembered. */
+struct jr_locator {
+    struct jr_arena *arena;
+    const struct jr_shapes *shapes;
+    struct jr_node *root;
+    void *indexes; /* of tsearch */
+};
+
+enum jr_located {
+    JR_LOCATED,
+    JR_LOCATED_NO_PATH,  /* malformed */
+    JR_LOCATED_UNKNOWN,  /* no such name: `near` has those that there are */
+    JR_LOCATED_UNSTATED, /* a field that is not stated */
+    JR_LOCATED_OWN       /* the user's own, which is never read */
+};
+
+struct jr_location {
+    struct jr_node *node;       /* when located */
+    struct jr_shape shape;      /* of it */
+    const struct jr_node *near; /* a mapping; NULL: none */
+    const char *name;           /* that it has not; in the arena */
+    size_t name_at;             /* where that is in the path */
+};
+
+enum jr_located jr_locate(struct jr_locator *locator, const char *path,
+                          struct jr_location *ret);
+
+void jr_locator_release(struct jr_locator *locator);
+
+/* The shape of a value as written: for a short form, that of the field that it
+ * is short for. */
+struct jr_shape jr_shape_of(const struct jr_shapes *shapes,
+                            const struct jr_shape *shape,
+                            const struct jr_node *node);
 
 #endif

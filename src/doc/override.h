@@ -7,7 +7,7 @@
 #ifndef JR_OVERRIDE_H
 #define JR_OVERRIDE_H
 
-#include "doc/shape.h"
+#include "doc/merge.h"
 
 /* Put a value into the tree of `doc`, whose arena takes what is new. `folder`
  * is what a path in the value is relative to. Mistakes go to `diags`; the tree

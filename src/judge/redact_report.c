@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/beneath.h"
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/redact.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/exact_number.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "judge/compare_ranks.h"

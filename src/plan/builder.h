@@ -1,7 +1,7 @@
 /*
  * The plan in the making: what its files share. planner.c puts the parts
- * together; compile_template.c compiles what the job says, once; instantiate.c
- * casts the ranks: all of them, or each one of a sketch when it is asked for.
+ * together; instantiate.c compiles what the job says, once, and casts the
+ * ranks: all of them, or each one of a sketch when it is asked for.
  */
 #ifndef JR_BUILDER_H
 #define JR_BUILDER_H

@@ -1,13 +1,17 @@
-/* A variable that jobrun sets: what rank_env.c decides, and rank_env_build.c
- * expands. */
+/*
+ * Variables that jobrun sets: the tables of them, what rank_env.c decides of
+ * each, and what env_row.c makes of that for the ranks.
+ */
 #ifndef JR_ENV_ROW_H
 #define JR_ENV_ROW_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "plan/text_template.h"
 
+/* A variable as rank_env.c has decided it. */
 struct jr_env_row {
     const char *name;
     size_t len;
@@ -17,5 +21,36 @@ struct jr_env_row {
 
 /* Whether it is the row of a name of `len` bytes. */
 bool jr_env_row_is(const struct jr_env_row *row, const char *name, size_t len);
+
+/*
+ * The variables that jobrun sets, as tables of name and template: those that
+ * are always there, and those of each profile (contract.h).
+ */
+
+/* When a row applies. */
+enum jr_when {
+    JR_ALWAYS,
+    JR_UNLESS_SET, /* a default for what the rank would otherwise not have */
+    JR_IF_SET,     /* a correction of what the rank would otherwise inherit */
+};
+
+struct jr_env_variable {
+    const char *name;
+    const char *text; /* a template; NULL: the variable is unset */
+    enum jr_when when;
+    uint32_t kinds; /* the kinds of device that it is for, as bits; 0: all */
+};
+
+struct jr_variables {
+    const char *name; /* of the profile */
+    const struct jr_env_variable *rows;
+    size_t count;
+};
+
+/* What every rank gets. */
+const struct jr_variables *jr_variables_always(void);
+
+/* What a profile adds; NULL: there is no such profile. */
+const struct jr_variables *jr_variables_of(const char *profile);
 
 #endif

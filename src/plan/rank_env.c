@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "plan/env_row.h"
-#include "plan/env_table.h"
 #include "plan/planner.h"
 #include "resolve/job.h"
 #include "resolve/node_resources.h"

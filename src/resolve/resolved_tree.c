@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/strv.h"
-#include "doc/interpolation.h"
+#include "doc/interpolate.h"
 #include "resolve/node_resources.h"
 #include "spec/field.h"
 #include "spec/load.h"

@@ -104,7 +104,7 @@ void jr_rules_show(struct jr_resolver *r, enum jr_field field,
 /* Look for contradictions among the filled cells: agreement.c. */
 void jr_checks_run(struct jr_resolver *r);
 
-/* Cells: field_value.c. Messages tell values by what the source says: what
+/* Cells: rules.c. Messages tell values by what the source says: what
  * ${...} put into them may be a secret. */
 
 /* Whether all of `fields` (bits) are known; whether any is a fact's. */
@@ -189,7 +189,7 @@ uint32_t jr_place_local(const struct jr_resolver *r, uint32_t node);
  * that is; of nodes that are taken to be alike the most; all with --local. */
 uint32_t jr_place_here(const struct jr_resolver *r);
 
-/* Rules on the allocation's time: time_limit.c. They fire only where it is what
+/* Rules on the allocation's time: agreement.c. They fire only where it is what
  * decides. */
 enum jr_fired jr_rule_run(struct jr_resolver *r, struct jr_field_value *out);
 enum jr_fired jr_rule_stop_grace(struct jr_resolver *r,
@@ -207,7 +207,7 @@ bool jr_devices_listed(const struct jr_resolver *r);
 /* Binding: cpu_binding.c. Fills the job's slots. */
 enum jr_fired jr_rule_bind(struct jr_resolver *r, struct jr_field_value *out);
 
-/* CPUs, and the rules on threads: threads.c. */
+/* CPUs, and the rules on threads: cpu_binding.c. */
 enum jr_fired jr_rule_threads_env(struct jr_resolver *r,
                                   struct jr_field_value *out);
 enum jr_fired jr_rule_threads(struct jr_resolver *r,

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/beneath.h"
+#include "base/io.h"
 
 #include "base/banned.h"
 

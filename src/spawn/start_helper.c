@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/beneath.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"

@@ -3,6 +3,7 @@
 #ifndef JR_ASSEMBLE_H
 #define JR_ASSEMBLE_H
 
+#include "doc/merge.h"
 #include "doc/source_reader.h"
 #include "spec/load.h"
 
@@ -16,5 +17,11 @@ struct jr_assembly {
  * makes sense to look at, else 0, with or without findings. */
 int jr_assemble(struct jr_doc *doc, const struct jr_assembly *assembly,
                 struct jr_diags *diags);
+
+/* The shapes of the field table. */
+struct jr_shapes jr_shapes_make(void);
+
+/* Whether a key is the user's own, which is kept and never read. */
+bool jr_shapes_is_own(const char *key);
 
 #endif

@@ -22,17 +22,17 @@ void jr_check_spec(struct jr_lint *lint, const struct jr_node *root,
 typedef void jr_check_rule(const struct jr_check *check);
 
 jr_check_rule jr_check_forms, jr_check_calls;         /* check_entry.c */
-jr_check_rule jr_check_start;                         /* check_start.c */
+jr_check_rule jr_check_start;                         /* check_entry.c */
 jr_check_rule jr_check_sizes;                         /* check_sizes.c */
 jr_check_rule jr_check_ranks;                         /* check_ranks.c */
-jr_check_rule jr_check_places;                        /* check_places.c */
+jr_check_rule jr_check_places;                        /* check_ranks.c */
 jr_check_rule jr_check_devices;                       /* check_devices.c */
 jr_check_rule jr_check_source, jr_check_fields;       /* check_results.c */
 jr_check_rule jr_check_comparisons, jr_check_capture; /* check_results.c */
-jr_check_rule jr_check_shared;                        /* check_shared.c */
+jr_check_rule jr_check_shared;                        /* check_results.c */
 jr_check_rule jr_check_secrets;                       /* check_secrets.c */
-jr_check_rule jr_check_restart;                       /* check_restart.c */
-jr_check_rule jr_check_silence;                       /* check_silence.c */
+jr_check_rule jr_check_restart;                       /* check_failures.c */
+jr_check_rule jr_check_silence;                       /* check_failures.c */
 
 /* Complain at `at` where nothing keeps the stream, stdout or stderr, of some
  * rank in a file. check_results.c */
@@ -65,21 +65,20 @@ struct jr_sizes {
     struct jr_known local;      /* of the largest node */
     const struct jr_node *list; /* local_world_size, one entry per node; NULL */
 };
-struct jr_sizes jr_check_known(
-    const struct jr_check *check); /* check_known.c */
+struct jr_sizes jr_check_known(const struct jr_check *check); /* check.c */
 
-/* "8 ranks", or in words where the number may not be told. check_known.c */
+/* "8 ranks", or in words where the number may not be told. check.c */
 const char *jr_check_amount(const struct jr_check *check,
                             const struct jr_known *known, const char *what);
 
 /* The most ranks that a node may have: local_world_size, or else as many as the
- * job has; and "a node has 4 local ranks". check_known.c */
+ * job has; and "a node has 4 local ranks". check.c */
 const struct jr_known *jr_check_most(const struct jr_sizes *sizes);
 const char *jr_check_say_most(const struct jr_check *check,
                               const struct jr_sizes *sizes);
 
 /* Whether a field is stated but its value is not known: it is wrong, or comes
- * from outside. check_known.c */
+ * from outside. check.c */
 bool jr_check_is_open(const struct jr_check *check, const char *path);
 
 /* What the spec says at a path, be it wrong; NULL: nothing. */

@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "spec/field.h"
 #include "spec/manual.h"
-#include "spec/sample.h"
 #include "spec/schema_part.h"
 
 #include "base/banned.h"

@@ -5,7 +5,7 @@
 #include "base/num.h"
 #include "base/regex.h"
 #include "spec/entry_arguments.h"
-#include "spec/merge_shapes.h"
+#include "spec/assemble.h"
 
 #include "base/banned.h"
 

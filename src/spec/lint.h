@@ -6,11 +6,11 @@
  *   jr_lint_unknown  a key that is not a field  lint_unknown.c
  *   jr_lint_filled   a scalar with ${...}    lint_interpolated.c
  *   jr_read_value    a function's argument   entry_arguments.c
- *   jr_read_*        a scalar of one kind    lint_value.c lint_number.c
- * lint_duration.c jr_read_streams  redirects and tee       lint_redirect.c
- *   jr_read_trigger  a cause of a restart    check_restart.c
+ *   jr_read_*        a scalar of one kind    lint_value.c, lint_number.c
+ *   jr_read_streams  redirects and tee       lint_redirect.c
+ *   jr_read_trigger  a cause of a restart    check_failures.c
  *   jr_lint_error    a mistake at a node     lint_position.c
- *   jr_lint_suggest  what may be meant       lint_suggest.c lint_kind.c
+ *   jr_lint_suggest  what may be meant       lint_suggest.c
  *
  * A reader returns the node's normal form, or NULL after it has complained.
  */
@@ -137,7 +137,7 @@ void jr_lint_unquote(struct jr_lint *lint, struct jr_diag *diag,
 /* Whether a text is a word that needs no quotes anywhere. */
 bool jr_lint_is_bare(const char *text);
 
-/* lint_kind.c: help for a value of another kind than is wanted. */
+/* Help for a value of another kind than is wanted. */
 void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
                           const struct jr_spec_type *type,
                           const struct jr_node *node,
@@ -176,13 +176,13 @@ jr_reader *jr_lint_reader(enum jr_spec_kind kind);
 jr_reader jr_read_integer, jr_read_number, jr_read_boolean; /* lint_number.c */
 jr_reader jr_read_text, jr_read_path, jr_read_word;         /* lint_value.c */
 jr_reader jr_read_ranks, jr_read_pattern, jr_read_scalar;
-jr_reader jr_read_duration; /* lint_duration.c */
-jr_reader jr_read_trigger;  /* check_restart.c */
+jr_reader jr_read_duration; /* lint_number.c */
+jr_reader jr_read_trigger;  /* check_failures.c */
 jr_reader jr_read_streams;  /* lint_redirect.c: any node */
 jr_reader jr_read_value;    /* entry_arguments.c: any node */
 
 /* Complain about what a template gets wrong; whether it is good.
- * lint_template.c */
+ * lint_value.c */
 bool jr_read_template(struct jr_lint *lint, const struct jr_node *node,
                       const struct jr_node_step *at);
 

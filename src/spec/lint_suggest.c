@@ -1,11 +1,16 @@
-/* What may have been meant, as help; and as a fix where that is sure. */
+/*
+ * What may have been meant, as help for a finding of lint.h; and as a fix
+ * where that is sure.
+ */
 #include "spec/lint.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/did_you_mean.h"
 #include "base/utf8.h"
+#include "spec/manual.h"
 
 #include "base/banned.h"
 
@@ -110,4 +115,198 @@ void jr_lint_suggest(struct jr_lint *lint, struct jr_diag *diag,
     jr_diag_help(lint->diags, diag, "did you mean '%s'?", near);
     if (sure && jr_lint_is_bare(near))
         jr_lint_fix_text(lint, diag, node, near);
+}
+
+/*
+ * Values of another kind than is wanted, as people bring them from
+ * elsewhere: a command line where a list stands, `- A=1` where names have
+ * values.
+ */
+
+/* A finding on its way to its help. */
+struct odd {
+    struct jr_lint *lint;
+    struct jr_diag *diag;
+    const struct jr_spec_type *type;
+    const struct jr_node *node;
+    const struct jr_node_step *at;
+};
+
+enum { LONGEST = 120 }; /* text that is rewritten, and examples */
+
+/* Whether a word means itself in [ ]. */
+static bool is_bare_item(const char *word, size_t len)
+{
+    static const char marks[] = "._-/=+:";
+    if (word[0] == ':' || word[len - 1] == ':' || (len == 1 && word[0] == '-'))
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (!isalnum((unsigned char)word[i]) && strchr(marks, word[i]) == NULL)
+            return false;
+    return true;
+}
+
+/* The words of a text as a list, in quotes if it was (JSON stays JSON); or NULL
+ * where only a shell could tell them apart. */
+static const char *suggested_list(struct jr_lint *lint, const char *text,
+                                  bool quoted)
+{
+    const char *ends = strchr(text, ',') != NULL ? "," : " ";
+    const char *list = "";
+    text += strspn(text, ", ");
+    while (*text != '\0' && list != NULL) {
+        size_t len = strcspn(text, ends), word = len;
+        while (word > 1 && text[word - 1] == ' ')
+            word--;
+        bool bare = is_bare_item(text, word);
+        if (!bare && strncmp(text, "%{", 2) != 0)
+            return NULL;
+        const char *quote = bare && !quoted ? "" : "\"";
+        list = jr_arena_printf(lint->arena, "%s%s%s%.*s%s", list,
+                               *list == '\0' ? "" : ", ", quote, (int)word,
+                               text, quote);
+        text += len;
+        text += strspn(text, ", ");
+    }
+    return list == NULL || *list == '\0' ? NULL : list;
+}
+
+static bool is_command(const struct jr_spec_type *type)
+{
+    return type->shorthand != NULL && strcmp(type->shorthand, "command") == 0;
+}
+
+static bool has_integers(const struct jr_spec_type *type)
+{
+    return type->item != NULL && type->item->kind == JR_KIND_INTEGER;
+}
+
+/* A scalar where a list is wanted. */
+static bool suggest_list(const struct odd *odd)
+{
+    const char *text = odd->node->text;
+    enum jr_scalar_type kind = jr_scalar_type(odd->node);
+    if (kind == JR_SCALAR_BOOL)
+        return false;
+    const char *list = NULL;
+    if (odd->node->len < LONGEST)
+        list = suggested_list(odd->lint, text,
+                              !odd->node->plain && !has_integers(odd->type));
+    if (list == NULL && is_command(odd->type))
+        jr_diag_help(odd->lint->diags, odd->diag,
+                     "for a shell command, write {shell: ...}");
+    if (list == NULL)
+        return is_command(odd->type);
+    jr_diag_help(odd->lint->diags, odd->diag,
+                 "a list is written in brackets: [%s]", list);
+    jr_lint_fix(odd->lint, odd->diag, odd->node,
+                jr_arena_printf(odd->lint->arena, "[%s]", list));
+    return true;
+}
+
+/* NAME=VALUE where NAME: VALUE is wanted. */
+static bool suggest_pair(const struct odd *odd, const struct jr_node *item)
+{
+    if (item->kind != JR_NODE_SCALAR || item->filled != NULL ||
+        odd->type->kind != JR_KIND_NAMES)
+        return false;
+    size_t name = strcspn(item->text, "=");
+    if (name == 0 || name == item->len || item->len >= LONGEST ||
+        strchr(item->text, '\n') != NULL)
+        return false;
+    jr_diag_help(odd->lint->diags, odd->diag,
+                 "write each as a name and a value: %.*s: %s", (int)name,
+                 item->text, item->text + name + 1);
+    return true;
+}
+
+/* A list where a mapping is wanted. */
+static bool suggest_entries(const struct odd *odd)
+{
+    const struct jr_node *node = odd->node;
+    if (node->count == 0)
+        return false;
+    if (node->items[0]->kind != JR_NODE_MAPPING)
+        return suggest_pair(odd, node->items[0]);
+    if (odd->type->ranks)
+        return false;
+    jr_diag_help(odd->lint->diags, odd->diag,
+                 node->flow ? "leave out the brackets around it"
+                            : "leave out the '-' before each entry");
+    return true;
+}
+
+/* A script, a module or a function, by how it looks. */
+static bool suggest_python_form(const struct odd *odd)
+{
+    const char *text = odd->node->text;
+    size_t len = odd->node->len;
+    if (jr_field_get(odd->type->fields, "script") == NULL ||
+        !is_bare_item(text, len))
+        return false;
+    const char *form = strchr(text, ':') != NULL ? "function" : "module";
+    if (len > 3 && strcmp(text + len - 3, ".py") == 0)
+        form = "script";
+    const char *quote = odd->node->plain ? "" : "\"";
+    const char *whole = jr_arena_printf(odd->lint->arena, "{%s%s%s: \"%s\"}",
+                                        quote, form, quote, text);
+    jr_diag_help(odd->lint->diags, odd->diag, "did you mean %s?", whole);
+    jr_lint_fix(odd->lint, odd->diag, odd->node, whole);
+    return true;
+}
+
+static bool wants_list(const struct jr_spec_type *type)
+{
+    if (type->kind == JR_KIND_MAP && type->shorthand != NULL)
+        type = jr_field_get(type->fields, type->shorthand)->type;
+    return type->kind == JR_KIND_LIST;
+}
+
+static bool suggest_other_kind(const struct odd *odd)
+{
+    enum jr_spec_kind kind = odd->type->kind;
+    const struct jr_node *node = odd->node;
+    bool scalar = node->kind == JR_NODE_SCALAR;
+    if (scalar && node->len == 0)
+        return false;
+    if (scalar && wants_list(odd->type))
+        return suggest_list(odd);
+    if (scalar && kind == JR_KIND_MAP)
+        return suggest_python_form(odd);
+    if (scalar && kind == JR_KIND_NAMES)
+        return suggest_pair(odd, node);
+    if (node->kind == JR_NODE_SEQUENCE &&
+        (kind == JR_KIND_MAP || kind == JR_KIND_NAMES))
+        return suggest_entries(odd);
+    if (node->kind != JR_NODE_SEQUENCE || !odd->type->is_shell)
+        return false;
+    jr_diag_help(
+        odd->lint->diags, odd->diag,
+        "`shell` takes one text; use `command` for a list of arguments");
+    return true;
+}
+
+/* What all else fails to say: how the field looks where it is right. */
+static void show_example(const struct odd *odd)
+{
+    const struct jr_spec_field *field =
+        jr_field_find(jr_lint_path(odd->lint, odd->at));
+    const struct jr_field_note *note =
+        field == NULL ? NULL : jr_field_note(field);
+    if (note != NULL && strchr(note->example, '\n') == NULL &&
+        strlen(note->example) < LONGEST)
+        jr_diag_help(odd->lint->diags, odd->diag, "for example: %s",
+                     note->example);
+}
+
+void jr_lint_suggest_kind(struct jr_lint *lint, struct jr_diag *diag,
+                          const struct jr_spec_type *type,
+                          const struct jr_node *node,
+                          const struct jr_node_step *at)
+{
+    const struct odd odd = {lint, diag, type, node, at};
+    bool hidden = node->kind == JR_NODE_SCALAR && node->filled != NULL;
+    if (diag != &lint->diags->scratch && at != NULL &&
+        (hidden || !suggest_other_kind(&odd)))
+        show_example(&odd);
 }

@@ -31,4 +31,8 @@ json_t *jr_schema_words(const struct jr_spec_type *type);
 /* What is read from one scalar, and redirects; NULL for the other kinds. */
 json_t *jr_schema_scalar(const struct jr_spec_type *type);
 
+/* The value that the example of a field gives it; NULL if there is none, and if
+ * memory runs out. */
+json_t *jr_field_sample(const struct jr_spec_field *field);
+
 #endif

@@ -5,7 +5,7 @@
 
 #include "doc/interpolate.h"
 #include "doc/node_path.h"
-#include "spec/merge_shapes.h"
+#include "spec/assemble.h"
 
 #include "base/banned.h"
 

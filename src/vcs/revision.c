@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/num.h"
-#include "vcs/git_call.h"
+#include "vcs/git.h"
 
 #include "base/banned.h"
 

@@ -109,7 +109,7 @@ bool jr_hosts_json(struct jr_host_reader *probe, const char *value);
  * or up to the first dot; -1 if there is none, or more. hosts.c. */
 int jr_hosts_find(const struct jr_host_scheduler *scheduler, const char *name);
 
-/* What systems say in ways of their own: host_files.c. */
+/* What systems say in ways of their own: hosts.c. */
 void jr_volcano_settle(struct jr_host_reader *probe);
 void jr_aws_batch_settle(struct jr_host_reader *probe);
 void jr_sagemaker_settle(struct jr_host_reader *probe);

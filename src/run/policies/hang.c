@@ -32,7 +32,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/beneath.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/io.h"

@@ -1,4 +1,4 @@
-#include "base/beneath.h"
+#include "base/io.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* The grammar of ${...}. */
 #include <stdint.h>
 
-#include "doc/interpolation.h"
+#include "doc/interpolate.h"
 #include "unit.h"
 
 /* The parts of a text: `literal`, <reference>, <open. */
@@ -9,7 +9,8 @@ static void check_parts(const char *text, const char *expected)
 {
     struct jr_buf out JR_BUF_CLEANUP = JR_BUF_INIT;
     struct jr_interpolation part;
-    for (size_t at = 0; jr_interpolation_next(text, strlen(text), &at, &part);) {
+    for (size_t at = 0;
+         jr_interpolation_next(text, strlen(text), &at, &part);) {
         bool literal = part.kind == JR_INTERPOLATION_TEXT;
         jr_buf_str(&out, literal ? "" : "<");
         jr_buf_add(&out, text + part.start, part.end - part.start);

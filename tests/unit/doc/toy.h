@@ -10,7 +10,7 @@
 #ifndef JR_TEST_TOY_H
 #define JR_TEST_TOY_H
 
-#include "doc/shape.h"
+#include "doc/merge.h"
 #include "tree.h"
 #include "unit.h"
 

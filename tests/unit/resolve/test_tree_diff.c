@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "resolve/tree_diff.h"
+#include "resolve/spec_diff.h"
 
 /* Two texts ("" is no tree), and the changes as "PATH: A -> B" lines. */
 static const struct {

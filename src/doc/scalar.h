@@ -1,6 +1,6 @@
 /* How a scalar must be written. */
-#ifndef JR_QUOTE_H
-#define JR_QUOTE_H
+#ifndef JR_SCALAR_H
+#define JR_SCALAR_H
 
 #include "doc/doc.h"
 

@@ -1,8 +1,10 @@
-/* Anchors by name, and what expanding an alias would cost. */
-#ifndef JR_ANCHOR_H
-#define JR_ANCHOR_H
+/* What YAML calls the properties of a node: its anchor and its tag. */
+#ifndef JR_NODE_PROPERTIES_H
+#define JR_NODE_PROPERTIES_H
 
 #include "doc/doc.h"
+
+/* Anchors by name, and what expanding an alias would cost. */
 
 /* Zeroed: empty. */
 struct jr_anchors {
@@ -26,5 +28,13 @@ struct jr_weight {
     size_t nodes, bytes, height;
 };
 struct jr_weight jr_node_weigh(const struct jr_node *node);
+
+/* The tags of the YAML core schema; there are no others. */
+
+/* Let `tag` (as libyaml resolves it; NULL for none) say what `node` is: !!str
+ * makes any scalar a string, the others state a type that the text must have.
+ * An unknown or contradicting tag is a finding at `span`. */
+void jr_tag_apply(struct jr_diags *diags, struct jr_node *node, const char *tag,
+                  struct jr_span span);
 
 #endif

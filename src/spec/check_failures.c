@@ -1,12 +1,18 @@
-/* When a job starts again: causes, and what of them can never come. */
+/*
+ * Rules of check.h on what a job does about failures: when it starts again,
+ * and what its timeout for silence can hear.
+ */
 #include "spec/check.h"
 
 #include <string.h>
 
 #include "base/did_you_mean.h"
+#include "base/num.h"
 #include "base/restart_trigger.h"
 
 #include "base/banned.h"
+
+/* When a job starts again: causes, and what of them can never come. */
 
 /* A text that begins with none of the words: one of them misspelt, or the
  * argument of one. */
@@ -124,4 +130,45 @@ void jr_check_restart(const struct jr_check *check)
         warn_of_impossible(check, restart->pairs[0].key,
                            "without 'restart.max' nothing is restarted",
                            "restart: {max: 3}");
+}
+
+/* What `timeouts.silence` can detect. */
+
+enum { MOST_FOLLOWED = 4096 }; /* local ranks */
+
+static bool is_output_limited(const struct jr_node *silence)
+{
+    uint64_t ms = 0;
+    return silence != NULL && silence->kind == JR_NODE_SCALAR &&
+           jr_num_duration(silence->text, &ms) && ms > 0;
+}
+
+/* A stream that neither `tee` nor `redirects` takes goes by jobrun. Without
+ * `tee` there is none. */
+void jr_check_silence(const struct jr_check *check)
+{
+    static const char *const words[] = {"out", "err"};
+    const struct jr_node *silence =
+        jr_doc_find(check->tree, "timeouts.silence");
+    const struct jr_node *tee = jr_doc_get(check->tree, "tee");
+    const struct jr_node *redirects = jr_doc_get(check->tree, "redirects");
+    struct jr_stated local = jr_check_number(check, "local_world_size");
+    uint64_t ranks = local.node == NULL ? 1 : local.value;
+    if (tee == NULL || !is_output_limited(silence))
+        return;
+    for (uint32_t n = 0; n < 2 * ranks && n < MOST_FOLLOWED; n++) {
+        if (jr_check_takes(check, tee, words[n % 2], n / 2) ||
+            jr_check_takes(check, redirects, words[n % 2], n / 2))
+            continue;
+        struct jr_diag *diag = jr_diags_warning(
+            check->lint->diags, JR_CODE_SILENCE_UNDETECTABLE, silence->span,
+            "timeouts.silence",
+            "no hang can be detected: local rank %u inherits its std%s, which "
+            "jobrun cannot see",
+            n / 2, words[n % 2]);
+        jr_diag_relate(check->lint->diags, diag, tee->span, "stated here");
+        jr_diag_help(check->lint->diags, diag,
+                     "leave tee out, or redirect that stream to its file");
+        return;
+    }
 }
