@@ -37,11 +37,15 @@ void *jr_arena_array(struct jr_arena *arena, size_t count, size_t size);
 
 /* Copies. A NULL source yields NULL without failing the arena. */
 char *jr_arena_strdup(struct jr_arena *arena, const char *text);
+
+/* The same of the first `len` bytes of a text. */
 char *jr_arena_strndup(struct jr_arena *arena, const char *text, size_t len);
 
 /* A formatted string. */
 char *jr_arena_printf(struct jr_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The same for a list of arguments. */
 char *jr_arena_vprintf(struct jr_arena *arena, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 

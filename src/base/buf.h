@@ -31,11 +31,22 @@ char *jr_buf_keep(const struct jr_buf *buf, struct jr_arena *arena);
 /* Make room for `extra` more bytes and a NUL. */
 void jr_buf_reserve(struct jr_buf *buf, size_t extra);
 
+/* Append `len` bytes. */
 void jr_buf_add(struct jr_buf *buf, const void *bytes, size_t len);
+
+/* Append a NUL-terminated text. */
 void jr_buf_str(struct jr_buf *buf, const char *text);
+
+/* Append one byte. */
 void jr_buf_char(struct jr_buf *buf, char byte);
+
+/* Append a number in decimal. */
 void jr_buf_u64(struct jr_buf *buf, uint64_t number);
+
+/* Append the same byte `count` times. */
 void jr_buf_fill(struct jr_buf *buf, char byte, size_t count);
+
+/* Append what printf(3) would print. */
 void jr_buf_printf(struct jr_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -43,6 +54,8 @@ void jr_buf_printf(struct jr_buf *buf, const char *format, ...)
  * \xNN, so that it cannot move a cursor or forge a line. `len` bytes, or all
  * of a string. */
 void jr_buf_escaped(struct jr_buf *buf, const char *text, size_t len);
+
+/* The same for a NUL-terminated text. */
 void jr_buf_safe(struct jr_buf *buf, const char *text);
 
 /* The text with each `from`, which is not empty, replaced by `to`. */
@@ -53,6 +66,8 @@ void jr_buf_replaced(struct jr_buf *buf, const char *text, const char *from,
  * line but the first begins with `indent` blanks. The first continues where the
  * buffer's last line ends. No newline is added at the end. */
 enum { JR_BUF_WIDTH = 80 };
+
+/* Append the words; see JR_BUF_WIDTH. */
 void jr_buf_wrapped(struct jr_buf *buf, const char *text, size_t indent);
 
 /* Forget the contents but keep the memory. */

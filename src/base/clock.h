@@ -9,6 +9,8 @@
 
 /* Nanoseconds of CLOCK_MONOTONIC; of CLOCK_REALTIME since the epoch. */
 uint64_t jr_clock_ns(void);
+
+/* The same of CLOCK_REALTIME, since the epoch. */
 uint64_t jr_clock_wall_ns(void);
 
 /* How far another process's clock is ahead of one of ours. Its value comes from

@@ -32,6 +32,7 @@ struct jr_diff_table {
 
 #define JR_DIFF_TABLE_INIT ((struct jr_diff_table){0})
 
+/* Free the rows and what they point at, and leave an empty table. */
 void jr_diff_table_release(struct jr_diff_table *contrast);
 
 /* Add a row, all of it zero except for the name, which is copied. NULL if

@@ -41,6 +41,8 @@ struct jr_io_source {
     int (*fill)(void *data, int fd);
     void *data;
 };
+
+/* Replace a file as jr_io_replace does, by what the source writes. */
 int jr_io_replace_from(int dir_fd, const char *name,
                        const struct jr_io_source *source, mode_t mode,
                        struct jr_error *err);

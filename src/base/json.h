@@ -22,14 +22,24 @@ json_t *jr_json_buf(const struct jr_buf *text);
 /* Set a key, or append an item. `value` is taken over; NULL, as of an
  * allocation that failed, makes jr_json_print fail. */
 void jr_json_set(json_t *object, const char *key, json_t *value);
+
+/* The same for an item at the end of a list. */
 void jr_json_append(json_t *list, json_t *value);
 
 /* Set `key` to a new value. NULL text is null; a real that is not a number is
  * left out. */
 void jr_json_set_str(json_t *object, const char *key, const char *text);
+
+/* Set `key` to a whole number. */
 void jr_json_set_int(json_t *object, const char *key, json_int_t value);
+
+/* Set `key` to true or false. */
 void jr_json_set_bool(json_t *object, const char *key, bool value);
+
+/* Set `key` to null. */
 void jr_json_set_null(json_t *object, const char *key);
+
+/* Set `key` to a number, or leave it out where that is infinite or none. */
 void jr_json_set_real(json_t *object, const char *key, double value);
 
 /* Set `key` to what `from` has there, which is shared; null where that is
@@ -41,6 +51,8 @@ const char *jr_json_get_str(const json_t *object, const char *key);
 
 /* The whole number at `key`; 0 if there is none, or it does not fit. */
 json_int_t jr_json_get_int(const json_t *object, const char *key);
+
+/* The same for a number of 32 bits without a sign. */
 uint32_t jr_json_get_u32(const json_t *object, const char *key);
 
 /* The number at `key`, whole or not; 0 if there is none. */
@@ -62,8 +74,14 @@ void jr_json_quote(struct jr_buf *out, const char *text);
  * A comma is added before it unless `out` ends with "{" or white space; the
  * caller adds the braces. jr_json_key leaves the value to the caller, too. */
 void jr_json_key(struct jr_buf *out, const char *key);
+
+/* Append a member that is a string, or null for NULL. */
 void jr_json_put_str(struct jr_buf *out, const char *key, const char *text);
+
+/* Append a member that is a whole number. */
 void jr_json_put_int(struct jr_buf *out, const char *key, json_int_t value);
+
+/* Append a member that is true or false. */
 void jr_json_put_bool(struct jr_buf *out, const char *key, bool value);
 
 /* The same for `value` / 10^`places`, in as few digits as it has. */

@@ -17,7 +17,11 @@ bool jr_num_digits(const char **text, uint64_t *ret);
  * but "0" itself. False, and *ret untouched, when the text is anything else or
  * does not fit. */
 bool jr_num_u64(const char *text, uint64_t *ret);
+
+/* The same with a sign. */
 bool jr_num_i64(const char *text, int64_t *ret);
+
+/* The same in 32 bits. */
 bool jr_num_u32(const char *text, uint32_t *ret);
 
 /* A finite decimal number, YAML 1.2 core: 3, -0.5, 1e3, .5 */
@@ -49,7 +53,10 @@ struct jr_exact_number {
     double real;     /* the nearest */
 };
 
+/* The exact form of a whole number. */
 struct jr_exact_number jr_exact_number_integer(int64_t integer);
+
+/* The exact form of a finite double. */
 struct jr_exact_number jr_exact_number_real(double real);
 
 /* A number as jr_num_double reads it. False, and *ret untouched, when the text

@@ -34,7 +34,12 @@ bool jr_regex_find(struct jr_regex *regex, const char *subject, size_t len,
 /* Named groups: their number, the name of group i, and where it took part in
  * the last successful find (false when it did not). */
 size_t jr_regex_group_count(const struct jr_regex *regex);
+
+/* The name of group `i`, borrowed from the expression. */
 const char *jr_regex_group_name(const struct jr_regex *regex, size_t i);
+
+/* Where group `i` took part in the last successful find; false when it did
+ * not. */
 bool jr_regex_group(const struct jr_regex *regex, size_t i,
                     struct jr_match *ret);
 

@@ -53,6 +53,8 @@ void jr_restart_trigger_print(struct jr_buf *out,
 /* Whether the trigger takes an exit code other than 0, or a signal. */
 bool jr_restart_trigger_takes_code(const struct jr_restart_trigger *trigger,
                                    int code);
+
+/* The same for a signal that ended a rank. */
 bool jr_restart_trigger_takes_signal(const struct jr_restart_trigger *trigger,
                                      int signal);
 

@@ -22,6 +22,7 @@ struct jr_diags {
 
 #define JR_DIAGS_INIT ((struct jr_diags){0})
 
+/* Free all findings and leave an empty list. */
 void jr_diags_release(struct jr_diags *diags);
 
 /* Add a finding with a formatted message and return it, for help and related.
@@ -34,6 +35,8 @@ struct jr_diag *jr_diags_error(struct jr_diags *diags, enum jr_diag_code code,
                                struct jr_span span, const char *path,
                                const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* The same for a warning. */
 struct jr_diag *jr_diags_warning(struct jr_diags *diags, enum jr_diag_code code,
                                  struct jr_span span, const char *path,
                                  const char *format, ...)
@@ -43,8 +46,12 @@ struct jr_diag *jr_diags_warning(struct jr_diags *diags, enum jr_diag_code code,
 void jr_diag_help(struct jr_diags *diags, struct jr_diag *diag,
                   const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Add another position that has to do with the finding, and what it is. */
 void jr_diag_relate(struct jr_diags *diags, struct jr_diag *diag,
                     struct jr_span span, const char *message);
+
+/* Give the finding a fix: `text` in the place of the span. */
 void jr_diag_fix(struct jr_diags *diags, struct jr_diag *diag,
                  struct jr_span span, const char *text);
 /* The same for a fix that moves the finding's field, or leaves it out (""). */
@@ -57,6 +64,8 @@ bool jr_diag_is(const struct jr_diag *diag, enum jr_diag_code code);
 /* By source, then position, then code; stable. The other sorts only those from
  * `first` on, which is how the findings of one file stay together. */
 void jr_diags_sort(struct jr_diags *diags);
+
+/* The same for the findings from number `first` on. */
 void jr_diags_sort_from(struct jr_diags *diags, size_t first);
 
 /* Remove those from `first` on that an earlier file has, too: the same message

@@ -115,6 +115,8 @@ int jr_doc_load_file(struct jr_doc *ret, const char *path,
 int jr_doc_load_value(struct jr_doc *ret, const char *name, const char *text,
                       size_t from, struct jr_diags *diags);
 
+/* Free the tree and all that it points at. A zeroed or failed doc is
+ * allowed. */
 void jr_doc_release(struct jr_doc *doc);
 
 /* The type of a scalar, whose text decides when it is plain. */
@@ -122,6 +124,8 @@ enum jr_scalar_type jr_scalar_type(const struct jr_node *node);
 
 /* The value of a key of a mapping, or NULL. jr_doc_pair gives the pair. */
 struct jr_node *jr_doc_get(const struct jr_node *mapping, const char *key);
+
+/* The pair of a key of a mapping, or NULL. */
 struct jr_pair *jr_doc_pair(const struct jr_node *mapping, const char *key);
 
 /* Follow a dotted path with [i] for sequences ("results.fields.x.min",
@@ -132,11 +136,22 @@ struct jr_node *jr_doc_find(const struct jr_node *node, const char *path);
  * of NULL is one for which there was no memory, and makes none. */
 struct jr_node *jr_node_scalar(struct jr_arena *arena, const char *text,
                                bool plain);
+
+/* The same for the first `len` bytes of a text. */
 struct jr_node *jr_node_scalar_n(struct jr_arena *arena, const char *text,
                                  size_t len, bool plain);
+
+/* A new mapping without pairs. */
 struct jr_node *jr_node_mapping(struct jr_arena *arena);
+
+/* A new sequence without items. */
 struct jr_node *jr_node_sequence(struct jr_arena *arena);
+
+/* A deep copy of a tree. */
 struct jr_node *jr_node_copy(struct jr_arena *arena, const struct jr_node *);
+
+/* Append an item to a sequence. A NULL item, for which there was no memory,
+ * adds nothing. */
 void jr_node_append(struct jr_arena *arena, struct jr_node *sequence,
                     struct jr_node *item);
 /* Append a pair, whether or not the key is there already: for many keys that

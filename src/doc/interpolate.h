@@ -38,6 +38,8 @@ bool jr_interpolation_next(const char *text, size_t len, size_t *at,
 /* Append text so that it means itself, after what such calls appended before;
  * and a reference, as it is written. */
 void jr_interpolation_escape(struct jr_buf *out, const char *text, size_t len);
+
+/* Append a reference as it is written. */
 void jr_interpolation_refer(struct jr_buf *out, const char *text, size_t len);
 
 /* Append a text with references in it, after the same. */

@@ -62,9 +62,12 @@ struct jr_location {
     size_t name_at;             /* where that is in the path */
 };
 
+/* Look for the scalar that `path` names, and say in *ret where it is or how
+ * far the path leads. */
 enum jr_located jr_locate(struct jr_locator *locator, const char *path,
                           struct jr_location *ret);
 
+/* Free what lookups have remembered. */
 void jr_locator_release(struct jr_locator *locator);
 
 /* The shape of a value as written: for a short form, that of the field that it

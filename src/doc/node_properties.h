@@ -20,6 +20,7 @@ void jr_anchors_add(struct jr_anchors *anchors, struct jr_arena *arena,
 const struct jr_node *jr_anchors_find(const struct jr_anchors *anchors,
                                       const char *name);
 
+/* Free the names; the nodes stay. */
 void jr_anchors_release(struct jr_anchors *anchors);
 
 /* The cost of a copy of a node: all nodes in it, the bytes of its scalars, and
@@ -27,6 +28,8 @@ void jr_anchors_release(struct jr_anchors *anchors);
 struct jr_weight {
     size_t nodes, bytes, height;
 };
+
+/* Weigh a node with all that is below it. Linear in the nodes. */
 struct jr_weight jr_node_weigh(const struct jr_node *node);
 
 /* The tags of the YAML core schema; there are no others. */

@@ -15,12 +15,15 @@ struct jr_place {
  * Linear in the distance. */
 void jr_place_to_index(struct jr_place *place, const struct jr_source *source,
                        size_t index);
+
+/* The same for a byte. */
 void jr_place_to_byte(struct jr_place *place, const struct jr_source *source,
                       size_t byte);
 
 /* The code point at the place; -1 at the end of the text. */
 int jr_place_peek(const struct jr_place *place, const struct jr_source *source);
 
+/* The span from `start` to before `end`. */
 struct jr_span jr_place_span(const struct jr_source *source,
                              struct jr_place start, struct jr_place end);
 

@@ -20,9 +20,17 @@ struct jr_host_reader {
 /* The larger readers; host.c has the others, and lists all. Out of memory shows
  * in the arenas. */
 void jr_host_reader_cpus(struct jr_host_reader *probe);
+
+/* Read the caches of the CPUs, for people: cpu.c. */
 void jr_host_reader_caches(struct jr_host_reader *probe);
+
+/* Read the memory and its limit: cgroup.c. */
 void jr_host_reader_memory(struct jr_host_reader *probe);
+
+/* Read the devices of all vendors: accel/accel.c. */
 void jr_host_reader_accelerators(struct jr_host_reader *probe);
+
+/* Read what a scheduler says of this job: scheduler/scheduler.c. */
 void jr_host_reader_scheduler(struct jr_host_reader *probe);
 
 /* The text of the file whose absolute path the format gives, below the root,

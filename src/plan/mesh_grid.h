@@ -12,17 +12,24 @@ struct jr_grid {
     uint32_t size[JR_AXIS_COUNT];
 };
 
+/* The number of ranks: the product of all axes. */
 uint32_t jr_grid_world(const struct jr_grid *grid);
 /* The coordinate of `rank` on `axis`. */
 uint32_t jr_grid_at(const struct jr_grid *grid, uint32_t rank,
                     enum jr_axis axis);
+
+/* The rank at the coordinates `at`. */
 uint32_t jr_grid_rank(const struct jr_grid *grid,
                       const uint32_t at[JR_AXIS_COUNT]);
 /* The index of the group of `rank` along `axis`; the number of groups; and
  * member `i` (0 .. size of the axis) of group `group`. */
 uint32_t jr_grid_group(const struct jr_grid *grid, uint32_t rank,
                        enum jr_axis axis);
+
+/* The number of groups along `axis`. */
 uint32_t jr_grid_groups(const struct jr_grid *grid, enum jr_axis axis);
+
+/* The rank of member `i`, below the size of the axis, of a group. */
 uint32_t jr_grid_member(const struct jr_grid *grid, enum jr_axis axis,
                         uint32_t group, uint32_t i);
 

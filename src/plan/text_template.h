@@ -95,6 +95,8 @@ int jr_compiled_templates_compile(struct jr_compiled_templates *ret,
 /* Whether some rank gets another vector than rank 0. */
 bool jr_compiled_templates_vary(const struct jr_compiled_templates *stencils);
 
+/* Expand all for one rank: a NULL-terminated vector in `arena`, or the
+ * shared one when no item varies; NULL without memory. */
 char **jr_compiled_templates_expand(struct jr_compiled_templates *stencils,
                                     struct jr_arena *arena,
                                     const struct jr_scope *scope);

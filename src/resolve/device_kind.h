@@ -13,6 +13,8 @@ struct jr_device_kind {
     const char *visibility; /* "CUDA_VISIBLE_DEVICES"; NULL: none */
     const char *backend;    /* the default one; NULL: none is */
 };
+
+/* What is known of a kind. */
 const struct jr_device_kind *jr_device_kind(enum jr_device kind);
 /* "cuda" */
 const char *jr_device_name(enum jr_device kind);
@@ -24,6 +26,9 @@ bool jr_device_parse(const char *name, enum jr_device *ret);
  * job's kind are seen: under the paddle profile an xpu is Kunlun's. NULL:
  * none. */
 const char *jr_device_vendor(const struct jr_resolver *r, enum jr_device kind);
+
+/* The variable that narrows which devices of the job's kind are seen; NULL:
+ * none. */
 const char *jr_device_variable(const struct jr_resolver *r);
 
 /* PaddlePaddle calls Kunlun's devices xpu, everybody else Intel's. */

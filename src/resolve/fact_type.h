@@ -35,6 +35,7 @@ struct jr_fact_type {
     char *(*write)(const void *from, struct jr_arena *arena);
 };
 
+/* The type of a kind of fact. */
 const struct jr_fact_type *jr_fact_type(enum jr_fact fact);
 
 #endif

@@ -13,6 +13,8 @@
  * innermost field that the path leads to. What is not a field is the
  * experiment's, except for the user's own keys. */
 enum jr_part jr_part_of(const char *path);
+
+/* The word for a part, as `diff` shows it. */
 const char *jr_part_word(enum jr_part part);
 
 /* Whether a top-level field is placement that the resolver chose; a rerun

@@ -88,6 +88,7 @@ void jr_resolution_set_port(struct jr_resolution *resolution, uint32_t port);
 int jr_resolution_renew_port(struct jr_resolution *resolution,
                              struct jr_error *err);
 
+/* Free the resolution and give its leased ports back. NULL is allowed. */
 void jr_resolution_release(struct jr_resolution *resolution);
 
 /* Append the resolved spec: valid, complete, absolute, resolves to itself. The

@@ -33,6 +33,8 @@ struct jr_changes {
  * arena fails. */
 void jr_changes_find(struct jr_changes *ret, const struct jr_node *a,
                      const struct jr_node *b);
+
+/* Free the changes and their paths. */
 void jr_changes_release(struct jr_changes *changes);
 
 struct jr_diff_side {

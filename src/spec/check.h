@@ -49,6 +49,8 @@ struct jr_stated {
     const struct jr_node *node;
     uint64_t value;
 };
+
+/* The number that the spec states at `path`. */
 struct jr_stated jr_check_number(const struct jr_check *check,
                                  const char *path);
 
@@ -74,6 +76,8 @@ const char *jr_check_amount(const struct jr_check *check,
 /* The most ranks that a node may have: local_world_size, or else as many as the
  * job has; and "a node has 4 local ranks". check.c */
 const struct jr_known *jr_check_most(const struct jr_sizes *sizes);
+
+/* Words for the same: "a node has 4 local ranks". In the document's arena. */
 const char *jr_check_say_most(const struct jr_check *check,
                               const struct jr_sizes *sizes);
 

@@ -48,8 +48,10 @@ struct jr_lint {
  * NULL when nothing can be made of it. */
 struct jr_node *jr_lint_spec(struct jr_lint *lint, const struct jr_node *root);
 
+/* Free the compiled patterns. */
 void jr_lint_release(struct jr_lint *lint);
 
+/* Read a node of any type: its normal form, or NULL after a finding. */
 struct jr_node *jr_lint_value(struct jr_lint *lint,
                               const struct jr_spec_type *type,
                               const struct jr_node *node,
@@ -61,6 +63,7 @@ bool jr_lint_is_removed(const struct jr_lint *lint, const struct jr_node *node);
 
 /* lint_position.c */
 
+/* Add a finding about the value at `at`, whose path it gets. */
 struct jr_diag *jr_lint_error(struct jr_lint *lint, enum jr_diag_code code,
                               struct jr_span span,
                               const struct jr_node_step *at, const char *format,
@@ -92,6 +95,8 @@ const char *jr_lint_said(struct jr_lint *lint, const struct jr_node *node);
 /* The scalar that a value repeats, however often it was handed on; or itself.
  * The other relates a finding to it, where it is another one. */
 const struct jr_node *jr_lint_origin(const struct jr_node *node);
+
+/* Relate a finding to the origin of `node`, where that is another node. */
 void jr_lint_relate_origin(struct jr_lint *lint, struct jr_diag *diag,
                            const struct jr_node *node);
 
@@ -126,6 +131,8 @@ const char *jr_lint_near_word(const char *text, const char *const *words,
  * has an anchor. */
 void jr_lint_fix(struct jr_lint *lint, struct jr_diag *diag,
                  const struct jr_node *node, const char *text);
+
+/* The same for the text within the quotes. */
 void jr_lint_fix_text(struct jr_lint *lint, struct jr_diag *diag,
                       const struct jr_node *node, const char *text);
 

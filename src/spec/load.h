@@ -62,6 +62,7 @@ int jr_spec_load_text(struct jr_spec_file **ret, const char *name,
  * NULL mean the current one. NULL if it cannot be determined. */
 char *jr_spec_folder(const char *path);
 
+/* Free a loaded spec, its text and its trees. NULL is allowed. */
 void jr_spec_free(struct jr_spec_file *file);
 
 /* The absolute folder that contains it. */
@@ -75,6 +76,8 @@ const struct jr_spec *jr_spec_get(const struct jr_spec_file *file);
  * (shorthands made long, paths absolute, defaults not filled in). The source is
  * that of the spec itself. */
 const struct jr_doc *jr_spec_doc(const struct jr_spec_file *file);
+
+/* The tree in normal form. */
 const struct jr_node *jr_spec_tree(const struct jr_spec_file *file);
 
 /* Turn a tree in normal form, or part of what it is made of, into one that can

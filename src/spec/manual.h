@@ -15,6 +15,7 @@ struct jr_field_section {
     const char *text; /* paragraphs; "" for none */
 };
 
+/* All sections, in the order of the field table. */
 const struct jr_field_section *jr_field_sections(size_t *ret_count);
 
 /* Whether a row of the top begins a section: the section, or NULL. */
@@ -49,6 +50,8 @@ const struct jr_spec_word *jr_field_words(const struct jr_spec_type *type);
  * or MISSING, elsewhere, and since. The strings live until `tell`
  * returns. */
 typedef void jr_field_tell(void *context, const char *label, const char *text);
+
+/* Call `tell` for each fact of a field. */
 void jr_field_facts(const struct jr_spec_field *field, jr_field_tell *tell,
                     void *context);
 

@@ -22,10 +22,14 @@ void jr_revision_close(struct jr_revision *revision); /* NULL is allowed */
 
 /* As it was named, and the absolute path of its work tree. */
 const char *jr_revision_name(const struct jr_revision *revision);
+
+/* The absolute path of its work tree. */
 const char *jr_revision_top(const struct jr_revision *revision);
 
 /* The regular files in byte order: paths from the top. */
 size_t jr_revision_count(const struct jr_revision *revision);
+
+/* The path of file `i`, from the top. */
 const char *jr_revision_path(const struct jr_revision *revision, size_t i);
 
 /* Whether there is a regular file at `path`, from the top and folded. */

@@ -18,11 +18,22 @@ struct jr_accel_list {
     size_t denied;  /* a node that this process may not open */
 };
 
+/* Find the GPUs of NVIDIA: nvidia.c. */
 void jr_nvidia_read(struct jr_host_reader *probe, struct jr_accel_list *found);
+
+/* Find the GPUs of AMD: amd.c. */
 void jr_amd_read(struct jr_host_reader *probe, struct jr_accel_list *found);
+
+/* Find the GPUs of Intel: intel.c. */
 void jr_intel_read(struct jr_host_reader *probe, struct jr_accel_list *found);
+
+/* Find the Gaudis of Intel: intel.c. */
 void jr_gaudi_read(struct jr_host_reader *probe, struct jr_accel_list *found);
+
+/* Find the NPUs of Ascend: npu.c. */
 void jr_ascend_read(struct jr_host_reader *probe, struct jr_accel_list *found);
+
+/* Find the MLUs of Cambricon: npu.c. */
 void jr_cambricon_read(struct jr_host_reader *probe,
                        struct jr_accel_list *found);
 
