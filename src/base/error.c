@@ -1,3 +1,4 @@
+/* Texts of errors: the functions of jobrun/error.h that fill a jr_error. */
 #include <jobrun/error.h>
 
 #include <errno.h>

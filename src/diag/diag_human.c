@@ -1,4 +1,7 @@
-/* The form for people: position and message, the source line, a caret span. */
+/*
+ * The form for people: position and message, the source line, a caret span.
+ * The header of this file is diag_text.h.
+ */
 #include "diag/diag_text.h"
 
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /*
- * The words of the contract: one object, or one per line.
+ * The words of the contract: one object, or one per line. The header of this
+ * file is diag_text.h.
  */
 #include "diag/diag.h"
 #include "diag/diag_text.h"

@@ -1,7 +1,8 @@
 /*
- * SARIF 2.1.0 (OASIS): one run, the rules that its results name, and a result
- * for each finding. Positions are jobrun's own: code points, from 1, the end
- * exclusive; line breaks are those of YAML.
+ * SARIF 2.1.0 (OASIS): one run, the rules that its results name, and a
+ * result for each finding. Positions are jobrun's own: code points, from 1,
+ * the end exclusive; line breaks are those of YAML. The header of this file
+ * is diag_text.h.
  */
 #include <ctype.h>
 #include <string.h>

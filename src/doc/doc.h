@@ -11,6 +11,9 @@
  * The composer works on libyaml's events, so aliases are expanded under limits
  * before memory is spent: bytes, depth, nodes, alias expansions, one document.
  * It finds duplicate keys. It knows nothing of jobs.
+ *
+ * source_reader.c loads documents, node.c and scalar.c know nodes, and emit.c
+ * writes them.
  */
 #ifndef JR_DOC_H
 #define JR_DOC_H

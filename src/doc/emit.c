@@ -2,8 +2,9 @@
  * The emitter. A scalar that is a value of the core schema (null, boolean,
  * number) is written unchanged, so that its text survives; an empty null is
  * written as `null`. A string is quoted whenever a reader of YAML 1.2 or 1.1
- * could take it for anything else. (1e3 is a float to YAML 1.2 and to us, and a
- * string to PyYAML: there is no spelling that keeps its text for both.)
+ * could take it for anything else. (1e3 is a float to YAML 1.2 and to us,
+ * and a string to PyYAML: there is no spelling that keeps its text for
+ * both.) The header of this file is doc.h.
  */
 #include "doc/doc.h"
 

@@ -1,3 +1,4 @@
+/* What ${...} names, read and looked up: the second half of interpolator.h. */
 #include "doc/interpolator.h"
 
 #include <ctype.h>

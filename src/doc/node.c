@@ -1,3 +1,4 @@
+/* Nodes and paths through them: doc.h for all, tree.h for this folder. */
 #include <string.h>
 
 #include "doc/tree.h"

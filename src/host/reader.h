@@ -1,6 +1,7 @@
 /*
  * What the readers of one machine share. Each reader fills its part of `hw`
- * from files below `root` and leaves out what it cannot read.
+ * from files below `root` and leaves out what it cannot read: cpu.c,
+ * cgroup.c, health.c, accel/ and scheduler/.
  */
 #ifndef JR_READER_H
 #define JR_READER_H

@@ -1,3 +1,7 @@
+/*
+ * What builder.h has of templates: those of the job are compiled once, and
+ * the ranks are made of them.
+ */
 #include "plan/builder.h"
 
 #include <string.h>

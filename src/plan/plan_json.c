@@ -1,4 +1,7 @@
-/* The plan for programs: the words of the contract, a rank at a time. */
+/*
+ * The plan for programs: the words of the contract, a rank at a time. The
+ * header of this file is planner.h.
+ */
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -1,4 +1,4 @@
-/* The plan for people. */
+/* The plan for people. The header of this file is planner.h. */
 #include "plan/planner.h"
 
 #include <stdlib.h>

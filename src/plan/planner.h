@@ -1,5 +1,6 @@
 /*
- * From a job to a plan: pure, except for the environment that it is given.
+ * From a job to a plan: pure, except for the environment that it is given. It
+ * is made in planner.c, and printed in plan_json.c and plan_print.c.
  */
 #ifndef JR_PLANNER_H
 #define JR_PLANNER_H

@@ -1,3 +1,4 @@
+/* Printing the mesh and its groups, by print_parts.h. */
 #include "plan/print_parts.h"
 
 #include <stdio.h>

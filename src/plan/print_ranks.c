@@ -1,4 +1,4 @@
-/* The table of ranks. */
+/* The table of ranks. The header of this file is print_parts.h. */
 #include "plan/print_parts.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * Checks of rules.h: the values that are filled by now, held against each
+ * other, and against the time of the allocation.
+ */
 #include "resolve/rules.h"
 
 #include <inttypes.h>

@@ -1,7 +1,10 @@
-/* Which CPUs each rank of a node gets: contiguous shares of its physical cores,
- * in the order of their NUMA nodes, with all the usable CPUs of each. The
- * memory follows by itself: unless told otherwise, Linux takes it from the node
- * of the CPU that first touches it. */
+/*
+ * Which CPUs each rank of a node gets: contiguous shares of its physical
+ * cores, in the order of their NUMA nodes, with all the usable CPUs of each.
+ * The memory follows by itself: unless told otherwise, Linux takes it from
+ * the node of the CPU that first touches it. The header of this file is
+ * rules.h.
+ */
 #include "resolve/rules.h"
 
 #include <stdlib.h>

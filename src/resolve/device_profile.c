@@ -1,3 +1,7 @@
+/*
+ * Machines by a profile, as resolve.h offers them: `--on 2x8`, a model of a
+ * device, or a file of facts.
+ */
 #include <fnmatch.h>
 #include <stddef.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* The facts of a machine as a YAML file: what `doctor --format yaml` writes and
- * `--on FILE` reads. Private to this folder. */
+ * `--on FILE` reads: facts.c, and facts_check.c for facts that contradict each
+ * other. Private to this folder. */
 #ifndef JR_FACTS_H
 #define JR_FACTS_H
 

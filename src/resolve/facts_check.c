@@ -1,5 +1,7 @@
-/* Facts that cannot all be true: each is reported at the position of the second
- * one. */
+/*
+ * Facts that cannot all be true: each is reported at the position of the
+ * second one. The header of this file is facts.h.
+ */
 #include <stdarg.h>
 #include <string.h>
 

@@ -1,3 +1,7 @@
+/*
+ * Rules of rules.h on nodes: how many there are, which one this is, and
+ * where they are reached.
+ */
 #include "resolve/rules.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * The resolver: fills every MISSING field by the rules of the contract, run to
  * a fixed point over a table (rules.c).
  *
- *   facts:  jr_host_probe, or jr_profile_load for --on
+ *   facts:  jr_host_probe, or jr_profile_load for --on (device_profile.c)
  *   values: jr_resolve -> jr_job + provenance + the leased port
  *   text:   jr_resolution_emit (a spec again), jr_resolution_explain
  */

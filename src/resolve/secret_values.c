@@ -11,6 +11,8 @@
  * A value that the spec reads is replaced where the spec reads it. Of the
  * others, short values do not count, because they occur in many places where
  * they are not secret.
+ *
+ * The header of this file is rules.h.
  */
 #include "resolve/rules.h"
 

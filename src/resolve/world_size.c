@@ -1,3 +1,4 @@
+/* Rules of rules.h on sizes: the world, its nodes, and the mesh over it. */
 #include "resolve/rules.h"
 
 #include <inttypes.h>

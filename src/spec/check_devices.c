@@ -1,5 +1,8 @@
-/* The devices of a spec: their kind, their backends, and the list of them held
- * against the ranks that are to have them. */
+/*
+ * The devices of a spec: their kind, their backends, and the list of them
+ * held against the ranks that are to have them. The header of this file is
+ * check.h.
+ */
 #include "spec/check.h"
 
 #include <inttypes.h>

@@ -1,7 +1,8 @@
 /*
- * Secrets that a spec gives away: as the literal value of a variable, or in an
- * argument, which every user of a machine can read. By their names, so it is a
- * matter of likelihood, and of warnings. What is found is never quoted.
+ * Secrets that a spec gives away: as the literal value of a variable, or in
+ * an argument, which every user of a machine can read. By their names, so it
+ * is a matter of likelihood, and of warnings. What is found is never quoted.
+ * The header of this file is check.h.
  */
 #include <ctype.h>
 #include <fnmatch.h>

@@ -5,6 +5,8 @@
  *
  * Each side may be stated, in part or whole; what can be known of one is held
  * against the others. What cannot be known yet is the resolver's.
+ *
+ * The header of this file is check.h.
  */
 #include "spec/check.h"
 

@@ -1,3 +1,5 @@
+/* The names that other launchers have for fields: the part of field.h that is
+ * about words of elsewhere. */
 #include "spec/field.h"
 
 #include <ctype.h>

@@ -1,3 +1,7 @@
+/*
+ * The JSON Schema of a spec, by schema.h, from the field table; its pieces
+ * are those of schema_part.h.
+ */
 #include "spec/schema.h"
 
 #include <string.h>

@@ -1,7 +1,8 @@
 /*
- * Scalars that contain ${...}. A value from the environment may be a secret, so
- * it is in no message: the field's reader reports nothing itself, and its
- * findings are reported with the text of the source.
+ * Scalars that contain ${...}. A value from the environment may be a secret,
+ * so it is in no message: the field's reader reports nothing itself, and its
+ * findings are reported with the text of the source. The header of this file
+ * is lint.h.
  */
 #include "spec/lint.h"
 

@@ -1,3 +1,4 @@
+/* Findings of lint.h, and how they show nodes, paths and texts. */
 #include "spec/lint.h"
 
 #include <stdarg.h>

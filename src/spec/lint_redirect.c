@@ -7,6 +7,8 @@
  *   range    := N | A-B | A-B/STEP             set  := range { "," range }
  *
  * Normal form: a word for all ranks, or a mapping of canonical sets to words.
+ *
+ * The header of this file is lint.h.
  */
 #include "spec/lint.h"
 

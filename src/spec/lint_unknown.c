@@ -1,4 +1,7 @@
-/* A key that is not a field: which one may have been meant. */
+/*
+ * A key that is not a field: which one may have been meant. The header of
+ * this file is lint.h.
+ */
 #include "spec/lint.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * Accelerators: a reader per vendor, and what the readers share. Each lists the
  * devices of its kind that this process may open, in the order of their
  * indices; accel.c has the table of readers and applies the visibility
- * variables.
+ * variables. The readers are amd.c, intel.c, npu.c and nvidia.c.
  */
 #ifndef JR_ACCEL_H
 #define JR_ACCEL_H

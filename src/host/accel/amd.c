@@ -1,4 +1,7 @@
-/* AMD GPUs by the topology of amdkfd, in the order in which ROCm counts. */
+/*
+ * AMD GPUs by the topology of amdkfd, in the order in which ROCm counts. The
+ * header of this file is accel.h.
+ */
 #include <inttypes.h>
 #include <string.h>
 

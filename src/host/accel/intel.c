@@ -1,4 +1,7 @@
-/* Intel GPUs by DRM, and Gaudis by the accel class. */
+/*
+ * Intel GPUs by DRM, and Gaudis by the accel class. The header of this file
+ * is accel.h.
+ */
 #include <string.h>
 
 #include "host/accel/accel.h"

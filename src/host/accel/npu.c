@@ -1,5 +1,7 @@
-/* Ascend and Cambricon: by their device nodes, which is all that is there
- * without their libraries. */
+/*
+ * Ascend and Cambricon: by their device nodes, which is all that is there
+ * without their libraries. The header of this file is accel.h.
+ */
 #include "host/accel/accel.h"
 
 #include "base/banned.h"

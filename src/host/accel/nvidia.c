@@ -1,5 +1,7 @@
-/* NVIDIA GPUs by /proc/driver/nvidia; where that is hidden (sandboxes such as
- * gVisor, WSL), by NVIDIA's library. */
+/*
+ * NVIDIA GPUs by /proc/driver/nvidia; where that is hidden (sandboxes such
+ * as gVisor, WSL), by NVIDIA's library. The header of this file is accel.h.
+ */
 #include <string.h>
 #include <unistd.h>
 

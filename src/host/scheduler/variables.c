@@ -1,3 +1,7 @@
+/*
+ * The table of variables that schedulers set, by scheduler.h, and how each
+ * is used.
+ */
 #include "host/scheduler/scheduler.h"
 
 #include <limits.h>
