@@ -211,7 +211,7 @@ static int store_option(struct jr_cli *cli, const struct jr_option *row,
     return 0;
 }
 
-/* The word that getopt choked on, with the nearest option. */
+/* A word or a letter that is no option, with the nearest one. */
 static int unknown_option(const struct jr_cli *cli, const char *word)
 {
     const char *names[MAX_OPTIONS];
@@ -227,6 +227,20 @@ static int unknown_option(const struct jr_cli *cli, const char *word)
                           near);
     return jr_cli_say(cli, JR_STATUS_USAGE,
                       "unknown option '%s'; see jobrun --help", word);
+}
+
+/* getopt_long(3) tells by optopt which letter it does not know, and which
+ * option got a value that it does not take; for other words it is 0. */
+static int refuse_option(const struct jr_cli *cli, const char *word)
+{
+    const char letter[] = {'-', (char)optopt, '\0'};
+    if (optopt == 0)
+        return unknown_option(cli, word);
+    const struct jr_option *row = option_by_value(optopt);
+    if (row == NULL)
+        return unknown_option(cli, letter);
+    return jr_cli_say(cli, JR_STATUS_USAGE, "'%s': --%s takes no value", word,
+                      row->name);
 }
 
 /* Every option in `seen` must be one of the verb's. */
@@ -294,7 +308,7 @@ static int read_command_options(struct jr_cli *cli, int argc, char **argv,
             return jr_cli_say(cli, JR_STATUS_USAGE, "%s wants a value",
                               argv[optind - 1]);
         if (row == NULL)
-            return unknown_option(cli, argv[optind - 1]);
+            return refuse_option(cli, argv[optind - 1]);
         int status = store_option(cli, row, optarg);
         if (status != 0)
             return status;

@@ -1,0 +1,261 @@
+/* Command lines: what each word of one is taken for, and what is refused. */
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "unit.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+enum { MOST_WORDS = 10 };
+
+/* Parse words behind "jobrun". What is said goes to `said`, without the name
+ * of the program and the line's end. The words live as long as `cli`. */
+static int parse(struct jr_cli *cli, char said[static 512],
+                 const char *const *words)
+{
+    char *argv[MOST_WORDS + 2] = {jr_arena_strdup(&cli->arena, "jobrun")};
+    int argc = 1, before = dup(STDERR_FILENO), file = memfd_create("said", 0);
+    CU_ASSERT_TRUE_FATAL(before >= 0 && file >= 0);
+    for (; words[argc - 1] != NULL; argc++)
+        argv[argc] = jr_arena_strdup(&cli->arena, words[argc - 1]);
+    char **kept = jr_arena_array(&cli->arena, LENGTH(argv), sizeof *kept);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(kept);
+    (void)memcpy(kept, argv, sizeof argv);
+    static char *no_env[] = {NULL};
+    optind = 0; /* getopt_long(3): begin anew */
+    (void)dup2(file, STDERR_FILENO);
+    int status = jr_cli_parse(cli, argc, kept, no_env);
+    (void)dup2(before, STDERR_FILENO);
+    ssize_t len = pread(file, said, 511, 0);
+    said[len > 0 ? len - 1 : 0] = '\0';
+    (void)close(before);
+    (void)close(file);
+    return status;
+}
+
+static void refuses_what_it_does_not_understand(void)
+{
+    static const struct {
+        const char *words[MOST_WORDS], *said;
+    } rows[] = {
+        {{"--node-rnk", "x.yaml"},
+         "unknown option '--node-rnk'; did you mean '--node-rank'?"},
+        {{"--zzz", "x.yaml"}, "unknown option '--zzz'; see jobrun --help"},
+        {{"plan", "-x", "a.yaml"}, "unknown option '-x'; see jobrun --help"},
+        /* a letter among others is told by itself */
+        {{"plan", "-xq", "a.yaml"}, "unknown option '-x'; see jobrun --help"},
+        {{"-xq", "a.yaml"}, "unknown option '-x'; see jobrun --help"},
+        {{"validate", "a.yaml", "-qx"},
+         "unknown option '-x'; see jobrun --help"},
+        {{"validate", "--strict=3", "a.yaml"},
+         "'--strict=3': --strict takes no value"},
+        {{"run", "--help=x"}, "'--help=x': --help takes no value"},
+        {{"plan", "-s"}, "-s wants a value"},
+        {{"plan", "a.yaml", "--set"}, "--set wants a value"},
+        {{"plan", "-s", "lr"}, "--set wants PATH=VALUE, not 'lr'"},
+        {{"-n", "two", "--", "a"}, "--ranks wants a whole number, not 'two'"},
+        {{"-n", "-1", "--", "a"}, "--ranks wants a whole number, not '-1'"},
+        {{"logs", "--tail", "4294967296"},
+         "--tail wants a whole number, not '4294967296'"},
+        {{"--color", "red", "a.yaml"},
+         "--color wants auto, always or never, not 'red'"},
+        /* options of other verbs */
+        {{"validate", "--local", "a.yaml"},
+         "'validate' has no option --local; see jobrun validate --help"},
+        {{"a.yaml", "--explain"},
+         "'run' has no option --explain; see jobrun run --help"},
+        {{"show", "--tail=1"},
+         "'show' has no option --tail; see jobrun show --help"},
+        {{"runs", "-n", "2"},
+         "'runs' has no option --ranks; see jobrun runs --help"},
+        /* words that are neither verb nor file */
+        {{"validat", "a.yaml"},
+         "'validat' is neither a verb nor a file; did you mean 'jobrun "
+         "validate'?"},
+        {{"stpo"},
+         "'stpo' is neither a verb nor a file; did you mean 'jobrun stop'?"},
+        {{"xylophone"},
+         "'xylophone' is neither a verb nor a file; see jobrun --help"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct jr_cli cli = {0};
+        char said[512], expected[512];
+        CU_ASSERT_EQUAL(parse(&cli, said, rows[i].words), JR_STATUS_USAGE);
+        (void)snprintf(expected, sizeof expected, "jobrun: %s", rows[i].said);
+        JR_ASSERT_TEXT(said, expected);
+        jr_arena_release(&cli.arena);
+    }
+}
+
+/* The verb, the words and those behind "--": "plan [a] [b] -- [c]". */
+static void tells_verbs_from_specs(void)
+{
+    static const struct {
+        const char *words[MOST_WORDS], *expected;
+    } rows[] = {
+        {{NULL}, "run"},
+        {{"run"}, "run!"},
+        {{"a.yaml"}, "run [a.yaml]"},
+        {{"run", "a.yaml"}, "run! [a.yaml]"},
+        {{"./plan"}, "run [./plan]"},
+        {{"-"}, "run [-]"},
+        {{"HEAD:a"}, "run [HEAD:a]"},
+        {{"no-such"}, "run [no-such]"},
+        {{"plan", "run"}, "plan! [run]"},
+        {{"diff", "a", "b"}, "diff! [a] [b]"},
+        {{"--local", "plan", "a.yaml"}, "plan! [a.yaml]"},
+        {{"plan", "a.yaml", "--local", "b"}, "plan! [a.yaml] [b]"},
+        {{"a.yaml", "--", "--local", "--"}, "run [a.yaml] -- [--local] [--]"},
+        {{"a.yaml", "--"}, "run [a.yaml] --"},
+        {{"--", "plan"}, "run -- [plan]"},
+        {{"-n", "2", "--", "plan", "x"}, "run -- [plan] [x]"},
+        {{"-n", "2", "word"}, "run [word]"},
+        {{"nonsense", "--help"}, "run [nonsense]"},
+        {{"nonsense", "-V"}, "run [nonsense]"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct jr_cli cli = {0};
+        struct jr_buf got JR_BUF_CLEANUP = JR_BUF_INIT;
+        char said[512];
+        CU_ASSERT_EQUAL(parse(&cli, said, rows[i].words), 0);
+        JR_ASSERT_TEXT(said, "");
+        jr_buf_printf(&got, "%s%s", cli.verb->name, cli.verb_stated ? "!" : "");
+        for (int k = 0; k < cli.words_count; k++)
+            jr_buf_printf(&got, " [%s]", cli.words[k]);
+        jr_buf_str(&got, cli.rest != NULL ? " --" : "");
+        for (char **word = cli.rest; word != NULL && *word != NULL; word++)
+            jr_buf_printf(&got, " [%s]", *word);
+        JR_ASSERT_TEXT(got.data, rows[i].expected);
+        jr_arena_release(&cli.arena);
+    }
+}
+
+static void keeps_values(void)
+{
+    static const char *const words[] = {
+        "-sa=1", "--set", "b=x=y", "--node-ra", "4294967295", "-n=3", NULL};
+    static const char *const good[] = {
+        "plan",       "-sa=1", "--set", "b=x=y",  "--node-ra",
+        "4294967295", "-n3",   "--env", "--json", NULL};
+    struct jr_cli cli = {0};
+    char said[512];
+    CU_ASSERT_EQUAL(parse(&cli, said, words), JR_STATUS_USAGE);
+    JR_ASSERT_TEXT(said, "jobrun: --ranks wants a whole number, not '=3'");
+    jr_arena_release(&cli.arena);
+    cli = (struct jr_cli){0};
+    CU_ASSERT_EQUAL(parse(&cli, said, good), 0);
+    CU_ASSERT_EQUAL_FATAL(cli.sets.count, 2);
+    JR_ASSERT_TEXT(cli.sets.items[0], "a=1");
+    JR_ASSERT_TEXT(cli.sets.items[1], "b=x=y");
+    CU_ASSERT_PTR_NULL(cli.sets.items[2]);
+    CU_ASSERT_PTR_EQUAL(cli.node_rank, &cli.node_rank_value);
+    CU_ASSERT_EQUAL(cli.node_rank_value, 4294967295u);
+    CU_ASSERT_PTR_EQUAL(cli.count, &cli.count_value);
+    CU_ASSERT_EQUAL(cli.count_value, 3);
+    CU_ASSERT_TRUE(cli.env);
+    CU_ASSERT_TRUE(cli.json);
+    CU_ASSERT_FALSE(cli.local);
+    CU_ASSERT_FALSE(cli.help);
+    CU_ASSERT_PTR_NULL(cli.debug_rank);
+    CU_ASSERT_PTR_NULL(cli.format);
+    CU_ASSERT_PTR_NULL(cli.rest);
+    jr_arena_release(&cli.arena);
+}
+
+/* The last of several texts and numbers counts. */
+static void lets_later_options_count(void)
+{
+    static const char *const words[] = {"rerun", "--debug=1",  "--debug",
+                                        "0",     "--run-id=a", "--run-id",
+                                        "b",     NULL};
+    struct jr_cli cli = {0};
+    char said[512];
+    CU_ASSERT_EQUAL(parse(&cli, said, words), 0);
+    CU_ASSERT_PTR_NOT_NULL(cli.debug_rank);
+    CU_ASSERT_EQUAL(cli.debug_rank_value, 0);
+    JR_ASSERT_TEXT(cli.run_id, "b");
+    jr_arena_release(&cli.arena);
+}
+
+/* --color before the environment, and that before what the output is. */
+static void decides_on_colour(void)
+{
+    static const struct {
+        const char *option, *none, *force;
+        bool expected;
+    } rows[] = {
+        {NULL, NULL, NULL, false},    {"auto", NULL, NULL, false},
+        {"always", NULL, NULL, true}, {"never", NULL, "1", false},
+        {"always", "1", NULL, true},  {NULL, NULL, "1", true},
+        {NULL, NULL, "0", false},     {NULL, NULL, "", false},
+        {NULL, "1", "1", false},      {NULL, "", "1", true},
+        {"auto", "1", "1", false},    {"auto", NULL, "yes", true},
+    };
+    int out = dup(STDOUT_FILENO), err = dup(STDERR_FILENO);
+    int none = open("/dev/null", O_WRONLY);
+    (void)fflush(stdout);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct jr_cli cli = {.color = rows[i].option};
+        (void)(rows[i].none == NULL ? unsetenv("NO_COLOR")
+                                    : setenv("NO_COLOR", rows[i].none, 1));
+        (void)(rows[i].force == NULL
+                   ? unsetenv("CLICOLOR_FORCE")
+                   : setenv("CLICOLOR_FORCE", rows[i].force, 1));
+        (void)dup2(none, STDOUT_FILENO);
+        (void)dup2(none, STDERR_FILENO);
+        int status = jr_cli_color(&cli);
+        (void)dup2(out, STDOUT_FILENO);
+        (void)dup2(err, STDERR_FILENO);
+        CU_ASSERT_EQUAL(status, 0);
+        CU_ASSERT_EQUAL(cli.color_out, rows[i].expected);
+        CU_ASSERT_EQUAL(cli.color_err, rows[i].expected);
+        CU_ASSERT_FALSE(cli.moves_cursor);
+    }
+    (void)close(out);
+    (void)close(err);
+    (void)close(none);
+}
+
+static void knows_the_options_of_a_verb(void)
+{
+    static const struct jr_option none = {.verbs = "run rerun"};
+    static const struct jr_option all = {.verbs = NULL};
+    CU_ASSERT_TRUE(jr_option_allowed(&none, "run"));
+    CU_ASSERT_TRUE(jr_option_allowed(&none, "rerun"));
+    CU_ASSERT_FALSE(jr_option_allowed(&none, "runs"));
+    CU_ASSERT_FALSE(jr_option_allowed(&none, "re"));
+    CU_ASSERT_FALSE(jr_option_allowed(&none, ""));
+    CU_ASSERT_TRUE(jr_option_allowed(&all, "anything"));
+}
+
+/* Rows are told apart by getopt, and each names verbs that there are. */
+static void has_rows_that_can_be_reached(void)
+{
+    size_t count = 0;
+    for (; jr_options[count].name != NULL; count++) {
+        const struct jr_option *row = &jr_options[count];
+        for (size_t i = 0; i < count; i++) {
+            CU_ASSERT_STRING_NOT_EQUAL(row->name, jr_options[i].name);
+            CU_ASSERT_TRUE(row->letter == 0 ||
+                           row->letter != jr_options[i].letter);
+        }
+        CU_ASSERT_EQUAL(row->arg == NULL, row->kind == JR_OPTION_FLAG);
+        char verbs[256], *rest = verbs;
+        (void)snprintf(verbs, sizeof verbs, "%s",
+                       row->verbs == NULL ? "run" : row->verbs);
+        for (char *verb; (verb = strsep(&rest, " ")) != NULL;)
+            CU_ASSERT_PTR_NOT_NULL(jr_verb_find(verb));
+    }
+    CU_ASSERT_TRUE(count < 64); /* one bit for each that was seen */
+}
+
+JR_UNIT_MAIN("cli.options", CASE(refuses_what_it_does_not_understand),
+             CASE(tells_verbs_from_specs), CASE(keeps_values),
+             CASE(lets_later_options_count), CASE(decides_on_colour),
+             CASE(knows_the_options_of_a_verb),
+             CASE(has_rows_that_can_be_reached))
