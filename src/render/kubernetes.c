@@ -75,10 +75,13 @@ static void emit_object(struct jr_buf *out, const struct object *made)
         jr_doc_emit(out, made->root);
 }
 
-/* A label of DNS, which is what hosts are called: RFC 1123, 2.1. */
+/* A label of DNS, which is what hosts are called (RFC 1123, 2.1). That of a
+ * service begins with a letter besides (RFC 1035, 2.3.1). */
 static const char *host_name(struct jr_arena *arena, const char *name)
 {
-    char *made = jr_arena_strndup(arena, name, strnlen(name, LONGEST));
+    const char *lead = isdigit((unsigned char)name[0]) ? "job-" : "";
+    char *made = jr_arena_printf(arena, "%s%.*s", lead,
+                                 LONGEST - (int)strlen(lead), name);
     for (char *at = made; at != NULL && *at != '\0'; at++)
         *at = isalnum((unsigned char)*at) ? (char)tolower((unsigned char)*at)
                                           : '-';

@@ -1,0 +1,412 @@
+/* Objects of Kubernetes, read back: what each value is, by its path. */
+#include "doc/doc.h"
+#include "render/render.h"
+#include "unit.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+#define W(literal)    ((char[]){literal})
+#define POD           "spec.template.spec"
+#define FIRST         POD ".containers[0]"
+#define MAP           "---\napiVersion: v1\nkind: ConfigMap\n"
+#define SERVICE       "---\napiVersion: v1\nkind: Service\n"
+#define JOB           "---\napiVersion: batch/v1\nkind: Job\n"
+
+/* A job, and the text that is made of it. */
+struct scene {
+    struct jr_arena arena;
+    struct jr_policy policy;
+    struct jr_engine_job job;
+    struct jr_buf out;
+};
+
+static void scene_init(struct scene *s)
+{
+    *s = (struct scene){
+        .policy = {.engine.kubernetes.image = W("img"),
+                   .timeouts.stop_grace_ms = 30000},
+        .job = {.name = "j", .nodes = 1, .ranks = 2, .workdir = "/srv"}};
+    s->policy.engine.kubernetes.image = jr_arena_strdup(&s->arena, "img");
+    s->job.policy = &s->policy;
+    s->job.arena = &s->arena;
+    s->job.spec = jr_node_mapping(&s->arena);
+    jr_node_set(&s->arena, s->job.spec, "version",
+                jr_node_scalar(&s->arena, "1", true));
+}
+
+static void scene_render(struct scene *s)
+{
+    jr_buf_clear(&s->out);
+    CU_ASSERT_EQUAL(
+        jr_engine_render(&s->out, JR_ENGINE_KUBERNETES, &s->job, NULL), 0);
+    CU_ASSERT_FALSE(s->out.failed);
+}
+
+static void scene_end(struct scene *s)
+{
+    jr_buf_release(&s->out);
+    jr_arena_release(&s->arena);
+}
+
+/* The object that begins so, up to the next. */
+static void load_object(struct jr_doc *doc, const char *text, const char *head)
+{
+    const char *start = strstr(text, head);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(start);
+    const char *next = strstr(start + 4, "---\n");
+    size_t len = next == NULL ? strlen(start) : (size_t)(next - start);
+    struct jr_diags diags = JR_DIAGS_INIT;
+    CU_ASSERT_EQUAL_FATAL(jr_doc_load(doc, "object", start, len, &diags), 0);
+    jr_diags_release(&diags);
+}
+
+/* What an object has at a path; NULL: nothing. */
+struct value {
+    const char *path, *value;
+};
+
+static void check_values(const struct scene *s, const char *head,
+                         const struct value *values, size_t count)
+{
+    struct jr_doc doc = JR_DOC_INIT;
+    load_object(&doc, s->out.data, head);
+    for (size_t i = 0; i < count; i++) {
+        struct jr_buf got JR_BUF_CLEANUP = JR_BUF_INIT;
+        const struct jr_node *node = jr_doc_find(doc.root, values[i].path);
+        if (node != NULL)
+            jr_doc_emit_line(&got, node);
+        if (values[i].value == NULL)
+            CU_ASSERT_PTR_NULL(node)
+        else
+            JR_ASSERT_TEXT(got.data, values[i].value);
+        if (node == NULL && values[i].value != NULL)
+            printf("    %s\n", values[i].path);
+    }
+    jr_doc_release(&doc);
+}
+
+#define CHECK_VALUES(s, head, values)                                          \
+    check_values(s, head, values, LENGTH(values))
+
+static void refuses_what_the_cluster_could_not_run(void)
+{
+    struct scene s;
+    struct jr_error err = {0};
+    scene_init(&s);
+    s.job.device = JR_DEVICE_CUSTOM;
+    CU_ASSERT_EQUAL(
+        jr_engine_render(&s.out, JR_ENGINE_KUBERNETES, &s.job, &err), -1);
+    CU_ASSERT_EQUAL(err.status, JR_STATUS_INVALID);
+    JR_ASSERT_TEXT(err.text, "the cluster's name for the devices is not known: "
+                             "state engine.kubernetes.device_resource");
+    s.policy.engine.kubernetes.image = NULL;
+    CU_ASSERT_EQUAL(
+        jr_engine_render(&s.out, JR_ENGINE_KUBERNETES, &s.job, &err), -1);
+    CU_ASSERT_EQUAL(err.status, JR_STATUS_INVALID);
+    JR_ASSERT_TEXT(err.text, "no image is stated: set engine.kubernetes.image "
+                             "to an image that contains jobrun");
+    CU_ASSERT_EQUAL(s.out.len, 0);
+    scene_end(&s);
+}
+
+/* Names are labels of DNS, with room for the index of a pod. */
+static void makes_names_for_hosts(void)
+{
+    static const char *const rows[][2] = {
+        {"digits", "digits"},
+        {"Digits.v2_x", "digits-v2-x"},
+        {"a..", "a"},
+        {"a-._", "a"},
+        /* a service's name begins with a letter: RFC 1035, 2.3.1 */
+        {"9Z", "job-9z"},
+        {"2024.aaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffff",
+         "job-2024-aaaaabbbbbbbbbbccccccccccddddddddddeeeeee"},
+        {"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeefff",
+         "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeee"},
+        {"aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeee..fff",
+         "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeee"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct scene s;
+        scene_init(&s);
+        s.job.name = rows[i][0];
+        scene_render(&s);
+        const struct value same[] = {{"metadata.name", rows[i][1]}};
+        const struct value service[] = {{"metadata.name", rows[i][1]},
+                                        {"spec.selector.job-name", rows[i][1]}};
+        const struct value job[] = {
+            {"metadata.name", rows[i][1]},
+            {POD ".subdomain", rows[i][1]},
+            {POD ".volumes[0].configMap.name", rows[i][1]}};
+        CHECK_VALUES(&s, MAP, same);
+        CHECK_VALUES(&s, SERVICE, service);
+        CHECK_VALUES(&s, JOB, job);
+        scene_end(&s);
+    }
+}
+
+static void makes_a_job_of_one_pod(void)
+{
+    static const struct value service[] = {
+        {"spec.clusterIP", "None"},
+        {"spec.publishNotReadyAddresses", "true"},
+        {"metadata.namespace", NULL},
+    };
+    static const struct value job[] = {
+        {"metadata.namespace", NULL},
+        {"spec.completionMode", "Indexed"},
+        {"spec.completions", "1"},
+        {"spec.parallelism", "1"},
+        {"spec.backoffLimit", "3"},
+        {"spec.podFailurePolicy.rules[0].action", "FailJob"},
+        {"spec.podFailurePolicy.rules[0].onExitCodes",
+         "{containerName: jobrun, operator: In, values: [1, 2, 3, 4, 5, 6]}"},
+        {"spec.podFailurePolicy.rules[1].action", "Ignore"},
+        {"spec.podFailurePolicy.rules[1].onPodConditions",
+         "[{type: DisruptionTarget, status: \"True\"}]"},
+        {"spec.podFailurePolicy.rules[2]", NULL},
+        {POD ".restartPolicy", "Never"},
+        {POD ".terminationGracePeriodSeconds", "60"},
+        {POD ".serviceAccountName", NULL},
+        {POD ".priorityClassName", NULL},
+        {POD ".imagePullSecrets", NULL},
+        {POD ".volumes[1]", NULL},
+        {FIRST ".name", "jobrun"},
+        {FIRST ".image", "img"},
+        {FIRST ".command", "[jobrun, run, /etc/jobrun/job.jobrun.yaml]"},
+        {FIRST ".env", NULL},
+        {FIRST ".envFrom", NULL},
+        {FIRST ".resources", NULL},
+        {FIRST ".workingDir", "/srv"},
+        {FIRST ".volumeMounts", "[{name: spec, mountPath: /etc/jobrun}]"},
+        {POD ".containers[1]", NULL},
+    };
+    struct scene s;
+    scene_init(&s);
+    scene_render(&s);
+    CHECK_VALUES(&s, SERVICE, service);
+    CHECK_VALUES(&s, JOB, job);
+    scene_end(&s);
+}
+
+static void makes_a_job_of_several_pods(void)
+{
+    static const struct value job[] = {
+        {"spec.completions", "3"},
+        {"spec.parallelism", "3"},
+        {"spec.backoffLimit", "0"},
+        {"spec.podFailurePolicy.rules[0].onExitCodes",
+         "{containerName: jobrun, operator: NotIn, values: [0]}"},
+        {"spec.podFailurePolicy.rules[1].action", "FailJob"},
+        {FIRST ".command[3]", "--run-id"},
+        {FIRST ".command[4]", "j-$(JOBRUN_JOB_UID)"},
+        {FIRST ".command[5]", NULL},
+        {FIRST ".env[0].name", "JOBRUN_JOB_UID"},
+        {FIRST ".env[0].valueFrom.fieldRef.fieldPath",
+         "metadata.labels['batch.kubernetes.io/controller-uid']"},
+        {FIRST ".env[1]", NULL},
+    };
+    struct scene s;
+    scene_init(&s);
+    s.job.nodes = 3;
+    scene_render(&s);
+    CHECK_VALUES(&s, JOB, job);
+    scene_end(&s);
+}
+
+/* The spec goes in whole; of several pods the first is where ranks meet, unless
+ * somebody said where. */
+static void carries_the_spec(void)
+{
+    static const struct {
+        uint32_t nodes;
+        const char *stated, *text;
+    } rows[] = {
+        {1, NULL, "version: 1\n"},
+        {2, NULL, "version: 1\nmaster_addr: j-0.j\n"},
+        {2, "head", "version: 1\nmaster_addr: head\n"},
+        {1, "head", "version: 1\nmaster_addr: head\n"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct scene s;
+        struct jr_doc doc = JR_DOC_INIT;
+        scene_init(&s);
+        s.job.nodes = rows[i].nodes;
+        if (rows[i].stated != NULL)
+            jr_node_set(&s.arena, s.job.spec, "master_addr",
+                        jr_node_scalar(&s.arena, rows[i].stated, false));
+        scene_render(&s);
+        load_object(&doc, s.out.data, MAP);
+        const struct jr_node *data = jr_doc_get(doc.root, "data");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(data);
+        CU_ASSERT_EQUAL(data->count, 1);
+        JR_ASSERT_TEXT(data->pairs[0].key->text, "job.jobrun.yaml");
+        JR_ASSERT_TEXT(data->pairs[0].value->text, rows[i].text);
+        jr_doc_release(&doc);
+        scene_end(&s);
+    }
+}
+
+/* Seconds, rounded up, and 30 for jobrun itself. */
+static void gives_jobrun_the_time_to_stop(void)
+{
+    static const struct {
+        uint64_t ms;
+        const char *seconds;
+    } rows[] = {
+        {0, "30"},
+        {1, "31"},
+        {1000, "31"},
+        {1001, "32"},
+        {UINT64_C(2147483616000), "2147483646"},
+        {UINT64_C(2147483617000), "2147483647"},
+        {UINT64_C(9000000000000), "2147483647"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct scene s;
+        scene_init(&s);
+        s.policy.timeouts.stop_grace_ms = rows[i].ms;
+        scene_render(&s);
+        const struct value job[] = {
+            {POD ".terminationGracePeriodSeconds", rows[i].seconds}};
+        CHECK_VALUES(&s, JOB, job);
+        scene_end(&s);
+    }
+}
+
+static void wants_devices_by_the_name_of_their_plugin(void)
+{
+    static const struct {
+        enum jr_device device;
+        char *stated;
+        const char *limits;
+    } rows[] = {
+        {JR_DEVICE_CPU, NULL, NULL},
+        {JR_DEVICE_CUDA, NULL, "{nvidia.com/gpu: 2}"},
+        {JR_DEVICE_ROCM, NULL, "{amd.com/gpu: 2}"},
+        {JR_DEVICE_XPU, NULL, "{gpu.intel.com/i915: 2}"},
+        {JR_DEVICE_HPU, NULL, "{habana.ai/gaudi: 2}"},
+        {JR_DEVICE_NPU, NULL, "{huawei.com/Ascend910: 2}"},
+        {JR_DEVICE_MLU, NULL, "{cambricon.com/mlu: 2}"},
+        {JR_DEVICE_CPU, (char *)(uintptr_t) "x.org/y", NULL},
+        {JR_DEVICE_CUDA, (char *)(uintptr_t) "nvidia.com/mig-1g.5gb",
+         "{nvidia.com/mig-1g.5gb: 2}"},
+        {JR_DEVICE_CUSTOM, (char *)(uintptr_t) "x.org/y", "{x.org/y: 2}"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct scene s;
+        scene_init(&s);
+        s.job.device = rows[i].device;
+        s.policy.engine.kubernetes.device_resource = rows[i].stated;
+        scene_render(&s);
+        const struct value job[] = {
+            {FIRST ".resources.limits", rows[i].limits}};
+        CHECK_VALUES(&s, JOB, job);
+        scene_end(&s);
+    }
+}
+
+static void takes_what_the_user_states(void)
+{
+    static const struct value job[] = {
+        {"metadata.namespace", "team"},
+        {POD ".serviceAccountName", "sa"},
+        {POD ".priorityClassName", "high"},
+        {POD ".imagePullSecrets", "[{name: pull}]"},
+        {FIRST ".envFrom", "[{secretRef: {name: tokens}}]"},
+        {FIRST ".resources.limits.cpu", "\"16\""},
+        {FIRST ".resources.limits.memory", "64Gi"},
+        {FIRST ".resources.limits", "{cpu: \"16\", memory: 64Gi, "
+                                    "nvidia.com/gpu: 8}"},
+    };
+    static const struct value map[] = {{"metadata.namespace", "team"}};
+    struct scene s;
+    scene_init(&s);
+    s.job.device = JR_DEVICE_CUDA;
+    s.job.ranks = 8;
+    struct jr_kubernetes *to = &s.policy.engine.kubernetes;
+    char words[][8] = {"team", "sa", "high", "pull", "tokens", "16", "64Gi"};
+    to->name_space = words[0];
+    to->service_account = words[1];
+    to->priority_class = words[2];
+    to->pull_secret = words[3];
+    to->secret = words[4];
+    to->cpu = words[5];
+    to->memory = words[6];
+    scene_render(&s);
+    CHECK_VALUES(&s, JOB, job);
+    CHECK_VALUES(&s, MAP, map);
+    CHECK_VALUES(&s, SERVICE, map);
+    scene_end(&s);
+}
+
+/* Each volume has a mount of its name, at the same place in its list. */
+static void mounts_volumes(void)
+{
+    static const struct {
+        bool shm, claim;
+        const char *volumes, *mounts;
+    } rows[] = {
+        {true, false,
+         "[{name: spec, configMap: {name: j}}, "
+         "{name: shm, emptyDir: {medium: Memory, sizeLimit: 16Gi}}]",
+         "[{name: spec, mountPath: /etc/jobrun}, "
+         "{name: shm, mountPath: /dev/shm}]"},
+        {false, true,
+         "[{name: spec, configMap: {name: j}}, "
+         "{name: claim, persistentVolumeClaim: {claimName: data}}]",
+         "[{name: spec, mountPath: /etc/jobrun}, "
+         "{name: claim, mountPath: /data}]"},
+        {true, true,
+         "[{name: spec, configMap: {name: j}}, "
+         "{name: shm, emptyDir: {medium: Memory, sizeLimit: 16Gi}}, "
+         "{name: claim, persistentVolumeClaim: {claimName: data}}]",
+         "[{name: spec, mountPath: /etc/jobrun}, "
+         "{name: shm, mountPath: /dev/shm}, "
+         "{name: claim, mountPath: /data}]"},
+    };
+    char size[] = "16Gi", claim[] = "data", mount[] = "/data";
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct scene s;
+        scene_init(&s);
+        s.policy.engine.kubernetes.shm = rows[i].shm ? size : NULL;
+        s.policy.engine.kubernetes.claim = rows[i].claim ? claim : NULL;
+        s.policy.engine.kubernetes.mount = mount;
+        scene_render(&s);
+        const struct value job[] = {{POD ".volumes", rows[i].volumes},
+                                    {FIRST ".volumeMounts", rows[i].mounts}};
+        CHECK_VALUES(&s, JOB, job);
+        scene_end(&s);
+    }
+}
+
+/* A pod begins above the folders that are made for each rank. */
+static void begins_in_a_folder_that_is_there(void)
+{
+    static const char *const rows[][2] = {
+        {"/", "/"},
+        {"/srv/a", "/srv/a"},
+        {"/srv/%{rank}", "/srv"},
+        {"/srv/a%{rank}/b", "/srv"},
+        {"/srv/a/b-%{rank}", "/srv/a"},
+        {"/srv/a/%{rank}/%{attempt}", "/srv/a"},
+        {"/%{rank}", "/"},
+        {"/a%{rank}", "/"},
+    };
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct scene s;
+        scene_init(&s);
+        s.job.workdir = rows[i][0];
+        scene_render(&s);
+        const struct value job[] = {{FIRST ".workingDir", rows[i][1]}};
+        CHECK_VALUES(&s, JOB, job);
+        scene_end(&s);
+    }
+}
+
+JR_UNIT_MAIN("render.kubernetes", CASE(refuses_what_the_cluster_could_not_run),
+             CASE(makes_names_for_hosts), CASE(makes_a_job_of_one_pod),
+             CASE(makes_a_job_of_several_pods), CASE(carries_the_spec),
+             CASE(gives_jobrun_the_time_to_stop),
+             CASE(wants_devices_by_the_name_of_their_plugin),
+             CASE(takes_what_the_user_states), CASE(mounts_volumes),
+             CASE(begins_in_a_folder_that_is_there))
