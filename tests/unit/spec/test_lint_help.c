@@ -1,0 +1,159 @@
+/* What the finding about a wrong value says may have been meant. */
+#include "case.h"
+
+/* The help of the only finding, "" for none; and the text of its fix. */
+struct row {
+    const char *body, *help, *fix;
+};
+
+static void check_row(const struct row *row)
+{
+    struct spec_case c;
+    unsigned before = CU_get_number_of_failures();
+    case_open_body(&c, row->body);
+    CU_ASSERT_EQUAL(c.diags.count, 1);
+    if (c.diags.count == 1) {
+        const struct jr_diag *diag = &c.diags.items[0];
+        JR_ASSERT_TEXT(diag->code, "JR0211");
+        JR_ASSERT_TEXT(diag->help == NULL ? "" : diag->help, row->help);
+        if (row->fix == NULL)
+            CU_ASSERT_PTR_NULL(diag->fix)
+        else
+            JR_ASSERT_TEXT(diag->fix == NULL ? NULL : diag->fix->text,
+                           row->fix);
+    }
+    if (CU_get_number_of_failures() != before)
+        printf("\n    in: %s\n", row->body);
+    case_close(&c);
+}
+
+#define CHECK_ROWS(rows)                                                       \
+    for (size_t i = 0; i < sizeof(rows) / sizeof *(rows); i++)                 \
+    check_row(&(rows)[i])
+
+#define RUN(text) "timeouts: {run: " text "}"
+
+static void says_how_durations_are_written(void)
+{
+    static const struct row rows[] = {
+        {RUN("30"), "it needs a unit: 30s, or 30m for minutes, 30h for hours",
+         NULL},
+        {RUN("1.5"), "write whole numbers, each with its unit", NULL},
+        {RUN("none"), "leave it out for no limit", NULL},
+        {RUN("Infinity"), "leave it out for no limit", NULL},
+        {RUN("unlimited"), "leave it out for no limit", NULL},
+        {RUN("-1"), "leave it out for no limit", NULL},
+        {RUN("10min"), "did you mean 10m?", "10m"},
+        {RUN("10 minutes"), "did you mean 10m?", "10m"},
+        {RUN("1.5h"), "did you mean 1h30m?", "1h30m"},
+        {RUN("0.5s"), "did you mean 500ms?", "500ms"},
+        {RUN("1 hour 30 mins"), "did you mean 1h30m?", "1h30m"},
+        {RUN("30m1h"), "did you mean 1h30m?", "1h30m"},
+        {RUN("90 Sec"), "did you mean 1m30s?", "1m30s"},
+        {RUN("2w"), "did you mean 14d?", "14d"},
+        {RUN("250 msecs"), "did you mean 250ms?", "250ms"},
+        {RUN("1 day"), "did you mean 1d?", "1d"},
+        {RUN("'2 hrs'"), "did you mean 2h?", "2h"},
+        {RUN("01:02:03"), "did you mean 1h2m3s?", "1h2m3s"},
+        {RUN("1-00:00:00"), "did you mean 1d?", "1d"},
+        {RUN("1-12"), "did you mean 1d12h?", "1d12h"},
+        {RUN("1-12:30"), "did you mean 1d12h30m?", "1d12h30m"},
+        {RUN("10:30"), "did you mean 10m30s, or 10h30m?", NULL},
+        /* what may be anything is not guessed */
+        {RUN("1:2:3:4"), "", NULL},
+        {RUN("'10:'"), "", NULL},
+        {RUN("5 parsecs"), "", NULL},
+        {RUN("0.0001s"), "", NULL},
+        {RUN("h"), "", NULL},
+        {RUN("1e20 s"), "", NULL},
+    };
+    CHECK_ROWS(rows);
+}
+
+static void says_how_numbers_are_written(void)
+{
+    static const struct row rows[] = {
+        {"nodes: 010", "did you mean 10, or octal 8?", NULL},
+        {"nodes: 08", "did you mean 8?", NULL},
+        {"nodes: 0x10", "did you mean 16?", NULL},
+        {"nodes: 0o17", "did you mean 15?", NULL},
+        {"nodes: 0o9", "", NULL},
+        {"nodes: 0xg", "", NULL},
+        {"nodes: 1_000", "did you mean 1000?", "1000"},
+        {"nodes: +4", "did you mean 4?", "4"},
+        {"nodes: 1e2", "did you mean 100?", "100"},
+        {"nodes: 4.0", "did you mean 4?", "4"},
+        {"nodes: 4.5", "", NULL},
+        {"nodes: '4'", "quotes make it a string: write 4", "4"},
+        {"master_port: 65536", "at most 65535", NULL},
+        {"master_port: 6_5536", "did you mean 65536?", NULL},
+        {"oversubscribe: yes", "did you mean true?", "true"},
+        {"oversubscribe: OFF", "did you mean false?", "false"},
+        {"oversubscribe: 1", "did you mean true?", "true"},
+        {"oversubscribe: n", "did you mean false?", "false"},
+        {"oversubscribe: 'true'", "quotes make it a string: write true",
+         "true"},
+    };
+    CHECK_ROWS(rows);
+}
+
+static void says_how_lists_are_written(void)
+{
+    static const struct row rows[] = {
+        {"hosts: gpu01", "a list is written in brackets: [gpu01]", "[gpu01]"},
+        {"hosts: gpu01 gpu02", "a list is written in brackets: [gpu01, gpu02]",
+         "[gpu01, gpu02]"},
+        {"hosts: a, b,c", "a list is written in brackets: [a, b, c]",
+         "[a, b, c]"},
+        {"hosts: 'a,b'", "a list is written in brackets: [\"a\", \"b\"]",
+         "[\"a\", \"b\"]"},
+        {"env:\n  - A=1", "write each as a name and a value: A: 1", NULL},
+        {"env: A=b=c", "write each as a name and a value: A: b=c", NULL},
+        {"env: [{A: 1}]", "leave out the brackets around it", NULL},
+        {"env:\n  - A: 1", "leave out the '-' before each entry", NULL},
+        {"timeouts:\n  - run: 1s", "leave out the '-' before each entry", NULL},
+    };
+    CHECK_ROWS(rows);
+}
+
+/* The entrypoint stands on a line of its own in these. */
+static void check_entry(const char *value, const char *help, const char *fix)
+{
+    struct spec_case c;
+    struct jr_buf text JR_BUF_CLEANUP = JR_BUF_INIT;
+    jr_buf_printf(&text, "version: 1\nentrypoint: %s\n", value);
+    case_open(&c, text.data);
+    CU_ASSERT_EQUAL_FATAL(c.diags.count, 1);
+    const struct jr_diag *diag = &c.diags.items[0];
+    JR_ASSERT_TEXT(diag->help, help);
+    if (fix == NULL)
+        CU_ASSERT_PTR_NULL(diag->fix)
+    else
+        JR_ASSERT_TEXT(diag->fix == NULL ? NULL : diag->fix->text, fix);
+    case_close(&c);
+}
+
+static void says_how_an_entrypoint_is_written(void)
+{
+    check_entry("./train --lr 1",
+                "a list is written in brackets: [./train, --lr, 1]",
+                "[./train, --lr, 1]");
+    check_entry("./train > log", "for a shell command, write {shell: ...}",
+                NULL);
+    check_entry("{python: train.py}", "did you mean {script: \"train.py\"}?",
+                "{script: \"train.py\"}");
+    check_entry("{python: pkg.train}", "did you mean {module: \"pkg.train\"}?",
+                "{module: \"pkg.train\"}");
+    check_entry("{python: 'pkg.train:main'}",
+                "did you mean {\"function\": \"pkg.train:main\"}?",
+                "{\"function\": \"pkg.train:main\"}");
+    check_entry("{shell: [a, b]}",
+                "`shell` takes one text; use `command` for a list of "
+                "arguments",
+                NULL);
+}
+
+JR_UNIT_MAIN("spec.lint_help", CASE(says_how_durations_are_written),
+             CASE(says_how_numbers_are_written),
+             CASE(says_how_lists_are_written),
+             CASE(says_how_an_entrypoint_is_written))
