@@ -59,9 +59,9 @@ static size_t label_width(const struct jr_grid *grid, enum jr_axis axis)
 }
 
 /* "data 0  pipeline 0  " for the line that begins with `rank`, blank where the
- * line above said the same. */
+ * line above said the same; `all` where there are lines left out above. */
 static void print_labels(struct jr_buf *out, const struct jr_grid *grid,
-                         uint32_t rank)
+                         uint32_t rank, bool all)
 {
     uint32_t line = grid->size[line_axis(grid)];
     for (enum jr_axis axis = JR_AXIS_COUNT; axis-- > 0;) {
@@ -69,7 +69,7 @@ static void print_labels(struct jr_buf *out, const struct jr_grid *grid,
         uint32_t at = jr_grid_at(grid, rank, axis);
         if (width == 0)
             continue;
-        if (rank < line || jr_grid_at(grid, rank - line, axis) != at)
+        if (all || rank < line || jr_grid_at(grid, rank - line, axis) != at)
             jr_buf_printf(out, "%s %u", jr_show_axis[axis], at);
         pad_mesh_text(out, start, width);
     }
@@ -112,12 +112,13 @@ static void print_mesh_table(struct jr_buf *out, const struct jr_grid *grid)
         return;
     print_mesh_head(out, grid);
     for (uint32_t line = 0; line < lines; line++) {
-        if (lines > LINES_MAX && line == LINES_MAX / 2) {
+        bool cut = lines > LINES_MAX && line == LINES_MAX / 2;
+        if (cut) {
             jr_buf_printf(out, "...     %u more lines\n",
                           lines - LINES_MAX / 2 - 1);
             line = lines - 1;
         }
-        print_labels(out, grid, line * size);
+        print_labels(out, grid, line * size, cut);
         print_line(out, grid, "", line * size);
     }
 }
