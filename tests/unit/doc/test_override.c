@@ -126,5 +126,33 @@ static void bounds_the_depth(void)
     unload(&got);
 }
 
+/* As deep as a document may be, and no deeper; indices count, too. */
+static void takes_paths_up_to_the_depth(void)
+{
+    static const struct {
+        const char *last;
+        unsigned steps;
+        bool taken;
+    } rows[] = {{"a", JR_DOC_MAX_DEPTH, true},
+                {"a", JR_DOC_MAX_DEPTH + 1, false},
+                {"a[0]", JR_DOC_MAX_DEPTH - 1, true},
+                {"a[0]", JR_DOC_MAX_DEPTH, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct jr_buf option JR_BUF_CLEANUP = JR_BUF_INIT;
+        struct loaded got = toy_load(sample);
+        jr_buf_str(&option, "new");
+        for (unsigned k = 2; k < rows[i].steps; k++)
+            jr_buf_str(&option, ".a");
+        jr_buf_printf(&option, ".%s=1", rows[i].last);
+        jr_override(&got.doc, &toy, option.data, "/here", &got.diags);
+        CU_ASSERT_EQUAL(got.diags.errors, rows[i].taken ? 0 : 1);
+        CU_ASSERT_EQUAL(jr_doc_get(got.doc.root, "new") != NULL, rows[i].taken);
+        if (!rows[i].taken && got.diags.count == 1)
+            JR_ASSERT_TEXT(got.diags.items[0].message, "the path is too long");
+        unload(&got);
+    }
+}
+
 JR_UNIT_MAIN("doc.override", CASE(sets), CASE(refuses),
-             CASE(points_into_the_option), CASE(bounds_the_depth))
+             CASE(points_into_the_option), CASE(bounds_the_depth),
+             CASE(takes_paths_up_to_the_depth))
