@@ -54,11 +54,27 @@ static json_t *redact_array(const struct copying *copying, json_t *json)
     return copy;
 }
 
-/* A string that contains U+0000 ends there for the search for values, and is
- * shown only up to there. */
+/* No value of a secret holds U+0000, but a string may: what stands between two
+ * of them is told as a text of its own. */
+static json_t *redact_parts(const struct copying *copying, const char *text,
+                            size_t len)
+{
+    JR_BUF_CLEANUP struct jr_buf told = JR_BUF_INIT;
+    for (size_t at = 0; at <= len; at += strlen(text + at) + 1) {
+        const char *part = redact_text(copying, text + at);
+        if (at > 0)
+            jr_buf_char(&told, '\0');
+        jr_buf_str(&told, part == NULL ? "" : part);
+    }
+    return told.failed ? NULL : json_stringn(told.data, told.len);
+}
+
 static json_t *redact_string(const struct copying *copying, json_t *json)
 {
     const char *text = json_string_value(json);
+    size_t len = json_string_length(json);
+    if (strlen(text) < len)
+        return redact_parts(copying, text, len);
     const char *told = redact_text(copying, text);
     return told == text ? json_incref(json) : jr_json_str(told);
 }

@@ -1,6 +1,6 @@
 /* What is told of nodes that do not belong together. */
 #include "base/json.h"
-#include "record/multinode.h"
+#include "record/node_mismatch.h"
 #include "unit.h"
 
 /* The facts of one node; a `world` of 0 is not known, `absent` is not here. */

@@ -1,0 +1,454 @@
+/* The files of a run whose nodes had a jobrun each, out of those of its parts;
+ * and the one verdict over them. */
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/strv.h"
+#include "record/multinode.h"
+#include "scratch.h"
+
+/* A node's part: its run.json, which stands on another host, and its
+ * results.json; NULL: it has none. */
+struct part {
+    uint32_t node;
+    const char *host, *results;
+};
+
+static void write_part(const struct scratch *scratch, const struct part *part,
+                       const char *more)
+{
+    char path[64], text[512];
+    (void)snprintf(path, sizeof path, "node_%u", part->node);
+    CU_ASSERT_EQUAL_FATAL(mkdirat(scratch->fd, path, 0700), 0);
+    (void)snprintf(text, sizeof text,
+                   "{\"host\": \"%s\", \"pid\": %u, \"started\": 100.5%s}",
+                   part->host, 40 + part->node, more);
+    (void)snprintf(path, sizeof path, "node_%u/run.json", part->node);
+    scratch_write(scratch, path, text);
+    (void)snprintf(path, sizeof path, "node_%u/results.json", part->node);
+    if (part->results != NULL)
+        scratch_write(scratch, path, part->results);
+}
+
+static json_t *at_path(json_t *json, const char *path)
+{
+    char copy[128];
+    char *rest = copy, *key = NULL;
+    (void)snprintf(copy, sizeof copy, "%s", path);
+    while (json != NULL && (key = strsep(&rest, ".")) != NULL)
+        json = json_is_array(json) ? json_array_get(json, (size_t)atoi(key))
+                                   : json_object_get(json, key);
+    return json;
+}
+
+/* Hold the value at `path` of the joined file to the JSON expected there. */
+static void check_at(json_t *json, const char *path, const char *expected)
+{
+    struct jr_buf text = JR_BUF_INIT;
+    json_t *found = at_path(json, path);
+    if (found != NULL)
+        jr_json_print(&text, found, 0);
+    if (text.data == NULL || strcmp(text.data, expected) != 0)
+        printf("\n    %s:", path);
+    JR_ASSERT_TEXT(text.data == NULL ? "(nothing)" : text.data, expected);
+    jr_buf_release(&text);
+}
+
+#define RESULTS(status, code, cause, finished, more, ranks)                    \
+    "{\"run_id\": \"exp1\", \"status\": \"" status "\", \"exit_code\": " code  \
+    ", \"attempt\": 0, \"started\": 100.5, \"finished\": " finished            \
+    ", \"root_cause\": " cause more ",\n  \"ranks\": [" ranks "]}"
+#define RANK(rank, state)                                                      \
+    "{\"rank\": " rank ", \"state\": \"" state                                 \
+    "\", \"stdout\": \"attempt_0/" rank                                        \
+    "/stdout.log\", \"stderr\": null, \"error_file\": \"/abs/error.json\"}"
+#define CAUSE(rank, message)                                                   \
+    "{\"rank\": " rank ", \"message\": \"" message "\"}"
+#define GOOD(rank, finished)                                                   \
+    RESULTS("succeeded", "0", "null", finished, "", RANK(rank, "succeeded"))
+#define FAILED(rank, code, finished)                                           \
+    RESULTS("failed", code, CAUSE(rank, "exited with " code), finished, "",    \
+            RANK(rank, "failed"))
+#define RANGE(first)                                                           \
+    ", \"nodes\": 2, \"world_size\": 2, \"ranks\": {\"first\": " first         \
+    ", \"count\": 1}"
+
+static void what_is_no_part_is_not_found(void)
+{
+    static const char *const names[] = {"node_",    "node_01", "node_-1",
+                                        "node_x",   "node_1 ", "Node_1",
+                                        "node_1.0", "node",    "node_99999999"};
+    struct scratch scratch;
+    struct jr_multinode found;
+    scratch_start(&scratch);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[64];
+        CU_ASSERT_EQUAL(mkdirat(scratch.fd, names[i], 0700), 0);
+        (void)snprintf(path, sizeof path, "%s/run.json", names[i]);
+        scratch_write(&scratch, path, "{}");
+    }
+    CU_ASSERT_EQUAL(mkdirat(scratch.fd, "node_3", 0700), 0);
+    jr_multinode_find(&found, scratch.fd);
+    CU_ASSERT_EQUAL(found.count, 0);
+    CU_ASSERT_FALSE(jr_multinode_are(scratch.fd));
+    CU_ASSERT_PTR_NULL(jr_multinode_json(scratch.fd, "results.json", false));
+    jr_multinode_release(&found);
+    scratch_end(&scratch);
+}
+
+/* They come in the order of their numbers, and are none where the run has a
+ * record of its own. */
+static void parts_are_found_by_their_records(void)
+{
+    static const uint32_t nodes[] = {10, 0, 9, 2};
+    static const uint32_t sorted[] = {0, 2, 9, 10};
+    struct scratch scratch;
+    struct jr_multinode found;
+    scratch_start(&scratch);
+    for (size_t i = 0; i < 4; i++)
+        write_part(&scratch, &(struct part){nodes[i], "h", NULL}, "");
+    jr_multinode_find(&found, scratch.fd);
+    CU_ASSERT_EQUAL_FATAL(found.count, 4);
+    for (size_t i = 0; i < 4; i++)
+        CU_ASSERT_EQUAL(found.nodes[i], sorted[i]);
+    jr_multinode_release(&found);
+    scratch_write(&scratch, "run.json", "{}");
+    CU_ASSERT_FALSE(jr_multinode_are(scratch.fd));
+    scratch_end(&scratch);
+}
+
+static void ids_are_those_of_the_parts(void)
+{
+    struct scratch scratch;
+    struct jr_arena arena = JR_ARENA_INIT;
+    scratch_start(&scratch);
+    CU_ASSERT_EQUAL(mkdirat(scratch.fd, "exp1", 0700), 0);
+    struct scratch run = {.fd = openat(scratch.fd, "exp1", O_RDONLY)};
+    struct jr_strv ids = jr_multinode_ids(&arena, scratch.dir, "exp1");
+    CU_ASSERT_EQUAL_FATAL(ids.count, 1);
+    JR_ASSERT_TEXT(ids.items[0], "exp1");
+    write_part(&run, &(struct part){1, "h", NULL}, "");
+    write_part(&run, &(struct part){0, "h", NULL}, "");
+    ids = jr_multinode_ids(&arena, scratch.dir, "exp1");
+    CU_ASSERT_EQUAL_FATAL(ids.count, 2);
+    JR_ASSERT_TEXT(ids.items[0], "exp1/node_0");
+    JR_ASSERT_TEXT(ids.items[1], "exp1/node_1");
+    jr_arena_release(&arena);
+    (void)close(run.fd);
+    scratch_end(&scratch);
+}
+
+/* Two nodes, and what the run comes to. */
+struct vector {
+    const char *results[2];
+    const char *status, *code, *cause, *states;
+};
+
+static void check_verdict(const struct vector *vector)
+{
+    static const char *const ranges[] = {RANGE("0"), RANGE("1")};
+    struct scratch scratch;
+    scratch_start(&scratch);
+    for (uint32_t i = 0; i < 2; i++)
+        write_part(&scratch, &(struct part){i, "h", vector->results[i]},
+                   ranges[i]);
+    json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(joined);
+    check_at(joined, "status", vector->status);
+    check_at(joined, "exit_code", vector->code);
+    check_at(joined, "root_cause.message", vector->cause);
+    struct jr_buf states = JR_BUF_INIT;
+    json_t *ranks = json_object_get(joined, "ranks");
+    for (size_t i = 0; i < json_array_size(ranks); i++)
+        jr_buf_printf(&states, "%s%s", i == 0 ? "" : " ",
+                      jr_json_get_str(json_array_get(ranks, i), "state"));
+    JR_ASSERT_TEXT(states.data, vector->states);
+    jr_buf_release(&states);
+    json_decref(joined);
+    scratch_end(&scratch);
+}
+
+#define INCOMPLETE(rank)                                                       \
+    RESULTS("incomplete", "5", CAUSE(rank, "result.json was not written"),     \
+            "109", "", RANK(rank, "incomplete"))
+
+static void the_first_failure_decides(void)
+{
+    static const struct vector vectors[] = {
+        {{GOOD("0", "103"), FAILED("1", "3", "104")},
+         "\"failed\"",
+         "3",
+         "\"exited with 3\"",
+         "succeeded failed"},
+        {{FAILED("0", "2", "105"), GOOD("1", "103")},
+         "\"failed\"",
+         "2",
+         "\"exited with 2\"",
+         "failed succeeded"},
+        {{FAILED("0", "2", "105"), FAILED("1", "3", "104")},
+         "\"failed\"",
+         "3",
+         "\"exited with 3\"",
+         "after_first_failure failed"},
+        {{FAILED("0", "2", "104"), FAILED("1", "3", "105")},
+         "\"failed\"",
+         "2",
+         "\"exited with 2\"",
+         "failed after_first_failure"},
+        {{FAILED("0", "2", "104"), FAILED("1", "3", "104")},
+         "\"failed\"",
+         "2",
+         "\"exited with 2\"",
+         "failed after_first_failure"},
+        {{INCOMPLETE("0"), FAILED("1", "3", "110")},
+         "\"failed\"",
+         "3",
+         "\"exited with 3\"",
+         "incomplete failed"},
+        {{GOOD("0", "103"), INCOMPLETE("1")},
+         "\"incomplete\"",
+         "5",
+         "\"result.json was not written\"",
+         "succeeded incomplete"},
+        {{INCOMPLETE("0"), INCOMPLETE("1")},
+         "\"incomplete\"",
+         "5",
+         "\"result.json was not written\"",
+         "incomplete incomplete"},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        check_verdict(&vectors[i]);
+}
+
+/* When a rank ended is told by its node's events; only else by the end. */
+static void events_tell_who_failed_first(void)
+{
+    static const char early[] =
+        "{\"time\":\"1970-01-01T00:01:41.000Z\",\"ns\":5,\"event\":"
+        "\"rank_started\",\"rank\":1,\"pid\":7}\n"
+        "{\"time\":\"1970-01-01T00:01:42.000Z\",\"ns\":6,\"event\":"
+        "\"rank_ended\",\"rank\":1,\"pid\":7,\"exit_code\":3,\"signal\":"
+        "null}\n";
+    struct scratch scratch;
+    scratch_start(&scratch);
+    write_part(&scratch, &(struct part){0, "h", FAILED("0", "2", "104")},
+               RANGE("0"));
+    write_part(&scratch, &(struct part){1, "h", FAILED("1", "3", "199")},
+               RANGE("1"));
+    scratch_write(&scratch, "node_1/events.jsonl", early);
+    json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(joined);
+    check_at(joined, "root_cause.rank", "1");
+    check_at(joined, "exit_code", "3");
+    json_decref(joined);
+    scratch_end(&scratch);
+}
+
+static void a_good_run_is_joined(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    write_part(&scratch, &(struct part){0, "gpu00", GOOD("0", "103.25")},
+               ", \"fingerprint\": \"aa\"" RANGE("0"));
+    write_part(&scratch, &(struct part){1, "gpu01", GOOD("1", "102")},
+               ", \"fingerprint\": \"aa\"" RANGE("1"));
+    json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(joined);
+    check_at(joined, "status", "\"succeeded\"");
+    check_at(joined, "exit_code", "0");
+    check_at(joined, "root_cause", "null");
+    check_at(joined, "run_id", "\"exp1\"");
+    check_at(joined, "fingerprint", "\"aa\"");
+    check_at(joined, "world_size", "2");
+    check_at(joined, "started", "100.5");
+    check_at(joined, "finished", "103.25");
+    check_at(joined, "seconds", "2.75");
+    check_at(joined, "attempts", "[]");
+    check_at(joined, "ranks.1.stdout", "\"node_1/attempt_0/1/stdout.log\"");
+    check_at(joined, "ranks.1.stderr", "null");
+    check_at(joined, "ranks.1.error_file", "\"/abs/error.json\"");
+    check_at(joined, "ranks.1.folder", "\"node_1/attempt_0/1\"");
+    check_at(joined, "nodes.0.node_rank", "0");
+    check_at(joined, "nodes.1.host", "\"gpu01\"");
+    check_at(joined, "nodes.1.pid", "41");
+    check_at(joined, "nodes.1.part", "\"node_1\"");
+    check_at(joined, "nodes.1.status", "\"succeeded\"");
+    check_at(joined, "nodes.1.exit_code", "0");
+    check_at(joined, "nodes.1.cause", "null");
+    check_at(joined, "nodes.1.ranks.first", "1");
+    json_decref(joined);
+    scratch_end(&scratch);
+}
+
+static void a_failed_node_says_its_cause(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    write_part(&scratch, &(struct part){0, "h", GOOD("0", "103")},
+               ", \"fingerprint\": \"aa\"" RANGE("0"));
+    write_part(&scratch, &(struct part){1, "h", FAILED("1", "3", "104")},
+               ", \"fingerprint\": \"bb\"" RANGE("1"));
+    json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+    check_at(joined, "nodes.1.cause", "\"rank 1: exited with 3\"");
+    check_at(joined, "nodes.1.status", "\"failed\"");
+    check_at(joined, "nodes.1.exit_code", "3");
+    check_at(joined, "fingerprint", "null");
+    check_at(joined, "nodes.1.fingerprint", "\"bb\"");
+    json_decref(joined);
+    scratch_end(&scratch);
+}
+
+static void nodes_that_are_not_here_leave_it_incomplete(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    write_part(&scratch, &(struct part){1, "h", GOOD("2", "103")},
+               ", \"nodes\": 4, \"world_size\": 8, \"ranks\": {\"first\": 2, "
+               "\"count\": 2}");
+    json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+    check_at(joined, "status", "\"incomplete\"");
+    check_at(joined, "exit_code", "5");
+    check_at(joined, "world_size", "8");
+    check_at(joined, "root_cause",
+             "{\"rank\": null, \"host\": null, \"kind\": \"result\", "
+             "\"exit_code\": null, \"signal\": null, \"message\": \"what is "
+             "here did well, but 3 of 4 nodes are not here\", \"together\": "
+             "[]}");
+    check_at(joined, "nodes.0.status", "\"absent\"");
+    check_at(joined, "nodes.0.part", "null");
+    check_at(joined, "nodes.1.status", "\"succeeded\"");
+    check_at(joined, "nodes.3.status", "\"absent\"");
+    json_decref(joined);
+    scratch_end(&scratch);
+}
+
+static void nodes_of_several_runs_leave_it_incomplete(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    write_part(&scratch, &(struct part){0, "h", GOOD("0", "103")}, RANGE("0"));
+    write_part(&scratch, &(struct part){1, "h", GOOD("0", "103")}, RANGE("0"));
+    json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+    check_at(joined, "status", "\"incomplete\"");
+    check_at(joined, "root_cause.message",
+             "\"the nodes are not of one run: more than one has rank 0; none "
+             "has rank 1\"");
+    json_decref(joined);
+    scratch_end(&scratch);
+}
+
+/* On another host it goes on, as far as anybody here knows. */
+static void a_run_that_goes_on_has_no_results(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    write_part(&scratch, &(struct part){0, "h", GOOD("0", "103")}, RANGE("0"));
+    write_part(&scratch, &(struct part){1, "no-such-host", NULL}, RANGE("1"));
+    CU_ASSERT_PTR_NULL(jr_multinode_json(scratch.fd, "results.json", false));
+    json_t *run = jr_multinode_json(scratch.fd, "run.json", false);
+    check_at(run, "part", "\"node_1\"");
+    json_decref(run);
+    scratch_end(&scratch);
+}
+
+/* On this host, but before it was started again, it is lost. */
+static void a_lost_node_decides_where_none_failed(void)
+{
+    static const struct {
+        const char *results, *status, *code, *kind;
+    } vectors[] = {
+        {GOOD("0", "103"), "\"launch_failed\"", "7", "\"lost_node\""},
+        {INCOMPLETE("0"), "\"launch_failed\"", "7", "\"lost_node\""},
+        {FAILED("0", "3", "103"), "\"failed\"", "3", "(nothing)"},
+    };
+    char host[256], expected[512];
+    CU_ASSERT_EQUAL_FATAL(gethostname(host, sizeof host), 0);
+    (void)snprintf(expected, sizeof expected,
+                   "\"the jobrun of node 1 (pid 41 on %s) is gone and left no "
+                   "results\"",
+                   host);
+    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
+        struct scratch scratch;
+        scratch_start(&scratch);
+        write_part(&scratch, &(struct part){0, "h", vectors[v].results},
+                   RANGE("0"));
+        write_part(&scratch, &(struct part){1, host, NULL},
+                   ", \"boot_id\": \"another\"" RANGE("1"));
+        json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(joined);
+        check_at(joined, "status", vectors[v].status);
+        check_at(joined, "exit_code", vectors[v].code);
+        check_at(joined, "root_cause.kind", vectors[v].kind);
+        check_at(joined, "nodes.1.status", "\"lost\"");
+        if (v < 2)
+            check_at(joined, "root_cause.message", expected);
+        json_decref(joined);
+        scratch_end(&scratch);
+    }
+}
+
+#define COUNTS(left, alike, status, killed)                                    \
+    RESULTS(status, "0", "null", "103",                                        \
+            ", \"processes_left\": " left ", \"failed_alike\": " alike         \
+            ", \"jobrun_killed\": " killed,                                    \
+            "")
+
+/* Processes are counted together; of the rest one node's word is taken. */
+static void numbers_are_joined_by_what_they_count(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    write_part(&scratch,
+               &(struct part){0, "h", COUNTS("2", "1", "succeeded", "null")},
+               RANGE("0"));
+    write_part(
+        &scratch,
+        &(struct part){1, "h", COUNTS("3", "4", "succeeded", "{\"pid\": 9}")},
+        RANGE("1"));
+    write_part(
+        &scratch,
+        &(struct part){2, "h", COUNTS("5", "2", "succeeded", "{\"pid\": 8}")},
+        ", \"nodes\": 3, \"world_size\": 2");
+    json_t *joined = jr_multinode_json(scratch.fd, "results.json", false);
+    check_at(joined, "processes_left", "10");
+    check_at(joined, "failed_alike", "4");
+    check_at(joined, "jobrun_killed", "{\"pid\": 9}");
+    check_at(joined, "timed_out_by", "null");
+    json_decref(joined);
+    scratch_end(&scratch);
+}
+
+#define PLAN(name)                                                             \
+    "{\"name\": \"" name "\", \"ranks\": [{\"rank\": 0, \"node_rank\": 0, "    \
+    "\"stdout\": {\"file\": \"attempt_0/0/o\"}}, {\"rank\": 1, "               \
+    "\"node_rank\": 1, \"stdout\": {\"file\": \"attempt_0/1/o\"}, "            \
+    "\"stderr\": {\"file\": null}}]}"
+
+static void plans_are_joined_by_node(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    write_part(&scratch, &(struct part){0, "h", NULL}, RANGE("0"));
+    write_part(&scratch, &(struct part){1, "h", NULL}, RANGE("1"));
+    scratch_write(&scratch, "node_0/plan.json", PLAN("a"));
+    scratch_write(&scratch, "node_1/plan.json", PLAN("b"));
+    json_t *joined = jr_multinode_json(scratch.fd, "plan.json", false);
+    check_at(joined, "name", "\"a\"");
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(joined, "ranks")), 2);
+    check_at(joined, "ranks.0.stdout.file", "\"node_0/attempt_0/0/o\"");
+    check_at(joined, "ranks.1.stdout.file", "\"node_1/attempt_0/1/o\"");
+    check_at(joined, "ranks.1.stderr.file", "null");
+    json_decref(joined);
+    scratch_end(&scratch);
+}
+
+JR_UNIT_MAIN("merge_nodes", CASE(what_is_no_part_is_not_found),
+             CASE(parts_are_found_by_their_records),
+             CASE(ids_are_those_of_the_parts), CASE(the_first_failure_decides),
+             CASE(events_tell_who_failed_first), CASE(a_good_run_is_joined),
+             CASE(a_failed_node_says_its_cause),
+             CASE(nodes_that_are_not_here_leave_it_incomplete),
+             CASE(nodes_of_several_runs_leave_it_incomplete),
+             CASE(a_run_that_goes_on_has_no_results),
+             CASE(a_lost_node_decides_where_none_failed),
+             CASE(numbers_are_joined_by_what_they_count),
+             CASE(plans_are_joined_by_node))

@@ -1,0 +1,272 @@
+/* What prune removes, and above all what it leaves alone. */
+#include "record/prune.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "scratch.h"
+
+static void add_folder(const struct scratch *scratch, const char *id)
+{
+    CU_ASSERT_EQUAL_FATAL(mkdirat(scratch->fd, id, 0700), 0);
+}
+
+static void add_file(const struct scratch *scratch, const char *id,
+                     const char *name, const char *text)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", id, name);
+    scratch_write(scratch, path, text);
+}
+
+/* A record that calls itself `named`, from another host. */
+static void add_record(const struct scratch *scratch, const char *id,
+                       const char *named, double started)
+{
+    char text[256];
+    (void)snprintf(text, sizeof text,
+                   "{\"format_version\": 1, \"run_id\": \"%s\", \"host\": "
+                   "\"no-such-host\", \"started\": %.3f}",
+                   named, started);
+    add_file(scratch, id, "run.json", text);
+}
+
+/* A run that is over: it began so many seconds after the epoch. */
+static void add_run(const struct scratch *scratch, const char *id,
+                    double started)
+{
+    char text[256];
+    add_folder(scratch, id);
+    add_record(scratch, id, id, started);
+    (void)snprintf(text, sizeof text,
+                   "{\"status\": \"succeeded\", \"exit_code\": 0, "
+                   "\"started\": %.3f, \"seconds\": 1}",
+                   started);
+    add_file(scratch, id, "results.json", text);
+}
+
+static bool exists(const struct scratch *scratch, const char *name)
+{
+    return faccessat(scratch->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Prune; what was told is held to both texts. */
+static struct jr_pruned prune(const struct scratch *scratch,
+                              struct jr_prune_options options,
+                              const char *expected, const char *complaints)
+{
+    struct jr_pruned pruned = {0};
+    struct jr_error err = {0};
+    struct jr_buf out = JR_BUF_INIT, bad = JR_BUF_INIT;
+    CU_ASSERT_EQUAL(
+        jr_records_prune(&pruned, &out, &bad, scratch->dir, &options, &err), 0);
+    JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, expected);
+    JR_ASSERT_TEXT(bad.data == NULL ? "" : bad.data, complaints);
+    jr_buf_release(&out);
+    jr_buf_release(&bad);
+    return pruned;
+}
+
+static void check_counts(const struct jr_pruned *pruned, uint32_t removed,
+                         uint32_t kept, uint32_t others)
+{
+    CU_ASSERT_EQUAL(pruned->removed, removed);
+    CU_ASSERT_EQUAL(pruned->kept, kept);
+    CU_ASSERT_EQUAL(pruned->unfinished + pruned->foreign + pruned->failed,
+                    others);
+}
+
+static void a_log_dir_that_is_none_is_told(void)
+{
+    struct scratch scratch;
+    struct jr_pruned pruned = {.removed = 7};
+    struct jr_error err = {0};
+    struct jr_prune_options options = {0};
+    struct jr_buf out = JR_BUF_INIT, bad = JR_BUF_INIT;
+    char path[64];
+    scratch_start(&scratch);
+    scratch_write(&scratch, "file", "");
+    (void)snprintf(path, sizeof path, "%s/file", scratch.dir);
+    CU_ASSERT_EQUAL(jr_records_prune(&pruned, &out, &bad, path, &options, &err),
+                    -1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "Not a directory"));
+    CU_ASSERT_EQUAL(out.len + bad.len, 0);
+    scratch_end(&scratch);
+}
+
+static void what_is_no_finished_run_stays(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    add_folder(&scratch, "data");
+    add_file(&scratch, "data", "precious", "x");
+    add_folder(&scratch, "torn");
+    add_file(&scratch, "torn", "run.json", "{\"run_id\": ");
+    add_folder(&scratch, "unfinished");
+    add_record(&scratch, "unfinished", "unfinished", 5);
+    add_run(&scratch, "real", 1);
+    CU_ASSERT_EQUAL(symlinkat("real", scratch.fd, "linked"), 0);
+    struct jr_pruned pruned =
+        prune(&scratch, (struct jr_prune_options){.keep = 1}, "", "");
+    check_counts(&pruned, 0, 1, 1);
+    CU_ASSERT_EQUAL(pruned.unfinished, 1);
+    CU_ASSERT_TRUE(exists(&scratch, "data/precious"));
+    CU_ASSERT_TRUE(exists(&scratch, "torn/run.json"));
+    CU_ASSERT_TRUE(exists(&scratch, "unfinished/run.json"));
+    CU_ASSERT_TRUE(exists(&scratch, "linked"));
+    scratch_end(&scratch);
+}
+
+/* A folder that was copied, or made to look like a run, bears another name. */
+static void a_record_of_another_name_is_not_removed(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    add_run(&scratch, "copy", 1);
+    add_record(&scratch, "copy", "original", 1);
+    add_run(&scratch, "other", 2);
+    add_file(&scratch, "other", "run.json",
+             "{\"run_id\": \"other\", \"started\": 2}");
+    struct jr_pruned pruned =
+        prune(&scratch, (struct jr_prune_options){0}, "",
+              "jobrun: other is not one of your runs; it was not removed\n"
+              "jobrun: copy is not one of your runs; it was not removed\n");
+    check_counts(&pruned, 0, 0, 2);
+    CU_ASSERT_EQUAL(pruned.failed, 2);
+    CU_ASSERT_TRUE(exists(&scratch, "copy/results.json"));
+    CU_ASSERT_TRUE(exists(&scratch, "other/results.json"));
+    scratch_end(&scratch);
+}
+
+static void what_everybody_may_write_to_is_told_and_stays(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    add_run(&scratch, "open", 1);
+    CU_ASSERT_EQUAL(fchmodat(scratch.fd, "open", 0777, 0), 0);
+    struct jr_pruned pruned =
+        prune(&scratch, (struct jr_prune_options){0}, "",
+              "jobrun: open is a folder that everybody may write to; it was "
+              "left alone (chmod o-w)\n");
+    check_counts(&pruned, 0, 0, 1);
+    CU_ASSERT_EQUAL(pruned.foreign, 1);
+    CU_ASSERT_TRUE(exists(&scratch, "open/run.json"));
+    scratch_end(&scratch);
+}
+
+static void the_newest_stay(void)
+{
+    static const struct {
+        uint32_t keep;
+        const char *expected;
+    } vectors[] = {
+        {0, "d\nc\nb\na\n"}, {1, "c\nb\na\n"}, {3, "a\n"}, {4, ""}, {9, ""},
+    };
+    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
+        struct scratch scratch;
+        scratch_start(&scratch);
+        add_run(&scratch, "c", 30);
+        add_run(&scratch, "a", 10);
+        add_run(&scratch, "d", 40);
+        add_run(&scratch, "b", 20);
+        struct jr_pruned pruned =
+            prune(&scratch, (struct jr_prune_options){.keep = vectors[v].keep},
+                  vectors[v].expected, "");
+        uint32_t gone = (uint32_t)strlen(vectors[v].expected) / 2;
+        check_counts(&pruned, gone, 4 - gone, 0);
+        CU_ASSERT_EQUAL(exists(&scratch, "a"), gone < 1);
+        CU_ASSERT_EQUAL(exists(&scratch, "d"), gone < 4);
+        scratch_end(&scratch);
+    }
+}
+
+/* A run that stays for its age does count among those that stay. */
+static void the_young_stay(void)
+{
+    struct scratch scratch;
+    double now = (double)jr_clock_wall_ns() / 1e9;
+    scratch_start(&scratch);
+    add_run(&scratch, "old", now - 7200);
+    add_run(&scratch, "older", now - 10800);
+    add_run(&scratch, "young", now - 1800);
+    struct jr_pruned pruned = prune(
+        &scratch, (struct jr_prune_options){.older_ms = 3600000, .dry = true},
+        "old\nolder\n", "");
+    check_counts(&pruned, 2, 1, 0);
+    CU_ASSERT_TRUE(exists(&scratch, "old"));
+    CU_ASSERT_EQUAL(pruned.bytes, 0);
+    pruned = prune(&scratch,
+                   (struct jr_prune_options){.older_ms = 3600000, .keep = 2},
+                   "older\n", "");
+    check_counts(&pruned, 1, 2, 0);
+    CU_ASSERT_TRUE(exists(&scratch, "old"));
+    CU_ASSERT_TRUE(exists(&scratch, "young"));
+    scratch_end(&scratch);
+}
+
+/* Links in a run lead nowhere, and a folder's depth is no reason to stop. */
+static void all_of_a_run_goes_and_nothing_else(void)
+{
+    struct scratch scratch;
+    char large[8192];
+    memset(large, 'x', sizeof large - 1);
+    large[sizeof large - 1] = '\0';
+    scratch_start(&scratch);
+    add_folder(&scratch, "data");
+    add_file(&scratch, "data", "precious", "x");
+    add_run(&scratch, "a", 1);
+    add_folder(&scratch, "a/attempt_0");
+    add_folder(&scratch, "a/attempt_0/0");
+    add_file(&scratch, "a/attempt_0/0", "stdout.log", large);
+    add_file(&scratch, "a/attempt_0/0", "results.json", "{}");
+    CU_ASSERT_EQUAL(symlinkat("../data", scratch.fd, "a/link"), 0);
+    CU_ASSERT_EQUAL(
+        linkat(scratch.fd, "data/precious", scratch.fd, "a/twin", 0), 0);
+    struct jr_pruned pruned =
+        prune(&scratch, (struct jr_prune_options){0}, "a\n", "");
+    check_counts(&pruned, 1, 0, 0);
+    CU_ASSERT_TRUE(pruned.bytes >= sizeof large - 1);
+    CU_ASSERT_FALSE(exists(&scratch, "a"));
+    CU_ASSERT_TRUE(exists(&scratch, "data/precious"));
+    scratch_end(&scratch);
+}
+
+static void a_link_that_leads_nowhere_goes(void)
+{
+    static const struct {
+        const char *target;
+        bool dry, stays;
+    } vectors[] = {{"a", false, false}, {"a", true, true}, {"b", false, true}};
+    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
+        struct scratch scratch;
+        scratch_start(&scratch);
+        add_run(&scratch, "a", 1);
+        add_run(&scratch, "b", 2);
+        CU_ASSERT_EQUAL(symlinkat(vectors[v].target, scratch.fd, "latest"), 0);
+        (void)prune(&scratch,
+                    (struct jr_prune_options){.keep = 1, .dry = vectors[v].dry},
+                    "a\n", "");
+        CU_ASSERT_EQUAL(exists(&scratch, "latest"), vectors[v].stays);
+        scratch_end(&scratch);
+    }
+}
+
+/* A name that only looks like the link is somebody's. */
+static void a_folder_called_latest_stays(void)
+{
+    struct scratch scratch;
+    scratch_start(&scratch);
+    add_run(&scratch, "a", 1);
+    add_folder(&scratch, "latest");
+    (void)prune(&scratch, (struct jr_prune_options){0}, "a\n", "");
+    CU_ASSERT_TRUE(exists(&scratch, "latest"));
+    scratch_end(&scratch);
+}
+
+JR_UNIT_MAIN("prune", CASE(a_log_dir_that_is_none_is_told),
+             CASE(what_is_no_finished_run_stays),
+             CASE(a_record_of_another_name_is_not_removed),
+             CASE(what_everybody_may_write_to_is_told_and_stays),
+             CASE(the_newest_stay), CASE(the_young_stay),
+             CASE(all_of_a_run_goes_and_nothing_else),
+             CASE(a_link_that_leads_nowhere_goes),
+             CASE(a_folder_called_latest_stays))
