@@ -1,0 +1,367 @@
+/* What is told of the rank that failed, of those beside it, and of the rest. */
+#include "report/failure_text.h"
+
+#include "fake_run.h"
+#include "report/summary.h"
+
+static struct jr_page page_of(struct fake *fake, struct jr_buf *out)
+{
+    return (struct jr_page){.out = out,
+                            .report = &fake->report,
+                            .plan = &fake->plan,
+                            .outcome = &fake->outcome,
+                            .run_fd = fake->fd,
+                            .run = "latest"};
+}
+
+/* Judge, tell of the cause, and hold it to `expected`. */
+static void check_cause(struct fake *fake, const char *expected)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    fake_judge(fake);
+    struct jr_page page = page_of(fake, &out);
+    CU_ASSERT_TRUE_FATAL(fake->report.causes_count > 0);
+    jr_print_cause(&page);
+    JR_ASSERT_TEXT(out.data, expected);
+    jr_buf_release(&out);
+    fake_end(fake);
+}
+
+#define WHO(rank)                                                              \
+    "  rank " #rank "   node 0 (gpu07)   local " #rank "   data " #rank        \
+    "   pid 100" #rank "   attempt 0\n"
+
+static void a_rank_that_wrote_nothing(void)
+{
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake_exit(&fake, 1, 3);
+    check_cause(&fake, WHO(1) "  it wrote nothing to stdout and stderr\n");
+    fake_start(&fake, 2);
+    fake_exit(&fake, 1, 3);
+    fake.ranks[1].out_path = NULL;
+    check_cause(&fake, WHO(1));
+    fake_start(&fake, 2);
+    fake_exit(&fake, 1, 3);
+    fake.ranks[1].err_path = NULL;
+    check_cause(&fake, WHO(1));
+}
+
+/* Standard error comes first, the ten last lines of it; standard output is
+ * shown only where that is empty. */
+static void the_last_lines_are_quoted(void)
+{
+    static const struct {
+        const char *out, *err, *expected;
+    } vectors[] = {
+        {"o\n", "e\n", "  last lines of stderr:\n    | e\n"},
+        {"o\n", "", "  last lines of stdout:\n    | o\n"},
+        {"o", "", "  last lines of stdout:\n    | o\n"},
+        {"", "a\n\nb\n", "  last lines of stderr:\n    | a\n    | \n    | b\n"},
+        {"", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n",
+         "  last lines of stderr:\n    | 3\n    | 4\n    | 5\n    | 6\n"
+         "    | 7\n    | 8\n    | 9\n    | 10\n    | 11\n    | 12\n"},
+        {"", "10%\r20%\r30%\n", "  last lines of stderr:\n    | 30%\n"},
+        {"", "10%\r20%\r\n", "  last lines of stderr:\n    | 20%\n"},
+        {"", "dos\r\n", "  last lines of stderr:\n    | dos\n"},
+        {"", "\033[31mred\a\n",
+         "  last lines of stderr:\n    | \\x1b[31mred\\x07\n"},
+    };
+    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
+        struct fake fake;
+        char expected[512];
+        fake_start(&fake, 2);
+        fake_exit(&fake, 0, 1);
+        fake_write_rank(&fake, 0, "stdout.log", vectors[v].out);
+        fake_write_rank(&fake, 0, "stderr.log", vectors[v].err);
+        (void)snprintf(expected, sizeof expected, "%s%s", WHO(0),
+                       vectors[v].expected);
+        check_cause(&fake, expected);
+    }
+}
+
+static void long_lines_are_cut(void)
+{
+    static const struct {
+        int len;
+        const char *end;
+    } vectors[] = {{199, "x\n"}, {200, "x...\n"}, {201, "x...\n"}};
+    for (size_t v = 0; v < 3; v++) {
+        struct fake fake;
+        char line[256] = "", expected[512];
+        fake_start(&fake, 2);
+        fake_exit(&fake, 0, 1);
+        memset(line, 'x', (size_t)vectors[v].len);
+        fake_write_rank(&fake, 0, "stderr.log", line);
+        int shown = vectors[v].len < 200 ? vectors[v].len : 200;
+        (void)snprintf(expected, sizeof expected,
+                       "%s  last lines of stderr:\n    | %.*s%s", WHO(0),
+                       shown - 1, line, vectors[v].end);
+        check_cause(&fake, expected);
+    }
+}
+
+#define RAISED(text) "{\"message\": {\"message\": \"" text "\"}}"
+
+static void exceptions_stand_above_the_log(void)
+{
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake_exit(&fake, 1, 1);
+    fake_write_rank(&fake, 1, "error.json", RAISED("ValueError: x\\u001b"));
+    fake_write_rank(&fake, 1, "stderr.log", "Traceback\n");
+    check_cause(&fake, WHO(1) "  ValueError: x\\x1b\n"
+                              "  last lines of stderr:\n    | Traceback\n");
+}
+
+static void a_torn_error_file_is_warned_of(void)
+{
+    struct fake fake;
+    fake_start(&fake, 2);
+    fake_exit(&fake, 1, 1);
+    fake_write_rank(&fake, 1, "error.json", "{\"message\": ");
+    check_cause(&fake,
+                WHO(1) "  warning: attempt_0/1/error.json is incomplete, or "
+                       "not in the form that torch and jobrun write; it was "
+                       "ignored\n"
+                       "  it wrote nothing to stdout and stderr\n");
+}
+
+/* The place begins in a column of its own, where the text leaves room. */
+static void places_stand_in_a_column(void)
+{
+    static const struct {
+        int len, blanks;
+    } vectors[] = {{10, 52}, {59, 3}, {60, 2}, {61, 2}, {80, 2}};
+    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
+        struct fake fake;
+        struct jr_buf out = JR_BUF_INIT;
+        char text[128] = "", expected[512];
+        memset(text, 'E', (size_t)vectors[v].len);
+        fake_start(&fake, 1);
+        fake_exit(&fake, 0, 1);
+        fake_judge(&fake);
+        fake.report.ranks[0].error = text;
+        fake.report.ranks[0].error_file = true;
+        fake.report.ranks[0].where = "a.py:8 in f";
+        fake.report.ranks[0].behind = "KeyError: 'lr'";
+        fake.report.ranks[0].log_secret = true;
+        struct jr_page page = page_of(&fake, &out);
+        jr_print_rank(&page, 0);
+        (void)snprintf(expected, sizeof expected,
+                       "  rank 0   node 0 (gpu07)   local 0   pid 1000   "
+                       "attempt 0\n  %s%*sa.py:8 in f\n    from KeyError: "
+                       "'lr'\n  the last lines of its logs contain the value "
+                       "of a secret, and are not shown\n",
+                       text, vectors[v].blanks, "");
+        JR_ASSERT_TEXT(out.data, expected);
+        jr_buf_release(&out);
+        fake_end(&fake);
+    }
+}
+
+/* A rank without a process: its node's helper and setup have said why. */
+static void what_failed_before_a_rank_is_quoted(void)
+{
+    static const struct {
+        const char *file, *name;
+    } vectors[] = {
+        {"attempt_0/helper.log", "helper.log"},
+        {"node_0/attempt_0/helper.log", "helper.log"},
+        {"attempt_0/setup.log", "setup.log"},
+        {"node_0/attempt_0/setup.log", "setup.log"},
+    };
+    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
+        struct fake fake;
+        struct jr_buf out = JR_BUF_INIT;
+        char expected[512];
+        fake_start(&fake, 1);
+        (void)mkdirat(fake.fd, "node_0", 0700);
+        (void)mkdirat(fake.fd, "node_0/attempt_0", 0700);
+        fake_write(&fake, "attempt_0/setup.log", "");
+        fake_write(&fake, vectors[v].file, "no module\n");
+        fake_judge(&fake);
+        fake.ends[0].pid = 0;
+        struct jr_page page = page_of(&fake, &out);
+        jr_print_rank(&page, 0);
+        (void)snprintf(expected, sizeof expected,
+                       "  rank 0   node 0 (gpu07)   local 0   attempt 0\n"
+                       "  last lines of %s:\n    | no module\n",
+                       vectors[v].name);
+        JR_ASSERT_TEXT(out.data, expected);
+        jr_buf_release(&out);
+        fake_end(&fake);
+    }
+}
+
+static void those_that_failed_together_are_named(void)
+{
+    struct fake fake;
+    fake_start(&fake, 4);
+    for (uint32_t i = 0; i < 3; i++) {
+        fake_exit(&fake, i, 1);
+        fake.ends[i].ended_ns = 5 * FAKE_SECOND;
+    }
+    check_cause(&fake,
+                WHO(0) "  it wrote nothing to stdout and stderr\n"
+                       "  together:   ranks 1-2 failed with it, too close to "
+                       "tell which was first\n");
+}
+
+/* Up to four of those that lost a peer are told one by one. */
+static void those_that_lost_a_peer_are_told_apart(void)
+{
+    static const char head[] =
+        WHO(0) "  it wrote nothing to stdout and stderr\n"
+               "  together with it (too close to order, and of a kind that a "
+               "dead peer causes):\n";
+    static const char *const lines[] = {
+        "    rank 1   died by SIGPIPE\n", "    rank 2   died by SIGPIPE\n",
+        "    rank 3   died by SIGPIPE\n", "    rank 4   died by SIGPIPE\n"};
+    static const char *const rest[] = {"", "    and so did rank 5\n",
+                                       "    and so did ranks 5-6\n"};
+    for (uint32_t count = 1; count <= 6; count++) {
+        struct fake fake;
+        struct jr_buf expected = JR_BUF_INIT;
+        fake_start(&fake, 8);
+        fake_exit(&fake, 0, 3);
+        fake.ends[0].ended_ns = 5 * FAKE_SECOND;
+        for (uint32_t i = 1; i <= count; i++) {
+            fake_signal(&fake, i, 13);
+            fake.ends[i].lost_peer = true;
+            fake.ends[i].ended_ns = 5 * FAKE_SECOND;
+        }
+        jr_buf_str(&expected, head);
+        for (uint32_t i = 0; i < count && i < 4; i++)
+            jr_buf_str(&expected, lines[i]);
+        jr_buf_str(&expected, rest[count < 4 ? 0 : count - 4]);
+        check_cause(&fake, expected.data);
+        jr_buf_release(&expected);
+    }
+}
+
+/* Judge, and hold what is told of the other ranks to `expected`. */
+static void check_others(struct fake *fake, const char *label,
+                         const char *expected)
+{
+    struct jr_buf out = JR_BUF_INIT;
+    fake_judge(fake);
+    struct jr_page page = page_of(fake, &out);
+    jr_print_others(&page, label);
+    JR_ASSERT_TEXT(out.data == NULL ? "" : out.data, expected);
+    jr_buf_release(&out);
+    fake_end(fake);
+}
+
+static void others_by_how_they_ended(void)
+{
+    struct fake fake;
+    fake_start(&fake, 1);
+    fake_exit(&fake, 0, 3);
+    check_others(&fake, "others:", "");
+    fake_start(&fake, 6);
+    fake_exit(&fake, 0, 3);
+    fake_stopped(&fake, 1);
+    fake_stopped(&fake, 2);
+    fake_exit(&fake, 3, 9);
+    fake.ends[4] = (struct jr_rank_outcome){0};
+    check_others(&fake, "others:",
+                 "  others:     ranks 1-2 stopped by jobrun (SIGTERM)\n"
+                 "              rank 3 failed after the first failure: exited "
+                 "with code 9\n"
+                 "              rank 4 not started\n"
+                 "              rank 5 succeeded\n");
+}
+
+static void several_that_failed_later_are_told_by_the_first(void)
+{
+    struct fake fake;
+    fake_start(&fake, 4);
+    fake_exit(&fake, 0, 3);
+    fake_exit(&fake, 1, 9);
+    fake_exit(&fake, 3, 7);
+    check_others(&fake, NULL,
+                 "  ranks 1,3 failed after the first failure: rank 1 exited "
+                 "with code 9\n"
+                 "  rank 2 succeeded\n");
+}
+
+static void how_ranks_were_stopped(void)
+{
+    struct fake fake;
+    fake_start(&fake, 3);
+    fake_exit(&fake, 0, 3);
+    fake_stopped(&fake, 1);
+    fake_stopped(&fake, 2);
+    fake_signal(&fake, 2, 9);
+    fake.ends[2].killed = true;
+    check_others(&fake, NULL,
+                 "  ranks 1-2 stopped by jobrun (SIGTERM; rank 2 needed "
+                 "SIGKILL)\n");
+    fake_start(&fake, 3);
+    fake_exit(&fake, 0, 3);
+    fake_stopped(&fake, 1);
+    fake_stopped(&fake, 2);
+    fake_signal(&fake, 2, 11);
+    check_others(&fake, NULL,
+                 "  rank 1 stopped by jobrun (SIGTERM)\n"
+                 "  rank 2 failed after the first failure: died by "
+                 "SIGSEGV\n");
+}
+
+static void ranks_that_did_not_deliver(void)
+{
+    struct fake fake;
+    fake_start(&fake, 3);
+    fake.policy.results.stated = true;
+    fake_write_rank(&fake, 1, "result.json", "{}");
+    check_others(&fake, "ranks:",
+                 "  ranks:      ranks 0,2 ended with 0 but did not deliver: "
+                 "rank 0: result.json was not written\n"
+                 "              rank 1 succeeded\n");
+    fake_start(&fake, 2);
+    fake.policy.results.stated = true;
+    fake_write_rank(&fake, 1, "result.json", "{}");
+    check_others(&fake, "ranks:",
+                 "  ranks:      rank 0 ended with 0 but did not deliver: "
+                 "result.json was not written\n"
+                 "              rank 1 succeeded\n");
+}
+
+static void the_log_that_is_worth_a_look(void)
+{
+    static const struct {
+        const char *out, *err, *expected;
+    } vectors[] = {
+        {"", "", NULL},
+        {"x", "", "attempt_0/0/stdout.log"},
+        {"x", "x", "attempt_0/0/stderr.log"},
+        {"", "x", "attempt_0/0/stderr.log"},
+    };
+    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
+        struct fake fake;
+        struct jr_buf out = JR_BUF_INIT;
+        fake_start(&fake, 1);
+        fake_write_rank(&fake, 0, "stdout.log", vectors[v].out);
+        fake_write_rank(&fake, 0, "stderr.log", vectors[v].err);
+        struct jr_page page = page_of(&fake, &out);
+        const char *log = jr_print_log(&page, &fake.ranks[0]);
+        JR_ASSERT_TEXT(log == NULL ? "(none)" : log, vectors[v].expected == NULL
+                                                         ? "(none)"
+                                                         : vectors[v].expected);
+        fake_end(&fake);
+    }
+}
+
+JR_UNIT_MAIN("failure_text", CASE(a_rank_that_wrote_nothing),
+             CASE(the_last_lines_are_quoted), CASE(long_lines_are_cut),
+             CASE(exceptions_stand_above_the_log),
+             CASE(a_torn_error_file_is_warned_of),
+             CASE(places_stand_in_a_column),
+             CASE(what_failed_before_a_rank_is_quoted),
+             CASE(those_that_failed_together_are_named),
+             CASE(those_that_lost_a_peer_are_told_apart),
+             CASE(others_by_how_they_ended),
+             CASE(several_that_failed_later_are_told_by_the_first),
+             CASE(how_ranks_were_stopped), CASE(ranks_that_did_not_deliver),
+             CASE(the_log_that_is_worth_a_look))
