@@ -177,6 +177,10 @@ static void headings_say_what_is_known(void)
     "\", \"cpu_seconds\": 1.5" more "}"
 #define LIKE(tid, name)                                                        \
     THREAD(tid, name, "S", ", \"wchan\": null, \"syscall\": null")
+#define STACKED(tid, name)                                                     \
+    THREAD(tid, name, "S",                                                     \
+           ", \"wchan\": null, \"syscall\": null, \"stack\": "                 \
+           "[\"f+0x1\", 7, \"g\\n\"]")
 #define OF(threads)                                                            \
     "{" HEAD ", \"processes\": [{\"pid\": 5, \"name\": \"py\\u0007\", "        \
     "\"threads\": [" threads "]}]}"
@@ -212,17 +216,16 @@ static void threads_that_are_alike_are_told_once(void)
 static void threads_with_a_stack_are_told_each(void)
 {
     check_stacks(
-        OF(THREAD("5", "a", "S", "") "," THREAD(
-            "6", "a", "S",
-            ", \"stack\": [\"f+0x1\", 7, \"g\\n\"]") "," THREAD("7", "a", "S",
-                                                                "")),
-        TOP "3 threads\n"
+        OF(LIKE("5", "a") "," STACKED("6", "a") "," LIKE("7", "a") "," LIKE(
+            "8", "a")),
+        TOP "4 threads\n"
             "    5        a                S    1.50 s  waiting\n"
             "    6        a                S    1.50 s  waiting\n"
             "        f+0x1\n"
             "        \n"
             "        g\\x0a\n"
-            "    7        a                S    1.50 s  waiting\n");
+            "    7        a                S    1.50 s  waiting, and 1 more "
+            "like it\n");
 }
 
 JR_UNIT_MAIN("thread_state", CASE(evidence_that_says_nothing),

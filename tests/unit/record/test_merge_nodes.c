@@ -417,6 +417,65 @@ static void numbers_are_joined_by_what_they_count(void)
     scratch_end(&scratch);
 }
 
+#define DELIVERED(rank, result)                                                \
+    "{\"rank\": " rank ", \"state\": \"succeeded\", \"result\": " result "}"
+#define COMPARED(status, code, rank)                                           \
+    RESULTS(status, code, "null", "103",                                       \
+            ", \"compared\": {\"source\": \"result.json\", \"equal\": "        \
+            "[\"sha\"], \"distinct\": [\"port\"]}",                            \
+            rank)
+
+/* Each node has compared its own ranks only: what differs between nodes is
+ * found here, in the words of a run on one node. */
+static void ranks_of_all_nodes_are_compared(void)
+{
+    static const struct {
+        const char *results[2];
+        const char *status, *code, *message;
+    } vectors[] = {
+        {{"{\"sha\": \"a\", \"port\": 1}", "{\"sha\": \"a\", \"port\": 2}"},
+         "\"succeeded\"",
+         "0",
+         "(nothing)"},
+        {{"{\"sha\": \"a\", \"port\": 1}", "{\"sha\": \"b\", \"port\": 2}"},
+         "\"incomplete\"",
+         "5",
+         "\"result.json: 'sha' is \\\"a\\\", but \\\"b\\\" on rank 1\""},
+        {{"{\"sha\": \"a\", \"port\": 1}", "{\"sha\": \"a\", \"port\": 1.0}"},
+         "\"incomplete\"",
+         "5",
+         "\"result.json: 'port' is 1 on ranks 0-1, not distinct\""},
+        {{"{\"sha\": \"a\", \"port\": 1}", "{\"port\": 2}"},
+         "\"incomplete\"",
+         "5",
+         "\"result.json has no 'sha' to compare\""},
+    };
+    for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
+        static const char *const ranges[] = {RANGE("0"), RANGE("1")};
+        struct scratch scratch;
+        char text[2][1024];
+        scratch_start(&scratch);
+        (void)snprintf(text[0], sizeof text[0],
+                       COMPARED("succeeded", "0", DELIVERED("0", "%s")),
+                       vectors[v].results[0]);
+        (void)snprintf(text[1], sizeof text[1],
+                       COMPARED("succeeded", "0", DELIVERED("1", "%s")),
+                       vectors[v].results[1]);
+        for (uint32_t i = 0; i < 2; i++)
+            write_part(&scratch, &(struct part){i, "h", text[i]}, ranges[i]);
+        json_t *whole = jr_multinode_json(scratch.fd, "results.json", false);
+        json_t *head = jr_multinode_json(scratch.fd, "results.json", true);
+        check_at(whole, "status", vectors[v].status);
+        check_at(whole, "exit_code", vectors[v].code);
+        check_at(head, "status", vectors[v].status);
+        if (v > 0)
+            check_at(whole, "root_cause.message", vectors[v].message);
+        json_decref(head);
+        json_decref(whole);
+        scratch_end(&scratch);
+    }
+}
+
 #define PLAN(name)                                                             \
     "{\"name\": \"" name "\", \"ranks\": [{\"rank\": 0, \"node_rank\": 0, "    \
     "\"stdout\": {\"file\": \"attempt_0/0/o\"}}, {\"rank\": 1, "               \
@@ -451,4 +510,5 @@ JR_UNIT_MAIN("merge_nodes", CASE(what_is_no_part_is_not_found),
              CASE(a_run_that_goes_on_has_no_results),
              CASE(a_lost_node_decides_where_none_failed),
              CASE(numbers_are_joined_by_what_they_count),
+             CASE(ranks_of_all_nodes_are_compared),
              CASE(plans_are_joined_by_node))

@@ -117,6 +117,7 @@ static void ranks_that_overlap_or_lack_are_named(void)
          2,
          OF "more than one has ranks 1-2"},
         {{RANKS(2, 4, 0, 2), RANKS(2, 4, 3, 1)}, 2, OF "none has rank 2"},
+        {{RANKS(1, 3, 0, 2)}, 1, OF "none has rank 2"},
         {{RANKS(2, 6, 0, 1), RANKS(2, 6, 4, 2)}, 2, OF "none has ranks 1-3"},
         {{RANKS(2, 6, 1, 1), RANKS(2, 6, 3, 2)}, 2, OF "none has ranks 0,2,5"},
         {{RANKS(2, 6, 0, 3), RANKS(2, 6, 2, 2)},
