@@ -1,4 +1,4 @@
-#include "base/exact_number.h"
+#include "base/num.h"
 
 #include <math.h>
 

@@ -7,6 +7,8 @@
 
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
 #include "unit.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
