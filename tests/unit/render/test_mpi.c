@@ -74,7 +74,8 @@ static void refuses_what_it_cannot_start(void)
         {.helper = true,
          .setup = true,
          .status = JR_STATUS_INVALID,
-         .text = "MPI starts each rank anew: use start_method: spawn"},
+         .text = "MPI starts each rank as a new process: use start_method: "
+                 "spawn"},
         {.setup = true,
          .status = JR_STATUS_INVALID,
          .text = "MPI cannot run `setup`: run it before, in the shell that "
