@@ -26,6 +26,7 @@
 #include "cli/cmd_runs.h"
 #include "cli/output.h"
 #include "output/log_file.h"
+#include "output/log_gap.h"
 #include "output/sanitize.h"
 #include "record/live_run.h"
 #include "record/record_folder.h"
@@ -44,7 +45,7 @@ struct tail {
     uint32_t rank;
     int fd;      /* -1: not there yet */
     uint64_t at; /* bytes of the file that were read */
-    struct jr_log_file_gap gap;
+    struct jr_log_gap gap;
     char last;          /* byte that was read */
     struct jr_buf rest; /* where lines are shown: one without its end so far */
 };
@@ -202,7 +203,7 @@ static void begin_tail(struct tails *tails, struct tail *tail)
         tail->at = (uint64_t)lseek(tail->fd, 0, SEEK_END);
     else if (tails->last_lines != UINT32_MAX)
         tail->at = find_tail_start(tail->fd, tails->last_lines);
-    (void)jr_log_file_find_gap(tail->fd, &tail->gap);
+    (void)jr_log_gap_find(tail->fd, &tail->gap);
 }
 
 static void put_tail_bytes(struct tails *tails, struct tail *tail,
@@ -238,7 +239,7 @@ static bool switch_to_new_file(struct tails *tails, struct tail *tail)
         (held.st_ino == there.st_ino && held.st_dev == there.st_dev))
         return false;
     int fd = open_rank_log(tails, tail);
-    struct jr_log_file_gap *gap = &tail->gap;
+    struct jr_log_gap *gap = &tail->gap;
     if (fd < 0)
         return false;
     copy_new_bytes(tails, tail); /* what came before the change */
@@ -246,7 +247,7 @@ static bool switch_to_new_file(struct tails *tails, struct tail *tail)
         tail->at += gap->dropped - gap->len;
     (void)close(tail->fd);
     tail->fd = fd;
-    if (!jr_log_file_find_gap(fd, gap) || tail->at <= gap->at)
+    if (!jr_log_gap_find(fd, gap) || tail->at <= gap->at)
         return true;
     if (tail->at >= gap->at + gap->dropped) {
         tail->at -= gap->dropped - gap->len;

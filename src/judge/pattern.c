@@ -12,6 +12,7 @@
 #include "judge/read_left.h"
 #include "judge/results.h"
 #include "output/log_file.h"
+#include "output/log_gap.h"
 
 #include "base/banned.h"
 
@@ -149,7 +150,7 @@ static void find_end(const struct jr_judge *judge, size_t i, struct log *log)
         return;
     if (text != NULL)
         (void)jr_num_size(text, &limit);
-    log->end = jr_log_file_place(log->fd, limit, rank->captured);
+    log->end = jr_log_gap_place(log->fd, limit, rank->captured);
     if (!rank->log_failed && fstat(log->fd, &st) == 0)
         log->shortened = (uint64_t)st.st_size < log->end;
 }

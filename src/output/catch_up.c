@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/clock.h"
+#include "output/log_gap.h"
 
 #include "base/banned.h"
 
@@ -124,7 +125,7 @@ void jr_catch_up_add(struct jr_catch_up *all, struct jr_follower *stream)
 static void note_stream_gap(struct jr_follower *stream, uint64_t dropped)
 {
     struct jr_buf line JR_BUF_CLEANUP = JR_BUF_INIT;
-    jr_log_file_tell_gap(&line, dropped);
+    jr_log_gap_tell(&line, dropped);
     if (!line.failed)
         jr_feed_note(stream->feed, line.data, line.len - 1);
     stream->shown.at += dropped;

@@ -13,15 +13,13 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/io.h"
+#include "output/log_gap.h"
 
 #include "base/banned.h"
 
-#define SLACK       4096 /* how far a cut may be moved to be at a newline */
 #define MARKER_MOST 128
 
 static const char next_suffix[] = ".next";
-static const char marker_begin[] = "[jobrun: log_limit: ";
-static const char marker_end[] = " bytes left out here]\n";
 
 /* The pool of descriptors. */
 
@@ -119,16 +117,11 @@ static int reopen_log(struct jr_log_file *file)
 
 /* The limit. */
 
-static uint64_t most_head_bytes(const struct jr_log_file *file)
-{
-    return file->limit / 2 < JR_LOG_HEAD ? file->limit / 2 : JR_LOG_HEAD;
-}
-
 /* The least that is kept of the end; a file has up to twice as much, and the
  * slack of its cuts. */
 static uint64_t least_tail_bytes(const struct jr_log_file *file)
 {
-    return (file->limit - most_head_bytes(file) - 4 * SLACK) / 2;
+    return (file->limit - jr_log_gap_head(file->limit) - 4 * JR_LOG_SLACK) / 2;
 }
 
 /* Where in the stream something happens next: FILE.next begins, or takes
@@ -137,7 +130,8 @@ static uint64_t next_step(const struct jr_log_file *file)
 {
     uint64_t tail = least_tail_bytes(file);
     if (file->next_cut == 0)
-        return file->cut == 0 ? most_head_bytes(file) + tail : file->replaced;
+        return file->cut == 0 ? jr_log_gap_head(file->limit) + tail
+                              : file->replaced;
     return file->cut == 0 ? file->limit : file->next_cut + tail;
 }
 
@@ -145,17 +139,18 @@ static uint64_t next_step(const struct jr_log_file *file)
  * one near the end. */
 static int measure_head(struct jr_log_file *file, int from)
 {
-    char bytes[SLACK];
-    uint64_t most = most_head_bytes(file);
-    ssize_t len = pread(from, bytes, SLACK, (off_t)(most - SLACK));
-    if (len != SLACK) {
+    char bytes[JR_LOG_SLACK];
+    uint64_t most = jr_log_gap_head(file->limit);
+    ssize_t len =
+        pread(from, bytes, JR_LOG_SLACK, (off_t)(most - JR_LOG_SLACK));
+    if (len != JR_LOG_SLACK) {
         errno = len < 0 ? errno : EIO;
         return -1;
     }
-    const char *newline = memrchr(bytes, '\n', SLACK);
+    const char *newline = memrchr(bytes, '\n', JR_LOG_SLACK);
     file->head = most;
     if (newline != NULL)
-        file->head -= (uint64_t)(bytes + SLACK - 1 - newline);
+        file->head -= (uint64_t)(bytes + JR_LOG_SLACK - 1 - newline);
     return 0;
 }
 
@@ -182,8 +177,8 @@ static int write_marker(struct jr_log_file *file, int from, int to)
     char text[MARKER_MOST], last = '\n';
     (void)pread(from, &last, 1, (off_t)file->head - 1);
     int len = snprintf(text, sizeof text, "%s%s%" PRIu64 "%s",
-                       last == '\n' ? "" : "\n", marker_begin,
-                       file->total - file->head, marker_end);
+                       last == '\n' ? "" : "\n", JR_LOG_GAP_BEGIN,
+                       file->total - file->head, JR_LOG_GAP_END);
     file->next_marker = (uint64_t)len;
     return jr_io_write_all(to, text, (size_t)len);
 }
@@ -234,7 +229,7 @@ static size_t piece_size(const struct jr_log_file *file, const char *bytes,
     uint64_t step = next_step(file);
     if (file->total < step)
         return step - file->total < len ? step - file->total : len;
-    uint64_t left = step + SLACK - file->total;
+    uint64_t left = step + JR_LOG_SLACK - file->total;
     const char *newline = memchr(bytes, '\n', left < len ? left : len);
     if (newline != NULL)
         return (size_t)(newline - bytes) + 1;
@@ -249,7 +244,7 @@ static int advance_log(struct jr_log_file *file)
     if (file->next_cut != 0 && replace_log(file) != 0)
         return -1;
     uint64_t step = next_step(file);
-    if (file->total >= step + SLACK ||
+    if (file->total >= step + JR_LOG_SLACK ||
         (file->total >= step && file->last == '\n'))
         return begin_next_file(file);
     return 0;
@@ -314,62 +309,6 @@ ssize_t jr_log_file_read(const struct jr_logfiles *all, const char *path,
     return fd < 0
                ? -1
                : pread(fd, bytes, left < len ? (size_t)left : len, (off_t)at);
-}
-
-void jr_log_file_tell_gap(struct jr_buf *out, uint64_t dropped)
-{
-    jr_buf_printf(out, "%s%" PRIu64 "%s", marker_begin, dropped, marker_end);
-}
-
-/* A line that begins at `line`, in a text that ends with NUL. */
-static bool read_marker(const char *line, struct jr_log_file_gap *ret)
-{
-    size_t begin = sizeof marker_begin - 1, end = sizeof marker_end - 1;
-    char *after;
-    if (strncmp(line, marker_begin, begin) != 0)
-        return false;
-    ret->dropped = strtoull(line + begin, &after, 10);
-    if (after == line + begin || strncmp(after, marker_end, end) != 0)
-        return false;
-    ret->len = (uint64_t)(after + end - line);
-    return true;
-}
-
-bool jr_log_file_find_gap(int fd, struct jr_log_file_gap *ret)
-{
-    const size_t most = JR_LOG_HEAD + SLACK;
-    char *text = malloc(most + 1);
-    bool found = false;
-    *ret = (struct jr_log_file_gap){0};
-    ssize_t len = text == NULL ? -1 : pread(fd, text, most, 0);
-    const char *line = len > 0 ? text : NULL;
-    if (len > 0)
-        text[len] = '\0';
-    while (line != NULL && !found) {
-        ret->at = (uint64_t)(line - text);
-        found = read_marker(line, ret);
-        line = memchr(line, '\n', (size_t)(text + len - line));
-        line = line == NULL ? NULL : line + 1;
-    }
-    free(text);
-    if (!found)
-        *ret = (struct jr_log_file_gap){0};
-    return found;
-}
-
-uint64_t jr_log_file_place(int fd, uint64_t limit, uint64_t bytes)
-{
-    const struct jr_log_file file = {.limit = limit};
-    struct jr_log_file_gap gap;
-    if (limit == 0 || !jr_log_file_find_gap(fd, &gap))
-        return bytes;
-    /* A beginning without a newline was given one before the gap's line. */
-    uint64_t head = gap.at > most_head_bytes(&file) ? gap.at - 1 : gap.at;
-    if (bytes <= head)
-        return bytes;
-    if (bytes <= head + gap.dropped)
-        return gap.at;
-    return gap.at + gap.len + (bytes - head - gap.dropped);
 }
 
 void jr_log_file_tidy(int dir_fd, const char *path)

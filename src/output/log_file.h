@@ -23,7 +23,6 @@
 
 /* The least limit: below it there is no room for the cuts. */
 #define JR_LOG_LIMIT_LEAST (64U << 10)
-#define JR_LOG_HEAD        (1U << 20)
 
 struct jr_log_file;
 
@@ -84,23 +83,6 @@ uint64_t jr_log_file_gap(const struct jr_log_file_span *span, uint64_t at);
 ssize_t jr_log_file_read(const struct jr_logfiles *all, const char *path,
                          const struct jr_log_file_span *span, uint64_t at,
                          void *bytes, size_t len);
-
-/* Append the line that takes the place of `dropped` bytes. */
-struct jr_buf;
-void jr_log_file_tell_gap(struct jr_buf *out, uint64_t dropped);
-
-/* The line of a file that says what is left out there: its `len` bytes at `at`
- * take the place of `dropped` bytes of the stream. */
-struct jr_log_file_gap {
-    uint64_t at, len, dropped;
-};
-
-/* Find it in the file `fd`. False if there is none: *ret is all zeros. */
-bool jr_log_file_find_gap(int fd, struct jr_log_file_gap *ret);
-
-/* Where in the file `fd`, whose limit is `limit` (0: none), the first `bytes`
- * of the stream end; in the gap it is the gap's beginning. */
-uint64_t jr_log_file_place(int fd, uint64_t limit, uint64_t bytes);
 
 /* Remove the FILE.next of `path` that a runner left which was killed: all that
  * it holds is in FILE. */

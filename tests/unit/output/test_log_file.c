@@ -1,4 +1,5 @@
 #include "output/log_file.h"
+#include "output/log_gap.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -75,9 +76,9 @@ static uint64_t check_file(const struct fixture *fixture, bool lines)
     }
     CU_ASSERT_EQUAL(sscanf(mark, "[jobrun: log_limit: %" SCNu64, &dropped), 1);
     CU_ASSERT_EQUAL(mark[-1], '\n');
-    struct jr_log_file_gap gap;
+    struct jr_log_gap gap;
     int fd = openat(fixture->all.dir_fd, NAME, O_RDONLY | O_CLOEXEC);
-    CU_ASSERT_TRUE(jr_log_file_find_gap(fd, &gap));
+    CU_ASSERT_TRUE(jr_log_gap_find(fd, &gap));
     CU_ASSERT_EQUAL(gap.at, (uint64_t)(mark - held.data));
     CU_ASSERT_EQUAL(gap.dropped, dropped);
     CU_ASSERT_EQUAL(mark[gap.len - 1], '\n');
@@ -87,15 +88,15 @@ static uint64_t check_file(const struct fixture *fixture, bool lines)
     CU_ASSERT_EQUAL_FATAL(head + dropped + tail_len, sent->len);
     CU_ASSERT_EQUAL(memcmp(held.data, sent->data, head), 0);
     CU_ASSERT_EQUAL(memcmp(tail, sent->data + head + dropped, tail_len), 0);
-    const uint64_t place = jr_log_file_place(fd, fixture->limit, sent->len);
+    const uint64_t place = jr_log_gap_place(fd, fixture->limit, sent->len);
     CU_ASSERT_EQUAL(place, held.len);
-    CU_ASSERT_EQUAL(jr_log_file_place(fd, fixture->limit, sent->len - 1),
+    CU_ASSERT_EQUAL(jr_log_gap_place(fd, fixture->limit, sent->len - 1),
                     held.len - 1);
-    CU_ASSERT_EQUAL(jr_log_file_place(fd, fixture->limit, head), head);
-    CU_ASSERT_EQUAL(jr_log_file_place(fd, fixture->limit, head + 1), gap.at);
-    CU_ASSERT_EQUAL(jr_log_file_place(fd, fixture->limit, head + dropped),
+    CU_ASSERT_EQUAL(jr_log_gap_place(fd, fixture->limit, head), head);
+    CU_ASSERT_EQUAL(jr_log_gap_place(fd, fixture->limit, head + 1), gap.at);
+    CU_ASSERT_EQUAL(jr_log_gap_place(fd, fixture->limit, head + dropped),
                     gap.at);
-    CU_ASSERT_EQUAL(jr_log_file_place(fd, 0, sent->len), sent->len);
+    CU_ASSERT_EQUAL(jr_log_gap_place(fd, 0, sent->len), sent->len);
     (void)close(fd);
     if (lines)
         CU_ASSERT_EQUAL(sent->data[head + dropped - 1], '\n');
