@@ -13,18 +13,18 @@
 # A row is NAME:BUILD:SECONDS, about what the test takes by itself.
 set(JR_LONG_TESTS
   slurm.links:release:620 # it waits
-  cli.frameworks:release:300
+  system.frameworks:release:300
   interop.origins:release:300
   python.versions:release:200
   python.torch:release:180
   python.forks:release:180
-  cli.peers.long.8:release:180
+  system.lost_peers.long.8:release:180
   memcheck.jobrun:release:150
   run.chaos.long:release:120
-  cli.peers.long.0:release:100
+  system.lost_peers.long.0:release:100
   starve.long:asan:120
   slurm.long:release:90
-  cli.causes.long:release:90
+  system.root_cause.long:release:90
   slurm.many:asan:60
   slurm.silence:asan:60
   slurm.mpi:release:60
@@ -34,13 +34,13 @@ set(JR_LONG_TESTS
   starve.specs:release:40
   interop.schema.long:release:40
   interop.hostlist.long:release:30
-  cli.python_long:release:30
-  cli.unkillable:release:20
-  cli.counterparts:release:20
-  cli.kubectl:release:20
-  cli.pods:release:20
+  system.python_long:release:30
+  system.unkillable:release:20
+  system.foreign_validators:release:20
+  system.kubectl:release:20
+  system.kubernetes_schemas:release:20
   interop.editor:release:20
-  cli.browser:release:10
+  system.report_in_browser:release:10
   format:asan:10)
 
 # jr_long(NAME...): these tests are long ones. Each has its row above.

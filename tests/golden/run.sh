@@ -15,7 +15,7 @@
 #
 # Then: every code below JR0400 is provoked by a case, but for JR0100, which
 # cannot be. From JR0400 on it takes a machine, a scheduler or a run: the tests
-# of those (unit, schedulers, machines, cli) expect each of these codes by name.
+# of those (unit, schedulers, machines, system) expect each of these codes by name.
 set -u
 program=$(realpath "$1")
 source=$(realpath "${2:-$(dirname "$0")}")
@@ -71,7 +71,7 @@ done
 for code in $(sed -n 's/^ *X([A-Z0-9_]*, \([4-9][0-9][0-9]\),.*/\1/p' \
         "$source/../../src/diag/codes.h"); do
     grep -rqs "JR0$code" "$source/../unit" "$source/../schedulers" \
-        "$source/../machines" "$source/../cli" ||
+        "$source/../machines" "$source/../system" ||
         fail "no test of what is resolved or run expects JR0$code"
 done
 

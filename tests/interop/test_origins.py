@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "cli"))
+sys.path.insert(0, str(HERE.parent / "system"))
 import harness
 import test_frameworks as frameworks
 

@@ -13,7 +13,7 @@ import unittest
 
 import cluster
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cli"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "system"))
 
 from harness import JOBRUN, Case  # noqa: E402
 

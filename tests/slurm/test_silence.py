@@ -9,10 +9,10 @@ import threading
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "cli"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "system"))
 
 import harness  # noqa: E402
-from test_agents import Agents  # noqa: E402
+from test_nodes_by_srun import Agents  # noqa: E402
 
 LOST = 60  # seconds in silence after which a node is lost
 SLACK = 120  # on a busy machine

@@ -1,7 +1,7 @@
 """Random failures whose first cause is known: the report names it, or says
 "together" of a group that holds it.
 
-    test_causes.py [COUNT]      so many scripts (20), by the seed SEED (1)
+    test_root_cause.py [COUNT]      so many scripts (20), by the seed SEED (1)
 
 One rank fails at first, when all of them are there; the others wait for it to
 be gone, and then do well, fail too, or go on until they are stopped.

@@ -1,7 +1,7 @@
 """A rank dies, and its peers fail because of that: the report names the rank
 that died first, whoever was reaped first.
 
-    test_peers.py [COUNT]       so many jobs of a mixture (24), by the seed SEED
+    test_lost_peers.py [COUNT]       so many jobs of a mixture (24), by the seed SEED
                                 (1), with LOAD busy loops beside them (0)
 
 Each job has a hub, to which every other rank has a connection. Once all are

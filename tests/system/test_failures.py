@@ -17,7 +17,7 @@ HEAD = """\
 # How jobrun reports failures
 
 This page shows one failure of each kind, with the last lines that jobrun
-prints. The lines are from real runs, which `tests/cli/test_failures.py`
+prints. The lines are from real runs, which `tests/system/test_failures.py`
 repeats; only process numbers, times, folders and the names of hosts and runs
 are replaced. Each report says which rank failed first and where, its last
 output, what happened to the other ranks, and where to look. `jobrun show`

@@ -1,7 +1,7 @@
 """What `render --engine kubernetes` makes, against the schemas that Kubernetes
 publishes: of PyPI's kubernetes-validate, into a folder of COUNTERPARTS.
 
-The texts are those in render/, which cli.render holds to the program.
+The texts are those in render/, which system.render holds to the program.
 """
 import os
 import pathlib

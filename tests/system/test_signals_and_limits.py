@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import harness
-from test_supervise import Case as Supervised, is_alive, until
+from test_detached_runs import Case as Supervised, is_alive, until
 
 
 class Case(Supervised):

@@ -6,7 +6,7 @@ import pty
 import subprocess
 
 import harness
-from test_supervise import WAIT, until
+from test_detached_runs import WAIT, until
 
 # A rank that speaks until all are there, and then does what its rank tells it.
 SPEC = """\

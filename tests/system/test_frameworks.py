@@ -1,7 +1,7 @@
 """Ranks of frameworks as they are today, from PyPI: torch with gloo,
 PaddlePaddle under the profile paddle, mpi4py over MPICH under the profile mpi
 and under mpiexec. And the options that they have today: all are on our pages,
-of which every block is run, by the origin and by jobrun (test_moving.py).
+of which every block is run, by the origin and by jobrun (test_origin_guides.py).
 
 COUNTERPARTS names the folder where they are kept once they were fetched; what
 cannot be fetched is skipped, and then all of this ends with 77.
@@ -152,7 +152,7 @@ class Frameworks(harness.Case):
     def test_paddles_pages(self):
         """What the pages show of a framework, with that framework."""
         install_paddle()
-        self.others("test_moving.py", "Moving.test_paddle")
+        self.others("test_origin_guides.py", "Moving.test_paddle")
         self.assertEqual(self.options("-m", "paddle.distributed.launch") -
                          self.told("from-paddle-spawn.md"), set())
 
@@ -232,7 +232,7 @@ class Frameworks(harness.Case):
 
     def test_torchs_pages(self):
         install_torch()
-        self.others("test_moving.py", "Moving.test_torchrun",
+        self.others("test_origin_guides.py", "Moving.test_torchrun",
                     "Moving.test_multiprocessing")
 
     def test_mls_page(self):
@@ -241,11 +241,11 @@ class Frameworks(harness.Case):
             self.skipTest("mlfab wants Python %d.%d" % MLFAB_PYTHON)
         for packages in MLFAB[::-1]:
             install(*packages, check="mlfab.nn.parallel")
-        self.others("test_moving.py", "Moving.test_ml")
+        self.others("test_origin_guides.py", "Moving.test_ml")
 
     def test_megengines_page(self):
         python = install_megengine()
-        self.others("test_moving.py", "Moving.test_megengine", python=python)
+        self.others("test_origin_guides.py", "Moving.test_megengine", python=python)
 
     def test_torchs_options(self):
         """torchrun's are told, and translated."""

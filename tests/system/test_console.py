@@ -12,7 +12,7 @@ import termios
 import time
 
 import harness
-import test_agents as agents
+import test_nodes_by_srun as agents
 
 STDOUT = subprocess.STDOUT
 

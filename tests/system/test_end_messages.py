@@ -4,7 +4,7 @@ import signal
 import textwrap
 
 import harness
-from test_supervise import Case as Supervised
+from test_detached_runs import Case as Supervised
 
 # What is not the same twice, and what stands for it here.
 CHANGES = ((r"\d+ ms|\d+\.\d s", "TIME"), (r"pid \d+", "pid N"),

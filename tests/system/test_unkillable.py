@@ -5,7 +5,7 @@ import pathlib
 import signal
 
 import harness
-from test_supervise import until
+from test_detached_runs import until
 
 FREEZER = pathlib.Path("/sys/fs/cgroup/freezer")
 
