@@ -1,6 +1,7 @@
 #include "output/catch_up.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "output/log_gap.h"
@@ -43,13 +44,29 @@ static void dequeue_stream(struct jr_catch_up *all, unsigned i)
 
 /* The times. */
 
+/* Forget the one that is closest to the next in time: its bytes are taken to
+ * have come with the next. A pause between two stays known, however much comes
+ * after it. */
+static void forget_time(struct jr_times *times)
+{
+    uint32_t closest = 0, last = times->count - 1;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < last; i++) {
+        uint64_t apart = times->items[i + 1].wall_ns - times->items[i].wall_ns;
+        if (apart >= least)
+            continue;
+        least = apart;
+        closest = i;
+    }
+    (void)memmove(&times->items[closest], &times->items[closest + 1],
+                  (last - closest) * sizeof times->items[0]);
+    times->count--;
+}
+
 static void add_time(struct jr_times *times, uint64_t end, uint64_t wall_ns)
 {
-    if (times->count == JR_TIMES_MOST) {
-        for (uint32_t i = 0; i < JR_TIMES_MOST / 2; i++)
-            times->items[i] = times->items[2 * i + 1];
-        times->count /= 2;
-    }
+    if (times->count == JR_TIMES_MOST)
+        forget_time(times);
     times->items[times->count++] = (struct jr_time){end, wall_ns};
 }
 

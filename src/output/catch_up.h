@@ -18,8 +18,8 @@
 #include "output/line_writer.h"
 #include "output/log_file.h"
 
-/* When bytes came: up to `end` of the stream, by `wall_ns`. Where there is no
- * room for more, every other one is forgotten. */
+/* When bytes came: up to `end` of the stream, by `wall_ns`. If there is no room
+ * for more, the two that are closest in time become one. */
 #define JR_TIMES_MOST 256
 struct jr_times {
     uint32_t count;

@@ -1,4 +1,5 @@
 #include "output/catch_up.h"
+#include "base/clock.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -181,7 +182,33 @@ static void remembers_times_more_coarsely(void)
     check(fixture, "");
 }
 
+/* What comes after a pause, however much it is, is not taken for what came
+ * before. */
+static void remembers_a_pause(void)
+{
+    struct fixture *fixture = make();
+    struct jr_follower *stream = &fixture->streams[0];
+    const struct jr_times *times = &fixture->times[0];
+    stream->times = &fixture->times[0];
+    fixture->times[0].count = 0;
+    for (unsigned i = 1; i <= 8 * JR_TIMES_MOST; i++) {
+        stream->shown.file.total = i;
+        jr_catch_up_came(stream, 0);
+        uint64_t until = jr_clock_wall_ns() + 50000000;
+        while (i == 10 && jr_clock_wall_ns() < until)
+            continue;
+    }
+    uint32_t after = 0;
+    while (after < times->count && times->items[after].end <= 10)
+        after++;
+    CU_ASSERT_TRUE_FATAL(after > 0 && after < times->count);
+    CU_ASSERT_EQUAL(times->items[after - 1].end, 10);
+    CU_ASSERT_TRUE(times->items[after].wall_ns >=
+                   times->items[after - 1].wall_ns + 50000000);
+    check(fixture, "");
+}
+
 JR_UNIT_MAIN("catch_up", CASE(goes_on_where_it_was),
              CASE(tells_of_what_is_not_there), CASE(tells_of_a_limit),
              CASE(begins_within_a_gap), CASE(keeps_to_the_time),
-             CASE(remembers_times_more_coarsely))
+             CASE(remembers_times_more_coarsely), CASE(remembers_a_pause))
